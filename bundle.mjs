@@ -30,7 +30,7 @@ await build({
   input: {
     ...Object.fromEntries(ENTRIES.map((name) => [name, `${SOURCES}${name}.ts`])),
     // A thread begins with a file of its own. It is as deep as the parts, beside which it is looked for.
-    'parts/judge-thread': `${SOURCES}evidence/proxy/judge-thread.ts`,
+    'parts/judge-thread': `${SOURCES}proxy/judge-thread.ts`,
   },
   external: /^@?[a-z]/,
   platform: 'node',

@@ -8,23 +8,23 @@ import { divideTestOptions } from './start/test-options.ts'
 export { ViolationError } from './library/violations.ts'
 export type { TestOptions } from './start/options.ts'
 
-/** How the account of a test is to be, and whether the test may violate the contract. */
+/** The properties of a test's account, and whether the test may violate the contract. */
 export interface TestAccountOptions extends AccountOptions {
-  /** Whether the test fails if it violates the contract, where that is not as for the other tests. */
+  /** Whether the test fails if it violates the contract, if this differs from the other tests. */
   failOnViolation?: boolean
 }
 
 /** A stand-in that is shared by the tests of a file. */
 export interface SharedUnderstudy<Service extends Understudy = Understudy> {
-  /** Started when a test first asks. */
+  /** Started at the first call. */
   understudy(): Promise<Service>
   /** A fresh account, deleted after the test. */
   account(context: TestContext, options?: TestAccountOptions): Promise<AccountWithKey>
 }
 
 /**
- * Shares one stand-in among the tests of a file and stops it after the last. Its accounts are empty unless `options`
- * say otherwise. With `failOnViolation`, a test fails that violates the contract:
+ * Shares one stand-in among the tests of a file and stops it after the last test. Its accounts are empty unless
+ * `options` give other data. With `failOnViolation`, a test that violates the contract fails:
  *
  * ```ts
  * const shared = shareUnderstudy({ now: '2026-01-15T09:00:00Z', failOnViolation: true })
@@ -40,9 +40,9 @@ export function shareUnderstudy(options: TestOptions): SharedUnderstudy
 export function shareUnderstudy(options: TestOptions = {}): SharedUnderstudy {
   const { server, failOnViolation: fails } = divideTestOptions(options)
   let running: Promise<{ understudy: Understudy; rest: ViolationWatch }> | undefined
-  /** What has to be ended after a test. */
+  /** What must be ended after a test. */
   const used = new Map<TestContext, { account: AccountWithKey; watch: ViolationWatch }[]>()
-  /** The tests that end it after their own hooks. */
+  /** The tests whose cleanup runs after their own hooks. */
   const scheduled = new WeakSet<TestContext>()
   const start = async () => {
     const understudy = await startUnderstudy(server)
@@ -50,7 +50,7 @@ export function shareUnderstudy(options: TestOptions = {}): SharedUnderstudy {
   }
   const run = () => (running ??= start())
 
-  /** Ends what a test has used. Lets it fail if there was a violation, and says so if it has failed for another reason. */
+  /** Ends what a test has used. A violation makes the test fail, or is reported if the test has failed already. */
   async function finish(context: TestContext): Promise<void> {
     const ended = used.get(context) ?? []
     used.delete(context)
@@ -58,15 +58,15 @@ export function shareUnderstudy(options: TestOptions = {}): SharedUnderstudy {
     for (const { account } of ended) await account[Symbol.asyncDispose]()
     const [violation] = endings.flatMap((ending) => (ending.status === 'rejected' ? [ending.reason] : []))
     if (violation === undefined) return
-    // The error of the test itself is what the runner shows.
+    // The runner shows the error of the test itself.
     if ('error' in context && context.error instanceof Error) {
       for (const line of String(violation).split('\n')) if (line !== '') context.diagnostic(line)
     }
     throw violation
   }
 
-  // This comes before the hooks of the test itself. When one of those fails, the others are left out, so the one that
-  // may fail has to be the last.
+  // This runs before the hooks of the test itself. If one of those hooks fails, the rest is skipped. So the hook that
+  // may fail must be the last one.
   afterEach((context) => {
     const test = context as TestContext
     if (!used.has(test)) return
@@ -74,9 +74,9 @@ export function shareUnderstudy(options: TestOptions = {}): SharedUnderstudy {
     test.after(() => finish(test))
   })
   after(async () => {
-    // A start that failed has failed its tests already.
+    // A failed start has made its tests fail already.
     const { understudy, rest } = (await running?.catch(() => undefined)) ?? {}
-    // Those of tests whose own hooks have failed.
+    // Cleans up after tests whose own hooks have failed.
     const left = await Promise.allSettled([...used.keys()].map(finish))
     await understudy?.stop()
     await rest?.end()

@@ -1,20 +1,42 @@
-import { readFile, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { readdir, readFile, writeFile } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
 import { CONTROL_DOCUMENT, compileControlApi } from './admin/document.ts'
 import { compileContract } from './contract/contract.ts'
 import { OWN_DOCUMENT } from './contract/document.ts'
-import { writePrepared } from './contract/prepared.ts'
+import { isPrepared, markPrepared, writePrepared } from './contract/prepared.ts'
 import { compileStandalone } from './contract/standalone.ts'
 import { writeTolerantDocument } from './contract/tolerant.ts'
-import { keepForesight } from './evidence/verify/foresight.ts'
+import { keepForesight } from './verify/foresight.ts'
 
-// The last step of the build reads, checks and compiles the documents of the package, so that no start has to.
-const service = await compileStandalone((compilerFor) => compileContract({ validated: false }, compilerFor))
-const control = await compileStandalone((compilerFor) => compileControlApi({ validated: false }, compilerFor))
-await writePrepared([
-  { text: await readFile(OWN_DOCUMENT), ...service },
-  { text: await readFile(CONTROL_DOCUMENT), ...control },
-])
-await writeFile(join(import.meta.dirname, '../openapi.tolerant.yaml'), await writeTolerantDocument(service.source))
-// It takes seconds, for which nobody who starts `verify` has to wait.
-await keepForesight()
+const TOLERANT_DOCUMENT = join(import.meta.dirname, '../openapi.tolerant.yaml')
+/** npm records the installed packages here. */
+const INSTALLED = join(import.meta.dirname, '../node_modules/.package-lock.json')
+
+/** The last step of the build reads, checks and compiles the documents of the package. So a start need not do it. */
+async function prepare(): Promise<void> {
+  const service = await compileStandalone((compilerFor) => compileContract({ validated: false }, compilerFor))
+  const control = await compileStandalone((compilerFor) => compileControlApi({ validated: false }, compilerFor))
+  await writePrepared([
+    { text: await readFile(OWN_DOCUMENT), ...service },
+    { text: await readFile(CONTROL_DOCUMENT), ...control },
+  ])
+  await writeFile(TOLERANT_DOCUMENT, await writeTolerantDocument(service.source))
+  // It takes seconds, which a start of `verify` then saves.
+  await keepForesight()
+}
+
+/** All inputs of the result: the documents, the program and its packages; and the result itself. */
+async function listFiles(): Promise<string[]> {
+  const built = await readdir(import.meta.dirname, { recursive: true })
+  const program = built.filter((name) => name.endsWith('.js')).map((name) => join(import.meta.dirname, name))
+  const packages = (await readdir(dirname(INSTALLED)).catch((): string[] => [])).includes(basename(INSTALLED))
+    ? [INSTALLED]
+    : []
+  return [OWN_DOCUMENT, CONTROL_DOCUMENT, TOLERANT_DOCUMENT, ...packages, ...program.toSorted()]
+}
+
+// Every `npm start` builds, mostly without changes since the last time.
+if (!(await isPrepared(await listFiles()))) {
+  await prepare()
+  await markPrepared(await listFiles())
+}

@@ -8,26 +8,26 @@ import { divideTestOptions } from './start/test-options.ts'
 export { ViolationError } from './library/violations.ts'
 export type { TestOptions } from './start/options.ts'
 
-/** What `test` gives to each test. */
+/** The fixtures that `test` gives to each test. */
 export interface UnderstudyFixtures<Service extends Understudy = Understudy> {
   /** The stand-in, started once in each worker and stopped at its end. */
   understudy: Service
-  /** How the accounts of a test are to be; `test.override` and `test.extend` change it. */
+  /** The properties of the accounts of a test; `test.override` and `test.extend` change them. */
   accountOptions: AccountOptions
   /**
-   * Whether a test fails that violates the contract. `test.override({ failOnViolation: false })` permits it to the tests
-   * of a suite, and `test.extend({ failOnViolation: false })` makes a `test` that may.
+   * Whether a violation of the contract makes a test fail. `test.override({ failOnViolation: false })` permits
+   * violations to the tests of a suite, and `test.extend({ failOnViolation: false })` makes a `test` that permits them.
    */
   failOnViolation: boolean
-  /** Sees the violations of which nobody knows which test of the file has sent them. They fail the file. */
+  /** Sees the violations that cannot be assigned to a test of the file. They make the file fail. */
   unassigned: ViolationWatch
   /** A fresh account for each test, deleted after it. */
   account: AccountWithKey
 }
 
 /**
- * A `test` whose `account` is a world of its own, on one stand-in that is shared. `options` are those of the
- * stand-in, whose accounts are empty unless they say otherwise, and `failOnViolation`:
+ * A `test` whose `account` is a world of its own, on one shared stand-in. `options` are those of the stand-in, and
+ * `failOnViolation`. The accounts are empty unless the options give other data:
  *
  * ```ts
  * const test = createTest({ now: '2026-01-15T09:00:00Z', failOnViolation: true })
@@ -49,7 +49,7 @@ function extendTest<Service extends Understudy>(options: TestOptions) {
       // vitest reads from the pattern which fixtures are needed.
       // biome-ignore lint/correctness/noEmptyPattern: this one needs none
       async ({}, use) => {
-        // The types of the options say whether its key is known.
+        // The types of the options determine whether its key is known.
         const understudy = (await startUnderstudy(server)) as Service
         await use(understudy)
         await understudy.stop()
@@ -62,7 +62,7 @@ function extendTest<Service extends Understudy>(options: TestOptions) {
         await use(watch)
         await watch.end()
       },
-      // Whether an error of the end of a worker is reported depends on who is faster.
+      // With worker scope, a race would decide whether an error at the end is reported.
       { scope: 'file' },
     ],
     accountOptions: {},
@@ -70,10 +70,10 @@ function extendTest<Service extends Understudy>(options: TestOptions) {
     account: async ({ understudy, unassigned: _, accountOptions, failOnViolation, task, onTestFinished }, use) => {
       const account = await understudy.createAccount(accountOptions)
       const { fullTestName: name, concurrent } = task
-      // While tests run at the same time, nobody knows whose a request without an account is.
+      // During concurrent tests, a request without an account cannot be assigned to a test.
       const seesOthers = concurrent !== true
       const watch = understudy.watchViolations({ account, name, seesOthers, permits: !failOnViolation })
-      // Here, and not after `use`: an error would be reported twice, and what other fixtures clean up would be left.
+      // Not after `use`: an error there would be reported twice, and the cleanup of other fixtures would be skipped.
       onTestFinished(async () => {
         try {
           await watch.end()

@@ -11,9 +11,10 @@ import { firstRefresh, refreshDay } from '../domain/dmarc.ts'
 import { faultId } from '../domain/faults.ts'
 import type { Fixture, FixtureNature } from '../domain/fixture.ts'
 import type { IdFormat } from '../domain/group-ids.ts'
-import { settingAgainstName } from '../domain/group-names.ts'
+import { measureName, settingAgainstName } from '../domain/group-names.ts'
 import { createGroup, membersBeside } from '../domain/groups.ts'
 import { writeInstant } from '../domain/iso-8601.ts'
+import { LIMITS } from '../domain/limits.ts'
 import { PersistentMap } from '../domain/persistent-map.ts'
 import { kebab, type Settings } from '../domain/settings.ts'
 import { usualBeginning } from '../figures/profiles.ts'
@@ -26,18 +27,18 @@ import { type FixtureContents, readContents } from './fixture-contents.ts'
 import { createKeys } from './fixture-keys.ts'
 import { because, findContradiction } from './validation.ts'
 
-/** How long before its account a domain was added, unless the fixture says otherwise. */
+/** The age of a domain when its account is created, if the fixture does not give another. */
 const DOMAIN_AGE = 'P400D'
 
-/** What is chosen for a new account; each choice takes precedence over the fixture. */
+/** The choices for a new account. Each one takes precedence over the fixture. */
 export interface AccountParameters {
   id: string
-  /** What the machine's clock shows, in milliseconds since the Unix epoch. */
+  /** The time of the machine's clock, in milliseconds since the Unix epoch. */
   real: number
   seed?: number | undefined
   /** RFC 3339. */
   now?: string | undefined
-  /** From when the durations of the fixture are counted back, in RFC 3339; by default from `now`. */
+  /** The instant that the durations of the fixture are subtracted from, in RFC 3339; by default `now`. */
   countedFrom?: string | undefined
   frozen?: boolean | undefined
   plan?: string | undefined
@@ -46,12 +47,12 @@ export interface AccountParameters {
   faults?: AccountOrigin['faults'] | undefined
 }
 
-/** The account that a fixture describes, at the moment of its creation. @throws FixtureError for what breaks a rule. */
+/** The account that a fixture describes, at the moment of its creation. @throws FixtureError for a broken rule. */
 export function createAccount(fixture: LoadedFixture, parameters: AccountParameters, contract: Contract): AccountState {
   return runAtOnce(accountCreation(fixture, parameters, contract))
 }
 
-/** The same as work that can pause. */
+/** Like `createAccount`, as work that can pause. */
 export function* accountCreation(
   fixture: LoadedFixture,
   parameters: AccountParameters,
@@ -100,12 +101,12 @@ export function* accountCreation(
     faultsCreated: faults.length,
   }
   const account = yield* addGroups(ungrouped, fixture, contents, contract)
-  // The contract of the package has been compared with what fixtures can say.
+  // This check is not needed for the validated contract of the package: it permits everything that a fixture can say.
   if (!contract.document.validated) refuseContradiction(account, fixture, contract, real)
   return account
 }
 
-/** The account as it was created; `chosen` takes precedence over what was chosen then. */
+/** The account as it was created. `chosen` takes precedence over the original choices. */
 export async function recreateAccount(
   { id, origin }: AccountState,
   chosen: Pick<AccountParameters, 'real' | 'seed' | 'now' | 'frozen' | 'plan'> & {
@@ -116,7 +117,7 @@ export async function recreateAccount(
   const { fixture: first, key, story: _, ...rest } = origin
   const { fixture = await reloadFixture(first), ...parameters } = chosen
   const given = Object.fromEntries(Object.entries(parameters).filter(([, value]) => value !== undefined))
-  // The durations of another fixture have nothing to do with the account that this one is like.
+  // A new fixture does not use the moment that the durations of the old fixture were counted from.
   const moments = chosen.fixture === undefined ? {} : { countedFrom: undefined }
   const all = { ...rest, ...moments, real: chosen.real, ...given, id, apiKey: key }
   return runInTurns(accountCreation(fixture, all, contract))
@@ -126,16 +127,16 @@ const reloaded = new WeakMap<Fixture, LoadedFixture>()
 
 async function reloadFixture(origin: AccountOrigin['fixture']): Promise<LoadedFixture> {
   if (typeof origin === 'string') return loadFixture(origin)
-  // The same object each time, because its contents are remembered under it.
+  // The cache returns the same object each time, because the contents of a fixture are remembered by its object.
   const fixture = reloaded.get(origin) ?? { ...origin, file: 'fixture', origin }
   reloaded.set(origin, fixture)
   return fixture
 }
 
 /**
- * The parameters of an account that is like another one as that was created: of the same fixture, seed and plan, and with
- * the moments of the fixture where they are in that account. It has none of the keys of the fixture, because a key
- * belongs to one account.
+ * The parameters of an account that is like `model` at its creation: the same fixture, seed and plan. Durations of the
+ * fixture are subtracted from the same instant. It has none of the fixture's keys, because a key belongs to one
+ * account.
  */
 export async function likenTo<Chosen extends { plan?: string | undefined }>(model: AccountState, chosen: Chosen) {
   const { seed, plan, origin, createdAt } = model
@@ -168,7 +169,7 @@ function originOf({
   }
 }
 
-/** `created` is from when durations are counted back, and `now` when the account begins; in milliseconds. */
+/** In milliseconds: durations are subtracted from `created`, and `now` is the beginning of the account. */
 function createDomain(
   domain: FixtureContents['domains'][number],
   { now, created }: { now: number; created: number },
@@ -193,7 +194,9 @@ function createNature(
   const nature: DomainNature = {}
   if (profile !== undefined) {
     nature.profile = profile
-    nature.since = usualBeginning(profile, refreshDay(now, refresh))
+    // `readMoment` returns no instant before 1970.
+    const first = refreshDay(LIMITS.firstInstant, refresh)
+    nature.since = Math.max(first, usualBeginning(profile, refreshDay(now, refresh)))
   }
   if (since !== undefined) nature.since = refreshDay(readMoment(since, now), refresh)
   if (volume !== undefined) nature.volume = volume
@@ -201,7 +204,7 @@ function createNature(
   return nature
 }
 
-/** By reason or else by code: the rest of a sentence about the value, and the setting that decides. */
+/** By reason, or without a reason by code: the rest of a sentence about the value, and the setting that decides. */
 const GROUP_PROBLEMS: Readonly<Record<string, [text: string, setting?: string]>> = {
   duplicate_name: ['is the name of another group'],
   not_monitored: ['is not among the domains of this fixture'],
@@ -211,7 +214,7 @@ const GROUP_PROBLEMS: Readonly<Record<string, [text: string, setting?: string]>>
   'member-cap': ['members are too many', 'member-cap'],
 }
 
-/** @throws FixtureError for what an overlay does not admit. */
+/** @throws FixtureError for an account that the overlays forbid. */
 function refuseContradiction(account: AccountState, fixture: LoadedFixture, contract: Contract, real: number): void {
   const contradiction = findContradiction(encodeAccount(account), contract, real)
   if (contradiction === undefined) return
@@ -229,7 +232,7 @@ function* addGroups(
   { settings, groupIds, nameLimit }: Contract,
 ): Work<AccountState> {
   let state = account
-  // What is written in a fixture is not moved.
+  // A fixture may not move a domain from one group to another.
   const strict = settings.sharedDomains === 'moved' ? { ...settings, sharedDomains: 'refused' as const } : settings
   const members = membersBeside(undefined, state, strict)
   for (const [index, group] of groups.entries()) {
@@ -240,6 +243,10 @@ function* addGroups(
     }
     if (id !== undefined && state.groups.has(id)) {
       throw errorIn(fixture, `/groups/${index}/id`, `"${id}" is the id of a group before it.`)
+    }
+    if (measureName(group.name, 'code-points') > nameLimit) {
+      const reason = `The value is ${show(group.name)} but must have at most ${nameLimit} characters (/components/schemas/DomainGroupName).`
+      throw errorIn(fixture, `/groups/${index}/name`, reason)
     }
     const setting = settingAgainstName(group.name, settings, nameLimit)
     if (setting !== undefined) {
@@ -261,7 +268,7 @@ function* addGroups(
   return { ...state, groupsCreated: Math.max(state.groupsCreated, fixture.groups_created ?? 0) }
 }
 
-/** The members of a group, each once. The first that is not monitored is enough to refuse them. @throws FixtureError */
+/** The members of a group, each once. One member that is not monitored is enough for a refusal. @throws FixtureError */
 function* readMembers(
   { domains }: AccountState,
   given: readonly string[],

@@ -7,75 +7,75 @@ import type { Journal, NewEntry } from '../journal/journal.ts'
 import { type Explain, type Judged, type ObservedViolation, type Reckoning, Verdict } from '../journal/verdict.ts'
 import { Histories, type History } from './histories.ts'
 
-/** What is known of an exchange beside what the journal keeps. */
+/** The facts about an exchange that the journal does not keep. */
 export interface Circumstances extends Judged, Pick<Observation, 'query' | 'body'> {
-  /** That of its account, if it belongs to one. */
+  /** The history of its account, if it belongs to one. */
   history: History | undefined
 }
 
 /** Counts of all exchanges since the start. */
 export interface ExchangeFigures {
   recorded: number
-  /** How long all of them took together. */
+  /** The total duration of all exchanges. */
   seconds: number
-  /** How many the journal has forgotten because all together were too heavy. */
+  /** The number of entries that the journal has dropped because of its memory limit. */
   forgotten: number
-  /** On how many of them fault rules have acted. */
+  /** The number of exchanges that a fault rule has acted on. */
   faultHits: number
-  /** How many of this process never came to the others; absent where there are no others. */
+  /** The number of exchanges of this process that never reached the other processes; absent if there is one process. */
   lost?: number
 }
 
 /**
- * Takes each exchange once it has ended, and has what all of them leave behind: the journal, the coverage of the contract
- * and the verdict. Several processes may share it. Then what another process has taken is in the journal here as soon as
- * `caughtUp` says so, and everything that is asked of the other methods is up to date.
+ * Records each exchange after its end, in the journal, the coverage of the contract and the verdict. Several processes
+ * may share the log. After `caughtUp` resolves, the journal here has the exchanges of all processes. The other methods
+ * also answer with the exchanges of all processes.
  */
 export interface ExchangeLog<Explanation> {
   readonly journal: Journal
-  /** Nobody waits for it. Returns the exchange as far as it is known by then: without its account, where that has ended. */
+  /** No caller waits for it. Returns the exchange as it is known now: without its account if that was deleted. */
   take(entry: NewEntry, circumstances: Circumstances): NewEntry
-  /** Answers once the journal has everything that was taken before, in every process. */
+  /** Resolves when the journal has every exchange that any process has taken before. */
   caughtUp(): Awaitable<void>
-  /** What an account's requests have shown of the contract, and those that belong to no account; or all requests. */
+  /** The coverage by the requests of an account and the requests without an account; by default by all requests. */
   coverage(accountId?: string): Awaitable<Coverage>
-  /** What all requests since the start have shown, including those of accounts that were deleted or reset. */
+  /** The coverage by all requests since the start, including those of accounts that were deleted or reset. */
   totals(): Awaitable<Coverage>
   figures(): Awaitable<ExchangeFigures>
-  /** The counts and the first violations since the start or since they were cleared. */
+  /** The counts and the first violations since the start, or since they were last cleared. */
   verdict(): Awaitable<Reckoning<Explanation>>
-  /** All since the start, as if nobody had cleared it. */
+  /** The counts and the first violations since the start, even if they were cleared. */
   wholeVerdict(): Awaitable<Reckoning<Explanation>>
   clearVerdict(): Awaitable<void>
-  /** Calls `listener` with every violation until the function that it returns is called. */
+  /** Calls `listener` with every violation. The returned function ends this. */
   subscribeViolations(listener: (violation: ObservedViolation<Explanation>) => void): () => void
   /**
-   * Where to record a request that has just entered the account. The caller keeps it until the request is answered: if
-   * the account is deleted meanwhile, another one of the same id has another history.
+   * The history of the account that a request has just entered. The caller keeps it until the request is answered. If
+   * the account is deleted meanwhile, a new account with the same id has another history.
    */
   historyOf(accountId: string, incarnation: number): History
   /** Clears the journal of an account. */
   clearRequests(accountId: string): Awaitable<void>
   /** Clears the journal and the coverage of an account. */
   reset(accountId: string): Awaitable<void>
-  /** The account is deleted. What is still under way with it is recorded for nobody. */
+  /** Records that the account is deleted. Requests to it that are still in progress are recorded without an account. */
   end(accountId: string): Awaitable<void>
-  /** Calls `listener` with the id of each account that has ended, in whichever process. */
+  /** Calls `listener` with the id of each deleted account, whichever process deleted it. */
   listenEnded(listener: (accountId: string) => void): void
-  /** Lets the journal weigh what its entries keep of older states. Before its first request, an account has none. */
+  /** Tells the journal the weight of the older states that its entries keep. Has no effect before the first request. */
   noteOutdated(accountId: string, bytes: number): void
-  /** How many bytes older states of the account hold, or held, which it no longer holds itself. */
+  /** The bytes that older states of the account hold, or held, and that its present state does not hold. */
   outdated(accountId: string): number
 }
 
-/** What the exchanges of one process leave behind. Everything happens at once. */
+/** The log of a single process. Every method works synchronously. */
 export class LocalExchangeLog<Explanation> implements ExchangeLog<Explanation> {
   readonly journal: Journal
   readonly #histories: Histories
   readonly #verdict: Verdict<Explanation>
   readonly #listeners: ((accountId: string) => void)[] = []
 
-  /** `explain` as for `Verdict`. */
+  /** `explain` is the same as for `Verdict`. */
   constructor({
     contract,
     journal,
@@ -131,7 +131,7 @@ export class LocalExchangeLog<Explanation> implements ExchangeLog<Explanation> {
   historyOf(accountId: string, incarnation: number): History {
     const known = this.#histories.find(accountId)
     if (known?.incarnation === incarnation) return known
-    // The former account of this id was deleted by another process.
+    // Another process has deleted the former account with this id.
     if (known !== undefined) this.end(accountId)
     return this.#histories.begin(accountId, incarnation)
   }

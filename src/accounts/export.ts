@@ -6,9 +6,9 @@ import { writeInstant } from '../domain/iso-8601.ts'
 import { mapInTurns, runAtOnce, type Work } from '../ground/work.ts'
 
 /**
- * The account as a fixture, of which the same account can be made again, except for its keys: the fixture contains
- * nothing by which they could be used or guessed. `now` is what the account's clock shows, `refresh` the time of day of
- * the daily refresh, `story` what the account tells.
+ * The account as a fixture that can create the same account again, but without its keys. The fixture contains nothing
+ * that lets a reader use or guess a key. `now` is the time of the account's clock. `refresh` is the time of day of the
+ * daily refresh. `story` is the story of the account.
  */
 export function exportFixture(account: AccountState, now: number, refresh: string, story?: Story): Fixture {
   return runAtOnce(fixtureExport(account, now, refresh, story))
@@ -22,7 +22,7 @@ export function stateWriterOf({ settings: { refresh } }: Pick<Contract, 'setting
   }
 }
 
-/** The same as work that can pause. */
+/** Like `exportFixture`, as work that can pause. */
 export function* fixtureExport(
   account: AccountState,
   now: number,
@@ -30,16 +30,16 @@ export function* fixtureExport(
   { scenes, ...words }: Story = { scenes: [] },
 ): Work<Fixture> {
   const { plan, seed, clock, keys, domains, formerDomains, groups, groupsCreated } = account
-  // Copies, because the maps show later changes to whoever reads on after a pause.
+  // These are copies, because the maps would show changes that are made during a pause.
   const [present, grouped] = [[...domains.values()], [...groups.values()]]
   const former = [...(formerDomains?.entries() ?? [])].filter(([name]) => !domains.has(name))
   return {
-    // Those of the story are told with it.
+    // A story brings its own title and description.
     ...(scenes.length > 0 ? words : { description: `The account ${account.id} at ${writeInstant(now)}.` }),
     plan,
     seed,
     clock: { now: writeInstant(now), frozen: 'frozenAt' in clock },
-    // Without the first one, because every account gets a first key of its own.
+    // The first key is left out, because every account gets its own first key.
     keys: keys.slice(1).map(({ label, createdAt, disabled }) => ({
       ...(label !== undefined && { label }),
       created_at: writeInstant(createdAt),
@@ -55,7 +55,7 @@ export function* fixtureExport(
   }
 }
 
-/** A domain as a fixture has it. `refresh` as for `exportFixture`. */
+/** A domain in the form of a fixture. `refresh` is the same as for `exportFixture`. */
 function exportDomain(domain: MonitoredDomain, refresh: string): FixtureDomain {
   const { name, spelling = name, addedAt, features, pin } = domain
   return {

@@ -9,24 +9,24 @@ import { withoutSecret } from './fixture-keys.ts'
 import { checkScenes } from './scenes.ts'
 import { because } from './validation.ts'
 
-/** What a fixture says about every account that is made of it. All domains are in canonical form, and none is twice. */
+/** The contents of a fixture for every account that is created from it. All domains are canonical and unique. */
 export interface FixtureContents {
   domains: readonly (FixtureDomain & { spelling?: string })[]
   formerDomains: readonly FixtureNature[]
   groups: readonly { id?: string; name: string; domains: readonly string[] }[]
-  /** What accounts remember of the fixture: its name, or everything except the secrets. */
+  /** The part of the fixture that accounts remember: its name, or everything except the secrets. */
   origin: AccountOrigin['fixture']
 }
 
 type HostnameRules = Pick<Contract, 'canonicalHostname' | 'settingsAgainst' | 'settings'>
 
-interface Prepared {
+interface PreparedFixture {
   contents: FixtureContents
   canonicalHostname: HostnameRules['canonicalHostname']
 }
 
-/** Thousands of accounts are made of the same few fixtures. */
-const prepared = new WeakMap<Fixture, Prepared>()
+/** This is cached because thousands of accounts are created from the same few fixtures. */
+const prepared = new WeakMap<Fixture, PreparedFixture>()
 
 /** Reads and checks the contents of a fixture, once for each fixture and contract. @throws FixtureError */
 export function* readContents(fixture: LoadedFixture, rules: HostnameRules): Work<FixtureContents> {
@@ -83,7 +83,7 @@ function* readGroups({ groups = [] }: LoadedFixture, rules: HostnameRules): Work
   return read
 }
 
-/** The name in canonical form, which is added to `names`. @throws FixtureError */
+/** Returns the canonical name and adds it to `names`. @throws FixtureError */
 function readName(
   fixture: LoadedFixture,
   pointer: string,

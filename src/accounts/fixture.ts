@@ -4,7 +4,8 @@ import { join } from 'node:path'
 import type { AccountOrigin } from '../domain/account.ts'
 import type { Fixture } from '../domain/fixture.ts'
 import { parseDuration } from '../domain/iso-8601.ts'
-import { isObject, parseJson } from '../ground/json.ts'
+import { clamp, LIMITS } from '../domain/limits.ts'
+import { isObject, type Json, parseJson, valueAt } from '../ground/json.ts'
 import { findViolation, type Violation } from '../ground/schema.ts'
 import { Turns } from '../ground/turns.ts'
 
@@ -13,18 +14,17 @@ const FOLDER = join(import.meta.dirname, '../../fixtures/')
 /** The fixtures that come with the package. */
 export const FIXTURE_NAMES = ['demo', 'empty', 'edge-cases', 'agency'] as const
 
-/** The ready-made fixture of this name. */
 type FixtureName = (typeof FIXTURE_NAMES)[number]
 
 /** A fixture, and where it came from. */
 export interface LoadedFixture extends Fixture {
   /** The name of the fixture in error messages. */
   file?: string
-  /** What the accounts that are made of it remember; by default everything except the secrets. */
+  /** The part that its accounts remember; by default everything except the secrets. */
   origin?: AccountOrigin['fixture']
 }
 
-/** A fixture that cannot be used: file, JSON pointer and reason in one sentence. */
+/** A fixture cannot be used. The message has the file, the JSON pointer and the reason, in one sentence. */
 export class FixtureError extends Error {
   override name = 'FixtureError'
 
@@ -33,13 +33,10 @@ export class FixtureError extends Error {
   }
 }
 
-/** How many API keys an account may have, with the one that every account has. A test compares it with the control plane. */
-export const KEYS_PER_ACCOUNT = 1_000
-
-/** A fixture by which an account would have too many keys. */
+/** A fixture would give an account too many keys. */
 export class TooManyKeysError extends FixtureError {
   constructor({ file = 'fixture' }: LoadedFixture, count: number) {
-    super(file, '/keys', `There are ${count} keys, and an account may have ${KEYS_PER_ACCOUNT}, its own included.`)
+    super(file, '/keys', `There are ${count} keys, and an account may have ${LIMITS.keys}, its own included.`)
   }
 }
 
@@ -49,20 +46,22 @@ export function errorIn({ file = 'fixture' }: LoadedFixture, pointer: string, re
 }
 
 /**
- * Converts a moment of a fixture, see `Fixture`, to milliseconds since the Unix epoch. `now` is when the account is
- * created.
+ * Converts a moment of a fixture, see `Fixture`, to milliseconds since the Unix epoch. `now` is the creation of the
+ * account. An instant before 1970 becomes the beginning of 1970, because no earlier instant can be written.
  */
 export function readMoment(moment: string, now: number): number {
   const before = parseDuration(moment)
-  return before === undefined ? Date.parse(moment) : now - before
+  return clamp(before === undefined ? Date.parse(moment) : now - before, LIMITS.firstInstant, LIMITS.lastInstant)
 }
 
+const SCHEMA = `${FOLDER}fixture.schema.json`
 let fixtureSchema: Promise<object> | undefined
+let keptSchema: Promise<object> | undefined
 const readyMade = new Map<FixtureName, Promise<LoadedFixture>>()
 
 /**
- * Loads a ready-made fixture by name, a file by path, or a fixture as an object, and checks it against the schema. `file`
- * is the name of such an object in error messages. @throws FixtureError
+ * Loads a ready-made fixture by name, a file by path, or a fixture as an object, and checks it against the schema. For
+ * an object, `file` is its name in error messages. @throws FixtureError
  */
 export async function loadFixture(source: string | Fixture, file = 'fixture'): Promise<LoadedFixture> {
   if (typeof source !== 'string') return checkFixture(source, file)
@@ -76,7 +75,7 @@ export async function loadFixture(source: string | Fixture, file = 'fixture'): P
 async function loadReadyMade(name: FixtureName): Promise<LoadedFixture> {
   const file = `fixtures/${name}.json`
   const text = readSource(`${FOLDER}${name}.json`, file)
-  // A test has checked these against the schema; to compile the schema would cost more than to read them.
+  // A test checks the ready-made fixtures against the schema. Compiling the schema costs more than reading them.
   return { ...(parseFixture(text, file) as Fixture), file, origin: name }
 }
 
@@ -94,28 +93,48 @@ function readSource(path: string, file: string): string {
   }
 }
 
-/** Where a value violates the schema of fixtures. */
-export async function findFixtureViolation(fixture: unknown): Promise<Violation | undefined> {
-  // Read once, so that it is also compiled only once, which costs more than all the rest of a start.
-  fixtureSchema ??= readFile(`${FOLDER}fixture.schema.json`, 'utf8').then((text) => JSON.parse(text) as object)
+/** The first violation of the fixture schema. */
+async function findFixtureViolation(fixture: unknown): Promise<Violation | undefined> {
+  // The schema is read once and so compiled once. Compiling it costs more than the rest of a start.
+  fixtureSchema ??= readFile(SCHEMA, 'utf8').then((text) => JSON.parse(text) as object)
   return findViolationInTurns(await fixtureSchema, fixture)
 }
 
+/**
+ * The same check for a fixture that a stored account was created from. Earlier versions had no limit for the messages
+ * of a record, and another limit for the groups that were created.
+ */
+export async function findKeptFixtureViolation(fixture: unknown): Promise<Violation | undefined> {
+  keptSchema ??= readFile(SCHEMA, 'utf8').then((text) => {
+    const schema = JSON.parse(text) as Json
+    delete objectAt(schema, '/properties/domains/items/properties/record/properties/count')['maximum']
+    objectAt(schema, '/properties/groups_created')['maximum'] = Number.MAX_SAFE_INTEGER
+    return schema
+  })
+  return findViolationInTurns(await keptSchema, fixture)
+}
+
+function objectAt(schema: Json, pointer: string): Json {
+  const value = valueAt(schema, pointer)
+  if (!isObject(value)) throw new Error(`The schema of fixtures has nothing at ${pointer}.`)
+  return value
+}
+
 async function checkFixture(fixture: unknown, file: string): Promise<LoadedFixture> {
-  // Before anything is done with the keys.
+  // The number of keys is checked before any work on the keys.
   const keys = isObject(fixture) ? fixture['keys'] : undefined
-  if (Array.isArray(keys) && keys.length > KEYS_PER_ACCOUNT) throw new TooManyKeysError({ file }, keys.length)
+  if (Array.isArray(keys) && keys.length > LIMITS.keys) throw new TooManyKeysError({ file }, keys.length)
   const violation = await findFixtureViolation(fixture)
   if (violation) throw new FixtureError(file, violation.pointer, `The value ${violation.reason}.`)
   return { ...(fixture as Fixture), file }
 }
 
-/** The lists of a fixture that may be long. */
+/** The lists of a fixture that can be long. */
 const LISTS = ['domains', 'former_domains', 'groups'] as const
-/** How many items of a list are checked at a time. */
+/** The number of list items that are checked in one turn. */
 const SLICE = 1_000
 
-/** The first violation. Long lists are checked after the rest, in slices, so that others need not wait for all of it. */
+/** The first violation. Long lists are checked last and in slices, so that other requests need not wait. */
 async function findViolationInTurns(schema: object, fixture: unknown): Promise<Violation | undefined> {
   const lists = isObject(fixture) ? fixture : {}
   const long = LISTS.filter((name) => Array.isArray(lists[name]) && lists[name].length > SLICE)

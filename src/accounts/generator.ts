@@ -3,26 +3,35 @@ import type { Fixture, FixtureDomain } from '../domain/fixture.ts'
 import type { ProfileName } from '../domain/profile.ts'
 import { drawProfile } from '../figures/profiles.ts'
 import { usualVolume } from '../figures/volume.ts'
-import { HOME, inventOwners, labelOf, type Owner, PURPOSES, type Purpose, REGIONS, type Story } from './owners.ts'
+import {
+  type DomainPurpose,
+  HOME,
+  inventOwners,
+  labelOf,
+  type Owner,
+  PURPOSES,
+  REGIONS,
+  type StoryName,
+} from './owners.ts'
 
 export interface GeneratorOptions {
   domains: number
   groups: number
   seed: number
-  story: Story
-  /** Called from time to time with the number of domains made so far. */
+  story: StoryName
+  /** Called at intervals with the number of domains that exist so far. */
   onProgress?: (made: number) => void
 }
 
 interface InventedDomain {
   owner: Owner
-  /** The names of the groups that it could belong to. */
+  /** The names of the groups that the domain could belong to. */
   titles: readonly string[]
   domain: FixtureDomain
 }
 
-/** What a domain of each profile is likely used for. */
-const USES: Readonly<Record<ProfileName, readonly Purpose[]>> = {
+/** The probable purposes of a domain with each profile. */
+const USES: Readonly<Record<ProfileName, readonly DomainPurpose[]>> = {
   enforced: [
     HOME,
     PURPOSES.office,
@@ -45,7 +54,7 @@ const USES: Readonly<Record<ProfileName, readonly Purpose[]>> = {
   new: [PURPOSES.campaign],
 }
 
-/** How many days ago the story of a profile began. */
+/** The number of days since the beginning of a profile's history. */
 const BEGINNINGS: Partial<Record<ProfileName, readonly [least: number, most: number]>> = {
   'rolling-out': [0, 120],
   'new-esp': [3, 45],
@@ -55,7 +64,7 @@ const BEGINNINGS: Partial<Record<ProfileName, readonly [least: number, most: num
 const GROUP_SIZE = 500
 
 /**
- * Invents an account that looks like a real one, with reserved names only. The same options give the same fixture. The
+ * Generates an account that looks real and contains only reserved names. The same options give the same fixture. The
  * shares of the profiles are the published ones, see `POLICY_SHARES`.
  */
 export async function generateFixture(options: GeneratorOptions): Promise<Fixture> {
@@ -81,15 +90,15 @@ export async function generateFixture(options: GeneratorOptions): Promise<Fixtur
   }
 }
 
-/** A few owners have many domains, and most owners have few. The customers of a provider have all about as many. */
-function pickOwner(faker: Faker, owners: readonly Owner[], story: Story): Owner {
+/** A few owners have many domains, and most owners have few. Customers of a provider all have about the same number. */
+function pickOwner(faker: Faker, owners: readonly Owner[], story: StoryName): Owner {
   const skewed = faker.number.float() * (story === 'isp' ? 1 : faker.number.float())
   const owner = owners[Math.floor(skewed * owners.length)] ?? owners[0]
   if (owner === undefined) throw new Error('There is at least one owner.')
   return owner
 }
 
-/** How many owners are asked for a name that is free, before a number makes one. */
+/** The number of owners that are tried for a free name. After that, a name with a number is used. */
 const TRIES = 20
 
 function inventDomain(
@@ -120,21 +129,21 @@ function inventDomain(
   return { owner, titles: [owner.title, purpose.title, owner.kind.isInternational ? region : owner.kind.title], domain }
 }
 
-interface Choice {
+interface InventedName {
   owner: Owner
   region: string
-  purpose: Purpose
+  purpose: DomainPurpose
   /** Absent if the owner has a domain of each name already. */
   name: string | undefined
 }
 
 /**
- * A name for what suits both the profile and the owner, or else for anything else that the owner does. An owner gets the
- * main domain before any other.
+ * A free name that suits the profile and the owner, or if there is none, any other purpose of the owner. The main
+ * domain of an owner is used first.
  */
-function inventName(faker: Faker, profile: ProfileName, owner: Owner, names: ReadonlySet<string>): Choice {
+function inventName(faker: Faker, profile: ProfileName, owner: Owner, names: ReadonlySet<string>): InventedName {
   const region = owner.kind.isInternational ? faker.helpers.arrayElement(REGIONS) : owner.region
-  let first: Purpose | undefined
+  let first: DomainPurpose | undefined
   for (const purpose of purposesOf(faker, profile, owner, names)) {
     first ??= purpose
     const name = namesFor(faker, owner, region, purpose).find((each) => !names.has(each))
@@ -143,26 +152,26 @@ function inventName(faker: Faker, profile: ProfileName, owner: Owner, names: Rea
   return { owner, region, purpose: first ?? HOME, name: undefined }
 }
 
-function purposesOf(faker: Faker, profile: ProfileName, owner: Owner, names: ReadonlySet<string>): Purpose[] {
-  const isParked = ({ title }: Purpose) => title === PURPOSES.parked.title
+function purposesOf(faker: Faker, profile: ProfileName, owner: Owner, names: ReadonlySet<string>): DomainPurpose[] {
+  const isParked = ({ title }: DomainPurpose) => title === PURPOSES.parked.title
   const possible = owner.kind.purposes.filter((purpose) => isParked(purpose) === (profile === 'parked'))
-  const suits = ({ title }: Purpose) => USES[profile].some((use) => use.title === title)
+  const suits = ({ title }: DomainPurpose) => USES[profile].some((use) => use.title === title)
   const suitable = faker.helpers.shuffle(possible.filter(suits))
   const others = faker.helpers.shuffle(possible.filter((purpose) => !suits(purpose)))
   const isFirst = profile !== 'parked' && !names.has(`${owner.label}.${owner.suffix}`)
   return [...(isFirst ? [HOME] : []), ...suitable, ...others]
 }
 
-function namesFor(faker: Faker, { label, suffix, kind }: Owner, region: string, { names }: Purpose): string[] {
+function namesFor(faker: Faker, { label, suffix, kind }: Owner, region: string, { names }: DomainPurpose): string[] {
   const patterns = faker.helpers.shuffle(names)
   const bases = kind.isInternational ? [label, `${label}-${labelOf(region)}`] : [label]
   return bases.flatMap((base) => patterns.map((pattern) => `${pattern.replace('*', base)}.${suffix}`))
 }
 
-/** `mail2.name`, and `name-2-online` where the purpose is no subdomain. */
+/** Returns `mail2.name`, or `name-2-online` if the purpose is no subdomain. */
 function numberedName(
   { label, suffix }: Owner,
-  { names: [pattern = '*'] }: Purpose,
+  { names: [pattern = '*'] }: DomainPurpose,
   taken: ReadonlySet<string>,
 ): string {
   for (let number = 2; ; number++) {
@@ -173,7 +182,7 @@ function numberedName(
   }
 }
 
-/** Groups by owner, purpose and region, the largest first. When there are not enough of them, batches of domains follow. */
+/** Groups by owner, purpose and region, the largest first. If these are too few, batches of domains follow. */
 function makeGroups(made: readonly InventedDomain[], count: number): { name: string; domains: readonly string[] }[] {
   const members = new Map<string, string[]>()
   for (const { titles, domain } of made) {
@@ -193,7 +202,7 @@ function makeGroups(made: readonly InventedDomain[], count: number): { name: str
   })
 }
 
-/** A fixture as text that people can read and compare: one line for each key, domain and group. */
+/** The text of a fixture for human readers and for diffs: one line for each key, domain and group. */
 export function writeFixture(fixture: Fixture): string {
   const fields = Object.entries(fixture).map(([name, value]) => {
     if (!Array.isArray(value) || value.length === 0) return `  ${JSON.stringify(name)}: ${JSON.stringify(value)}`

@@ -4,23 +4,37 @@ import type { Observation } from '../coverage/observation.ts'
 import type { Entry } from '../journal/entry.ts'
 import type { Journal, NewEntry } from '../journal/journal.ts'
 
-/** What the requests of an account have left behind in this process. */
+/** The records that the requests of an account have left in this process. */
 export interface History {
-  /** The number that the store has given to the account, see `Visitor`. */
+  /** The number that the store gives to this account, see `Visitor`. */
   readonly incarnation: number
-  /** Whether the account is deleted; then nothing is recorded under its id any more. */
+  /** Whether the account is deleted. After that, nothing is recorded under its id. */
   ended: boolean
-  /** How many bytes older states of the account hold, or held, which it no longer holds itself. */
+  /** The bytes that older states of the account hold, or held, and that its present state does not hold. */
   outdated: number
   /** Absent before the first request. */
   coverage: Coverage | undefined
 }
 
-/** Records what happens in the accounts of this process: in the journal, and for the coverage of the contract. */
+/** The observation for the coverage from an exchange that was answered with `status`. */
+export function observationOf(
+  { operation, code, problems, injected, body: sent, allowance, at, keyEvidence, group }: NewEntry,
+  status: number,
+  query: Observation['query'],
+  body: unknown,
+): Observation {
+  const [problem] = problems
+  return {
+    ...{ operation, status, code, reason: problem?.reason, injected, query, body, bodyBytes: sent?.size ?? 0 },
+    ...{ allowance, now: at, key: keyEvidence, group },
+  }
+}
+
+/** Records the exchanges of this process in the journal and in the coverage of the contract. */
 export class Histories {
   readonly #contract: Contract
   readonly #journal: Journal
-  /** By account id; those of requests that belong to no account are under `undefined`. */
+  /** By account id. The history of requests without an account has the key `undefined`. */
   readonly #histories = new Map<string | undefined, History>()
   /** The coverage of accounts that were deleted or reset. */
   #formerCoverage: Coverage | undefined
@@ -41,35 +55,22 @@ export class Histories {
     return history
   }
 
-  /** Records an exchange in the journal and for the coverage; `history` is that of its account, if it belongs to one. */
+  /** Records an exchange in the journal and in the coverage. `history` is that of its account, if it belongs to one. */
   record(entry: NewEntry, history: History | undefined, query: Observation['query'], body: unknown): Entry {
-    const { operation, status, code, injected, allowance, at } = entry
+    const { status } = entry
     if (history?.ended === true) {
-      // A later account of this id must not have the request in its journal.
+      // A later account with this id must not have this request in its journal.
       const orphan = { account: undefined, key: undefined, before: undefined, moment: undefined, after: undefined }
       return this.#journal.record({ ...entry, ...orphan })
     }
     const recorded = this.#journal.record(entry, history?.outdated)
     if (entry.injection?.source === 'rule') this.#faultHits++
     if (status === undefined) return recorded
-    this.#coverageOf(history ?? this.#anonymousHistory()).observe({
-      operation,
-      status,
-      code,
-      reason: entry.problems[0]?.reason,
-      injected,
-      query,
-      body,
-      bodyBytes: entry.body?.size ?? 0,
-      allowance,
-      now: at,
-      key: entry.keyEvidence,
-      group: entry.group,
-    })
+    this.#coverageOf(history ?? this.#anonymousHistory()).observe(observationOf(entry, status, query, body))
     return recorded
   }
 
-  /** What an account's requests have shown of the contract, and those that belong to no account; or all requests. */
+  /** The coverage by the requests of an account and the requests without an account; by default by all requests. */
   coverage(account?: string): Coverage {
     const histories =
       account === undefined
@@ -78,19 +79,19 @@ export class Histories {
     return mergeCoverage(coveragesOf(histories), this.#contract)
   }
 
-  /** How many requests fault rules have acted on since the start. */
+  /** The number of requests since the start that a fault rule has acted on. */
   get faultHits(): number {
     return this.#faultHits
   }
 
-  /** What all requests since the start have shown, including those of accounts that were deleted or reset. */
+  /** The coverage by all requests since the start, including those of accounts that were deleted or reset. */
   totals(): Coverage {
     const present = coveragesOf(this.#histories.values())
     const all = this.#formerCoverage === undefined ? present : [this.#formerCoverage, ...present]
     return mergeCoverage(all, this.#contract)
   }
 
-  /** Lets the journal weigh what its entries keep of older states. Before its first request, an account has none. */
+  /** Tells the journal the weight of the older states that its entries keep. Has no effect before the first request. */
   noteOutdated(accountId: string, bytes: number): void {
     const history = this.#histories.get(accountId)
     if (history === undefined || bytes === 0) return
@@ -105,12 +106,12 @@ export class Histories {
   }
 
   #coverageOf(history: History): Coverage {
-    // Not before it is needed: to find everything that there is to show in the contract takes a tenth of a start.
+    // This is created late, because finding all items of the contract takes a tenth of the start time.
     history.coverage ??= new Coverage(this.#contract)
     return history.coverage
   }
 
-  /** The account is deleted. What is still under way with it is recorded for nobody. */
+  /** Records that the account is deleted. Requests to it that are still in progress are recorded without an account. */
   end(accountId: string): void {
     const history = this.#histories.get(accountId)
     if (history !== undefined) history.ended = true

@@ -1,17 +1,17 @@
 import type { Faker } from '@faker-js/faker'
 
 export const STORIES = ['company', 'agency', 'isp', 'random'] as const
-export type Story = (typeof STORIES)[number]
+export type StoryName = (typeof STORIES)[number]
 
-/** What domains are used for. */
-export interface Purpose {
-  /** The name of a group of such domains. */
+/** A purpose of domains. */
+export interface DomainPurpose {
+  /** The name of a group of domains with this purpose. */
   title: string
   /** Patterns of hostnames, in which `*` stands for the owner's label. */
   names: readonly string[]
 }
 
-export const HOME: Purpose = { title: 'Main domains', names: ['*'] }
+export const HOME: DomainPurpose = { title: 'Main domains', names: ['*'] }
 export const PURPOSES = {
   office: { title: 'Staff mail', names: ['mail.*', 'office.*', 'team.*'] },
   news: { title: 'Newsletters', names: ['news.*', 'newsletter.*', 'mailing.*'] },
@@ -25,19 +25,19 @@ export const PURPOSES = {
   members: { title: 'Forwarded mail', names: ['members.*', 'alumni.*', 'lists.*'] },
   booking: { title: 'Bookings', names: ['booking.*', 'tickets.*'] },
   parked: { title: 'Parked', names: ['*-online', 'get-*', '*-old', 'my-*'] },
-} as const satisfies Record<string, Purpose>
+} as const satisfies Record<string, DomainPurpose>
 
 const { office, news, campaign, shop, service, billing, people, web, systems, members, booking, parked } = PURPOSES
 
-/** A sort of owners: what they are called, what they use domains for, and how much mail they have. */
+/** A kind of owner: its names, the purposes of its domains, and its volume of mail. */
 interface OwnerKind {
-  /** The name of a group of their domains. */
+  /** The name of a group of the domains of such owners. */
   title: string
   name(faker: Faker): string
-  purposes: readonly Purpose[]
-  /** Messages in an ordinary month of the main domain: the median, and how many times as many a large owner has. */
+  purposes: readonly DomainPurpose[]
+  /** Messages in an ordinary month of the main domain: the median, and the factor for a large owner. */
   volume: readonly [median: number, spread: number]
-  /** Whether it has offices in several regions. */
+  /** Whether the owner has offices in several regions. */
   isInternational?: true
 }
 
@@ -52,7 +52,7 @@ export interface Owner {
   size: number
 }
 
-/** Reserved by RFC 2606 and RFC 6761, so that no name can be that of a real domain. */
+/** These suffixes are reserved by RFC 2606 and RFC 6761, so no generated name belongs to a real domain. */
 const SUFFIXES = ['example', 'test'] as const
 export const REGIONS = ['Nordics', 'Benelux', 'Iberia', 'DACH', 'UK', 'USA', 'APAC', 'Alps'] as const
 
@@ -123,7 +123,7 @@ const BUSINESS: OwnerKind = {
   volume: [500, 8],
 }
 
-const KINDS: Readonly<Record<Story, readonly (readonly [kind: OwnerKind, weight: number])[]>> = {
+const KINDS: Readonly<Record<StoryName, readonly (readonly [kind: OwnerKind, weight: number])[]>> = {
   company: [[COMPANY, 1]],
   agency: [[CLIENT, 1]],
   isp: [
@@ -139,19 +139,19 @@ const KINDS: Readonly<Record<Story, readonly (readonly [kind: OwnerKind, weight:
   ],
 }
 
-/** How many owners share so many domains. */
-const OWNERS: Readonly<Record<Story, (domains: number) => number>> = {
+/** The number of owners for a number of domains. */
+const OWNERS: Readonly<Record<StoryName, (domains: number) => number>> = {
   company: (domains) => Math.round(Math.sqrt(domains) / 2),
   agency: (domains) => Math.round(domains / 6),
   isp: (domains) => Math.round(domains / 2),
   random: (domains) => Math.round(domains / 4),
 }
 
-/** How many names are tried for an owner before a number makes one. */
+/** The number of names that are tried for an owner. After that, a number is appended to the name. */
 const TRIES = 50
 
-/** Invents the owners of so many domains, the most important first. */
-export function inventOwners(faker: Faker, story: Story, domains: number): Owner[] {
+/** Generates the owners of a number of domains, the most important first. */
+export function inventOwners(faker: Faker, story: StoryName, domains: number): Owner[] {
   const count = Math.max(1, OWNERS[story](domains))
   const owners = new Map<string, Owner>()
   const parent = story === 'company' ? brandOf(faker) : undefined
@@ -181,13 +181,13 @@ function brandOf(faker: Faker): string {
   return `${faker.helpers.arrayElement(BRANDS)}${faker.helpers.arrayElement(ENDINGS)}`
 }
 
-/** The parent itself, a division of it, or a brand that it has bought. */
+/** A name for the parent itself, a division of it, or a brand that it has bought. */
 function brandBelow(faker: Faker, parent: string, ordinal: number): string {
   if (ordinal === 0) return parent
   return faker.number.int(99) < 60 ? `${parent} ${faker.helpers.arrayElement(DIVISIONS)}` : brandOf(faker)
 }
 
-/** A text as part of a hostname. */
+/** Converts a text to a label of a hostname. */
 export function labelOf(title: string): string {
   return title
     .toLowerCase()

@@ -2,10 +2,11 @@ import type { AccountState } from '../domain/account.ts'
 import { type DmarcRecord, decimalsOf, refreshDay } from '../domain/dmarc.ts'
 import { characterOf } from '../figures/character.ts'
 import { dmarcRecords, type FigureRules } from '../figures/figures.ts'
+import { plural } from '../ground/plural.ts'
 
 const WIDTH = 40
 
-/** Text charts that show a person what an account contains: profiles, policies, volumes, group sizes. */
+/** Draws text charts of an account for a person: profiles, policies, volumes and group sizes. */
 export function drawAccount(title: string, account: AccountState, now: number, rules: FigureRules): string {
   const { domains, groups, keys, plan, seed } = account
   const records = dmarcRecords(account, refreshDay(now, rules.settings.refresh), rules)
@@ -71,8 +72,4 @@ function chart(title: string, rows: readonly (readonly [string, number])[]): str
       `  ${name.padEnd(label)}  ${String(count).padStart(digits)}  ${'█'.repeat(Math.round((count / most) * WIDTH))}`,
   )
   return `${title}\n${lines.map((line) => line.trimEnd()).join('\n')}`
-}
-
-function plural(count: number, noun: string): string {
-  return `${count} ${noun}${count === 1 ? '' : 's'}`
 }

@@ -1,33 +1,29 @@
 import type { Contract } from '../contract/contract.ts'
 import type { AccountOrigin, AccountState } from '../domain/account.ts'
 import type { Fixture, Scene, SceneCall, Story } from '../domain/fixture.ts'
+import { LIMITS } from '../domain/limits.ts'
 import { isObject } from '../ground/json.ts'
 import { isDeeperThan } from '../ground/nesting.ts'
 import { show } from '../ground/show.ts'
 import { runAtOnce } from '../ground/work.ts'
 import { errorIn, type LoadedFixture, loadFixture } from './fixture.ts'
 
-/** How many bytes the scenes of a fixture may have as JSON. */
-export const BYTES_OF_SCENES = 262_144
-/** How many levels deep a body may be nested. */
-export const DEPTH_OF_BODY = 10
-
-/** The parts that a request to an operation has. */
+/** The parts of a request to an operation. */
 interface SceneOperation {
-  /** The parameters of the path, all of which are needed. The page adds the account. */
+  /** The path parameters, which are all required. The page adds the account. */
   parameters?: readonly string[]
   /** The parameters that the query may have. */
   query?: readonly string[]
-  /** Whether it has a body. */
+  /** Whether the request has a body. */
   body?: true
 }
 
 const BODY: SceneOperation = { body: true }
 
 /**
- * The operations that a scene can call: those of the service, and those of the control plane of which a snapshot takes
- * back what they do to one account. None gives anybody a key, and none deletes anything for good. A test compares them
- * with both documents.
+ * The operations that a scene can call. These are operations of the service, and operations of the control plane whose
+ * effect on one account a snapshot can undo. None of them hands out a key or deletes anything for good. A test compares
+ * them with both documents.
  */
 export const SCENE_OPERATIONS: Readonly<Record<SceneCall['operation'], SceneOperation>> = {
   listDmarc: {},
@@ -55,17 +51,17 @@ export const SCENE_OPERATIONS: Readonly<Record<SceneCall['operation'], SceneOper
   deleteFault: { parameters: ['fault'] },
 }
 
-/** The calls that change which domains there are: whether they add those of their body. */
+/** The calls that add or remove domains. The value says whether the domains of the body are added. */
 const ADDITIONS: Readonly<Record<string, boolean>> = {
   addDomains: true,
   addMonitoredDomains: true,
   deleteDomains: false,
   removeMonitoredDomains: false,
 }
-/** The calls whose body can name a group that there is afterwards. */
+/** The calls with a body that can name a group which exists after the call. */
 const NAMINGS: ReadonlySet<string> = new Set(['createDomainGroup', 'createGroup', 'updateDomainGroup', 'updateGroup'])
 
-/** The story that an account tells: the one that was imported last, or that of the fixture it was made of. */
+/** The story of an account: the one of the last import, or the one of its original fixture. */
 export async function findStory({ story, fixture }: AccountOrigin): Promise<Story> {
   return story ?? storyOf(typeof fixture === 'string' ? await loadFixture(fixture) : fixture) ?? { scenes: [] }
 }
@@ -77,8 +73,8 @@ export function storyOf({ title, description, scenes = [] }: Fixture): Story | u
 }
 
 /**
- * Checks the scenes of a fixture, each of which begins with the account that the fixture describes. The domains that they
- * look at must be there, in any spelling that `canonicalHostname` knows. @throws FixtureError
+ * Checks the scenes of a fixture. Each scene begins with the account that the fixture describes. The domains that a
+ * scene shows must exist, in any spelling that `canonicalHostname` accepts. @throws FixtureError
  */
 export function checkScenes(
   fixture: LoadedFixture,
@@ -87,13 +83,13 @@ export function checkScenes(
 ): void {
   const { scenes = [], groups = [] } = fixture
   if (scenes.length === 0) return
-  const inDepth = scenes.findIndex(({ calls }) => runAtOnce(isDeeperThan(DEPTH_OF_BODY + 2, calls)))
+  const inDepth = scenes.findIndex(({ calls }) => runAtOnce(isDeeperThan(LIMITS.sceneDepth + 2, calls)))
   if (inDepth >= 0) {
-    throw errorIn(fixture, `/scenes/${inDepth}/calls`, `A body is nested more than ${DEPTH_OF_BODY} levels deep.`)
+    throw errorIn(fixture, `/scenes/${inDepth}/calls`, `A body is nested more than ${LIMITS.sceneDepth} levels deep.`)
   }
   const bytes = Buffer.byteLength(JSON.stringify(scenes))
-  if (bytes > BYTES_OF_SCENES) {
-    throw errorIn(fixture, '/scenes', `The scenes have ${bytes} bytes, and may have ${BYTES_OF_SCENES}.`)
+  if (bytes > LIMITS.scenesBytes) {
+    throw errorIn(fixture, '/scenes', `The scenes have ${bytes} bytes, and may have ${LIMITS.scenesBytes}.`)
   }
   const present = { domains, groups: new Set(groups.map(({ name }) => name)) }
   for (const [index, scene] of scenes.entries()) {
@@ -110,7 +106,7 @@ export function checkScenes(
 }
 
 /**
- * The story as the fixture of an account can have it: without the domains and groups that its scenes look at and the
+ * The story in a form that the account's fixture can contain. It leaves out the shown domains and groups that the
  * account no longer has, because `checkScenes` refuses them.
  */
 export function fitStory({ scenes, ...words }: Story, account: AccountState, contract: Contract): Story {
@@ -126,13 +122,13 @@ function fitScene(scene: Scene, present: Present, canonicalHostname: Contract['c
   return fitScene({ ...scene, look_at: look }, present, canonicalHostname)
 }
 
-/** The domains, in canonical form, and the names of the groups that there are before a scene. */
+/** The domains, in canonical form, and the group names that exist before a scene. */
 interface Present {
   domains: { has(name: string): boolean }
   groups: ReadonlySet<string>
 }
 
-/** Which of the things that a scene looks at is not there after its calls; `undefined` if all are. */
+/** A domain or group that a scene shows and that does not exist after its calls; `undefined` if all exist. */
 function findAbsent(
   { look_at: look, calls = [] }: Scene,
   { domains, groups }: Present,
@@ -140,12 +136,12 @@ function findAbsent(
 ): 'domain' | 'group' | undefined {
   if (look?.domain === undefined && look?.group === undefined) return undefined
   const canonical = (name: string) => canonicalHostname(name) ?? name
-  /** Whether the calls have added a domain or removed it. */
+  /** By domain: whether the calls have added it (true) or removed it. */
   const changed = new Map<string, boolean>()
   const named = new Set<unknown>()
   for (const { operation, expect, body } of calls) {
     const adds = ADDITIONS[operation]
-    // What is added may be there although the response says otherwise: a fault rule can act after the change.
+    // A domain may have been added even if an error response is expected: a fault rule can act after the change.
     if (expect !== undefined && adds !== true) continue
     const names = body?.['domains']
     if (adds !== undefined && Array.isArray(names)) for (const each of names) changed.set(canonical(String(each)), adds)
@@ -156,7 +152,7 @@ function findAbsent(
   return group !== undefined && !groups.has(group) && !named.has(group) ? 'group' : undefined
 }
 
-/** The parts of the request must be those that the operation has; what they contain is decided when it is sent. */
+/** Checks that the request has the parts of its operation. The contents are checked when the request is sent. */
 function checkCall(fixture: LoadedFixture, call: SceneCall, place: string): void {
   const { operation } = call
   const { parameters = [], query = [], body } = SCENE_OPERATIONS[operation]

@@ -12,7 +12,7 @@ import type { Violation } from '../ground/schema.ts'
 import { show } from '../ground/show.ts'
 import type { AccountRecord } from '../store/record.ts'
 
-/** Why an account cannot be served. */
+/** The reason why an account cannot be served. */
 export interface Contradiction {
   /** JSON pointer into the account. */
   pointer: string
@@ -26,26 +26,28 @@ const LAST_TIME = 8.64e15
 const HASH = /^[0-9a-f]{64}$/
 
 /**
- * The operations whose responses contain the parts of an account. Their validators are compiled already, and the parts
- * would appear in exactly these responses; the schemas alone would have to be compiled once more.
+ * The operations with responses that contain the parts of an account. Their validators are already compiled. The
+ * schemas alone would have to be compiled again.
  */
 const READERS = { domains: 'listDomains', records: 'listDmarc', groups: 'listDomainGroups' } as const
-/** Where the contract says what the fields of a group must be. */
+/** The schemas of the contract for the fields of a group. */
 const SCHEMAS: Readonly<Record<string, string>> = { id: 'DomainGroupId', name: 'DomainGroupName', domains: 'Domain' }
 
 /**
- * Why an account that was read from a file cannot be served, because somebody has edited it or because it was stored
- * under another contract; `undefined` when it can be served. The text begins with a JSON pointer into the file.
+ * The reason why an account from a file cannot be served; `undefined` if it can. A user may have edited the file, or
+ * the account was stored under another contract. The text begins with a JSON pointer into the file.
  */
 export function validateAccount(account: AccountRecord, contract: Contract, real: number): string | undefined {
   const contradiction = findContradiction(account, contract, real)
   return contradiction && `/account${contradiction.pointer} ${contradiction.reason}`
 }
 
-/** The same for any account. */
+/** The same check for any account. */
 export function findContradiction(account: AccountRecord, contract: Contract, real: number): Contradiction | undefined {
-  const now = timeOn(account.clock, real)
-  if (!(now >= 0 && now <= LAST_TIME)) return { pointer: '/clock', reason: 'shows a time that does not exist' }
+  const { clock } = account
+  const shown = 'frozenAt' in clock ? clock.frozenAt : real + clock.offset
+  if (!(shown >= 0 && shown <= LAST_TIME)) return { pointer: '/clock', reason: 'shows a time that does not exist' }
+  const now = timeOn(clock, real)
   const { order } = contract.settings.plans
   if (!order.includes(account.plan)) {
     return { pointer: '/plan', reason: `${show(account.plan)} must be one of ${order.join(', ')} (setting plans)` }
@@ -55,7 +57,7 @@ export function findContradiction(account: AccountRecord, contract: Contract, re
     contradictionInDomains(account, contract) ??
     contradictionInPins(account, contract, now) ??
     contradictionInGroups(account, contract) ??
-    // All other fields of DMARC records are computed, hence valid unless an overlay has changed their schema.
+    // All other fields of DMARC records are computed. They are valid unless an overlay has changed their schema.
     (contract.document.validated ? undefined : contradictionInRecords(account, contract, now))
   )
 }
@@ -87,7 +89,7 @@ function contradictionInDomains(
       const decisive = setting ?? (canonicalHostname(name) === undefined ? undefined : 'international-names')
       return { pointer, reason: violation.reason + because(decisive, settings) }
     }
-    // Where responses may have other spellings, the operation does not check this.
+    // The operation does not check this if the contract permits responses with other spellings.
     const index = names.findIndex((name) => canonicalHostname(name) !== name)
     if (index >= 0)
       return { pointer: `/${list}/${index}/name`, reason: `${show(names[index])} is not in canonical form` }
@@ -96,8 +98,8 @@ function contradictionInDomains(
 }
 
 /**
- * Why the fixed fields or the policy of some domain's record cannot be served. `now` in milliseconds on the account's
- * clock.
+ * The reason why the fixed fields or the policy of a domain's record cannot be served. `now` is in milliseconds on the
+ * account's clock.
  */
 export function contradictionInPins(
   { domains, formerDomains = [], seed }: Pick<AccountRecord, 'domains' | 'formerDomains' | 'seed'>,
@@ -105,7 +107,7 @@ export function contradictionInPins(
   now: number,
 ): Contradiction | undefined {
   const day = refreshDay(now, contract.settings.refresh)
-  // As they are once they have figures: until then, a record does not show what the domain publishes.
+  // The check uses records with figures. Before its first figures, a record does not show what the domain publishes.
   const present = domains.map((domain) => ({ ...domain, addedAt: 0 }))
   const former = formerDomains.map(({ name, nature }) => ({ name, addedAt: 0, features: [], ...nature }))
   const known = PersistentMap.of(present.map((domain) => [domain.name, domain] as const))
@@ -126,7 +128,7 @@ export function contradictionInPins(
   return undefined
 }
 
-/** Includes the record of a domain that is added now. */
+/** The check includes the record of a domain that is added now. */
 function contradictionInRecords({ domains, seed }: AccountRecord, contract: Contract, now: number) {
   const day = refreshDay(now, contract.settings.refresh)
   const added = { name: 'example.com', addedAt: now, features: [] }
@@ -197,7 +199,7 @@ function overCap(
   return { pointer, reason: `has ${count} entries${because(kebab(name), settings)}` }
 }
 
-/** The setting that decides, and its value, for the end of a sentence. */
+/** The setting that decides, with its value, as the end of a sentence. */
 export function because(setting: string | undefined, settings: Settings): string {
   const [, value] = Object.entries(settings).find(([name]) => kebab(name) === setting) ?? []
   return setting === undefined

@@ -18,7 +18,7 @@ import type { LoadedFixture } from './fixture.ts'
 import { secretsOf } from './fixture-keys.ts'
 import type { History } from './histories.ts'
 
-/** From what a new account is made, unless its creator chooses otherwise. */
+/** The parameters of a new account that its creator does not choose. */
 type WorldDefaults = Pick<AccountParameters, 'seed' | 'now' | 'frozen' | 'plan' | 'faults'> & {
   fixture: LoadedFixture
 }
@@ -28,46 +28,44 @@ export interface WorldsDeps {
   store: Store
   clock: Clock
   exchanges: ExchangeLog<unknown>
-  /** Counts what accounts hold; absent for a store that does not share memory by it. */
+  /** The memory that accounts take; absent if the store does not limit memory with it. */
   budget: { readonly use: BudgetUse } | undefined
   defaults: WorldDefaults
-  /** How many accounts there may be. */
+  /** The maximum number of accounts. */
   maxAccounts: number
-  /** Whether a key `sandbox_…` opens an account of its own. */
+  /** Whether a key `sandbox_…` opens its own account. */
   sandboxKeys: boolean
-  /** How long an account that such a key has opened is kept after its last use if it was changed, in milliseconds. */
+  /** In milliseconds: how long an account that was opened by such a key and changed is kept after its last use. */
   sandboxIdle: number
-  /** Whether keys that nobody chose are random; else they derive from the account's seed. */
+  /** Whether keys that the creator did not choose are random. If not, they are derived from the account's seed. */
   randomKeys: boolean
   log: Log
 }
 
-/** An account that has just been made, and its key. */
+/** A new account and its key. */
 export interface CreatedAccount {
   account: AccountState
   apiKey: string
 }
 
-/** What a request found in its account. The incarnation is known where the store has told it. */
-type Found = Omit<FormerAccount, 'incarnation'> & Partial<Pick<FormerAccount, 'incarnation'>>
+/** The account as a request found it. The incarnation is present if the store has returned it. */
+type FoundAccount = Omit<FormerAccount, 'incarnation'> & Partial<Pick<FormerAccount, 'incarnation'>>
 
-/** What may be chosen for a new account. */
+/** The choices for a new account. */
 type ChosenAccount = Omit<AccountParameters, 'real' | 'id'> & {
   id?: string | undefined
   fixture?: LoadedFixture | undefined
 }
 
-/** The account of clients that ask for no particular one. */
+/** The account of clients that name no account. */
 export const DEFAULT_ACCOUNT = 'default'
-/** A key that opens an account of its own. The key is also the id of that account. */
+/** A key that opens its own account. The key is also the id of that account. */
 export const SANDBOX = /^sandbox_[!-~]{1,120}$/
-/** Refusals for lack of room that follow each other faster than this are one event for the log, in milliseconds. */
+/** In milliseconds: refusals for lack of room that follow each other within this time are logged as one event. */
 const SAME_EVENT = 60_000
 const NO_COUNTERS: Counters = { quotas: new Map(), tallies: new Map() }
 
-/**
- * Creates, resets, copies and deletes accounts. Which accounts there are, and what they hold, only the store knows.
- */
+/** Creates, resets, copies and deletes accounts. Only the store holds the list and the contents of the accounts. */
 export class Worlds {
   readonly journal: Journal
   readonly #exchanges: ExchangeLog<unknown>
@@ -87,82 +85,82 @@ export class Worlds {
     return timeOn(clock, this.#deps.clock())
   }
 
-  /** Where to record a request that has just entered the account, see `ExchangeLog`. */
+  /** The history of the account that a request has just entered, see `ExchangeLog`. */
   historyOf(accountId: string, incarnation: number): History {
     return this.#exchanges.historyOf(accountId, incarnation)
   }
 
-  /** The memory that accounts with their snapshots, and the journal, take and may take. */
+  /** The memory that is used by, and permitted for, the accounts with their snapshots, and the journal. */
   get memory(): { accounts: BudgetUse | undefined; journal: BudgetUse } {
     const { journal } = this
     return { accounts: this.#deps.budget?.use, journal: { used: journal.weight, limit: journal.limits.total } }
   }
 
   /**
-   * Creates an account; without an id, it gets a new one. When there are too many, a sandbox is evicted for it.
+   * Creates an account. Without an id, it gets a new one. If there are too many accounts, a sandbox is evicted.
    * @throws StoreError `taken`, `full` or `damaged`, FixtureError.
    */
   async create({ id, ...chosen }: ChosenAccount): Promise<CreatedAccount> {
     return this.#add({ ...chosen, id: id ?? (await this.#deps.store.newId()) }, { evictable: false })
   }
 
-  /** A key that nobody can compute, where keys have to be of that kind. */
+  /** A random key that cannot be computed; `undefined` if keys are derived from the seed. */
   drawKey(): string | undefined {
     return this.#deps.randomKeys ? drawKey() : undefined
   }
 
-  /** A key of the account that is no secret, if it has one. */
+  /** A key of the account that is not secret, if it has one. */
   findPublicKey(account: AccountState): string | undefined {
     return findPublicKey(account, { derived: !this.#deps.randomKeys })
   }
 
-  /** Whether the key opens an account on first use. */
+  /** Whether the first use of the key opens an account. */
   opensFor(secret: string): boolean {
     return this.#deps.sandboxKeys && SANDBOX.test(secret)
   }
 
   /**
-   * Checks that accounts can be made of the usual fixture, which a kept account of everybody does not show.
+   * Checks that accounts can be created from the default fixture. A stored default account does not show this.
    * @throws FixtureError
    */
   checkDefaults(): void {
     const { contract, clock, defaults } = this.#deps
     const { fixture, ...rest } = defaults
-    // Tests make accounts of the ready-made fixtures with the contract of the package.
+    // Tests create accounts from the ready-made fixtures with the contract of the package.
     if (contract.document.validated && fixture.origin !== undefined) return
     createAccount(fixture, { ...rest, id: DEFAULT_ACCOUNT, real: clock() }, contract)
   }
 
   /**
-   * The account of a key that opens one on first use; `undefined` for any other key, and where there is no room for
-   * another account.
+   * The account of a key that opens one on first use; `undefined` for any other key, or if there is no room for another
+   * account.
    */
   async openSandbox(secret: string): Promise<string | undefined> {
     try {
       return await this.setUpSandbox(secret)
     } catch (error) {
-      // Where nothing can be changed, that is no refusal of this key.
+      // A store that cannot be changed is no reason to refuse this key.
       if (error instanceof StoreError && error.problem === 'full' && !error.isOutOfMemory) return undefined
       throw error
     }
   }
 
-  /** The same, for somebody who can be told that there is no room. @throws StoreError `full` */
+  /** Like `openSandbox`, for a caller that can report a lack of room. @throws StoreError `full` */
   async setUpSandbox(secret: string): Promise<string | undefined> {
     if (!this.opensFor(secret)) return undefined
     try {
       await this.#add({ id: secret, apiKey: secret }, { evictable: true })
     } catch (error) {
       if (!(error instanceof StoreError)) throw error
-      // The data of this key is unreadable, which another account in its place would hide.
+      // The data of this key is unreadable. Another account in its place would hide that.
       if (error.problem === 'damaged') return undefined
-      // Another request with the key was faster, or somebody has created an account of this id.
+      // Another request with the key was faster, or a client has created an account with this id.
       if (error.problem !== 'taken') throw error
     }
     return secret
   }
 
-  /** Back to the moment of the account's creation, or to another beginning. @throws FixtureError */
+  /** Resets the account to the moment of its creation, or to another beginning. @throws FixtureError */
   async reset(accountId: string, chosen: Omit<Parameters<typeof recreateAccount>[1], 'real'>): Promise<AccountState> {
     const { store, contract, clock } = this.#deps
     const state = await recreateAccount(await store.read(accountId), { ...chosen, real: clock() }, contract)
@@ -177,41 +175,41 @@ export class Worlds {
     await this.#exchanges.end(accountId)
   }
 
-  /** Keeps a copy of everything that an account is. @throws StoreError `full` */
+  /** Keeps a copy of the whole account. @throws StoreError `full` */
   takeSnapshot(accountId: string, request: Omit<SnapshotRequest, 'real'>): Promise<SnapshotOutcome> {
     const { store, clock } = this.#deps
     return store.takeSnapshot(accountId, { ...request, real: clock() })
   }
 
-  /** The account as it was, including its clock, which may go back; `undefined` when there is no such snapshot. */
+  /** The account as it was, including its clock, which may go back; `undefined` if there is no such snapshot. */
   async restore(accountId: string, name: string): Promise<AccountState | undefined> {
     const snapshot = await this.#deps.store.readSnapshot(accountId, name)
     return snapshot && this.#bringBack(accountId, snapshot, snapshot.takenAt, { snapshot: name })
   }
 
-  /** The account as it was just before a request of it; `undefined` when that is not kept. */
-  async recall({ before, moment }: Entry): Promise<Found | undefined> {
+  /** The account as it was just before the request; `undefined` if that state is not kept. */
+  async recall({ before, moment }: Entry): Promise<FoundAccount | undefined> {
     if (before !== undefined) return runInTurns(copyPast(before))
     return moment && this.#deps.store.recall(moment)
   }
 
   /**
-   * The account as it was just before a request of it, including its clock, which may go back; `undefined` when that is
-   * not kept. As after `restore`, requests go on being counted.
+   * Restores the account as it was just before the request, including its clock, which may go back. Returns `undefined`
+   * if that state is not kept. The request counts continue, as after `restore`.
    */
   async rewind(entry: Entry): Promise<AccountState | undefined> {
     const { account: accountId, before, at } = entry
     const found = await this.recall(entry)
-    // Whoever has reset or deleted the account in the meantime has cleared its journal.
+    // A reset or a deletion of the account in the meantime has cleared its journal.
     if (accountId === undefined || found === undefined || !this.journal.has(entry)) return undefined
     const source = before && { outdatedSince: this.#outdatedSince(accountId, before.mark) }
     return this.#bringBack(accountId, found, at, source)
   }
 
-  /** Puts an account as it was in the place of what it is. Its clock shows again what it showed then. */
+  /** Replaces the account by a former state. Its clock shows the time of that state again. */
   async #bringBack(
     accountId: string,
-    { incarnation, state, counters }: Found,
+    { incarnation, state, counters }: FoundAccount,
     at: number,
     source: Pick<Replacement, 'snapshot' | 'outdatedSince'> = {},
   ): Promise<AccountState> {
@@ -226,7 +224,7 @@ export class Worlds {
     return present
   }
 
-  /** How many bytes an account has left behind in older states since its history had this figure. */
+  /** The bytes that the account has left in older states since its history had the figure `mark`. */
   #outdatedSince(accountId: string, mark: number): number {
     return Math.max(0, this.#exchanges.outdated(accountId) - mark)
   }
@@ -237,7 +235,7 @@ export class Worlds {
   ): Promise<CreatedAccount> {
     const { store, defaults, contract, clock, maxAccounts, sandboxIdle } = this.#deps
     const capacity = { limit: maxAccounts, evictable, idle: sandboxIdle }
-    // Before the account is made, which costs far more than to refuse it.
+    // This check comes first, because creating the account costs far more than refusing it.
     if (!(await store.has(chosen.id)) && !(await store.hasRoom(capacity))) throw this.#refuseFull()
     const apiKey = chosen.apiKey ?? this.drawKey()
     const { fixture: usual, ...rest } = defaults
@@ -245,17 +243,17 @@ export class Worlds {
     const parameters = { ...rest, ...given, id: chosen.id, real: clock() }
     const state = await runInTurns(accountCreation(fixture ?? usual, parameters, contract))
     const evicted = await store.create(state, capacity).catch((error) => {
-      // Others were faster. Where memory is what is missing, the error says so, and is reported.
+      // Other requests were faster. If memory is missing, the error says so and is already reported.
       throw error instanceof StoreError && error.problem === 'full' && !error.reported ? this.#refuseFull() : error
     })
-    // Whoever opens an account does not wait until all processes know that another one has ended.
+    // The caller does not wait until all processes know that the evicted account has ended.
     if (evicted !== undefined) void this.#exchanges.end(evicted)
     const secret = typeof apiKey === 'string' ? apiKey : deriveKey(state.seed, state.id)
     await this.noteKeys(state.id, [secret, ...secretsOf(fixture ?? usual)])
     return { account: state, apiKey: secret }
   }
 
-  /** The refusal of an account for which there is no room. The log has one line for all that follow each other. */
+  /** The refusal of an account for lack of room. The log has one line for a series of such refusals. */
   #refuseFull(): StoreError {
     const { log, clock, maxAccounts } = this.#deps
     const now = clock()
@@ -268,16 +266,16 @@ export class Worlds {
   }
 
   /**
-   * Hides the secrets of an account's keys, as they are now, from those who read the journal. To be called after each
-   * change of them; `given` are the secrets of keys that are new to the account.
+   * Hides the secrets of an account's present keys from readers of the journal. The caller calls it after each change
+   * of the keys. `given` are the secrets of keys that are new to the account.
    */
   async noteKeys(accountId: string, given: readonly string[] = []): Promise<void> {
     const { store } = this.#deps
     const { secrets } = this.journal
-    // Of most accounts, such as sandboxes, there is nothing to know.
+    // Most accounts, such as sandboxes, have no secrets to hide.
     if (!secrets.concerns(accountId, given)) return
     const reading = Promise.all([store.snapshotKeys(accountId), store.read(accountId)])
-    // The account may be deleted meanwhile, and its secrets with it.
+    // The account may have been deleted meanwhile, and its secrets with it.
     const read = await reading.catch(() => undefined)
     if (read === undefined) return
     const [kept, { keys, origin }] = read
@@ -289,7 +287,7 @@ export class Worlds {
     secrets.update(accountId, { held: keys.map(({ hash }) => hash), recoverable }, given)
   }
 
-  /** Takes note of a key of the account that a request carries: of an account that was kept, only hashes are known. */
+  /** Notes the secret of an account's key from a request. Of the keys of a stored account, only hashes are known. */
   meetKey({ id, keys }: AccountState, { secret, hash }: { secret: string; hash: string }): void {
     const { secrets } = this.journal
     if (secrets.knows(id, hash)) return
@@ -298,11 +296,11 @@ export class Worlds {
       keys.map((key) => key.hash),
       secret,
     )
-    // Perhaps another process has taken their keys away.
+    // Another process may have removed the other keys.
     if (hasOthers) void this.noteKeys(id)
   }
 
-  /** The keys that a rewind may bring back. Most requests find the same list as the one before, or one key more. */
+  /** The keys that a rewind may bring back. Most requests find the same list as the request before, or one key more. */
   *#pastKeys(accountId: string): Generator<ApiKey, void, undefined> {
     let last: readonly ApiKey[] = []
     for (const { before } of this.journal.oldestFirst(accountId)) {
@@ -313,13 +311,13 @@ export class Worlds {
     }
   }
 
-  /** Forgets everything about an account that is deleted. */
+  /** Forgets everything about a deleted account. */
   #forget(accountId: string): void {
     this.journal.secrets.forget(accountId)
   }
 }
 
-/** The state and the counters that a request found, in maps of their own. */
+/** A copy of the state and the counters that a request found, in separate maps. */
 function* copyPast({ account, quotas, tallies }: Past): Work<{ state: AccountState; counters: Counters }> {
   const state = yield* replicateAccount(account)
   const counters = {

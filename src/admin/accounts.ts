@@ -14,7 +14,7 @@ import { selectPage } from './paging.ts'
 import { invalid, unknownName } from './refusals.ts'
 import type { AccountReport } from './reports.ts'
 
-/** Problems of one account that must not hide the others. */
+/** Problems of one account that must not hide the other accounts. */
 const LEFT_OUT: ReadonlySet<string> = new Set<StoreProblem>(['unknown-account', 'damaged'])
 
 export const listAccounts: Handler = async (call) => {
@@ -24,7 +24,7 @@ export const listAccounts: Handler = async (call) => {
   const made = await Promise.allSettled(page.items.map(async (id) => reportAccount(call, await call.store.read(id))))
   const items = made.flatMap((each) => {
     if (each.status === 'fulfilled') return [each.value]
-    // An account may have been deleted since the list was made, or a shared store may have lost a part of it.
+    // The account may have been deleted since the list was read, or a shared store may have lost a part of it.
     if (each.reason instanceof StoreError && LEFT_OUT.has(each.reason.problem)) return []
     throw each.reason
   })
@@ -39,7 +39,7 @@ export const createAccount: Handler = async (call) => {
   if (isRefusal(loaded)) return loaded
   const refusal = refuseUnknownPlan(call, plan) ?? refuseLateInstant(now)
   if (refusal) return refusal
-  // A sandbox is the same whether its key opens it or its id creates it.
+  // A sandbox is the same whether it is opened by its key or created by its id.
   const chosenKey = api_key ?? (id !== undefined && SANDBOX.test(id) ? id : undefined)
   const chosen = { id, plan, seed, now, frozen, apiKey: chosenKey, fixture: loaded }
   const model = like === undefined ? undefined : await findModel(call, like)
@@ -48,7 +48,7 @@ export const createAccount: Handler = async (call) => {
   return done({ account: await reportAccount(call, created.account), api_key: created.apiKey })
 }
 
-/** The account that a new one shall be like. */
+/** The account that is the model of a new one. */
 async function findModel({ store }: ControlCall, like: string): Promise<AccountState | AdminRefusal> {
   if (!(await store.has(like))) return invalid('/like', like, 'no-account')
   return store.read(like)
@@ -108,7 +108,7 @@ export async function reportAccount({ store, worlds }: ControlCall, account: Acc
   }
 }
 
-/** A fixture is given by the name of a ready-made one or as an object. No request can have a file or a URL read. */
+/** A fixture is an object or the name of a ready-made one. No request can make the server read a file or URL. */
 async function readFixture(fixture: string | Fixture | undefined): Promise<LoadedFixture | undefined | AdminRefusal> {
   if (fixture === undefined || isObject(fixture)) return fixture && loadFixture(fixture as Fixture)
   const name = FIXTURE_NAMES.find((each) => each === fixture)

@@ -9,22 +9,24 @@ import { Semaphore } from '../ground/semaphore.ts'
 import { Turns } from '../ground/turns.ts'
 import { runInTurns } from '../ground/work.ts'
 import { type BodyReader, type BodySettings, createBodyReader } from '../http/body.ts'
+import type { ServerRequest } from '../http/engine/node-internals.ts'
 import { errorEnvelope } from '../http/envelope.ts'
 import { isHostMalformed } from '../http/host-field.ts'
 import type { Log } from '../http/log.ts'
 import { ClientGone } from '../http/reception.ts'
 import { createRouter } from '../http/router.ts'
 import { queryOf, readParameters, readTarget, splitTarget } from '../http/target.ts'
-import { namePathInLog } from '../journal/key-shapes.ts'
+import { namePathInLog } from '../journal/redaction/key-shapes.ts'
 import type { Readiness } from '../store/readiness.ts'
 import { isAway, isReported } from '../store/store-error.ts'
+import { urlsFor } from './address.ts'
 import type { AdminRefusal } from './codes.ts'
 import type { Control } from './control.ts'
 import type { EventFeed } from './event-feed.ts'
 import { createGuard } from './guard.ts'
 import { sendParts, writeList } from './list-writer.ts'
 import { nearestRoute } from './nearest-route.ts'
-import { describeHealth, describeReadiness, PAGES, type Page, writeUnavailable } from './pages.ts'
+import { describeHealth, describeReadiness, PAGES, type PlainResponse, writeUnavailable } from './pages.ts'
 import { describeRefusal, refusalFor } from './refusals.ts'
 
 /** The path of the control plane. All of its paths are below it. */
@@ -32,10 +34,10 @@ export const ADMIN_PATH = '/__admin'
 
 export interface AdminDeps {
   control: () => Promise<Control>
-  /** Without a token, only this machine can use the control plane. */
+  /** Without a token, only programs of this machine can use the control plane. */
   token: string | undefined
   host: string
-  /** Names this run of the server. */
+  /** Identifies this run of the server. */
   instance: string
   /** Known as soon as the server listens. */
   urls(): ServerUrls
@@ -44,14 +46,14 @@ export interface AdminDeps {
   readiness: Readiness
 }
 
-/** What requests need that are routed. */
+/** The objects that routed requests need. */
 interface Routing {
   control: Control
   bodies: BodyReader
   route: ReturnType<typeof createRouter>
 }
 
-/** How the control plane reads bodies; its document says how large they may be. */
+/** The settings for request bodies. The document of the control plane has the size limit. */
 const BODIES: Omit<BodySettings, 'bodyLimit'> = {
   contentType: 'required',
   requestCharset: 'utf-8',
@@ -60,37 +62,35 @@ const BODIES: Omit<BodySettings, 'bodyLimit'> = {
   unreadBodies: 'ignored',
 }
 
-/** A response with the envelope. */
-interface Answer {
+interface EnvelopedAnswer {
   status: number
   headers?: Record<string, string>
   body: unknown
 }
 
-/** What is to be answered. */
-interface RoutedRequest extends Pick<Routing, 'control' | 'bodies'> {
+interface AdminRequest extends Pick<Routing, 'control' | 'bodies'> {
   operation: Operation
   parameters: Readonly<Record<string, string>>
   query: ReturnType<typeof readTarget>['query']
 }
 
 /**
- * Bytes of a body that is large, and how many requests with such a body are worked on at a time. What is made of a body
- * takes many times its memory, so the others wait, and are not even read.
+ * A body with more bytes is large, and this many requests with a large body are processed at a time. The objects made
+ * of a body take many times its memory. So the other requests wait, and their bodies are not even read.
  */
 export const LARGE = 256 << 10
 export const LARGE_AT_ONCE = 2
 
 const JSON_TYPE = 'application/json'
-/** The headers of every response. */
+/** The header fields of every response. */
 const UNIFORM_HEADERS = { 'Cache-Control': 'no-store', 'X-Content-Type-Options': 'nosniff' }
 
-// Written here, because the document with the other messages may be what could not be loaded.
+// These are written here, because loading the document with the other messages may be what failed.
 const failure = { code: 'internal_error', message: 'The server failed to answer; its log has the reason.' }
 const FAILED = JSON.stringify(errorEnvelope({ ...failure, problems: [{ ...failure, field: null }] }))
 
-/** A request handler for the control plane: it checks who asks, routes, validates, and answers. */
-export function createAdmin(deps: AdminDeps): (request: IncomingMessage, response: ServerResponse) => Promise<void> {
+/** A request handler for the control plane. It checks the access, routes, validates, and answers. */
+export function createAdmin(deps: AdminDeps): (request: ServerRequest, response: ServerResponse) => Promise<void> {
   const guard = createGuard(deps.token, deps.host)
   let routing: Promise<Routing> | undefined
   let feed: EventFeed | undefined
@@ -104,7 +104,7 @@ export function createAdmin(deps: AdminDeps): (request: IncomingMessage, respons
 
   return async function serveAdmin(request, response) {
     const { method = '', url = '' } = request
-    // Clients and balancers ask these every second, so nothing is loaded for them.
+    // Clients and balancers request these every second, so nothing is loaded for them.
     if (method === 'GET' || method === 'HEAD') {
       if (url === `${ADMIN_PATH}/health`) return sendPage(request, response, describeHealth(deps.instance))
       if (url === `${ADMIN_PATH}/ready`) {
@@ -112,7 +112,7 @@ export function createAdmin(deps: AdminDeps): (request: IncomingMessage, respons
       }
     }
     if (splitTarget(url).path === '/') {
-      sendWelcome(request, response, deps.urls())
+      sendWelcome(request, response, urlsFor(request.headers.host, deps.urls()))
       return
     }
     try {
@@ -135,7 +135,7 @@ export function createAdmin(deps: AdminDeps): (request: IncomingMessage, respons
   }
 
   async function serve(
-    request: IncomingMessage,
+    request: ServerRequest,
     response: ServerResponse,
     { control, bodies, route }: Routing,
   ): Promise<void> {
@@ -155,13 +155,13 @@ export function createAdmin(deps: AdminDeps): (request: IncomingMessage, respons
   }
 
   async function answer(
-    request: IncomingMessage,
+    request: ServerRequest,
     response: ServerResponse,
-    { control, bodies, operation, parameters, query }: RoutedRequest,
+    { control, bodies, operation, parameters, query }: AdminRequest,
   ): Promise<void> {
     const received = await receive(request, bodies, operation)
     if ('refusal' in received) return sendAnswer(request, response, answerRefusal(control, operation, received.refusal))
-    // To parse a large body takes long enough for one turn.
+    // Parsing a large body takes a whole turn, so other requests go first.
     if (mayBeLarge(request)) await new Turns().next()
     const conforming = control.conform({ operation, query, body: received.body })
     if (!conforming.ok) return sendAnswer(request, response, answerRefusal(control, operation, conforming))
@@ -173,7 +173,8 @@ export function createAdmin(deps: AdminDeps): (request: IncomingMessage, respons
       if (await control.deps.store.has(account)) return stream(request, response, control, account, operation)
       return sendAnswer(request, response, answerRefusal(control, operation, control.unknownAccount(account)))
     }
-    const outcome = await control.run(operation, { parameters, query: conforming.query, body: conforming.body })
+    const { host } = request.headers
+    const outcome = await control.run(operation, { parameters, query: conforming.query, body: conforming.body, host })
     if (!outcome.ok) return sendAnswer(request, response, answerRefusal(control, operation, outcome))
     const { status } = operation.success
     const check = (data: unknown) => validated(operation, { status, body: { success: true, data } })
@@ -189,7 +190,7 @@ export function createAdmin(deps: AdminDeps): (request: IncomingMessage, respons
   }
 
   async function stream(
-    request: IncomingMessage,
+    request: ServerRequest,
     response: ServerResponse,
     control: Control,
     account: string | undefined,
@@ -208,24 +209,24 @@ export function createAdmin(deps: AdminDeps): (request: IncomingMessage, respons
       const refusal = refuse({ code: 'insufficient_storage', about: { expected } })
       return sendAnswer(request, response, answerRefusal(control, operation, refusal))
     }
-    // Who comes back after an interruption may have seen more at another process.
+    // A client that reconnects may have seen later events from another process.
     await exchanges.caughtUp()
     streamEntries(request, response, { feed, journal, catalogue, account }, deps.stopping)
   }
 }
 
 /**
- * Whether anybody may read the path. Everybody may know that the server is up. A browser cannot send a token when it
- * opens the dashboard, so the page itself is open: it holds no data and asks for the token.
+ * Whether any client may read the path. The health of the server is public. The dashboard page is open if there is a
+ * token, because a browser cannot send one when it opens the page. The page holds no data and asks for the token.
  */
 function isOpen(path: string, hasToken: boolean): boolean {
   const isDashboard = path === ADMIN_PATH || path === `${ADMIN_PATH}/`
   return path === `${ADMIN_PATH}/health` || path === `${ADMIN_PATH}/ready` || (hasToken && isDashboard)
 }
 
-/** Reads the body of a request; or why it is not read, where there is no room for it. */
+/** Reads the body of a request. Returns a refusal if there is no room for the body. */
 async function receive(
-  request: IncomingMessage,
+  request: ServerRequest,
   bodies: BodyReader,
   operation: Operation,
 ): Promise<{ body: ReceivedRequest['body'] } | { refusal: AdminRefusal }> {
@@ -236,12 +237,12 @@ async function receive(
   }
 }
 
-/** Whether a request has a large body, or one of which nobody knows how large it is. */
+/** Whether a request has a large body or a body of unknown size. */
 function mayBeLarge({ headers }: IncomingMessage): boolean {
   return Number(headers['content-length'] ?? 0) > LARGE || headers['transfer-encoding'] !== undefined
 }
 
-function refuseHost(request: IncomingMessage): AdminRefusal | undefined {
+function refuseHost(request: ServerRequest): AdminRefusal | undefined {
   return isHostMalformed(request) ? refuse({ code: 'invalid_request_body', reason: 'malformed' }) : undefined
 }
 
@@ -252,7 +253,7 @@ function nothingAt(path: string, { api }: Control): Refusal<string> {
   return refuse({ code: 'not_found', reason: 'near-path', about: { path, nearest: ADMIN_PATH + nearest } })
 }
 
-/** The refusal of a query that names a parameter twice, because only one of the values would count. */
+/** The refusal of a query with a repeated parameter, because only one of its values would count. */
 function findRepeated(url: string): Refusal<string> | undefined {
   const names = readParameters(queryOf(url)).map(([name]) => name)
   const field = names.find((name, index) => names.indexOf(name) < index)
@@ -264,7 +265,7 @@ function answerRefusal(
   operation: Operation | undefined,
   { problems }: Refusal<string>,
   allow?: string,
-): Answer {
+): EnvelopedAnswer {
   const { status, body } = describeRefusal(api.catalogue, problems)
   const headers = {
     ...(status === 401 && { 'WWW-Authenticate': 'Bearer' }),
@@ -274,7 +275,7 @@ function answerRefusal(
 }
 
 /** The answer, if the document permits it. @throws Error for any other answer, which is a bug */
-function validated(operation: Operation | undefined, answer: Answer): Answer {
+function validated(operation: Operation | undefined, answer: EnvelopedAnswer): EnvelopedAnswer {
   if (operation === undefined) return answer
   const response = operation.responses.get(answer.status)
   if (response === undefined) throw new Error(`${operation.id} documents no ${answer.status}.`)
@@ -284,11 +285,15 @@ function validated(operation: Operation | undefined, answer: Answer): Answer {
   throw new Error(`The ${answer.status} of ${operation.id} violates the document: ${messages}`)
 }
 
-function sendAnswer(request: IncomingMessage, response: ServerResponse, { status, headers, body }: Answer): void {
+function sendAnswer(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { status, headers, body }: EnvelopedAnswer,
+): void {
   send(request, response, status, { 'Content-Type': JSON_TYPE, ...headers }, JSON.stringify(body))
 }
 
-/** Leads a browser to the dashboard, and tells any other client what is here. */
+/** Redirects a browser to the dashboard, and sends the URLs to any other client. */
 function sendWelcome(request: IncomingMessage, response: ServerResponse, { baseUrl, adminUrl }: ServerUrls): void {
   if (/\btext\/html\b/.test(request.headers.accept ?? '')) {
     send(request, response, 302, { Location: `${ADMIN_PATH}/` }, '')
@@ -306,7 +311,7 @@ function sendWelcome(request: IncomingMessage, response: ServerResponse, { baseU
 function sendPage(
   request: IncomingMessage,
   response: ServerResponse,
-  { type, text, status = 200, headers }: Page,
+  { type, text, status = 200, headers }: PlainResponse,
 ): void {
   send(request, response, status, { 'Content-Type': type, ...headers }, text)
 }

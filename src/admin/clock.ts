@@ -3,6 +3,7 @@ import { type ClockChange, changeClock, timeOn } from '../domain/clock.ts'
 import { type Ending, nextEnding } from '../domain/endings.ts'
 import { accept } from '../domain/errors.ts'
 import { parseDuration, writeInstant } from '../domain/iso-8601.ts'
+import { LIMITS } from '../domain/limits.ts'
 import type { AdminCode, AdminRefusal } from './codes.ts'
 import { type AccountCall, type AccountHandler, type ControlOutcome, done } from './handler.ts'
 import { openWindowEnds } from './quotas.ts'
@@ -31,14 +32,15 @@ export const updateClock: AccountHandler = async (call) => {
     }
     const clock = changeClock(state.clock, change, real)
     if (clock === undefined) return invalid('/now', now, 'backwards', { now: writeInstant(timeOn(state.clock, real)) })
-    if (timeOn(clock, real) > LAST_INSTANT)
+    // A clock that has run past the limit can still be stopped.
+    if (timeOn(clock, real) > Math.max(LIMITS.lastSetting, timeOn(state.clock, real)))
       return to === undefined ? invalid('/advance', advance, 'range') : invalid('/to', to, 'range')
     return accept({ ...state, clock }, undefined)
   })
   return decision.ok ? reportClock(call, decision.state) : decision
 }
 
-/** Why there is no such instant to come, by reason of the catalogue. */
+/** The reason of the catalogue for an ending that has no future instant. */
 const NOTHING: Readonly<Record<Ending, string>> = {
   'window-end': 'no-window',
   // There is always another refresh.
@@ -51,10 +53,7 @@ function reportClock({ worlds }: AccountCall, account: AccountState): ControlOut
   return done(report)
 }
 
-/** In milliseconds. It is a day before the last instant that RFC 3339 can write, because a clock runs on. */
-export const LAST_INSTANT = Date.parse('9999-12-31T00:00:00Z')
-
-/** Refuses an instant that a clock could not show: RFC 3339 has years of four digits. */
+/** Refuses an instant that a clock cannot show: RFC 3339 has years of four digits. */
 export function refuseLateInstant(now: string | undefined): AdminRefusal | undefined {
-  return now !== undefined && Date.parse(now) > LAST_INSTANT ? invalid('/now', now, 'range') : undefined
+  return now !== undefined && Date.parse(now) > LIMITS.lastSetting ? invalid('/now', now, 'range') : undefined
 }

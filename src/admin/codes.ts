@@ -1,8 +1,6 @@
 import type { Refusal } from '../domain/errors.ts'
 
-/**
- * The error codes of the control plane. Its document gives each a status and a message; a test compares the two lists.
- */
+/** The error codes of the control plane. Its document gives each a status and a message. A test compares both lists. */
 export const ADMIN_CODES = [
   'unauthorized',
   'forbidden',

@@ -1,7 +1,7 @@
 import type { Control } from './control.ts'
 import type { ControlDeps } from './handler.ts'
 
-/** A function that loads the control plane when it is called first. A start does not wait for it. */
+/** A function that loads the control plane on its first call. The start of the server does not wait for it. */
 export function createControlLoader(deps: ControlDeps): () => Promise<Control> {
   let control: Promise<Control> | undefined
   async function load(): Promise<Control> {
@@ -10,7 +10,7 @@ export function createControlLoader(deps: ControlDeps): () => Promise<Control> {
   }
   return () => {
     control ??= load().catch((error) => {
-      // The reason, such as too many open files, may be temporary.
+      // The cause, such as too many open files, may be temporary.
       control = undefined
       throw error
     })

@@ -5,18 +5,21 @@ import { ANY_NAME } from '../domain/group-names.ts'
 import type { Json } from '../ground/json.ts'
 import { isDeeperThan } from '../ground/nesting.ts'
 import { runInTurns } from '../ground/work.ts'
+import { StoreError } from '../store/store-error.ts'
+import { urlsFor } from './address.ts'
 import type { AdminRefusal } from './codes.ts'
 import { readLimits } from './document.ts'
 import type { ControlDeps, ControlLimits, ControlOutcome } from './handler.ts'
 import { ACCOUNT_HANDLERS, HANDLERS } from './handlers.ts'
 import { invalid, notFound, refusalFor } from './refusals.ts'
 
-/** A request to the control plane. */
 export interface ControlRequest {
   /** The values of the path parameters. */
   parameters?: Readonly<Record<string, string>>
   query?: Readonly<Record<string, string>>
   body?: unknown
+  /** The header field Host of a request over HTTP. */
+  host?: string | undefined
 }
 
 const CONFORMITY: ConformitySettings = { ...ANY_NAME, nullFields: 'wrong-type', unknownQueryParameters: 'refused' }
@@ -39,7 +42,7 @@ export class Control {
     return operation
   }
 
-  /** Checks a request against the document. */
+  /** Checks a request against the document of the control plane. */
   conform(request: ReceivedRequest): Conformity {
     return conform(request, CONFORMITY, this.api.catalogue)
   }
@@ -58,9 +61,14 @@ export class Control {
   /** Executes a request that has passed `conform`. */
   async run(
     operation: Operation,
-    request: Required<Omit<ControlRequest, 'body'>> & { body: Json },
+    {
+      host,
+      ...request
+    }: Required<Omit<ControlRequest, 'body' | 'host'>> & Pick<ControlRequest, 'host'> & { body: Json },
   ): Promise<ControlOutcome> {
-    const call = { ...this.deps, limits: this.limits, ...request }
+    const ownUrls = this.deps.urls
+    const urls = () => urlsFor(host, ownUrls())
+    const call = { ...this.deps, limits: this.limits, ...request, urls, ownUrls }
     if (call.observed?.offers.has(operation.id) === false) {
       return refuse({ code: 'forbidden', reason: 'observed', about: { operation: operation.id } })
     }
@@ -79,7 +87,9 @@ export class Control {
       if (accountHandler === undefined) throw new Error(`The operation ${operation.id} has no handler.`)
       return await accountHandler({ ...call, account, now: call.worlds.now(account) })
     } catch (error) {
-      return refusalFor(error, id)
+      // No account operation handles this error. The message tells the user what to do.
+      const isDamaged = error instanceof StoreError && error.problem === 'damaged' && id !== undefined
+      return isDamaged ? refuse({ code: 'unavailable', about: { expected: error.message } }) : refusalFor(error, id)
     }
   }
 
@@ -90,8 +100,8 @@ export class Control {
   }
 
   /**
-   * Opens a sandbox by its name, as the service opens it by the same key, so that what is set up before its first
-   * request is not lost. A GET changes nothing, so it opens none; nor is one opened only to be deleted.
+   * Opens a sandbox by its name, as the service opens it by the same key. So the set-up before its first request is
+   * kept. A GET opens none, because it changes nothing. A deletion opens none either.
    */
   async #openSandbox({ id: operationId, method }: Operation, id: string): Promise<boolean> {
     if (method === 'GET' || operationId === 'deleteAccount') return false

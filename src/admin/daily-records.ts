@@ -2,6 +2,7 @@ import type { Contract } from '../contract/contract.ts'
 import type { MonitoredDomain } from '../domain/account.ts'
 import { type DmarcRecord, firstRefresh, refreshDay } from '../domain/dmarc.ts'
 import { readDay, writeDay as writeDate } from '../domain/iso-8601.ts'
+import { LIMITS } from '../domain/limits.ts'
 import { recordsFrom } from '../figures/figures.ts'
 import { Turns } from '../ground/turns.ts'
 import type { AdminRefusal } from './codes.ts'
@@ -9,9 +10,7 @@ import { type AccountCall, type AccountHandler, listed } from './handler.ts'
 import { invalid } from './refusals.ts'
 import type { DailyRecords } from './reports.ts'
 
-/** The longest period, in days: a year. */
-export const PERIOD = 366
-/** How many records are written at once. */
+/** The number of records that are written at once. */
 const PIECE = 500
 
 interface Period {
@@ -49,14 +48,18 @@ function readPeriod({ query }: AccountCall): Period | AdminRefusal {
   if (to === undefined) return invalid('to', query['to'], 'no-day')
   if (to < from) return invalid('to', query['to'], 'order', { from: writeDate(from) })
   const count = to - from + 1
-  if (count > PERIOD)
-    return invalid('to', query['to'], 'period', { limit: PERIOD, count, latest: writeDate(from + PERIOD - 1) })
+  if (count > LIMITS.days)
+    return invalid('to', query['to'], 'period', {
+      limit: LIMITS.days,
+      count,
+      latest: writeDate(from + LIMITS.days - 1),
+    })
   return { from, to }
 }
 
 /**
- * The domains that the query names, in its order, or all. Like a domain that was removed, one that is not monitored has no
- * records; a client that has just seen it need not know that another has removed it.
+ * The domains in the order of the query, or all domains. A domain that is not monitored has no records, just like a
+ * removed one. A client need not know that another client has just removed a domain.
  */
 function readDomains({ account, contract, query, limits }: AccountCall): readonly MonitoredDomain[] | AdminRefusal {
   if (query['domain'] === undefined) return [...account.domains.values()]
@@ -79,7 +82,7 @@ function checkSize(domains: number, { from, to }: Period, limit: number): AdminR
   return invalid('to', writeDate(to), 'records', { limit, count, domains, days: Math.floor(limit / domains) })
 }
 
-/** A day in parts, with the records as GET /dmarc writes them. */
+/** The text of a day in parts. The records are written as in GET /dmarc. */
 function* writeDay({ date, records }: DailyRecords, { operations }: Contract): Generator<string> {
   const operation = operations.find(({ id }) => id === 'listDmarc')
   const write = (piece: readonly DmarcRecord[]) => {

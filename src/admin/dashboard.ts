@@ -7,18 +7,18 @@ import type { Control } from './control.ts'
 import { readLimits } from './document.ts'
 import { describeFaults, type FaultFacts } from './fault-facts.ts'
 
-/** The build makes it from src/dashboard. The path is right from the sources and from the built program. */
+/** The build creates it from src/dashboard. The path is correct both from the sources and from the built program. */
 const PAGE = new URL('../../dist/dashboard.html', import.meta.url)
 /** The element of the page that holds the facts. */
 const FACTS = /(<script type="application\/json" id="facts">)[^<]*(<\/script>)/
 
-/** A page and the header fields that go with it. */
+/** The page and its header fields. */
 export interface Dashboard {
   text: string
   headers: Readonly<Record<string, string>>
 }
 
-/** The values that the page offers for choice and cannot ask the control plane for. */
+/** The values that the page offers as choices and that the control plane has no operation for. */
 export interface PageFacts {
   basePath: string
   plans: readonly string[]
@@ -28,7 +28,7 @@ export interface PageFacts {
     method: string
     path: string
     codes: readonly string[]
-    /** How many domains its body may name; null if there is no limit. */
+    /** The maximum number of domains in a body; null if there is no limit. */
     mostDomains: number | null
   }[]
   /** The time of day in UTC of the daily refresh, as `HH:MM`. */
@@ -37,20 +37,20 @@ export interface PageFacts {
   policies: readonly string[]
   faults: FaultFacts
   pageLimit: number
-  /** The operations of the control plane that are offered here; null if all are. */
+  /** The operations of the control plane that the page offers; null for all. */
   offers: readonly string[] | null
 }
 
 /**
- * The dashboard: one page that is a client of the control plane. It knows the service by its contract.
+ * The dashboard: one page that is a client of the control plane. It reads the service from its contract.
  *
- * The policy lets the browser run and load only what the page itself contains. So the text of a request to the service
- * can do nothing in the page, even if the page treated it as markup. The file is read each time: that costs little, and
- * a page that was built again is shown without a restart.
+ * The policy lets the browser run and load only the contents of the page itself. So the text of a request to the
+ * service can do nothing in the page, even if the page treated it as markup. The file is read each time: that is cheap,
+ * and a new build of the page is shown without a restart.
  */
 export async function readDashboard({ api, deps }: Pick<Control, 'api' | 'deps'>): Promise<Dashboard> {
   const page = await readFile(PAGE, 'utf8')
-  // `<` could end the element early; in JSON it occurs only inside strings.
+  // `<` could end the element early. In JSON it occurs only inside strings.
   const facts = JSON.stringify(describeFacts(deps, api)).replaceAll('<', '\\u003c')
   const policy = [
     "default-src 'none'",

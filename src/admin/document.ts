@@ -16,7 +16,7 @@ let api: Promise<Api> | undefined
 
 /**
  * The compiled document of the control plane. All servers of the process share it. With `validated: false`, it is
- * validated and compiled anew.
+ * validated and compiled again.
  */
 export function loadControlApi({ validated = true }: { validated?: boolean } = {}): Promise<Api> {
   if (!validated) return compileControlApi({ validated })
@@ -24,7 +24,7 @@ export function loadControlApi({ validated = true }: { validated?: boolean } = {
   return api
 }
 
-/** Compiles the document anew. `validated` says that a test has validated it, so that no start has to. */
+/** Compiles the document again. `validated` says that a test has validated it, so the start need not. */
 export async function compileControlApi(
   { validated }: { validated: boolean },
   compilerFor = usualCompiler,
@@ -54,7 +54,7 @@ const LIMITS: readonly (keyof ControlLimits)[] = [
   'eventStreams',
 ]
 
-/** The limits that the settings of the document give. */
+/** The limits in the settings of the document. */
 export function readLimits({ document }: Api): ControlLimits {
   const settings = document.source['x-settings']
   const read = (name: keyof ControlLimits) => {

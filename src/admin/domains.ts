@@ -15,9 +15,9 @@ import { invalid, notFound } from './refusals.ts'
 import type { DomainReport, MonitoredDomainReport } from './reports.ts'
 import { changeAsService, type ServiceChange } from './service-change.ts'
 
-/** Days before and after today for which the events of a domain are listed. */
+/** The events of a domain are listed for this many days before and after today. */
 const EVENTS = { before: 60, after: 90 }
-/** About how many bytes the report of a domain takes as JSON, without its features. */
+/** The approximate size of a domain's report as JSON, in bytes, without its features. */
 const REPORT = 2_000
 
 export const listMonitoredDomains: AccountHandler = (call) => {
@@ -64,7 +64,7 @@ export const addMonitoredDomains: AccountHandler = async (call) =>
 export const removeMonitoredDomains: AccountHandler = async (call) =>
   reportChange(await changeAsService(call, 'deleteDomains'))
 
-/** What the service answers, without its sentence. */
+/** The answer of the service, without its sentence. */
 function reportChange(change: ServiceChange | AdminRefusal): ControlOutcome {
   if (!change.ok) return change
   const { domains, count } = change.value
@@ -81,7 +81,7 @@ export const pinDmarc: AccountHandler = (call) => {
   const today = refreshDay(call.now, call.contract.settings.refresh)
   const contradiction = contradictionIn(pin)
   if (contradiction) return invalid('', call.body, 'contradiction', { expected: contradiction })
-  // Without a profile in the request, the domain keeps its own: a fixed policy should not change the volume of mail.
+  // If the request has no profile, the domain keeps its own: a fixed policy should not change the volume of mail.
   return changeDomain(call, ({ pin: _, ...domain }) => ({
     ...domain,
     ...(profile !== undefined && profile !== domain.profile && { profile, since: usualBeginning(profile, today) }),

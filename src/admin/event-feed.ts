@@ -4,47 +4,47 @@ import { describeEntry } from '../journal/description.ts'
 import type { Entry } from '../journal/entry.ts'
 import type { Journal } from '../journal/journal.ts'
 
-/** In milliseconds: for how long events are gathered, so that a busy server writes to each reader a few times a second. */
+/** In milliseconds: events are gathered for this time, so a busy server writes to each reader a few times a second. */
 const PAUSE = 20
-/** A pause is so many times as long as the delivery before it took, so that requests have most of the time. */
+/** A pause is this many times as long as the delivery before it, so requests have most of the time. */
 const REST = 2
 /** In milliseconds: the longest pause, because a person waits for the events. */
 const LONGEST_PAUSE = 60
-/** In milliseconds: for how long events are written and delivered before requests have their turn. */
+/** In milliseconds: the duration of a slice that writes and delivers events. After it, requests have their turn. */
 const SLICE = 0.5
 /**
- * When so many entries wait to be written, requests come faster than slices. Then each of them does so many steps of the
- * delivery, so that fewer wait after it.
+ * When this many entries wait to be written, requests come faster than slices. Then each request does this many steps
+ * of the delivery, so that fewer entries wait after it.
  */
 const FLOOD = 500
 const STEPS = 4
 /** Events, and their bytes, that may wait for the slowest reader of an account. It can resume with `Last-Event-ID`. */
 export const BACKLOG = { events: 1_000, bytes: 16 << 20 }
-/** Bytes of the events that may wait for the readers of all accounts together. */
+/** The bytes of the events that may wait for the readers of all accounts together. */
 export const TOTAL = 64 << 20
-/** Bytes after which a write to a reader ends; the rest follows when these are sent. */
+/** A write to a reader ends after this many bytes. The rest follows when these are sent. */
 const BATCH = 64 << 10
 
-/** Somebody who reads events. */
+/** A reader of events. */
 export interface EventReader {
-  /** Sends bytes; returns false when nothing more may be sent until `Seat.resume`. */
+  /** Sends bytes. Returns false if the feed must wait for `Seat.resume` before it sends more. */
   write(bytes: Buffer): boolean
-  /** Ends the stream of a reader who is too slow. */
+  /** Ends the stream of a reader that is too slow. */
   cut(): void
 }
 
-/** The place of a reader in a feed. */
+/** The registration of a reader in a feed. */
 export interface Seat {
-  /** From now on, the reader gets each event of a later entry than that of this ordinal. */
+  /** From now on, the reader gets the event of each entry after this ordinal. */
   follow(ordinal: number): void
-  /** Goes on after a write that returned false. */
+  /** Continues after a write that returned false. */
   resume(): void
   leave(): void
 }
 
 interface Follower {
   reader: EventReader
-  /** The ordinal of the last event that it has. */
+  /** The ordinal of the last event that the follower has. */
   last: number
   flowing: boolean
 }
@@ -54,13 +54,13 @@ interface Event {
   bytes: Buffer
 }
 
-/** What the readers of one account wait for, or those of all accounts. */
+/** The events that the readers of one account, or of all accounts, wait for. */
 interface Channel {
   followers: Set<Follower>
-  /** Those that not every follower has, in order. All followers share them. */
+  /** The events that at least one follower does not have yet, in order. All followers share them. */
   events: Event[]
   bytes: number
-  /** What was last put together for a follower; the next one usually waits for the same. */
+  /** The last batch for a follower. The next follower usually waits for the same batch. */
   batch: { after: number; upTo: number; bytes: Buffer } | undefined
 }
 
@@ -71,21 +71,21 @@ export function writeEvent(entry: Entry, journal: Journal, catalogue: Catalogue)
 }
 
 /**
- * Brings the new entries of the journal to those who read them as they come. An event is written once for all readers.
- * Neither that nor its delivery is at the cost of the request: it happens a little later and in slices. What waits for
- * slow readers is limited; those that are furthest behind are cut.
+ * Delivers the new entries of the journal to the readers of events. Each event is written once for all readers. Writing
+ * and delivery do not slow the request down: they happen a little later and in slices. The events that wait for slow
+ * readers are limited. The slowest readers are cut off.
  */
 export class EventFeed {
   readonly #journal: Journal
   readonly #catalogue: Catalogue
-  /** By account id; that of the readers of all accounts is under `undefined`. */
+  /** By account id. The channel for the readers of all accounts has the key `undefined`. */
   readonly #channels = new Map<string | undefined, Channel>()
   readonly #seats = new Set<Seat>()
   #unsubscribe: (() => void) | undefined
-  /** The entries that are not written yet. */
+  /** The entries that are not yet written as events. */
   #entries: Entry[] = []
   #bytes = 0
-  /** The delivery that is under way. */
+  /** The delivery in progress. */
   #delivery: Generator<void, void, undefined> | undefined
   #spent = 0
   #isScheduled = false
@@ -95,12 +95,12 @@ export class EventFeed {
     this.#catalogue = catalogue
   }
 
-  /** How many readers there are. */
+  /** The number of readers. */
   get size(): number {
     return this.#seats.size
   }
 
-  /** A place for a reader of an account, or of all accounts. Until `follow`, nothing is brought to it. */
+  /** Registers a reader of an account or of all accounts. It gets no events before `follow`. */
   take(account: string | undefined, reader: EventReader): Seat {
     const follower: Follower = { reader, last: 0, flowing: true }
     const seat: Seat = {
@@ -133,7 +133,7 @@ export class EventFeed {
   #subscribe(): () => void {
     const endings = [
       this.#journal.subscribe((entry) => this.#note(entry)),
-      // What the readers have seen is not what the journal has now, and ordinals begin again.
+      // The readers have seen entries that the journal no longer has, and the ordinals start again.
       this.#journal.listenRestart(() => this.#cutAll()),
     ]
     return () => {
@@ -168,7 +168,7 @@ export class EventFeed {
     this.#entries = []
   }
 
-  /** All that a request does for its event. */
+  /** The only work that a request does for its event. */
   #note(entry: Entry): void {
     if (!this.#channels.has(undefined) && !this.#channels.has(entry.account)) return
     this.#entries.push(entry)
@@ -202,7 +202,7 @@ export class EventFeed {
     if (this.#entries.length > 0) this.#schedule()
   }
 
-  /** Does one step of the delivery, or of the next one. Returns whether it is done. */
+  /** Does one step of the delivery, and begins a delivery if none is in progress. Returns whether it is done. */
   #proceed(): boolean {
     this.#delivery ??= this.#deliver()
     const isDone = this.#delivery.next().done === true
@@ -210,7 +210,7 @@ export class EventFeed {
     return isDone
   }
 
-  /** Writes the events, and brings them to the readers; pauses after each of them. */
+  /** Writes the events and delivers them to the readers. It pauses after each event and each reader. */
   *#deliver(): Generator<void, void, undefined> {
     for (let index = 0; index < this.#entries.length; index++) {
       const entry = this.#entries[index]
@@ -242,7 +242,7 @@ export class EventFeed {
     }
   }
 
-  /** Sends as much of what a follower waits for as it takes. */
+  /** Sends a follower as many of its waiting events as it accepts. */
   #serve(channel: Channel, follower: Follower): void {
     while (follower.flowing) {
       const batch = batchFor(channel, follower.last)
@@ -252,7 +252,7 @@ export class EventFeed {
     }
   }
 
-  /** Forgets the events that every follower has. */
+  /** Drops the events that every follower has. */
   #trim(channel: Channel): void {
     const { events, followers } = channel
     if (events.length === 0) return
@@ -267,7 +267,7 @@ export class EventFeed {
     channel.batch = undefined
   }
 
-  /** Cuts those that are furthest behind, until no more waits than may. */
+  /** Cuts off the slowest followers until the waiting events are within the limit. */
   #cutSlowest(): void {
     for (const [account, channel] of this.#channels) {
       while (channel.events.length > BACKLOG.events || channel.bytes > BACKLOG.bytes) this.#cutLast(account, channel)
@@ -279,7 +279,7 @@ export class EventFeed {
     }
   }
 
-  /** Cuts the followers of a channel that have the fewest of its events. */
+  /** Cuts off the followers of a channel that have received the fewest events. */
   #cutLast(account: string | undefined, channel: Channel): void {
     const last = Math.min(...[...channel.followers].map((follower) => follower.last))
     for (const follower of [...channel.followers]) {
@@ -290,7 +290,7 @@ export class EventFeed {
   }
 }
 
-/** The next events after an ordinal as one piece; `undefined` where there are none. */
+/** The next events after an ordinal as one batch; `undefined` if there are none. */
 function batchFor(channel: Channel, after: number): Channel['batch'] {
   if (channel.batch?.after === after) return channel.batch
   const { events } = channel

@@ -4,23 +4,23 @@ import type { Entry } from '../journal/entry.ts'
 import type { Journal } from '../journal/journal.ts'
 import { type EventFeed, writeEvent } from './event-feed.ts'
 
-/** In milliseconds. A comment is sent so often, because a proxy would close a silent stream. */
+/** In milliseconds: a comment is sent at this interval, because a proxy would close a silent stream. */
 export const HEARTBEAT = 15_000
-/** For how many heartbeats a reader may take nothing, before it is cut off. */
+/** A reader that accepts nothing for this many heartbeats is cut off. */
 export const PATIENCE = 4
 
-/** What a stream is about. */
+/** The entries that a stream sends. */
 export interface StreamedEntries {
   feed: EventFeed
   journal: Journal
   catalogue: Catalogue
-  /** Absent for those of all accounts. */
+  /** Absent for the entries of all accounts. */
   account: string | undefined
 }
 
 /**
- * Streams the new entries of the journal, of one account or of all, as server-sent events, until the reader leaves or
- * the server stops. With `Last-Event-ID`, the entries since that event come first.
+ * Streams the new entries of one account or of all as server-sent events, until the reader leaves or the server stops.
+ * With `Last-Event-ID`, the entries since that event come first.
  */
 export function streamEntries(
   request: IncomingMessage,
@@ -32,7 +32,7 @@ export function streamEntries(
     'Content-Type': 'text/event-stream',
     'Cache-Control': 'no-store',
     'X-Content-Type-Options': 'nosniff',
-    // A proxy that buffers would delay the events.
+    // This stops a proxy from buffering, which would delay the events.
     'X-Accel-Buffering': 'no',
   })
   if (request.method === 'HEAD' || stopping.aborted) {
@@ -43,7 +43,7 @@ export function streamEntries(
   const seat = feed.take(account, { write: (bytes) => response.write(bytes), cut: () => response.destroy() })
   let resume = catchUp
 
-  /** Sends what the reader has missed, as fast as it reads. */
+  /** Sends the entries that the reader has missed, as fast as it reads. */
   function catchUp(): void {
     for (let next = missed.next(); next.done !== true; next = missed.next()) {
       if (!response.write(writeEvent(next.value, journal, catalogue))) return
@@ -53,7 +53,7 @@ export function streamEntries(
   }
 
   response.write(': the requests as they happen\n\n')
-  /** How many heartbeats came since the reader has taken something. */
+  /** The number of heartbeats since the reader last accepted data. */
   let missedBeats = 0
   const heartbeat = setInterval(() => {
     if (!response.writableNeedDrain) response.write(': still here\n\n')
@@ -80,8 +80,8 @@ export function streamEntries(
 }
 
 /**
- * The entries after the last event of a reader; none for a reader without one. They are read from the journal one by
- * one, with those that come meanwhile. What the journal drops before its turn is left out.
+ * The entries after the last event of a reader; none if the reader has no last event. They are read from the journal
+ * one by one, with the entries that arrive meanwhile. An entry that the journal drops before its turn is left out.
  */
 function* entriesAfter(
   lastEventId: string | string[] | undefined,
@@ -90,7 +90,7 @@ function* entriesAfter(
 ): Generator<Entry, void, undefined> {
   let last = /^\d+$/.test(String(lastEventId)) ? Number(lastEventId) : Number.POSITIVE_INFINITY
   while (last < journal.recorded) {
-    // A later entry may be the first one of its account, which the walk does not reach.
+    // A later entry may be the first of its account. The walk does not reach such an entry.
     const newest = journal.recorded
     for (const entry of journal.oldestFirst(account, last)) {
       if (entry.ordinal > newest) break

@@ -2,11 +2,11 @@ import type { Api } from '../contract/api.ts'
 import { FAULT_KINDS, type FaultKind } from '../faults/kinds.ts'
 import { valueAt } from '../ground/json.ts'
 
-/** What the page says about fault rules, in the words of the document of the control plane. */
+/** The text of the page about fault rules, from the document of the control plane. */
 export interface FaultFacts {
-  /** Each thing that can go wrong on purpose. `respond` is two: an error of the service, and any other response. */
+  /** The kinds of faults. `respond` counts as two: an error of the service, and any other response. */
   kinds: readonly KindFacts[]
-  /** A field of a rule → what it means. */
+  /** Field of a rule → its meaning. */
   fields: Readonly<Record<string, string>>
   phases: Readonly<Record<'before' | 'after', string>>
 }
@@ -19,7 +19,7 @@ interface KindFacts extends Pick<FaultKind, 'field' | 'phase'> {
 
 const RULE = '/components/schemas/FaultRule/properties'
 const FIELDS = ['skip', 'times', 'probability', 'delay_ms', 'jitter_ms']
-/** Where the document explains the two ways to respond. */
+/** The document explains these two ways to respond. */
 const WAYS_TO_RESPOND = ['error', 'status'] as const
 
 export function describeFaults({ document }: Api): FaultFacts {
@@ -48,7 +48,7 @@ function first(sentences: string): string {
   return /^.*?\.(?= |$)/.exec(sentences)?.[0] ?? sentences
 }
 
-/** What a description says about one of several values, in the form "`value`: sentences." The text may break anywhere. */
+/** The sentences about one value in a description, in the form "`value`: sentences." Lines may break anywhere. */
 function sentencesAbout(value: string, description: string): string {
   const text = description.replaceAll(/\s+/g, ' ')
   const start = text.indexOf(`\`${value}\`: `)

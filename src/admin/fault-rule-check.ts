@@ -8,8 +8,8 @@ import type { AdminRefusal } from './codes.ts'
 import { invalid, unknownName } from './refusals.ts'
 
 /**
- * Checks what the schema of a fault rule cannot say: that the contract has requests that it matches and errors that it
- * names, and that its body is not too large.
+ * Checks the constraints of a fault rule that a schema cannot express. The contract must have requests that the rule
+ * matches and errors that it names. The body must not be too large.
  */
 export function checkFaultRule(rule: FaultRule, contract: Contract, answerLimit: number): AdminRefusal | undefined {
   const { match = {}, respond, expires_after: life } = rule
@@ -30,7 +30,7 @@ function checkNames({ operation, path }: FaultMatch, { operations, routes }: Con
   return undefined
 }
 
-/** Whether a request to the operation can match. */
+/** Whether the rule can match a request to the operation. */
 function canMatch({ operation, method, path }: FaultMatch, { id, ...own }: Operation, { settings }: Contract): boolean {
   const methods = own.method === 'GET' && settings.head === 'get' ? ['GET', 'HEAD'] : [own.method]
   return (
@@ -40,7 +40,7 @@ function canMatch({ operation, method, path }: FaultMatch, { id, ...own }: Opera
   )
 }
 
-/** The method and path of the operation, or else the methods of the path, as a clause. */
+/** The method and path of the operation, or if there is none, the methods of the path, as a clause. */
 function describeChoice({ operation, path }: FaultMatch, { operations, routes }: Contract): string {
   const named = operations.find(({ id }) => id === operation)
   if (named !== undefined) return `${named.id} is ${named.method} ${named.path}`
@@ -78,7 +78,7 @@ function checkSize({ body }: Extract<InjectedResponse, { status: number }>, limi
   return size > limit ? invalid('/respond/body', undefined, 'too-long', { limit, count: size }) : undefined
 }
 
-/** Bytes of a body as it is sent; `undefined` for a body that is nested too deeply to be written as JSON. */
+/** The bytes of a body as it is sent; `undefined` if it is nested too deeply for JSON. */
 function sizeOf(body: unknown): number | undefined {
   const text = typeof body === 'string' ? body : writeJson(body)
   return text === undefined ? undefined : Buffer.byteLength(text)

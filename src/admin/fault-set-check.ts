@@ -8,13 +8,13 @@ import { loadControlApi, readLimits } from './document.ts'
 import { checkFaultRule } from './fault-rule-check.ts'
 import { FaultSetError, type FaultSetFile } from './fault-sets.ts'
 
-/** Why a rule of a file is refused: a JSON pointer into the rule, and a sentence. */
+/** The reason for the refusal of a rule in a file: a JSON pointer into the rule, and a sentence. */
 export interface RuleProblem {
   pointer: string
   message: string
 }
 
-/** A function that checks a rule of a file in the same way as one that comes over HTTP. `place` is a JSON pointer to it. */
+/** A function that checks a rule of a file like a rule that comes over HTTP. `place` is a JSON pointer to the rule. */
 export async function createRuleCheck(
   contract: Contract,
 ): Promise<(rule: FaultRule, place: string) => RuleProblem | undefined> {
@@ -37,9 +37,7 @@ export async function createRuleCheck(
   }
 }
 
-/**
- * A function that checks the fault sets of a file. @throws FaultSetError with the place of the first rule that is refused
- */
+/** A function that checks the fault sets of a file. @throws FaultSetError with the place of the first refused rule */
 export async function createSetCheck(contract: Contract): Promise<(path: string, sets: FaultSetFile) => void> {
   const { faultsPerAccount } = readLimits(await loadControlApi())
   const check = await createRuleCheck(contract)

@@ -15,22 +15,22 @@ export interface FaultSet {
 /** The content of a file of fault sets: name → set. */
 export type FaultSetFile = Readonly<Record<string, { description?: string; rules: readonly FaultRule[] }>>
 
-/** A file of fault sets, or the name of a set, cannot be used. */
+/** A file of fault sets, or the name of a set, is unusable. */
 export class FaultSetError extends Error {
   override name = 'FaultSetError'
 }
 
 let readyMade: Promise<FaultSet[]> | undefined
 
-/** The fault sets that come with the program. */
+/** The fault sets of the package. */
 export function readyMadeSets(): Promise<FaultSet[]> {
   readyMade ??= readFile(READY_MADE, 'utf8').then((text) => setsOf(JSON.parse(text) as FaultSetFile))
   return readyMade
 }
 
 /**
- * The fault sets of a source. The source is the name of a ready-made set, the path of a file, or a path with `#` and
- * the name of one set in the file. `check` checks the rules of a file. @throws FaultSetError
+ * The fault sets of a source. It is the name of a ready-made set, the path of a file, or a path with `#` and the name
+ * of one set in the file. `check` checks the rules of a file. @throws FaultSetError
  */
 export async function loadFaultSets(
   source: string,

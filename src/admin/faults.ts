@@ -34,7 +34,7 @@ export const addFaultSet: AccountHandler = async (call) => {
     set.rules.map((rule) => ({ set: name, rule })),
   )
   if (!added.ok) return added
-  // The rules of a set stand together at the end, and there may be none.
+  // The rules of the set are the last ones. There may be none.
   const { faults } = added.state
   const items = faults.slice(faults.length - set.rules.length)
   return listed(
@@ -50,7 +50,7 @@ export const listFaults: AccountHandler = async (call) => {
   return answerPage(call, 'faults', list, (fault) => reportFault(call, fault, tallies.get(fault.id)))
 }
 
-/** The body of a rule's response makes it long. */
+/** The size of a rule depends mainly on the body of its response. */
 function sizeOfFault({ rule }: Fault): number {
   return Buffer.byteLength(JSON.stringify(rule))
 }
@@ -59,7 +59,7 @@ export const addFault: AccountHandler = async (call) => {
   const given = call.body as FaultRule
   const refusal = checkFaultRule(given, call.contract, call.limits.answerLimit)
   if (refusal) return refusal
-  // A copy, because a caller in the same process may change its own object later.
+  // This is a copy, because a caller in the same process may change its own object later.
   const rule = JSON.parse(JSON.stringify(given)) as FaultRule
   const added = await addRules(call, [{ rule }])
   const fault = added.ok ? added.state.faults.at(-1) : undefined

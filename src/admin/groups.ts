@@ -5,7 +5,7 @@ import { answerPage } from './paging.ts'
 import type { GroupReport } from './reports.ts'
 import { changeAsService } from './service-change.ts'
 
-/** About how many bytes a member takes as JSON, and a group without members. */
+/** The approximate bytes of a member as JSON, and of a group without members. */
 const SIZES = { member: 40, group: 500 }
 
 export const listGroups: AccountHandler = (call) => {

@@ -5,9 +5,9 @@ import { isOurs } from '../http/hosts.ts'
 import type { AdminRefusal } from './codes.ts'
 
 /**
- * Decides who may use the control plane. With a token, it is everybody who knows the token. Without one, it is the
- * programs of this machine. A page of another site that uses the user's browser has another `Origin`. A page that made
- * its own name point to this machine (DNS rebinding) has another `Host`. `boundHost` is the address that the server
+ * Decides which clients may use the control plane. With a token, every client with the token may. Without one, only the
+ * programs of this machine may. A page of another site that uses the user's browser has another `Origin`. A page whose
+ * own name points to this machine (DNS rebinding) has another `Host`. `boundHost` is the address that the server
  * listens on.
  */
 export function createGuard(
@@ -18,7 +18,7 @@ export function createGuard(
   return function guard({ headers }) {
     if (expected !== undefined) {
       const given = /^Bearer +(\S+)$/i.exec(headers.authorization ?? '')?.[1] ?? ''
-      // All digests have the same length, so the time of the comparison tells nothing about the token.
+      // All digests have the same length, so the duration of the comparison reveals nothing about the token.
       return timingSafeEqual(digest(given), expected) ? undefined : refuse({ code: 'unauthorized' })
     }
     const { host = '', origin } = headers

@@ -13,7 +13,7 @@ import type { AdminRefusal } from './codes.ts'
 import type { FaultSet } from './fault-sets.ts'
 import type { VerdictReport } from './reports.ts'
 
-/** What the control plane works on. */
+/** The objects that the control plane works on. */
 export interface ControlDeps {
   contract: ServiceContract
   store: Store
@@ -22,80 +22,83 @@ export interface ControlDeps {
   exchanges: ExchangeLog<ExplanationReport | undefined>
   /** The fault sets of this server, in addition to the ready-made ones. */
   faultSets: readonly FaultSet[]
-  /** Names this run of the server. */
+  /** Identifies this run of the server. */
   instance: string
   /** Known as soon as the server listens. */
   urls(): ServerUrls
   readiness: Readiness
-  /** Whether the service refuses requests beyond a quota; otherwise it only counts them. */
+  /** Whether the service refuses requests over a quota. If not, it only counts them. */
   enforceQuotas: boolean
-  /** What is counted about the store, where it is another process. */
+  /** The traffic with the store, if the store is another process. */
   traffic: StoreTraffic | undefined
-  /** Where the requests are those that a proxy passes on. */
+  /** Present if the requests are those that a proxy forwards. */
   observed?: ObservedService | undefined
 }
 
-/** A service that the program does not play, but only looks at. */
+/** A real service that the program observes and does not simulate. */
 export interface ObservedService {
-  /** The operations of the control plane that make sense for it. */
+  /** The operations of the control plane that make sense for the service. */
   offers: ReadonlySet<string>
-  /** What was found against it so far. */
+  /** The violations by the service so far. */
   report(): NonNullable<VerdictReport['service']>
 }
 
-/** The numeric settings of the control plane's document, which says what each one means. */
+/** The numeric settings in the control plane's document, which says what each one means. */
 export interface ControlLimits {
   bodyLimit: number
   nestingLimit: number
   faultsPerAccount: number
   snapshotsPerAccount: number
   keysPerAccount: number
-  /** How many records of GET /dmarc one response may have. */
+  /** The maximum number of GET /dmarc records in one response. */
   recordsLimit: number
-  /** How many records of GET /dmarc the figures of one overview may be made of. */
+  /** The maximum number of GET /dmarc records that one overview is computed from. */
   overviewRecords: number
-  /** How many domains a list of records can be limited to. */
+  /** The maximum number of domains that a query for records can name. */
   namedDomains: number
   answerLimit: number
-  /** How many items a page of a list has without a limit of its own. */
+  /** The number of items on a page if the request has no limit. */
   pageDefault: number
   pageLimit: number
   pageBytes: number
-  /** How many streams of events there may be. */
+  /** The maximum number of event streams. */
   eventStreams: number
 }
 
-/** A request that the control plane's document permits, with everything that a handler needs. */
+/** A request that the control plane's document permits, with all that a handler needs. */
 export interface ControlCall extends ControlDeps {
   /** The values of the path parameters. */
   parameters: Readonly<Record<string, string>>
   query: Readonly<Record<string, string>>
   body: Json
   limits: ControlLimits
+  /** The URLs of the server for the caller, and its own URLs. */
+  urls(): ServerUrls
+  ownUrls(): ServerUrls
 }
 
 /** A request about an existing account. */
 export interface AccountCall extends ControlCall {
   account: AccountState
-  /** What the account's clock shows, in milliseconds. */
+  /** The time of the account's clock, in milliseconds. */
   now: number
 }
 
-/** Data with a list that can be long. Its items are made one after the other, while they are sent. */
+/** Data with a list that can be long. Each item is created when it is sent. */
 export interface ListedData {
-  /** The field that has the list. */
+  /** The field that contains the list. */
   name: string
-  /** They can be taken once. */
+  /** The items can be iterated once. */
   items: Iterable<unknown>
   /** The other fields. */
   rest: object
-  /** Makes the text of an item in parts, where it is long or is not what `JSON.stringify` makes of it. */
+  /** Writes an item in parts, if it is long or if its text differs from that of `JSON.stringify`. */
   write?: ((item: unknown) => Iterable<string>) | undefined
 }
 
 export type ControlOutcome = { ok: true; data: unknown } | { ok: true; list: ListedData } | AdminRefusal
 
-/** What an operation of the control plane does. The same handler serves HTTP and the library. */
+/** The implementation of a control plane operation. HTTP and the library use the same handler. */
 export type Handler = (call: ControlCall) => ControlOutcome | Promise<ControlOutcome>
 /** The handler of an operation about one account. */
 export type AccountHandler = (call: AccountCall) => ControlOutcome | Promise<ControlOutcome>

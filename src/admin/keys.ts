@@ -27,8 +27,10 @@ export const createKey: AccountHandler = async (call) => {
     const ids = new Set(state.keys.map(({ id }) => id))
     let keysCreated = state.keysCreated + 1
     const derive = () => deriveLaterKey(state, keysCreated)
-    // The account may already have the next derived key, because somebody gave it that one.
-    while (chosen === undefined && ids.has(identityOf(derive()).id)) keysCreated++
+    // The account may already have the next derived key, because a client has added it.
+    for (let tries = 0; tries < ids.size && chosen === undefined && ids.has(identityOf(derive()).id); tries++) {
+      keysCreated++
+    }
     secret = chosen ?? derive()
     const created = { ...identityOf(secret), createdAt, disabled: false, ...(label !== undefined && { label }) }
     if (ids.has(created.id)) return taken('a key', created.id)

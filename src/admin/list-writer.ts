@@ -2,14 +2,14 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Turns } from '../ground/turns.ts'
 import type { ListedData } from './handler.ts'
 
-/** How many characters are sent at once. */
+/** The number of characters that are sent at once. */
 const CHUNK = 65_536
-/** In milliseconds, how long a reader may take for what was sent at once. A reader who takes longer is cut off. */
+/** In milliseconds: a reader that takes longer than this for one chunk is cut off. */
 export const PATIENCE = 60_000
 
 /**
- * The text of a successful answer, in parts. `check` gets the data with one item at a time, and throws an error where the
- * document forbids it.
+ * The text of a successful answer, in parts. `check` gets the data with one item at a time. It throws an error for data
+ * that the document forbids.
  */
 export function* writeList({ name, items, rest, write }: ListedData, check: (data: object) => void): Generator<string> {
   let beginning = `{"success":true,"data":{${JSON.stringify(name)}:[`
@@ -29,9 +29,10 @@ export function* writeList({ name, items, rest, write }: ListedData, check: (dat
 }
 
 /**
- * Sends a long text while its parts are made, as fast as the reader takes it, and lets others have their turn. `send`
- * sends a text that turns out to be short, with its length; `head` begins any other response. The work ends when the
- * reader leaves, or takes nothing for a minute. Rejects with the error of a part; what was sent until then is no JSON.
+ * Sends a long text while its parts are created, as fast as the reader accepts it. Other requests get their turn.
+ * `send` sends a text that is short after all, with its length. `head` begins any other response. The work ends when
+ * the reader leaves or accepts nothing for a minute. Rejects with the error of a part. The text until then is no valid
+ * JSON.
  */
 export async function sendParts(
   request: IncomingMessage,
@@ -58,7 +59,7 @@ export async function sendParts(
   else send(text)
 }
 
-/** Whether the reader takes what was written, before it leaves or patience ends. */
+/** Whether the reader accepts the written data before it leaves or the time is over. */
 function isTaken({ socket }: IncomingMessage, response: ServerResponse): Promise<boolean> {
   if (socket.destroyed) return Promise.resolve(false)
   return new Promise((resolve) => {

@@ -9,14 +9,14 @@ import { writeStoreMetrics } from './store-metrics.ts'
 let ofProcess: Registry | undefined
 
 /**
- * The metrics of the server in the text format of Prometheus. They count since the start: they do not decrease when an
- * account is reset or deleted. While a shared store is away, those that servers have in common are left out.
+ * The metrics of the server in the text format of Prometheus. They count since the start and do not decrease when an
+ * account is reset or deleted. While a shared store is unavailable, the metrics that servers share are left out.
  */
 export async function writeMetrics(deps: ControlDeps): Promise<{ type: string; text: string }> {
   const { worlds, readiness, traffic } = deps
   const { collectDefaultMetrics, Counter, Gauge, Registry } = await import('prom-client')
   if (ofProcess === undefined) {
-    // Once for the process, at the first request for metrics: each call would start another observer.
+    // This runs once for the process, at the first request for metrics: each call would start another observer.
     ofProcess = new Registry()
     collectDefaultMetrics({ register: ofProcess })
   }
@@ -101,7 +101,7 @@ export async function writeMetrics(deps: ControlDeps): Promise<{ type: string; t
   return write()
 }
 
-/** What the servers that share a store have in common; `undefined` while it cannot be read. */
+/** The metrics that servers with the same store share; `undefined` while the store cannot be read. */
 async function readShared({ exchanges, store }: ControlDeps) {
   try {
     const [totals, figures, verdict, accounts] = await Promise.all([

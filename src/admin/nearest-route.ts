@@ -1,18 +1,18 @@
 import { editDistance } from '../ground/edit-distance.ts'
 
-/** How much of a path is compared: enough to recognise it, and it limits the time. */
+/** The number of steps of a path that are compared. It is enough to recognise the path, and it limits the time. */
 const STEPS = 10
 const CHARACTERS = 40
-/** What a step costs that is missing or too many, as a share of a step that is quite different. */
+/** The cost of a missing or extra step, relative to the cost of a completely different step. */
 const MISSING = 0.5
-/** What it costs that a step stands for a parameter, so that an equal step is preferred. */
+/** The cost of a step that stands for a parameter. Because of it, an equal step is preferred. */
 const PARAMETER = 0.05
-/** Steps that differ by no larger share are nearly the same. */
+/** Two steps are similar if the share of their difference is not larger than this. */
 const SIMILAR = 0.35
-/** A route of which more than this share is different was not meant. */
+/** A route is not suggested if a larger share of it is different. */
 const TOLERANCE = 0.5
 
-/** The route, with its `{parameters}`, that a path was probably meant to be; `undefined` if none is near. */
+/** The route, with its `{parameters}`, that the path probably means; `undefined` if none is near. */
 export function nearestRoute(path: string, routes: Iterable<string>): string | undefined {
   const given = stepsOf(path).slice(0, STEPS)
   let nearest: string | undefined
@@ -27,7 +27,7 @@ export function nearestRoute(path: string, routes: Iterable<string>): string | u
   return least <= TOLERANCE ? nearest : undefined
 }
 
-/** Whether a step is nearly one of the route's own. A path that is alike in its parameters alone is not. */
+/** Whether a step is similar to a fixed step of the route. Similar parameters alone are not enough. */
 function sharesStep(given: readonly string[], steps: readonly string[]): boolean {
   const own = steps.filter((step) => !step.startsWith('{'))
   return given.some((one) => own.some((step) => difference(one, step) <= SIMILAR))
@@ -37,7 +37,7 @@ function stepsOf(path: string): string[] {
   return path.split('/').filter((step) => step !== '')
 }
 
-/** What it costs to turn the given steps into those of a route, by the usual table of edit distances. */
+/** The cost of turning the given steps into the steps of a route, by the usual table of edit distances. */
 function distance(given: readonly string[], steps: readonly string[]): number {
   let above = Array.from({ length: steps.length + 1 }, (_, index) => index * MISSING)
   for (const one of given) {
@@ -51,7 +51,7 @@ function distance(given: readonly string[], steps: readonly string[]): number {
   return above.at(-1) ?? 0
 }
 
-/** From 0 for equal steps to 1. */
+/** The difference, from 0 for equal steps to 1. */
 function difference(given: string, step: string): number {
   if (step.startsWith('{')) return PARAMETER
   const word = given.slice(0, CHARACTERS).toLowerCase()

@@ -2,31 +2,31 @@ import type { Contract } from '../contract/contract.ts'
 import type { AccountState } from '../domain/account.ts'
 import { refreshDay, refreshOf } from '../domain/dmarc.ts'
 import { writeDay, writeInstant } from '../domain/iso-8601.ts'
+import { LIMITS } from '../domain/limits.ts'
 import { type Overview, summarise } from '../figures/overview.ts'
 import type { Awaitable } from '../ground/awaitable.ts'
 import { runInTurns } from '../ground/work.ts'
-import { LAST_INSTANT } from './clock.ts'
 import { type AccountCall, type AccountHandler, done } from './handler.ts'
 import type { OverviewReport } from './reports.ts'
 
-/** The refreshes that are reported, unless the request says how many. */
+/** The number of refreshes in a report if the request does not give one. */
 const USUAL_DAYS = 90
-/** At least so many refreshes are reported however many domains there are: the newest, and the one before. */
+/** However many domains there are, at least this many refreshes are reported: the newest, and the one before. */
 const FEWEST_DAYS = 2
-/** Of how many states of accounts an overview is kept, at up to 40 kB each. */
+/** The number of account states with a cached overview. An overview takes up to 40 kB. */
 export const KEPT_OVERVIEWS = 200
 
-/** An overview of the domains that it is kept for. */
-interface Kept {
+/** A cached overview and the domains that it belongs to. */
+interface KeptOverview {
   contract: Contract
   seed: number
   today: number
-  /** How many refreshes it has. */
+  /** The number of refreshes in it. */
   days: number
   overview: Awaitable<Overview>
 }
 
-let kept = new WeakMap<AccountState['domains'], Kept>()
+let kept = new WeakMap<AccountState['domains'], KeptOverview>()
 let keptCount = 0
 
 export const getOverview: AccountHandler = async (call) => {
@@ -35,7 +35,7 @@ export const getOverview: AccountHandler = async (call) => {
   const today = refreshDay(now, refresh)
   const asked = Number(query['days'] ?? USUAL_DAYS)
   const most = Math.max(FEWEST_DAYS, Math.floor(limits.overviewRecords / Math.max(1, account.domains.size)))
-  // There were no days before 1970 for which anybody could ask.
+  // There are no days before 1970.
   const count = Math.min(asked, most, Math.max(1, today + 1))
   const { policies, testing, attention, attentionCount, days } = await overviewOf(call, today, count)
   const { messages = 0, passing = 0, share = null } = days.at(-1) ?? {}
@@ -43,7 +43,7 @@ export const getOverview: AccountHandler = async (call) => {
   const report: OverviewReport = {
     now: writeInstant(now),
     refreshed_at: writeInstant(refreshOf(today, refresh)),
-    next_refresh_at: next > LAST_INSTANT ? null : writeInstant(next),
+    next_refresh_at: next > LIMITS.lastSetting ? null : writeInstant(next),
     period_days: countPeriod,
     ...{ messages, passing, share },
     domains: account.domains.size,
@@ -60,8 +60,8 @@ export const getOverview: AccountHandler = async (call) => {
 }
 
 /**
- * The overview at the refresh `today` of at least so many refreshes. A page asks every few seconds, so what was computed
- * for the same domains and the same day is not computed again.
+ * The overview at the refresh `today`, with at least `days` refreshes. A page requests it every few seconds. So the
+ * result for the same domains and the same day is cached.
  */
 function overviewOf({ account, contract }: AccountCall, today: number, days: number): Awaitable<Overview> {
   const { domains, seed } = account

@@ -3,14 +3,14 @@ import type { AdminRefusal } from './codes.ts'
 import { type ControlCall, type ControlOutcome, listed } from './handler.ts'
 import { invalid } from './refusals.ts'
 
-/** A list whose pages begin after an item. */
+/** A list with pages. A page begins after a given item. */
 export interface List<Item> {
   /** All items in their order. */
   items: Iterable<Item>
   count: number
-  /** What names an item in `after` and `next`. */
+  /** The id of an item in `after` and `next`. */
   idOf(item: Item): string
-  /** About how many bytes an item takes as JSON, where that can be many. */
+  /** The approximate bytes of an item as JSON, if items can be large. */
   sizeOf?(item: Item): number
 }
 
@@ -21,13 +21,13 @@ export interface Page<Item> {
   next: string | null
 }
 
-/** How many items the page may have that is asked for. */
+/** The maximum number of items on the requested page. */
 export function readLimit({ query, limits: { pageDefault, pageLimit } }: ControlCall): number | AdminRefusal {
   const limit = query['limit'] === undefined ? pageDefault : Number(query['limit'])
   return limit <= pageLimit ? limit : invalid('limit', limit, 'limit', { limit: pageLimit })
 }
 
-/** The page that the call asks for. Others have their turn while a long list is gone through. */
+/** The requested page. While it goes through a long list, other requests get their turn. */
 export async function selectPage<Item>(
   call: ControlCall,
   { items, idOf, sizeOf = () => 0 }: List<Item>,
@@ -55,7 +55,7 @@ export async function selectPage<Item>(
   return isReached ? { ok: true, items: page, next: null } : invalid('after', after, 'unlisted')
 }
 
-/** Answers with the page of a list that the call asks for. Each item is reported when it is sent. */
+/** Answers with the requested page of a list. Each item is reported when it is sent. */
 export async function answerPage<Item>(
   call: ControlCall,
   name: string,
@@ -66,7 +66,7 @@ export async function answerPage<Item>(
   return page.ok ? listed(name, reports(page.items, report), { count: list.count, next: page.next }) : page
 }
 
-/** The reports of items. Each is made when it is taken. */
+/** The reports of items. Each report is created when it is read. */
 export function* reports<Item>(items: Iterable<Item>, report: (item: Item) => unknown): Generator<unknown> {
   for (const item of items) yield report(item)
 }

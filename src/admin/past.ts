@@ -13,15 +13,15 @@ import { runInTurns } from '../ground/work.ts'
 import type { Entry } from '../journal/entry.ts'
 import type { ControlCall } from './handler.ts'
 
-/** What a request found in its account and what it has changed, as far as that is kept. */
+/** The account as a request found it and its changes by the request, as far as they are kept. */
 export async function recallPast(
   entry: Entry,
   { worlds, contract }: Pick<ControlCall, 'worlds' | 'contract'>,
 ): Promise<KnownPast> {
-  // The journal may give both states up while one of them is copied.
+  // The journal may drop both states while one of them is copied.
   const kept = keptChanges(entry)
   const { before, after } = entry
-  // What the contract forbids in every state has changed nothing, and can be sent again to any account.
+  // A request that the contract always forbids has changed nothing. It can be sent again to any account.
   if (entry.violatesContract) return { state: undefined, changes: NO_CHANGES }
   const state = (await worlds.recall(entry))?.state
   return { state, changes: await findChanges() }

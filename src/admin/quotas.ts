@@ -11,10 +11,10 @@ export const updateQuota: AccountHandler = async (call) => {
   const { account, store, now } = call
   const { key: id, bucket, remaining } = call.body as { key?: string; bucket: string; remaining: number }
   if (id !== undefined && !account.keys.some((key) => key.id === id)) return notFound('key', id)
-  // The buckets are those of the contract, because an account without keys counts in none of them.
+  // The buckets come from the contract, because an account without keys has no counted bucket.
   const buckets = [...quotasByPath(call).keys()].map(bucketName)
   if (!buckets.includes(bucket)) return unknownName('/bucket', bucket, buckets)
-  // When the keys share their quotas, it does not matter which key is named.
+  // If the keys share their quotas, the result is the same for every key.
   const all = id === undefined || call.contract.settings.quotaScope === 'account'
   const counted = quotasOf(call).filter((each) => each.name === bucket && (all || each.key.id === id))
   const lowest = Math.min(...counted.map(({ limit }) => limit))
@@ -22,7 +22,7 @@ export const updateQuota: AccountHandler = async (call) => {
   await store.recount(account.id, (_, counting) => {
     for (const { quota, limit, counter } of counted) {
       const { startedAt } = currentHits(counting.quotas.get(counter), windowOf(call, quota), now)
-      // At the end, see `countRequest`.
+      // The new entry goes to the end, see `countRequest`.
       counting.quotas = counting.quotas.delete(counter).set(counter, { startedAt, used: limit - remaining })
     }
   })
@@ -47,7 +47,7 @@ function bucketName(path: string): string {
   return path.slice(1)
 }
 
-/** The quotas of each key. When the keys of an account share their quotas, those of its first key. */
+/** The quotas of each key. If the keys of an account share their quotas, only those of its first key. */
 function quotasOf({ account, contract, now }: AccountCall): CountedQuota[] {
   const { quotaScope, gracePeriod } = contract.settings
   const paths = quotasByPath({ contract })
@@ -67,7 +67,7 @@ function windowOf({ contract }: AccountCall, { window }: Quota) {
   return { window, start: contract.settings.quotaWindow }
 }
 
-/** When the windows end in which requests were charged to the account, in milliseconds. */
+/** The ends of the windows in which the account was charged, in milliseconds. */
 export async function openWindowEnds(call: AccountCall): Promise<number[]> {
   const { quotas } = await call.store.counters(call.account.id)
   return quotasOf(call).flatMap(({ quota, limit, counter }) => {

@@ -7,7 +7,7 @@ import { errorEnvelope } from '../http/envelope.ts'
 import { StoreError } from '../store/store-error.ts'
 import type { AdminRefusal } from './codes.ts'
 
-/** `names` are those that there are, where they are few: the refusal tells the nearest one, or all. */
+/** `names` are the existing names, if they are few: the refusal suggests the nearest one, or lists all. */
 export function notFound(what: string, value: string, names: readonly string[] = []): AdminRefusal {
   const nearest = nearestName(value, names)
   if (nearest !== undefined) return refuse({ code: 'not_found', reason: 'misspelt', value, about: { what, nearest } })
@@ -15,7 +15,7 @@ export function notFound(what: string, value: string, names: readonly string[] =
   return refuse({ code: 'not_found', reason: 'choice', value, about: { what, allowed: names.join(', ') } })
 }
 
-/** For a value that is none of the `names` that there are. */
+/** The refusal of a value that is not among the existing `names`. */
 export function unknownName(field: string, value: unknown, names: readonly string[]): AdminRefusal {
   if (names.length === 0) return invalid(field, value, 'no-choice')
   const nearest = typeof value === 'string' ? nearestName(value, names) : undefined
@@ -25,7 +25,7 @@ export function unknownName(field: string, value: unknown, names: readonly strin
     : invalid(field, value, 'misspelt', { allowed, nearest })
 }
 
-/** For a value that the schema permits, but not the situation. `reason` chooses the message of the catalogue. */
+/** The refusal of a value that the schema permits but the situation does not. `reason` selects the message. */
 export function invalid(
   field: string,
   value: unknown,
@@ -43,7 +43,7 @@ export function taken(what: string, value: string): AdminRefusal {
   return refuse({ code: 'taken', value, about: { what } })
 }
 
-/** The refusal of what the service refuses, in its words. `catalogue` is that of the service. */
+/** The refusal of a request that the service refuses, in its words. `catalogue` is that of the service. */
 export function refusedByService({ problems }: Refusal<string>, catalogue: Catalogue): AdminRefusal {
   const inItsWords = (problem: Problem<string>): Problem<'refused'> => {
     const { code, message } = catalogue.answer(problem)
@@ -57,10 +57,10 @@ export function refusedByService({ problems }: Refusal<string>, catalogue: Catal
   return { ok: false, problems: [inItsWords(first), ...others.slice(0, LISTED - 1).map(inItsWords)] }
 }
 
-/** How many problems are listed. A body of megabytes could have as many as it has items. */
+/** The maximum number of listed problems. A body of megabytes could have as many problems as items. */
 const LISTED = 100
 
-/** The envelope of a refusal and its status. The problem that the catalogue ranks first comes first. */
+/** The envelope of a refusal and its status. The problem that the catalogue ranks highest comes first. */
 export function describeRefusal(catalogue: Catalogue, problems: Problems<string>) {
   const first = catalogue.foremost(problems)
   const { status, code, message } = catalogue.answer(first)
@@ -73,7 +73,7 @@ export function describeRefusal(catalogue: Catalogue, problems: Problems<string>
   return { status, body: errorEnvelope({ code, message: printable(message), problems: all }) }
 }
 
-/** The refusal that an error stands for. Any other error is thrown again. */
+/** The refusal for an error. An error without a refusal is thrown again. */
 export function refusalFor(error: unknown, account: string | undefined): AdminRefusal {
   if (error instanceof TooManyKeysError) {
     return refuse({ code: 'too_many', reason: 'fixture', about: { expected: error.message } })
@@ -89,9 +89,23 @@ export function refusalFor(error: unknown, account: string | undefined): AdminRe
     case 'unavailable':
     case 'unknown':
       return refuse({ code: 'unavailable', about: { expected: error.message } })
+    case 'closed':
+    case 'locked':
+    case 'unusable':
+      // The store has changed nothing.
+      return refuse({
+        code: lacksSpace(error) ? 'insufficient_storage' : 'unavailable',
+        about: { expected: error.message },
+      })
     case 'full':
       return refuse({ code: 'insufficient_storage', about: { expected: error.message } })
-    default:
-      throw error
   }
+}
+
+/** Error codes of the operating system for a full disk, an exceeded disk quota, and a file that is too large. */
+const NO_SPACE: ReadonlySet<unknown> = new Set(['ENOSPC', 'EDQUOT', 'EFBIG'])
+
+/** Whether the write failed for lack of space. */
+function lacksSpace({ cause }: StoreError): boolean {
+  return cause instanceof Error && 'code' in cause && NO_SPACE.has(cause.code)
 }

@@ -8,12 +8,12 @@ import type { KnownFaultRule } from '../faults/kinds.ts'
 import type { Severity } from '../figures/attention.ts'
 import type { CauseKind } from '../figures/causes.ts'
 
-/** What the control plane tells about an account. Instants are RFC 3339. */
+/** The control plane's report about an account. Instants are RFC 3339. */
 export interface AccountReport {
   id: string
   plan: Open<Plan>
   seed: number
-  /** The name of the ready-made fixture that it was made from, if it was. */
+  /** The name of its ready-made fixture; null if it has none. */
   fixture: string | null
   created_at: string
   now: string
@@ -25,7 +25,7 @@ export interface AccountReport {
   snapshots: number
 }
 
-/** What an account's clock shows, in RFC 3339. */
+/** The time of an account's clock, in RFC 3339. */
 export interface ClockReport {
   now: string
   frozen: boolean
@@ -40,7 +40,7 @@ export interface KeyReport {
   in_grace: boolean
 }
 
-/** What is left of a quota in its current window. `key` is null if the keys of an account share their quotas. */
+/** The remaining quota in its current window. `key` is null if the keys of an account share their quotas. */
 export interface QuotaReport {
   key: string | null
   bucket: Open<Bucket>
@@ -49,7 +49,7 @@ export interface QuotaReport {
   resets_at: string
 }
 
-/** The quotas of an account. With `enforced` false, requests beyond a quota are counted and not refused. */
+/** The quotas of an account. If `enforced` is false, requests over a quota are counted and not refused. */
 export interface QuotasReport {
   enforced: boolean
   quotas: QuotaReport[]
@@ -71,19 +71,19 @@ export interface DomainReport {
   record: DmarcRecord | null
 }
 
-/** A monitored domain, and what its figures are made from. */
+/** A monitored domain, and the inputs of its figures. */
 export interface MonitoredDomainReport extends DomainReport {
   added_at: string
   profile: ProfileName
-  /** The tags of the record that it publishes today; null if it has none. */
+  /** The tags of the record that it publishes today; null without a record. */
   policy: PolicyTags | null
-  /** The monitored domain whose record applies to it, because it has none. */
+  /** The monitored domain whose record applies, if it has none of its own. */
   inherits_from: string | null
   /** Messages in an ordinary month. */
   volume: number
-  /** The fields of its record that are fixed. */
+  /** The fixed fields of its record. */
   pinned: RecordPin
-  /** What changes its figures from 60 days ago to 90 days ahead, beside weekdays and seasons. */
+  /** The events that change its figures from 60 days ago to 90 days ahead, besides weekdays and seasons. */
   events: DomainEvent[]
 }
 
@@ -91,22 +91,21 @@ export interface MonitoredDomainReport extends DomainReport {
 export interface GroupReport {
   id: string
   name: string
-  /** Its members. */
   domains: string[]
 }
 
-/** Why the figures of a domain change. The days are days of the calendar, such as 2026-01-15. */
+/** The cause of a change in a domain's figures. The days are calendar days, such as 2026-01-15. */
 export interface DomainEvent {
   kind: CauseKind
-  /** The first day of it; null if it was always so. */
+  /** The first day; null if there is no beginning. */
   from: string | null
-  /** The day on which it is over; null if no end is known. */
+  /** The first day after the event; null if no end is known. */
   until: string | null
   /** One sentence for a person. */
   description: string
 }
 
-/** The guided story of an account. Without a fixture that has one, there are no scenes. */
+/** The guided story of an account. There are no scenes if its fixture has no story. */
 export interface StoryReport {
   title: string | null
   description: string | null
@@ -115,57 +114,57 @@ export interface StoryReport {
 
 /** The records of GET /dmarc at the refresh of one day. */
 export interface DailyRecords {
-  /** A day of the calendar, such as 2026-01-15. */
+  /** A calendar day, such as 2026-01-15. */
   date: string
   records: DmarcRecord[]
 }
 
-/** The figures of all domains of an account, and which of them need attention. Instants are RFC 3339. */
+/** The figures of all domains of an account, and the domains that need attention. Instants are RFC 3339. */
 export interface OverviewReport {
   now: string
   /** The newest refresh. */
   refreshed_at: string
   /** Null if it is after the year 9999. */
   next_refresh_at: string | null
-  /** How many days the messages of a refresh are counted in. */
+  /** The number of days whose messages a refresh counts. */
   period_days: number
   messages: number
-  /** How many of the messages pass DMARC. */
+  /** The number of messages that pass DMARC. */
   passing: number
-  /** The same in per cent; null where there are no messages. */
+  /** The same in per cent; null without messages. */
   share: number | null
   domains: number
-  /** How many domains have each policy; to a `missing` one, no record applies. */
+  /** The number of domains with each policy. No record applies to a `missing` one. */
   policies: Record<Policy | 'missing', number>
-  /** How many domains only test their policy. */
+  /** The number of domains that only test their policy. */
   testing: number
-  /** The worst first, at most 20. */
+  /** At most 20, the worst first. */
   attention: {
     domain: string
     severity: Severity
-    /** Why, in a sentence for a person. */
+    /** The reason, in a sentence for a person. */
     reason: string
-    /** The day on which it began; null if it was always so. */
+    /** The day on which the problem began; null if it has no beginning. */
     since: string | null
     /** Its messages that fail DMARC. */
     messages: number
   }[]
   attention_count: number
-  /** The refreshes, the oldest first; the days are such as 2026-01-15. */
+  /** The refreshes, the oldest first. The dates have the form 2026-01-15. */
   days: { date: string; messages: number; passing: number; share: number | null }[]
-  /** How many of the days asked for are missing, because there are many domains. */
+  /** The number of requested days that are missing, because there are many domains. */
   days_omitted: number
 }
 
-/** A fault rule of an account, and what it has done. */
+/** A fault rule of an account, and its counts. */
 export interface FaultReport {
   id: string
   set?: string
   created_at: string
   phase: 'before' | 'after'
-  /** How many requests have matched the rule. */
+  /** The number of requests that the rule has matched. */
   matched: number
-  /** On how many of these it acted. */
+  /** The number of these that it acted on. */
   hits: number
   state: 'active' | 'spent' | 'expired'
   rule: KnownFaultRule
@@ -180,20 +179,20 @@ export interface FaultSetReport {
 
 /** Whether the clients have kept the contract. */
 export interface VerdictReport {
-  /** False when a request violates the contract, and when none was held to it. */
+  /** False if a request violates the contract, or if no request was judged. */
   passed: boolean
-  /** The verdict in a sentence. */
+  /** The verdict in one sentence. */
   message: string
   requests: number
-  /** How many requests were held to the whole contract. */
+  /** The number of requests that were checked against the whole contract. */
   judged: number
-  /** How many requests were answered by a fault or a simulation. */
+  /** The number of requests that a fault or a simulation answered. */
   injected: number
   violations: {
     count: number
-    /** How many by the code of the refusal. */
+    /** The counts by code of the refusal. */
     by_code: Record<string, number>
-    /** The first ten. */
+    /** The first ten violations. */
     first: {
       request_id: string
       account: string | null
@@ -207,9 +206,9 @@ export interface VerdictReport {
       correction: string | null
     }[]
   }
-  /** Ways to use the service that its text asks clients to avoid. */
+  /** Uses of the service that its documentation asks clients to avoid. */
   politeness: { kind: string; message: string; request_ids: string[] }[]
-  /** Only with a proxy: what was found against the service. */
+  /** Only with a proxy: the violations by the service. */
   service?: {
     findings: number
     exchanges: number
@@ -226,10 +225,10 @@ export interface VerdictReport {
   }
 }
 
-/** Whether as many requests matched as expected, and the requests that nearly did. */
+/** Whether the expected number of requests matched, and the requests that nearly matched. */
 export interface VerificationReport {
   passed: boolean
-  /** Whether it passed and why, in a sentence. */
+  /** The result and its reason, in one sentence. */
   message: string
   matched: number
   near_misses: {

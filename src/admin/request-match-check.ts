@@ -6,25 +6,25 @@ import { matcherOf, type RequestMatch } from '../journal/match.ts'
 import type { AdminRefusal } from './codes.ts'
 import { invalid, unknownName } from './refusals.ts'
 
-type Part = Parameters<typeof matcherOf>[0]
+type MatchPart = Parameters<typeof matcherOf>[0]
 
 interface Known {
   contract: Contract
-  /** The entries that are compared. What they have is no mistake, whatever the contract says. */
+  /** The entries to compare. A value that occurs in them is no mistake, whatever the contract says. */
   entries(): Iterable<Entry>
-  /** The ids of the account's keys; `undefined` where the requests of several accounts are compared. */
+  /** The ids of the account's keys; `undefined` if the requests of several accounts are compared. */
   keys?: readonly string[]
-  /** The ids of the account's fault rules; `undefined` where the requests of several accounts are compared. */
+  /** The ids of the account's fault rules; `undefined` if the requests of several accounts are compared. */
   faults?: readonly string[]
-  /** The statuses with which the account's fault rules answer. */
+  /** The statuses that the account's fault rules answer with. */
   injected: readonly number[]
-  /** How a field is named in the refusal. */
+  /** The name of a field in the refusal. */
   fieldOf(name: string): string
 }
 
 /**
- * Refuses conditions that no request can ever meet, such as a misspelt operation. An answer to them would be true of
- * every client: nothing matches, so `count: 0` would pass.
+ * Refuses conditions that no request can meet, such as a misspelt operation. Without this, a check with `count: 0`
+ * would pass for every client, because nothing matches.
  */
 export async function checkRequestMatch(match: RequestMatch, known: Known): Promise<AdminRefusal | undefined> {
   const { contract, entries, fieldOf } = known
@@ -39,7 +39,7 @@ export async function checkRequestMatch(match: RequestMatch, known: Known): Prom
     code: catalogue.codes,
     status: statusesIn(known).map(String),
   }
-  async function isSeen(part: Part): Promise<boolean> {
+  async function isSeen(part: MatchPart): Promise<boolean> {
     const matches = matcherOf(part, contract.basePath)
     const turns = new Turns()
     for (const entry of entries()) {
@@ -51,18 +51,18 @@ export async function checkRequestMatch(match: RequestMatch, known: Known): Prom
   for (const [name, allowed] of Object.entries(choices)) {
     const value = match[name as keyof RequestMatch]
     if (value === undefined || allowed === undefined || allowed.includes(String(value))) continue
-    // Any method of HTTP may have been sent, and one that nobody sent is no mistake.
+    // A client may send any HTTP method, so a method that was never sent is no mistake.
     if (name === 'method' && METHODS.includes(String(value))) continue
     if (!(await isSeen({ [name]: value }))) return unknownName(fieldOf(name), value, allowed)
   }
   return checkCombination(match, known, isSeen)
 }
 
-/** Whether an operation has the method, the path, the status and the code that are asked for beside it. */
+/** Whether an operation has the method, the path, the status and the code of the other conditions. */
 async function checkCombination(
   { operation: id, method, path, status, code }: RequestMatch,
   { contract, injected, fieldOf }: Known,
-  isSeen: (part: Part) => Promise<boolean>,
+  isSeen: (part: MatchPart) => Promise<boolean>,
 ): Promise<AdminRefusal | undefined> {
   const operation = contract.operations.find((each) => each.id === id)
   if (operation === undefined || id === undefined) return undefined

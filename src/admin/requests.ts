@@ -9,7 +9,8 @@ import { describeEntry } from '../journal/description.ts'
 import type { Entry } from '../journal/entry.ts'
 import type { Journal, Scope } from '../journal/journal.ts'
 import { countConditions, type Difference, differencesOf, matcherOf, type RequestMatch } from '../journal/match.ts'
-import { redactWithin } from '../journal/redaction.ts'
+import { redactWithin } from '../journal/redaction/redaction.ts'
+import { readdress } from './address.ts'
 import { type AccountHandler, type ControlCall, type ControlOutcome, done, type Handler, listed } from './handler.ts'
 import { readLimit, reports } from './paging.ts'
 import { recallPast } from './past.ts'
@@ -17,9 +18,9 @@ import { notFound } from './refusals.ts'
 import type { VerificationReport } from './reports.ts'
 import { checkRequestMatch } from './request-match-check.ts'
 
-/** How many requests that nearly matched are listed. */
+/** The number of listed requests that nearly matched. */
 const NEAR_MISSES = 3
-/** The value of `account` that stands for the requests of no account. */
+/** The value of `account` for the requests without an account. */
 const NO_ACCOUNT = 'none'
 
 export const listAllRequests: Handler = (call) => {
@@ -65,13 +66,13 @@ export const verifyRequests: AccountHandler = async ({ account, exchanges, contr
   return done(report)
 }
 
-/** An entry that was compared with conditions, and those that it does not meet. */
+/** A compared entry, and the conditions that it does not meet. */
 interface Compared {
   entry: Entry
   differences: Difference[]
 }
 
-/** How many entries match, and those that nearly do, the nearest and newest first. `entries` begin with the newest. */
+/** The number of matching entries, and the near misses, nearest and newest first. `entries` begin with the newest. */
 async function compareAll(entries: Iterable<Entry>, match: RequestMatch, basePath: string) {
   const conditions = countConditions(match)
   const turns = new Turns()
@@ -81,7 +82,7 @@ async function compareAll(entries: Iterable<Entry>, match: RequestMatch, basePat
     if (turns.isOver()) await turns.next()
     const differences = differencesOf(entry, match, basePath)
     if (differences.length === 0) matched++
-    // A request that meets none of several conditions is no near miss. With one condition, any request may be meant.
+    // With several conditions, a request that meets none is no near miss. With one, any request is a near miss.
     else if (conditions === 1 || differences.length < conditions) {
       const farthest = nearest.at(-1)?.differences.length ?? 0
       if (nearest.length === NEAR_MISSES && differences.length >= farthest) continue
@@ -99,7 +100,7 @@ export const explainRequest: Handler = async (call) => {
   await exchanges.caughtUp()
   const entry = exchanges.journal.find(id)
   if (entry === undefined) return explainExample(call, id)
-  // If the account of the request is unknown, it is corrected for the default account.
+  // If the account of the request is unknown, the correction uses the default account.
   const accountId = entry.account ?? DEFAULT_ACCOUNT
   // The account may have been deleted while the request was processed.
   if (!(await store.has(accountId))) return explainExample(call, id)
@@ -113,16 +114,27 @@ export const explainRequest: Handler = async (call) => {
   return done(call.observed === undefined ? explained : { ...explained, ...UNKNOWN_ELSEWHERE })
 }
 
-/** A violation that the verdict keeps although the journal has lost it. */
-async function explainExample({ exchanges }: ControlCall, id: string): Promise<ControlOutcome> {
+/** Explains a violation that the verdict keeps although the journal has dropped it. */
+async function explainExample({ exchanges, urls, ownUrls }: ControlCall, id: string): Promise<ControlOutcome> {
   const verdict = await exchanges.verdict()
   const kept = (await verdict.examples()).findLast((example) =>
     [id, id.toLowerCase()].includes(example?.request_id ?? ''),
   )
-  return kept === undefined ? notFound('request', id) : done(kept)
+  if (kept === undefined) return notFound('request', id)
+  const { correction, reproduction } = kept
+  const write = (text: string) => readdress(text, ownUrls(), urls())
+  return done({
+    ...kept,
+    correction: correction && { ...correction, before: correction.before.map(write), curl: write(correction.curl) },
+    reproduction: reproduction && {
+      ...reproduction,
+      curl: write(reproduction.curl),
+      pytest: write(reproduction.pytest),
+    },
+  })
 }
 
-/** The keys and the fault rules of an account, and the statuses with which the rules answer. */
+/** The keys and the fault rules of an account, and the statuses that the rules answer with. */
 function knownOf({ keys, faults }: AccountState): { keys: string[]; faults: string[]; injected: number[] } {
   return {
     keys: keys.map(({ id }) => id),
@@ -131,7 +143,7 @@ function knownOf({ keys, faults }: AccountState): { keys: string[]; faults: stri
   }
 }
 
-/** Answers with a page of the requests in a scope, and with what is known of those who sent them. */
+/** Answers with a page of the requests in a scope, and with the known facts about their senders. */
 async function listEntries(
   call: ControlCall,
   scope: Scope,
@@ -165,19 +177,19 @@ async function listEntries(
 }
 
 interface Selection {
-  /** An ordinal; the page has only entries before it. */
+  /** An ordinal. The page has only entries before it. */
   before: number
-  /** Absent where all entries match. */
+  /** Absent if all entries match. */
   matches: ((entry: Entry) => boolean) | undefined
   limit: number
-  /** How many bytes the page may have. */
+  /** The maximum number of bytes of the page. */
   bytes: number
   sizeOf(entry: Entry): number
 }
 
 /**
- * The newest entries that match, from the oldest to the newest, the `before` of the next page if there is one, and how
- * many entries match in all.
+ * The newest matching entries, from the oldest to the newest, with the total number of matching entries. If there is a
+ * next page, also its `before`.
  */
 async function selectEntries(
   journal: Journal,
@@ -189,7 +201,7 @@ async function selectEntries(
   let next: number | null = null
   let count = 0
   let left = bytes
-  // To count those that match, all have to be seen, also those after the page and before it.
+  // The count of matches needs all entries, including those outside the page.
   for (const entry of journal.newestFirst(scope, matches === undefined ? before : undefined)) {
     if (turns.isOver()) await turns.next()
     if (matches?.(entry) === false) continue
@@ -204,7 +216,7 @@ async function selectEntries(
   return { page: page.reverse(), next, count: matches === undefined ? journal.size(scope) : count }
 }
 
-/** What was expected and what came, in one or two sentences. `highest` may be infinite. */
+/** The expected and the actual number, in one or two sentences. `highest` may be infinite. */
 function sayWhy(
   { passed, matched, near_misses }: Omit<VerificationReport, 'message'>,
   lowest: number,

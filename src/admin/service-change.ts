@@ -10,12 +10,12 @@ import type { AdminRefusal } from './codes.ts'
 import type { AccountCall } from './handler.ts'
 import { notFound, refusedByService } from './refusals.ts'
 
-/** A change of the account, and the `data` with which the service would answer. */
+/** A change of the account, and the `data` of the service's answer. */
 export type ServiceChange = Acceptance<AccountState, Json>
 
 /**
- * Changes the account as the service would at such a request of a caller who may make it. The judge decides, so that
- * nothing is permitted here that is refused there. The request is not counted, and nobody takes note of it.
+ * Changes the account as the service would on a request of an authorised caller. The judge decides, so the control
+ * plane permits nothing that the service refuses. The request is neither counted nor recorded.
  */
 export async function changeAsService(
   call: AccountCall,
@@ -33,7 +33,7 @@ export async function changeAsService(
   return { ok: true, state, value: value.source === undefined ? value.data : {} }
 }
 
-/** The body as the service would read it: one of too many bytes is none. */
+/** The body as the service would read it. A body with too many bytes becomes a refusal. */
 function bodyOf({ body, contract }: AccountCall): ReceivedRequest['body'] {
   const { bodyLimit } = contract.settings
   const isTooLarge = Buffer.byteLength(JSON.stringify(body)) > bodyLimit

@@ -31,7 +31,7 @@ async function writeFixture(account: AccountState, now: number, contract: Accoun
   return runInTurns(fixtureExport(account, now, contract.settings.refresh, story))
 }
 
-/** The guided story of the account. A domain that it looks at is named as the list of domains names it. */
+/** The guided story of the account. A domain that it shows has the same spelling as in the list of domains. */
 export const listScenes: AccountHandler = async ({ account, contract }) => {
   const { title = null, description = null, scenes } = await findStory(account.origin)
   const shown = scenes.map(({ look_at: look, ...scene }) => ({
@@ -53,7 +53,7 @@ export const rewindAccount: AccountHandler = async (call) => {
   return account === undefined ? notKept(id) : done({ account: await reportAccount(call, account) })
 }
 
-/** The newest request of the account with this id; or why there is no way back to it. */
+/** The newest request of the account with this id. If there is none, the reason why it is not available. */
 async function findEntry(
   { account, exchanges }: AccountCall,
   id: string,
@@ -74,8 +74,8 @@ function notKept(id: string): AdminRefusal {
 }
 
 /**
- * The account changes at the end, all at once. What was added to it in the meantime as a key or a fault rule stays, and the
- * rest is replaced as it is then. If the account was deleted in the meantime, the import is refused.
+ * The account changes at the end, in one step. Keys and fault rules that were added in the meantime stay. The rest is
+ * replaced, with all changes since then. If the account was deleted in the meantime, the import is refused.
  */
 export const importState: AccountHandler = async (call) => {
   const fixture = await loadFixture(call.body as Fixture)
@@ -86,7 +86,7 @@ export const importState: AccountHandler = async (call) => {
   return done({ account: await reportAccount(call, decision.state) })
 }
 
-/** What the fixture does not say is as it is in the account. */
+/** Values that the fixture does not give are taken from the account. */
 function parametersOf({ account, clock }: AccountCall, fixture: LoadedFixture): AccountParameters {
   return {
     id: account.id,
@@ -114,7 +114,7 @@ function replaceState(
   if (namesake) return taken('a key', namesake.id)
   const { origin, createdAt, keysCreated, faults, faultsCreated } = account
   const story = storyOf(fixture)
-  // A reset goes back to the beginning, and to the story of the beginning.
+  // A reset goes back to the original fixture and its story.
   const unchanged = {
     origin: story === undefined ? origin : { ...origin, story },
     ...{ createdAt, keysCreated, faults, faultsCreated },
@@ -123,7 +123,7 @@ function replaceState(
   return accept({ ...imported, ...unchanged, keys, clock, plan: fixture.plan ?? account.plan }, undefined)
 }
 
-/** The first key that has the id of a key before it. */
+/** The first key with the same id as an earlier key. */
 function findNamesake(keys: readonly ApiKey[]): ApiKey | undefined {
   const ids = new Set<string>()
   return keys.find(({ id }) => ids.size === ids.add(id).size)

@@ -1,19 +1,24 @@
 import type { Readiness } from '../store/readiness.ts'
 import { LATENCY_CLASSES, type StoreTraffic } from '../store/redis/figures.ts'
 
-/** Whether the server can do its work, and what it has to do with a store that is another process, for Prometheus. */
+/** The readiness of the server and its traffic with a store in another process, for Prometheus. */
 export function writeStoreMetrics({ state }: Readiness, traffic: StoreTraffic | undefined): string {
   const ready = write('ready', 'gauge', 'Whether the server can do its work: 1, or 0 while its store is away.', [
     ['', state.isReady ? 1 : 0],
   ])
   if (traffic === undefined) return ready
-  const { figures, isConnected, servers, queued } = traffic
+  const { figures, isConnected, servers, queued, incomplete } = traffic
   const counts: readonly [name: string, help: string, value: number][] = [
     ['round_trips', 'Replies of the store, also those that are errors.', figures.roundTrips],
     ['retries', 'Commands that were sent again because the connection was lost before their reply.', figures.retries],
     ['conflicts', 'Changes that were decided again because another server was faster.', figures.conflicts],
     ['unknowns', 'Commands without a reply, of which it is unknown whether they were done.', figures.unknowns],
     ['unavailable', 'Commands that were not done because the store was away.', figures.unavailable],
+    [
+      'incomplete_answers',
+      'Answers of the control plane that may lack requests of other servers, which had not sent them in time.',
+      incomplete,
+    ],
     ['reconnects', 'Connections to the store that took the place of a lost one.', figures.reconnects],
   ]
   return [

@@ -1,15 +1,19 @@
 import type { ExplanationReport } from '../explain/explanation.ts'
 import type { Entry } from '../journal/entry.ts'
 import { hasPassed, type Reckoning, type VerdictCounts } from '../journal/verdict.ts'
+import { readdress } from './address.ts'
 import { done, type Handler } from './handler.ts'
 import type { VerdictReport } from './reports.ts'
 
-export const getVerdict: Handler = async ({ exchanges, observed }) => {
+export const getVerdict: Handler = async ({ exchanges, observed, urls, ownUrls }) => {
   const report = await reportVerdict(await exchanges.verdict())
+  for (const example of report.violations.first) {
+    if (example.correction !== null) example.correction = readdress(example.correction, ownUrls(), urls())
+  }
   return done(observed === undefined ? report : withService(report, observed.report()))
 }
 
-/** Both sides: what the clients did wrong, and what the service did wrong. */
+/** Adds the violations by the service to those by the clients. */
 function withService(report: VerdictReport, service: NonNullable<VerdictReport['service']>): VerdictReport {
   const { findings, first } = service
   if (findings === 0) return { ...report, service }
@@ -26,7 +30,7 @@ function withService(report: VerdictReport, service: NonNullable<VerdictReport['
 
 /** The verdict as JSON. */
 export async function reportVerdict(verdict: Reckoning<ExplanationReport | undefined>): Promise<VerdictReport> {
-  // Read before the examples are awaited, so that all numbers are of the same moment.
+  // The counts are read before the examples are awaited, so that all numbers are of the same moment.
   const counts = verdict.counts
   const { requests, judged, injected, violations, byCode, politeness } = counts
   const first = (await verdict.examples()).flatMap((explanation) => explanation ?? []).map(describeExample)
@@ -48,7 +52,7 @@ export const clearVerdict: Handler = async ({ exchanges }) => {
 
 type Example = VerdictReport['violations']['first'][number]
 
-/** A violation as the verdict has it, also where it could not be explained, which is a bug. */
+/** A violation in the form of the verdict. A bug may leave it without an explanation. */
 export function describeViolation(entry: Entry, explanation: ExplanationReport | undefined): Example {
   if (explanation !== undefined) return describeExample(explanation)
   const { requestId, account = null, operation, method, path, status = null, code = null } = entry

@@ -7,26 +7,26 @@ import { isObject, type Json, valueAt } from '../ground/json.ts'
 import type { Query } from '../http/target.ts'
 import type { ConformingRequest } from './operation.ts'
 
-/** A request to an operation, read as far as HTTP goes. */
+/** A request to an operation, after HTTP has been parsed. */
 export interface ReceivedRequest {
   operation: Operation
   query: Query
-  /** A JSON value, or why there is none. Absent where no body is read. */
+  /** A JSON value, or the reason why there is none. Absent if no body is read. */
   body: { ok: true; value: unknown } | Refusal | undefined
 }
 
-/** Settings of an API that decide which requests conform. */
+/** The settings of an API that decide whether a request conforms. */
 export type ConformitySettings = Pick<Settings, 'nullFields' | 'unknownQueryParameters'> & NameSettings
 
-/** `value` is the body of a refused request, where it is JSON. */
+/** `value` is the body of a refused request, if it is JSON. */
 export type Conformity = ({ ok: true } & ConformingRequest) | (Refusal<string> & { value?: unknown })
 
 const NO_PROBLEMS: readonly Problem<string>[] = []
 const NO_BODY: Json = {}
 
 /**
- * Holds a request to the parameters and the schema of its operation, whatever the account holds. A refusal has all
- * problems; the one that is answered comes first.
+ * Checks a request against the parameters and the schema of its operation. The contents of the account play no part. A
+ * refusal has all problems. The one that is answered comes first.
  */
 export function conform(
   { operation, query, body }: ReceivedRequest,
@@ -48,7 +48,7 @@ export function conform(
   return { ok: true, operation, query: singleValues(query), body: value as Json }
 }
 
-/** A refusal for the problems, if there are any. The one that the catalogue ranks highest comes first. */
+/** The refusal for the problems, if there are any. The problem that the catalogue ranks highest comes first. */
 export function refusalFor(problems: readonly Problem<string>[], catalogue: Catalogue): Refusal<string> | undefined {
   const refusal = refusalOf(problems)
   if (refusal === undefined || problems.length === 1) return refusal
@@ -57,13 +57,13 @@ export function refusalFor(problems: readonly Problem<string>[], catalogue: Cata
   return { ok: false, problems: [foremost, ...problems.filter((each) => each !== foremost)] as Problems<string> }
 }
 
-/** Query parameters that the operation does not have. */
+/** The query parameters that the operation does not declare. */
 function unknownParameters(query: Readonly<Record<string, unknown>>, { parameters }: Operation): Problem<string>[] {
   const unknown = Object.keys(query).filter((name) => !parameters.has(name))
   return unknown.map((name) => ({ code: 'unknown_field', reason: 'query', field: name, value: query[name] }))
 }
 
-/** Both lists in one; most often there is nothing in either. */
+/** The concatenation of both lists. In most cases, both are empty. */
 function joined<Item>(some: readonly Item[], others: readonly Item[]): readonly Item[] {
   if (others.length === 0) return some
   return some.length === 0 ? others : [...some, ...others]
@@ -79,7 +79,7 @@ interface NamedBody {
   problems: readonly Problem<string>[]
 }
 
-/** The body with the name of a group as it is stored, and what of the name no schema can say. */
+/** The body with the group name in its stored form, and the problems of the name that no schema can express. */
 function readName(body: unknown, operation: Operation, settings: NameSettings): NamedBody {
   const rule = nameRuleOf(operation)
   const sent = rule !== undefined && isObject(body) && Object.hasOwn(body, 'name') ? body['name'] : undefined
@@ -94,14 +94,14 @@ function readName(body: unknown, operation: Operation, settings: NameSettings): 
 }
 
 interface NameRule {
-  /** The code for a name with characters that it must not have. */
+  /** The code for a name with forbidden characters. */
   code: string
   limit: number
 }
 
 const nameRules = new WeakMap<Operation, NameRule | 'none'>()
 
-/** What the schema of the body says about the name of a group; remembered, because each request asks. */
+/** The schema's rule for the name of a group in the body. It is cached, because each request needs it. */
 function nameRuleOf(operation: Operation): NameRule | undefined {
   let rule = nameRules.get(operation)
   if (rule === undefined) {

@@ -17,7 +17,7 @@ import { type Allowance, currentHits, type Hits, limitOf, type Quota, whatIsLeft
 import type { Settings } from '../domain/settings.ts'
 import { chanceOfFault, fraction } from '../ground/chance.ts'
 
-/** Whose key a request carries, and when by the clock of their account. */
+/** The account and the key of a request, and the time of the account's clock. */
 export interface Principal {
   account: AccountState
   key: ApiKey
@@ -25,47 +25,47 @@ export interface Principal {
   now: number
 }
 
-/** What the gate needs to know of a request. */
+/** The facts about a request that the gate needs. */
 export interface GateRequest {
-  /** The hash of the key that it carries. */
+  /** The hash of the request's key. */
   keyHash: string
   method: string
   /** Absent for a path or a method that the service does not have. */
   operation: Operation | undefined
-  /** Some operation of the path, where the path does not have the method. */
+  /** Another operation of the path, if the path does not have the method. */
   neighbour: Operation | undefined
-  /** Whether the fault rules of the account may act on it. */
+  /** Whether the fault rules of the account may act on the request. */
   meetsFaults: boolean
 }
 
-/** By which rules the gate decides. */
+/** The rules that the gate decides by. */
 export interface GateTerms {
   settings: GateSettings
   /** Whether a request over its quota is refused. */
   enforceQuotas: boolean
-  /** The name under which requests with the key to the path are counted. */
+  /** The name of the counter for requests with the key to the path. */
   bucketOf(key: ApiKey, path: string): string
 }
 
 type GateSettings = Pick<Settings, 'gateOrder' | 'plans' | 'quotaWindow' | 'gracePeriod' | 'quotaHeaders'>
 
-/** Whether a request is admitted, what acts on it from here on, and what it changes in the counters of its account. */
+/** Whether a request is admitted, the fault that acts on it, and its changes to the counters of its account. */
 export interface GateDecision extends Counted {
   refusal: Refusal | undefined
-  /** Absent where the key is disabled or belongs to no account. */
+  /** Absent if the key is disabled or belongs to no account. */
   principal: Principal | undefined
-  /** Whose disabled key it carries. */
+  /** The account of its key, if the key is disabled. */
   disabled: Principal | undefined
-  /** The quota that it was charged to, or that refuses it. */
+  /** The quota that the request was charged to, or that refuses it. */
   allowance: Allowance | undefined
-  /** What is left of a quota that it was not charged to, where its response tells that. */
+  /** The rest of a quota that was not charged, if the response reports it. */
   unspent: Allowance | undefined
   fault: TriggeredFault | undefined
-  /** What was used in the bucket before; absent where nothing was, and where it has no quota. */
+  /** The use of the bucket before the request; absent if there was none, or if the request has no quota. */
   formerHits: Hits | undefined
 }
 
-/** The decision about a request whose key belongs to nobody. */
+/** The decision about a request whose key belongs to no account. */
 export const UNKNOWN_KEY: GateDecision = {
   refusal: refuse({ code: 'unauthorized' }),
   principal: undefined,
@@ -80,20 +80,20 @@ export const UNKNOWN_KEY: GateDecision = {
   tallies: undefined,
 }
 
-/** What the state of an account decides about a request; the counters decide the rest. */
+/** The part of the decision that depends on the state of an account. The counters decide the rest. */
 export interface AdmissionPlan extends CountingPlan {
-  /** Absent where the account does not have the key. */
+  /** Absent if the account does not have the key. */
   key: ApiKey | undefined
-  /** Why the request is refused whatever was counted. A quota that is checked before that is charged, and may refuse it. */
+  /** The refusal that does not depend on the counters. A quota that is checked first is charged all the same. */
   refusal: Refusal | undefined
-  /** The quota that the response tells without a charge. */
+  /** The quota that the response reports without a charge. */
   toldQuota: Quota | undefined
 }
 
 const NO_RULES: readonly MatchingRule[] = []
 const UNCOUNTED = { isCounted: false, refusal: undefined, charge: undefined, told: undefined, toldQuota: undefined }
 
-/** Plans the decision on key, plan, quota and fault rule, in the order that `x-settings` says. It is pure. */
+/** Plans the decision by key, plan, quota and fault rule, in the order of `x-settings`. It is pure. */
 export function planAdmission(request: GateRequest, account: AccountState, terms: GateTerms): AdmissionPlan {
   const key = account.keys.find(({ hash }) => hash === request.keyHash)
   if (key === undefined || key.disabled) return { ...UNCOUNTED, key, rules: NO_RULES }
@@ -125,7 +125,7 @@ export function planAdmission(request: GateRequest, account: AccountState, terms
   }
 }
 
-/** The decision about a request by its plan and by what it has counted. `now` as for `decideAdmission`. */
+/** The decision about a request from its plan and its counts. `now` is the same as for `decideAdmission`. */
 export function concludeAdmission(
   request: GateRequest,
   account: AccountState,
@@ -160,8 +160,8 @@ export function concludeAdmission(
 }
 
 /**
- * Both at once, where the counters are at hand. It is pure: `counting` is only read, and the decision says what is to be
- * counted. `now` is in milliseconds on the account's clock.
+ * Plans and decides at once, if the counters are at hand. It is pure: it only reads `counting`, and the decision
+ * contains the new counts. `now` is in milliseconds on the account's clock.
  */
 export function decideAdmission(
   request: GateRequest,
@@ -175,7 +175,7 @@ export function decideAdmission(
   return concludeAdmission(request, account, plan, countPlanned(plan, counting, now, draw), now, terms)
 }
 
-/** Whether responses tell of quotas that were not charged. */
+/** Whether responses report quotas that were not charged. */
 export function tellsUncharged({ quotaHeaders }: Pick<Settings, 'quotaHeaders'>): boolean {
   return quotaHeaders === 'valid-key' || quotaHeaders === 'any-request'
 }
@@ -193,8 +193,8 @@ function whatIsUnspent(
 }
 
 /**
- * What is left after a charge was taken back, which the response would have told; `hits` are what is used now. Where
- * nothing was taken back, because the window is over, it is what was charged.
+ * The rest of a quota after its charge was taken back, as the response reports it. `hits` are the hits after that. They
+ * are absent if the window is over, so nothing was taken back. Then the result is `charged`.
  */
 export function tellRefund({ quota }: Pick<Operation, 'quota'>, charged: Allowance, hits: Hits | undefined): Allowance {
   if (quota === undefined || hits === undefined) return charged
@@ -202,8 +202,8 @@ export function tellRefund({ quota }: Pick<Operation, 'quota'>, charged: Allowan
 }
 
 /**
- * What the response to a request without a valid key tells of the quota of its path: all of it is left. `undefined` where
- * such a response tells nothing.
+ * The full quota of a path, for the response to a request without a valid key; `undefined` if such a response reports
+ * no quota.
  */
 export function untouchedQuota(
   { operation, neighbour }: Pick<GateRequest, 'operation' | 'neighbour'>,

@@ -2,8 +2,8 @@ import type { Contract } from '../contract/contract.ts'
 import type { Json } from '../ground/json.ts'
 
 /**
- * The hostnames in a field of a conforming body, in canonical form. What is no hostname stays as it is; only a field
- * whose schema admits any string can hold such an entry.
+ * The hostnames in a field of a conforming body, in canonical form. An entry that is no hostname stays unchanged. Only
+ * a field whose schema permits any string can have such an entry.
  */
 export function hostnamesIn(
   body: Json,

@@ -3,12 +3,12 @@ import type { Acceptance, Decision, Refusal } from '../domain/errors.ts'
 import { conform, type ReceivedRequest, refusalFor } from './conformity.ts'
 import type { Answer, ConformingRequest, ServiceContract } from './operation.ts'
 
-/** A refusal has all problems, of which the first is answered. It carries no state, so it changes nothing. */
+/** A refusal has all problems. The first one is answered. It carries no state, so it changes nothing. */
 export type Judgement = Acceptance<AccountState, Answer> | Refusal<string>
 
 /**
- * What the service answers to a request of a caller who may make it, and the account after it: `conform`, then
- * `decide`. No other part of the program decides that. It is pure. `now` is in milliseconds on the account's clock.
+ * The service's answer to a request of an authorised caller, and the account after it: `conform`, then `decide`. No
+ * other part of the program makes this decision. It is pure. `now` is in milliseconds on the account's clock.
  */
 export function judge(
   request: ReceivedRequest,
@@ -20,7 +20,7 @@ export function judge(
   return conformity.ok ? decide(conformity, account, contract, now) : conformity
 }
 
-/** The second half of `judge`, for a request that obeys the contract. A change that is decided again runs only this. */
+/** The second half of `judge`, for a request that conforms to the contract. A repeated decision runs only this. */
 export function decide(
   request: ConformingRequest,
   account: AccountState,

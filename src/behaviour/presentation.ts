@@ -2,12 +2,12 @@ import type { AccountState, DomainGroup } from '../domain/account.ts'
 import { arrange } from '../domain/order.ts'
 import type { Settings } from '../domain/settings.ts'
 
-/** The name of a monitored domain as lists have it. */
+/** The name of a monitored domain in lists. */
 export function spellingOf(name: string, { domains }: AccountState, { spelling }: Pick<Settings, 'spelling'>): string {
   return spelling === 'as-sent' ? (domains.get(name)?.spelling ?? name) : name
 }
 
-/** A group as responses have it. */
+/** A group in the form of responses. */
 export function presentGroup(
   group: DomainGroup,
   account: AccountState,
@@ -19,8 +19,8 @@ export function presentGroup(
 }
 
 /**
- * The domains that a request has added or removed, as its response repeats them. `sent` are all entries of the request,
- * and `names` the same in canonical form.
+ * The domains that a request has added or removed, in the form of its response. `sent` are all entries of the request,
+ * and `names` are the same entries in canonical form.
  */
 export function echoDomains(
   changed: readonly string[],
@@ -34,8 +34,8 @@ export function echoDomains(
   return echoed.map((name) => spellings.get(name) ?? name)
 }
 
-/** How each name was first spelt, by its canonical form. */
+/** The first spelling of each name, by canonical form. */
 export function spellingsOf(sent: readonly string[], names: readonly string[]): ReadonlyMap<string, string> {
-  // The first of several entries for one key must win, so it comes last.
+  // The first entry for a key must win, so it comes last.
   return new Map(names.map((name, index) => [name, sent[index] ?? name] as const).toReversed())
 }

@@ -21,18 +21,15 @@ import {
   unknownGroupId,
 } from './samples.ts'
 
-/** A feature that an account's domain is given while a sample needs one in use. */
+/** A sample that needs a domain in use adds this feature to a domain. */
 const FEATURE = 'mta-sts'
 
-/**
- * Requests that are planned one after another, and what they make of an account. The state is a copy: the account
- * itself stays as it is.
- */
+/** Plans requests one after another, and applies them to a copy of an account. The account itself does not change. */
 export class Rehearsal implements SampleAccount {
   readonly contract: ServiceContract
-  /** Milliseconds on the account's clock, which stands still during the rehearsal. */
+  /** Milliseconds on the account's clock, which does not advance during the rehearsal. */
   readonly now: number
-  /** The requests, in the order in which they are to be sent. */
+  /** The requests in the order of sending. */
   readonly steps: PlannedRequest[] = []
   #state: AccountState
   #quotas = new Map<string, Hits>()
@@ -55,18 +52,18 @@ export class Rehearsal implements SampleAccount {
     return copy
   }
 
-  /** Adds a request to the plan that changes nothing that a later one depends on. */
+  /** Adds a request that changes nothing that a later request depends on. */
   plan(request: PlannedRequest): void {
     this.steps.push(request)
   }
 
-  /** Adds requests that put back what was changed for the last sample alone. */
+  /** Adds requests that undo the changes that were made only for the last sample. */
   restore(): void {
     this.#restoring?.()
     this.#restoring = undefined
   }
 
-  /** Sees to it that the account may use the API: it gets a plan and a key if it has none that is good for that. */
+  /** Ensures that the account may use the API. If needed, it gets a suitable plan and a suitable key. */
   allowAccess(): void {
     const { plans } = this.contract.settings
     if (!includesApiAccess(this.#state.plan, plans)) this.changePlan(plans.lowest)
@@ -75,7 +72,7 @@ export class Rehearsal implements SampleAccount {
     this.#addKey({ id: 'key_sample', hash: 'sample', createdAt: this.now, disabled: false })
   }
 
-  /** What the gate decides about a request to the operation with the key of this hash. It counts nothing. */
+  /** The decision of the gate about a request to the operation with the key of this hash. It counts nothing. */
   enter(operation: Operation, keyHash: string): GateDecision {
     const { settings } = this.contract
     const counting = { quotas: this.#quotas, tallies: new Map(), requests: 0 }
@@ -101,7 +98,7 @@ export class Rehearsal implements SampleAccount {
     this.#state = { ...this.#state, keys: this.#state.keys.filter((key) => key.id !== id) }
   }
 
-  /** Leaves so many requests of the operation's quota to each key. */
+  /** Leaves each key this number of requests in the operation's quota. */
   leaveRequests({ path, quota }: Operation, remaining: number): void {
     if (quota === undefined) throw new Error(`${path} has no quota.`)
     this.administer('PATCH', '/quotas', { bucket: path.slice(1), remaining })
@@ -118,7 +115,7 @@ export class Rehearsal implements SampleAccount {
     this.#state = { ...this.#state, plan }
   }
 
-  /** Adds a request to the control plane, to a path below that of the account. */
+  /** Adds a request to the control plane, with a path below that of the account. */
   administer(method: string, path: string, body?: unknown): void {
     const base = `/accounts/${encodeURIComponent(this.#state.id)}`
     this.plan({ plane: 'admin', method, path: base + path, ...(body !== undefined && { body }) })
@@ -201,7 +198,7 @@ export class Rehearsal implements SampleAccount {
     return unknownGroupId(this.#state, this.contract.groupIds)
   }
 
-  /** A name that no group has: `base` or, by default, the example of the contract, with a number if that is taken. */
+  /** A name that no group has: `base`, by default the contract's example, with a number if that is taken. */
   freshName(base?: string): string {
     const schemas = this.contract.document.resolved.components?.schemas ?? {}
     const { example, maxLength } = (schemas['DomainGroupName'] ?? {}) as { example?: unknown; maxLength?: number }
@@ -246,7 +243,7 @@ export class Rehearsal implements SampleAccount {
     return group as DomainGroup
   }
 
-  /** Removes domains until so many can be added; returns false if there can never be so many. */
+  /** Removes domains until `count` domains can be added. Returns false if that is impossible. */
   #makeRoom(count: number): boolean {
     const { domainCap } = this.contract.settings
     if (domainCap === 'none') return true
@@ -271,7 +268,7 @@ export class Rehearsal implements SampleAccount {
     }
   }
 
-  /** Plans a request that changes the account, and the change; the `data` of its answer. */
+  /** Plans a request that changes the account, and applies the change. Returns the `data` of its answer. */
   #send(operationId: string, body: Json | undefined, query: Readonly<Record<string, string>> = {}): Json {
     const operation = this.#operation(operationId)
     const request: ReceivedRequest = { operation, query, body: body && { ok: true, value: body } }

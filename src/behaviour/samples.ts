@@ -4,7 +4,7 @@ import { cutName } from '../domain/group-names.ts'
 import { comparedName } from '../domain/groups.ts'
 import type { Settings } from '../domain/settings.ts'
 
-/** So many names `example-1.com`, `example-2.com` and so on that the account does not monitor. */
+/** `count` names `example-1.com`, `example-2.com` and so on that the account does not monitor. */
 export function freshDomains({ domains }: AccountState, count: number): string[] {
   const names: string[] = []
   for (let number = 1; names.length < count; number++) {
@@ -14,7 +14,7 @@ export function freshDomains({ domains }: AccountState, count: number): string[]
   return names
 }
 
-/** A name of exactly so many characters that no group has; `undefined` where a search for one is in vain. */
+/** A name with exactly this number of characters that no group has; `undefined` if none is found. */
 export function freshNameOfLength(
   { groupNames }: AccountState,
   length: number,
@@ -37,8 +37,8 @@ export function unknownGroupId({ groups }: AccountState, { alphabet, length }: I
 }
 
 /**
- * `base`, or `base 2` and so on, whichever is the name of no group yet; of more than `limit` characters, `base` loses
- * its last.
+ * `base`, or `base 2` and so on: the first one that no group has. If it is longer than `limit`, the end of `base` is
+ * cut off.
  */
 export function freshName(
   { groupNames }: AccountState,
@@ -53,7 +53,7 @@ export function freshName(
   }
 }
 
-/** The first so many domains that may be removed, or all of these. */
+/** The first `count` domains that can be removed, or all of them if there are fewer. */
 export function removableDomains({ domains, groups }: AccountState, count: number, settings: Settings): string[] {
   const members = new Set(
     settings.deletionOfMembers === 'refused' ? [...groups.values()].flatMap((group) => group.domains) : [],
@@ -66,7 +66,7 @@ export function removableDomains({ domains, groups }: AccountState, count: numbe
   return names
 }
 
-/** The first so many domains that are in no group, or all of these. */
+/** The first `count` domains that are in no group, or all of them if there are fewer. */
 export function ungroupedDomains({ domains, groups }: AccountState, count: number): string[] {
   const members = new Set([...groups.values()].flatMap((group) => group.domains))
   return [...domains.keys()].filter((name) => !members.has(name)).slice(0, count)

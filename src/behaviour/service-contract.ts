@@ -9,13 +9,13 @@ import type { OperationBehaviour, ServiceContract } from './operation.ts'
 export interface ServiceOptions {
   /** By operationId. */
   behaviours: Readonly<Record<string, OperationBehaviour>>
-  /** Whether domains under understudy.test say by their names what is special about them. */
+  /** Whether the names of domains under understudy.test define their special properties. */
   simulator: boolean
 }
 
 const NO_TRAITS: Partial<MonitoredDomain> = {}
 
-/** @throws ContractError for an operation that has no behaviour. */
+/** @throws ContractError for an operation without a behaviour. */
 export function bindBehaviours(contract: Contract, { behaviours, simulator }: ServiceOptions): ServiceContract {
   const bound = new Map(contract.operations.map((operation) => [operation, findBehaviour(operation, behaviours)]))
   return {

@@ -1,10 +1,10 @@
+import { describeObservability, observabilityOf } from '../choices/observability.ts'
 import { type Assumption, assumptionsOf, overlayFor } from '../contract/assumptions.ts'
 import { type Choices, readChoices } from '../contract/choices.ts'
 import { readDocument } from '../contract/document.ts'
 import { readOverlay } from '../contract/overlay.ts'
 import { writeYaml } from '../contract/yaml.ts'
 import { mergeEvidence, readEvidence } from '../evidence/evidence-file.ts'
-import { describeObservability, observabilityOf } from '../evidence/observability.ts'
 import { describeRisks, writeRiskTable } from '../evidence/risk-report.ts'
 import { findForeignIn, findRisks } from '../evidence/risks.ts'
 import { elapsed, systemClock } from '../ground/clock.ts'
@@ -62,7 +62,8 @@ export const assumptions: Command = {
         all.map((each) => each.id),
       )
       const remedy = nearest === undefined ? 'the command assumptions lists them' : `did you mean ${nearest}?`
-      throw new UsageError(`assumptions overlay ${shorten(id ?? '')}: must be the id of an assumption; ${remedy}`)
+      const given = id === undefined ? '' : ` ${id === '' ? '""' : shorten(id)}`
+      throw new UsageError(`assumptions overlay${given}: must be the id of an assumption; ${remedy}`)
     }
     if (assumption.alternatives.length === 0) {
       throw new UsageError(`assumptions overlay ${id}: has no alternative. ${assumption.reason}`)
@@ -80,7 +81,7 @@ export const assumptions: Command = {
   },
 }
 
-/** Whether the risks are asked for. @throws UsageError for a part of what that takes */
+/** Whether the command line asks for the risks. @throws UsageError if it gives only one of the two required parts */
 function joinsBothSides(
   { evidence, dependencies, report }: Values<typeof OPTIONS>,
   positionals: readonly string[],
@@ -106,7 +107,7 @@ function joinsBothSides(
   return true
 }
 
-/** Prints what a client risks with a service; resolves to the exit code. */
+/** Prints the risks of a client with a service. Resolves to the exit code. */
 async function printRisks(values: Values<typeof OPTIONS>, terminal: Terminal): Promise<number> {
   await checkReports(values.report, [
     ...values.evidence.map((file) => ({ source: `--evidence ${shorten(file)}`, file, isRead: true })),
@@ -142,12 +143,12 @@ async function printRisks(values: Values<typeof OPTIONS>, terminal: Terminal): P
   return deliverReport(report, values.report, terminal)
 }
 
-/** What a line of a file or of a pipe has. */
+/** The width of the output if it goes to a file or a pipe. */
 const USUAL_COLUMNS = 120
 const TOGETHER =
   'vary tries each alternative alone, and the service has chosen several. Run the client with all of them: calibrate writes their overlay for run --overlay.'
 
-/** @throws UsageError for a file that is no report of vary, or of another contract */
+/** @throws UsageError if the file is not a report of `vary`, or is a report about another contract */
 async function readClient(file: string, choices: Choices): Promise<Dependencies> {
   const refuse = (reason: string) => new UsageError(`--dependencies ${shorten(file)}: ${reason}`)
   const client = await readDependenciesFile(file).catch((error: unknown) => {
@@ -162,7 +163,7 @@ async function readClient(file: string, choices: Choices): Promise<Dependencies>
   return client
 }
 
-/** As JSON has it: why exchanges cannot show an alternative is part of what is said about that. */
+/** The assumption as JSON. The reason why exchanges cannot show an alternative becomes part of its observability. */
 function withObservability({ unobservable, ...assumption }: Assumption) {
   return {
     ...assumption,

@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs'
+import type { JudgedDifference } from '../conformance/finding.ts'
 import {
   type AppliedBaseline,
   applyBaseline,
@@ -9,13 +10,12 @@ import {
   updateBaseline,
   writeBaseline,
 } from '../evidence/baseline.ts'
-import type { Finding } from '../evidence/finding.ts'
 import { systemClock } from '../ground/clock.ts'
 import { checkTarget } from '../reports/targets.ts'
 import { type Options, text, toggle, type Values } from '../start/option.ts'
 import { UsageError } from './errors.ts'
 
-/** The options of a command whose findings may be known already. */
+/** The options of a command that can read a baseline of known findings. */
 export const BASELINE_OPTIONS = {
   baseline: {
     kind: text,
@@ -31,13 +31,13 @@ export const BASELINE_OPTIONS = {
 
 /** A baseline as the command line gave it. */
 export interface GivenBaseline {
-  /** Divides the findings of the run; those that are accepted do not count. */
-  apply<Found extends Pick<Finding, 'id'>>(findings: readonly Found[], looked: Looked): AppliedBaseline<Found>
-  /** Writes the file anew, where the command line says so. `findings` are all that would count without it. */
-  finish(findings: readonly Pick<Finding, 'id'>[], looked: Looked): Promise<void>
+  /** Separates the accepted findings of a run from the others. Accepted findings do not count. */
+  apply<Found extends Pick<JudgedDifference, 'id'>>(findings: readonly Found[], looked: Looked): AppliedBaseline<Found>
+  /** Rewrites the file for --update-baseline. `findings` are all findings that would count without the baseline. */
+  finish(findings: readonly Pick<JudgedDifference, 'id'>[], looked: Looked): Promise<void>
 }
 
-/** Reads the file before the work begins; with --update-baseline it need not exist. @throws UsageError, EvidenceError */
+/** Reads the file before the work. It may be missing with --update-baseline. @throws UsageError, EvidenceError */
 export async function openBaseline({
   baseline: file,
   updateBaseline: isUpdated,

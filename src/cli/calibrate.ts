@@ -1,15 +1,15 @@
 import { existsSync } from 'node:fs'
 import { mkdtemp, realpath, rm } from 'node:fs/promises'
 import { constants, tmpdir } from 'node:os'
+import { Investigation } from '../conformance/investigation.ts'
 import { type Choices, readChoices } from '../contract/choices.ts'
 import { loadContract } from '../contract/contract.ts'
 import { type Overlay, readOverlay } from '../contract/overlay.ts'
 import { type Calibration, calibrate as makeOverlay, readCalibration } from '../evidence/calibration.ts'
 import { describeCalibration } from '../evidence/calibration-report.ts'
-import { describeEvidence, type Evidence, mergeEvidence, readEvidence } from '../evidence/evidence-file.ts'
-import { openRecording } from '../evidence/har/reader.ts'
-import { HarError } from '../evidence/har/service.ts'
-import { Investigation } from '../evidence/investigation.ts'
+import { describeEvidence, type EvidenceContent, mergeEvidence, readEvidence } from '../evidence/evidence-file.ts'
+import { openRecording } from '../exchanges/har/reader.ts'
+import { HarError } from '../exchanges/har/service.ts'
 import { elapsed, systemClock } from '../ground/clock.ts'
 import { shorten } from '../ground/show.ts'
 import { checkTarget, writeTarget } from '../reports/targets.ts'
@@ -18,7 +18,7 @@ import { COMMAND_LINE_OPTIONS } from '../start/option-table.ts'
 import type { Command } from './command.ts'
 import { UsageError } from './errors.ts'
 import { Interrupted, Interruption } from './interruption.ts'
-import { type Reading, readOptions } from './options.ts'
+import { type ReadOptions, readOptions } from './options.ts'
 import { Progress } from './progress.ts'
 import { checkReports, deliverReport, REPORT_OPTIONS } from './reports.ts'
 import { baseUrl } from './target-options.ts'
@@ -71,9 +71,9 @@ const OPTIONS = {
   ...REPORT_OPTIONS,
 } as const satisfies Options
 
-/** What was given, once it is read. */
-interface Found {
-  evidence: Evidence
+/** The content of the files that the command line names. */
+interface CalibrationInput {
+  evidence: EvidenceContent
   warnings: readonly string[]
 }
 
@@ -101,7 +101,7 @@ export const calibrate: Command = {
     const interruption = new Interruption(terminal, { isOver: true })
     const { signal } = interruption
     try {
-      const files: { file: string; evidence: Evidence }[] = []
+      const files: { file: string; evidence: EvidenceContent }[] = []
       for (const file of values.evidence) files.push({ file, evidence: await readEvidence(file, choices) })
       if (asked?.evidence !== undefined) files.push({ file: values.baseUrl ?? '', evidence: asked.evidence })
       const warnings: string[] = []
@@ -131,7 +131,7 @@ export const calibrate: Command = {
         calibration,
         choices,
         warnings,
-        // Its checks may have failed; only that it could not ask matters here.
+        // The checks of verify may have failed. Only a code above 1 matters here: verify could not ask the service.
         interruptedWith: exitCodeAfter(signal) ?? (asked !== undefined && asked.code > 1 ? asked.code : undefined),
         startedAt,
         seconds: Math.round(elapsed() - began) / 1000,
@@ -149,10 +149,10 @@ export const calibrate: Command = {
   },
 }
 
-/** @throws UsageError for options that do not go together */
+/** @throws UsageError if the options contradict each other */
 function refuseContradictions(
   { baseUrl: service, apiKey, allowWrites, wait }: Values<typeof OPTIONS>,
-  sources: Reading<typeof OPTIONS>['sources'],
+  sources: ReadOptions<typeof OPTIONS>['sources'],
   recordings: readonly string[],
 ): void {
   if (apiKey === undefined) {
@@ -170,17 +170,17 @@ function refuseContradictions(
 }
 
 /**
- * Asks a service as verify does, with its ledger and its restoration. There is no evidence where it could not be asked,
- * which verify has said then.
+ * Asks a service like verify does, with its ledger and its cleanup. If verify could not ask, it has said so and there
+ * is no evidence.
  */
 async function askService(
   { baseUrl: service = '', apiKey = '', allowWrites, wait, overlays }: Values<typeof OPTIONS>,
   choices: Choices,
   terminal: Terminal,
-): Promise<{ code: number; evidence: Evidence | undefined }> {
+): Promise<{ code: number; evidence: EvidenceContent | undefined }> {
   const folder = await mkdtemp(`${tmpdir()}/understudy-`)
   const file = `${folder}/evidence.json`
-  // What the environment says is for this command: the reports of verify would have the names of its own.
+  // These variables must not apply to verify. If they did, verify would write its reports to the same names.
   const environment = Object.fromEntries(
     Object.entries(terminal.environment).filter(([name]) => !name.startsWith(PREFIX)),
   )
@@ -202,7 +202,7 @@ async function askService(
   }
 }
 
-/** @throws UsageError where there is no file, or one is given twice, so that its exchanges would count twice */
+/** @throws UsageError if no file is given, or if a file is given twice and its exchanges would count twice */
 async function refuseFiles(recordings: readonly string[], { evidence, apiKey }: Values<typeof OPTIONS>): Promise<void> {
   if (recordings.length + evidence.length === 0 && apiKey === undefined) {
     throw new UsageError(
@@ -221,14 +221,14 @@ interface JudgementOptions {
   overlays: readonly string[]
 }
 
-/** What recordings show of the service; with a signal, what they show until then. */
+/** Judges the service by recordings. After a signal, the result covers what was read until then. */
 async function judgeRecordings(
   files: readonly string[],
   choices: Choices,
   { baseUrl: service, soleWriter, overlays }: JudgementOptions,
   signal: AbortSignal,
   progress: Progress,
-): Promise<Found> {
+): Promise<CalibrationInput> {
   const recording = await openRecording(files, {
     contract: choices.contract,
     baseUrl: service,
@@ -270,7 +270,7 @@ async function judgeRecordings(
   }
 }
 
-/** Tries what `serve` would do with the overlay. @throws ContractError where alternatives do not fit together */
+/** Compiles the contract with the overlay like `serve`. @throws ContractError if alternatives contradict each other */
 async function requireUsable(calibration: Calibration, overlays: readonly Overlay[]): Promise<void> {
   await loadContract({ overlays: [...overlays, await readCalibration(calibration, 'the overlay of what was seen')] })
 }
@@ -279,7 +279,7 @@ function percent(read: number, total: number): string {
   return `${total === 0 ? 100 : Math.floor((100 * read) / total)} %`
 }
 
-/** What a shell says of a program that was told to stop. */
+/** The exit code that a shell reports for a program that was told to stop. */
 function exitCodeAfter({ aborted, reason }: AbortSignal): number | undefined {
   return aborted && reason instanceof Interrupted ? 128 + constants.signals[reason.by] : undefined
 }

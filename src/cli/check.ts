@@ -1,17 +1,17 @@
 import { realpath } from 'node:fs/promises'
 import { constants } from 'node:os'
+import { isFailure } from '../conformance/finding.ts'
+import { type Conclusion, Investigation } from '../conformance/investigation.ts'
 import { type Choices, readChoices } from '../contract/choices.ts'
 import { readLines } from '../contract/lines.ts'
 import { readOverlay } from '../contract/overlay.ts'
-import { Answers } from '../evidence/answers.ts'
+import { AnswerCounts } from '../evidence/answers.ts'
 import { EvidenceError } from '../evidence/evidence-error.ts'
 import { writeEvidence } from '../evidence/evidence-file.ts'
-import { isFailure } from '../evidence/finding.ts'
-import { openRecording, type Recording } from '../evidence/har/reader.ts'
-import { HarError } from '../evidence/har/service.ts'
-import type { Tally } from '../evidence/har/survey.ts'
-import { type Conclusion, Investigation } from '../evidence/investigation.ts'
 import { describeFindings } from '../evidence/report.ts'
+import { type HarRecording, openRecording } from '../exchanges/har/reader.ts'
+import { HarError } from '../exchanges/har/service.ts'
+import type { RecordingCounts } from '../exchanges/har/survey.ts'
 import { elapsed, systemClock } from '../ground/clock.ts'
 import { shorten } from '../ground/show.ts'
 import type { Fact } from '../reports/report.ts'
@@ -71,7 +71,7 @@ export const check: Command = {
     const progress = new Progress(terminal)
     const interruption = new Interruption(terminal, { isOver: true })
     const { signal } = interruption
-    let recording: Recording | undefined
+    let recording: HarRecording | undefined
     try {
       recording = await openRecording(files, {
         contract: choices.contract,
@@ -113,14 +113,14 @@ export const check: Command = {
   },
 }
 
-/** What the command ends with when a file could not be written. */
+/** The exit code if a file could not be written. */
 const NOT_WRITTEN = 3
 
-/** Writes the evidence, where that was asked for. Resolves to whether nothing went wrong. */
+/** Writes the evidence if the user asked for it. Resolves to false if that failed. */
 async function saveEvidence(
-  { baseUrl: target, secrets }: Recording,
+  { baseUrl: target, secrets }: HarRecording,
   conclusion: Conclusion,
-  { values, choices }: Pick<Terms, 'values' | 'choices'>,
+  { values, choices }: Pick<CheckTerms, 'values' | 'choices'>,
   terminal: Terminal,
 ): Promise<boolean> {
   const { evidence: file, overlays } = values
@@ -137,8 +137,8 @@ async function saveEvidence(
 }
 
 /**
- * @throws UsageError where there is no file, one is given twice, so that its exchanges would count twice, or something
- * else would be written in its place
+ * @throws UsageError if no file is given, a file is given twice (its exchanges would count twice), or an output would
+ * replace an input
  */
 async function refuseFiles(
   files: readonly string[],
@@ -158,13 +158,13 @@ async function refuseFiles(
   }
 }
 
-/** @throws UsageError for a file that could not be written at the end */
+/** @throws UsageError if the file could not be written at the end */
 async function refuseEvidence(file: string | undefined, source: string): Promise<void> {
   const reason = file === undefined ? undefined : await checkTarget(file)
   if (reason !== undefined) throw new UsageError(`${source}: ${reason}`)
 }
 
-interface Terms {
+interface CheckTerms {
   values: Values<typeof OPTIONS>
   choices: Choices
   signal: AbortSignal
@@ -173,12 +173,12 @@ interface Terms {
 
 /** Judges the exchanges one after another, until a signal comes. */
 async function judge(
-  recording: Recording,
-  { values, choices, signal, progress }: Terms,
-): Promise<{ investigation: Investigation; answers: Answers }> {
+  recording: HarRecording,
+  { values, choices, signal, progress }: CheckTerms,
+): Promise<{ investigation: Investigation; answers: AnswerCounts }> {
   progress.show(`dmarc-understudy check: 0 of ${recording.size} exchanges judged`)
   const investigation = await Investigation.begin({ choices, isSoleWriter: values.soleWriter })
-  const answers = new Answers(choices.contract)
+  const answers = new AnswerCounts(choices.contract)
   let done = 0
   try {
     for await (const { exchange, isAfterGap } of recording.exchanges()) {
@@ -193,9 +193,9 @@ async function judge(
   return { investigation, answers }
 }
 
-/** What the report says of the recordings themselves. */
+/** The part of the report about the recordings themselves. */
 function describeRecording(
-  { baseUrl: service, size, tally, hosts }: Recording,
+  { baseUrl: service, size, tally, hosts }: HarRecording,
   signal: AbortSignal,
 ): { failures: string[]; warnings: string[]; facts: Fact[] } {
   const { lost, problems, broken, left } = tally
@@ -215,14 +215,17 @@ function describeRecording(
   }
 }
 
-const ASIDES: readonly [kind: keyof Tally & ('elsewhere' | 'preflight' | 'cache' | 'fulfilled'), words: string][] = [
+const ASIDES: readonly [
+  kind: keyof RecordingCounts & ('elsewhere' | 'preflight' | 'cache' | 'fulfilled'),
+  words: string,
+][] = [
   ['elsewhere', 'to other addresses'],
   ['preflight', 'of a browser that asked whether a page may call the service'],
   ['cache', 'answered by the cache of a browser'],
   ['fulfilled', 'answered by a test itself'],
 ]
 
-function describeElsewhere(tally: Tally): string {
+function describeElsewhere(tally: RecordingCounts): string {
   return ASIDES.filter(([kind]) => tally[kind] > 0)
     .map(([kind, words]) => `${tally[kind]} ${words}`)
     .join(', ')
@@ -232,7 +235,7 @@ function share(read: number, total: number): string {
   return `${total === 0 ? 100 : Math.floor((100 * read) / total)} %`
 }
 
-/** What a shell says of a program that was told to stop. */
+/** The exit code that a shell reports for a program that was told to stop. */
 function exitCodeAfter({ aborted, reason }: AbortSignal): number | undefined {
   return aborted && reason instanceof Interrupted ? 128 + constants.signals[reason.by] : undefined
 }

@@ -1,14 +1,14 @@
 import type { Command } from './command.ts'
 
-/** What the list of commands says of one, and how it is loaded. */
+/** The entry of a command in the list of commands, with its loader. */
 export interface CommandEntry {
-  /** What follows the name of the program. */
+  /** The text after the name of the program. */
   usage: string
   summary: string
   load(): Promise<Command>
 }
 
-/** The commands of the program. Each is loaded when it is run, so that nothing waits for what another one needs. */
+/** The commands of the program. Each is loaded only when it runs, so it does not wait for imports of another. */
 export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
   serve: {
     usage: 'serve [options]',

@@ -1,9 +1,9 @@
-/** A mistake in how the program was called: one line that names the option, the value and what would be right. */
+/** A mistake in the command line. The message is one line with the option, the value and a correct alternative. */
 export class UsageError extends Error {
   override name = 'UsageError'
 }
 
-/** A start that failed for a reason that a person can remove. */
+/** A start that failed for a reason that the user can fix. */
 export class StartError extends Error {
   override name = 'StartError'
 }

@@ -55,7 +55,7 @@ const OPTIONS = {
   ...REPORT_OPTIONS,
 } as const satisfies Options
 
-/** Options that change nothing about a trial, so that the line that replays a finding does without them. */
+/** Options that do not change a trial. The line that replays a finding omits them. */
 const OF_THE_SEARCH = ['budget', 'runs', 'jobs', 'replay', 'fail-on', 'report']
 
 export const explore: Command = {
@@ -137,16 +137,16 @@ export const explore: Command = {
   },
 }
 
-/** What a shell says of a program that was told to stop. */
+/** The exit code that a shell reports for a program that was told to stop. */
 function exitCodeAfter({ aborted, reason }: AbortSignal): number | undefined {
   if (!aborted) return undefined
   return 128 + (reason instanceof Interrupted ? constants.signals[reason.by] : constants.signals.SIGTERM)
 }
 
-/** How many findings are told with all their requests. */
+/** How many findings are printed with all their requests. */
 export const STORIES = 3
 
-/** Tells the stories of the first findings, and then the summary. */
+/** Prints the stories of the first findings, and then the summary. */
 async function tell(
   found: Exploration,
   terms: ExploreTerms,
@@ -168,7 +168,7 @@ async function tell(
   return deliverReport(modelExploration(report, terms, found.replayed?.verdict), targets, terminal)
 }
 
-/** In milliseconds. Where runs are counted, and for one run of a plan, there is no limit of time unless it is given. */
+/** In milliseconds. By default there is no time limit if runs are counted, or if a single plan is run. */
 function budgetOf(
   { budget, runs }: Pick<Values<typeof OPTIONS>, 'budget' | 'runs'>,
   isReplay: boolean,
@@ -177,7 +177,7 @@ function budgetOf(
   return runs !== undefined || isReplay ? undefined : readDuration(USUAL_BUDGET)
 }
 
-/** What is left of a time after the start. */
+/** The rest of a duration that began at `started`. */
 function leftOf(milliseconds: number | undefined, started: number): number | undefined {
   return milliseconds === undefined ? undefined : Math.max(0, milliseconds - (elapsed() - started))
 }

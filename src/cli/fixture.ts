@@ -84,7 +84,7 @@ async function writeTo(out: string, content: string, force: boolean): Promise<vo
   }
 }
 
-/** Prints the progress once a second, so that a person sees that something happens. */
+/** Prints the progress once a second. */
 function reportProgress(wanted: number, terminal: Terminal): (made: number) => void {
   let last = elapsed()
   return (made) => {

@@ -2,7 +2,7 @@ import type { StopSignal, Terminal } from './terminal.ts'
 
 type Listener = (signal: StopSignal) => void
 
-/** Says why nothing more is done: a signal told the program to stop. */
+/** The reason of an abort: a signal told the program to stop. */
 export class Interrupted extends Error {
   override name = 'Interrupted'
   readonly by: StopSignal
@@ -14,8 +14,8 @@ export class Interrupted extends Error {
 }
 
 /**
- * Signals while a program runs commands of the user's. A command gets them; the program goes on, and ends what it has
- * begun. Where no command runs, the first signal aborts `signal`, and the next one ends the program at once.
+ * Handles signals while a program runs commands of the user. A running command gets each signal, and the program
+ * finishes its work. If no command runs, the first signal aborts `signal`, and the second one ends the program at once.
  */
 export class Interruption {
   readonly #controller = new AbortController()
@@ -24,15 +24,15 @@ export class Interruption {
   readonly #stopListening: () => void
 
   /**
-   * `isOver` says whether a signal that a command gets ends everything, as where it is one command of many. Otherwise the
-   * command decides what the signal means.
+   * `isOver`: whether a signal to a command ends the whole program, for example if the command is one of many. If not,
+   * the command decides what the signal means.
    */
   constructor(terminal: Terminal, { isOver }: { isOver: boolean }) {
     this.#isOver = isOver
     this.#stopListening = terminal.onSignal((signal) => this.receive(signal))
   }
 
-  /** Its reason is `Interrupted`. */
+  /** The reason of its abort is an `Interrupted`. */
   get signal(): AbortSignal {
     return this.#controller.signal
   }
@@ -51,7 +51,7 @@ export class Interruption {
     this.#controller.abort(new Interrupted(signal))
   }
 
-  /** From now on, a signal does what it does in any program. */
+  /** Restores the default effect of signals. */
   release(): void {
     this.#stopListening()
   }

@@ -7,14 +7,14 @@ import { type Log, SILENT } from '../http/log.ts'
 export type LogLevel = 'info' | 'warn' | 'error' | 'silent'
 export type LogFormat = 'pretty' | 'json'
 
-/** In milliseconds: how long a stop waits for somebody to read the rest of the log. */
+/** How long `close` waits for a reader to consume the rest of the log, in milliseconds. */
 const PATIENCE = 300
-/** How many characters of log wait to be read; when nobody reads them, what comes after them is lost. */
+/** How many characters of log are kept for a slow reader. Further lines are dropped. */
 const BACKLOG = 1 << 20
 
 /**
- * Opens a log on standard error; by default it is pretty on a terminal, and else of JSON lines. `close` resolves once it
- * is written, or nobody reads it.
+ * Opens a log on standard error. By default it is pretty on a terminal, and JSON lines if not. `close` resolves when
+ * the log is written, or after a timeout if no reader consumes it.
  */
 export async function openLog(
   level: LogLevel,
@@ -24,11 +24,11 @@ export async function openLog(
   const { pino } = await import('pino')
   const { mode } = fstatSync(2)
   const isPipe = (mode & constants.S_IFMT) === constants.S_IFIFO || (mode & constants.S_IFMT) === constants.S_IFSOCK
-  // A pipe that is written as a file and that nobody reads would block a thread, and so the end of the process.
+  // A blocking write to a pipe without a reader would block a thread, and the end of the process with it.
   const sink = isPipe
     ? new Socket({ fd: 2, readable: false, writable: true })
     : pino.destination({ dest: 2, sync: false })
-  // When nobody can read the log any more, as after a terminal was closed, the service goes on.
+  // The service goes on if the log cannot be written any more, for example after a terminal was closed.
   sink.on('error', () => {})
   const isColoured = process.stderr.isTTY === true && !process.env['NO_COLOR']
   const form = format === 'json' ? (line: string) => line : (line: string) => prettify(line, isColoured)
@@ -41,11 +41,13 @@ export async function openLog(
         sink.destroy()
         resolve()
       }, PATIENCE)
-      sink.once('finish', () => {
+      function finish(): void {
         clearTimeout(patience)
         resolve()
-      })
-      sink.end()
+      }
+      // The program may write more to the same socket after its log, so `close` must not shut the socket down.
+      if (sink instanceof Socket) sink.write('', finish)
+      else sink.once('finish', finish).end()
     })
   }
   return { log: pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, { write }), close }
@@ -69,7 +71,7 @@ interface LogLine {
 const WARNING = 40
 const ERROR = 50
 
-/** A JSON line as a person reads it: `09:30:01 POST /api/v1/domains → 400 invalid_domain (default, 0.8 ms)`. */
+/** Formats a JSON line for a person: `09:30:01 POST /api/v1/domains → 400 invalid_domain (default, 0.8 ms)`. */
 export function prettify(line: string, isColoured: boolean): string {
   const entry = JSON.parse(line) as LogLine
   const { level, time, msg, err, ...fields } = entry

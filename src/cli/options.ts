@@ -19,26 +19,26 @@ import {
 } from '../start/option.ts'
 import { UsageError } from './errors.ts'
 
-/** What a person gave to a command. */
-export interface Reading<Table extends Options> {
-  /** The values of all options, once defaults are applied. */
+/** The options and arguments that a user gave to a command. */
+export interface ReadOptions<Table extends Options> {
+  /** The values of all options, with defaults applied. */
   values: Values<Table>
-  /** The options that were given, as arguments or in the environment. */
+  /** The options that were given as arguments or in the environment. */
   given: ReadonlySet<keyof Table>
-  /** Each option as it was given, such as `--port 80` or `DMARC_UNDERSTUDY_PORT 80`; for an error that is found later. */
+  /** Each option as the user wrote it, such as `--port 80` or `DMARC_UNDERSTUDY_PORT 80`. Later errors quote it. */
   sources: Readonly<Record<keyof Table, string>>
   positionals: readonly string[]
 }
 
 /**
- * Reads the options of a command from its arguments or else from the environment, where commas separate the texts of a
- * repeatable option. @throws UsageError
+ * Reads each option of a command from its arguments, or from the environment if the arguments lack it. In the
+ * environment, commas separate the values of a repeatable option. @throws UsageError
  */
 export function readOptions<const Table extends Options>(
   table: Table,
   args: readonly string[],
   environment: NodeJS.ProcessEnv,
-): Reading<Table> {
+): ReadOptions<Table> {
   const { texts, positionals } = readArguments(table, args)
   const values: Record<string, unknown> = {}
   const sources: Record<string, string> = {}
@@ -70,13 +70,13 @@ export function readOptions<const Table extends Options>(
   }
 }
 
-/** An option with the text that was given for it, if everybody may read that. */
+/** An option with its value for an error message. A secret value is left out. */
 function shownAs(source: string, written: string, { kind }: Option<unknown>): string {
   const shown = kind.shows === undefined ? written : kind.shows(written)
   return shown === undefined ? source : `${source} ${shorten(shown)}`
 }
 
-/** The text of a switch that the environment turns off by the variable of its second flag. @throws UsageError */
+/** The value of a switch whose opposite flag is set in the environment. @throws UsageError */
 function readOpposite(name: string, option: Option<unknown>, environment: NodeJS.ProcessEnv): string[] | undefined {
   const flag = oppositeFlagOf(name, option)
   if (flag === undefined) return undefined
@@ -85,15 +85,15 @@ function readOpposite(name: string, option: Option<unknown>, environment: NodeJS
   return written === undefined ? undefined : turnOff(option, variable, written)
 }
 
-/** What the second flag of a switch means for the switch, written as this text. @throws UsageError */
+/** The value of a switch whose opposite flag has this text. @throws UsageError */
 function turnOff({ kind }: Option<unknown>, source: string, written: string): string[] | undefined {
   const value = kind.read?.(written)
   if (!kind.fits(value)) throw new UsageError(`${source} ${shorten(written)}: ${kind.remedy}`)
-  // Who does not turn it off has not turned it on.
+  // An opposite flag with the value false changes nothing. It does not turn the switch on.
   return value === true ? ['false'] : undefined
 }
 
-/** The texts that the arguments give for each option, and the arguments that belong to none. @throws UsageError */
+/** The texts of each option in the arguments, and the positional arguments. @throws UsageError */
 function readArguments(
   table: Options,
   args: readonly string[],
@@ -123,7 +123,7 @@ function readArguments(
       const flags = [...names.keys()].map((flag) => `--${flag}`)
       throw new UsageError(`${shorten(token.rawName)} is no option here; ${suggest(token.rawName, flags, '--')}`)
     }
-    // `--data --no-admin` lacks a value; a value that begins with dashes is given as `--data=--x`.
+    // `--data --no-admin` lacks a value. A value that begins with dashes must be written as `--data=--x`.
     const isMissing = token.value === undefined || (token.inlineValue === false && token.value.startsWith('--'))
     if (placeholderOf(option) !== undefined && isMissing) {
       throw new UsageError(`${token.rawName} needs a value: ${usageOf(name, option)}`)
@@ -140,8 +140,8 @@ function readArguments(
 }
 
 /**
- * What a person may have meant by a name that there is not: the nearest of `names`, or else all of them. All names begin
- * with `prefix`, which makes none of them nearer.
+ * Suggests the nearest of `names` for an unknown name, or lists them all. All names begin with `prefix`, so the
+ * comparison ignores it.
  */
 export function suggest(given: string, names: readonly string[], prefix = ''): string {
   const bare = (name: string) => (name.startsWith(prefix) ? name.slice(prefix.length) : name)
@@ -150,8 +150,8 @@ export function suggest(given: string, names: readonly string[], prefix = ''): s
 }
 
 /**
- * Refuses a variable of the environment that begins like ours and sets no option of `own`, or of the tables of the other
- * commands. Those are loaded only where they are needed. @throws UsageError
+ * Refuses a variable with our prefix that sets no option of `own` or of another command. The tables of the other
+ * commands are loaded only if they are needed. @throws UsageError
  */
 export async function refuseUnknownVariables(
   environment: NodeJS.ProcessEnv,
@@ -173,7 +173,7 @@ function variablesOf(table: Options): string[] {
   return Object.entries(table).flatMap(([name, option]) => flagsOf(name, option).map(variableFor))
 }
 
-/** A flag that may stand alone, with the value that it has then. */
+/** Adds the value that a flag has when it stands alone. */
 function withValue(argument: string, next: string | undefined, table: Options): string {
   if (next !== undefined && !next.startsWith('-')) return argument
   const row = Object.entries(table).find(([name, option]) => argument === `--${flagOf(name, option)}`)
@@ -186,14 +186,14 @@ function split(variable: string | undefined, { kind }: Option<unknown>): string[
   return kind.repeatable ? variable.split(',') : [variable]
 }
 
-/** @throws UsageError for a command that takes nothing but options. */
+/** @throws UsageError if a command without positional arguments gets one */
 export function refuseOperands(command: string, [first]: readonly string[]): void {
   if (first !== undefined) throw new UsageError(`${command} takes no argument, but was given ${shorten(first)}`)
 }
 
 const FLAG_WIDTH = 26
 
-/** The options of a table as lines of help. */
+/** Formats the options of a table as lines of help. */
 export function describeOptions(table: Options): string {
   const rows = Object.entries(table).map(([name, option]) => {
     const usage = usageOf(name, option).padEnd(FLAG_WIDTH)

@@ -1,23 +1,23 @@
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 
-/** How often is looked whether the parent is still there, in milliseconds. */
+/** How often the program checks that its parent is alive, in milliseconds. */
 const INTERVAL = 200
-/** Programs that only start another one and wait for it: a shell with one command, and the runners of packages. */
+/** Programs that only start another program and wait for it: a shell with one command, and package runners. */
 const WRAPPER = /^(\S*\/)?((ba|da|z|k|a)?sh\s+-\w*c\s|(npm|npx|pnpm|yarn|bunx?)\b|node\s+\S*(npm|npx|pnpm|yarn)\S*\s)/
-/** No chain of wrappers is longer. */
+/** The longest chain of wrappers that is followed. */
 const WRAPPERS = 6
 
 interface Process {
   parent: number
-  /** Its command line, words separated by spaces. */
+  /** The command line, with spaces between the words. */
   command: string
 }
 
 /**
- * Resolves when the program that started this one has ended, however it ended. Between the two may be the processes of
- * `npx`: a signal to `npx` ends these and not this one, and a SIGKILL ends only `npx` itself. So each of them is
- * watched, up to the program that called `npx`.
+ * Resolves when the program that started this one has ended for any reason. Processes of `npx` may stand between the
+ * two. A signal to `npx` ends these processes but not this one. A SIGKILL ends only `npx` itself. So each process of
+ * the chain is watched, up to the program that called `npx`.
  */
 export function untilParentEnded(): Promise<void> {
   const links = chainOf(process.pid, process.ppid)
@@ -27,7 +27,7 @@ export function untilParentEnded(): Promise<void> {
       clearInterval(timer)
       resolve()
     }, INTERVAL)
-    // A program that has nothing else to do ends without it.
+    // The timer must not keep the program running.
     timer.unref()
   })
 }
@@ -49,7 +49,7 @@ function chainOf(child: number, parent: number): Link[] {
   return links
 }
 
-/** A child whose parent has ended gets another one; where that cannot be seen, the parent must still exist. */
+/** A child gets another parent when its parent ends. If its parent is unknown, the old parent must still exist. */
 function isIntact({ child, parent }: Link): boolean {
   const now = child === process.pid ? process.ppid : readStat(child)
   return (now === undefined || now === parent) && isAlive(parent)
@@ -64,7 +64,7 @@ function isAlive(pid: number): boolean {
   }
 }
 
-/** From /proc where there is one, else from `ps`, which is slow and asked only at the start. */
+/** Reads /proc if it exists, and `ps` if not. `ps` is slow and runs only at the start. */
 function readProcess(pid: number): Process | undefined {
   const parent = readStat(pid)
   try {
@@ -81,10 +81,10 @@ function readProcess(pid: number): Process | undefined {
   }
 }
 
-/** The parent of a process by /proc; `undefined` where there is no /proc, and of a process that has ended. */
+/** The parent of a process from /proc; `undefined` without /proc, and for a process that has ended. */
 function readStat(pid: number): number | undefined {
   try {
-    // The name of the program stands in parentheses and may hold spaces and parentheses itself.
+    // The name of the program is in parentheses. It may contain spaces and parentheses.
     const [, state, parent] = /^.*\)\s+(\S)\s+(\d+)/s.exec(readFileSync(`/proc/${pid}/stat`, 'utf8')) ?? []
     return state === undefined ? undefined : Number(parent)
   } catch {

@@ -7,12 +7,12 @@ import { isObject, parseJson } from '../ground/json.ts'
 import { shorten } from '../ground/show.ts'
 import { UsageError } from './errors.ts'
 
-/** A file of more bytes is no plan and no report of one. */
+/** The largest file that is read as a plan or as a report, in bytes. */
 export const LARGEST_PLAN = 64 << 20
 
 /**
- * The fault rules that `--replay` names: a list of rules, a finding, or a report, of which the first finding counts; in a
- * file or as JSON in the argument itself. `source` is how the option was given. @throws UsageError
+ * Reads the fault rules of `--replay`: a list of rules, a finding, or a report, whose first finding counts. They are in
+ * a file, or as JSON in the argument. `source` is the option as the user wrote it. @throws UsageError
  */
 export async function readPlan(given: string, contract: Contract): Promise<FaultRule[]> {
   const isJson = /^\s*[[{]/.test(given)
@@ -35,7 +35,7 @@ export async function readPlan(given: string, contract: Contract): Promise<Fault
 
 async function readText(path: string, source: string): Promise<string> {
   try {
-    // A pipe does not say how much will come.
+    // The size of a pipe is not known in advance.
     const chunks: Buffer[] = []
     for await (const chunk of createReadStream(path, { end: LARGEST_PLAN })) chunks.push(chunk as Buffer)
     const content = Buffer.concat(chunks)
@@ -48,7 +48,7 @@ async function readText(path: string, source: string): Promise<string> {
   }
 }
 
-/** Where in the JSON the rules are. */
+/** Finds the rules in the JSON. */
 function locateRules(content: unknown, source: string): { rules: readonly unknown[]; pointer: string } {
   if (Array.isArray(content)) return { rules: content, pointer: '' }
   if (isObject(content) && Array.isArray(content['plan'])) return { rules: content['plan'], pointer: '/plan' }

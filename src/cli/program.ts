@@ -7,8 +7,8 @@ import { describeOptions, refuseUnknownVariables, suggest } from './options.ts'
 import type { Terminal } from './terminal.ts'
 
 /**
- * By name, so that no class has to be loaded: errors in what a person gave, who can correct it. Any other error is a bug
- * and keeps its stack.
+ * Exit codes by the name of the error, so that no class must be loaded. These errors are mistakes of the user. Any
+ * other error is a bug and is printed with its stack.
  */
 const EXIT_CODES: Readonly<Record<string, number>> = {
   UsageError: 2,
@@ -20,7 +20,7 @@ const EXIT_CODES: Readonly<Record<string, number>> = {
   StartError: 3,
 }
 
-/** Runs the command that the arguments name; an error becomes one line on standard error. Resolves to the exit code. */
+/** Runs the command that the arguments name. An error becomes one line on standard error. Resolves to the exit code. */
 export async function runProgram(args: readonly string[], terminal: Terminal): Promise<number> {
   try {
     refuseMissingFolder()
@@ -32,7 +32,7 @@ export async function runProgram(args: readonly string[], terminal: Terminal): P
   }
 }
 
-/** Libraries ask for the working folder while they are loaded, so its absence would be a stack of theirs. */
+/** Libraries read the working folder while they load. Without this check, a missing folder would print a stack. */
 function refuseMissingFolder(): void {
   try {
     process.cwd()
@@ -81,9 +81,9 @@ dmarc-understudy COMMAND --help lists the options of a command.`
 
 function explain(error: unknown): { message: string; exitCode: number } {
   const { name, message, stack } = error as Error
-  // What a shell says of a command that it cannot start depends on why.
+  // A shell uses different exit codes for the reasons why a command cannot start.
   const exitCode = name === 'CommandError' ? (error as CommandError).exitCode : EXIT_CODES[name]
-  // A value that a person gave may contain line breaks; the message is one line all the same.
+  // A value of the user may contain line breaks, but the message must be one line.
   if (exitCode !== undefined) return { message: message.replaceAll(/\s*\n\s*/g, ' '), exitCode }
   return { message: stack ?? String(error), exitCode: 3 }
 }

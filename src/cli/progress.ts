@@ -2,55 +2,55 @@ import { elapsed } from '../ground/clock.ts'
 import { printable, shorten } from '../ground/show.ts'
 import type { Terminal } from './terminal.ts'
 
-/** What takes less time than this needs no progress. In milliseconds. */
+/** The progress appears after this time, in milliseconds. */
 const PATIENCE = 1_000
-/** How often a line on a terminal changes at most. In milliseconds. */
+/** The shortest time between two updates of the line on a terminal, in milliseconds. */
 const REFRESH = 100
-/** How often a line is printed where each line stays, as in the log of a CI job. In milliseconds. */
+/** The time between two lines where lines stay, such as in the log of a CI job, in milliseconds. */
 const INTERVAL = 10_000
 const CLEAR_LINE = '\r\u001b[K'
 
-type Screen = Pick<Terminal, 'printError' | 'writeError' | 'screen'>
+type ProgressScreen = Pick<Terminal, 'printError' | 'writeError' | 'screen'>
 
 /**
- * Shows on standard error how far a command has come: on a terminal one line that changes, elsewhere a line every ten
- * seconds. What ends within a second shows nothing.
+ * Shows the progress of a command on standard error. A terminal has one line that changes; other outputs get a line
+ * every ten seconds. Nothing is shown in the first second.
  */
 export class Progress {
-  readonly #terminal: Screen
+  readonly #terminal: ProgressScreen
   readonly #now: () => number
   #due: number
   #latest = ''
   #timer: NodeJS.Timeout | undefined
-  /** Whether a line stands on the terminal that must be cleared before something else is written. */
+  /** Whether the terminal shows a line that must be cleared before other output. */
   #isShown = false
 
-  /** `now` counts milliseconds. */
-  constructor(terminal: Screen, now: () => number = elapsed) {
+  /** `now` returns milliseconds. */
+  constructor(terminal: ProgressScreen, now: () => number = elapsed) {
     this.#terminal = terminal
     this.#now = now
     this.#due = now() + PATIENCE
   }
 
-  /** Says what is being done, such as `trial 3 of 12: success-status/1`. It may be called as often as one likes. */
+  /** Sets the current step, such as `trial 3 of 12: success-status/1`. The caller may call it as often as it wants. */
   show(text: string): void {
     this.#latest = printable(text)
     const wait = this.#due - this.#now()
     if (wait <= 0) this.#draw()
     else if (this.#timer === undefined) {
-      // The last thing that was said is shown, also when nothing is said after it.
+      // The last text must appear even if no other text follows it.
       this.#timer = setTimeout(() => this.#draw(), wait).unref()
     }
   }
 
-  /** Prints a line that stays, above that of the progress. */
+  /** Prints a permanent line above the progress. */
   print(line: string): void {
     this.#clear()
     this.#terminal.printError(line)
     if (this.#latest !== '') this.show(this.#latest)
   }
 
-  /** Removes the line from the terminal. Nothing is shown any more until something is said again. */
+  /** Removes the line from the terminal. Nothing appears until the next `show`. */
   end(): void {
     this.#clear()
     clearTimeout(this.#timer)
@@ -64,7 +64,7 @@ export class Progress {
     const { size } = this.#terminal.screen
     if (size === undefined) this.#terminal.printError(this.#latest)
     else {
-      // A line that fills the last column would be broken, and only its end cleared.
+      // A line that fills the last column would wrap, and the terminal would clear only its second part.
       this.#terminal.writeError(CLEAR_LINE + shorten(this.#latest, Math.max(1, size.columns - 1)))
       this.#isShown = true
     }

@@ -1,20 +1,21 @@
 import { readFileSync } from 'node:fs'
 import { networkInterfaces } from 'node:os'
+import { isFailure, type JudgedDifference, partyOf } from '../conformance/finding.ts'
+import type { Conclusion } from '../conformance/investigation.ts'
 import { type Choices, readChoices } from '../contract/choices.ts'
 import { readLines } from '../contract/lines.ts'
 import { readOverlay } from '../contract/overlay.ts'
-import { Answers } from '../evidence/answers.ts'
+import { AnswerCounts } from '../evidence/answers.ts'
 import { writeEvidence } from '../evidence/evidence-file.ts'
-import { type Finding, isFailure, partyOf } from '../evidence/finding.ts'
-import { HarFileError, HarWriter } from '../evidence/har/writer.ts'
-import type { Conclusion } from '../evidence/investigation.ts'
-import { type Judge, openJudge } from '../evidence/proxy/judge.ts'
-import { type RunningProxy, startProxy } from '../evidence/proxy/proxy.ts'
-import { readTarget, type Target } from '../evidence/proxy/target.ts'
 import { describeFindings } from '../evidence/report.ts'
+import { HarFileError, HarWriter } from '../exchanges/har/writer.ts'
 import { elapsed, systemClock } from '../ground/clock.ts'
+import { plural } from '../ground/plural.ts'
 import { printable, shorten } from '../ground/show.ts'
 import { isLoopback } from '../http/hosts.ts'
+import { type ExchangeJudge, openJudge } from '../proxy/judge.ts'
+import { type RunningProxy, startProxy } from '../proxy/proxy.ts'
+import { type ProxyTarget, readTarget } from '../proxy/target.ts'
 import type { Report } from '../reports/report.ts'
 import { checkTarget } from '../reports/targets.ts'
 import { type Options, text, toggle } from '../start/option.ts'
@@ -23,7 +24,7 @@ import { BASELINE_OPTIONS, openBaseline } from './baselines.ts'
 import type { Command } from './command.ts'
 import { StartError, UsageError } from './errors.ts'
 import { Interruption } from './interruption.ts'
-import { type Reading, readOptions, refuseOperands } from './options.ts'
+import { type ReadOptions, readOptions, refuseOperands } from './options.ts'
 import { Progress } from './progress.ts'
 import { ReadyFile } from './ready-file.ts'
 import { checkReports, deliverReport, REPORT_OPTIONS, readVersion } from './reports.ts'
@@ -90,9 +91,9 @@ export const OPTIONS = {
   ...REPORT_OPTIONS,
 } as const satisfies Options
 
-/** How many findings are shown when they are found; the others wait for the end. */
+/** How many findings are printed immediately. The others wait for the end. */
 export const SHOWN_LIVE = 30
-/** In milliseconds: how long what waits to be judged at the end may take. */
+/** How long the judging at the end may take, in milliseconds. */
 export const JUDGING_PATIENCE = 30_000
 
 export const proxy: Command = {
@@ -124,12 +125,12 @@ export const proxy: Command = {
       await recording?.close()
       throw error
     })
-    const session: Session = {
+    const session: ProxySession = {
       reading,
       choices,
       target,
       progress,
-      answers: new Answers(choices.contract),
+      answers: new AnswerCounts(choices.contract),
       recording,
       judge,
       startedAt: new Date(systemClock()).toISOString(),
@@ -153,7 +154,7 @@ export const proxy: Command = {
         ready?.remove()
       } finally {
         if (running.waiting > 0)
-          progress.show(`dmarc-understudy proxy: ${count(running.waiting, 'exchange')} still to be judged`)
+          progress.show(`dmarc-understudy proxy: ${plural(running.waiting, 'exchange')} still to be judged`)
         await running.stop(AbortSignal.timeout(JUDGING_PATIENCE))
         await session.recording?.close()
         progress.end()
@@ -170,7 +171,7 @@ export const proxy: Command = {
         })
       }
       await baseline?.finish(conclusion.findings.filter(isFailure), session.answers.looked)
-      // A report may go to a pipe that nobody reads. Then a signal ends the program.
+      // A report may go to a pipe without a reader. From here on, a signal ends the program.
       interruption.release()
       return await deliverReport(await report, values.report, terminal)
     } finally {
@@ -183,20 +184,20 @@ export const proxy: Command = {
   },
 }
 
-interface Session {
-  reading: Reading<typeof OPTIONS>
+interface ProxySession {
+  reading: ReadOptions<typeof OPTIONS>
   choices: Choices
-  target: Target
+  target: ProxyTarget
   progress: Progress
-  answers: Answers
-  judge: Judge & { close(): Promise<void> }
+  answers: AnswerCounts
+  judge: ExchangeJudge & { close(): Promise<void> }
   recording: HarWriter | undefined
   startedAt: string
   began: number
 }
 
 /** @throws UsageError */
-function readTargetOption({ values, sources }: Session['reading'], { contract }: Choices): Target {
+function readTargetOption({ values, sources }: ProxySession['reading'], { contract }: Choices): ProxyTarget {
   if (values.target === undefined) {
     throw new UsageError('proxy: needs --target URL, such as --target https://api.example.com')
   }
@@ -212,7 +213,7 @@ function readTargetOption({ values, sources }: Session['reading'], { contract }:
     }
   }
   const target = readTarget(values.target, contract.basePath, { ca, insecure: values.insecure })
-  // The URL may hold a password, so a refusal does not repeat it.
+  // The URL may contain a password, so the error does not repeat it.
   if (typeof target === 'string') {
     const shown = /@/.test(values.target) ? '--target' : sources.target
     throw new UsageError(`${shown}: ${target}`)
@@ -220,8 +221,8 @@ function readTargetOption({ values, sources }: Session['reading'], { contract }:
   return target
 }
 
-/** @throws UsageError for a target that is the proxy itself */
-function refuseLoop(target: Target, { values, sources }: Session['reading']): void {
+/** @throws UsageError if the target is the proxy itself */
+function refuseLoop(target: ProxyTarget, { values, sources }: ProxySession['reading']): void {
   if (values.port === 0 || target.port !== values.port) return
   const isHere = isLoopback(target.host) ? isLoopback(values.host) || isAny(values.host) : target.host === values.host
   const own = isAny(values.host)
@@ -245,7 +246,7 @@ async function openRecording(file: string | undefined, source: string): Promise<
   }
 }
 
-function start(session: Session): Promise<RunningProxy> {
+function start(session: ProxySession): Promise<RunningProxy> {
   const { choices, judge, recording, target, answers, progress, reading } = session
   const { values } = reading
   const seen = new Set<string>()
@@ -275,21 +276,25 @@ function start(session: Session): Promise<RunningProxy> {
   })
 }
 
-/** The stack of an error in the log, which is a mistake of this program. */
+/** The stack of an error in the log. Such an error is a bug of this program. */
 function describeErrorIn(fields: object): unknown {
   const { err, ...rest } = fields as { err?: unknown }
   return { ...rest, err: err instanceof Error ? err.stack : err }
 }
 
-function describeLive(finding: Finding): string {
+function describeLive(finding: JudgedDifference): string {
   const { label, method, path, status, request_id: id, message } = finding
   const by = isFailure(finding) ? ` by the ${partyOf(finding)}` : ''
   const answer = status === undefined ? '' : ` → ${status}`
   return shorten(`${label}${by}: ${method} ${path}${answer}${id === undefined ? '' : ` (${id})`}: ${message}`, 500)
 }
 
-/** Says what does not work yet. @throws UsageError, StartError for what will not work until somebody changes something */
-async function checkService(running: RunningProxy, { reading, progress }: Session, terminal: Terminal): Promise<void> {
+/** Warns about what does not work yet. @throws UsageError, StartError for problems that the user must fix */
+async function checkService(
+  running: RunningProxy,
+  { reading, progress }: ProxySession,
+  terminal: Terminal,
+): Promise<void> {
   const probe = await running.probe()
   if (probe.kind === 'wrong') {
     const message = probe.usage ? `${reading.sources.target}: ${probe.reason}` : probe.reason
@@ -308,7 +313,7 @@ function untilAborted(signal: AbortSignal): Promise<void> {
   })
 }
 
-function greeting({ baseUrl, adminUrl }: RunningProxy, { target, reading: { values } }: Session): string {
+function greeting({ baseUrl, adminUrl }: RunningProxy, { target, reading: { values } }: ProxySession): string {
   const token = values.adminToken === undefined ? '' : '   (it asks for the token of --admin-token)'
   const instead = new URL(target.url).origin + target.basePath
   return [
@@ -329,7 +334,7 @@ function greeting({ baseUrl, adminUrl }: RunningProxy, { target, reading: { valu
 
 async function describe(
   running: RunningProxy,
-  session: Session,
+  session: ProxySession,
   conclusion: Conclusion,
   baseline: Awaited<ReturnType<typeof openBaseline>>,
 ): Promise<Report> {
@@ -345,7 +350,7 @@ async function describe(
     failures: failuresOf(running),
     warnings: warningsOf(running, recording),
     facts: [
-      { name: 'Passed on', value: `${count(sightings.exchanges, 'request')} to ${target.url}` },
+      { name: 'Passed on', value: `${plural(sightings.exchanges, 'request')} to ${target.url}` },
       ...(recording === undefined
         ? []
         : [{ name: 'Recording', value: `${reading.values.record}, ${recording.entries} exchanges` }]),
@@ -354,7 +359,7 @@ async function describe(
     seconds: Math.round(elapsed() - began) / 1000,
     lineOf: await readLines(),
   })
-  // What this program could not judge is its own failure.
+  // If this program could not judge an exchange, that is its own failure.
   if (sightings.failures > 0) return { ...report, exitCode: 3 }
   return reading.values.failOnViolation ? report : { ...report, exitCode: 0 }
 }
@@ -363,10 +368,10 @@ function failuresOf({ witness: { sightings } }: RunningProxy): string[] {
   const { failures } = sightings
   return failures === 0
     ? []
-    : [`${count(failures, 'exchange')} could not be judged, because this program has made a mistake.`]
+    : [`${plural(failures, 'exchange')} could not be judged, because this program has made a mistake.`]
 }
 
-/** What a person should know of the traffic beside what it showed of the service. */
+/** Warnings about the traffic itself, apart from the findings about the service. */
 function warningsOf(
   { witness: { sightings }, refused, failed }: RunningProxy,
   recording: HarWriter | undefined,
@@ -375,29 +380,29 @@ function warningsOf(
   const said: [number, string][] = [
     [
       foreign,
-      `${count(foreign, 'request')} to paths that are not below the base URL of the service ${foreign === 1 ? 'was' : 'were'} passed on and not judged.`,
+      `${plural(foreign, 'request')} to paths that are not below the base URL of the service ${foreign === 1 ? 'was' : 'were'} passed on and not judged.`,
     ],
     [
       unread,
-      `${count(unread, 'time')} something was passed on that is not followed: ${unreadReason ?? ''}. What was known of the accounts was forgotten.`,
+      `${plural(unread, 'time')} something was passed on that is not followed: ${unreadReason ?? ''}. What was known of the accounts was forgotten.`,
     ],
-    [skipped, `${count(skipped, 'exchange')} came faster than they could be judged.`],
+    [skipped, `${plural(skipped, 'exchange')} came faster than they could be judged.`],
     [
       failed,
-      `${count(failed, 'connection')} to the service could not be made or ${failed === 1 ? 'was' : 'were'} broken off.`,
+      `${plural(failed, 'connection')} to the service could not be made or ${failed === 1 ? 'was' : 'were'} broken off.`,
     ],
-    [unanswered, `${count(unanswered, 'request')} got no whole response.`],
+    [unanswered, `${plural(unanswered, 'request')} got no whole response.`],
     [
       redirects,
-      `${count(redirects, 'response')} led elsewhere (3xx), where the proxy does not see what a client does.`,
+      `${plural(redirects, 'response')} led elsewhere (3xx), where the proxy does not see what a client does.`,
     ],
     [
       html,
-      `${count(html, 'response')} ${html === 1 ? 'is' : 'are'} HTML; is ${exchanges === html ? 'the target' : 'every path'} right?`,
+      `${plural(html, 'response')} ${html === 1 ? 'is' : 'are'} HTML; is ${exchanges === html ? 'the target' : 'every path'} right?`,
     ],
     [
       refused,
-      `${count(refused, 'connection')} ${refused === 1 ? 'was' : 'were'} closed, because there were too many (--max-connections).`,
+      `${plural(refused, 'connection')} ${refused === 1 ? 'was' : 'were'} closed, because there were too many (--max-connections).`,
     ],
     [
       exchanges > 0 && refusedByQuota === exchanges ? 1 : 0,
@@ -406,12 +411,8 @@ function warningsOf(
     [
       recording?.dropped ?? 0,
       recording?.problem ??
-        `${count(recording?.dropped ?? 0, 'exchange')} ${recording?.dropped === 1 ? 'is' : 'are'} missing in the recording.`,
+        `${plural(recording?.dropped ?? 0, 'exchange')} ${recording?.dropped === 1 ? 'is' : 'are'} missing in the recording.`,
     ],
   ]
   return said.flatMap(([times, sentence]) => (times > 0 ? [sentence] : []))
-}
-
-function count(number: number, what: string): string {
-  return `${number} ${what}${number === 1 ? '' : 's'}`
 }

@@ -3,30 +3,30 @@ import { isObject } from '../ground/json.ts'
 import type { Understudy } from '../start/server.ts'
 import { UsageError } from './errors.ts'
 
-/** What a ready file says of a server that answers. */
+/** The content of a ready file. */
 interface ReadyFacts {
   base_url: string
   admin_url: string | null
   api_key: string | null
   pid: number
-  /** New at each start; `/__admin/health` has the same. */
+  /** New at each start. `/__admin/health` has the same value. */
   instance: string
 }
 
-/** What the file says of this server. */
+/** The content of the ready file for this server. */
 export function readyFactsOf({ baseUrl, adminUrl, apiKey, instance }: Understudy): ReadyFacts {
   return { base_url: baseUrl, admin_url: adminUrl ?? null, api_key: apiKey ?? null, pid: process.pid, instance }
 }
 
-/** Tells other programs that a server is ready, and where. The file exists only while the server runs. */
+/** Tells other programs the address of a server that is ready. The file exists only while the server runs. */
 export class ReadyFile {
   readonly #path: string
   readonly #source: string
   #instance: string | undefined
 
   /**
-   * Removes a file that is left of another run, so that nobody reads it. `source` is the option as it was given.
-   * @throws UsageError where something else is there, or the file could not be written later
+   * Removes the file of an earlier run, so that no program reads it. `source` is the option as the user wrote it.
+   * @throws UsageError if the path holds another kind of file, or if it cannot be written later
    */
   constructor(path: string, source: string) {
     this.#path = path
@@ -39,7 +39,7 @@ export class ReadyFile {
     })
   }
 
-  /** Only its owner can read the file, because it holds a key. It appears at once, with all of its content. */
+  /** Only the owner can read the file, because it has a key. A rename makes the whole content appear at once. */
   write(facts: ReadyFacts): void {
     this.#attempt(() => {
       this.#writeDraft(`${JSON.stringify(facts, undefined, 2)}\n`)
@@ -48,13 +48,13 @@ export class ReadyFile {
     this.#instance = facts.instance
   }
 
-  /** Leaves the file of another server that has replaced it. */
+  /** Does not remove the file if another server has replaced it. */
   remove(): void {
     try {
       const facts = JSON.parse(readFileSync(this.#path, 'utf8')) as Partial<ReadyFacts>
       if (facts.instance === this.#instance) rmSync(this.#path, { force: true })
     } catch {
-      // Somebody else has removed or changed it.
+      // Another process has removed or changed it.
     }
   }
 
@@ -62,7 +62,7 @@ export class ReadyFile {
     return `${this.#path}.${process.pid}.tmp`
   }
 
-  /** What somebody else has left in its place, such as a link, is removed and not followed. */
+  /** Removes an existing file at the path of the draft, such as a link, and does not follow it. */
   #writeDraft(text: string): void {
     rmSync(this.#draft, { force: true })
     writeFileSync(this.#draft, text, { flag: 'wx', mode: 0o600 })
@@ -79,10 +79,13 @@ export class ReadyFile {
   }
 }
 
-/** No ready file is larger, so that a large file is not read to find out that it is something else. */
+/** The largest possible ready file, in bytes. A larger file is not read. */
 const LARGEST = 10_000
 
-/** Whether nothing is there, or an empty file as `mktemp` makes it, or a ready file. Anything else may be somebody's work, or a device. */
+/**
+ * Whether the path is free, or has an empty file (from `mktemp`) or a ready file. Any other file may be important for
+ * the user, or be a device.
+ */
 function isReplaceable(path: string): boolean {
   const status = lstatSync(path, { throwIfNoEntry: false })
   if (status === undefined) return true

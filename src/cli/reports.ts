@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import type { LineOf } from '../contract/lines.ts'
 import { shorten } from '../ground/show.ts'
-import type { Redact } from '../reports/bounds.ts'
+import type { RedactReport } from '../reports/bounds.ts'
 import { FORMAT_NAMES } from '../reports/formats.ts'
 import type { Report, Surroundings } from '../reports/report.ts'
 import {
@@ -13,11 +13,11 @@ import {
   refuseReportTarget,
   type Unwritable,
 } from '../reports/targets.ts'
-import type { Kind, Options } from '../start/option.ts'
+import type { OptionKind, Options } from '../start/option.ts'
 import { UsageError } from './errors.ts'
 import type { Terminal } from './terminal.ts'
 
-const reports: Kind<readonly ReportTarget[]> = {
+const reports: OptionKind<readonly ReportTarget[]> = {
   type: 'readonly ReportTarget[]',
   remedy: `must be FORMAT=FILE, where FORMAT is ${FORMAT_NAMES.join(', ')}`,
   remedyFor: refuseReportTarget,
@@ -27,7 +27,7 @@ const reports: Kind<readonly ReportTarget[]> = {
   read: readReportTarget,
 }
 
-/** The option of every command that makes a report; its value is a list, empty where it is not given. */
+/** The option of every command that makes a report. Its value is a list, which is empty by default. */
 export const REPORT_OPTIONS = {
   report: {
     kind: reports,
@@ -36,12 +36,12 @@ export const REPORT_OPTIONS = {
   },
 } as const satisfies Options
 
-/** A file that an option names beside the reports; without a file, the option is not given. */
+/** A file of another option than `--report`. Without a file, the option is not given. */
 type OtherFile = Omit<NamedFile, 'file'> & { readonly file: string | undefined }
 
 /**
- * Refuses a report that could not be written at the end, and a file that would be written over another one of this
- * command. To be called before the work begins. @throws UsageError
+ * Refuses a report that cannot be written, and a file that would replace another file of this command. The caller must
+ * call it before the work begins. @throws UsageError
  */
 export async function checkReports(targets: readonly ReportTarget[], others: readonly OtherFile[] = []): Promise<void> {
   const problem = await checkReportTargets(targets)
@@ -62,19 +62,19 @@ function spell({ target, reason }: Unwritable): string {
   return `${sourceOf(target)}: ${reason}`
 }
 
-/** What a command ends with when a report could not be written. */
+/** The exit code if a report could not be written. */
 const NOT_WRITTEN = 3
 
 /**
- * Writes the summary to standard error, then each report that was asked for, and on GitHub Actions the annotations and
- * the summary of the step. `redact` takes keys out of every text. Resolves to the exit code: that of the report, or 3
- * where a report could not be written.
+ * Writes the summary to standard error and then each requested report. On GitHub Actions it also writes the annotations
+ * and the summary of the step. `redact` removes keys from every text. Resolves to the exit code of the report, or to 3
+ * if a report could not be written.
  */
 export async function deliverReport(
   report: Report,
   targets: readonly ReportTarget[],
   terminal: Terminal,
-  redact?: Redact,
+  redact?: RedactReport,
 ): Promise<number> {
   const [{ boundReport }, { summarise }, { writeReports }] = await loadReporting()
   const surroundings = { version: await readVersion(), lineOf: await readLinesFor(report) }
@@ -87,19 +87,19 @@ export async function deliverReport(
   return failures.length === 0 ? report.exitCode : NOT_WRITTEN
 }
 
-/** What a delivery needs. Who has time before it loads that then; the work itself never waits for it. */
+/** Loads the modules for `deliverReport`. An idle command may call it early. The work itself never waits for it. */
 export function loadReporting() {
   return Promise.all([import('../reports/bounds.ts'), import('../reports/summary.ts'), import('../reports/targets.ts')])
 }
 
-/** To find the lines takes longer than all the rest, so it is not done where no finding has one. */
+/** Finding the lines is the slowest part, so it is skipped if no finding has a pointer. */
 async function readLinesFor({ findings }: Report): Promise<LineOf> {
   if (findings.every(({ pointer }) => pointer === undefined)) return () => 1
   const { readLines } = await import('../contract/lines.ts')
   return readLines()
 }
 
-/** The runner takes what it knows out of the log. What cannot be written there is only a comfort, so nothing fails. */
+/** The runner removes the secrets that it knows from the log. A failed write to the step summary is not an error. */
 async function deliverToGitHub(
   report: Report,
   summary: readonly string[],

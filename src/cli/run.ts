@@ -9,7 +9,7 @@ import { runTrial, type TrialResult } from '../trials/trial.ts'
 import type { Command } from './command.ts'
 import { UsageError } from './errors.ts'
 import { Interrupted, Interruption } from './interruption.ts'
-import { type Reading, readOptions } from './options.ts'
+import { type ReadOptions, readOptions } from './options.ts'
 import { ReadyFile, readyFactsOf } from './ready-file.ts'
 import { checkReports, deliverReport, loadReporting, REPORT_OPTIONS } from './reports.ts'
 import { describeStart, withNamedOptions } from './start.ts'
@@ -48,14 +48,14 @@ export const run: Command = {
     if (values.exitWithParent) void terminal.untilParentEnded().then(() => interruption.receive('SIGTERM'))
     try {
       const result = await runOnce(command, reading, terminal, interruption)
-      // A report may go to a pipe that nobody reads. Then a signal ends the program.
+      // A report may go to a pipe without a reader. From here on, a signal ends the program.
       interruption.release()
       const { end } = result
       if (end.timedOut) say(terminal, `the command ran longer than ${values.timeout} and was ended (--timeout)`)
       if (end.leftBehind.length > 0) say(terminal, describeLeftBehind(end.leftBehind))
       const report = describeRun({ command, startedAt, result, ...values })
       const delivered = await deliverReport(report, values.report, terminal)
-      // Nothing hides that the command has failed.
+      // The exit code of a failed command takes precedence.
       return exitCodeOf(end) === 0 ? delivered : report.exitCode
     } catch (error) {
       if (!(error instanceof Interrupted)) throw error
@@ -67,10 +67,10 @@ export const run: Command = {
   },
 }
 
-/** Runs the command against a server, of which nothing is left afterwards. */
+/** Runs the command against a new server that is discarded afterwards. */
 async function runOnce(
   command: readonly string[],
-  reading: Reading<typeof OPTIONS>,
+  reading: ReadOptions<typeof OPTIONS>,
   terminal: Terminal,
   { signal, onSignal }: Interruption,
 ): Promise<TrialResult> {
@@ -98,7 +98,7 @@ async function runOnce(
             throw new UsageError(`${values.store === undefined ? sources.data : sources.store}: ${KEY_UNKNOWN}`)
           for (const line of describeStart(service, reading)) say(terminal, line)
           readyFile?.write(readyFactsOf(service))
-          // While the command begins, nobody waits.
+          // The command is starting, so this costs the user no time.
           void loadReporting()
         },
       })
@@ -109,7 +109,7 @@ async function runOnce(
   }
 }
 
-/** How many processes are named. */
+/** The most processes that a message names. */
 const NAMED = 3
 
 function describeLeftBehind(names: readonly string[]): string {

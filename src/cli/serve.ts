@@ -1,4 +1,5 @@
 import { networkInterfaces } from 'node:os'
+import { quoteWord } from '../ground/shell-word.ts'
 import { isLoopback } from '../http/hosts.ts'
 import { COMMAND_LINE_OPTIONS, opensSandboxes } from '../start/option-table.ts'
 import type { Understudy } from '../start/server.ts'
@@ -7,7 +8,7 @@ import { readOptions, refuseOperands } from './options.ts'
 import { ReadyFile, readyFactsOf } from './ready-file.ts'
 import { describeStart, startForCommand } from './start.ts'
 
-/** What is lost when the program is ended while it saves. */
+/** The message if the program is ended while it saves. */
 const UNSAVED =
   'dmarc-understudy: ended before everything was saved: what requests have counted since (quotas, fault hits) is lost; every change that was answered is kept'
 
@@ -19,17 +20,17 @@ export const serve: Command = {
     const { values, sources } = reading
     refuseOperands('serve', reading.positionals)
     const readyFile = values.readyFile === undefined ? undefined : new ReadyFile(values.readyFile, sources.readyFile)
-    // Before the start, which takes a while in which the parent may end.
+    // Begins before the start of the server, because the parent may end during the start.
     const orphaned = values.exitWithParent ? [terminal.untilParentEnded()] : []
     const { log, close } = await terminal.openLog(values.logLevel, values.logFormat)
     const service = await startForCommand(reading, log)
-    // Before anybody reads that it is ready, and may stop the program at once.
+    // Must be set before other programs read that the server is ready: they may stop it at once.
     const stopped = Promise.race([terminal.untilStopped(), ...orphaned])
     for (const line of describeStart(service, reading)) terminal.printError(line)
     try {
       readyFile?.write(readyFactsOf(service))
     } catch (error) {
-      // A server that keeps running would keep the program from ending with the error.
+      // A running server would keep the program from ending with the error.
       await service.stop()
       throw error
     }
@@ -68,13 +69,13 @@ function greeting({ baseUrl, adminUrl, apiKey, exposed }: Understudy, shown: Sho
     ...(adminUrl === undefined ? [] : [`  Dashboard  ${adminUrl}/${token}`]),
     '',
     '  Try it:',
-    `  curl -H ${shellQuote(`Authorization: Bearer ${apiKey ?? 'YOUR_KEY'}`)} ${baseUrl}/domains`,
+    `  curl -H ${quoteWord(`Authorization: Bearer ${apiKey ?? 'YOUR_KEY'}`)} ${baseUrl}/domains`,
     ...(sandboxKeys ? [`  curl -H 'Authorization: Bearer sandbox_mine' ${baseUrl}/domains`] : []),
     '',
   ].join('\n')
 }
 
-/** What is different because other machines reach the address. */
+/** The consequences of an address that other machines can reach. */
 function describeExposure(sandboxKeys: boolean, exposed: readonly string[]): string[] {
   const accounts = exposed.length === 1 ? 'the account' : `${exposed.length} accounts, such as`
   return [
@@ -88,7 +89,7 @@ function describeExposure(sandboxKeys: boolean, exposed: readonly string[]): str
   ]
 }
 
-/** The addresses at which other machines reach a server that listens on all of them. */
+/** The addresses at which other machines reach a server that listens on all interfaces. */
 function addressesOf(host: string): string[] {
   if (host !== '0.0.0.0' && host !== '::') return []
   const families = host === '::' ? ['IPv4', 'IPv6'] : ['IPv4']
@@ -96,8 +97,4 @@ function addressesOf(host: string): string[] {
     .flatMap((addresses) => addresses ?? [])
     .filter(({ internal, family, address }) => !internal && families.includes(family) && !address.startsWith('fe80:'))
     .map(({ family, address }) => (family === 'IPv6' ? `[${address}]` : address))
-}
-
-function shellQuote(word: string): string {
-  return `'${word.replaceAll("'", `'\\''`)}'`
 }

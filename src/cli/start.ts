@@ -9,11 +9,11 @@ import {
 } from '../start/option-table.ts'
 import { startUnderstudy, type Understudy } from '../start/server.ts'
 import { StartError, UsageError } from './errors.ts'
-import type { Reading } from './options.ts'
+import type { ReadOptions } from './options.ts'
 
 /**
- * Starts a server with the options that a person gave; the table of the command may have more options than a server
- * has. An error names the option as it was given. @throws UsageError, StartError, and what `startUnderstudy` throws
+ * Starts a server with the options of the user. The table of the command may have more options than a server has. An
+ * error quotes the option as the user wrote it. @throws UsageError, StartError, and the errors of `startUnderstudy`
  */
 export async function startForCommand({ values, sources, given }: ServerReading, log: Log): Promise<Understudy> {
   return withNamedOptions(sources, () => {
@@ -23,13 +23,15 @@ export async function startForCommand({ values, sources, given }: ServerReading,
   })
 }
 
-/** What was read for a command that starts a server. */
-type ServerReading = Pick<Reading<typeof COMMAND_LINE_OPTIONS>, 'values' | 'sources'> & { given: ReadonlySet<string> }
+/** The options of a command that starts a server. */
+type ServerReading = Pick<ReadOptions<typeof COMMAND_LINE_OPTIONS>, 'values' | 'sources'> & {
+  given: ReadonlySet<string>
+}
 
-/** Options that say what a new account is like. */
+/** Options that apply only to a new account. */
 const NEW_ACCOUNT_OPTIONS = ['fixture', 'seed', 'now', 'frozen', 'plan'] as const
 
-/** What a person must hear of a server that has started: what of the options did not apply. */
+/** Messages about options that did not apply to a server that has started. */
 export function describeStart({ kept, skipped }: Understudy, { values, given, sources }: ServerReading): string[] {
   const unused = kept ? NEW_ACCOUNT_OPTIONS.filter((name) => given.has(name)) : []
   return [
@@ -41,7 +43,7 @@ export function describeStart({ kept, skipped }: Understudy, { values, given, so
   ]
 }
 
-/** What `start` resolves to. An error about an option of a server names the option as it was given. */
+/** Calls `start`. An error about an option of a server quotes the option as the user wrote it. */
 export async function withNamedOptions<Started>(
   sources: Readonly<Record<string, string>>,
   start: () => Promise<Started>,
@@ -55,7 +57,7 @@ export async function withNamedOptions<Started>(
 
 const spellFlag: Spell = (option) => usageOf(option, LIBRARY_OPTIONS[option])
 
-/** The error in terms of the option that is to be changed, if there is one. */
+/** Converts an error to one about the option that the user must change, if there is such an option. */
 function nameOption(error: unknown, sources: Readonly<Record<string, string>>): Error | undefined {
   if (error instanceof OptionError) {
     return new UsageError(`${sources[error.option] ?? error.option}: ${error.remedyAs(spellFlag)}`)

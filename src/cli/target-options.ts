@@ -1,9 +1,9 @@
-import { type Kind, text } from '../start/option.ts'
+import { type OptionKind, text } from '../start/option.ts'
 
 const REMEDY = 'must be the base URL of the service, such as https://dmarc.example/api/v1, without a query'
 
 /** The base URL of a service. */
-export const baseUrl: Kind<string> = {
+export const baseUrl: OptionKind<string> = {
   ...text,
   remedy: REMEDY,
   remedyFor: (value) => (hasCredentials(`${value}`) ? 'must not hold credentials' : REMEDY),
@@ -12,7 +12,7 @@ export const baseUrl: Kind<string> = {
   fits: (value): value is string => typeof value === 'string' && isBaseUrl(value),
 }
 
-/** Whether a text has a user, and perhaps a password, before its host. */
+/** Whether a URL has a user, and perhaps a password, before its host. */
 function hasCredentials(written: string): boolean {
   return /^[^/?#]*\/\/[^/?#]*@/.test(written)
 }

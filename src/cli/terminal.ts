@@ -1,34 +1,31 @@
 import type { Log } from '../http/log.ts'
-import type { Screen } from '../reports/summary.ts'
+import type { SummaryScreen } from '../reports/summary.ts'
 import { type LogFormat, type LogLevel, openLog } from './log.ts'
 import { untilParentEnded } from './parent.ts'
 
-/** The signals by which a person, a terminal or a system tells a program to stop. */
+/** The signals that tell a program to stop. */
 export type StopSignal = 'SIGINT' | 'SIGTERM' | 'SIGHUP' | 'SIGQUIT'
 
-/** What a command uses of the process that runs it; a test gives it a terminal of its own in the place of the process. */
+/** The parts of the process that a command uses. A test replaces them. */
 export interface Terminal {
   readonly environment: NodeJS.ProcessEnv
-  /** Writes a text to standard output as it is. */
+  /** Writes a text to standard output without changes. */
   write(text: string): void
   /** Writes a line to standard output. */
   print(line: string): void
   /** Writes a line to standard error. */
   printError(line: string): void
-  /** Writes a text to standard error as it is. */
+  /** Writes a text to standard error without changes. */
   writeError(text: string): void
-  /** What standard error is shown on, as it is now: a person may change the size of a window. */
-  readonly screen: Screen
-  /** Opens a log on standard error. `close` resolves once it is written, or nobody reads it. */
+  /** The current screen of standard error. The user may change the size of the window. */
+  readonly screen: SummaryScreen
+  /** Opens a log on standard error. `close` resolves when it is written, or after a timeout without a reader. */
   openLog(level: LogLevel, format?: LogFormat): Promise<{ log: Log; close(): Promise<void> }>
   /** Resolves when the program is told to stop. */
   untilStopped(): Promise<void>
-  /**
-   * From now on, a signal to stop is passed to the listener and does nothing else, until the function is called that is
-   * returned.
-   */
+  /** Passes each signal to stop to the listener and suppresses its default effect. The returned function ends that. */
   onSignal(listener: (signal: StopSignal) => void): () => void
-  /** From now on, the next signal to stop ends the program at once, after it has said this on standard error. */
+  /** Lets the next signal to stop end the program at once, after it has printed this text on standard error. */
   endAtNextSignal(say: string): void
   /** Resolves when the program that started this one has ended. */
   untilParentEnded(): Promise<void>
@@ -37,7 +34,7 @@ export interface Terminal {
 /** The terminal of the process. */
 export function openProcessTerminal(): Terminal {
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-    // The reader of the output may have seen enough of it: `dmarc-understudy assumptions | head`.
+    // The reader may close the pipe early: `dmarc-understudy assumptions | head`.
     if (error.code === 'EPIPE') return
     console.error(`dmarc-understudy: standard output cannot be written (${error.code}); send it somewhere else`)
     process.exit(3)
@@ -59,18 +56,18 @@ export function openProcessTerminal(): Terminal {
   }
 }
 
-/** What a stream is shown on. */
-export function openScreen(stream: NodeJS.WriteStream): Screen {
+/** The screen of a stream. */
+export function openScreen(stream: NodeJS.WriteStream): SummaryScreen {
   if (!stream.isTTY) return { size: undefined, colours: false }
-  // It heeds NO_COLOR, FORCE_COLOR and a terminal without colours.
-  // Some terminals do not tell their size and say 0.
+  // `hasColors` respects NO_COLOR, FORCE_COLOR and terminals without colours.
+  // Some terminals report the size 0.
   return { size: { columns: stream.columns || 80, rows: stream.rows || 24 }, colours: stream.hasColors() }
 }
 
 const SIGNALS = ['SIGINT', 'SIGTERM'] as const
 const STOP_SIGNALS: readonly StopSignal[] = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT']
 
-/** Any number may listen; the process has one listener for all, because it takes many for a leak. */
+/** All listeners share one process listener, because Node.js warns about a leak if there are many. */
 const listeners = new Set<(signal: StopSignal) => void>()
 
 function listenToSignals(listener: (signal: StopSignal) => void): () => void {
@@ -86,13 +83,13 @@ function tellListeners(signal: NodeJS.Signals): void {
   for (const listener of [...listeners]) listener(signal as StopSignal)
 }
 
-/** When the terminal was closed, nobody reads it any more, and the program goes on all the same. */
+/** The program goes on if the terminal was closed and the text cannot be written. */
 function writeError(text: string): void {
   process.stderr.write(text, () => {})
   if (process.stderr.listenerCount('error') === 0) process.stderr.on('error', () => {})
 }
 
-/** Resolves at the first SIGINT or SIGTERM; a second one ends the process at once, as it would without us. */
+/** Resolves at the first SIGINT or SIGTERM. A second one ends the process at once, as the system does by default. */
 function untilSignal(): Promise<void> {
   return new Promise((resolve) => onSignal(() => resolve()))
 }

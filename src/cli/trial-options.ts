@@ -1,18 +1,18 @@
 import { isObject } from '../ground/json.ts'
 import { shorten } from '../ground/show.ts'
-import { type Kind, type Options, timeLimit, wholeNumber } from '../start/option.ts'
+import { type OptionKind, type Options, timeLimit, wholeNumber } from '../start/option.ts'
 import { COMMAND_LINE_OPTIONS } from '../start/option-table.ts'
-import { PLACEHOLDERS, type Variable } from '../trials/environment.ts'
+import { type EnvironmentVariable, PLACEHOLDERS } from '../trials/environment.ts'
 import { UsageError } from './errors.ts'
 
 const VARIABLE = /^([A-Za-z_][A-Za-z0-9_]*)=(.*)$/s
 
-const variables: Kind<readonly Variable[]> = {
+const variables: OptionKind<readonly EnvironmentVariable[]> = {
   type: 'readonly Variable[]',
   remedy: `must be NAME=TEMPLATE, where the template may have ${PLACEHOLDERS.map((name) => `{${name}}`).join(', ')}`,
   placeholder: 'NAME=TEMPLATE',
   repeatable: true,
-  fits: (value): value is readonly Variable[] => Array.isArray(value) && value.every(isVariable),
+  fits: (value): value is readonly EnvironmentVariable[] => Array.isArray(value) && value.every(isVariable),
   read(written) {
     const [, name, template] = VARIABLE.exec(written) ?? []
     return { name, template }
@@ -25,7 +25,7 @@ function isVariable(value: unknown): boolean {
   return named.every((name) => PLACEHOLDERS.some((known) => known === name))
 }
 
-/** The options of every command that runs a command of the user's: those of a server, and how the command is run. */
+/** The options of every command that runs a command of the user: the options of a server, and how the command runs. */
 export const TRIAL_OPTIONS = {
   ...COMMAND_LINE_OPTIONS,
   port: { ...COMMAND_LINE_OPTIONS.port, help: 'Port of the service; 0 takes any free port.', commandLineDefault: 0 },
@@ -47,9 +47,7 @@ export const PARALLEL_OPTIONS = {
   },
 } as const satisfies Options
 
-/**
- * Divides the arguments of `name [options] -- COMMAND` into both parts. @throws UsageError where there is no command
- */
+/** Splits the arguments of `name [options] -- COMMAND` at the `--`. @throws UsageError if there is no command */
 export function splitCommand(
   name: string,
   args: readonly string[],
@@ -62,7 +60,7 @@ export function splitCommand(
   return { options: args.slice(0, end), command }
 }
 
-/** @throws UsageError for an argument that stands before the `--`. */
+/** @throws UsageError if an argument stands before the `--` */
 export function refuseEarlyOperands(name: string, [first]: readonly string[]): void {
   if (first === undefined) return
   throw new UsageError(

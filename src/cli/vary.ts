@@ -30,7 +30,7 @@ import { checkReports, deliverReport, REPORT_OPTIONS } from './reports.ts'
 import { withNamedOptions } from './start.ts'
 import { PARALLEL_OPTIONS, refuseEarlyOperands, splitCommand, TRIAL_OPTIONS } from './trial-options.ts'
 
-/** Options of a server that make no sense where there is a new one for each trial, and why. */
+/** Options that contradict a new server per trial, and the reasons. */
 const REFUSED: Readonly<Record<string, string>> = {
   data: 'each trial has an account of its own in memory, so that no trial feels another one',
   durability: 'nothing is kept, because each trial has an account of its own in memory',
@@ -52,7 +52,7 @@ const {
   ...SHARED
 } = TRIAL_OPTIONS
 
-/** The options that say how is varied; the others are those of a server and of how the command is run. */
+/** The options of `vary` itself. The others are options of the server and of the command. */
 const OWN_OPTIONS = {
   ...PARALLEL_OPTIONS,
   repeats: {
@@ -179,7 +179,7 @@ function milliseconds(written: string | undefined): number | undefined {
   return written === undefined ? undefined : readDuration(written)
 }
 
-/** @throws UsageError for an option of `serve` that has no meaning here. */
+/** @throws UsageError if an option of `serve` has no meaning here */
 function refuseOptions(given: readonly string[]): void {
   for (const argument of given) {
     const flag = /^--([a-z-]+)/.exec(argument)?.[1] ?? ''
@@ -188,7 +188,7 @@ function refuseOptions(given: readonly string[]): void {
   }
 }
 
-/** Whether an alternative is among the accepted ones. @throws UsageError for one that there is not. */
+/** Whether the user accepts an alternative. @throws UsageError if an accepted alternative does not exist */
 function readAccepted(
   accepted: readonly string[],
   { alternatives, ids }: Choices,
@@ -210,7 +210,7 @@ function readAccepted(
   return (alternative) => accepted.includes(alternative.id) || accepted.includes(nameOf(alternative))
 }
 
-/** The arguments for which `run` starts the same server. */
+/** The arguments with which `run` starts the same server. */
 function withoutOwn(given: readonly string[]): string[] {
   const own = new Map(
     Object.entries<Option<unknown>>(OWN_OPTIONS).map(([name, option]) => [flagOf(name, option), option]),

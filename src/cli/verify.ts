@@ -1,24 +1,16 @@
 import { constants } from 'node:os'
 import { type Choices, readChoices } from '../contract/choices.ts'
 import { readOverlay } from '../contract/overlay.ts'
-import { Answers } from '../evidence/answers.ts'
+import { AnswerCounts } from '../evidence/answers.ts'
 import { writeEvidence } from '../evidence/evidence-file.ts'
-import { assess, concernsService } from '../evidence/verify/assessment.ts'
-import { Client, ConnectionError } from '../evidence/verify/client.ts'
-import { Custody } from '../evidence/verify/custody.ts'
-import { digestOf, Ledger, type LedgerContent, LedgerError } from '../evidence/verify/ledger.ts'
-import { TargetError } from '../evidence/verify/opening.ts'
-import { describePlan } from '../evidence/verify/plan-text.ts'
-import { sweep as runSweep } from '../evidence/verify/sweep.ts'
-import { verify as runVerify, type VerifyResult } from '../evidence/verify/verification.ts'
-import { describeVerify } from '../evidence/verify/verify-report.ts'
 import { elapsed, systemClock } from '../ground/clock.ts'
 import { hashKey, nameInstance } from '../ground/secrets.ts'
+import { quoteWord } from '../ground/shell-word.ts'
 import { printable, shorten } from '../ground/show.ts'
 import { isLoopback } from '../http/hosts.ts'
 import { checkTarget } from '../reports/targets.ts'
 import {
-  type Kind,
+  type OptionKind,
   type Options,
   readDuration,
   secret,
@@ -29,19 +21,28 @@ import {
   wholeNumber,
 } from '../start/option.ts'
 import { COMMAND_LINE_OPTIONS } from '../start/option-table.ts'
+import { assess, concernsService } from '../verify/assessment.ts'
+import { Client, ConnectionError } from '../verify/client.ts'
+import { Custody } from '../verify/custody.ts'
+import { digestOf, Ledger, type LedgerContent, LedgerError } from '../verify/ledger.ts'
+import { TargetError } from '../verify/opening.ts'
+import { describePlan } from '../verify/plan-text.ts'
+import { sweep as runSweep } from '../verify/sweep.ts'
+import { verify as runVerify, type VerifyResult } from '../verify/verification.ts'
+import { describeVerify } from '../verify/verify-report.ts'
 import { BASELINE_OPTIONS, openBaseline } from './baselines.ts'
 import type { Command } from './command.ts'
 import { UsageError } from './errors.ts'
 import { Interrupted, Interruption } from './interruption.ts'
-import { type Reading, readOptions, refuseOperands } from './options.ts'
+import { type ReadOptions, readOptions, refuseOperands } from './options.ts'
 import { Progress } from './progress.ts'
 import { checkReports, deliverReport, REPORT_OPTIONS } from './reports.ts'
 import { baseUrl } from './target-options.ts'
 import type { Terminal } from './terminal.ts'
 import { describeProgress } from './verify-progress.ts'
 
-/** Domains of a run begin with up to 40 characters; a hostname has at most 253. */
-const suffix: Kind<string> = {
+/** The run puts up to 40 characters before the suffix, and a hostname has at most 253. */
+const suffix: OptionKind<string> = {
   ...text,
   remedy: 'must be a domain below which names may be added, such as example or test.example.com',
   placeholder: 'DOMAIN',
@@ -131,7 +132,7 @@ const OPTIONS = {
   ...REPORT_OPTIONS,
 } as const satisfies Options
 
-type VerifyReading = Reading<typeof OPTIONS>
+type VerifyReading = ReadOptions<typeof OPTIONS>
 
 export const verify: Command = {
   options: OPTIONS,
@@ -191,13 +192,12 @@ function refuseContradictions({ values, sources }: VerifyReading): void {
   }
 }
 
-/** Whether the run may create and remove things. */
 function mayWrite({ baseUrl: target, readOnly, allowWrites }: Values<typeof OPTIONS>): boolean {
   if (readOnly) return false
   return allowWrites || (target !== undefined && isLoopback(new URL(target).hostname))
 }
 
-interface Session {
+interface VerifySession {
   reading: VerifyReading
   terminal: Terminal
   choices: Choices
@@ -207,7 +207,7 @@ interface Session {
   interruption: Interruption
 }
 
-async function verifyTarget(session: Session): Promise<number> {
+async function verifyTarget(session: VerifySession): Promise<number> {
   const { reading, terminal, choices, target, apiKey, client, interruption } = session
   const { values } = reading
   const baseline = await openBaseline(values)
@@ -215,7 +215,7 @@ async function verifyTarget(session: Session): Promise<number> {
   const custody = earlier === undefined ? new Custody(runOf(ledger)) : Custody.of(earlier)
   const progress = new Progress(terminal)
   let shown = ''
-  /** What waits for an hour says the same for a minute, of which a log needs one line. */
+  /** A long wait repeats the same text, and a log needs it only once. */
   function show(text: string): void {
     if (text !== shown) progress.show(`verify: ${text}`)
     shown = text
@@ -250,14 +250,14 @@ async function verifyTarget(session: Session): Promise<number> {
     })
   } catch (error) {
     progress.end()
-    // Nothing was created without an intent, and where there is none, nobody needs the ledger.
+    // The run creates nothing without an intent. Without intents, the ledger is not needed.
     if (custody.hasIntents) terminal.printError(`dmarc-understudy: verify: to clean up: ${sweepLine(session, ledger)}`)
     else ledger.remove()
     throw error
   } finally {
     progress.end()
   }
-  const answers = new Answers(choices.contract)
+  const answers = new AnswerCounts(choices.contract)
   for (const { exchange } of result.exchanges) answers.note(exchange)
   const found = result.conclusion.findings.filter(concernsService)
   const accepted = new Set(baseline?.apply(found, answers.looked).accepted.map(({ finding }) => finding.id))
@@ -292,8 +292,7 @@ async function verifyTarget(session: Session): Promise<number> {
   return deliverReport(report, values.report, terminal, (written) => written.replaceAll(apiKey, '$API_KEY'))
 }
 
-/** Removes what a run has left. */
-async function sweepTarget(session: Session, path: string): Promise<number> {
+async function sweepTarget(session: VerifySession, path: string): Promise<number> {
   const { reading, terminal, choices, apiKey, client, interruption } = session
   const { ledger, content } = useLedger(session, path)
   const cleanup = await runSweep({
@@ -337,8 +336,8 @@ interface OpenLedger {
   writes: boolean
 }
 
-/** The ledger of a new run, or of the one that is continued. @throws UsageError */
-function openLedger(session: Session): OpenLedger {
+/** Opens the ledger of a new run, or of the run that continues. @throws UsageError */
+function openLedger(session: VerifySession): OpenLedger {
   const { values, sources } = session.reading
   if (values.resume !== undefined) {
     const { ledger, content } = useLedger(session, values.resume)
@@ -370,8 +369,11 @@ function runOf(ledger: Ledger): string {
   return runs.get(ledger) ?? ''
 }
 
-/** The ledger of an earlier run. @throws UsageError for that of another target or another account */
-function useLedger({ reading, target, apiKey }: Session, path: string): { ledger: Ledger; content: LedgerContent } {
+/** Opens the ledger of an earlier run. @throws UsageError if its target or its account is a different one */
+function useLedger(
+  { reading, target, apiKey }: VerifySession,
+  path: string,
+): { ledger: Ledger; content: LedgerContent } {
   const source = reading.values.resume === undefined ? reading.sources.sweep : reading.sources.resume
   try {
     const { head } = Ledger.read(path)
@@ -386,25 +388,21 @@ function useLedger({ reading, target, apiKey }: Session, path: string): { ledger
   }
 }
 
-function commandLine({ target }: Pick<Session, 'target'>, option: 'resume' | 'sweep', { path }: Ledger): string {
-  return `dmarc-understudy verify --${option} ${quote(path)} --base-url ${quote(target)} --api-key "$API_KEY"`
+function commandLine({ target }: Pick<VerifySession, 'target'>, option: 'resume' | 'sweep', { path }: Ledger): string {
+  return `dmarc-understudy verify --${option} ${quoteWord(path)} --base-url ${quoteWord(target)} --api-key "$API_KEY"`
 }
 
-function sweepLine(session: Session, ledger: Ledger): string {
+function sweepLine(session: VerifySession, ledger: Ledger): string {
   return commandLine(session, 'sweep', ledger)
 }
 
-function quote(word: string): string {
-  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`
-}
-
-/** What the program ends with, where it could not do what it was asked for. */
+/** The exit code if the program could not do its task. */
 function exitCodeAfter({ ended }: VerifyResult, { reason }: AbortSignal): number | undefined {
   if (ended === 'interrupted' && reason instanceof Interrupted) return 128 + constants.signals[reason.by]
   return ended === 'connection' || ended === 'ledger' ? 3 : undefined
 }
 
-/** How long a timer can run: Node takes a longer time for none. */
+/** The longest delay of a timer in milliseconds. Node.js treats a longer delay as no delay. */
 const LONGEST_PAUSE = 2 ** 31 - 1
 
 function sleep(milliseconds: number, signal: AbortSignal): Promise<void> {

@@ -13,8 +13,8 @@ import type { SchemaCompiler } from './schema-compiler.ts'
 import { compileWriter as compileFixedWriter, type WriterCompiler } from './writer.ts'
 
 /**
- * Compiles a document, its schemas with `compile`, and what writes its responses with `compileWriter`.
- * @throws ContractError for anything that would not work later.
+ * Compiles a document: its schemas with `compile`, and the writers of its responses with `compileWriter`.
+ * @throws ContractError for anything that would fail later.
  */
 export function compileApi(document: ApiDocument, compile: SchemaCompiler, compileWriter = compileFixedWriter): Api {
   const { resolved, catalogue, file } = document
@@ -48,13 +48,13 @@ export function compileApi(document: ApiDocument, compile: SchemaCompiler, compi
   }
 }
 
-/** What several operations refer to, such as a response or the rules of a security scheme, is compiled once for all. */
+/** Objects that several operations refer to, such as a response or a security scheme's rules, are compiled once. */
 class OperationCompiler {
   readonly #document: ApiDocument
   readonly #validators: DocumentValidators
   readonly #compileWriter: WriterCompiler
   readonly #responses = new Map<Json, ResponseContract>()
-  /** By JSON pointer to the object that has them. */
+  /** By JSON pointer to the object with the rules. */
   readonly #rules = new Map<string, readonly Rule[]>()
 
   constructor(document: ApiDocument, validators: DocumentValidators, compileWriter: WriterCompiler) {

@@ -10,11 +10,11 @@ import type { Writer } from './writer.ts'
 /** An OpenAPI document whose operations have compiled validators. */
 export interface Api {
   document: ApiDocument
-  /** The path of the server URL, such as `/api/v1`. The paths of all operations are below it. */
+  /** The path of the server URL, such as `/api/v1`. The paths of all operations are relative to it. */
   basePath: string
   catalogue: Catalogue
   operations: readonly Operation[]
-  /** Below the base path, by path and then by method in upper case. */
+  /** Relative to the base path: by path, then by method in upper case. */
   routes: ReadonlyMap<string, ReadonlyMap<string, Operation>>
   /** Checks the envelope of a refusal that belongs to no operation. */
   checkFailure(body: unknown): readonly Violation[]
@@ -29,9 +29,9 @@ export interface Operation {
   /** The rules of its security schemes, then those of its path, then its own. */
   rules: readonly Rule[]
   readsBody: boolean
-  /** Whether a request may come without the body. */
+  /** Whether the body of a request is optional. */
   bodyOptional: boolean
-  /** The schema of the body without references; absent where no body is read. */
+  /** The schema of the body without references; absent if no body is read. */
   bodySchema: Json | undefined
   /** All problems of a query. An undeclared parameter is not a problem here. */
   checkQuery(query: Json): readonly Problem<string>[]
@@ -39,34 +39,34 @@ export interface Operation {
   parameters: ReadonlySet<string>
   /** The schemas of its query parameters without references, by name. */
   parameterSchemas: ReadonlyMap<string, Json>
-  /** The problems of a body. If there are very many, some are left out, but every kind of problem is there. */
+  /** The problems of a body. If there are very many, some are left out, but each kind of problem occurs. */
   checkBody(body: unknown): readonly Problem<string>[]
   success: ResponseContract
   /** By status. */
   responses: ReadonlyMap<number, ResponseContract>
 }
 
-/** What the document says of one response of an operation. */
+/** The document's description of one response of an operation. */
 export interface ResponseContract {
   status: number
-  /** The error codes that it can have; empty for a success. */
+  /** The possible error codes; empty for a success. */
   codes: ReadonlySet<string>
-  /** The `default`s of the schema of `data`, for fields that the operation does not give. */
+  /** The `default`s in the schema of `data`, for fields that the operation does not set. */
   defaults: Json | undefined
-  /** Headers whose value the document fixes. */
+  /** The headers with a fixed value in the document. */
   constantHeaders: Readonly<Record<string, string>>
   retryAfter: boolean
-  /** Whether it has the headers about the quota. */
+  /** Whether it has the quota headers. */
   showsQuota: boolean
   /** The schema of the body without references. */
   schema: Json
   check(body: unknown): readonly Violation[]
-  /** `headers` by lower-case name. An undeclared header is no violation. */
+  /** `headers` are by lower-case name. An undeclared header is no violation. */
   checkHeaders(headers: Readonly<Record<string, string>>): readonly Violation[]
   write: Writer
 }
 
-/** Whether the contract lets an operation answer with a code. */
+/** Whether the contract permits an operation to answer with a code. */
 export function answersWith({ responses }: Operation, code: string): boolean {
   for (const { codes } of responses.values()) if (codes.has(code)) return true
   return false

@@ -2,22 +2,22 @@ import { isObject, type Json, mergePatch, stepsOf, valueAt } from '../ground/jso
 import type { Extension } from './extensions.ts'
 import type { Overlay } from './overlay.ts'
 
-/** A choice that was made because the specification leaves it open. */
+/** A choice about a point that the specification leaves open. */
 export interface Assumption {
   id: string
-  /** JSON pointer of the object that the choice is part of. */
+  /** JSON pointer to the object that contains the choice. */
   place: string
-  /** What the specification says about it, or that it says nothing. */
+  /** The statement of the specification about it, or a note that there is none. */
   spec: string
-  /** The values that the document has now for the keys that the alternatives change. */
+  /** The present values of the keys that the alternatives change. */
   choice: Json
-  /** Other values that the specification permits. Each is a merge patch of the object at `place`. Can be empty. */
+  /** Other values that the specification permits. Each is a merge patch of the object at `place`. May be empty. */
   alternatives: readonly Json[]
-  /** Why there is no alternative, where there is none. */
+  /** The reason why there is no alternative, if there is none. */
   reason?: string
   /**
-   * Why exchanges of one client with the service cannot show that it behaves as an alternative: for all of them, or by
-   * the number of the alternative for some.
+   * The reason why the exchanges of one client cannot show that the service behaves like an alternative. It applies to
+   * all alternatives, or by number to some of them.
    */
   unobservable?: string | Readonly<Record<string, string>>
 }
@@ -40,8 +40,8 @@ export function assumptionsOf(document: Json, extensions: readonly Extension[]):
 }
 
 /**
- * An overlay that replaces our choice by `alternative`. It changes nothing beside that, so it can be applied before or
- * after that of any other assumption.
+ * An overlay that replaces our choice by `alternative`. It changes nothing else, so it can be applied before or after
+ * the overlay of any other assumption.
  */
 export function overlayFor(
   { id, place }: Assumption,
@@ -61,8 +61,8 @@ export function overlayFor(
 }
 
 /**
- * What a merge patch of `holder` is as an update of the Overlay Specification, which takes nothing away and adds to arrays;
- * `removals` gets the paths of what must be removed before. `undefined` where nothing is to be updated.
+ * A merge patch of `holder` as an update of the Overlay Specification. Such an update removes nothing and appends to
+ * arrays. So `removals` gets the paths that must be removed first. Returns `undefined` if there is nothing to update.
  */
 function divide(holder: unknown, patch: Json, path: string, removals: string[]): Json | undefined {
   const update: [name: string, value: unknown][] = []
@@ -86,7 +86,7 @@ function choiceOf(holder: Json, alternatives: readonly Json[]): Json {
   return Object.fromEntries(Object.entries(holder).filter(([key, value]) => key !== 'x-assumption' && !isObject(value)))
 }
 
-/** The values of `holder` that `patch` would change; null for a key that it does not have. */
+/** The values of `holder` that `patch` changes; null for a key that `holder` does not have. */
 function touched(holder: Json, patch: Json): Json {
   return Object.fromEntries(
     Object.entries(patch).map(([key, change]) => {
@@ -96,7 +96,7 @@ function touched(holder: Json, patch: Json): Json {
   )
 }
 
-/** The fields of both, at every depth. */
+/** The fields of both objects, at every depth. */
 function joinObjects(one: Json, other: Json): Json {
   const joined = { ...one }
   for (const [key, value] of Object.entries(other)) {

@@ -1,9 +1,9 @@
 import type { ErrorObject } from 'ajv/dist/2020.js'
 import { define, isObject, type Json, pointTo } from '../ground/json.ts'
 
-/** A body with a longer array or with more fields is checked piece by piece. */
+/** A body with a longer array or with more fields is checked in pieces. */
 const MANY = 1_000
-/** So many errors of such an array or object are listed. Beyond them, one of each kind that is not listed yet. */
+/** The maximum number of listed errors of such an array or object, plus the first error of each further kind. */
 const LISTED = 100
 
 const NONE: readonly never[] = []
@@ -14,10 +14,9 @@ export interface Validate {
 }
 
 /**
- * A check that finds what is wrong with a body and needs little memory. A megabyte can have half a million errors, and
- * ajv would make an object for each of them. At least one error of every kind is listed, so the error code that is
- * answered does not depend on the errors that are left out. `compile` takes a part of the schema and the JSON pointer
- * to it.
+ * A check that finds the errors of a body and needs little memory. A body of a megabyte can have half a million errors,
+ * and ajv would create an object for each. At least one error of every kind is listed. So the answered error code does
+ * not depend on the omitted errors. `compile` takes a part of the schema and the JSON pointer to it.
  */
 export function boundErrors(
   schema: Json,
@@ -41,7 +40,7 @@ function isLong(body: Json): boolean {
   return false
 }
 
-/** Finds the errors of the body without its items first, and then those of each item. */
+/** Finds the errors of the body without its items, then those of each item. */
 function checkPiecewise(
   schema: Json,
   properties: Json,
@@ -79,7 +78,7 @@ function errorsOfItems(array: readonly unknown[], name: string, validate: Valida
   return listed
 }
 
-/** The body without most of its unknown fields. As many are left as are listed. */
+/** The body without most of its unknown fields. As many unknown fields stay as errors are listed. */
 function withFewUnknown(body: Json, { additionalProperties }: Json, properties: Json): Json {
   if (additionalProperties !== false) return body
   const few: Json = {}

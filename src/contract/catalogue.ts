@@ -5,16 +5,16 @@ import { ContractError } from './contract-error.ts'
 
 interface Reason {
   status?: number
-  /** Another reason of the code, whose status it has. */
+  /** Another reason of the same code. This reason has its status. */
   as?: string
   message: string
-  /** Whether it occurs before the operation is known, so that no operation declares it. */
+  /** Whether it occurs before the operation is known. Then no operation declares it. */
   outside?: boolean
-  /** The code that is answered in place of that which has the reason. Only a reason outside can have one. */
+  /** The code that is answered instead of the code with the reason. Only a reason with `outside` can have one. */
   code?: string
 }
 
-interface Entry extends Reason {
+interface CatalogueEntry extends Reason {
   status: number
   reasons: Readonly<Record<string, Reason>>
 }
@@ -27,31 +27,31 @@ export interface ErrorAnswer {
 }
 
 /**
- * The `x-errors` of the document. They decide which of several problems is answered, and with which status and message.
+ * The `x-errors` of the document. They decide which one of several problems is answered, with its status and message.
  */
 export class Catalogue {
   /** In order of precedence. */
   readonly codes: readonly string[]
-  readonly #entries: ReadonlyMap<string, Entry>
+  readonly #entries: ReadonlyMap<string, CatalogueEntry>
   readonly #ranks: ReadonlyMap<string, number>
 
-  private constructor(entries: ReadonlyMap<string, Entry>, first: readonly string[]) {
+  private constructor(entries: ReadonlyMap<string, CatalogueEntry>, first: readonly string[]) {
     this.codes = [...new Set([...first, ...entries.keys()])]
     this.#entries = entries
     this.#ranks = new Map(this.codes.map((code, rank) => [code, rank]))
   }
 
-  /** `expected` are the codes that the code can answer with. @throws ContractError if a code is missing or unknown. */
+  /** `expected` are the codes that the code can answer with. @throws ContractError for a missing or unknown code. */
   static read(document: Json, expected: readonly string[], file: string): Catalogue {
     const pointer = '/components/x-errors'
     const components = isObject(document['components']) ? document['components'] : {}
     const given = isObject(components['x-errors']) ? components['x-errors'] : {}
-    const entries = new Map<string, Entry>()
+    const entries = new Map<string, CatalogueEntry>()
     for (const [code, entry] of Object.entries(given)) {
       if (code.startsWith('x-')) continue
       if (!expected.includes(code))
         throw new ContractError(file, pointTo(pointer, code), `No behaviour answers with the code ${code}.`)
-      const complete: Entry = { reasons: {}, ...(entry as Omit<Entry, 'reasons'>) }
+      const complete: CatalogueEntry = { reasons: {}, ...(entry as Omit<CatalogueEntry, 'reasons'>) }
       const [moved] = Object.entries(complete.reasons).find(([, reason]) => reason.code && !reason.outside) ?? []
       if (moved !== undefined) {
         const place = pointTo(pointTo(`${pointTo(pointer, code)}/reasons`, moved), 'code')
@@ -68,7 +68,7 @@ export class Catalogue {
     return this.#ranks.has(code)
   }
 
-  /** Every status of a refusal, also of one that belongs to no operation. */
+  /** Every status of a refusal, including refusals that belong to no operation. */
   get statuses(): Set<number> {
     const entries = [...this.#entries.values()]
     return new Set(
@@ -79,7 +79,7 @@ export class Catalogue {
     )
   }
 
-  /** The statuses with which operations answer this code. */
+  /** The statuses that operations answer this code with. */
   statusesOf(code: string): Set<number> {
     const entry = this.#entry(code)
     const { status, reasons } = entry
@@ -87,7 +87,7 @@ export class Catalogue {
     return new Set([status, ...inside.map((reason) => statusOf(reason, entry))])
   }
 
-  /** A problem with this code, and with a reason if it needs one, that is answered with the status. */
+  /** A problem with this code that is answered with the status. It has a reason if it needs one. */
   problemWith(code: string, status: number): Problem<string> | undefined {
     const entry = this.#entry(code)
     if (entry.status === status) return { code }
@@ -95,7 +95,7 @@ export class Catalogue {
     return reason === undefined ? undefined : { code, reason }
   }
 
-  /** The problem that is answered: the first one with the code of the highest precedence. */
+  /** The problem that is answered: the first one with the highest-ranked code. */
   foremost([first, ...rest]: Problems<string>): Problem<string> {
     const rank = ({ code }: Problem<string>) => this.#ranks.get(code) ?? Number.POSITIVE_INFINITY
     return rest.reduce((foremost, problem) => (rank(problem) < rank(foremost) ? problem : foremost), first)
@@ -111,15 +111,15 @@ export class Catalogue {
     }
   }
 
-  #entry(code: string): Entry {
+  #entry(code: string): CatalogueEntry {
     const entry = this.#entries.get(code)
     if (entry === undefined) throw new Error(`The catalogue has no entry for the code ${code}.`)
     return entry
   }
 }
 
-/** The codes that the settings put before all others. What is no list of them is refused with the other settings. */
-function foremostCodes(document: Json, entries: ReadonlyMap<string, Entry>, file: string): string[] {
+/** The codes that the settings rank before all others. An invalid value is refused with the other settings. */
+function foremostCodes(document: Json, entries: ReadonlyMap<string, CatalogueEntry>, file: string): string[] {
   const pointer = '/x-settings/precedence/value'
   const given = valueAt(document, pointer)
   const codes = Array.isArray(given) ? given.filter((code) => typeof code === 'string') : []
@@ -131,7 +131,7 @@ function foremostCodes(document: Json, entries: ReadonlyMap<string, Entry>, file
   return codes
 }
 
-function statusOf(reason: Reason | undefined, { status, reasons }: Entry): number {
+function statusOf(reason: Reason | undefined, { status, reasons }: CatalogueEntry): number {
   return reason?.status ?? reasons[reason?.as ?? '']?.status ?? status
 }
 
@@ -144,10 +144,10 @@ function fillIn(template: string, { field, value, about }: Problem<string>): str
   })
 }
 
-/** These say what would be right. They are this program's own texts, and a reader needs them whole. */
+/** These values describe the correct input. They are this program's own texts, and a reader needs them in full. */
 const HELP = new Set(['allowed', 'expected'])
 
-/** `/domains/3` → `domains[3]`. Anything that is not a pointer is the name of a query parameter and stays as it is. */
+/** `/domains/3` → `domains[3]`. A field that is no pointer is the name of a query parameter and stays unchanged. */
 function fieldName(field: string): string {
   if (!field.startsWith('/')) return shorten(field)
   return stepsOf(field)

@@ -1,41 +1,42 @@
 import type { Json } from '../ground/json.ts'
 import { type Assumption, assumptionsOf, overlayFor } from './assumptions.ts'
 import { type Contract, compileContract, loadContract } from './contract.ts'
+import { ContractError } from './contract-error.ts'
 import { readSource } from './document.ts'
 import { extensionsOf } from './extensions.ts'
 import type { Overlay } from './overlay.ts'
 import { createSharedSource } from './schema-compiler.ts'
 
-/** Another choice than ours that the specification permits. */
+/** A choice other than ours that the specification permits. */
 export interface Alternative {
   /** The id of its assumption. */
   id: string
-  /** Its number among those of the assumption, from 1, as the command `assumptions` counts them. */
+  /** Its number within the assumption, from 1, as in the command `assumptions`. */
   number: number
   assumption: Assumption
-  /** What it changes: a merge patch of the object that holds the choice. */
+  /** The change: a merge patch of the object that contains the choice. */
   value: Json
   overlay: Overlay
 }
 
-/** All alternatives of a document, and what it takes to load the contract under any of them. */
+/** All alternatives of a document, with functions that load the contract under any of them. */
 export interface Choices {
   alternatives: readonly Alternative[]
-  /** All, also those without an alternative. */
+  /** All assumptions, including those without an alternative. */
   assumptions: readonly Assumption[]
-  /** The ids of all assumptions, also of those without an alternative. */
+  /** The ids of all assumptions, including those without an alternative. */
   ids: readonly string[]
   /** The contract with the overlays of the user, and no alternative. */
   contract: Contract
   /**
-   * The contract under these alternatives, so fast that there can be hundreds: it is not validated again. That of a
-   * single one is compiled once.
-   * @throws ContractError where they do not fit together, as far as this shows without a validation
+   * The contract under these alternatives. It is not validated again, so compiling hundreds of them is fast. The
+   * contract under a single alternative is compiled once.
+   * @throws ContractError for alternatives that conflict, as far as this shows without validation
    */
   compile(alternatives: readonly Alternative[]): Promise<Contract>
   /**
-   * The same for a server that makes accounts of fixtures, as a user gets it who applies their overlays: fixtures are held
-   * to it. Beside overlays of the user, it is validated in every respect. @throws ContractError
+   * Like `compile`, for a server that creates accounts from fixtures. The fixtures are checked against the contract, as
+   * for a user with these overlays. With overlays of the user, the contract is fully validated. @throws ContractError
    */
   load(alternatives: readonly Alternative[]): Promise<Contract>
 }
@@ -43,8 +44,8 @@ export interface Choices {
 let own: Promise<Choices> | undefined
 
 /**
- * Reads the alternatives of the document with the overlays of the user. Without overlays, they are the same object each
- * time, so that what is compiled of them is compiled once for the process. @throws ContractError
+ * Reads the alternatives of the document with the overlays of the user. Without overlays, the result is always the same
+ * object. So its contracts are compiled once for the process. @throws ContractError
  */
 export function readChoices(overlays: readonly Overlay[]): Promise<Choices> {
   if (overlays.length > 0) return compareChoices(overlays)
@@ -82,7 +83,7 @@ async function compareChoices(overlays: readonly Overlay[]): Promise<Choices> {
     },
     async load(chosen) {
       if (overlays.length > 0) return loadContract({ overlays: [...overlays, ...overlaysOf(chosen)] })
-      // Tests load our own alternatives, alone and together; to do that here takes a tenth of a second each time.
+      // Tests load our own alternatives, alone and together. Validation here would take a tenth of a second each time.
       const loaded = await compileAnew(chosen)
       loaded.document.validated = false
       return loaded
@@ -90,7 +91,20 @@ async function compareChoices(overlays: readonly Overlay[]): Promise<Choices> {
   }
 }
 
-/** How a person names it: `success-status/1`. */
+/** The contract under these alternatives, or the error that says why they do not fit together. */
+export async function tryToCompile(
+  { compile }: Pick<Choices, 'compile'>,
+  alternatives: readonly Alternative[],
+): Promise<Contract | ContractError> {
+  try {
+    return await compile(alternatives)
+  } catch (error) {
+    if (error instanceof ContractError) return error
+    throw error
+  }
+}
+
+/** The name for a person: `success-status/1`. */
 export function nameOf({ id, number }: Pick<Alternative, 'id' | 'number'>): string {
   return `${id}/${number}`
 }

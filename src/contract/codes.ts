@@ -6,21 +6,21 @@ import { type CodeByKeyword, codeFor } from './problems.ts'
 import { follow } from './references.ts'
 import { optionalHeader } from './response-headers.ts'
 
-/** The methods that an operation can have. HEAD is answered by GET, and OPTIONS by nothing. */
+/** The methods that an operation can have. HEAD is answered like GET. OPTIONS is not supported. */
 export const METHODS = ['get', 'put', 'post', 'delete', 'patch'] as const
 const OTHER_METHODS = ['options', 'head', 'trace']
 
-/** Setting → value → the error code that operations answer with while the setting has the value. */
+/** Setting → value of the setting → the error code that operations then answer with. */
 export type CodesBySetting = Readonly<Record<string, Readonly<Record<string, string>>>>
 
 /**
- * A copy of the document in which each operation declares all of its codes, in `x-codes`, under the statuses of the
- * catalogue. These are the codes that it declares itself, those that its request schemas name, and those that settings
- * decide about. When an overlay changes a status or the code of a schema, the code thereby moves to the right response.
- * @throws ContractError for an assertion of a request schema that has no code: each of them needs one.
+ * A copy of the document in which each operation declares all of its codes. They are in `x-codes`, under the statuses
+ * of the catalogue. These are its own declared codes, those of its request schemas, and those that settings decide
+ * about. When an overlay changes a status or the code of a schema, the code moves to the right response.
+ * @throws ContractError for an assertion of a request schema without a code: each one needs a code.
  */
 export function placeCodes(source: Json, catalogue: Catalogue, file: string): Json {
-  // Only what changes is copied: the document may be one of hundreds that share the rest.
+  // Only the changed parts are copied: hundreds of documents may share the rest.
   const paths = { ...((source['paths'] ?? {}) as Json) }
   const document: Json = source['paths'] === undefined ? { ...source } : { ...source, paths }
   const defaults = (document['x-error-defaults'] ?? {}) as CodeByKeyword
@@ -51,7 +51,7 @@ export function placeCodes(source: Json, catalogue: Catalogue, file: string): Js
   return document
 }
 
-/** The codes that the settings decide about in the `x-codes-by-setting` of the object at `pointer`. */
+/** The codes that the settings select in the `x-codes-by-setting` of the object at `pointer`. */
 function settingCodes(document: Json, pointer: string, file: string): string[] {
   const bySetting = (valueAt(document, `${pointer}/x-codes-by-setting`) ?? {}) as CodesBySetting
   return Object.entries(bySetting).flatMap(([setting, codes]) => {
@@ -70,7 +70,7 @@ function declaredCodes(document: Json, operation: Json): string[] {
   return Object.values(operation['responses'] as Json).flatMap((response) => codesOf(follow(document, response)))
 }
 
-/** The responses with each code under its statuses. A new one is a copy of those that had its codes; empty ones go. */
+/** The responses, with each code under its statuses. A new one is a copy of those that had its codes. Empty ones go. */
 function arrange(document: Json, responses: Json, codes: ReadonlySet<string>, catalogue: Catalogue): Json {
   const arranged = { ...responses }
   const errors = Object.entries(responses).flatMap(([status, reference]) => {
@@ -97,7 +97,7 @@ function arrange(document: Json, responses: Json, codes: ReadonlySet<string>, ca
   return arranged
 }
 
-/** The response that a new one is copied from when none has its codes: one with the headers of a charged quota. */
+/** The model for a new response if no response has its codes: one with the headers of a charged quota. */
 function likeliest(errors: readonly { status: number; response: Json }[]): { status: number; response: Json } {
   const charged = ({ response: { headers } }: { response: Json }) =>
     isObject(headers) && Object.hasOwn(headers, 'X-RateLimit-Limit')
@@ -106,7 +106,7 @@ function likeliest(errors: readonly { status: number; response: Json }[]): { sta
   return model
 }
 
-/** A response that describes both. A header that only one of them has is optional. */
+/** A response that combines both. A header that only one of them has becomes optional. */
 function joinResponses(one: Json, other: Json): Json {
   const [first, second] = [one['headers'], other['headers']].map((headers) => (isObject(headers) ? headers : {}))
   const headers = Object.entries({ ...first, ...second }).map(([name, header]) => {
@@ -152,7 +152,7 @@ function schemaCodes(
       visit(property, pointTo(pointTo(at, 'properties'), name))
     }
     for (const keyword of ['items', 'additionalProperties']) visit(schema[keyword], pointTo(at, keyword))
-    // The error of `anyOf` sums up those of its branches.
+    // The error of `anyOf` summarises those of its branches.
     for (const keyword of ['allOf', 'oneOf']) {
       const branches = Array.isArray(schema[keyword]) ? schema[keyword] : []
       for (const [index, branch] of branches.entries()) visit(branch, pointTo(pointTo(at, keyword), index))

@@ -1,4 +1,4 @@
-/** A document or an overlay cannot be used. The message has the place, as `file#/json/pointer`, and one sentence. */
+/** A document or an overlay is unusable. The message is the place, as `file#/json/pointer`, and one sentence. */
 export class ContractError extends Error {
   override name = 'ContractError'
 

@@ -1,6 +1,7 @@
 import type { Policy, PolicyTags, RecordForm } from '../domain/dmarc.ts'
 import { ERROR_CODES } from '../domain/errors.ts'
 import { type GroupIds, groupIdsOf, type IdFormat } from '../domain/group-ids.ts'
+import { LIMITS } from '../domain/limits.ts'
 import { kebab, type Settings } from '../domain/settings.ts'
 import { wordsOf } from '../ground/chance.ts'
 import { isObject, type Json, valueAt } from '../ground/json.ts'
@@ -14,15 +15,15 @@ import { compilerFor as usualCompiler } from './schema-compiler.ts'
 import { readSettings } from './settings.ts'
 import { compileShortWriter, compileWriter } from './writer.ts'
 
-/** The compiled openapi.yaml, with what behaviour reads from it. */
+/** The compiled openapi.yaml, with the values that behaviour reads from it. */
 export interface Contract extends Api {
   settings: Settings
   /** The form in which a hostname is stored and compared; `undefined` if the text is no hostname. */
   canonicalHostname(text: string): string | undefined
-  /** The names of the settings of which each alone, with another value, would accept a text that is no hostname. */
+  /** The names of the settings that would each accept a text that is no hostname, if only they were different. */
   settingsAgainst(text: string): string[]
   groupIds: GroupIds
-  /** How many characters the name of a group may have. */
+  /** The maximum number of characters in the name of a group. */
   nameLimit: number
   requestIds: 'uuid' | 'hex'
   /** The smallest difference between two percentages. */
@@ -36,8 +37,8 @@ const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
 const own = new Map<number, Promise<Contract>>()
 
 /**
- * Loads and compiles the contract. All servers of the process share the one of the package's own document, because it
- * has no state. @throws ContractError for anything that would not work later.
+ * Loads and compiles the contract. All servers of the process share the contract of the package's own document, because
+ * it has no state. @throws ContractError for anything that would fail later.
  */
 export function loadContract(options: DocumentOptions = {}): Promise<Contract> {
   const { path, overlays = [], longestWindow = Number.POSITIVE_INFINITY } = options
@@ -49,15 +50,15 @@ export function loadContract(options: DocumentOptions = {}): Promise<Contract> {
   return contract
 }
 
-/** The same, compiled anew each time. */
+/** Like `loadContract`, but compiles again each time. */
 export async function compileContract(options: DocumentOptions, compilerFor = usualCompiler): Promise<Contract> {
   const text = await readDocument({ ...options, codes: ERROR_CODES })
   const settings = await readSettings(text)
-  // Of the service's own ids. The response may have one of the client's.
+  // This is the schema of the service's own ids. A response may have an id of the client.
   const requestId = valueAt(text.source, REQUEST_ID_SCHEMA)
   const document = await resolveDocument(text, settings)
-  // One request asks for the same name several times, and so do later requests. The remembered text also takes the
-  // place of the many equal ones that accounts would otherwise store.
+  // One request looks up the same name several times, and so do later requests. The cached text also replaces the many
+  // equal texts that accounts would store.
   const isPublicSuffix = settings.publicSuffixes === 'refused' ? await loadPublicSuffixes() : undefined
   const canonical = memoize((name) => canonicalHostname(name, settings, isPublicSuffix), {
     limit: 20_000,
@@ -78,14 +79,14 @@ export async function compileContract(options: DocumentOptions, compilerFor = us
     canonicalHostname: canonical,
     settingsAgainst: (text) => settingsAgainst(text, settings, isPublicSuffix).map(kebab),
     groupIds: groupIdsOf(idFormat(schemas['DomainGroupId'], document.file), wordsOf),
-    nameLimit: Number(schemas['DomainGroupName']?.['maxLength'] ?? Number.POSITIVE_INFINITY),
+    nameLimit: nameLimit(schemas['DomainGroupName'], document.file),
     requestIds: requestIdFormat(requestId, document.file),
     percentageStep: percentageStep(schemas['Percentage'], document.file),
     recordForm: recordForm(schemas),
   }
 }
 
-/** To load the list takes 30 ms, so it is loaded only if it decides anything. */
+/** Loading the list takes 30 ms, so it is loaded only if the settings need it. */
 async function loadPublicSuffixes(): Promise<IsPublicSuffix> {
   const { parse } = await import('tldts')
   return (name) => {
@@ -107,12 +108,12 @@ const POLICIES = Object.keys({ none: true, quarantine: true, reject: true } sati
 const TEST_MODES = Object.keys({ y: true, n: true } satisfies Record<NonNullable<PolicyTags['testing']>, true>)
 
 /**
- * Records have these values and no others. Without one of them in the schema, responses would violate it; another one
- * would never be shown. What stands for no value at all, null or empty, is no further value.
+ * Checks that the schema lists exactly the values of records. If one is missing, responses violate the schema. An
+ * additional one would never occur. Null and the empty string mean "no value" and do not count.
  */
 function requireValues(schemas: Record<string, Json>, name: string, values: readonly string[], file: string): void {
   const listed = schemas[name]?.['enum']
-  // Without a list, any value is allowed.
+  // Without a list, the schema permits any value.
   if (!Array.isArray(listed)) return
   const given = listed.filter((value) => value !== null && value !== '')
   if (given.length === values.length && values.every((value) => given.includes(value))) return
@@ -131,7 +132,7 @@ function percentageStep(schema: Json | undefined, file: string): number {
   )
 }
 
-/** What the schemas of a record and of a policy require and allow says how the policies of a record are written. */
+/** How the policies of a record are written. The schemas of a record and of a policy decide this. */
 function recordForm({ DmarcRecord, Policy }: Record<string, Json>): RecordForm {
   const required = DmarcRecord?.['required']
   const values = Policy?.['enum']
@@ -142,7 +143,15 @@ function recordForm({ DmarcRecord, Policy }: Record<string, Json>): RecordForm {
   }
 }
 
-/** The ids that fit a schema with `minLength` and with a `pattern` that each single character must match. */
+/** The maximum length of a group's name. Accounts are exported to fixtures, which have a limit for it. */
+function nameLimit(schema: Json | undefined, file: string): number {
+  const limit = schema?.['maxLength']
+  if (typeof limit === 'number' && limit <= LIMITS.groupName) return limit
+  const reason = `Names of groups need a maxLength of at most ${LIMITS.groupName}, so that fixtures can have them.`
+  throw new ContractError(file, '/components/schemas/DomainGroupName', reason)
+}
+
+/** The format of ids, from a schema with `minLength` and with a `pattern` that each single character must match. */
 function idFormat(schema: Json | undefined, file: string): IdFormat {
   const { pattern, minLength } = schema ?? {}
   const pointer = '/components/schemas/DomainGroupId'

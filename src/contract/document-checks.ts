@@ -62,7 +62,7 @@ function namedCodes(key: string, value: unknown): { step: string; code: string }
   }
 }
 
-/** Checks that no two assumptions and no two rules have the same id. @throws ContractError */
+/** Checks that the ids of all assumptions and of all rules are unique. @throws ContractError */
 export function checkIds(extensions: readonly Extension[], file: string): void {
   const places = new Map<string, string>()
   for (const { key, value, holder } of extensions) {
@@ -77,7 +77,7 @@ export function checkIds(extensions: readonly Extension[], file: string): void {
   }
 }
 
-/** Checks that no keyword stands both in a schema and in its `x-constraints`. @throws ContractError */
+/** Checks that no keyword is both in a schema and in its `x-constraints`. @throws ContractError */
 export function checkConstraints(extensions: readonly Extension[], source: Json, file: string): void {
   for (const { key, value, holder } of extensions) {
     if (key !== 'x-constraints') continue
@@ -88,9 +88,7 @@ export function checkConstraints(extensions: readonly Extension[], source: Json,
   }
 }
 
-/**
- * Checks that every reference leads to a place in the document, and not to what it is part of. @throws ContractError
- */
+/** Checks that every reference leads to a place in the document, and not to a parent object. @throws ContractError */
 export function checkReferences(source: Json, file: string): void {
   const references: { pointer: string; target: string }[] = []
   visitFields(source, (key, value, holder) => {

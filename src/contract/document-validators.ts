@@ -8,11 +8,11 @@ import type { Detail, SchemaCompiler } from './schema-compiler.ts'
 
 const NONE: readonly never[] = []
 
-/** Makes the validators of a document. */
+/** Creates the validators of a document. */
 export class DocumentValidators {
   readonly #document: ApiDocument
   readonly #compile: SchemaCompiler
-  /** The error codes of keywords in schemas without an `x-error` of their own. */
+  /** The error codes of keywords in schemas without their own `x-error`. */
   readonly defaultCodes: CodeByKeyword
 
   constructor(document: ApiDocument, compile: SchemaCompiler) {
@@ -22,8 +22,8 @@ export class DocumentValidators {
   }
 
   /**
-   * The validator of the schema at `pointer`. If the document has been validated before, the schema is compiled when
-   * the validator is called first, because a start needs none of them. @throws ContractError
+   * The validator of the schema at `pointer`. If the document has been validated before, the schema is compiled at the
+   * first call, because a start needs no validator. @throws ContractError
    */
   validator(schema: unknown, pointer: string, detail: Detail = 'errors'): Validate {
     const compile = (): Validate => {

@@ -18,55 +18,54 @@ import { parseYaml } from './yaml.ts'
 
 /** Path of the service's OpenAPI document. */
 export const OWN_DOCUMENT = join(import.meta.dirname, '../../openapi.yaml')
-/** How error messages call it. */
+/** Its name in error messages. */
 const OWN_NAME = 'openapi.yaml'
 
-/** An OpenAPI document with our extensions, and with its references as they were written. */
+/** An OpenAPI document with our extensions, with unresolved references. */
 export interface DocumentText {
   /** The name of the document in error messages. */
   file: string
-  /** As written, with overlays applied. */
+  /** The document as written, with overlays applied. */
   source: Json
   extensions: readonly Extension[]
   catalogue: Catalogue
   /**
-   * Whether the document was validated before: it comes with the package, a test validates it, and no overlay has
-   * changed it. Checks that would only find mistakes in it are left out. They take two thirds of the time of loading
-   * it.
+   * Whether the document was validated before: it is that of the package, a test validates it, and no overlay has
+   * changed it. Then checks that would only find mistakes in it are skipped. They take two thirds of the loading time.
    */
   validated: boolean
-  /** What the build has made of it. */
+  /** The result of the build for this document. */
   prepared: PreparedDocument | undefined
 }
 
-/** The same document with every code under the status that the catalogue gives it. */
+/** The same document with every code under its status in the catalogue. */
 export interface ApiDocument extends DocumentText {
-  /** Without references, and with the keywords of each `x-constraints` among those of its schema. */
+  /** The document without references, and with the keywords of each `x-constraints` merged into its schema. */
   resolved: OpenAPIV3_1.Document
 }
 
 export interface DocumentOptions {
-  /** Path of an OpenAPI document; openapi.yaml of this package by default. */
+  /** Path of an OpenAPI document; by default the openapi.yaml of this package. */
   path?: string
-  /** The document as `readSource` has read it, with which it is not read again. */
+  /** The result of `readSource`. With it, the document is not read again. */
   source?: Json
   overlays?: readonly Overlay[]
-  /** In seconds: a longer quota window is cut to this. No schema speaks of windows, so this invalidates no validator. */
+  /** In seconds: a longer quota window is cut to this. Schemas contain no windows, so all validators stay valid. */
   longestWindow?: number
-  /** The codes that behaviour answers with; those of the service by default. */
+  /** The codes that behaviour answers with; by default those of the service. */
   codes?: readonly string[]
-  /** Whether the document was validated before; true by default for the one of this package without overlays. */
+  /** Whether the document was validated before; by default true for that of this package without overlays. */
   validated?: boolean
 }
 
-/** The document of this package as it is written, with overlays applied and nothing checked. @throws ContractError */
+/** The document of this package as written, with overlays applied and without checks. @throws ContractError */
 export async function readSource(overlays: readonly Overlay[] = []): Promise<Json> {
   let source = await parseSource(readText(OWN_DOCUMENT, OWN_NAME).toString(), OWN_NAME)
   for (const overlay of overlays) source = await applyOverlay(source, overlay)
   return source
 }
 
-/** Reads a document and checks all that can be checked without following references. @throws ContractError */
+/** Reads a document and does all checks that need no resolved references. @throws ContractError */
 export async function readDocument(options: DocumentOptions = {}): Promise<DocumentText> {
   const { path, overlays = [], longestWindow = Number.POSITIVE_INFINITY, codes = ERROR_CODES } = options
   const file = path ?? OWN_NAME
@@ -77,7 +76,7 @@ export async function readDocument(options: DocumentOptions = {}): Promise<Docum
   for (const overlay of overlays) source = await applyOverlay(source, overlay)
   source = cutWindows(source, longestWindow)
   prepared &&= { ...prepared, source }
-  // Found when they are first needed: a start with a prepared document needs none of them.
+  // The extensions are collected on first use. A start with a prepared document does not need them.
   let found: Extension[] | undefined
   const extensions = () => (found ??= extensionsOf(source))
   if (!validated) await checkExtensions(extensions(), file)
@@ -100,13 +99,13 @@ export async function readDocument(options: DocumentOptions = {}): Promise<Docum
   }
 }
 
-/** A copy of the document in which no quota window is longer than so many seconds. */
+/** A copy of the document without quota windows longer than `longest` seconds. */
 function cutWindows(source: Json, longest: number): Json {
   const { paths } = source
   if (longest === Number.POSITIVE_INFINITY || !isObject(paths)) return source
   const items = Object.entries(paths).map(([path, item]) => {
     const quota = isObject(item) ? item['x-quota'] : undefined
-    // What is no number of seconds stays, to be refused.
+    // A window that is no number stays unchanged, and a later check refuses it.
     const isLong = isObject(quota) && typeof quota['window'] === 'number' && quota['window'] > longest
     return [path, isLong ? { ...(item as Json), 'x-quota': { ...quota, window: longest } } : item]
   })
@@ -114,8 +113,8 @@ function cutWindows(source: Json, longest: number): Json {
 }
 
 /**
- * Places the codes and the headers that the settings ask for, validates the result as OpenAPI, and follows its
- * references. A document without settings has its headers where they are written. @throws ContractError
+ * Places the codes and the headers by the settings, validates the result as OpenAPI, and resolves its references. A
+ * document without settings keeps its headers as written. @throws ContractError
  */
 export async function resolveDocument(text: DocumentText, settings?: Settings): Promise<ApiDocument> {
   const { prepared, catalogue, file, validated } = text
@@ -123,13 +122,13 @@ export async function resolveDocument(text: DocumentText, settings?: Settings): 
   if (prepared === undefined && settings !== undefined) placeHeaders(source, settings)
   if (!validated) await checkOpenApi(source, file)
   const resolved = followReferences(source) as OpenAPIV3_1.Document
-  // The same object, because a copy would read the property `extensions`.
+  // The same object is returned, because a copy would evaluate the property `extensions`.
   return Object.assign(text, { source, resolved })
 }
 
 function readText(path: string, file: string): Buffer {
   try {
-    // Synchronous, because a start has nothing else to do meanwhile, and a promise costs it 0.4 ms for each file.
+    // The read is synchronous, because a start has nothing else to do, and a promise costs 0.4 ms for each file.
     return readFileSync(path)
   } catch (error) {
     throw new ContractError(file, '', `The document cannot be read (${(error as NodeJS.ErrnoException).code}).`)
@@ -143,15 +142,14 @@ async function parseSource(text: string, file: string): Promise<Json> {
 }
 
 /**
- * A copy in which each reference is replaced by what it refers to, and each schema has its `x-constraints` as keywords
- * of its own. Several references to one object lead to one copy.
- * `checkReferences` has found no reference that leads nowhere or back. Each start does this anew: to read a file with
- * the result would take longer, 1.5 ms of 15.
+ * A copy with resolved references. The `x-constraints` of each schema become keywords of the schema. Several references
+ * to one object lead to one copy. `checkReferences` has excluded missing targets and cycles. Each start does this
+ * again: reading a file with the result would take longer, 1.5 ms of 15.
  */
 export function followReferences(document: Json): unknown {
   const followed = new Map<Json, unknown>()
   const targets = new Map<string, unknown>()
-  /** To read a pointer takes time, and there are ten references to each place. */
+  /** The targets are cached, because reading a pointer takes time, and there are ten references to each place. */
   function targetOf(reference: string): unknown {
     let target = targets.get(reference)
     if (target === undefined) {
@@ -175,7 +173,7 @@ export function followReferences(document: Json): unknown {
   return follow(document)
 }
 
-/** The rules of the document: id → the sentence of the specification. */
+/** The rules of the document: id → sentence of the specification. */
 export function rulesOf({ extensions }: DocumentText): ReadonlyMap<string, string> {
   return new Map(
     extensions

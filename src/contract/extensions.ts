@@ -1,3 +1,4 @@
+import { LIMITS } from '../domain/limits.ts'
 import { isObject, type Json, pointTo } from '../ground/json.ts'
 import { findViolation } from '../ground/schema.ts'
 import { ASSERTIONS } from './constraints.ts'
@@ -7,7 +8,7 @@ const text: Json = { type: 'string', minLength: 1 }
 const status: Json = { type: 'integer', minimum: 400, maximum: 599 }
 const codeByName: Json = { type: 'object', additionalProperties: text }
 
-/** The schema of each `x-` key that openapi.yaml can have. docs/assumptions.md says what each key means. */
+/** The schema of each `x-` key that openapi.yaml can have. docs/assumptions.md explains each key. */
 const EXTENSIONS: Readonly<Record<string, Json>> = {
   'x-assumption': {
     type: 'object',
@@ -22,7 +23,7 @@ const EXTENSIONS: Readonly<Record<string, Json>> = {
       spec: text,
       alternatives: { type: 'array', items: { type: 'object', minProperties: 1 } },
       reason: text,
-      // Why exchanges cannot show the alternatives, or by its number why they cannot show one of them.
+      // The reason why exchanges cannot show the alternatives, or reasons for single alternatives by their numbers.
       unobservable: {
         type: ['string', 'object'],
         minLength: 1,
@@ -31,7 +32,7 @@ const EXTENSIONS: Readonly<Record<string, Json>> = {
         additionalProperties: text,
       },
     },
-    // Whoever reads that there is no alternative must read why.
+    // An assumption without alternatives must give a reason.
     if: { required: ['alternatives'], properties: { alternatives: { maxItems: 0 } } },
     // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema
     then: { required: ['reason'] },
@@ -80,9 +81,9 @@ const EXTENSIONS: Readonly<Record<string, Json>> = {
     additionalProperties: false,
     required: ['limit', 'window', 'grace'],
     properties: {
-      limit: { type: 'integer', minimum: 1 },
-      window: { type: 'integer', minimum: 1 },
-      grace: { type: 'number', minimum: 1 },
+      limit: { type: 'integer', minimum: 1, maximum: LIMITS.quota },
+      window: { type: 'integer', minimum: 1, maximum: LIMITS.period },
+      grace: { type: 'number', minimum: 1, maximum: LIMITS.grace },
       'x-assumption': {},
     },
   },
@@ -91,7 +92,7 @@ const EXTENSIONS: Readonly<Record<string, Json>> = {
     type: 'object',
     minProperties: 1,
     propertyNames: { pattern: '^[a-z0-9-]+$', title: 'lower-case letters, digits and hyphens' },
-    // A sentence, or an object with the sentence and with what shows the rule.
+    // The value is a sentence, or an object with the sentence and with the evidence for the rule.
     additionalProperties: {
       type: ['string', 'object'],
       minLength: 1,
@@ -124,22 +125,20 @@ const EXTENSIONS: Readonly<Record<string, Json>> = {
   },
 }
 
-/** Keys whose values are data and no part of the description. An alternative is checked when an overlay chooses it. */
+/** Keys with data that is no part of the description. An alternative is checked when an overlay selects it. */
 export const DATA = new Set(['example', 'examples', 'default', 'const', 'enum', 'alternatives'])
-/** Keys whose values have names as keys, which the author of the document chose. */
+/** Keys with maps whose keys are names that the author of the document has chosen. */
 export const NAMES = new Set(['properties', 'patternProperties', '$defs', 'headers', 'variables', 'mapping'])
 
-/** One extension at its place. */
+/** One extension and its place. */
 export interface Extension {
   key: string
   value: unknown
-  /** JSON pointer of the object that holds it. */
+  /** JSON pointer to the object that contains it. */
   holder: string
 }
 
-/**
- * Visits every field of the document in its order, except in data, with the JSON pointer of the object that holds it.
- */
+/** Visits every field of the document in order, except in data. `holder` is the JSON pointer to its object. */
 export function visitFields(document: Json, visit: (key: string, value: unknown, holder: string) => void): void {
   function descend(value: unknown, pointer: string, keysAreNames: boolean): void {
     if (Array.isArray(value)) {
@@ -154,7 +153,7 @@ export function visitFields(document: Json, visit: (key: string, value: unknown,
   descend(document, '', false)
 }
 
-/** Every extension of the document, in its order. */
+/** Every extension of the document, in order. */
 export function extensionsOf(document: Json): Extension[] {
   const found: Extension[] = []
   visitFields(document, (key, value, holder) => {
@@ -177,5 +176,5 @@ export async function checkExtensions(extensions: readonly Extension[], file: st
   }
 }
 
-/** The extensions that a schema can have. ajv must ignore them. */
+/** The extensions that a schema can have. Ajv must ignore them. */
 export const SCHEMA_EXTENSIONS = Object.keys(EXTENSIONS)

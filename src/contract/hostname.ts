@@ -3,7 +3,7 @@ import { domainToASCII, domainToUnicode } from 'node:url'
 import { INVISIBLE } from '../domain/group-names.ts'
 import type { Settings } from '../domain/settings.ts'
 
-/** The settings that decide what is a hostname, each with the value that accepts the most names. */
+/** The settings for the syntax of hostnames, each with the value that accepts the most names. */
 export const LIBERAL = {
   finalDot: 'dropped',
   internationalNames: 'a-label',
@@ -19,13 +19,13 @@ export const LIBERAL = {
 
 export type HostnameSettings = Pick<Settings, keyof typeof LIBERAL>
 
-/** Whether anybody can register domains under a name. */
+/** Whether the public can register domains under a name. */
 export type IsPublicSuffix = (name: string) => boolean
 
 const NAME_LIMIT = 253
 const LABEL = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/
 const LABEL_WITH_UNDERSCORE = /^[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?$/
-/** A name that is canonical already, as nearly all are. Its last label starts with a letter, so it is no IP address. */
+/** A name that is already canonical, as nearly all are. Its last label starts with a letter, so it is no IP address. */
 const PLAIN_NAME = /^(?=.{3,253}$)(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z](?:[a-z0-9-]{0,61}[a-z0-9])?$/
 /** `domainToASCII` parses the host of a URL: it would decode, cut off or drop these characters. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what must not pass
@@ -33,16 +33,16 @@ const NOT_IN_HOSTNAMES = /[\u0000-\u0020\u007f%:/\\@?#[\]*]/
 // biome-ignore lint/suspicious/noControlCharactersInRegex: the range is ASCII
 const ASCII = /^[\u0000-\u007f]*$/
 
-/** What a URL parser takes for the end of an IPv4 address. */
+/** A last label that a URL parser takes for the end of an IPv4 address. */
 const NUMBER = /^(?:[0-9]+|0x[0-9a-f]*)$/
-/** With this behind it, no name reads as an IPv4 address, which `domainToASCII` would compute. */
+/** With this suffix, no name reads as an IPv4 address, which `domainToASCII` would compute. */
 const SENTINEL = '.a'
 
 /**
- * A hostname in the form in which it is stored and compared: lower case, A-labels (or U-labels, if the settings say so),
- * no final dot; `undefined` if `text` is no hostname. Unless the settings say otherwise, a hostname has two labels or more
- * of letters, digits and inner hyphens (RFC 1123 §2.1), A-labels that decode (RFC 5891), at most 63 octets a label and 253
- * in all, and a last label that is no number (RFC 3696 §2).
+ * The stored and compared form of a hostname: lower case, A-labels (or U-labels, by the settings), no final dot.
+ * Returns `undefined` if `text` is no hostname. By default, a hostname has at least two labels of letters, digits and
+ * inner hyphens (RFC 1123 §2.1), and A-labels that decode (RFC 5891). It has at most 63 octets per label and 253 in
+ * all. Its last label is no number (RFC 3696 §2).
  */
 export function canonicalHostname(
   text: string,
@@ -50,14 +50,14 @@ export function canonicalHostname(
   isPublicSuffix: IsPublicSuffix = () => false,
 ): string | undefined {
   const trimmed = settings.spaceAroundHostnames === 'trimmed' ? text.trim() : text
-  // Which of them `domainToASCII` drops depends on the version of Node.js.
+  // The version of Node.js decides which of them `domainToASCII` drops.
   const visible = settings.invisibleInHostnames === 'dropped' ? trimmed.replaceAll(INVISIBLE, '') : trimmed
   const name = readHostname(visible, settings)
   if (name === undefined || (settings.publicSuffixes === 'refused' && isPublicSuffix(name))) return undefined
   return settings.internationalNames === 'u-label' && name.includes('xn--') ? decode(name) : name
 }
 
-/** The settings of which each alone, with another value, would accept a text that is no hostname. */
+/** The settings that would each accept a text that is no hostname, if only their value were different. */
 export function settingsAgainst(
   text: string,
   settings: HostnameSettings,
@@ -69,7 +69,7 @@ export function settingsAgainst(
   })
 }
 
-/** Lower case, A-labels, no final dot. */
+/** The name in lower case, with A-labels, and without a final dot. */
 function readHostname(text: string, settings: HostnameSettings): string | undefined {
   if (PLAIN_NAME.test(text) && !text.includes('xn--')) return text
   if (settings.wildcards === 'accepted' && text.startsWith('*.')) {
@@ -91,19 +91,19 @@ function readHostname(text: string, settings: HostnameSettings): string | undefi
   return name.includes('xn--') && !decodes(name, labels) ? undefined : name
 }
 
-/** With A-labels; empty if that is impossible. */
+/** The name with A-labels; empty if that is impossible. */
 function encode(name: string): string {
   return domainToASCII(name + SENTINEL).slice(0, -SENTINEL.length)
 }
 
-/** With U-labels. */
+/** The name with U-labels. */
 function decode(name: string): string {
   return domainToUnicode(name + SENTINEL).slice(0, -SENTINEL.length)
 }
 
 /**
  * Whether each A-label decodes to a label that is not ASCII and that encodes to the same A-label (RFC 5890 §2.3.2.1).
- * `domainToASCII` does not check this in newer versions of Node if the name is ASCII already.
+ * Newer versions of Node skip this check in `domainToASCII` if the name is already ASCII.
  */
 function decodes(name: string, labels: readonly string[]): boolean {
   const unicode = decode(name)

@@ -5,7 +5,7 @@ import { followReferences } from './document.ts'
 import { canonicalHostname, LIBERAL } from './hostname.ts'
 import { createAjv } from './schema-compiler.ts'
 
-/** A violation, and where the document says what was expected. */
+/** A violation, and the place in the document of what was expected. */
 export interface PlacedViolation extends Violation {
   /** JSON pointer into the document. */
   place: string
@@ -13,17 +13,17 @@ export interface PlacedViolation extends Violation {
 
 export type PlacedCheck = (value: unknown) => readonly PlacedViolation[]
 
-/** The versions that a schema of the components has under the alternatives. The first is that of our choice. */
+/** The versions of a component schema under the alternatives. The first is our choice. */
 export type SchemaVersions = ReadonlyMap<string, readonly Json[]>
 
 /**
- * Checks values against the schemas of a document in which each schema of the components may be any of its versions,
- * wherever it is used. Two deviations in one value are therefore judged each for itself.
+ * Checks values against the schemas of a document in which each component schema may be any of its versions, wherever
+ * it is used. So two deviations in one value are judged separately.
  */
 export interface JoinedSchemas {
-  /** The check against the schema at a pointer. */
+  /** The check against the schema at the pointer. */
   checkAt(pointer: string): PlacedCheck
-  /** Whether a value passes the same check where one schema has no version but this one; made without a list of errors. */
+  /** The same check, except that the schema `name` has only this version. It returns only whether a value passes. */
   validityAt(pointer: string, only: { name: string; version: Json }): (value: unknown) => boolean
 }
 
@@ -39,7 +39,7 @@ export async function joinSchemas(document: Json, versions: SchemaVersions): Pro
   const { errors: ajv, validity } = await createAjv(FORMATS, {
     validateSchema: false,
     allowUnionTypes: true,
-    // A number such as 99.9 is no exact multiple of 0.1 in binary.
+    // In binary, a number such as 99.9 is no exact multiple of 0.1.
     multipleOfPrecision: 9,
   })
 
@@ -58,7 +58,7 @@ export async function joinSchemas(document: Json, versions: SchemaVersions): Pro
 
   return {
     checkAt(pointer) {
-      // Compiled when it is first asked: few sessions ask for all of them.
+      // The schema is compiled on first use: few sessions need all of them.
       let validate: ReturnType<typeof ajv.compile> | undefined
       const places = new Map<string, string>()
       return (value) => {
@@ -82,8 +82,8 @@ export async function joinSchemas(document: Json, versions: SchemaVersions): Pro
 }
 
 /**
- * Of a choice between schemas that all fail, only the errors of that which fails least: it is what was meant. The errors
- * of a choice come right before its own, so one pass is enough however many there are.
+ * If all schemas of a choice fail, only the errors of the one that fails least: it is the most probable. The errors of
+ * a choice come right before its own error. So one pass is enough, however many errors there are.
  */
 function likeliestErrors(errors: readonly ErrorObject[]): readonly ErrorObject[] {
   const kept: ErrorObject[] = []
@@ -111,7 +111,7 @@ function likeliestBranch({ schemaPath }: ErrorObject, errors: readonly ErrorObje
   return others.reduce((best, branch) => (weightOf(branch) < weightOf(best) ? branch : best), first)
 }
 
-/** A value of another type is less like what was meant than one that breaks a limit. */
+/** A value of another type is less similar than a value that breaks a limit. */
 function weightOf(errors: readonly ErrorObject[]): number {
   return errors.reduce((sum, { keyword }) => sum + (keyword === 'required' || keyword === 'type' ? 2 : 1), 0)
 }
@@ -124,7 +124,7 @@ function isWithin(error: ErrorObject, choice: ErrorObject): boolean {
   )
 }
 
-/** Where the document has the keyword that an error is about, or the nearest thing that holds it. */
+/** The place in the document of the keyword that an error is about, or the nearest object that contains it. */
 function placeOf(document: Json, pointer: string, { schemaPath }: ErrorObject): string {
   const walk = new Walk(document)
   for (const step of stepsOf(pointer)) walk.enter(step)
@@ -132,16 +132,16 @@ function placeOf(document: Json, pointer: string, { schemaPath }: ErrorObject): 
   for (let index = 0; index < steps.length; index++) {
     const step = steps[index] ?? ''
     if (walk.enter(step)) continue
-    // A choice between versions, which the document does not have: go on within the version of our choice.
+    // This is a choice between versions, which the document does not have. Continue within the version of our choice.
     if (step !== 'anyOf') break
     index++
   }
   return walk.place
 }
 
-/** A way through a document that follows its references. */
+/** A path through a document that follows its references. */
 export class Walk {
-  /** JSON pointer to where it has come, in the document as it is written. */
+  /** JSON pointer to the present place, in the document as written. */
   place = ''
   value: unknown
   readonly #document: Json
@@ -151,7 +151,7 @@ export class Walk {
     this.value = document
   }
 
-  /** Goes one step further, if the document has it. */
+  /** Takes one step, if the document has it. */
   enter(step: string): boolean {
     this.#follow(step)
     const constraints = isObject(this.value) && !Object.hasOwn(this.value, step) && this.value['x-constraints']

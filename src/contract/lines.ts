@@ -4,12 +4,12 @@ import { pointTo } from '../ground/json.ts'
 import { OWN_DOCUMENT } from './document.ts'
 
 /**
- * The line of a YAML text, from 1, in which the key or the item stands that a JSON pointer leads to. A pointer to
- * something that is not in the text, such as what an overlay added, has the line of the nearest thing that holds it.
+ * The line of a YAML text, from 1, with the key or the item that a JSON pointer leads to. An addition of an overlay,
+ * for example, is not in the text. Its pointer has the line of its nearest parent in the text.
  */
 export type LineOf = (pointer: string) => number
 
-/** The lines of the service's OpenAPI document, as it comes with the package. */
+/** The lines of the service's OpenAPI document in the package. */
 export async function readLines(): Promise<LineOf> {
   return linesOf(await readFile(OWN_DOCUMENT, 'utf8'))
 }
@@ -27,7 +27,7 @@ export async function linesOf(text: string): Promise<LineOf> {
   }
 }
 
-/** How many of the sorted numbers are below the limit. */
+/** The number of the sorted numbers below the limit. */
 function countBelow(numbers: readonly number[], limit: number): number {
   let [low, high] = [0, numbers.length]
   while (low < high) {
@@ -38,22 +38,22 @@ function countBelow(numbers: readonly number[], limit: number): number {
   return low
 }
 
-/** A mapping or a sequence that is being read. */
-interface Open {
+/** A mapping or a sequence that is still open. */
+interface OpenCollection {
   readonly pointer: string
-  /** In a sequence: how many items were read. In a mapping, none is counted. */
+  /** In a sequence, the number of items so far; undefined in a mapping. */
   items: number | undefined
-  /** In a mapping: the pointer of the value that comes next; without it, a key comes next. */
+  /** In a mapping, the pointer of the next value. If it is undefined, a key comes next. */
   next: string | undefined
 }
 
-/** JSON pointer → offset of each key and each item. What an alias stands for is written elsewhere, so it is not there. */
+/** JSON pointer → offset of each key and each item. The target of an alias is written elsewhere, so it is left out. */
 async function findPlaces(text: string): Promise<ReadonlyMap<string, number>> {
   const { parseEvents, getScalarValue, EVENT_ID } = await import('js-yaml')
   const places = new Map<string, number>()
-  const open: Open[] = []
+  const open: OpenCollection[] = []
 
-  /** The pointer of the value that this event begins; `undefined` for a key. */
+  /** The pointer of the value that begins with this event; `undefined` for a key. */
   function enter(event: Event, offset: number): string | undefined {
     const holder = open.at(-1)
     if (holder === undefined) return ''

@@ -5,7 +5,7 @@ let compiled: Promise<ValidateFunction> | undefined
 
 /**
  * The errors of a document without references against the schema of OpenAPI 3.1. The validator is compiled once for a
- * process; swagger-parser compiles it at each call, which takes longer than everything else that it does.
+ * process. swagger-parser compiles it at each call, which takes longer than all its other work.
  */
 export async function findSchemaErrors(document: unknown): Promise<readonly ErrorObject[]> {
   compiled ??= compileSchema()

@@ -3,16 +3,16 @@ import { define, isObject, type Json } from '../ground/json.ts'
 import { ContractError } from './contract-error.ts'
 import { parseYaml } from './yaml.ts'
 
-interface Action {
+interface OverlayAction {
   target: string
   update?: unknown
   remove?: boolean
 }
 
-/** An OpenAPI Overlay 1.0. Error messages call it by its name. */
+/** An OpenAPI Overlay 1.0. Error messages contain its name. */
 export interface Overlay {
   name: string
-  actions: readonly Action[]
+  actions: readonly OverlayAction[]
 }
 
 export async function readOverlay(path: string): Promise<Overlay> {
@@ -61,7 +61,7 @@ export function asOverlay(document: unknown, name: string): Overlay {
  */
 export async function applyOverlay(document: Json, { name, actions }: Overlay): Promise<Json> {
   const { query } = await import('json-p3')
-  // What no action changes is shared with the document: hundreds of documents differ from one by a few words each.
+  // Unchanged parts are shared with the document: hundreds of documents differ from it by a few words each.
   const root: Json = { $: document }
   const copies = new Set<unknown>([root])
   for (const [index, { target, update, remove }] of actions.entries()) {
@@ -102,7 +102,7 @@ export async function applyOverlay(document: Json, { name, actions }: Overlay): 
   return root['$'] as Json
 }
 
-/** The object or array at the path, of which everything on the path, and itself, is a copy. Each is copied once. */
+/** The object or array at the path. It and everything on the path are copies. Each is copied once. */
 function openForChanges(root: Json, path: readonly (string | number)[], copies: Set<unknown>): Json | unknown[] {
   let holder: Json | unknown[] = root
   for (const step of path) {
@@ -130,7 +130,7 @@ function merge(target: unknown, update: unknown): unknown {
   return merged
 }
 
-/** Each place once. A later entry of an array comes first, so that its removal does not move an earlier one. */
+/** Each place once. A later entry of an array comes first, so its removal does not move an earlier entry. */
 function lastFirst(locations: readonly (string | number)[][]): (string | number)[][] {
   const different = new Map(locations.map((location) => [JSON.stringify(location), location]))
   return [...different.values()].toSorted((one, other) => {

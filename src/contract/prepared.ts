@@ -1,11 +1,11 @@
 import { hash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import { mkdir, rm, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Json } from '../ground/json.ts'
 
 /**
- * The build writes this folder. A start then neither parses nor checks YAML, and the first request neither loads ajv
+ * The build writes this folder. With it, a start neither parses nor checks YAML. The first request neither loads ajv
  * nor compiles schemas, which alone takes 50 ms.
  */
 const FOLDER = join(import.meta.dirname, '../prepared/')
@@ -13,11 +13,11 @@ const FOLDER = join(import.meta.dirname, '../prepared/')
 /** A document of the package as the build has read it. */
 export interface PreparedDocument {
   source: Json
-  /** Path of the module of its validators. */
+  /** Path of the module with its validators. */
   validatorsPath: string
 }
 
-/** What the build has made of the document with exactly this text; `undefined` if it has not seen this text. */
+/** The build's result for the document with exactly this text; `undefined` if the build has not seen this text. */
 export function readPrepared(text: Buffer): PreparedDocument | undefined {
   const path = pathFor(text)
   try {
@@ -30,7 +30,7 @@ export function readPrepared(text: Buffer): PreparedDocument | undefined {
   }
 }
 
-/** Writes what `readPrepared` reads. Anything else in the folder is removed. */
+/** Writes the files for `readPrepared`. All other files in the folder are removed. */
 export async function writePrepared(
   documents: readonly { text: Buffer; source: Json; validators: string }[],
 ): Promise<void> {
@@ -42,7 +42,7 @@ export async function writePrepared(
   }
 }
 
-/** What the build has found out about the document with exactly this text, by `writeFindings`. */
+/** The findings of the build for the document with exactly this text, from `writeFindings`. */
 export function readFindings(text: Buffer, about: string): unknown {
   try {
     return JSON.parse(readFileSync(`${pathFor(text)}.${about}.json`, 'utf8'))
@@ -52,9 +52,34 @@ export function readFindings(text: Buffer, about: string): unknown {
   }
 }
 
-/** Keeps what takes long to find out about a document. `about` is part of a file's name. */
+/** Stores findings about a document that take long to compute. `about` is part of a file's name. */
 export async function writeFindings(text: Buffer, about: string, findings: unknown): Promise<void> {
   await writeFile(`${pathFor(text)}.${about}.json`, JSON.stringify(findings))
+}
+
+/** The name of the file that records the source files of this folder. */
+const MARK = 'made-of'
+
+/** Whether these files and all prepared files are unchanged since `markPrepared` was called with the same files. */
+export async function isPrepared(files: readonly string[]): Promise<boolean> {
+  try {
+    return (await readFile(FOLDER + MARK, 'utf8')) === (await fingerprintOf(files))
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false
+    throw error
+  }
+}
+
+/** Records that everything is prepared, and the source files. */
+export async function markPrepared(files: readonly string[]): Promise<void> {
+  await writeFile(FOLDER + MARK, await fingerprintOf(files))
+}
+
+async function fingerprintOf(files: readonly string[]): Promise<string> {
+  const prepared = (await readdir(FOLDER)).filter((name) => name !== MARK).map((name) => FOLDER + name)
+  const all = [...files, ...prepared.toSorted()]
+  const hashes = await Promise.all(all.map(async (file) => `${hash('sha256', await readFile(file))} ${file}`))
+  return hash('sha256', hashes.join('\n'))
 }
 
 function pathFor(text: Buffer): string {

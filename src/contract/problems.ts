@@ -5,10 +5,10 @@ import { pointerOf } from '../ground/schema.ts'
 
 export type CodeByKeyword = Readonly<Record<string, string>>
 
-/** Keywords whose own error sums up the errors of the schemas below them. */
+/** Keywords with an error that summarises the errors of their subschemas. */
 const SUMMARIES = new Set(['anyOf', 'propertyNames'])
 
-/** The ajv errors (of `verbose` mode) in a request as problems. An error that another one sums up is left out. */
+/** Converts the ajv errors (of `verbose` mode) of a request to problems. A summarised error is left out. */
 export function problemsOf(errors: readonly ErrorObject[], defaults: CodeByKeyword): Problem<string>[] {
   if (errors.length === 0) return []
   const summed = errors.filter(({ keyword }) => SUMMARIES.has(keyword)).map(({ schemaPath }) => `${schemaPath}/`)
@@ -17,8 +17,8 @@ export function problemsOf(errors: readonly ErrorObject[], defaults: CodeByKeywo
 }
 
 /**
- * An ajv error (of `verbose` mode) in a request as a problem. `x-error` of the schema, or else `x-error-defaults`,
- * gives its keyword a code; `placeCodes` has checked that one of them does.
+ * Converts an ajv error (of `verbose` mode) of a request to a problem. `x-error` of the schema gives its keyword a
+ * code, or if it does not, `x-error-defaults`. `placeCodes` has checked that one of them does.
  */
 export function problemOf(error: ErrorObject, defaults: CodeByKeyword): Problem<string> {
   const { keyword, params, data, schema, parentSchema } = error
@@ -34,7 +34,7 @@ export function problemOf(error: ErrorObject, defaults: CodeByKeyword): Problem<
   if (keyword === 'type') Object.assign(about, { type: String(params['type']), given: typeName(data) })
   return {
     code: codeFor(keyword, parentSchema, defaults) ?? '',
-    // A schema that has a name for its values can say more than their type.
+    // A schema with a title for its values gives a better message than their type.
     reason: keyword === 'type' && about['expected'] !== undefined ? 'titled-type' : keyword,
     field: pointerOf(error),
     // A message must not show a secret, not even an invalid one.
@@ -43,14 +43,14 @@ export function problemOf(error: ErrorObject, defaults: CodeByKeyword): Problem<
   }
 }
 
-/** The values of an enum, or the fields of which an `anyOf` requires one. */
+/** The values of an enum, or the fields that an `anyOf` requires one of. */
 function allowedBy({ keyword, schema }: ErrorObject): string | undefined {
   if (!Array.isArray(schema)) return undefined
   if (keyword === 'enum') return schema.join(', ')
   return keyword === 'anyOf' ? schema.flatMap((branch) => branch.required ?? []).join(', ') : undefined
 }
 
-/** The code that `schema`, or else the defaults, give to a violation of `keyword`. */
+/** The code for a violation of `keyword`, from `schema` or if it has none, from the defaults. */
 export function codeFor(keyword: string, schema: unknown, defaults: CodeByKeyword): string | undefined {
   const declared = isObject(schema) ? (schema['x-error'] as CodeByKeyword | undefined) : undefined
   return declared?.[keyword] ?? defaults[keyword]

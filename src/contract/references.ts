@@ -1,6 +1,6 @@
 import { isObject, valueAt } from '../ground/json.ts'
 
-/** What a local reference refers to. Any other value is returned as it is. */
+/** The target of a local reference. Any other value is returned unchanged. */
 export function follow(document: object, value: unknown): unknown {
   const reference = isObject(value) ? value['$ref'] : undefined
   return typeof reference === 'string' && reference.startsWith('#/')

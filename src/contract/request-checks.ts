@@ -31,7 +31,7 @@ export function compileQueryCheck(
   }
   const validate = validators.validator(schema, `${pointer}/parameters`)
   function problemIn(error: ErrorObject): Problem<string> {
-    // `required` stands beside the schema of a parameter in OpenAPI, so its code is in that schema's `x-error`.
+    // In OpenAPI, `required` is beside the schema of a parameter, so its code is in that schema's `x-error`.
     const missing = error.params['missingProperty'] as string | undefined
     const parentSchema = missing === undefined ? error.parentSchema : schemas.get(missing)
     const problem = problemOf({ ...error, ...(parentSchema && { parentSchema }) }, validators.defaultCodes)

@@ -5,7 +5,7 @@ import type { ResponseContract } from './api.ts'
 import type { DocumentValidators } from './document-validators.ts'
 import type { WriterCompiler } from './writer.ts'
 
-type Headers = Readonly<Record<string, { required?: boolean; schema: Json }>>
+type HeaderSchemas = Readonly<Record<string, { required?: boolean; schema: Json }>>
 
 /** Compiles the response object at `pointer`. @throws ContractError */
 export function compileResponse(
@@ -17,10 +17,10 @@ export function compileResponse(
 ): ResponseContract {
   if (!/^[2-5][0-9]{2}$/.test(status)) throw validators.error(pointer, 'A response has an explicit status.')
   const [anyType] = Object.keys((response['content'] ?? {}) as Json)
-  // The schema of a body that is not JSON lets everything pass.
+  // The schema of a body that is not JSON accepts everything.
   const schema = valueAt(response, '/content/application~1json/schema') ?? (anyType === undefined ? undefined : {})
   if (schema === undefined) throw validators.error(pointer, 'A response needs content.')
-  const headers = (response['headers'] ?? {}) as Headers
+  const headers = (response['headers'] ?? {}) as HeaderSchemas
   const codes = new Set((response['x-codes'] ?? []) as string[])
   const checkSchema = validators.check(schema, `${pointer}/content/application~1json/schema`)
   return {
@@ -44,7 +44,7 @@ function defaultsOf(data: unknown): Json | undefined {
   return Object.fromEntries(given.map(([name, schema]) => [name, (schema as Json)['default']]))
 }
 
-function constantsOf(headers: Headers): Record<string, string> {
+function constantsOf(headers: HeaderSchemas): Record<string, string> {
   const constant = Object.entries(headers).filter(([, { required, schema }]) => {
     return required === true && schema['const'] !== undefined
   })
@@ -59,7 +59,7 @@ function undeclaredCode(body: unknown, codes: ReadonlySet<string>): Violation[] 
 }
 
 function compileHeaderCheck(
-  headers: Headers,
+  headers: HeaderSchemas,
   pointer: string,
   validators: DocumentValidators,
 ): ResponseContract['checkHeaders'] {
@@ -72,7 +72,7 @@ function compileHeaderCheck(
   const check = validators.check(schema, pointer)
   return (given) => {
     const fields: Json = {}
-    // A service may send any number of other fields; they are not looked at.
+    // A service may send any other header fields. They are not checked.
     for (const { name, schema } of declared) {
       if (Object.hasOwn(given, name)) fields[name] = schema['type'] === 'integer' ? Number(given[name]) : given[name]
     }

@@ -2,7 +2,7 @@ import type { Settings } from '../domain/settings.ts'
 import { isObject, type Json, valueAt } from '../ground/json.ts'
 import { follow } from './references.ts'
 
-/** A request id of a client that may be echoed. Everything in it can be sent in a header field. */
+/** A client's request id that may be echoed. All its characters are valid in a header field. */
 export const CLIENT_REQUEST_ID = '^[A-Za-z0-9._:@=+/-]{1,128}$'
 
 const QUOTA_HEADERS = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset'] as const
@@ -10,8 +10,8 @@ const QUOTA_HEADERS = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimi
 type HeaderSettings = Pick<Settings, 'quotaHeaders' | 'clientRequestIds'>
 
 /**
- * Changes a document that `placeCodes` has returned, and nothing that it shares with others, so that each response declares
- * the headers that it has with these settings. The document as it is written declares those of the first value of each
+ * Changes a document from `placeCodes` so that each response declares its headers under these settings. Parts that the
+ * document shares with others do not change. The document as written declares the headers for the first value of each
  * setting.
  */
 export function placeHeaders(document: Json, { quotaHeaders, clientRequestIds }: HeaderSettings): void {
@@ -39,7 +39,7 @@ export function placeHeaders(document: Json, { quotaHeaders, clientRequestIds }:
   }
 }
 
-/** The response with the headers about the quota that it always has, may have, or never has. */
+/** The response with quota headers that are always present, optional, or absent. */
 function withQuota(response: Json, shown: Settings['quotaHeaders']): Json {
   const headers = isObject(response['headers']) ? response['headers'] : {}
   const codes = (response['x-codes'] ?? []) as string[]
@@ -68,7 +68,7 @@ function referenceTo(name: string): Json {
   return { $ref: `#/components/headers/${name}` }
 }
 
-/** A header of the components that a response may have. A reference cannot have `required` beside it. */
+/** An optional header from the components. A reference cannot have `required` beside it. */
 export function optionalHeader(name: string): Json {
   const schema = { $ref: `#/components/headers/${name}/schema` }
   return { description: `See ${name}.`, schema, required: false }

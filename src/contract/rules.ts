@@ -1,6 +1,6 @@
 import { type Json, pointTo } from '../ground/json.ts'
 
-/** A rule of the specification, and what shows it. */
+/** A rule of the specification, and its evidence. */
 export interface Rule extends RuleText {
   /** Whether a request with this evidence can show the rule; always true if the rule has no `when`. */
   matches(evidence: object): boolean
@@ -8,19 +8,19 @@ export interface Rule extends RuleText {
 
 export interface RuleText {
   id: string
-  /** The demand of the specification in one sentence. */
+  /** The demand of the specification, in one sentence. */
   says: string
-  /** JSON pointer to the operation, the path or the security scheme that has the rule. */
+  /** JSON pointer to the operation, the path or the security scheme that contains the rule. */
   place: string
   /** Each of these refusals shows the rule. If there are none, a success shows it. */
   refuses: readonly RefusalPattern[]
   /** JSON Schema for the evidence of a request that shows the rule. */
   when: Json | undefined
-  /** Why no request can show it. */
+  /** The reason why no request can show it. */
   unobservable: string | undefined
 }
 
-/** Refusals with this code and this reason. `undefined` stands for any. */
+/** Refusals with this code and this reason. `undefined` matches any. */
 interface RefusalPattern {
   code: string | undefined
   reason: string | undefined
@@ -31,7 +31,7 @@ export type RulesText = Readonly<
   Record<string, string | { says: string; refuses?: readonly string[]; when?: Json; unobservable?: string }>
 >
 
-/** The rules of the `x-rule` of the object at `place`. */
+/** The rules in the `x-rule` of the object at `place`. */
 export function readRules(rules: RulesText, place: string): RuleText[] {
   return Object.entries(rules).map(([id, rule]) => {
     const { says, refuses = [], when, unobservable } = typeof rule === 'string' ? { says: rule } : rule
@@ -51,7 +51,7 @@ export function compileRules(
   })
 }
 
-/** Whether a refusal with this code and reason is one that the rule demands. */
+/** Whether the rule demands a refusal with this code and reason. */
 export function isRefusedBy({ refuses }: Pick<RuleText, 'refuses'>, code: string, reason: string | undefined): boolean {
   return refuses.some(
     (pattern) =>

@@ -6,17 +6,17 @@ import type { Validate } from './bounded-check.ts'
 import type { ApiDocument } from './document.ts'
 import { SCHEMA_EXTENSIONS } from './extensions.ts'
 
-/** What a validator tells: every error, or only whether there is one, which is faster. */
+/** The result of a validator: every error, or only whether there is one, which is faster. */
 export type Detail = 'errors' | 'validity'
 
 export type Formats = Readonly<Record<string, Format>>
 
 export type SchemaCompiler = (schema: Json, detail: Detail) => Validate
 
-/** What compiles the schemas of a document. */
+/** Creates the compiler for the schemas of a document. */
 export type CompilerSource = (document: ApiDocument, formats: Formats) => Promise<SchemaCompiler>
 
-/** Uses the validators that the build has prepared, or else ajv. */
+/** Uses the validators of the build, or if there are none, ajv. */
 export const compilerFor: CompilerSource = async ({ prepared, validated }, formats) => {
   if (prepared !== undefined) return preparedCompiler(prepared.validatorsPath, formats)
   const ajv = await createAjv(formats, { validateSchema: false })
@@ -29,8 +29,8 @@ export const compilerFor: CompilerSource = async ({ prepared, validated }, forma
 }
 
 /**
- * A source for many variants of one document, which were all validated before. A schema that they share is compiled once
- * for all, which takes longer than all else that loads a variant; its validator asks for the formats of whoever asks.
+ * A source for many variants of one document, which are all already validated. A schema that variants share is compiled
+ * once, because that takes longer than the rest of loading. The shared validator uses the formats of its caller.
  */
 export function createSharedSource(): CompilerSource {
   const compiled = new Map<string, Validate>()
@@ -61,7 +61,7 @@ export function createSharedSource(): CompilerSource {
   }
 }
 
-/** Checks schemas for all documents of the process, because to compile the schema of schemas takes 25 ms. */
+/** Checks the schemas of all documents of the process, because compiling the schema of schemas takes 25 ms. */
 let checking: Promise<Record<Detail, Ajv2020>> | undefined
 
 /** The build uses the same options, so that its validators find the same errors. */
@@ -70,13 +70,13 @@ export async function createAjv(formats: Formats, options: Options): Promise<Rec
   const vocabulary = [...SCHEMA_EXTENSIONS, 'example']
   const usual = { strictTypes: false, formats, ...options }
   return {
-    // A number such as 99.9 is no exact multiple of 0.1 in binary.
+    // In binary, a number such as 99.9 is no exact multiple of 0.1.
     errors: new Ajv2020({ ...usual, allErrors: true, verbose: true, multipleOfPrecision: 9 }).addVocabulary(vocabulary),
     validity: new Ajv2020({ ...usual, messages: false }).addVocabulary(vocabulary),
   }
 }
 
-/** The name of a schema's prepared validator. It depends on the whole schema, so no other validator is ever taken. */
+/** The name of a schema's prepared validator. It depends on the whole schema, so it is never that of another schema. */
 export function nameOf(schema: Json): string {
   return hash('sha256', JSON.stringify(schema))
 }
@@ -88,7 +88,7 @@ type PreparedValidators = Readonly<Record<Detail, Readonly<Record<string, (forma
 
 function preparedCompiler(path: string, formats: Formats): SchemaCompiler {
   const loadOnce = () => load(path) as PreparedValidators
-  // A start does not wait for it. It is loaded soon after, because later the process may have too many files open.
+  // A start does not wait for this. It is loaded soon after, because later the process may have too many open files.
   setImmediate(() => {
     try {
       loadOnce()

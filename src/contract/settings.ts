@@ -1,3 +1,4 @@
+import { LIMITS } from '../domain/limits.ts'
 import { kebab, type Settings } from '../domain/settings.ts'
 import { isObject, type Json, pointTo } from '../ground/json.ts'
 import { findViolation } from '../ground/schema.ts'
@@ -5,24 +6,30 @@ import { ContractError } from './contract-error.ts'
 import type { DocumentText } from './document.ts'
 
 const either = (...values: string[]): Json => ({ enum: values })
-/** A number of at least so much, or none. */
+/** An integer of at least `minimum`, or `none`. */
 const atMost = (minimum: number): Json => ({
   if: { type: 'string' },
   // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema
   then: { const: 'none' },
-  else: { type: 'integer', minimum },
+  else: { type: 'integer', minimum, maximum: LIMITS.cap },
 })
-const seconds: Json = { type: 'integer', minimum: 0 }
+const seconds: Json = { type: 'integer', minimum: 0, maximum: LIMITS.period }
 
-/** The schema of each setting of `x-settings`, where its name is in kebab-case. */
+/** The schema of each setting of `x-settings`. There, its name is in kebab-case. */
 const SCHEMAS = {
-  bodyLimit: { type: 'integer', minimum: 1 },
+  bodyLimit: { type: 'integer', minimum: 1, maximum: LIMITS.body },
   plans: {
     type: 'object',
     additionalProperties: false,
     required: ['order', 'lowest'],
     properties: {
-      order: { type: 'array', minItems: 1, uniqueItems: true, items: { type: 'string', minLength: 1 } },
+      order: {
+        type: 'array',
+        minItems: 1,
+        maxItems: LIMITS.plans,
+        uniqueItems: true,
+        items: { type: 'string', minLength: 1, maxLength: LIMITS.plan },
+      },
       lowest: { type: 'string' },
     },
   },
@@ -73,7 +80,7 @@ const SCHEMAS = {
   mixedMembers: either('refused', 'partial'),
   sharedDomains: either('allowed', 'refused', 'moved'),
   domainCap: atMost(1),
-  // There must be room for a group beside another one.
+  // There must be room for a second group.
   groupCap: atMost(2),
   memberCap: atMost(1),
   ownName: either('allowed', 'refused'),
@@ -97,12 +104,12 @@ const SCHEMAS = {
   processingTime: seconds,
   unprocessedDomains: either('listed', 'absent'),
   policyBeforeRefresh: either('none', 'published'),
-  countPeriod: { type: 'integer', minimum: 1, maximum: 366 },
+  countPeriod: { type: 'integer', minimum: 1, maximum: LIMITS.days },
 } satisfies Record<keyof Settings, Json>
 
 /**
- * Reads `x-settings`. The values are checked unless the document was validated before.
- * @throws ContractError for a setting that is unknown, missing or invalid.
+ * Reads `x-settings`. The values are checked unless the document was validated before. @throws ContractError for an
+ * unknown, missing or invalid setting.
  */
 export async function readSettings({ source: document, file, validated }: DocumentText): Promise<Settings> {
   const given = isObject(document['x-settings']) ? document['x-settings'] : {}

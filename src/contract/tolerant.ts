@@ -6,9 +6,9 @@ import { type CodeByKeyword, codeFor } from './problems.ts'
 import { follow } from './references.ts'
 import { isRefusedBy, type RulesText, readRules } from './rules.ts'
 
-/** What a schema says of the shape of a value. Everything else limits the values. */
+/** The keywords for the shape of a value. All other keywords limit values. */
 const SHAPE = new Set(['type', 'required', 'oneOf', 'anyOf'])
-/** Keys whose values have names as keys, and extensions beside them. */
+/** Keys with maps whose keys are names. Extensions may be beside these. */
 const COLLECTIONS = new Set(['schemas', 'responses', 'parameters', 'securitySchemes', 'paths'])
 
 const NOTE = `This is the tolerant form of the document, for generating clients. It has only the limits that the
@@ -17,9 +17,9 @@ statuses may refuse a request.
 `
 
 /**
- * A document for generators whose clients work on when the service grows. It describes the same operations without what
- * is our choice: closed objects, enumerations, formats, limits that no rule of the specification demands, and our
- * extensions. Deprecated properties are optional, and any other status is a refusal.
+ * A document for generators of clients that keep working when the service grows. It describes the same operations
+ * without our choices: closed objects, enumerations, formats, limits that no rule of the specification demands, and our
+ * extensions. Deprecated properties are optional. Any undeclared status is a refusal.
  */
 export function tolerantDocument(source: Json): Json {
   const demanded = demandedKeywords(source)
@@ -48,14 +48,14 @@ export function tolerantDocument(source: Json): Json {
 
 const FAILURE = { $ref: '#/components/schemas/Failure' }
 
-/** The document as YAML, with a comment that says where it comes from. */
+/** The document as YAML, with a comment about its origin. */
 export async function writeTolerantDocument(source: Json): Promise<string> {
   const { dump } = await import('js-yaml')
   const comment = '# Made from openapi.yaml by the build. A change belongs there.\n'
   return comment + dump(tolerantDocument(source), { lineWidth: -1, noRefs: true })
 }
 
-/** An object without extensions and, if it is a schema, without the limits that are not demanded. */
+/** An object without extensions. A schema also loses the limits that are not demanded. */
 function loosen(object: Json, demanded: ReadonlySet<string> = new Set()): Json {
   const { enum: values, ...rest } = withoutDeprecated(withoutExtensions(object))
   const kept = Object.entries(rest).filter(([key, value]) => {
@@ -82,7 +82,7 @@ function mapValues(object: Json, change: (value: unknown, key: string) => unknow
   return Object.fromEntries(Object.entries(object).map(([key, value]) => [key, change(value, key)]))
 }
 
-/** A schema that requires no deprecated property, because the service may leave it out one day. */
+/** A schema that requires no deprecated property, because the service may remove it one day. */
 function withoutDeprecated(object: Json): Json {
   const { required, properties } = object
   if (!Array.isArray(required) || !isObject(properties)) return object
@@ -90,7 +90,7 @@ function withoutDeprecated(object: Json): Json {
   return { ...object, required: lasting }
 }
 
-/** The keywords of the schemas of request bodies whose violation a rule of the specification refuses. */
+/** The keywords of request body schemas whose violation is refused by a rule of the specification. */
 function demandedKeywords(document: Json): ReadonlyMap<Json, ReadonlySet<string>> {
   const demanded = new Map<Json, Set<string>>()
   const defaults = (document['x-error-defaults'] ?? {}) as CodeByKeyword

@@ -3,15 +3,15 @@ import { isObject, type Json } from '../ground/json.ts'
 
 export type Writer = (value: unknown) => string
 
-/** How a document says that JSON of a schema is written. */
+/** Creates the function that writes JSON of a schema. */
 export type WriterCompiler = (schema: unknown) => Writer
 
-/** Writes numbers as short as possible, whatever the schema: `100`, `99.5`. */
+/** Writes numbers as short as possible, independent of the schema: `100`, `99.5`. */
 export const compileShortWriter: WriterCompiler = () => JSON.stringify
 
 /**
- * A function that writes JSON as the schema asks for: a number whose `multipleOf` is a fraction keeps its decimals, so
- * it writes `100.0` and not `100`. If the schema has no such number, the function is `JSON.stringify`.
+ * A function that writes JSON by the schema. A number whose `multipleOf` is a fraction keeps its decimals: `100.0`, not
+ * `100`. If the schema has no such number, the function is `JSON.stringify`.
  */
 export function compileWriter(schema: unknown): Writer {
   return writerFor(schema) ?? JSON.stringify

@@ -1,6 +1,6 @@
 import { ContractError } from './contract-error.ts'
 
-/** Parses YAML 1.2, and so JSON too. @throws ContractError with file, line and column of a syntax error */
+/** Parses YAML 1.2, which includes JSON. @throws ContractError with file, line and column of a syntax error */
 export async function parseYaml(text: string, file: string): Promise<unknown> {
   const { load, YAMLException } = await import('js-yaml')
   try {
@@ -22,7 +22,7 @@ export async function writeYaml(value: unknown): Promise<string> {
 
 const MOST_VALUES = 1_000_000
 
-/** With aliases, a small text can stand for a huge or an endless tree. */
+/** Aliases let a small text represent a huge or an endless tree. */
 function checkExtent(root: unknown, file: string): void {
   let values = 0
   const path = new Set<unknown>()

@@ -1,7 +1,7 @@
 import type { Operation } from '../contract/api.ts'
 import type { Contract } from '../contract/contract.ts'
 import { refreshDay } from '../domain/dmarc.ts'
-import { Evidence } from './evidence.ts'
+import { RuleEvidence } from './evidence.ts'
 import { itemNames, type Layout, layoutOf, type OperationLayout, shows } from './layout.ts'
 import type { Observation } from './observation.ts'
 
@@ -14,15 +14,15 @@ export interface OtherResponse {
   injected: number
 }
 
-interface Pending {
+interface PendingRule {
   onSuccess: number[]
   onRefusal: number[]
-  /** The refresh day of the last success, and how many there were on it. */
+  /** The refresh day of the last success, and the number of successes on it. */
   day: number
   times: number
 }
 
-/** What a client's requests have shown of the contract: operations, statuses, codes, rules and edges of limits. */
+/** The items of the contract that requests have shown: operations, statuses, codes, rules and edges of limits. */
 export class Coverage {
   readonly contract: Contract
   readonly #layout: Layout
@@ -30,11 +30,11 @@ export class Coverage {
   readonly #injected: Uint32Array
   readonly #shown: Uint8Array
   readonly #others = new Map<string, OtherResponse>()
-  readonly #pending = new Map<Operation, Pending>()
-  readonly #evidence: Evidence
+  readonly #pending = new Map<Operation, PendingRule>()
+  readonly #evidence: RuleEvidence
   readonly #onShown: ((item: string) => void) | undefined
 
-  /** `onShown` is called with the name of each rule or edge that a request is the first to show, see `itemNames`. */
+  /** `onShown` is called with the name of each rule or edge at the first request that shows it, see `itemNames`. */
   constructor(contract: Contract, onShown?: (item: string) => void) {
     this.contract = contract
     this.#onShown = onShown
@@ -42,10 +42,10 @@ export class Coverage {
     this.#genuine = new Uint32Array(this.#layout.slots.length)
     this.#injected = new Uint32Array(this.#layout.slots.length)
     this.#shown = new Uint8Array(this.#layout.items.length)
-    this.#evidence = new Evidence(contract)
+    this.#evidence = new RuleEvidence(contract)
   }
 
-  /** Records an answered request. Every request calls it, so it does not look again for what was already shown. */
+  /** Records an answered request. It runs for every request, so it does not check shown items again. */
   observe(observation: Observation): void {
     const { operation, status, code, injected } = observation
     const layout = operation && this.#layout.operations.get(operation)
@@ -67,7 +67,7 @@ export class Coverage {
     this.#pending.clear()
   }
 
-  /** Takes note that the operation has succeeded elsewhere, at a time of the account's clock. */
+  /** Records that the operation has succeeded in another process, at a time of the account's clock. */
   noteSuccess(operation: Operation, now: number): void {
     const layout = this.#layout.operations.get(operation)
     if (layout === undefined) return
@@ -75,7 +75,7 @@ export class Coverage {
     if (pending.onSuccess.length > 0) this.#countSuccess(pending, now)
   }
 
-  /** Adds so many responses, as `observe` counts them. */
+  /** Adds a number of responses, with the same counts as `observe`. */
   addResponses({ operation, status, code, genuine, injected }: OtherResponse): void {
     const slot =
       operation &&
@@ -97,13 +97,13 @@ export class Coverage {
     })
   }
 
-  /** Takes note that the item of this name was shown. A name that the contract does not have is left out. */
+  /** Records that the item with this name was shown. A name that the contract does not have is ignored. */
   addShown(name: string): void {
     const item = itemNames(this.contract).indexOf(name)
     if (item >= 0) this.#shown[item] = 1
   }
 
-  /** Adds what another coverage of the same contract has seen. */
+  /** Adds the records of another coverage of the same contract. */
   add(other: Coverage): void {
     for (const [slot, count] of other.#genuine.entries()) this.#genuine[slot] = (this.#genuine[slot] ?? 0) + count
     for (const [slot, count] of other.#injected.entries()) this.#injected[slot] = (this.#injected[slot] ?? 0) + count
@@ -125,7 +125,7 @@ export class Coverage {
     return this.#others.values()
   }
 
-  #examine(items: number[], pending: Pending, observation: Observation): void {
+  #examine(items: number[], pending: PendingRule, observation: Observation): void {
     const evidence = this.#evidence
     evidence.observation = observation
     if (observation.code === undefined) {
@@ -145,13 +145,13 @@ export class Coverage {
     evidence.observation = undefined
   }
 
-  #countSuccess(pending: Pending, now: number): void {
+  #countSuccess(pending: PendingRule, now: number): void {
     const day = refreshDay(now, this.contract.settings.refresh)
     pending.times = day === pending.day ? pending.times + 1 : 1
     pending.day = day
   }
 
-  #pendingOf(operation: Operation, { onSuccess, onRefusal }: OperationLayout): Pending {
+  #pendingOf(operation: Operation, { onSuccess, onRefusal }: OperationLayout): PendingRule {
     let pending = this.#pending.get(operation)
     if (pending === undefined) {
       pending = { onSuccess: [...onSuccess], onRefusal: [...onRefusal], day: Number.NaN, times: 0 }
@@ -172,12 +172,12 @@ export class Coverage {
   }
 }
 
-/** A response as a text: the operation, the status and the code. None of them has a space. */
+/** A response as text: the operation, the status and the code. None of them contains a space. */
 export function nameOfResponse(operation: string | undefined, status: number, code: string | undefined): string {
   return `${operation ?? ''} ${status} ${code ?? ''}`
 }
 
-/** What several coverages have seen together, such as those of all accounts. */
+/** The combined records of several coverages, such as those of all accounts. */
 export function mergeCoverage(all: Iterable<Coverage>, contract: Contract): Coverage {
   const sum = new Coverage(contract)
   for (const coverage of all) sum.add(coverage)

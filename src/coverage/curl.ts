@@ -1,4 +1,5 @@
 import type { PlannedRequest } from '../behaviour/planned-request.ts'
+import { quoteWord } from '../ground/shell-word.ts'
 
 /** The base URLs of the service and of the control plane. */
 export interface ServerUrls {
@@ -7,7 +8,7 @@ export interface ServerUrls {
 }
 
 /**
- * The command that sends a request, for a POSIX shell. It contains the account's key where that is no secret. Any other
+ * The command that sends a request, for a POSIX shell. It contains the account's key if that is not secret. Any other
  * valid key comes from the variable `API_KEY`.
  */
 export function writeCurl(
@@ -20,7 +21,7 @@ export function writeCurl(
   if (method === 'HEAD') words.push('-I')
   else if (method !== 'GET') words.push('-X', quoteWord(method))
   if (plane === 'service' && key === 'valid') {
-    // Double quotes let the shell replace the variable.
+    // The shell replaces the variable within double quotes.
     words.push(
       '-H',
       publicKey === undefined ? '"Authorization: Bearer $API_KEY"' : quoteWord(`Authorization: Bearer ${publicKey}`),
@@ -32,7 +33,7 @@ export function writeCurl(
   for (const [name, value] of Object.entries(headers)) words.push('-H', quoteWord(`${name}: ${value}`))
   words.push(quoteWord((plane === 'service' ? baseUrl : adminUrl) + path))
   const text = body === undefined ? undefined : typeof body === 'string' ? body : JSON.stringify(body)
-  // `--data-raw`, because `-d` would take a leading @ for a file.
+  // `-d` would take a leading @ for a file, and `--data-raw` does not.
   if (text !== undefined && padTo === undefined) words.push('--data-raw', quoteWord(text))
   if (text !== undefined && padTo !== undefined) {
     words.unshift('printf', quoteWord(`%-${padTo}s`), quoteWord(text), '|')
@@ -40,9 +41,4 @@ export function writeCurl(
   }
   const command = words.join(' ')
   return times === 1 ? command : `for i in $(seq ${times}); do ${command}; done`
-}
-
-/** A word of a command for a POSIX shell. */
-export function quoteWord(word: string): string {
-  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`
 }

@@ -6,7 +6,7 @@ import type { Query } from '../http/target.ts'
 
 const UNSUPPORTED = 'unsupported'
 
-/** Requests that break, one by one, the rules of the operation's schemas, of its query, and of its media type. */
+/** Requests that each break one rule of the operation's schemas, its query, or its media type. */
 export function* deviationsOf(
   operation: Operation,
   rehearsal: Rehearsal,

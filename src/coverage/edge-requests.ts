@@ -1,15 +1,18 @@
 import type { OperationBehaviour, SampleRequest } from '../behaviour/operation.ts'
 import type { Rehearsal } from '../behaviour/rehearsal.ts'
+import { LIMITS } from '../domain/limits.ts'
 import { isObject, type Json, stepsOf, valueAt } from '../ground/json.ts'
 import type { LimitEdge } from './limit-edges.ts'
 
-/** A request at that edge of a limit; `undefined` where no request of that size is known. */
+/** A request at that edge of a limit; `undefined` if no request of that size is known. */
 export function requestAtEdge(
   edge: LimitEdge,
   rehearsal: Rehearsal,
   behaviour: OperationBehaviour,
 ): SampleRequest | undefined {
   const plain = behaviour.accepted[0]?.(rehearsal) ?? {}
+  // An overlay may permit more than a user would want to send.
+  if (edge.of !== 'bytes' && edge.size > LIMITS.sample) return undefined
   switch (edge.of) {
     case 'bytes':
       return { ...plain, padTo: edge.size }
@@ -24,7 +27,7 @@ export function requestAtEdge(
   }
 }
 
-/** The id of a group, or a text of another length, which is the id of no group. */
+/** The id of a group, or a text of another length, which is no group's id. */
 function idOfLength(length: number, rehearsal: Rehearsal): string {
   const { groupIds } = rehearsal.contract
   return length === groupIds.length ? rehearsal.groupWithMember().id : groupIds.alphabet.slice(0, 1).repeat(length)
@@ -43,7 +46,7 @@ function bodyOfSize(
   return value === undefined ? undefined : { ...plain, [name]: value }
 }
 
-/** A body of so many fields. */
+/** A body with this number of fields. */
 function bodyOfProperties(
   { operation, size, side }: LimitEdge,
   rehearsal: Rehearsal,
@@ -65,7 +68,7 @@ function valueOfSize(
   rehearsal: Rehearsal,
   { fields }: OperationBehaviour,
 ): unknown {
-  // A list that is refused for its size is never compared with what the account holds, so it needs no preparation.
+  // A list that is refused for its size is never compared with the account, so it needs no preparation.
   const isList = valueAt(operation?.bodySchema, `/properties/${name}/type`) === 'array'
   if (isList && size === 0) return []
   return isList && side === 'beyond' ? rehearsal.unmonitored(size) : fields?.[name]?.make(rehearsal, size)

@@ -3,10 +3,10 @@ import { isObject } from '../ground/json.ts'
 import type { KeyEvidence } from '../journal/entry.ts'
 import type { Observation } from './observation.ts'
 
-/** What the `when` of a rule looks at. One object serves all requests. It computes only what a rule asks for. */
-export class Evidence {
+/** The evidence for the `when` of a rule. One object serves all requests. It computes only what a rule uses. */
+export class RuleEvidence {
   observation: Observation | undefined
-  /** How often the operation has succeeded on this refresh day, this time included. */
+  /** The number of successes of the operation on this refresh day, including this one. */
   timesToday = 0
   readonly #contract: Contract
 
@@ -37,7 +37,7 @@ export class Evidence {
     const members = new Set(group?.domains)
     return removed.filter(
       (name): name is string =>
-        // Whatever a client has sent is looked at, also what is no name.
+        // All sent entries are checked, including those that are no hostname.
         typeof name === 'string' && !members.has(this.#contract.canonicalHostname(name) ?? name),
     )
   }

@@ -1,5 +1,5 @@
 import { judge } from '../behaviour/judge.ts'
-import type { OperationBehaviour, Sample, SampleRequest, ServiceContract } from '../behaviour/operation.ts'
+import type { OperationBehaviour, RequestSample, SampleRequest, ServiceContract } from '../behaviour/operation.ts'
 import type { PlannedRequest } from '../behaviour/planned-request.ts'
 import { Rehearsal } from '../behaviour/rehearsal.ts'
 import type { Operation } from '../contract/api.ts'
@@ -15,22 +15,22 @@ import { requestAtEdge } from './edge-requests.ts'
 import { layoutOf } from './layout.ts'
 import type { Observation } from './observation.ts'
 
-/** The requests that show a response or an item of `layoutOf` in the account. One without known requests is absent. */
+/** The requests that show a response or an item of `layoutOf`. A gap without known requests is absent. */
 export interface GapPlans {
   slots: ReadonlyMap<number, readonly PlannedRequest[]>
   items: ReadonlyMap<number, readonly PlannedRequest[]>
 }
 
-/** Requests, and what would be observed of the last one to the service. */
-interface Candidate {
+/** Requests, and the predicted observation of the last one to the service. */
+interface PlannedRequests {
   requests: readonly PlannedRequest[]
   observation: Observation
-  /** How often that request is sent. */
+  /** The number of times that this request is sent. */
   times: number
 }
 
-/** What all candidates of one operation have in common. */
-interface Scene {
+/** The common data of all candidates for one operation. */
+interface GapScene {
   contract: ServiceContract
   account: AccountState
   now: number
@@ -39,8 +39,8 @@ interface Scene {
 }
 
 /**
- * Plans requests by trial. For each candidate, it predicts what would be observed, and asks a separate coverage what
- * that shows. The first candidate that shows something becomes the plan for it.
+ * Plans requests by trial. For each candidate, it predicts the observation, and a separate coverage decides what that
+ * shows. The first candidate that shows something becomes the plan for it.
  */
 export function planGaps(contract: ServiceContract, account: AccountState, now: number): GapPlans {
   const { slots, items } = layoutOf(contract)
@@ -59,7 +59,7 @@ export function planGaps(contract: ServiceContract, account: AccountState, now: 
   return { slots: slotPlans, items: itemPlans }
 }
 
-function* candidatesFor(contract: ServiceContract, account: AccountState, now: number): Generator<Candidate> {
+function* candidatesFor(contract: ServiceContract, account: AccountState, now: number): Generator<PlannedRequests> {
   const edges = layoutOf(contract).items.flatMap((item) => ('edge' in item ? [item.edge] : []))
   for (const operation of contract.operations) {
     const behaviour = contract.behaviourOf(operation)
@@ -73,7 +73,7 @@ function* candidatesFor(contract: ServiceContract, account: AccountState, now: n
     const ready = admitted(scene)
     for (const request of deviationsOf(operation, ready, behaviour)) {
       const candidate = perform(scene, ready.copy(), request)
-      // What this contract accepts is no deviation.
+      // A request that this contract accepts is no deviation.
       if (candidate.observation.code !== undefined) yield candidate
     }
     for (const edge of edges.filter((each) => each.operation === operation)) {
@@ -84,25 +84,25 @@ function* candidatesFor(contract: ServiceContract, account: AccountState, now: n
   }
 }
 
-function* refusals(scene: Scene, samples: readonly Sample[]): Generator<Candidate> {
+function* refusals(scene: GapScene, samples: readonly RequestSample[]): Generator<PlannedRequests> {
   for (const sample of samples) {
     const rehearsal = admitted(scene)
     const candidate = perform(scene, rehearsal, sample(rehearsal))
     rehearsal.restore()
-    // Some contracts accept what others refuse.
+    // Some contracts accept a request that others refuse.
     if (candidate.observation.code !== undefined) yield candidate
   }
 }
 
-/** The account as it is, once it may use the API. */
-function admitted({ contract, account, now }: Scene): Rehearsal {
+/** The account after the steps that let it use the API. */
+function admitted({ contract, account, now }: GapScene): Rehearsal {
   const rehearsal = new Rehearsal(contract, account, now)
   rehearsal.allowAccess()
   return rehearsal
 }
 
-/** Requests about what is checked before the operation: key, plan and quota. They restore what they change. */
-function* candidatesAtTheGate(scene: Scene): Generator<Candidate> {
+/** Requests for the checks before the operation: key, plan and quota. They undo their changes. */
+function* candidatesAtTheGate(scene: GapScene): Generator<PlannedRequests> {
   const { operation, behaviour } = scene
   const plain = plainSample(behaviour)
   const keyless = admitted(scene)
@@ -133,13 +133,13 @@ function* candidatesAtTheGate(scene: Scene): Generator<Candidate> {
   }
 }
 
-function* candidatesOfPlans(scene: Scene): Generator<Candidate> {
+function* candidatesOfPlans(scene: GapScene): Generator<PlannedRequests> {
   const { contract, account, now, behaviour } = scene
   const plain = plainSample(behaviour)
   const { plans } = contract.settings
   const below = plans.order[plans.order.indexOf(plans.lowest) - 1]
   if (!includesApiAccess(account.plan, plans)) {
-    // The request is refused before it meets the account, so it needs no preparation.
+    // The request is refused before the account matters, so it needs no preparation.
     const sample = plain(new Rehearsal(contract, account, now))
     yield perform(scene, new Rehearsal(contract, account, now), sample)
   } else if (below !== undefined) {
@@ -152,30 +152,30 @@ function* candidatesOfPlans(scene: Scene): Generator<Candidate> {
   }
 }
 
-function plainSample({ accepted }: OperationBehaviour): Sample {
+function plainSample({ accepted }: OperationBehaviour): RequestSample {
   return accepted[0] ?? (() => ({}))
 }
 
-/** The key of a request, and how the planned request says which one it is. */
-interface Credentials {
+/** The key of a request, and its name in the planned request. */
+interface PlannedKey {
   hash: string
   request: Pick<PlannedRequest, 'key' | 'headers'>
 }
 
-const NO_KEY_SENT: Credentials = { hash: '', request: { key: 'none' } }
+const NO_KEY_SENT: PlannedKey = { hash: '', request: { key: 'none' } }
 
-/** The credentials of a request that does not say which key it carries: a valid one. */
-function usualCredentials({ keys }: AccountState): Credentials {
+/** The credentials of a request that names no key: a valid key. */
+function usualCredentials({ keys }: AccountState): PlannedKey {
   return { hash: keys.find(({ disabled }) => !disabled)?.hash ?? '', request: {} }
 }
 
-/** Adds the request to the plan, and predicts what will be observed of it. */
+/** Adds the request to the plan, and predicts its observation. */
 function perform(
-  { contract, operation }: Scene,
+  { contract, operation }: GapScene,
   rehearsal: Rehearsal,
   { query: sent = {}, body, padTo, times, headers: own }: SampleRequest,
-  { hash, request: credentials }: Credentials = usualCredentials(rehearsal.state),
-): Candidate {
+  { hash, request: credentials }: PlannedKey = usualCredentials(rehearsal.state),
+): PlannedRequests {
   const headers = { ...own, ...credentials.headers }
   const parameters = parametersOf(sent)
   rehearsal.plan({

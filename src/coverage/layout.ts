@@ -1,21 +1,21 @@
 import type { Operation } from '../contract/api.ts'
 import type { Contract } from '../contract/contract.ts'
 import { isRefusedBy, type Rule } from '../contract/rules.ts'
-import type { Evidence } from './evidence.ts'
+import type { RuleEvidence } from './evidence.ts'
 import { type LimitEdge, limitEdgesOf } from './limit-edges.ts'
 import type { Observation } from './observation.ts'
 
-/** A response that an operation documents: a status, and a code where it is a refusal. */
+/** A response that an operation documents: a status, and for a refusal, a code. */
 export interface ResponseSlot {
   operation: Operation
   status: number
   code: string | undefined
 }
 
-/** A rule or the edge of a limit, which a request can show. */
+/** A rule or the edge of a limit that a request can show. */
 export type Item = { rule: Rule } | { edge: LimitEdge }
 
-/** Everything in the contract that requests can show. Each has a number, its index. */
+/** Everything in the contract that requests can show. The number of each part is its index. */
 export interface Layout {
   slots: readonly ResponseSlot[]
   items: readonly Item[]
@@ -25,7 +25,7 @@ export interface Layout {
 export interface OperationLayout {
   /** Status → code, or '' for success → number of the slot. */
   slots: ReadonlyMap<number, ReadonlyMap<string, number>>
-  /** Numbers of the items that a success, or a refusal, of the operation may show. */
+  /** The numbers of the items that a success, or a refusal, of the operation may show. */
   onSuccess: readonly number[]
   onRefusal: readonly number[]
 }
@@ -63,7 +63,7 @@ export function layoutOf(contract: Contract): Layout {
 
 const NAMES = new WeakMap<Layout, readonly string[]>()
 
-/** The names of the items by their numbers, which another version of the program understands, too. */
+/** The names of the items by number. Other versions of the program understand these names, too. */
 export function itemNames(contract: Contract): readonly string[] {
   const layout = layoutOf(contract)
   const known = NAMES.get(layout)
@@ -88,8 +88,8 @@ function awaitsSuccess(item: Item | undefined): boolean {
   return item !== undefined && 'rule' in item && item.rule.refuses.length === 0
 }
 
-/** Whether the request shows the item. The item concerns the operation of the request. */
-export function shows(item: Item, observation: Observation, evidence: Evidence): boolean {
+/** Whether the request shows the item. The caller passes only items of the request's operation. */
+export function shows(item: Item, observation: Observation, evidence: RuleEvidence): boolean {
   if ('edge' in item) return item.edge.isShownBy(observation)
   const { code, reason } = observation
   return (code === undefined || isRefusedBy(item.rule, code, reason)) && item.rule.matches(evidence)

@@ -4,28 +4,28 @@ import { type CodeByKeyword, codeFor } from '../contract/problems.ts'
 import { isObject, type Json, pointTo, stepsOf } from '../ground/json.ts'
 import type { Observation } from './observation.ts'
 
-/** One side of a limit in the contract: the last size that it allows, or the first that it does not. */
+/** One side of a limit in the contract: the last size that it permits, or the first that it does not. */
 export interface LimitEdge {
   /** Such as `addDomains domains maxItems 50 beyond`. */
   id: string
   operation: Operation | undefined
-  /** Path of the operations that share it. */
+  /** Path of the operations that share the limit. */
   path: string
-  /** JSON pointer into the body (`*` for every item), the name of a query parameter, or what else is limited. */
+  /** JSON pointer into the body (`*` for every item), the name of a query parameter, or another limited thing. */
   field: string
   limit: number
   side: Side
-  /** The size that shows it. */
+  /** The size that shows this edge. */
   size: number
-  /** Where the limited value is found. */
+  /** The place of the limited value. */
   of: 'body' | 'query' | 'bytes' | 'quota'
-  /** Whether an answered request is the one that shows this edge. It never looks at injected answers. */
+  /** Whether an answered request shows this edge. Injected answers never do. */
   isShownBy(observation: Observation): boolean
 }
 
 export type Side = 'at' | 'beyond'
 
-/** Sizes below which, or above which, a value is refused. */
+/** Sizes below or above which a value is refused. */
 const KEYWORDS = {
   minLength: -1,
   maxLength: 1,
@@ -37,7 +37,7 @@ const KEYWORDS = {
 
 type Keyword = keyof typeof KEYWORDS
 
-/** Codes of responses that say nothing about the schemas. */
+/** Codes of responses that reveal nothing about the schemas. */
 const BESIDE_SCHEMAS = ['unauthorized', 'rate_limited', 'internal_error']
 
 /** Every limit edge of the contract, in the order of its operations. */
@@ -52,7 +52,7 @@ export function limitEdgesOf(contract: Contract): LimitEdge[] {
     ...(operation.readsBody ? bodyLimit(operation, settings.bodyLimit) : []),
   ])
   const paths = new Map(operations.map((operation) => [operation.path, operation.quota]))
-  // A parameter without a value has no size where it counts as not sent.
+  // If an empty parameter counts as not sent, its value has no size 0.
   const isSent = ({ of, size }: LimitEdge) => of !== 'query' || size > 0 || settings.emptyParameters === 'empty'
   return [
     ...edges.filter(isSent),
@@ -122,7 +122,7 @@ function bodyLimit(operation: Operation, limit: number): LimitEdge[] {
 }
 
 /**
- * The two edges are: no request is left, and one request too many. They are the same for the higher limit of a new key.
+ * The two edges are: no request is left, and one request too many. The higher limit of a new key has the same edges.
  */
 function quotaLimit(path: string, limit: number): LimitEdge[] {
   return sidesOf(limit, 1).map(({ side, size }) => ({
@@ -156,7 +156,7 @@ function passedSchemas({ code, query, body }: Observation, operation: Operation)
   return operation.checkQuery({ ...query }).length === 0 && operation.checkBody(body).length === 0
 }
 
-/** A test for a value of this size at the field. */
+/** Returns a function that tests for a value of this size at the field. */
 function measure(
   field: string,
   of: 'body' | 'query',

@@ -4,15 +4,15 @@ import type { Allowance } from '../domain/quotas.ts'
 import type { Query } from '../http/target.ts'
 import type { KeyEvidence } from '../journal/entry.ts'
 
-/** What is known of one request once it is answered. */
+/** The facts about an answered request. */
 export interface Observation {
-  /** `undefined` for an unknown path and for a wrong method. */
+  /** `undefined` for an unknown path and for an unsupported method. */
   operation: Operation | undefined
   status: number
-  /** Of a refusal. */
+  /** The code of a refusal. */
   code: string | undefined
   reason: string | undefined
-  /** Whether a fault or a simulation answered, which says nothing about the service. */
+  /** Whether a fault or a simulation answered. Such an answer shows nothing about the service. */
   injected: boolean
   query: Query
   /** The JSON value; `undefined` if no body was read, or if it was not JSON. */
@@ -22,6 +22,6 @@ export interface Observation {
   /** Milliseconds since the Unix epoch, on the account's clock. */
   now: number
   key: KeyEvidence
-  /** The group that the query names, as it was before the request. */
+  /** The group in the query, as it was before the request. */
   group: DomainGroup | undefined
 }

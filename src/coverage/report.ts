@@ -6,31 +6,31 @@ import type { GapPlans } from './gap-requests.ts'
 import { type Item, layoutOf, type ResponseSlot } from './layout.ts'
 import type { LimitEdge, Side } from './limit-edges.ts'
 
-/** What was shown of the contract and what was not, as JSON. */
+/** The parts of the contract that were shown and those that were not, as JSON. */
 export interface CoverageReport {
-  summary: Record<'operations' | 'responses' | 'rules' | 'edges', Share>
+  summary: Record<'operations' | 'responses' | 'rules' | 'edges', ShownShare>
   operations: OperationCoverage[]
   /** Answers to requests that belong to no operation. */
   outside: ResponseCoverage[]
   rules: RuleCoverage[]
   edges: EdgeCoverage[]
-  /** What no client can bring about, and why. It does not count in the shares. */
+  /** Parts that no client can show, and the reasons. The shares do not include them. */
   apart: Apart[]
 }
 
-interface Share {
+interface ShownShare {
   seen: number
   total: number
   percent: number
 }
 
-/** What a report says about something that was never shown. */
+/** The report about a part that was never shown. */
 export interface Gap {
-  /** To be sent in this order. */
+  /** The requests in the order of sending. */
   request?: readonly PlannedRequest[]
-  /** The same as commands for a shell. */
+  /** The same requests as shell commands. */
   curl?: readonly string[]
-  /** Why there is no request. */
+  /** The reason why there is no request. */
   hint?: string
 }
 
@@ -51,7 +51,7 @@ interface ResponseCoverage extends Gap {
 
 interface RuleCoverage extends Gap {
   id: string
-  /** The one operation that it holds for; absent where there are several. */
+  /** The single operation that it applies to; absent if there are several. */
   operation?: string
   says: string
   seen: boolean
@@ -59,7 +59,7 @@ interface RuleCoverage extends Gap {
 
 interface EdgeCoverage extends Gap {
   id: string
-  /** Absent where all operations of the path share it. */
+  /** Absent if all operations of the path share it. */
   operation?: string
   path: string
   field: string
@@ -168,9 +168,9 @@ function unobservable(item: Item): Apart[] {
   return [{ kind: 'rule', id, says, why: unobservable }]
 }
 
-function share<Thing>(things: readonly Thing[], isSeen: (thing: Thing) => boolean): Share {
+function share<Thing>(things: readonly Thing[], isSeen: (thing: Thing) => boolean): ShownShare {
   const seen = things.filter(isSeen).length
   const total = things.length
-  // Rounded down, so that 100 means all.
+  // The share is rounded down, so 100 means all.
   return { seen, total, percent: total === 0 ? 100 : Math.floor((seen / total) * 1000) / 10 }
 }

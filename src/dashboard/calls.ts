@@ -1,6 +1,6 @@
 import type { FaultRule } from './responses.ts'
 
-/** The operations of the control plane that the page uses: operationId → method and path, as its document has them. */
+/** The operations of the control plane that the page uses: operationId → method and path, as in its document. */
 export const CALLS = {
   listAccounts: ['GET', '/accounts'],
   createAccount: ['POST', '/accounts'],
@@ -52,7 +52,7 @@ export const CALLS = {
 
 export type CallId = keyof typeof CALLS
 
-/** The bodies of the requests; the operations that are not listed take none. */
+/** The bodies of the requests. Operations that are not listed have none. */
 interface Bodies {
   createAccount: { id?: string; fixture?: string; seed?: number; like?: string; now?: string; frozen?: boolean }
   updateAccount: { plan: string }
@@ -76,13 +76,13 @@ interface Bodies {
   addFault: FaultRule
 }
 
-/** Which page of a list is asked for; without `after`, the first one. */
+/** The page of a list; by default the first one. */
 export interface PageQuery {
   limit: number
   after?: string
 }
 
-/** Which requests are asked for, and which page of them; without `before`, the one with the newest. */
+/** The filter and the page of requests. Without `before`, it is the page with the newest requests. */
 export interface RequestsQuery {
   limit: number
   before?: number
@@ -90,13 +90,13 @@ export interface RequestsQuery {
   injected?: 'true'
   refused?: 'true'
   operation?: string
-  /** Only for the requests of all accounts. */
+  /** Only for listAllRequests. */
   account?: 'none'
-  /** Only the requests that a fault rule acted on. */
+  /** Only requests on which a fault rule acted. */
   fault?: string
 }
 
-/** Days such as 2026-01-15, including both, and the domains whose records are wanted, with commas between them. */
+/** An inclusive range of days such as 2026-01-15, and the domains, separated by commas. */
 interface PeriodQuery {
   from: string
   to: string
@@ -119,7 +119,7 @@ interface Queries {
 type NamesIn<Path> = Path extends `${string}{${infer Name}}${infer Rest}` ? Name | NamesIn<Rest> : never
 type ParameterOf<Id extends CallId> = Exclude<NamesIn<(typeof CALLS)[Id][1]>, 'account'>
 
-/** What ends a call early. */
+/** Aborts a call early. */
 interface Abortable {
   signal?: AbortSignal
 }
@@ -129,7 +129,7 @@ interface OtherAccount {
   account?: string
 }
 
-/** What a call needs: the parameters of its path, its body and its query. The chosen account need not be named. */
+/** The input of a call: path parameters, body and query. The account is the chosen one by default. */
 export type RequestOf<Id extends CallId> = ([ParameterOf<Id>] extends [never]
   ? { parameters?: OtherAccount }
   : { parameters: OtherAccount & Record<ParameterOf<Id>, string> }) &

@@ -7,10 +7,9 @@ import { askForToken, readToken } from './token.tsx'
 const ROOT = location.pathname.replace(/\/+$/, '')
 
 type DataOf<Id extends CallId> = Id extends keyof ResponseData ? ResponseData[Id] : unknown
-/** A request that needs nothing may be left out. */
+/** The request is optional if all of its parts are. */
 type ArgumentOf<Id extends CallId> = object extends RequestOf<Id> ? [request?: RequestOf<Id>] : [request: RequestOf<Id>]
 
-/** The parts of a request to any operation. */
 interface Request {
   parameters?: Readonly<Record<string, string>>
   body?: object
@@ -20,13 +19,13 @@ interface Request {
 }
 
 /**
- * Calls an operation, of the chosen account unless the request names another, and resolves to the data of its success.
+ * Calls an operation and resolves to the data of its success response. The account is the chosen one by default.
  *
- * @throws Refused when the control plane refuses the request, and Unreachable when it does not answer.
+ * @throws Refused if the control plane refuses the request, and Unreachable if it does not answer.
  */
 export function call<Id extends CallId>(id: Id, ...request: ArgumentOf<Id>): Promise<DataOf<Id>>
-// The declared type needs no check here: the server checks each response against its document, and a test compares
-// the types.
+// A type assertion is safe here: the server validates each response against its document, and a test compares the
+// types.
 export async function call(id: CallId, request?: Request): Promise<unknown> {
   const response = await send(id, request)
   const answer: unknown = await response.json().catch(() => undefined)
@@ -34,7 +33,7 @@ export async function call(id: CallId, request?: Request): Promise<unknown> {
   return answer['data']
 }
 
-/** Sends a request and resolves to a response with a status of success. Asks for the token when one is needed. */
+/** Sends a request and resolves to a response with a success status. Asks the user for the token if one is needed. */
 export async function send(id: CallId, request: Request = {}): Promise<Response> {
   const { body, query, headers, signal } = request
   const [method, template] = CALLS[id]
@@ -59,7 +58,7 @@ export async function send(id: CallId, request: Request = {}): Promise<Response>
       throw new Unreachable(`Something other than the control plane answered, with the status ${response.status}.`)
     }
     if (response.status !== 401) throw refused
-    // While the server answered, another request may have asked for the token.
+    // Another request may have asked for the token in the meantime.
     if (token === readToken()) await askForToken(token !== null)
   }
 }

@@ -9,33 +9,33 @@ import { readEvents } from './server-sent-events.ts'
 const LONGEST_PAUSE = 5_000
 const SHORTEST_PAUSE = 250
 
-/** What the requests of the stream are shown in: the list of requests. */
+/** The consumer of the requests in the stream: the list of requests. */
 interface Sink {
-  /** The operation that streams the requests that are wanted. */
+  /** The operation that streams the wanted requests. */
   stream(): 'streamEvents' | 'streamAllEvents'
   /** Loads the newest requests of the journal. */
   load(signal: AbortSignal): Promise<void>
-  /** Takes a request that has just been answered, which may have been loaded already. */
+  /** Adds a new request. It may already be loaded. */
   take(entry: JournalEntry): void
 }
 
 /** `connecting` at first; `lost` while the server does not answer. */
 export const connection = signal<'connecting' | 'live' | 'lost'>('connecting')
-/** Why the connection is lost: a refusal, or what happened. */
+/** The reason for a lost connection: a refusal or a message. */
 export const trouble = signal<unknown>(undefined)
 
-/** Ends the stream that is being read. */
+/** Aborts the current stream. */
 let current: AbortController | undefined
 
-/** Starts again with the requests in the journal. */
+/** Restarts with the requests in the journal. */
 export function restartStream(): void {
   current?.abort()
 }
 
 /**
- * Passes requests on as they happen, as long as the page is open. After each interruption, it starts again: it opens the
- * stream, and then loads what the journal has. So nothing is missed between the two, and both are of the same server even
- * if another one, which counts its requests from one again, has taken the place of the first.
+ * Passes new requests to `sink` while the page is open. After each interruption, it opens the stream first and then
+ * loads the journal. So no request is lost between the two, and both come from the same server. A server that replaces
+ * the first one counts its requests from one again.
  */
 export async function followExchanges(sink: Sink): Promise<never> {
   for (let failures = 0; ; ) {
@@ -65,15 +65,15 @@ export async function followExchanges(sink: Sink): Promise<never> {
       connection.value = 'lost'
       trouble.value = cause instanceof Refused || cause instanceof Unreachable ? cause : 'The connection was lost.'
     }
-    // What is shown notices that its account does not exist any more.
+    // A reload detects that the account no longer exists.
     if (cause instanceof Refused && cause.status === 404) void refreshShown()
     await pauseFor(Math.min(LONGEST_PAUSE, SHORTEST_PAUSE * 2 ** failures), ended)
-    // A stream that was opened before a load failed must not go on beside the next one.
+    // If the load failed, its stream must not continue beside the next one.
     attempt.abort()
   }
 }
 
-/** Waits, but no longer than until somebody wants to start again. */
+/** Waits, but ends early at a restart. */
 function pauseFor(milliseconds: number, ended: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     setTimeout(resolve, milliseconds)

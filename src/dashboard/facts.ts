@@ -5,10 +5,10 @@ import type { Facts } from './responses.ts'
 export const FACTS: Facts = JSON.parse(document.getElementById('facts')?.textContent ?? '{}')
 export const BASE_URL = location.origin + FACTS.basePath
 
-/** Whether the server offers an operation. A proxy offers few, because it knows nothing but requests. */
+/** Whether the server offers an operation. A proxy offers few, because it knows only requests. */
 export function isOffered(id: CallId): boolean {
   return FACTS.offers?.includes(id) ?? true
 }
 
-/** Whether the server plays the service, so that there are accounts to change; a proxy only looks at a service. */
+/** Whether the server simulates the service and so has accounts to change. A proxy only observes a service. */
 export const PLAYS_SERVICE = FACTS.offers === null

@@ -2,22 +2,22 @@ const LONG = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'long', y
 const SHORT = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', timeZone: 'UTC' })
 const COMPACT = new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 1 })
 
-/** Writes an RFC 3339 instant for people, without fractions of a second. */
+/** Formats an RFC 3339 instant without fractions of a second. */
 export function formatInstant(text: string): string {
   return text.replace('T', ' ').replace(/(\.\d+)?Z$/, ' UTC')
 }
 
-/** Writes how many there are: `1 domain`, `1,200 domains`. */
+/** Formats a count: `1 domain`, `1,200 domains`. */
 export function formatCount(count: number, word: string): string {
   return `${formatNumber(count)} ${word}${count === 1 ? '' : 's'}`
 }
 
-/** Writes what was done to how many: `1 domain was added`, `3 domains were added`. */
+/** Formats a count with a verb: `1 domain was added`, `3 domains were added`. */
 export function formatDeed(count: number, word: string, deed: string): string {
   return `${formatCount(count, word)} ${count === 1 ? 'was' : 'were'} ${deed}.`
 }
 
-/** Writes how many of a list are shown: `1,200 domains`, or `3 of 1,200 domains`. */
+/** Formats the visible part of a list: `1,200 domains`, or `3 of 1,200 domains`. */
 export function formatShown(shown: number, count: number, word: string): string {
   return shown === count ? formatCount(count, word) : `${formatNumber(shown)} of ${formatCount(count, word)}`
 }
@@ -30,13 +30,13 @@ export function formatDuration(milliseconds: number): string {
   return `${milliseconds < 10 ? milliseconds.toFixed(1) : formatNumber(Math.round(milliseconds))} ms`
 }
 
-/** Writes a day such as 2026-01-15 as `15 January 2026`, or `15 Jan`. */
+/** Formats a day such as 2026-01-15 as `15 January 2026` or `15 Jan`. */
 export function formatDay(day: string, form: 'long' | 'short' = 'long'): string {
   const instant = Date.parse(`${day}T00:00:00Z`)
   return Number.isNaN(instant) ? day : (form === 'long' ? LONG : SHORT).format(instant)
 }
 
-/** Writes a share with one decimal, as the service does: `93.0 %`. */
+/** Formats a share with one decimal like the service: `93.0 %`. */
 export function formatShare(share: number | null): string {
   return share === null ? 'no mail' : `${share.toFixed(1)} %`
 }
@@ -45,7 +45,7 @@ export function formatNumber(count: number, decimals = 0): string {
   return count.toLocaleString('en', { minimumFractionDigits: decimals })
 }
 
-/** Writes a number in the room of a few letters: `1.2M`. */
+/** Formats a number in a short form: `1.2M`. */
 export function formatCompact(count: number): string {
   return COMPACT.format(count)
 }

@@ -1,5 +1,5 @@
-// The page is a client of the control plane like any other. Anybody can send a request with any text to the service, so
-// the page shows such text only as text nodes, never as markup.
+// The page is a normal client of the control plane. Any client can send any text to the service, so the page shows such
+// text only as text nodes, never as markup.
 import { effect } from '@preact/signals'
 import { render } from 'preact'
 import { summary } from './account/summary.ts'
@@ -15,7 +15,7 @@ import { followVerdict } from './verdict/verdict.ts'
 
 const MILLISECONDS_BETWEEN_POLLS = 5_000
 
-// The browser paints what the document has, the name of the page, only if it is not kept busy until then.
+// The browser paints the name of the page from the document only if scripts do not block it.
 if (document.hidden) startPage()
 else requestAnimationFrame(() => setTimeout(startPage))
 
@@ -45,12 +45,12 @@ function pollWhenVisible(): void {
   if (!document.hidden && connection.peek() !== 'lost') void poll()
 }
 
-/** Loads what has not been loaded while nobody saw the page. */
+/** Loads data that became old while the page was hidden. */
 function refreshWhenVisible(): void {
   if (!document.hidden && connection.peek() !== 'lost') void refreshShown()
 }
 
-/** An account with domains is first seen as an overview, any other by its requests. */
+/** Opens the overview for an account with domains, and the requests for any other account. */
 function openFirstTab(): void {
   effect(() => {
     const account = summary.data.value?.account

@@ -1,7 +1,7 @@
 import type { PageQuery } from './calls.ts'
 import { FACTS } from './facts.ts'
 
-/** All items of a list, from as many pages as it has. `load` loads one page. */
+/** All items of a paginated list. `load` loads one page. */
 export async function readAll<Page extends { next: string | null }, Item>(
   load: (query: PageQuery) => Promise<Page>,
   itemsOf: (page: Page) => readonly Item[],

@@ -1,16 +1,16 @@
 export interface Problem {
   code: string
   message: string
-  /** A JSON pointer to the part of the body that it is about, or a parameter; null for the request as a whole. */
+  /** A JSON pointer into the body, or the name of a parameter; null for the whole request. */
   field?: string | null
 }
 
-/** The control plane refused a request; the texts are its own. */
+/** A refusal by the control plane. The texts come from the control plane. */
 export class Refused extends Error {
   readonly status: number
   readonly code: string
   readonly problems: readonly Problem[]
-  /** Names the refused request in the journal; null for a request that is not there. */
+  /** The id of the refused request in the journal; null if it is not there. */
   readonly requestId: string | null
 
   constructor(
@@ -26,17 +26,17 @@ export class Refused extends Error {
   }
 }
 
-/** An error with more words at the end of its message. */
+/** Adds words to the message of an error. */
 export function addWords(error: unknown, words: string): unknown {
   if (!(error instanceof Error)) return error
   const message = error.message + words
   return error instanceof Refused ? new Refused(error.status, { ...error, message }) : new Error(message)
 }
 
-/** The server does not answer, or something else answers in its place. */
+/** The server does not answer, or the answer comes from another program. */
 export class Unreachable extends Error {}
 
-/** Reads the body of a failure; `undefined` if it is not a failure of the control plane. */
+/** Reads the body of a failure; `undefined` if it does not come from the control plane. */
 export function readRefusal(status: number, body: unknown): Refused | undefined {
   if (!isObject(body) || !isProblem(body['error'])) return undefined
   const { code, message } = body['error']

@@ -5,38 +5,38 @@ import { mayHaveChanged } from './request-lines.ts'
 import type { JournalEntry } from './responses.ts'
 import { chosenAccount, DEFAULT_ACCOUNT, openTab, type Tab } from './selection.ts'
 
-/** For how many milliseconds data is not loaded again after a request, unless its source says otherwise. */
+/** The default time after a load in which requests do not cause another load, in milliseconds. */
 const USUAL_REST = 1_000
 
-/** How the data of the chosen account is loaded, and what makes it old. */
+/** How the data of the chosen account is loaded, and when it becomes old. */
 interface Source<Data> {
-  /** Loads the data of an account. What arrives after another account was chosen is dropped. */
+  /** Loads the data of an account. The result is dropped if the user has chosen another account. */
   load(account: string): Promise<Data>
-  /** The tabs that show the data; it is loaded only while one of them is open. By default it is always shown. */
+  /** The tabs that show the data. It is loaded only while one of them is open. By default it is always shown. */
   tabs?: readonly Tab[]
-  /** For how many milliseconds, at most, the data may stay old after a request to the service; by default for ever. */
+  /** The most milliseconds between a request to the service and a load. By default, requests cause no load. */
   afterRequests?: number
-  /** Whether only requests that may have changed the account make it old. */
+  /** Whether only requests that may have changed the account cause a load. */
   changesOnly?: boolean
-  /** For how many milliseconds what was loaded is not loaded again after a request, however many requests come. */
+  /** The least time between a load and the next load after a request, in milliseconds. */
   restOf?(data: Data): number
-  /** Whether other clients of the control plane change it, so that it is loaded every few seconds. */
+  /** Whether other clients of the control plane can change it. If so, it is loaded every few seconds. */
   polled?: boolean
   /** Whether it is the same for all accounts. */
   shared?: boolean
-  /** Whether it is worth loading again when nobody has said that it changed: after requests, and when it is polled. */
+  /** Whether a load without a known change is useful. It applies to loads after requests and to polling. */
   isStale?(): boolean
 }
 
 /** Data of the chosen account. */
 export interface Resource<Data> {
-  /** What was loaded last; `undefined` until the data of the chosen account has arrived. */
+  /** The last data; `undefined` until the data of the chosen account has arrived. */
   readonly data: ReadonlySignal<Data | undefined>
-  /** Why it could not be loaded the last time, if it could not. */
+  /** The error of the last load, if it failed. */
   readonly failure: ReadonlySignal<unknown>
-  /** Loads it again. While it is being loaded already, it is loaded once more afterwards. Rejects as the load does. */
+  /** Loads the data again. During a load, it starts another load afterwards. It rejects if the load fails. */
   refresh(): Promise<void>
-  /** Shows what a call has answered, in place of loading it again. */
+  /** Sets the data from the answer of a call, instead of loading it. */
   set(data: Data): void
 }
 
@@ -47,15 +47,15 @@ interface Watched {
   refresh(): Promise<void>
   noteRequest(request: JournalEntry): void
   polled: boolean
-  /** Whether it is being loaded, or will be soon. */
+  /** Whether it loads, or will load soon. */
   isAwaited(): boolean
 }
 
 const watched: Watched[] = []
-/** Called when the chosen account does not exist any more. */
+/** Called when the chosen account no longer exists. */
 let onLoss: () => void = () => undefined
 
-/** Creates a resource. The frame loads it when it is first shown, and again when something may have changed it. */
+/** Creates a resource. It is loaded when it is first shown, and again when it may have changed. */
 export function createResource<Data>({
   load,
   tabs,
@@ -70,7 +70,7 @@ export function createResource<Data>({
   const failure = signal<unknown>(undefined)
   let current: Promise<void> | undefined
   let again: Promise<void> | undefined
-  /** Whether it is to be loaded because of a request. */
+  /** Whether a request makes a load necessary. */
   let isDue = false
   let resting: ReturnType<typeof setTimeout> | undefined
 
@@ -104,7 +104,7 @@ export function createResource<Data>({
     )
   }
 
-  /** Loads what a request has made old, unless it was loaded a moment ago. */
+  /** Loads data that a request has made old, unless it was loaded a moment ago. */
   function loadDue(): void {
     if (!isDue || resting !== undefined || current !== undefined) return
     isDue = false
@@ -144,7 +144,7 @@ export function createResource<Data>({
     },
     noteRequest(request) {
       if (afterRequests === undefined || isDue) return
-      // A fault can move the clock, whatever the request is.
+      // A fault can move the clock with any request.
       if (changesOnly && !mayHaveChanged(request) && request.fault === null) return
       isDue = true
       if (resting === undefined && current === undefined) setTimeout(loadDue, afterRequests)
@@ -160,23 +160,23 @@ export function createResource<Data>({
   }
 }
 
-/** Loads everything that is shown. */
+/** Loads all visible data. */
 export async function refreshShown(): Promise<void> {
   await Promise.allSettled(watched.filter((each) => each.isShown()).map((each) => each.refresh()))
 }
 
-/** Notes that the service has answered a request of the chosen account. */
+/** Tells the resources that the service has answered a request of the chosen account. */
 export function noteRequest(request: JournalEntry): void {
   for (const each of watched) each.noteRequest(request)
 }
 
-/** Loads, of what is shown, that which other clients of the control plane can change. */
+/** Loads the visible data that other clients of the control plane can change. */
 export async function poll(): Promise<void> {
   const shown = watched.filter((each) => each.polled && each.isShown() && !each.isAwaited() && each.isStale())
   await Promise.allSettled(shown.map((each) => each.refresh()))
 }
 
-/** Loads what a tab shows when it is opened, and everything when another account is chosen. */
+/** Loads the data of a tab when it is opened, and all data when another account is chosen. */
 export function followChoice(leaveLostAccount: () => void): void {
   onLoss = leaveLostAccount
   let account: string | undefined
@@ -195,7 +195,7 @@ function isNotFound(error: unknown): boolean {
   return error instanceof Refused && error.status === 404
 }
 
-/** Leaves an account if it does not exist any more. What was not found may also be something that the account had. */
+/** Leaves an account if it no longer exists. A 404 may also be about a part of the account. */
 async function leaveIfLost(account: string): Promise<void> {
   // The default account always exists.
   if (account === DEFAULT_ACCOUNT) return

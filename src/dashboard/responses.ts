@@ -1,7 +1,7 @@
-// The data that the page reads from the server. Instants are strings in RFC 3339. A test compares these types with the
+// The data that the page reads from the server. Instants are RFC 3339 strings. A test compares these types with the
 // types of the server.
 
-/** The values that the page offers for choice; the server writes them into the page. */
+/** The values for the choices of the page. The server writes them into the page. */
 export interface Facts {
   basePath: string
   plans: readonly string[]
@@ -19,9 +19,9 @@ export interface Facts {
   profiles: readonly string[]
   policies: readonly string[]
   faults: {
-    /** Each thing that can go wrong on purpose, and what the control plane's document says about it. */
+    /** Each kind of fault, with its explanation in the document of the control plane. */
     kinds: readonly FaultKind[]
-    /** A field of a rule → what it means. */
+    /** Field of a rule → its meaning. */
     fields: Readonly<Record<string, string>>
     phases: Readonly<Record<'before' | 'after', string>>
   }
@@ -31,7 +31,7 @@ export interface Facts {
   offers: readonly string[] | null
 }
 
-/** `field` is the field of a rule that asks for it; `connection`, `corrupt` and `event` hold the name of the kind. */
+/** `field` is the field of a rule that selects it. `connection`, `corrupt` and `event` hold the name of the kind. */
 export interface FaultKind {
   name: string
   field: 'delay_ms' | 'respond' | 'connection' | 'corrupt' | 'event'
@@ -76,13 +76,13 @@ export interface Quota {
   resets_at: string
 }
 
-/** A request of a scene to the service, or to the control plane about the account. */
+/** A request of a scene to the service, or to the control plane. */
 export interface SceneCall {
   operation: string
   parameters?: Readonly<Record<string, string>>
   query?: Readonly<Record<string, string>>
   body?: object
-  /** The code of the refusal that the scene is about. */
+  /** The error code that the scene expects. */
   expect?: string
 }
 
@@ -107,7 +107,7 @@ export interface Snapshot {
   groups: number
 }
 
-/** Which requests a rule is for; what is absent matches all. */
+/** The requests that a rule matches. An absent field matches all. */
 interface FaultMatch {
   operation?: string
   method?: string
@@ -150,7 +150,7 @@ export interface FaultSet {
 /** The pinned fields of a domain's record, with their values. */
 export type Pin = Readonly<Record<string, string | number>>
 
-/** A row of GET /dmarc. A contract can have an empty policy, null or no field for a domain without a record. */
+/** A row of GET /dmarc. For a domain without a record, a contract can have an empty policy, null or no field. */
 export interface DmarcRecord {
   domain: string
   p: string | null
@@ -167,28 +167,28 @@ export interface DmarcRecord {
 interface Domain {
   domain: string
   features: readonly string[]
-  /** The row of the domain in GET /dmarc, if it has one now. */
+  /** The current row of the domain in GET /dmarc, if it has one. */
   record: DmarcRecord | null
 }
 
 export type PolicyOrMissing = 'reject' | 'quarantine' | 'none' | 'missing'
 
-/** The figures of all domains at the newest refresh, and which of them need attention. */
+/** The total figures at the newest refresh, and the domains that need attention. */
 export interface Overview {
   now: string
   refreshed_at: string
-  /** Null if there is none any more. */
+  /** Null if there is no further refresh. */
   next_refresh_at: string | null
-  /** In how many days the messages of a refresh are counted. */
+  /** The number of days that the messages of a refresh cover. */
   period_days: number
   messages: number
   passing: number
-  /** In per cent; null where there are no messages. */
+  /** In per cent; null without messages. */
   share: number | null
   domains: number
   policies: Readonly<Record<PolicyOrMissing, number>>
   testing: number
-  /** The worst first; not all of them. */
+  /** The worst first. The list is not complete. */
   attention: readonly {
     domain: string
     severity: 'high' | 'medium' | 'low'
@@ -198,31 +198,31 @@ export interface Overview {
     messages: number
   }[]
   attention_count: number
-  /** The refreshes, the oldest first. */
+  /** The refreshes with the oldest first. */
   days: readonly { date: string; messages: number; passing: number; share: number | null }[]
   days_omitted: number
 }
 
-/** Why the figures of a domain change. The days are days of the calendar, such as 2026-01-15. */
+/** The reason for a change of the figures of a domain. Days are calendar days such as 2026-01-15. */
 export interface DomainEvent {
   kind: string
-  /** The first day of it; null if it was always so. */
+  /** Its first day; null if it has no beginning. */
   from: string | null
-  /** The day on which it is over; null if no end is known. */
+  /** The day after its end; null if the end is unknown. */
   until: string | null
-  /** One sentence for a person. */
+  /** One sentence for the user. */
   description: string
 }
 
-/** A monitored domain, and what its figures are made from. */
+/** A monitored domain with the settings of its figures. */
 export interface MonitoredDomain extends Domain {
   added_at: string
   profile: string
-  /** The tags of the record that it publishes today; null if it has none. */
+  /** The tags of its current record; null if it has none. */
   policy: { p: string; sp?: string; np?: string; pct?: number; testing?: string } | null
-  /** The monitored domain whose record applies to it, because it has none. */
+  /** The monitored domain whose record applies, because this domain has none. */
   inherits_from: string | null
-  /** Messages in an ordinary month. */
+  /** Messages in a usual month. */
   volume: number
   pinned: Pin
   events: readonly DomainEvent[]
@@ -240,7 +240,7 @@ export interface Group {
   domains: readonly string[]
 }
 
-/** A request or a response; a long body is truncated. */
+/** A request or a response. A long body is truncated. */
 export interface Message {
   headers: Readonly<Record<string, string>>
   body: string | null
@@ -273,14 +273,14 @@ export interface JournalEntry {
   problems: readonly RequestProblem[]
   /** Whether the verdict counts the request as a violation. */
   violates_contract: boolean
-  /** Where the response violates the contract. */
+  /** The violations of the contract by the response. */
   violations: readonly object[]
   duration_ms: number
   request: Message
   response: Message
 }
 
-/** Everything that the control plane knows about one exchange. */
+/** The explanation of an exchange by the control plane. */
 export interface Explanation {
   request_id: string
   account: string | null
@@ -295,24 +295,24 @@ export interface Explanation {
   fault: object | null
   failure: string | null
   correction: { changes: readonly string[]; before: readonly string[]; curl: string } | null
-  /** What the request has changed; null where the states before and after it are not kept any more. */
+  /** The changes by the request; null if the states before and after it are no longer stored. */
   changes: readonly Change[] | null
-  /** How many changes there were, also those that are not listed. */
+  /** The number of all changes, including those that are not listed. */
   changes_count: number | null
   changes_note: string | null
-  /** Code that sends the request again and expects the same outcome. */
+  /** Code that sends the request again and expects the same result. */
   reproduction: { curl: string; vitest: string; pytest: string } | null
   reproduction_note: string | null
   exchange: JournalEntry
 }
 
-/** A domain or a group that a request has changed; `before` is null if it was added, `after` if it was removed. */
+/** A change to a domain or a group; `before` is null if it was added, `after` if it was removed. */
 export interface Change {
   what: 'domain' | 'group'
   name: string
   before: object | null
   after: object | null
-  /** Which domains a group has won and lost, at most ten of each, and how many. */
+  /** The domains that a group gained and lost, at most ten of each, and their numbers. */
   members: {
     added: readonly string[]
     added_count: number
@@ -321,7 +321,7 @@ export interface Change {
   } | null
 }
 
-/** The commands that would cover a gap, or the reason why none is known. */
+/** The commands that cover a gap, or the reason why none is known. */
 export interface Gap {
   curl?: readonly string[]
   hint?: string
@@ -339,9 +339,9 @@ export interface Coverage {
   edges: readonly (Gap & { id: string; seen: boolean })[]
 }
 
-/** Whether the clients of all accounts kept the contract. */
+/** Whether the clients of all accounts complied with the contract. */
 export interface Verdict {
-  /** False when a request violates the contract, and when no request was held to it. */
+  /** False if a request violates the contract, and also if no request was checked. */
   passed: boolean
   message: string
   requests: number
@@ -353,7 +353,7 @@ export interface Verdict {
     first: readonly Violation[]
   }
   politeness: readonly { kind: string; message: string; request_ids: readonly string[] }[]
-  /** Only with a proxy: what the service did wrong. */
+  /** Only with a proxy: the violations by the service. */
   service?: { findings: number; exchanges: number; not_judged: number; first: readonly ServiceFinding[] }
 }
 
@@ -368,7 +368,7 @@ interface Violation {
   message: string
 }
 
-/** Something that a service did wrong, which a proxy saw. */
+/** A violation by the service that a proxy observed. */
 interface ServiceFinding {
   id: string
   label: string
@@ -391,7 +391,7 @@ interface RequestsPage {
   next: number | null
 }
 
-/** The data of each operation's success; the page reads nothing from the operations that are not listed. */
+/** The data of the success response of each operation. The page reads nothing from the other operations. */
 export interface ResponseData {
   listAccounts: Page & { accounts: readonly Account[]; count: number }
   createAccount: { account: Account; api_key: string }

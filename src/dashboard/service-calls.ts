@@ -6,12 +6,12 @@ import { FACTS } from './facts.ts'
 import { isObject, type Problem, Refused, readRefusal, Unreachable } from './refusals.ts'
 import { chosenAccount } from './selection.ts'
 
-/** How long the page waits for a response of the service, in milliseconds. A fault rule can hold one back for ever. */
+/** How long the page waits for a response of the service, in milliseconds. A fault rule can delay one for ever. */
 const PATIENCE = 20_000
-/** How many characters of a response that is no JSON are shown. */
+/** How many characters of a response that is not JSON are shown. */
 const SHOWN = 120
 
-/** Operations of the service → those of the control plane that do the same. */
+/** Operations of the service → the equivalent operations of the control plane. */
 const TWINS: Readonly<Record<string, CallId>> = {
   addDomains: 'addMonitoredDomains',
   deleteDomains: 'removeMonitoredDomains',
@@ -22,11 +22,11 @@ const TWINS: Readonly<Record<string, CallId>> = {
 
 export type Way = 'service' | 'control-plane'
 
-/** A request to an operation of the service, as the contract has it. */
+/** A request to an operation of the service, as in the contract. */
 export interface ServiceRequest {
   body?: object
   query?: Readonly<Record<string, string>>
-  /** The chosen account, unless another is named. */
+  /** By default the chosen account. */
   account?: string
 }
 
@@ -34,24 +34,23 @@ export interface ServiceAnswer {
   /** The `data` of the response. */
   data: unknown
   way: Way
-  /** Names the request in the journal; null for a call that is not there. */
+  /** The id of the request in the journal; null if it is not there. */
   requestId: string | null
 }
 
-/** Whether the user wants the calls to go through the control plane although the key is known. */
+/** Whether the user wants calls through the control plane although the key is known. */
 export const avoidsService = signal(false)
 
 /**
- * Sends a request to the service's API with the account's key, if the control plane tells the key. Otherwise, and where
- * the user wants it, the operation of the control plane that does the same is called. `operation` is an operationId of
- * the service.
+ * Sends a request to the API of the service with the key of the account. If the key is secret, or if the user wants it,
+ * the equivalent operation of the control plane is called. `operation` is an operationId of the service.
  *
- * @throws Refused with the service's code and message, and with what can be done about a used-up quota or a key that does
- * not work; Unreachable when no response arrives in time or when it is none of the service.
+ * @throws Refused with the code and message of the service, and with advice about a used-up quota or an invalid key;
+ * Unreachable if no response arrives in time or if it does not come from the service.
  */
 export async function callService(operation: string, request: ServiceRequest = {}): Promise<ServiceAnswer> {
   const { account = chosenAccount.peek() } = request
-  // The key is asked for each time: it may have been deleted, or the account replaced, since the page last looked.
+  // The key is loaded each time, because it or the account may have changed since the last load.
   const { api_key: key } = await call('getAccount', { parameters: { account } })
   const twin = TWINS[operation]
   if (key !== null && !(avoidsService.peek() && twin !== undefined)) return callWithKey(operation, request, key)
@@ -63,7 +62,7 @@ export async function callService(operation: string, request: ServiceRequest = {
   return callTwin(twin, request, account)
 }
 
-/** In one sentence, which way `callService` goes for the chosen account. */
+/** Describes in one sentence which way `callService` takes for the chosen account. */
 export function wayOfCalls(): string {
   if (summary.data.value?.api_key == null) {
     return 'Sent through the control plane, because the key of this account is secret: it is not in the journal.'
@@ -93,7 +92,7 @@ async function callWithKey(operation: string, request: ServiceRequest, key: stri
   throw await explainRefusal(refused, response, requestId)
 }
 
-/** Sends a request and reads the whole response, for as long as the page is patient. */
+/** Sends a request and reads the whole response within the time limit. */
 async function exchange(url: string, init: RequestInit): Promise<{ response: Response; text: string }> {
   const impatience = new AbortController()
   const timer = setTimeout(() => impatience.abort(), PATIENCE)
@@ -125,7 +124,7 @@ function describeStranger(status: number, text: string): string {
   return `The service answered with the status ${status} and ${content}`
 }
 
-/** Adds what can be done, and all problems of the request with their fields, which the service itself does not tell. */
+/** Adds advice, and all problems of the request with their fields. The service itself does not return them. */
 async function explainRefusal(refused: Refused, response: Response, requestId: string | null): Promise<Refused> {
   const { status, code } = refused
   const message = [refused.message, adviceFor(refused, response)].filter(Boolean).join(' ')
@@ -151,7 +150,7 @@ async function problemsOf(requestId: string): Promise<readonly Problem[]> {
   try {
     return (await call('explainRequest', { parameters: { 'request-id': requestId } })).problems
   } catch {
-    // The journal may not have the request any more. The service's own words are enough then.
+    // The journal may no longer have the request. The message of the service is enough then.
     return []
   }
 }
@@ -171,7 +170,7 @@ async function callTwin(
   }
 }
 
-/** What the control plane refuses because the service would, with the service's code and message. */
+/** Converts a refusal by the control plane on behalf of the service. It gets the code and message of the service. */
 function inWordsOfService({ status, message, problems }: Refused): Refused {
   const [first] = problems
   return new Refused(status, { code: first?.code ?? 'refused', message: first?.message ?? message, problems })

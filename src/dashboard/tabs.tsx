@@ -32,7 +32,7 @@ const VIEWS: Readonly<Record<Tab, View>> = {
   coverage: { title: 'Coverage', Panel: CoveragePanel, tally: coverageTally },
 }
 
-/** The names of the views, of which one is open. The arrow keys move between them. */
+/** The tabs of the views. The arrow keys move between them. */
 export function Tabs() {
   return (
     <div role="tablist" aria-label="Views of the account" class="no-print">
@@ -60,7 +60,7 @@ function TabButton({ tab, onMove }: { tab: Tab; onMove(key: string): void }) {
   const hasTally = count !== undefined
   useEffect(() => {
     if (open) bringIntoView(place.current)
-    // The tab gets wider with it.
+    // The tally makes the tab wider.
     void hasTally
   }, [open, hasTally])
   return (
@@ -82,7 +82,7 @@ function TabButton({ tab, onMove }: { tab: Tab; onMove(key: string): void }) {
   )
 }
 
-/** Scrolls the row of tabs, which is wider than a phone, and nothing else. */
+/** Scrolls only the row of tabs, which is wider than a phone. */
 function bringIntoView(tab: HTMLElement | null): void {
   const row = tab?.parentElement
   if (!tab || !row) return
@@ -102,7 +102,7 @@ export function OpenPanel(): ComponentChildren {
   )
 }
 
-/** The tab that a key moves to. */
+/** The tab that a key selects. */
 function neighbourOf(index: number, key: string): Tab | undefined {
   switch (key) {
     case 'ArrowRight':

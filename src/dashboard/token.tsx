@@ -2,10 +2,10 @@ import { openDialog } from './controls/dialog.tsx'
 import { textOf } from './controls/form.tsx'
 
 let asking: Promise<void> | undefined
-/** The token in a browser that does not let the page store anything; it lasts until the page is loaded again. */
+/** The token if the browser does not let the page store it. It is lost when the page is reloaded. */
 let unstored: string | null = null
 
-/** The token of the control plane, if it was given in this tab of the browser; other tabs do not have it. */
+/** The token of the control plane, if the user gave it in this browser tab. Other tabs do not have it. */
 export function readToken(): string | null {
   if (unstored !== null) return unstored
   try {
@@ -24,7 +24,7 @@ function keepToken(token: string): void {
   }
 }
 
-/** Asks for the token, once for all requests that wait for it. The dialog stays open until a token is given. */
+/** Asks for the token once for all waiting requests. The dialog stays open until the user gives a token. */
 export function askForToken(wrong: boolean): Promise<void> {
   asking ??= ask(wrong).finally(() => {
     asking = undefined

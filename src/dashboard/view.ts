@@ -1,9 +1,9 @@
 import { batch, signal } from '@preact/signals'
 import { openTab, type Tab } from './selection.ts'
 
-/** What the reader is to look at in a view. */
+/** The subject to show in a view. */
 export interface LookedAt {
-  /** A monitored domain, in canonical form. */
+  /** A monitored domain in canonical form. */
   domain?: string | undefined
   /** The name of a group. */
   group?: string | undefined
@@ -14,14 +14,14 @@ export interface LookedAt {
 }
 
 /**
- * What the open view is asked to show. The view that can show it does so (opens the sheet of the domain, fills its search)
- * and calls `takeLook`; what no view takes stays until something else is shown.
+ * The request to the open view to show a subject. The responsible view shows it (it opens the sheet of the domain or
+ * fills its search) and calls `takeLook`. If no view takes it, it stays until the next request.
  */
 export const lookedAt = signal<LookedAt | undefined>(undefined)
 
 /**
- * Opens a tab, or stays on the open one, and asks its view to show something. Without a domain, a group or a request, the
- * view closes the sheet that it has open; without a search, it clears its search.
+ * Opens a tab, or stays on the open one, and asks its view to show a subject. Without a domain, a group or a request,
+ * the view closes its open sheet. Without a search, it clears its search.
  */
 export function show({ tab, ...what }: LookedAt & { tab?: Tab | undefined }): void {
   batch(() => {
@@ -30,7 +30,7 @@ export function show({ tab, ...what }: LookedAt & { tab?: Tab | undefined }): vo
   })
 }
 
-/** What the view is asked to show, which it does now, so that nobody is asked again. */
+/** Returns and clears the request to the view, so that it is handled only once. */
 export function takeLook(): LookedAt | undefined {
   const asked = lookedAt.peek()
   lookedAt.value = undefined

@@ -7,32 +7,32 @@ import type { PersistentMap } from './persistent-map.ts'
 import type { ProfileName } from './profile.ts'
 
 /**
- * What a domain is like, whoever monitors it and since when. By default, all of it follows from the account's seed and
- * the domain's name.
+ * The properties of a domain that do not depend on its monitoring. By default, they all follow from the account's seed
+ * and the domain's name.
  */
 export interface DomainNature {
   /** The profile of its figures. */
   profile?: ProfileName
-  /** The refresh day on which the story of the profile began. */
+  /** The refresh day on which the history of the profile began. */
   since?: number
   /** Messages in an ordinary month. */
   volume?: number
-  /** Tags of the DMARC record that its DNS has, in place of those that the profile gives it. */
+  /** Tags of the DMARC record in its DNS. They replace those of the profile. */
   policy?: Partial<PolicyTags>
 }
 
 export interface MonitoredDomain extends DomainNature {
   /** In canonical form. */
   name: string
-  /** As it was spelt when it was added, where the contract returns it so and that is not its canonical form. */
+  /** The spelling at its addition. Absent if that is canonical or if the contract does not return it. */
   spelling?: string
   /** Milliseconds since the Unix epoch, on the account's clock. */
   addedAt: number
-  /** Monitoring features that use the domain, which cannot be removed until there are none. */
+  /** Monitoring features that use the domain. While there are any, it cannot be removed. */
   features: readonly string[]
-  /** Fields of its DMARC record that somebody has fixed. */
+  /** The fixed fields of its DMARC record. */
   pin?: RecordPin
-  /** The first refresh day with a record, where the account began before the domain was added. */
+  /** The first refresh day with a record, if the account began before the domain was added. */
   shownFrom?: number
 }
 
@@ -42,28 +42,28 @@ export interface DomainGroup {
   domains: readonly string[]
 }
 
-/** The seed of an account for which nobody chose one. */
+/** The seed of an account if its creator chooses none. */
 export const DEFAULT_SEED = 42
 
-/** From what an account was made, so that it can be made again. */
+/** The parameters of an account's creation, so that it can be created again. */
 export interface AccountOrigin {
-  /** The name of a ready-made fixture, or a fixture whose keys are known by their hashes only. */
+  /** The name of a ready-made fixture, or a fixture with keys that are known only by their hashes. */
   fixture: string | Fixture
   seed?: number
   /** RFC 3339. */
   now?: string
-  /** From when the durations of the fixture are counted back, in RFC 3339; by default the account's creation. */
+  /** The instant that the fixture's durations are subtracted from, in RFC 3339; by default the account's creation. */
   countedFrom?: string
   frozen?: boolean
   plan?: string
   /** Its first key. */
   key: Pick<ApiKey, 'id' | 'hash'>
   faults?: readonly { set?: string; rule: FaultRule }[]
-  /** The story of a fixture that was imported since, in place of that of the fixture above. */
+  /** The story of a fixture that was imported later. It replaces that of the fixture above. */
   story?: Story
 }
 
-/** Everything that behaviour reads and changes. No account can see another. */
+/** The whole state that behaviour reads and changes. It is visible to no other account. */
 export interface AccountState {
   id: string
   plan: string
@@ -73,27 +73,27 @@ export interface AccountState {
   clock: ClockSetting
   keys: readonly ApiKey[]
   domains: PersistentMap<string, MonitoredDomain>
-  /** The natures of domains that were removed and would otherwise be forgotten, by name. Absent while there are none. */
+  /** The natures of removed domains that cannot be derived again, by name. Absent if there are none. */
   formerDomains?: PersistentMap<string, DomainNature>
   groups: PersistentMap<string, DomainGroup>
-  /** Compared form of a name → id of the group with the name. */
+  /** Compared form of a name → id of the group with that name. */
   groupNames: PersistentMap<string, string>
-  /** How many groups were ever created. Ids are derived from it, so that none is used twice. */
+  /** The number of groups ever created. Ids are derived from it, so no id is used twice. */
   groupsCreated: number
-  /** How many keys were ever created. Secrets are derived from it. */
+  /** The number of keys ever created. Secrets are derived from it. */
   keysCreated: number
   /** In order of creation. */
   faults: readonly Fault[]
-  /** How many faults were ever created. Ids are derived from it. */
+  /** The number of faults ever created. Ids are derived from it. */
   faultsCreated: number
 }
 
-/** Says that this state of an account is kept for long, see `PersistentMap.keep`. It shares its maps with later states. */
+/** Declares that this state is kept for long, see `PersistentMap.keep`. It shares its maps with later states. */
 export function keepAccount({ domains, formerDomains, groups, groupNames }: AccountState): void {
   for (const map of [domains, formerDomains, groups, groupNames]) map?.keep()
 }
 
-/** The same account in maps of its own, as work that can pause. An old state stays as it is, see `PersistentMap`. */
+/** The same account in separate maps, as work that can pause. An old state does not change, see `PersistentMap`. */
 export function* replicateAccount(state: AccountState): Generator<undefined, AccountState, undefined> {
   const { domains, formerDomains, groups, groupNames } = state
   return {
@@ -106,8 +106,8 @@ export function* replicateAccount(state: AccountState): Generator<undefined, Acc
 }
 
 /**
- * The same account in maps of its own. For a copy from which many versions are made: the account does not have to share
- * its maps with them.
+ * The same account in separate maps. It is for a copy with many versions: the account then does not share its maps with
+ * them.
  */
 export function detachAccount(state: AccountState): AccountState {
   const { domains, formerDomains, groups, groupNames } = state

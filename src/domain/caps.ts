@@ -4,7 +4,7 @@ import { kebab, type Settings } from './settings.ts'
 
 type CapName = 'domainCap' | 'groupCap' | 'memberCap'
 
-/** Why the account cannot have `count` of what the cap limits. */
+/** The problems if the account cannot have `count` of the capped items. */
 export function capProblems(
   count: number,
   name: CapName,

@@ -1,4 +1,6 @@
-/** How the clock of an account differs from that of the machine: it is some milliseconds ahead, or it is frozen. */
+import { LIMITS } from './limits.ts'
+
+/** The difference between an account's clock and that of the machine: an offset in milliseconds, or a frozen time. */
 export type ClockSetting = { offset: number } | { frozenAt: number }
 
 /** A change of a clock; `now` and `advance` are in milliseconds. */
@@ -8,12 +10,12 @@ export interface ClockChange {
   frozen?: boolean
 }
 
-/** The time on an account's clock when that of the machine is `real`. */
+/** The time of an account's clock when the machine's clock shows `real`. At its last instant, a clock stops. */
 export function timeOn(setting: ClockSetting, real: number): number {
-  return 'frozenAt' in setting ? setting.frozenAt : real + setting.offset
+  return Math.min('frozenAt' in setting ? setting.frozenAt : real + setting.offset, LIMITS.lastInstant)
 }
 
-/** The setting of a clock that shows `now` when that of the machine shows `real`. */
+/** The setting of a clock that shows `now` when the machine's clock shows `real`. */
 export function clockAt(now: number, real: number, frozen = false): ClockSetting {
   return frozen ? { frozenAt: now } : { offset: now - real }
 }

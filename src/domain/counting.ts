@@ -3,24 +3,24 @@ import { type Fault, type FaultTally, type MatchingRule, type TriggeredRule, tri
 import type { PersistentMap } from './persistent-map.ts'
 import { type Allowance, chargeQuota, type Hits, keyHashOf } from './quotas.ts'
 
-/** What is counted beside the state of an account: the quotas by bucket, and the fault rules by id. */
+/** The counts beside the state of an account: the quotas by bucket, and the fault rules by id. */
 export interface Counters {
   quotas: ReadonlyMap<string, Hits>
   tallies: ReadonlyMap<string, FaultTally>
 }
 
 /**
- * The same where it is counted. The fields are changed in place, because every request changes them. The maps are
- * immutable, so that the journal can keep what was counted before a request without a copy.
+ * The same counts in the place where requests are counted. The fields change in place, because every request changes
+ * them. The maps are immutable, so the journal keeps the counts before a request without a copy.
  */
 export interface Counting {
   quotas: PersistentMap<string, Hits>
   tallies: PersistentMap<string, FaultTally>
-  /** How many requests the account has received. */
+  /** The number of requests that the account has received. */
   requests: number
 }
 
-/** What a decision reads of the counters. */
+/** The counters that a decision reads. */
 export interface CountersRead {
   quotas: Pick<Counters['quotas'], 'get'>
   tallies: Pick<Counters['tallies'], 'get'>
@@ -28,24 +28,24 @@ export interface CountersRead {
 }
 
 /**
- * What a request will count, as far as the state of its account decides that. What the counters hold is known only where
- * they are, which may be another machine.
+ * The counts of a request, as far as the state of its account decides them. Only the place of the counters, which may
+ * be another machine, knows their values.
  */
 export interface CountingPlan {
-  /** Whether it is one of the requests of the account. One that is not has no charge and no rules. */
+  /** Whether it counts as a request of the account. If not, it has no charge and no rules. */
   isCounted: boolean
   charge: PlannedCharge | undefined
-  /** The bucket whose hits the response tells without a charge. */
+  /** The bucket whose hits the response reports without a charge. */
   told: string | undefined
-  /** The fault rules that are asked unless the quota refuses the request. */
+  /** The fault rules that are tried unless the quota refuses the request. */
   rules: readonly MatchingRule[]
 }
 
-/** A charge of one request. Times are in milliseconds on the account's clock. */
+/** The charge of one request. Times are in milliseconds on the account's clock. */
 export interface PlannedCharge {
   bucket: string
   limit: number
-  /** The limit until the end of the grace period of the key. */
+  /** The limit until the end of the key's grace period. */
   graceLimit: number
   graceEnds: number
   /** Seconds. */
@@ -54,13 +54,13 @@ export interface PlannedCharge {
   enforced: boolean
 }
 
-/** What a request counts by its plan. */
+/** The counts of a request from its plan. */
 export interface PlannedCount extends Counted {
-  /** The quota that it was charged to, or that refuses it. */
+  /** The quota that the request was charged to, or that refuses it. */
   allowance: Allowance | undefined
-  /** What was used before in the bucket of the charge, or in that which the response tells. */
+  /** The earlier hits in the bucket of the charge, or in the bucket that the response reports. */
   formerHits: Hits | undefined
-  /** The rule that acts on it. */
+  /** The rule that acts on the request. */
   triggered: TriggeredRule | undefined
 }
 
@@ -75,8 +75,8 @@ const NOT_COUNTED: PlannedCount = {
 }
 
 /**
- * What the request counts by its plan where the counters are these. It changes nothing, see `countRequest`. `now` is in
- * milliseconds on the account's clock; for `draw`, see `triggerRule`. The script of the Redis store does the same.
+ * The counts of a request from its plan and these counters. It changes nothing, see `countRequest`. `now` is in
+ * milliseconds on the account's clock. For `draw`, see `triggerRule`. The script of the Redis store does the same.
  */
 export function countPlanned(
   { isCounted, charge, told, rules }: CountingPlan,
@@ -105,7 +105,7 @@ export function countPlanned(
   }
 }
 
-/** Takes one charge back if the window is still that which began then; what is used there now. */
+/** Takes one charge back if the window from `startedAt` is still current. Returns the present hits of that window. */
 export function refundCharge(counting: Pick<Counting, 'quotas'>, bucket: string, startedAt: number): Hits | undefined {
   const hits = counting.quotas.get(bucket)
   if (hits === undefined || hits.startedAt !== startedAt || hits.used === 0) return undefined
@@ -114,21 +114,21 @@ export function refundCharge(counting: Pick<Counting, 'quotas'>, bucket: string,
   return after
 }
 
-/** What one request changes in the counters of its account. */
+/** The changes of one request to the counters of its account. */
 export interface Counted {
-  /** The ordinal of the request among those of the account, from 1; 0 where it is not counted. */
+  /** The ordinal of the request within the account, from 1; 0 if it is not counted. */
   ordinal: number
-  /** The bucket that it was charged to and what is used there now; absent where it has no quota. */
+  /** The bucket that it was charged to, with the present hits; absent if it has no quota. */
   bucket: string | undefined
   hits: Hits | undefined
-  /** The new tallies of the fault rules that it matched; absent where no rule was asked. */
+  /** The new tallies of the matching fault rules; absent if no rule was tried. */
   tallies: readonly (readonly [id: string, tally: FaultTally])[] | undefined
 }
 
 /**
- * Enters one request in the counters of an account that has these fault rules. When a window begins with it, those that
- * are over at `now` are forgotten, and those that are still to come because the clock was set back. `longest` is the
- * length of the longest window. Both are in milliseconds.
+ * Enters one request in the counters of an account with these fault rules. If a window begins with it, the windows that
+ * are over at `now` are dropped. Windows in the future, because the clock was set back, are also dropped. `longest` is
+ * the length of the longest window. Both are in milliseconds.
  */
 export function countRequest(
   counting: Counting,
@@ -148,7 +148,7 @@ export function countRequest(
   if (counting.tallies.size > faults.length) counting.tallies = forgetRemoved(counting.tallies, faults)
 }
 
-/** The windows are in the order in which they began, so that each costs its own removal and nothing more. */
+/** The windows are in the order of their beginning, so each one costs only its own removal. */
 function beginWindow(
   quotas: Counting['quotas'],
   bucket: string,
@@ -165,7 +165,7 @@ function beginWindow(
   return others.without(over).add(bucket, hits)
 }
 
-/** What was counted for keys and fault rules that one of these states of the account has. */
+/** The counts of the keys and fault rules that one of these states of the account has. */
 export function countersFor(
   { quotas, tallies }: Counters | Omit<Counting, 'requests'>,
   states: readonly Pick<AccountState, 'keys' | 'faults'>[],

@@ -1,7 +1,7 @@
 /** The `p`, `sp` and `np` of RFC 9989. */
 export type Policy = 'none' | 'quarantine' | 'reject'
 
-/** The tags of a published DMARC record; what is absent is inherited. */
+/** The tags of a published DMARC record. Absent tags are inherited. */
 export interface PolicyTags {
   p: Policy
   sp?: Policy
@@ -10,7 +10,7 @@ export interface PolicyTags {
   pct?: number
 }
 
-/** Messages by what was aligned. */
+/** The number of messages, by alignment. */
 export interface MessageCounts {
   both: number
   dkimOnly: number
@@ -19,8 +19,8 @@ export interface MessageCounts {
 }
 
 /**
- * One row of GET /dmarc, in the order of its fields. `sp` and `np` are absent where the contract lists published
- * policies only. `p`, `sp` and `np` are null or empty where the contract has no policy for a domain without a record.
+ * One row of GET /dmarc, in the order of its fields. `sp` and `np` are absent if the contract lists only published
+ * policies. `p`, `sp` and `np` are null or empty if the contract has no policy for a domain without a record.
  */
 export interface DmarcRecord {
   domain: string
@@ -35,65 +35,65 @@ export interface DmarcRecord {
   count: number
 }
 
-/** A policy, or what the contract has in place of one. */
+/** A policy, or the contract's value for a missing policy. */
 type WrittenPolicy = Policy | '' | null
 
-/** How the contract writes the policies of a record. */
+/** The form of the policies in a record. */
 export interface RecordForm {
-  /** Whether `sp` and `np` are those in effect, or only those that are published. */
+  /** Whether `sp` and `np` are the effective policies, or only the published ones. */
   policies: 'effective' | 'published'
-  /** What `p` is where there is no record. */
+  /** The value of `p` without a DMARC record. */
   withoutRecord: 'none' | '' | null
 }
 
-/** What of a contract decides how a record is written. */
+/** The parts of a contract that decide the form of a record. */
 export interface RecordRules {
   recordForm: RecordForm
   /** The smallest difference between two percentages. */
   percentageStep: number
 }
 
-/** The fields of a record that have a fixed value. The others follow from these, or from the figures. */
+/** The fields of a record with a fixed value. The other fields follow from these, or from the figures. */
 export type RecordPin = Partial<PolicyTags> & { dmarc?: number; dkim?: number; spf?: number; count?: number }
 
 const DAY = 86_400_000
-/** A share needs mail. If only shares are pinned and there are no messages, the record has this many. */
+/** A share needs mail. If shares are pinned and there are no messages, the record has this many messages. */
 const SOME_MAIL = 100
 
-/** Days between refreshes are numbered from the Unix epoch; `refresh` is the time of day in UTC, as `HH:MM`. */
+/** The number of the refresh before `now`, in days since the Unix epoch. `refresh` is a time in UTC, as `HH:MM`. */
 export function refreshDay(now: number, refresh: string): number {
   return Math.floor((now - timeOfDay(refresh)) / DAY)
 }
 
-/** When the refresh with this number happens, in milliseconds since the Unix epoch. */
+/** The time of the refresh with this number, in milliseconds since the Unix epoch. */
 export function refreshOf(day: number, refresh: string): number {
   return day * DAY + timeOfDay(refresh)
 }
 
-/** The number of the first refresh at which a domain added at `addedAt` was monitored. */
+/** The number of the first refresh after a domain was added at `addedAt`. */
 export function firstRefresh({ addedAt }: { addedAt: number }, { refresh }: { refresh: string }): number {
   const day = refreshDay(addedAt, refresh)
   return refreshOf(day, refresh) === addedAt ? day : day + 1
 }
 
-/** The number of the first refresh at which a domain added at `addedAt` has figures. `processing` in seconds. */
+/** The number of the first refresh with figures of a domain that was added at `addedAt`. `processing` is in seconds. */
 export function firstReportingDay(addedAt: number, processing: number, refresh: string): number {
   return Math.ceil((addedAt + processing * 1000 - timeOfDay(refresh)) / DAY)
 }
 
 /**
- * From when on the mail of a domain is counted, as the number of a refresh with a fraction: since its addition. If no
- * report could be read before the refresh after it, because it was still processed, then since that refresh.
+ * The time from which the mail of a domain is counted, as the number of a refresh with a fraction. It is the time of
+ * its addition. If the domain was still being processed at the next refresh, it is the time of that refresh.
  */
 export function countedSince(addedAt: number, processing: number, refresh: string): number {
   return Math.max((addedAt - timeOfDay(refresh)) / DAY, firstReportingDay(addedAt, processing, refresh) - 1)
 }
 
 /**
- * The record for a domain whose mail is subject to these tags, `undefined` if to none: effective tags (RFC 9989 §4.7: sp
- * from p, np from sp), and shares in steps of the form. Because DMARC passes when either is aligned,
- * max(dkim, spf) ≤ dmarc ≤ min(100, dkim + spf) holds for the counts. Rounding could break the upper bound, so dmarc is
- * limited to it.
+ * The record of a domain whose mail is subject to these tags, or to none if they are `undefined`. It has effective tags
+ * (RFC 9989 §4.7: sp from p, np from sp), and shares in steps of the form. DMARC passes when either SPF or DKIM is
+ * aligned. So max(dkim, spf) ≤ dmarc ≤ min(100, dkim + spf) holds for the counts. Rounding could break the upper bound,
+ * so dmarc is limited to it.
  */
 export function describeDomain(
   domain: string,
@@ -118,14 +118,14 @@ export function describeDomain(
 }
 
 /**
- * The tags to which the mail of an existing subdomain without a record is subject: the subdomain policy of the record
- * above it (RFC 9989 §4.7).
+ * The tags that apply to the mail of an existing subdomain without a record: the subdomain policy of the record above
+ * it (RFC 9989 §4.7).
  */
 export function inheritTags({ p, sp = p, np = sp, ...rest }: PolicyTags): PolicyTags {
   return { ...rest, p: sp, ...(np !== sp && { np }) }
 }
 
-/** The tags with those of `pin`. A pinned policy is a published one, so what is not pinned inherits from it. */
+/** The tags, replaced by those of `pin`. A pinned policy is a published one, so the other tags inherit from it. */
 export function replaceTags(tags: Partial<PolicyTags>, { p, sp, np, pct, testing }: RecordPin): Partial<PolicyTags> {
   const { sp: oldSp, np: oldNp, ...rest } = tags
   const keptSp = p === undefined ? oldSp : undefined
@@ -135,14 +135,14 @@ export function replaceTags(tags: Partial<PolicyTags>, { p, sp, np, pct, testing
   return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined))
 }
 
-/** The same for the tags of a record, or for those of none. A pinned tag is one of a record. */
+/** The same replacement for the tags of a record or for no record. A pinned tag implies a record. */
 export function pinTags(tags: PolicyTags | undefined, pin: RecordPin): PolicyTags | undefined {
   const { p, sp, np, pct, testing } = pin
   if ((p ?? sp ?? np ?? pct ?? testing) === undefined) return tags
   return { p: 'none', ...replaceTags(tags ?? {}, pin) }
 }
 
-/** The record with the pinned figures. A share that is not pinned changes only as much as the rules of DMARC need. */
+/** The record with the pinned figures. Other shares change only as much as the rules of DMARC require. */
 export function pinFigures(record: DmarcRecord, pin: RecordPin, step: number): DmarcRecord {
   const shares = Math.max(pin.dmarc ?? 0, pin.dkim ?? 0, pin.spf ?? 0)
   const count = pin.count ?? (shares > 0 ? record.count || SOME_MAIL : record.count)
@@ -155,9 +155,9 @@ export function pinFigures(record: DmarcRecord, pin: RecordPin, step: number): D
   return { ...pinned, dkim, spf, dmarc: Math.min(Math.max(pinned.dmarc, lowest), highest) }
 }
 
-/** The shares that are not pinned, lowered or raised to fit a pinned dmarc. */
+/** The shares that are not pinned, lowered or raised to fit a pinned `dmarc`. */
 function fitBelow({ dmarc, dkim, spf }: DmarcRecord, pin: RecordPin): { dkim: number; spf: number } {
-  // The shares of the record are already rounded. Those of a pin are not.
+  // The shares of the record are already rounded, but those of a pin are not.
   const dkimFits = pin.dkim === undefined ? Math.min(dkim, dmarc) : dkim
   const spfFits = pin.spf === undefined ? Math.min(spf, dmarc) : spf
   if (dkimFits + spfFits >= dmarc) return { dkim: dkimFits, spf: spfFits }
@@ -166,13 +166,13 @@ function fitBelow({ dmarc, dkim, spf }: DmarcRecord, pin: RecordPin): { dkim: nu
     : { dkim: dkimFits, spf: pin.spf === undefined ? dmarc : spfFits }
 }
 
-/** Why no record can have the pinned fields, as the end of a sentence; `undefined` if one can. */
+/** The reason why no record can have the pinned fields, as the end of a sentence; `undefined` if one can. */
 export function contradictionIn({ dmarc, dkim, spf, count }: RecordPin): string | undefined {
   const shares = [dmarc, dkim, spf].filter((share) => share !== undefined)
   if (count === 0 && shares.some((share) => share > 0)) return 'has shares of no mail: with count 0 they are 0'
   if (dmarc === undefined) return undefined
   if (dmarc < Math.max(dkim ?? 0, spf ?? 0)) return 'has less dmarc than dkim or spf, of which either suffices'
-  // 10.1 and 0.2 are a little less than 10.3 in binary.
+  // In binary, the sum of 10.1 and 0.2 is a little less than 10.3.
   if (dkim !== undefined && spf !== undefined && dmarc > dkim + spf + 1e-9)
     return 'has more dmarc than dkim and spf together'
   return undefined
@@ -191,10 +191,10 @@ function timeOfDay(refresh: string): number {
   return (Number(refresh.slice(0, 2)) * 60 + Number(refresh.slice(3))) * 60_000
 }
 
-/** How many decimals the multiples of `step` need: 1 for 0.1, 2 for 0.25. */
+/** The number of decimals in the multiples of `step`: 1 for 0.1, 2 for 0.25. */
 export function decimalsOf(step: number): number {
   let decimals = 0
-  // The step is a decimal number in binary form, so it is wrong by less than one part in 10¹⁵.
+  // The binary form of the decimal step has an error of less than one part in 10¹⁵.
   while (decimals < 15 && Math.abs(step * 10 ** decimals - Math.round(step * 10 ** decimals)) > 1e-9) decimals++
   return decimals
 }

@@ -4,15 +4,15 @@ import { accept, type Decision, type Problem, refusalOf } from './errors.ts'
 import { rememberNatures } from './former-domains.ts'
 import type { Settings } from './settings.ts'
 
-/** The domains of a request that succeeded, in its order. */
+/** The domains of a successful request, in its order. */
 export interface ChangedDomains {
   domains: readonly string[]
 }
 
 /**
- * Monitors all of `names` (canonical, in the request's order) from `now` on, or none of them, unless the settings allow
- * that only some of them are added. `traits` gives a domain further properties. A domain that was removed before has the
- * nature that it had.
+ * Monitors all of `names` (canonical, in the request's order) from `now` on, or none of them. Some settings permit
+ * adding only some of them. `traits` gives a domain further properties. A domain that was removed before gets its
+ * former nature back.
  * Source: POST /domains, "Duplicate entries are rejected."
  */
 export function addDomains(
@@ -45,8 +45,8 @@ export function addDomains(
 }
 
 /**
- * Removes all of `names` from the account and from its groups, or none of them, unless the settings allow that only some
- * of them are removed.
+ * Removes all of `names` from the account and from its groups, or none of them. Some settings permit removing only some
+ * of them.
  * Source: DELETE /domains, "a domain still actively used in certain monitoring features cannot be removed."
  */
 export function deleteDomains(
@@ -95,7 +95,7 @@ export function deleteDomains(
   return accept(next, { domains })
 }
 
-/** One problem for each entry of the list at `field` that is equal to an earlier entry. */
+/** One problem for each entry of the list at `field` that equals an earlier entry. */
 export function repeats(names: readonly string[], field: string, code: Problem['code']): Problem[] {
   const seen = new Set<string>()
   const problems: Problem[] = []

@@ -1,5 +1,5 @@
 /**
- * Every error code. The catalogue in openapi.yaml has the status, message and rank of each. A test keeps them equal.
+ * Every error code. The catalogue in openapi.yaml has the status, message and rank of each. A test compares both lists.
  */
 export const ERROR_CODES = [
   'unauthorized',
@@ -25,10 +25,10 @@ export const ERROR_CODES = [
 /** The `code` of an error of the service. */
 export type ErrorCode = (typeof ERROR_CODES)[number]
 
-/** One thing that is wrong with a request. */
+/** One error in a request. */
 export interface Problem<Code extends string = ErrorCode> {
   code: Code
-  /** Why the code applies, if there are several reasons. The catalogue may have a message for the reason. */
+  /** The reason for the code, if there are several reasons. The catalogue may have a message for the reason. */
   reason?: string
   /** JSON pointer into the body, or the name of a query parameter. */
   field?: string
@@ -40,7 +40,7 @@ export interface Problem<Code extends string = ErrorCode> {
 export type Problems<Code extends string = ErrorCode> = readonly [Problem<Code>, ...Problem<Code>[]]
 
 /**
- * A refusal carries no state, so it changes nothing. It has every problem; the catalogue says which one is answered.
+ * A refusal carries no state, so it changes nothing. It has every problem. The catalogue decides which one is answered.
  */
 export interface Refusal<Code extends string = ErrorCode> {
   ok: false
@@ -59,7 +59,7 @@ export function accept<State, Value>(state: State, value: Value): Acceptance<Sta
   return { ok: true, state, value }
 }
 
-/** Refuses when there is any problem. */
+/** The refusal for the problems; `undefined` if there are none. */
 export function refusalOf<Code extends string>(problems: readonly Problem<Code>[]): Refusal<Code> | undefined {
   return problems.length === 0 ? undefined : { ok: false, problems: problems as Problems<Code> }
 }

@@ -2,7 +2,7 @@ import { parseDuration } from './iso-8601.ts'
 
 export type FaultPhase = 'before' | 'after'
 
-/** Which requests a rule is for; what is absent matches all. `path` is the part after the version segment. */
+/** The requests that a rule applies to. An absent field matches all. `path` is the part after the version segment. */
 export interface FaultMatch {
   operation?: string
   method?: string
@@ -11,14 +11,14 @@ export interface FaultMatch {
   key?: string
 }
 
-/** A response in place of the service's: one of its errors, where it has several statuses with that one; or any. */
+/** A response that replaces the service's: one of its errors (with a status if it has several), or any response. */
 export type InjectedResponse =
   | { error: string; status?: number }
   | { status: number; headers?: Readonly<Record<string, string>>; body?: unknown }
 
 /**
- * A fault rule, as the control plane and files write it. The document of the control plane says what each field means;
- * which values `connection`, `corrupt` and `event` have is not decided here.
+ * A fault rule, as in the control plane and in files. The document of the control plane explains each field. The values
+ * of `connection`, `corrupt` and `event` are defined elsewhere.
  */
 export interface FaultRule {
   description?: string
@@ -32,7 +32,7 @@ export interface FaultRule {
   respond?: InjectedResponse
   connection?: string
   corrupt?: string
-  /** What happens to the account; see the table of kinds. */
+  /** The event in the account, see the table of kinds. */
   event?: string
   /** ISO 8601 duration on the account's clock. */
   expires_after?: string
@@ -41,14 +41,14 @@ export interface FaultRule {
 /** A fault rule that an account has. */
 export interface Fault {
   id: string
-  /** The set that it came with. */
+  /** The fault set that it belongs to. */
   set?: string
   /** Milliseconds since the Unix epoch, on the account's clock. */
   createdAt: number
   rule: FaultRule
 }
 
-/** What was counted for a rule: the requests that it matched, and those that it acted on. */
+/** The counts of a rule: the requests that it matched, and those that it acted on. */
 export interface FaultTally {
   matched: number
   hits: number
@@ -56,41 +56,41 @@ export interface FaultTally {
 
 export const NO_TALLY: FaultTally = { matched: 0, hits: 0 }
 
-/** What rules need to know of a request. */
+/** The facts about a request that rules need. */
 export interface FaultTarget {
   operation: string
   method: string
   path: string
   /** Id of the key. */
   key: string
-  /** Whether the contract lets the operation answer with the code. */
+  /** Whether the contract permits the operation to answer with the code. */
   answersWith(code: string): boolean
 }
 
-/** A rule that matches a request: what decides whether it acts, apart from its tally. */
+/** A rule that matches a request: the data that decides whether it acts, without its tally. */
 export interface MatchingRule {
   id: string
   skip: number
   times: number
   probability: number
-  /** When it expires, in milliseconds on the account's clock; infinite for one that never does. */
+  /** Its expiry, in milliseconds on the account's clock; infinite for a rule that never expires. */
   ends: number
 }
 
 /** A rule that acts on a request. */
 export interface TriggeredRule {
   id: string
-  /** How many requests the rule has matched, this one included; chance derives from it. */
+  /** The number of requests that the rule has matched, including this one. Chance is derived from it. */
   ordinal: number
 }
 
-/** The same with the rule itself. */
+/** A triggered rule with the rule itself. */
 export interface TriggeredFault {
   fault: Fault
   ordinal: number
 }
 
-/** What a request changes in the tallies of the rules that match it, and the rule that acts on it. */
+/** The changes of a request to the tallies of matching rules, and the rule that acts on it. */
 export interface RuleCount {
   counted: readonly (readonly [id: string, tally: FaultTally])[]
   triggered: TriggeredRule | undefined
@@ -115,10 +115,10 @@ export function findMatchingRules(faults: readonly Fault[], target: FaultTarget)
 }
 
 /**
- * The first of the rules that acts on the request that they match. A rule lets the first `skip` requests that it matches
- * pass. It acts on each of the others with its `probability`, at most `times` times. Each rule that was asked counts the
- * request; rules after the one that acts are not asked. A rule that is spent or has expired counts no more. `draw` gives
- * a number from 0 up to 1 that depends on its arguments alone.
+ * The first matching rule that acts on the request. A rule skips the first `skip` requests that it matches. It acts on
+ * each other request with its `probability`, at most `times` times. Each tried rule counts the request. Rules after the
+ * one that acts are not tried. A rule that is spent or has expired no longer counts. `draw` returns a number from 0 up
+ * to 1 that depends only on its arguments.
  */
 export function triggerRule(
   rules: readonly MatchingRule[],
@@ -144,12 +144,12 @@ function matches({ match = {}, respond }: FaultRule, target: FaultTarget): boole
     (match.method === undefined || match.method === target.method) &&
     (match.path === undefined || match.path === target.path) &&
     (match.key === undefined || match.key === target.key) &&
-    // An error that the operation never answers with would teach a client something that does not happen.
+    // An error that the operation never answers with would teach clients something that does not happen.
     (respond === undefined || !('error' in respond) || target.answersWith(respond.error))
   )
 }
 
-/** The id of the account's `ordinal`th rule, from 1. */
+/** The id of the account's rule number `ordinal`, from 1. */
 export function faultId(ordinal: number): string {
   return `fault_${ordinal}`
 }

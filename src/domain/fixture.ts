@@ -1,7 +1,7 @@
 import type { PolicyTags, RecordPin } from './dmarc.ts'
 import type { ProfileName } from './profile.ts'
 
-/** What a fixture says about a domain, whether it is monitored or not. `since` is a moment, see `Fixture`. */
+/** A fixture's description of a domain, monitored or not. `since` is a moment, see `Fixture`. */
 export interface FixtureNature {
   name: string
   profile?: ProfileName
@@ -17,7 +17,7 @@ export interface FixtureDomain extends FixtureNature {
   record?: RecordPin
 }
 
-/** A key of a fixture, with its secret or its hash. Without either, nobody can use it. */
+/** A key of a fixture, with its secret or its hash. Without either, no client can use it. */
 export interface FixtureKey {
   label?: string
   key?: string
@@ -35,7 +35,7 @@ interface FixtureGroup {
   domains?: readonly string[]
 }
 
-/** What the dashboard opens and highlights in a scene: a tab, and there a domain or a group by its name, or a search. */
+/** The view of the dashboard in a scene: a tab, with a highlighted domain or group by name, or a search. */
 interface SceneView {
   tab: 'overview' | 'domains' | 'groups' | 'requests' | 'time' | 'scenes' | 'faults' | 'account' | 'coverage'
   domain?: string
@@ -43,7 +43,7 @@ interface SceneView {
   search?: string
 }
 
-/** A request that is sent when a scene begins: to the service, or to the control plane about the account. */
+/** A request at the beginning of a scene: to the service, or to the control plane about the account. */
 export interface SceneCall {
   operation:
     | 'listDmarc'
@@ -69,18 +69,18 @@ export interface SceneCall {
     | 'addFault'
     | 'clearFaults'
     | 'deleteFault'
-  /** The parameters of the path, other than the account. */
+  /** The path parameters other than the account. */
   parameters?: Readonly<Record<string, string>>
   query?: Readonly<Record<string, string>>
   body?: Readonly<Record<string, unknown>>
-  /** The code of the refusal that the scene is about; without it, the call is expected to succeed. */
+  /** The code of the refusal that the scene shows. Without it, the call must succeed. */
   expect?: string
 }
 
-/** A part of a guided story. It begins with the account as it was before the story. */
+/** A part of a guided story. It starts from the account as it was before the story. */
 export interface Scene {
   title: string
-  /** What the presenter reads aloud. A line break begins another paragraph. */
+  /** The text that the presenter reads aloud. A line break begins another paragraph. */
   text: string
   look_at?: SceneView
   calls?: readonly SceneCall[]
@@ -94,8 +94,8 @@ export interface Story {
 }
 
 /**
- * An account as a person writes it; `fixtures/fixture.schema.json` describes every field. A moment is an RFC 3339
- * instant, or an ISO 8601 duration: how long it was before the creation of the account.
+ * An account in the form that a person writes; `fixtures/fixture.schema.json` describes every field. A moment is an RFC
+ * 3339 instant, or an ISO 8601 duration before the creation of the account.
  */
 export interface Fixture {
   title?: string
@@ -105,10 +105,10 @@ export interface Fixture {
   clock?: { now: string; frozen?: boolean }
   keys?: readonly FixtureKey[]
   domains?: readonly (string | FixtureDomain)[]
-  /** Domains that were removed, which are as they were when they are added again. */
+  /** Removed domains. A domain has these properties when it is added again. */
   former_domains?: readonly FixtureNature[]
   groups?: readonly FixtureGroup[]
-  /** How many groups were ever created, so that no id is given twice. */
+  /** The number of groups ever created, so that no id is used twice. */
   groups_created?: number
   /** A guided story of the account. */
   scenes?: readonly Scene[]

@@ -1,12 +1,10 @@
 import type { AccountState, DomainNature, MonitoredDomain } from './account.ts'
 import { replaceTags } from './dmarc.ts'
+import { LIMITS } from './limits.ts'
 import { PersistentMap } from './persistent-map.ts'
 import { mayBeSimulated } from './simulator.ts'
 
-/** How many natures an account remembers: those of all domains of a large fixture. Then the oldest is forgotten. */
-export const REMEMBERED = 50_000
-
-/** The natures that an account remembers after these domains are removed from it. */
+/** The natures that an account remembers after these domains are removed. The oldest may be dropped. */
 export function rememberNatures(
   { domains, formerDomains }: AccountState,
   removed: Iterable<string>,
@@ -17,19 +15,19 @@ export function rememberNatures(
     former = former?.delete(name)
     if (nature === undefined) continue
     former = (former ?? PersistentMap.of<string, DomainNature>()).set(name, nature)
-    if (former.size > REMEMBERED) former = former.delete(former.keys().next().value as string)
+    if (former.size > LIMITS.formerDomains) former = former.delete(former.keys().next().value as string)
   }
   return former === undefined ? {} : { formerDomains: former }
 }
 
 /**
- * What was given to a domain and not derived from its name; `undefined` if nothing was. A pinned policy is a published
- * one, so the domain keeps it. Pinned figures were those of the mail that was counted, so they end with the counting.
+ * The given properties of a domain that are not derived from its name; `undefined` if there are none. A pinned policy
+ * is a published one, so the domain keeps it. Pinned figures belong to the counted mail, so they end with the counting.
  */
 function natureOf(domain: MonitoredDomain | undefined): DomainNature | undefined {
   if (domain === undefined) return undefined
   const { name, profile, since, volume, policy, pin } = domain
-  // The name of a domain of the simulator says what is pinned.
+  // For a domain of the simulator, the name defines the pinned fields.
   const published = mayBeSimulated(name) ? policy : replaceTags(policy ?? {}, pin ?? {})
   const nature: DomainNature = {
     ...(profile !== undefined && { profile }),

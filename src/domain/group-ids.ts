@@ -1,4 +1,4 @@
-/** How many characters of which alphabet an id has. */
+/** The number of characters in an id, and their alphabet. */
 export interface IdFormat {
   alphabet: string
   length: number
@@ -7,25 +7,25 @@ export interface IdFormat {
 /** The ids of groups, in the format of the contract. */
 export interface GroupIds extends IdFormat {
   /**
-   * The id of the group that the account creates after `ordinal` others. Each account and seed has its own permutation of
-   * all ids of the format: its ids look random, and no two ordinals share one. An id of one account is practically never
-   * an id of another, so a client that mixes up two accounts gets `not_found`.
+   * The id of the group that the account creates after `ordinal` others. Each account and seed has its own permutation
+   * of all ids of the format. So the ids look random, and no two ordinals share one. Two accounts practically never
+   * share an id. So a client that mixes up two accounts gets `not_found`. `ordinal` is any exact number.
    */
   idOf(account: { id: string; seed: number }, ordinal: number): string
 }
 
-/** An ordinal moves an id by this prime. It is larger than any alphabet, hence coprime to the number of ids. */
+/** An ordinal moves an id by this prime. It is larger than any alphabet, so it is coprime to the number of ids. */
 const STEP = 134_941_606_347_817n
-/** The id of ordinal 0 is a linear function of 52 bits that are made of the account and its seed. */
+/** The id of ordinal 0 is a linear function of 52 bits that are derived from the account and its seed. */
 const START_FACTOR = 77_777_777_977n
 const OFFSET = 98_765_432_123_457n
-/** A half of these bits is small enough for exact multiplication. */
+/** Half of these bits are few enough for exact multiplication. */
 const HALF = 2 ** 26
 
 /**
- * `wordsOf` makes 32-bit words from a text, and each letter changes all of them.
+ * `wordsOf` derives 32-bit words from a text. Each letter changes all of them.
  *
- * The digits of all constants are computed here, once. An id is then computed digit by digit, as on paper: integers of
+ * The digits of all constants are computed once, here. An id is then computed digit by digit, as on paper: integers of
  * that size would have to be allocated at each step.
  */
 export function groupIdsOf(
@@ -35,6 +35,7 @@ export function groupIdsOf(
   const base = alphabet.length
   const offset = digitsOf(OFFSET, base, length)
   const step = digitsOf(STEP, base, length)
+  const ofHighStep = digitsOf(STEP * BigInt(HALF), base, length)
   const ofLowHalf = digitsOf(START_FACTOR, base, length)
   const ofHighHalf = digitsOf(START_FACTOR * BigInt(HALF), base, length)
   return {
@@ -44,11 +45,13 @@ export function groupIdsOf(
       const [first, second] = wordsOf(`${account.seed} ${account.id}`)
       const high = first % HALF
       const low = second % HALF
+      const highStep = Math.floor(ordinal / HALF)
+      const lowStep = ordinal % HALF
       let id = ''
       let carry = 0
       for (let place = 0; place < length; place++) {
         const start = (offset[place] ?? 0) + low * (ofLowHalf[place] ?? 0) + high * (ofHighHalf[place] ?? 0)
-        const sum = carry + start + ordinal * (step[place] ?? 0)
+        const sum = carry + start + lowStep * (step[place] ?? 0) + highStep * (ofHighStep[place] ?? 0)
         carry = Math.floor(sum / base)
         id = alphabet.charAt(sum % base) + id
       }

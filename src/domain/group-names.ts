@@ -6,7 +6,7 @@ export type NameSettings = Pick<
   'spaceAroundNames' | 'controlCharacters' | 'loneSurrogates' | 'invisibleInNames' | 'nameLengthUnit'
 >
 
-/** With these, every text is a name, and it is stored as it was sent. */
+/** With these settings, every text is a name, and it is stored as sent. */
 export const ANY_NAME: NameSettings = {
   spaceAroundNames: 'kept',
   controlCharacters: 'kept',
@@ -18,12 +18,12 @@ export const ANY_NAME: NameSettings = {
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for
 const CONTROL = /[\u0000-\u001f\u007f-\u009f]/g
 const PLAIN_ASCII = /^[\u0020-\u007e]*$/
-/** Halves of a surrogate pair that stand alone, which no encoding of Unicode can write. */
+/** Unpaired surrogates, which no Unicode encoding can write. */
 const LONE_SURROGATE = /\p{Surrogate}/gu
-/** Characters that are not shown, such as a zero-width space. Joiners are: they change how a word looks. */
+/** Invisible characters, such as a zero-width space. Joiners are excluded, because they change how a word looks. */
 export const INVISIBLE = /(?![\u200c\u200d])\p{Default_Ignorable_Code_Point}/gu
 
-/** The name that a group gets when it is given the name `sent`. */
+/** The stored name of a group for the sent name. */
 export function storedName(sent: string, settings: NameSettings): string {
   let name = sent
   if (settings.loneSurrogates === 'replaced') name = name.replaceAll(LONE_SURROGATE, '\ufffd')
@@ -32,7 +32,7 @@ export function storedName(sent: string, settings: NameSettings): string {
   return name
 }
 
-/** Why a name cannot be that of a group, beside what the schema says. `limit` is how long it may be. */
+/** The reasons why a group cannot have a name, beyond the schema. `limit` is the maximum length. */
 export function nameProblems(
   name: string,
   settings: NameSettings,
@@ -40,7 +40,7 @@ export function nameProblems(
 ): Pick<Problem, 'reason' | 'value' | 'about'>[] {
   const problems: Pick<Problem, 'reason' | 'value' | 'about'>[] = []
   if (settings.spaceAroundNames === 'refused' && name !== name.trim()) problems.push({ reason: 'space', value: name })
-  // Most names need no closer look, and each look takes as long as the rest of the check.
+  // Most names need none of the next checks, and each check takes as long as the rest.
   if (PLAIN_ASCII.test(name)) return problems
   const controls = settings.controlCharacters === 'kept' ? [] : (name.match(CONTROL) ?? [])
   const control = settings.controlCharacters === 'refused' ? controls[0] : controls.find((each) => each === '\u0000')
@@ -51,7 +51,7 @@ export function nameProblems(
   if (invisible !== undefined) problems.push(withCharacter('invisible', name, invisible))
   if (settings.nameLengthUnit !== 'code-points') {
     const count = measureName(name, settings.nameLengthUnit)
-    // The schema counts code points. Where these are too many already, it says so.
+    // The schema counts code points. If there are too many code points, the schema already reports it.
     if (count > limit && measureName(name, 'code-points') <= limit) {
       problems.push({ reason: 'maxLength', value: name, about: { limit, count } })
     }
@@ -67,7 +67,7 @@ const SETTINGS_BY_REASON: Readonly<Record<string, keyof NameSettings>> = {
   maxLength: 'nameLengthUnit',
 }
 
-/** The setting because of which no group can have this name; `undefined` if one can. */
+/** The setting that forbids this name for a group; `undefined` if the name is permitted. */
 export function settingAgainstName(
   name: string,
   settings: NameSettings,
@@ -88,7 +88,7 @@ function withCharacter(reason: string, name: string, character: string): Pick<Pr
   return { reason, value: name, about: { character: `U+${code}` } }
 }
 
-/** How long a name is. */
+/** The length of a name. */
 export function measureName(name: string, unit: Settings['nameLengthUnit']): number {
   if (unit === 'utf-16') return name.length
   let length = 0
@@ -100,7 +100,7 @@ function bytesOf(codePoint: number): number {
   return codePoint < 0x80 ? 1 : codePoint < 0x800 ? 2 : codePoint < 0x10000 ? 3 : 4
 }
 
-/** The longest beginning of a name that is not longer than `limit`. */
+/** The longest prefix of a name that is not longer than `limit`. */
 export function cutName(name: string, limit: number, unit: Settings['nameLengthUnit']): string {
   let cut = ''
   let length = 0
@@ -112,7 +112,7 @@ export function cutName(name: string, limit: number, unit: Settings['nameLengthU
   return cut
 }
 
-/** A name without everything that some settings refuse; perhaps empty. */
+/** A name without all characters that some settings refuse. It may be empty. */
 export function cleanName(name: string): string {
   return name.replaceAll(CONTROL, '').replaceAll(LONE_SURROGATE, '').replaceAll(INVISIBLE, '').trim()
 }

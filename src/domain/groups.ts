@@ -3,6 +3,7 @@ import { capProblems } from './caps.ts'
 import { repeats } from './domains.ts'
 import { accept, type Decision, type Problem, refusalOf, refuse } from './errors.ts'
 import type { GroupIds } from './group-ids.ts'
+import { LIMITS } from './limits.ts'
 import type { Settings } from './settings.ts'
 
 type GroupSettings = Pick<
@@ -18,14 +19,14 @@ type GroupSettings = Pick<
 >
 
 export interface GroupToCreate {
-  /** Its id, where it was created elsewhere. */
+  /** Its id, if it was created elsewhere. */
   id?: string
   name: string
   /** In canonical form. */
   domains: readonly string[]
 }
 
-/** The fields of a PATCH that were sent. All domains are in canonical form. */
+/** The fields of a PATCH request. All domains are in canonical form. */
 export interface GroupChanges {
   name?: string
   domains?: readonly string[]
@@ -37,13 +38,13 @@ export interface GroupChanges {
 const ASCII = /^[\u0000-\u007f]*$/
 
 /**
- * The form in which names are compared. To upper case first and then to lower case, because one step alone leaves
- * differences where a reader sees the same name: `STRASSE` and `straße`, or the two forms of sigma.
+ * The form for the comparison of names. It converts to upper case and then to lower case. One step alone would keep
+ * differences between names that look the same to a reader: `STRASSE` and `straße`, or the two forms of sigma.
  */
 export function comparedName(name: string, comparison: Settings['nameComparison']): string {
   switch (comparison) {
     case 'unicode':
-      // For ASCII, the last step alone has the same result.
+      // For ASCII, the last step alone gives the same result.
       return ASCII.test(name) ? name.toLowerCase() : name.normalize('NFC').toUpperCase().toLowerCase()
     case 'lower-case':
       return name.toLowerCase()
@@ -53,7 +54,7 @@ export function comparedName(name: string, comparison: Settings['nameComparison'
 }
 
 /**
- * `others` are the members of all groups; whoever creates many groups can keep them up to date.
+ * `others` are the members of all groups. A caller that creates many groups can keep them up to date.
  * Source: POST /domaingroups, "if any is not, the request fails and no group is created."
  */
 export function createGroup(
@@ -74,12 +75,10 @@ export function createGroup(
   }
   const refusal = refusalOf(problems)
   if (refusal) return refusal
-  let groupsCreated = state.groupsCreated
-  let id = input.id ?? ''
-  // An imported account may have ids that were made elsewhere.
-  while (id === '' || (input.id === undefined && state.groups.has(id))) {
-    id = groupIds.idOf(state, groupsCreated++)
-  }
+  const free =
+    input.id === undefined ? findFreeId(state, groupIds) : { id: input.id, groupsCreated: state.groupsCreated }
+  if (free === undefined) return refuse(noIdLeft(state))
+  const { id, groupsCreated } = free
   const group = { id, name: input.name, domains }
   const groups = settings.sharedDomains === 'moved' ? withoutMembers(state.groups, domains) : state.groups
   return accept(
@@ -91,6 +90,31 @@ export function createGroup(
     },
     group,
   )
+}
+
+/**
+ * The next id that no group has. A search is needed because an imported account may have foreign ids. Successive
+ * ordinals have different ids until all ids are used. So among one more ordinal than there are groups, at least one id
+ * is free. The sequence restarts at most once, so twice as many attempts are enough.
+ */
+function findFreeId(
+  state: AccountState,
+  groupIds: Pick<GroupIds, 'idOf'>,
+): { id: string; groupsCreated: number } | undefined {
+  let ordinal = state.groupsCreated
+  for (let tries = 0; tries < 2 * (state.groups.size + 1); tries++) {
+    const id = groupIds.idOf(state, ordinal)
+    ordinal = ordinal < LIMITS.groupsCreated ? ordinal + 1 : 0
+    if (!state.groups.has(id)) return { id, groupsCreated: ordinal }
+  }
+  return undefined
+}
+
+/** The account has as many groups as there are ids. This is refused like a resource that the plan does not include. */
+function noIdLeft(state: AccountState): Problem {
+  const { size } = state.groups
+  const about = { plan: state.plan, limit: size, count: size + 1 }
+  return { code: 'unauthorized', reason: 'group-cap', field: '', value: size + 1, about }
 }
 
 /** Source: PATCH /domaingroups, "additions are applied first, then removals." */
@@ -161,7 +185,7 @@ function nameTaken(name: string): Problem {
   return { code: 'duplicate_name', field: '/name', value: name }
 }
 
-/** The members of all groups, or of all but one; `undefined` where groups can share domains. */
+/** The members of all groups, or of all but one; `undefined` if groups can share domains. */
 export function membersBeside(
   id: string | undefined,
   { groups }: AccountState,
@@ -193,8 +217,8 @@ function canBeMember(
 }
 
 /**
- * Why a list cannot become members of a group, where `others` are members of other groups. With `isPartial`, it is enough
- * if one of its entries can.
+ * The problems of a list of new members for a group. `others` are the members of other groups. With `isPartial`, one
+ * valid entry is enough.
  */
 function membershipProblems(
   state: AccountState,

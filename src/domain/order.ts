@@ -1,7 +1,7 @@
-/** The order of a list in a response: as its items came to be, by their names, or the newest item first. */
+/** The order of a list in a response: by creation, by name, or the newest item first. */
 export type ListOrder = 'addition' | 'alphabetical' | 'newest-first'
 
-/** Items that are in the order in which they came to be, in another order. Names are compared by their code units. */
+/** Items in order of creation, in another order. Names are compared by their code units. */
 export function arrange<Item>(
   items: readonly Item[],
   order: ListOrder,

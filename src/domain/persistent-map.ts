@@ -1,18 +1,18 @@
-/** A value, and the place of its key in the order of insertion. */
+/** A value, and the position of its key in insertion order. */
 interface Cell<Value> {
   value: Value
   place: number
 }
 
-/** What all versions from the oldest that is kept to the newest share. */
+/** The data that all versions share, from the oldest that is kept to the newest. */
 class Cells<Key, Value> extends Map<Key, Cell<Value>> {
-  /** The last version that somebody keeps for long. Weak, because nobody says when it is no longer needed. */
+  /** The last version that a caller keeps for long. It is weak, because callers do not release it explicitly. */
   kept: WeakRef<PersistentMap<Key, Value>> | undefined = undefined
-  /** After how many further changes the kept version gets cells of its own; 0 while none is kept. */
+  /** The number of further changes before the kept version gets its own cells; 0 if none is kept. */
   left = 0
 }
 
-/** From how many versions before the newest a key is looked up without a copy. */
+/** The key of a version that is at most this many versions behind the newest is looked up without a copy. */
 const NEAR = 32
 
 function put<Key, Value>(cells: Cells<Key, Value>, key: Key, value: Value): void {
@@ -26,25 +26,25 @@ function settle<Key, Value>(cells: Cells<Key, Value>): void {
   cells.kept = undefined
 }
 
-/** A key, and its value in an older and in a newer version; `undefined` where that version does not have it. */
-export type Change<Key, Value> = [key: Key, before: Value | undefined, after: Value | undefined]
+/** A key, and its value in an older and in a newer version; `undefined` if that version does not have it. */
+export type KeyChange<Key, Value> = [key: Key, before: Value | undefined, after: Value | undefined]
 
 /**
- * An immutable map in insertion order. All versions share one `Map`, so that a change costs what it changes, and not what
- * the map contains. The newest version owns the `Map`. An older version keeps what its successor changed, and makes a
- * copy in the rare case that somebody reads more of it than its size and a few keys. Each version changes one key only: the garbage
- * collector keeps chains of versions for long, so each version is as small as possible.
+ * An immutable map in insertion order. All versions share one `Map`, so a change costs as much as it changes, not as
+ * much as the map contains. The newest version owns the `Map`. An older version stores what its successor changed. It
+ * makes a copy only in the rare case that a caller reads more than its size and a few keys. Each version changes only
+ * one key. The garbage collector keeps chains of versions for long, so each version is as small as possible.
  *
- * A version that is kept for long says so with `keep`. Then it holds at most as many changes as it has entries: after
- * more of them, it gets a copy of its own. Older versions lead to it and share the copy.
+ * A version that is kept for long declares it with `keep`. Then it stores at most as many changes as it has entries.
+ * After more changes, it gets its own copy. Older versions lead to it and share the copy.
  */
 export class PersistentMap<Key, Value> {
-  /** The cells; or the next version, where this one is not the newest. */
+  /** The cells, or if this is not the newest version, the next version. */
   #at: Cells<Key, Value> | PersistentMap<Key, Value>
-  /** Where this version is not the newest: the key that the next version changed, and its cell in this version. */
+  /** If this is not the newest version: the key that the next version changed, and its cell in this version. */
   #key: Key | undefined
   #cell: Cell<Value> | undefined
-  /** The place of the next key that is added. */
+  /** The position of the next new key. */
   readonly #next: number
   readonly size: number
 
@@ -62,7 +62,7 @@ export class PersistentMap<Key, Value> {
     return new PersistentMap(cells, cells.size)
   }
 
-  /** The map of these entries with their places, in the order of place; see `placed`. */
+  /** The map of these entries with their positions, in order of position; see `placed`. */
   static ofPlaced<Key, Value>(entries: Iterable<readonly [Key, Value, place: number]>): PersistentMap<Key, Value> {
     const cells = new Cells<Key, Value>()
     let next = 0
@@ -74,7 +74,7 @@ export class PersistentMap<Key, Value> {
     return new PersistentMap(cells, next)
   }
 
-  /** The same, with a pause after each few entries. */
+  /** The same as `of`, with a pause after each few entries. */
   static *gather<Key, Value>(
     entries: Iterable<readonly [Key, Value]>,
   ): Generator<undefined, PersistentMap<Key, Value>, undefined> {
@@ -107,24 +107,24 @@ export class PersistentMap<Key, Value> {
     for (const [key, { value }] of this.#own()) yield [key, value]
   }
 
-  /** Where the key is in the order of insertion. A copy on another machine needs it to keep that order. */
+  /** The position of the key in insertion order. A copy on another machine needs it to keep that order. */
   placeOf(key: Key): number | undefined {
     return this.#own().get(key)?.place
   }
 
-  /** A place after those of all entries. */
+  /** A position after those of all entries. */
   get nextPlace(): number {
     return this.#next
   }
 
-  /** The entries with their places. */
+  /** The entries with their positions. */
   *placed(): IterableIterator<[key: Key, value: Value, place: number]> {
     for (const [key, { value, place }] of this.#own()) yield [key, value, place]
   }
 
   /**
-   * A version with this entry at its place, as another copy of the map has it: the place that the key has here, or one
-   * after those of all other entries.
+   * A version with this entry at its position in another copy of the map. It is the position that the key has here, or
+   * one after those of all other entries.
    */
   put(key: Key, value: Value, place: number): PersistentMap<Key, Value> {
     const known = this.#own().get(key)
@@ -135,16 +135,16 @@ export class PersistentMap<Key, Value> {
     return others.#succeed(cells, key, undefined, Math.max(others.#next, place + 1))
   }
 
-  /** A version with this entry: a known key keeps its place, a new key goes to the end. `undefined` is not a value. */
+  /** A version with this entry. A known key keeps its position, a new key goes to the end. `undefined` is no value. */
   set(key: Key, value: Value): PersistentMap<Key, Value> {
     const cells = this.#own()
     const known = cells.get(key)
-    // Cells are never changed, because older versions may have the same cell.
+    // Cells never change, because older versions may have the same cell.
     cells.set(key, { value, place: known?.place ?? this.#next })
     return this.#succeed(cells, key, known, known === undefined ? this.#next + 1 : this.#next)
   }
 
-  /** `set` for a key that the map does not have, which saves a lookup in a large map. */
+  /** `set` for a key that the map does not have. It saves a lookup in a large map. */
   add(key: Key, value: Value): PersistentMap<Key, Value> {
     const cells = this.#own()
     const { size } = cells
@@ -173,14 +173,14 @@ export class PersistentMap<Key, Value> {
     return version
   }
 
-  /** The same entries in a map of their own, which later versions of this map do not keep alive. */
+  /** The same entries in a separate map, which later versions of this map do not keep alive. */
   copy(): PersistentMap<Key, Value> {
     return new PersistentMap(new Cells(this.#own()), this.#next)
   }
 
   /**
-   * The same as work with a pause after each few entries, during which later versions may be made. Unlike any other way
-   * to read an old version, it leaves that as it is: it does not keep a copy.
+   * Like `copy`, as work with a pause after each few entries. Later versions may be made in a pause. Unlike other ways
+   * to read an old version, it does not store a copy in that version.
    */
   *replicate(): Generator<undefined, PersistentMap<Key, Value>, undefined> {
     for (;;) {
@@ -198,17 +198,17 @@ export class PersistentMap<Key, Value> {
         version = version.#at
         if (steps % 1_000 === 0) yield
       }
-      // In a pause, a version on the way may have got cells of its own. Then the others have more changes than those seen.
+      // In a pause, a version in between may have got its own cells. Then there are more changes than those seen.
       if (version.#at === present) return yield* this.#assemble(cells, own)
     }
   }
 
-  /** Gives this version a copy of its own, unless it is the newest. */
+  /** Gives this version its own copy, unless it is the newest. */
   settle(): void {
     this.#own()
   }
 
-  /** Says that this version is kept for long, however often it is changed. Costs O(1) for the newest version. */
+  /** Declares that this version is kept for long, however often the map changes. Costs O(1) for the newest version. */
   keep(): void {
     let owner: PersistentMap<Key, Value> = this
     let changes = 0
@@ -218,7 +218,7 @@ export class PersistentMap<Key, Value> {
     }
     const cells = owner.#at
     const kept = cells.kept?.deref()
-    // A later version that is kept is on the way from this one to the cells.
+    // A later version that is kept lies between this one and the cells.
     if (kept !== undefined && kept !== this && this.#isBefore(kept)) return
     if (changes > this.size) {
       this.#rebuild()
@@ -229,12 +229,12 @@ export class PersistentMap<Key, Value> {
   }
 
   /**
-   * The keys that were changed between `older` and this version, each once, in the order of their first change. Costs as
-   * much as there were changes to `older` until today. `undefined` where the versions share nothing: where `older` is no
-   * ancestor of this one, or has got a copy of its own.
+   * The keys that changed between `older` and this version, each once, in the order of their first change. The cost is
+   * the number of changes from `older` to the newest version. Returns `undefined` if the versions share nothing:
+   * `older` is no ancestor of this version, or has got its own copy.
    */
-  changesSince(older: PersistentMap<Key, Value>): Change<Key, Value>[] | undefined {
-    // The usual case: one change.
+  changesSince(older: PersistentMap<Key, Value>): KeyChange<Key, Value>[] | undefined {
+    // A single change is the usual case.
     if (older.#at === this && this.#at instanceof Cells) {
       const key = older.#key as Key
       return [[key, older.#cell?.value, this.#at.get(key)?.value]]
@@ -254,7 +254,7 @@ export class PersistentMap<Key, Value> {
       version = version.#at
     }
     const cells = version.#at
-    const changes: Change<Key, Value>[] = []
+    const changes: KeyChange<Key, Value>[] = []
     for (const [key, cell] of before) {
       const present = after.has(key) ? after.get(key) : cells.get(key)
       if (present !== cell) changes.push([key, cell?.value, present?.value])
@@ -262,14 +262,14 @@ export class PersistentMap<Key, Value> {
     return changes
   }
 
-  /** The cells to which this version leads. */
+  /** The cells that this version leads to. */
   #find(): Cells<Key, Value> {
     let version: PersistentMap<Key, Value> = this
     while (!(version.#at instanceof Cells)) version = version.#at
     return version.#at
   }
 
-  /** A map of these cells, except that those of the keys in `own` are others, or none. Both parts are in order of place. */
+  /** A map of these cells, but the keys in `own` have other cells or none. Both parts are in order of position. */
   *#assemble(
     present: readonly [Key, Cell<Value>][],
     own: ReadonlyMap<Key, Cell<Value> | undefined>,
@@ -311,7 +311,7 @@ export class PersistentMap<Key, Value> {
     return newer
   }
 
-  /** The cell of a key. Where few versions are newer, that needs no copy. */
+  /** The cell of a key. If few versions are newer, this needs no copy. */
   #lookUp(key: Key): Cell<Value> | undefined {
     let version: PersistentMap<Key, Value> = this
     for (let steps = 0; steps < NEAR; steps++) {
@@ -326,7 +326,7 @@ export class PersistentMap<Key, Value> {
     return this.#at instanceof Cells ? this.#at : this.#rebuild()
   }
 
-  /** Gives this version cells of its own. */
+  /** Gives this version its own cells. */
   #rebuild(): Cells<Key, Value> {
     const older: PersistentMap<Key, Value>[] = []
     let version: PersistentMap<Key, Value> = this
@@ -341,7 +341,7 @@ export class PersistentMap<Key, Value> {
       const key = step.#key as Key
       if (step.#cell === undefined) cells.delete(key)
       else {
-        // A removed key comes back at the end of the `Map`, whatever its place is.
+        // A removed key comes back at the end of the `Map`, whatever its position is.
         disordered ||= !cells.has(key)
         cells.set(key, step.#cell)
       }
@@ -350,7 +350,7 @@ export class PersistentMap<Key, Value> {
     this.#at = cells
     this.#key = undefined
     this.#cell = undefined
-    // Whoever has this old version keeps it, and its later versions begin a new chain.
+    // The reader of this old version keeps it, and its later versions begin a new chain.
     this.keep()
     return cells
   }

@@ -1,4 +1,4 @@
-/** The kinds of domains that figures are made for. */
+/** The kinds of domains with generated figures. */
 export const PROFILE_NAMES = [
   'enforced',
   'rolling-out',

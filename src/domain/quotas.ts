@@ -7,7 +7,7 @@ export interface Quota {
   grace: number
 }
 
-/** The requests charged in the current window. */
+/** The charged requests in the current window. */
 export interface Hits {
   /** Milliseconds since the Unix epoch, on the account's clock. */
   startedAt: number
@@ -19,21 +19,21 @@ export interface Charge {
   /** Seconds. */
   window: number
   start: 'aligned' | 'first-request'
-  /** Whether a request over the limit is refused; without it, requests are only counted. */
+  /** Whether a request over the limit is refused. If not, requests are only counted. */
   enforced: boolean
 }
 
-/** The name under which the requests of a key to a path are counted. The keys of an account may share it. */
+/** The name of the counter for the requests of a key to a path. The keys of an account may share it. */
 export function bucketOf(keyHash: string, path: string, scope: Settings['quotaScope']): string {
   return scope === 'key' ? `${keyHash} ${path}` : path
 }
 
-/** How many requests a key may make in one window. Source: "higher rate limits" in the week of grace of new keys. */
+/** The maximum number of requests per key and window. Source: "higher rate limits" in the week of grace of new keys. */
 export function limitOf({ limit, grace }: Quota, inGrace: boolean): number {
   return inGrace ? Math.floor(limit * grace) : limit
 }
 
-/** The hash of the key whose requests are counted under this name; `undefined` where the keys share it. */
+/** The hash of the key that this counter belongs to; `undefined` if the keys share it. */
 export function keyHashOf(bucket: string): string | undefined {
   const end = bucket.indexOf(' ')
   return end < 0 ? undefined : bucket.slice(0, end)
@@ -48,8 +48,8 @@ export interface Allowance {
 }
 
 /**
- * Charges one request at `now` (milliseconds). A refused one is not charged, and a clock that was set back starts a
- * new window. Source: "Exceeding a rate limit gives error rate_limited."
+ * Charges one request at `now` (milliseconds). A refused request is not charged. A clock that was set back starts a new
+ * window. Source: "Exceeding a rate limit gives error rate_limited."
  */
 export function chargeQuota(
   hits: Hits | undefined,
@@ -62,7 +62,7 @@ export function chargeQuota(
   return { hits: after, allowance: { allowed, ...whatIsLeft(after, limit, window) } }
 }
 
-/** The requests charged in the window that contains `now`. */
+/** The charged requests in the window that contains `now`. */
 export function currentHits(
   hits: Hits | undefined,
   { window, start }: Pick<Charge, 'window' | 'start'>,

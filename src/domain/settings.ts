@@ -1,12 +1,12 @@
 import type { ErrorCode } from './errors.ts'
 import type { ListOrder } from './order.ts'
 
-/** How many there can be. */
+/** The maximum number of items. */
 type Cap = number | 'none'
 
 type CodeOfDuplicates = Extract<ErrorCode, 'invalid_domain' | 'invalid_request_body'>
 
-/** The `x-settings` of openapi.yaml, which say what each one means. */
+/** The `x-settings` of openapi.yaml, which explain each setting. */
 export interface Settings {
   bodyLimit: number
   plans: { order: readonly string[]; lowest: string }
@@ -78,7 +78,7 @@ export interface Settings {
   countPeriod: number
 }
 
-/** `rateLimitReset` → `rate-limit-reset`, as documents and command lines spell settings and options. */
+/** `rateLimitReset` → `rate-limit-reset`: the spelling of settings and options in documents and command lines. */
 export function kebab(name: string): string {
   return name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
 }

@@ -1,26 +1,26 @@
 import type { MonitoredDomain } from './account.ts'
 import type { Policy, RecordPin } from './dmarc.ts'
 
-/** The labels of a domain below this name say how it behaves (RFC 6761 §6.2 reserves `test`). */
+/** The labels of a domain below this name define its behaviour (RFC 6761 §6.2 reserves `test`). */
 const ZONE = '.understudy.test'
 const SPELLING = /\.understudy\.test\.?$/i
 const POLICIES: readonly Policy[] = ['none', 'quarantine', 'reject']
 
-/** Whether a text may be a hostname of the simulator, in whatever spelling. */
+/** Whether a text may be a hostname of the simulator, in any spelling. */
 export function mayBeSimulated(text: string): boolean {
   return SPELLING.test(text)
 }
 
 /**
- * The error codes that the labels of a domain ask for: `fail-duplicate-name.…` → `duplicate_name`. A write that names
- * the domain fails with the first of them that the operation has.
+ * The error codes in the labels of a domain: `fail-duplicate-name.…` → `duplicate_name`. A write with the domain fails
+ * with the first of them that the operation has.
  */
 export function failuresOf(name: string): string[] {
   const labels = labelsOf(name).filter((each) => each.startsWith('fail-'))
   return labels.map((label) => label.slice('fail-'.length).replaceAll('-', '_'))
 }
 
-/** `locked.…` is in use, so that it cannot be removed; `p-reject.dkim-95x5.count-1200.…` has such a DMARC record. */
+/** `locked.…` is in use, so it cannot be removed; `p-reject.dkim-95x5.count-1200.…` has such a DMARC record. */
 export function simulatedTraits(name: string): Partial<MonitoredDomain> {
   const labels = labelsOf(name)
   const pin = Object.assign({}, ...labels.map(pinOf)) as RecordPin

@@ -1,14 +1,14 @@
 import type { Contract } from '../contract/contract.ts'
+import type { Exchange } from '../exchanges/exchange.ts'
 import { createRouter, type Route } from '../http/router.ts'
 import { splitTarget } from '../http/target.ts'
 import { type Looked, lookedAt } from './baseline.ts'
-import type { Exchange } from './exchange.ts'
 
-/** How many reasons are told apart; a status can be one of some hundreds. */
+/** How many different reasons are counted. Some contain a status, and there are hundreds of statuses. */
 const MOST_REASONS = 50
 
-/** Counts what a service has answered, and why some of it says nothing about its behaviour. */
-export class Answers {
+/** Counts the answers of a service, and why some of them show nothing of its behaviour. */
+export class AnswerCounts {
   readonly #route: (method: string, path: string) => Route
   readonly #readsBody: (route: Route) => boolean
   /** By operation and status, as `listDomains/200`. */
@@ -39,13 +39,13 @@ export class Answers {
     return this.#counts
   }
 
-  /** Why the behaviour in some exchanges cannot be judged, with how often; the most frequent reason first. */
+  /** Why the behaviour in some exchanges cannot be judged, and how often; the most frequent reason first. */
   get reasons(): readonly (readonly [reason: string, times: number])[] {
     return [...this.#reasons].toSorted(([, one], [, other]) => other - one)
   }
 }
 
-/** Why an exchange shows nothing of the behaviour, as far as it can be told from the exchange alone. */
+/** Why an exchange shows nothing of the behaviour, if the exchange alone tells it. */
 function reasonAgainst(
   { request, response }: Pick<Exchange, 'request' | 'response'>,
   readsBody: boolean,

@@ -1,3 +1,4 @@
+import type { JudgedDifference } from '../conformance/finding.ts'
 import { findDuplicateField } from '../ground/duplicate-fields.ts'
 import { isObject, type Json, parseJson } from '../ground/json.ts'
 import { findViolation } from '../ground/schema.ts'
@@ -5,9 +6,8 @@ import { shorten } from '../ground/show.ts'
 import { writeTarget } from '../reports/targets.ts'
 import { EvidenceError } from './evidence-error.ts'
 import { readText } from './evidence-text.ts'
-import type { Finding } from './finding.ts'
 
-/** A known finding that does not count. */
+/** A known finding that does not fail a run. */
 export interface BaselineEntry {
   /** The id of the finding. */
   id: string
@@ -21,32 +21,32 @@ export interface Baseline {
   findings: readonly BaselineEntry[]
 }
 
-/** What became of an entry in a run. */
+/** What a run says about an entry. */
 type EntryState =
-  /** A finding has its id, and does not count. */
+  /** A finding has this id, and does not count. */
   | 'accepted'
-  /** A finding has its id and counts, because the last day of the entry is over. */
+  /** A finding has this id and counts, because the last day of the entry is over. */
   | 'expired'
-  /** No finding has its id, although what it is about was looked at. */
+  /** No finding has this id, although the run looked at its subject. */
   | 'fixed'
-  /** No finding has its id, and what it is about was not looked at, so nothing is known. */
+  /** No finding has this id, and the run did not look at its subject, so its state is unknown. */
   | 'not looked at'
 
 export interface AppliedBaseline<Found> {
-  /** Those that count. */
+  /** The findings that count. */
   open: readonly Found[]
   accepted: readonly { finding: Found; entry: BaselineEntry }[]
   /** Every entry, in the order of the file. */
   entries: readonly { entry: BaselineEntry; state: EntryState }[]
 }
 
-/** Whether a run looked at what a finding of this id would be about. `lookedAt` makes one from the answers of a run. */
+/** Whether a run looked at the subject of a finding with this id. `lookedAt` makes one from the answers of a run. */
 export type Looked = (id: string) => boolean
 
-/** How many findings a baseline has at most, and how many bytes its file. */
+/** The most findings of a baseline, and the most bytes of its file. */
 export const LARGEST_BASELINE = { findings: 10_000, bytes: 8 << 20 }
 const LONGEST = 2000
-/** The reason of an entry that nobody has thought about. */
+/** The reason of an entry that the user has not edited yet. */
 const UNDECIDED_REASON = 'to be decided'
 
 /** The schema of the file. */
@@ -72,7 +72,7 @@ export const BASELINE_SCHEMA: Json = {
   },
 }
 
-/** Reads a file that a person may have written. @throws EvidenceError */
+/** Reads a file that a user may have written. @throws EvidenceError */
 export async function readBaseline(file: string): Promise<Baseline> {
   const text = await readText(file, LARGEST_BASELINE.bytes, 'baseline')
   const found = parseJson(text, (reason) => new EvidenceError(file, '', reason))
@@ -102,7 +102,7 @@ export async function readBaseline(file: string): Promise<Baseline> {
 }
 
 /** Divides the findings of a run by a baseline. `today` is a day in UTC, as `dayOf` names it. */
-export function applyBaseline<Found extends Pick<Finding, 'id'>>(
+export function applyBaseline<Found extends Pick<JudgedDifference, 'id'>>(
   findings: readonly Found[],
   looked: Looked,
   baseline: Baseline,
@@ -135,11 +135,11 @@ export function applyBaseline<Found extends Pick<Finding, 'id'>>(
 }
 
 /**
- * The baseline under which a run like this one passes, apart from entries that are over. Reasons and days stay as they
- * are. An entry goes only if what it is about was looked at and is gone.
+ * The baseline under which an equal run passes, apart from expired entries. Reasons and days are kept. An entry is
+ * removed only if the run looked at its subject and did not find it.
  */
 export function updateBaseline(
-  findings: readonly Pick<Finding, 'id'>[],
+  findings: readonly Pick<JudgedDifference, 'id'>[],
   looked: Looked,
   baseline: Baseline = { findings: [] },
 ): Baseline {
@@ -150,7 +150,7 @@ export function updateBaseline(
   return { findings: [...kept, ...added] }
 }
 
-/** Replaces the file at once, so that nobody reads half of it. @throws EvidenceError */
+/** Replaces the file atomically, so that no reader sees half of it. @throws EvidenceError */
 export async function writeBaseline(file: string, baseline: Baseline): Promise<void> {
   if (baseline.findings.length > LARGEST_BASELINE.findings) {
     const { findings } = baseline
@@ -165,8 +165,8 @@ export async function writeBaseline(file: string, baseline: Baseline): Promise<v
 }
 
 /**
- * What a run has looked at that judged exchanges with these answers, each `OPERATION/STATUS`. A finding is looked at if its
- * operation answered with its status: that the operation answered otherwise does not say that this answer is right now.
+ * What a run looked at that judged exchanges with these answers, each `OPERATION/STATUS`. It looked at a finding if the
+ * operation answered with the status of the finding. Another answer does not show that this answer is right now.
  */
 export function lookedAt(answers: ReadonlySet<string>): Looked {
   return (id) => {
@@ -175,7 +175,7 @@ export function lookedAt(answers: ReadonlySet<string>): Looked {
   }
 }
 
-/** The day of an instant in milliseconds since the Unix epoch, in UTC. */
+/** The UTC day of a time in milliseconds since the Unix epoch. */
 export function dayOf(now: number): string {
   return new Date(now).toISOString().slice(0, 10)
 }

@@ -1,19 +1,19 @@
+import { describeProbe } from '../choices/observability.ts'
 import type { Assumption } from '../contract/assumptions.ts'
 import type { Choices } from '../contract/choices.ts'
 import type { Block, Check, Finding, Report } from '../reports/report.ts'
 import type { CalibratedAssumption, Calibration } from './calibration.ts'
-import type { Evidence } from './evidence-file.ts'
-import { describeProbe } from './observability.ts'
+import type { EvidenceContent } from './evidence-file.ts'
 
 export interface CalibrationReportOptions {
-  /** What was looked at, in a few words. */
+  /** What was looked at, as a short phrase. */
   title: string
-  evidence: Evidence
+  evidence: EvidenceContent
   calibration: Calibration
   choices: Pick<Choices, 'assumptions'>
-  /** What else a person should know, in sentences. */
+  /** Further information for the user, in sentences. */
   warnings: readonly string[]
-  /** What the program ends with, where it was told to stop. */
+  /** The exit code, if the program was told to stop. */
   interruptedWith?: number | undefined
   /** RFC 3339, in UTC. */
   startedAt: string
@@ -30,7 +30,7 @@ interface CalibrationReport {
   warnings?: readonly string[]
 }
 
-/** What was made of evidence, for every format. */
+/** Describes the result of a calibration for every output format. */
 export function describeCalibration(options: CalibrationReportOptions): Report {
   const { title, evidence, calibration, warnings, startedAt, seconds, interruptedWith } = options
   const { counts, targets = [] } = evidence

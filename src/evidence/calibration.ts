@@ -1,3 +1,6 @@
+import { observabilityOf } from '../choices/observability.ts'
+import type { ChoiceQuestion } from '../choices/probes.ts'
+import type { AssumptionVerdict } from '../choices/verdict.ts'
 import { overlayFor, pathTo } from '../contract/assumptions.ts'
 import type { Alternative, Choices } from '../contract/choices.ts'
 import { applyOverlay, asOverlay, type Overlay } from '../contract/overlay.ts'
@@ -5,25 +8,22 @@ import { parseYaml, writeYaml } from '../contract/yaml.ts'
 import type { Json } from '../ground/json.ts'
 import { printable } from '../ground/show.ts'
 import { foldToWidth } from '../reports/columns.ts'
-import type { Evidence } from './evidence-file.ts'
+import type { EvidenceContent } from './evidence-file.ts'
 import { messagesIn, type SeenMessage } from './messages.ts'
-import { observabilityOf } from './observability.ts'
-import type { Probe } from './probes.ts'
-import type { AssumptionVerdict } from './verdict.ts'
 
-/** What is said of one assumption. */
+/** The result for one assumption. */
 export interface CalibratedAssumption extends AssumptionVerdict {
-  /** Why exchanges cannot decide it; only where it is not decided. */
+  /** Why exchanges cannot decide it; only if it is not decided. */
   unobservable?: string
-  /** What would decide it; only where it is not decided. */
-  decide_with?: Probe
+  /** The requests that would decide it; only if it is not decided. */
+  decide_with?: ChoiceQuestion
 }
 
-/** What evidence makes of the contract. */
+/** What follows from evidence for the contract. */
 export interface Calibration {
-  /** The overlay, with comments; YAML. */
+  /** The overlay as YAML with comments. */
   text: string
-  /** The alternatives that are in it. */
+  /** The alternatives in the overlay. */
   chosen: readonly Alternative[]
   messages: readonly SeenMessage[]
   assumptions: readonly CalibratedAssumption[]
@@ -34,8 +34,8 @@ interface ActionGroup {
   actions: readonly Json[]
 }
 
-/** Makes an overlay of what evidence shows: the alternatives that the service has chosen, and the texts of its messages. */
-export async function calibrate(evidence: Evidence, choices: Choices): Promise<Calibration> {
+/** Makes an overlay from evidence: the alternatives that the service has chosen, and the texts of its messages. */
+export async function calibrate(evidence: EvidenceContent, choices: Choices): Promise<Calibration> {
   const { source } = choices.contract.document
   const chosen = choices.alternatives.filter(({ id, number }) =>
     evidence.verdicts.some((each) => each.id === id && each.alternative === number),
@@ -91,10 +91,10 @@ function withRemedy(verdict: AssumptionVerdict, { assumptions }: Choices): Calib
 
 const WIDTH = 118
 
-/** Comments stand before the actions that they are about. They can quote a service, so nothing in them ends a line. */
+/** A comment stands before its actions. It can quote a service, so it must not contain a line break. */
 async function writeOverlay(
   groups: readonly ActionGroup[],
-  { verdicts, targets = [], contract }: Evidence,
+  { verdicts, targets = [], contract }: EvidenceContent,
 ): Promise<string> {
   const count = (verdict: AssumptionVerdict['verdict']) => verdicts.filter((each) => each.verdict === verdict).length
   const contradicted = verdicts.filter(({ verdict }) => verdict === 'contradicted')
@@ -114,7 +114,7 @@ async function writeOverlay(
   return `${commentOf(head)}${info}actions:\n${(await Promise.all(parts)).join('')}`
 }
 
-/** The Overlay Specification demands an action. */
+/** The Overlay Specification demands at least one action. */
 const NOTHING: ActionGroup = {
   comment: ['Nothing was seen that is otherwise than openapi.yaml chooses, so this changes nothing.'],
   actions: [{ target: '$', update: {} }],
@@ -131,7 +131,7 @@ function indent(text: string): string {
   return text.replaceAll(/^(?=.)/gm, '  ')
 }
 
-/** The overlay of a calibration as one that can be applied. */
+/** Reads the overlay of a calibration so that it can be applied. */
 export async function readCalibration({ text }: Pick<Calibration, 'text'>, name: string): Promise<Overlay> {
   return asOverlay(await parseYaml(text, name), name)
 }

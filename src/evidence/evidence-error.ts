@@ -1,5 +1,5 @@
 /**
- * A file of evidence, of dependencies or of accepted findings cannot be used. The message has the place, as
+ * A file of evidence, of dependencies or of accepted findings cannot be used. The message is the place, as
  * `file#/json/pointer`, and one sentence.
  */
 export class EvidenceError extends Error {

@@ -1,5 +1,10 @@
 import { createHash } from 'node:crypto'
 import { basename } from 'node:path'
+import { type ChoiceObservation, EVIDENCE_KEPT, Observations } from '../choices/observation.ts'
+import type { AssumptionVerdict } from '../choices/verdict.ts'
+import { decideVerdicts } from '../choices/verdicts.ts'
+import type { JudgedDifference } from '../conformance/finding.ts'
+import type { Conclusion } from '../conformance/investigation.ts'
 import type { Choices } from '../contract/choices.ts'
 import { NAMES } from '../contract/extensions.ts'
 import { systemClock } from '../ground/clock.ts'
@@ -8,22 +13,17 @@ import { isDeeperThan } from '../ground/nesting.ts'
 import { findViolation } from '../ground/schema.ts'
 import { shorten } from '../ground/show.ts'
 import { runAtOnce } from '../ground/work.ts'
-import { redactKeys } from '../journal/key-shapes.ts'
-import { redactorForAnybody, redactQuery, redactWithin } from '../journal/redaction.ts'
-import { Secrets } from '../journal/secrets.ts'
-import { SHORT } from '../journal/word-index.ts'
+import { redactKeys } from '../journal/redaction/key-shapes.ts'
+import { redactorForAnybody, redactQuery, redactWithin } from '../journal/redaction/redaction.ts'
+import { Secrets } from '../journal/redaction/secrets.ts'
+import { SHORT } from '../journal/redaction/word-index.ts'
 import { writeTarget } from '../reports/targets.ts'
 import { EvidenceError } from './evidence-error.ts'
 import { EVIDENCE_LIMITS, EVIDENCE_SCHEMA, FORMAT, FORMAT_VERSION } from './evidence-schema.ts'
 import { readText } from './evidence-text.ts'
-import type { Finding } from './finding.ts'
-import type { Conclusion } from './investigation.ts'
-import { EVIDENCE_KEPT, type Observation, Observations } from './observation.ts'
-import type { AssumptionVerdict } from './verdict.ts'
-import { decideVerdicts } from './verdicts.ts'
 
 /** The content of an evidence file, as `docs/schemas/evidence.json` describes it. */
-export interface Evidence {
+export interface EvidenceContent {
   format: typeof FORMAT
   format_version: number
   tool: EvidenceTool
@@ -37,8 +37,8 @@ export interface Evidence {
     findings: Readonly<Record<string, number>>
     omitted?: { observations?: number; findings?: number }
   }
-  observations: readonly Observation[]
-  findings: readonly Finding[]
+  observations: readonly ChoiceObservation[]
+  findings: readonly JudgedDifference[]
   messages: Readonly<Record<string, readonly string[]>>
   verdicts: readonly AssumptionVerdict[]
 }
@@ -48,18 +48,18 @@ type EvidenceTool = 'check' | 'proxy' | 'verify' | 'calibrate'
 export interface EvidenceOptions {
   tool: EvidenceTool
   choices: Choices
-  /** The names of the files of the overlays of `choices`. */
+  /** The file names of the overlays of `choices`. */
   overlays?: readonly string[]
   /** URLs of the service; only their origin is kept. */
   targets?: readonly string[]
-  /** All keys and other secrets that are known. None of them will be in the file. */
+  /** All known keys and other secrets. None of them will be in the file. */
   secrets?: readonly string[]
   /** In milliseconds since the Unix epoch; now by default. */
   at?: number
 }
 
-/** What is written about what was found out. Nothing in it is, or looks like, a key. */
-export function describeEvidence(conclusion: Conclusion, options: EvidenceOptions): Evidence {
+/** Describes the conclusion as evidence. It contains no key, and nothing that looks like a key. */
+export function describeEvidence(conclusion: Conclusion, options: EvidenceOptions): EvidenceContent {
   const { tool, choices, overlays = [], targets = [], secrets = [], at = systemClock() } = options
   const { observations, findings, counts, messages, exchanges, judged } = conclusion
   const limits = EVIDENCE_LIMITS
@@ -71,7 +71,7 @@ export function describeEvidence(conclusion: Conclusion, options: EvidenceOption
       : {}),
     ...(findings.length > limits.findings && { findings: findings.length - limits.findings }),
   }
-  const evidence: Evidence = {
+  const evidence: EvidenceContent = {
     format: FORMAT,
     format_version: FORMAT_VERSION,
     tool,
@@ -97,18 +97,22 @@ export function describeEvidence(conclusion: Conclusion, options: EvidenceOption
 }
 
 /**
- * Writes what was found out to a file that only its owner can read, at once, so that nobody reads half of it.
- * @throws EvidenceError where it cannot be written
+ * Writes the conclusion atomically to a file that only its owner can read, so that no reader sees half of it.
+ * @throws EvidenceError if the file cannot be written
  */
 export async function writeEvidence(file: string, conclusion: Conclusion, options: EvidenceOptions): Promise<void> {
   await saveEvidence(file, describeEvidence(conclusion, options), options.secrets)
 }
 
-/** The same for evidence that is there already. @throws EvidenceError */
-export async function saveEvidence(file: string, evidence: Evidence, secrets: readonly string[] = []): Promise<void> {
+/** The same for existing evidence. @throws EvidenceError */
+export async function saveEvidence(
+  file: string,
+  evidence: EvidenceContent,
+  secrets: readonly string[] = [],
+): Promise<void> {
   const written = withoutSecrets(evidence, secrets)
   const text = `${JSON.stringify(written)}\n`
-  // What hides secrets finds them in all spellings. This shows that the file has no place for anything else.
+  // The redaction finds secrets in all spellings. This check shows that the file has no other fields.
   const violation = await findViolation(EVIDENCE_SCHEMA, written)
   if (violation !== undefined) {
     throw new EvidenceError(file, violation.pointer, `The evidence is not written: the value ${violation.reason}.`)
@@ -121,14 +125,14 @@ export async function saveEvidence(file: string, evidence: Evidence, secrets: re
 }
 
 const OWNER_ONLY = 0o600
-/** The levels of a file that the schema takes. */
+/** How many levels of objects and lists the schema permits. */
 const DEPTH = 6
 
 /**
  * Reads an evidence file. It must be about the contract of `choices`: with other choices, the numbers of alternatives
  * have another meaning. @throws EvidenceError
  */
-export async function readEvidence(file: string, choices: Choices): Promise<Evidence> {
+export async function readEvidence(file: string, choices: Choices): Promise<EvidenceContent> {
   const text = await readText(file, EVIDENCE_LIMITS.bytes, 'evidence')
   const found = parseJson(text, (reason) => new EvidenceError(file, '', reason))
   const fail = (pointer: string, reason: string) => new EvidenceError(file, pointer, reason)
@@ -145,22 +149,22 @@ export async function readEvidence(file: string, choices: Choices): Promise<Evid
   if (runAtOnce(isDeeperThan(DEPTH, found))) throw fail('', 'The values are nested too deeply for an evidence file.')
   const violation = await findViolation(EVIDENCE_SCHEMA, found)
   if (violation !== undefined) throw fail(violation.pointer, `The value ${violation.reason}.`)
-  const evidence = found as unknown as Evidence
+  const evidence = found as unknown as EvidenceContent
   const problem = findForeign(evidence, choices)
   if (problem !== undefined) throw fail(problem.pointer, problem.reason)
   return evidence
 }
 
-/** What several files say together. @throws EvidenceError for none, or for files of different contracts */
+/** Joins several files. @throws EvidenceError if there is none, or if the files are about different contracts */
 export function mergeEvidence(
-  files: readonly { file: string; evidence: Evidence }[],
+  files: readonly { file: string; evidence: EvidenceContent }[],
   choices: Choices,
   at = systemClock(),
-): Evidence {
+): EvidenceContent {
   const [first] = files
   if (first === undefined) throw new EvidenceError('--evidence', '', 'There is no evidence; name at least one file.')
   const observations = new Observations()
-  const findings: Finding[] = []
+  const findings: JudgedDifference[] = []
   const listed: Record<string, number> = Object.create(null)
   const counts: Record<string, number> = Object.create(null)
   const messages: Record<string, string[]> = Object.create(null)
@@ -205,7 +209,7 @@ export function mergeEvidence(
   )
 }
 
-/** Names the meaning of a contract: openapi.yaml with its overlays, without the texts that are for readers only. */
+/** Identifies the meaning of a contract: openapi.yaml with its overlays, without texts that are only for readers. */
 export function digestOf({ contract }: Pick<Choices, 'contract'>): string {
   const known = digests.get(contract)
   if (known !== undefined) return known
@@ -217,7 +221,7 @@ export function digestOf({ contract }: Pick<Choices, 'contract'>): string {
 }
 
 const digests = new WeakMap<object, string>()
-/** Keys of a description whose values are for readers. */
+/** The fields of a description that are only for readers. */
 const FOR_READERS = new Set([
   'description',
   'summary',
@@ -238,9 +242,9 @@ function meaningOf(value: unknown, keysAreNames: boolean): unknown {
     .map(([key, item]) => [key, meaningOf(item, NAMES.has(key) && !keysAreNames)])
 }
 
-/** Why evidence does not belong to these choices, with its place. */
+/** Why evidence does not belong to these choices, with the place in the file. */
 function findForeign(
-  { contract, observations }: Evidence,
+  { contract, observations }: EvidenceContent,
   choices: Choices,
 ): { pointer: string; reason: string } | undefined {
   const highest = new Map(choices.ids.map((id) => [id, 0]))
@@ -278,10 +282,10 @@ function findForeign(
 
 const OTHER_CONTRACT = 'This is evidence about another contract; give the overlays with which it was made.'
 
-/** Without anything that is or looks like a secret, and with texts that have room. */
-function withoutSecrets(evidence: Evidence, secrets: readonly string[]): Evidence {
+/** The evidence without anything that is or looks like a secret, and with texts cut to the limits. */
+function withoutSecrets(evidence: EvidenceContent, secrets: readonly string[]): EvidenceContent {
   const redactKnown = redactorForAnybody(new Secrets(secrets.filter((secret) => secret !== '')))
-  // The same names are in every observation.
+  // The same names occur in every observation, so their redaction is cached.
   const done = new Map<string, string>()
   const redact = (text: string) => {
     const hidden = done.get(text) ?? redactKnown(text).replaceAll(BEARER, '$1 [redacted]')
@@ -293,10 +297,10 @@ function withoutSecrets(evidence: Evidence, secrets: readonly string[]): Evidenc
   const { digest } = contract
   const hidden = redactWithin({ ...rest, overlays: contract.overlays, findings: paths }, (text) => cut(redact(text)))
   const { overlays, ...others } = hidden
-  return { format, ...others, contract: { digest, overlays } } as Evidence
+  return { format, ...others, contract: { digest, overlays } } as EvidenceContent
 }
 
-/** A key behind its scheme, as a message may quote it. */
+/** A key after its scheme, as a message may quote it. */
 const BEARER = /\b(bearer|basic)\s+(?!\[redacted\])[^\s"'`]{6,}/gi
 
 function redactPath(path: string, redact: (text: string) => string): string {
@@ -308,7 +312,7 @@ function cut(text: string): string {
   return shorten(text, EVIDENCE_LIMITS.text)
 }
 
-function hasRoom({ allows }: Observation): boolean {
+function hasRoom({ allows }: ChoiceObservation): boolean {
   return (
     allows.length > 0 &&
     allows.length <= EVIDENCE_LIMITS.combinations &&
@@ -316,7 +320,7 @@ function hasRoom({ allows }: Observation): boolean {
   )
 }
 
-/** The origin of a URL, which has no credentials. */
+/** The origin of a URL, without credentials. */
 function originOf(url: string): string[] {
   return URL.canParse(url) ? [new URL(url).origin] : []
 }

@@ -1,8 +1,8 @@
+import { EVIDENCE_KEPT } from '../choices/observation.ts'
+import { LABELS } from '../conformance/finding.ts'
 import type { Json } from '../ground/json.ts'
-import { LABELS } from './finding.ts'
-import { EVIDENCE_KEPT } from './observation.ts'
 
-/** How much an evidence file holds at most. Texts are in characters. */
+/** The limits of an evidence file. Texts are in characters. */
 export const EVIDENCE_LIMITS = {
   bytes: 64 << 20,
   observations: 50_000,
@@ -17,7 +17,7 @@ export const EVIDENCE_LIMITS = {
 }
 
 export const FORMAT = 'dmarc-understudy evidence'
-/** Of the format. A newer one may say what this program does not know. */
+/** The version of the format. A newer version may have content that this program does not know. */
 export const FORMAT_VERSION = 1
 
 const { text: longest } = EVIDENCE_LIMITS
@@ -26,7 +26,7 @@ const name = (description: string): Json => ({ type: 'string', minLength: 1, max
 const count = (description: string): Json => ({ type: 'integer', minimum: 0, description })
 const number = (description: string): Json => ({ type: 'integer', minimum: 0, maximum: 30, description })
 const time = (description: string): Json => ({ type: 'string', format: 'date-time', description })
-/** Names that are no property of every object. */
+/** Names that are not properties of every object. */
 const ids: Json = { pattern: '^[a-z][a-z0-9-]*$', maxLength: 100, title: 'the id of an assumption' }
 const requestIds = (most: number): Json => ({
   type: 'array',
@@ -78,7 +78,7 @@ const finding: Json = {
   },
 }
 
-/** What is said of one assumption. */
+/** The schema of a verdict about one assumption. */
 export const VERDICT_SCHEMA: Json = {
   type: 'object',
   additionalProperties: false,
@@ -101,8 +101,7 @@ export const VERDICT_SCHEMA: Json = {
 }
 
 /**
- * What an evidence file can hold. There is no field for a header or a body, and none for a query but that of the path of
- * a finding.
+ * The schema of an evidence file. It has no field for a header or a body. Only the path of a finding can have a query.
  */
 export const EVIDENCE_SCHEMA: Json = {
   type: 'object',

@@ -2,13 +2,13 @@ import { createReadStream } from 'node:fs'
 import { EvidenceError } from './evidence-error.ts'
 
 /**
- * The text of a file, of which no more than `largest` bytes are read; it may be a pipe. `what` says what it should be.
+ * The text of a file, which may be a pipe. At most `largest` bytes are read. `what` names the expected kind of file.
  * @throws EvidenceError
  */
 export async function readText(file: string, largest: number, what: string): Promise<string> {
   const chunks: Buffer[] = []
   try {
-    // A pipe does not say how much will come.
+    // The size of a pipe is not known in advance.
     for await (const chunk of createReadStream(file, { end: largest })) chunks.push(chunk as Buffer)
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException

@@ -1,28 +1,28 @@
 import type { Contract } from '../contract/contract.ts'
 import { isObject, type Json, pointTo, valueAt } from '../ground/json.ts'
 
-/** The text of a message that a service was seen to send, at its place in openapi.yaml. */
+/** The text of a message that a service sent, with its place in openapi.yaml. */
 export interface SeenMessage {
   /** An error code, or the `operationId` of a success. */
   of: string
   /** JSON pointer of the object that holds the text. */
   place: string
-  /** The key of the text in it. */
+  /** The field of the text in this object. */
   key: 'message' | 'default'
-  /** With placeholders. */
+  /** The text with placeholders. */
   template: string
 }
 
-/** More texts than this may have been seen than were kept, so they say nothing for certain. */
+/** With more texts than this, some may have been dropped, so the texts say nothing for certain. */
 const MOST = 4
 const PARTS = /`[^`]*`|[\w/.-]+|\s+|[^\s]/gu
 const WORD = /[\w`]/
 
 /**
- * The messages that are certain, apart from those that `document` has already: the same text whatever was asked, or texts
- * that differ only in what a placeholder of the catalogue stands for, each place with at least two values. A code with
- * several reasons may have a text for each of them, and the group whose name a text may contain is not known, so both are
- * left out.
+ * The messages that are certain, apart from those that `document` already has. Either the text was always the same, or
+ * only the values of a catalogue placeholder differ. Each such place must have at least two values. Two kinds are left
+ * out. A code with several reasons may have a text for each. A text may contain the name of a group, which is not
+ * known.
  */
 export function messagesIn(
   texts: Readonly<Record<string, readonly string[]>>,
@@ -42,14 +42,14 @@ export function messagesIn(
   })
 }
 
-interface Place {
+interface MessagePlace {
   pointer: string
   key: SeenMessage['key']
-  /** The text that is there now. */
+  /** The present text. */
   text: string
 }
 
-function placeOf(of: string, document: Json): Place | undefined {
+function placeOf(of: string, document: Json): MessagePlace | undefined {
   const pointer = `/components/x-errors/${of}`
   const entry = valueAt(document, pointer)
   if (isObject(entry) && typeof entry['message'] === 'string') {
@@ -59,7 +59,7 @@ function placeOf(of: string, document: Json): Place | undefined {
 }
 
 /** The schema of the message in the successes of an operation on domains. */
-function placeOfSuccess(operationId: string, document: Json): Place | undefined {
+function placeOfSuccess(operationId: string, document: Json): MessagePlace | undefined {
   const operation = operationsIn(document).find(
     ([path, each]) => each['operationId'] === operationId && path === '/domains',
   )
@@ -85,7 +85,7 @@ function operationsIn({ paths }: Json): [path: string, operation: Json][] {
   )
 }
 
-/** What a value, or a reference to it, stands for, and where that is. */
+/** The value, or if it is a reference, its target; with the place. */
 function follow(document: Json, value: unknown, pointer: string): { value: unknown; pointer: string } | undefined {
   const reference = isObject(value) ? value['$ref'] : undefined
   if (typeof reference !== 'string') return value === undefined ? undefined : { value, pointer }
@@ -93,7 +93,7 @@ function follow(document: Json, value: unknown, pointer: string): { value: unkno
   return { value: valueAt(document, place), pointer: place }
 }
 
-/** What each placeholder can stand for, as messages write it, where that is a list that ends. */
+/** The possible values of each placeholder as messages write them, if their number is limited. */
 function vocabularyOf(operations: Contract['operations']): ReadonlyMap<string, (word: string) => boolean> {
   const paths = new Set(operations.map(({ path }) => path))
   const limits = new Set(operations.flatMap(({ quota }) => (quota === undefined ? [] : [`${quota.limit}`])))
@@ -121,7 +121,7 @@ function templateOf(
   for (const [index, part] of first.entries()) {
     const words = new Set(split.map((each) => each[index] ?? ''))
     if (words.size === 1) {
-      // What was seen in one text alone may vary with what was asked, unless it is an ordinary word.
+      // A part that was seen in one text only may depend on the request, unless it is an ordinary word.
       if (texts.length === 1 && WORD.test(part) && !/^[A-Za-z]+$/.test(part.replace(/\.$/, ''))) return undefined
       parts.push(part)
       continue
@@ -130,7 +130,7 @@ function templateOf(
     if (name === undefined) return undefined
     parts.push(`{${name}}`)
   }
-  // A text about something that has a name in it may be another one for another name.
+  // A text with a name in it may be different for another name.
   const isOpen = allowed.some((name) => !values.has(name))
   return texts.length === 1 && isOpen ? undefined : parts.join('')
 }

@@ -1,28 +1,37 @@
+import type { AssumptionVerdict } from '../choices/verdict.ts'
+import { decideVerdicts } from '../choices/verdicts.ts'
+import { isFailure, type JudgedDifference, type Label, type Party, partyOf } from '../conformance/finding.ts'
+import type { Conclusion } from '../conformance/investigation.ts'
 import type { Choices } from '../contract/choices.ts'
 import type { LineOf } from '../contract/lines.ts'
-import type { Block, Check, Fact, Level, Report, Finding as ReportFinding, Rule } from '../reports/report.ts'
-import type { Answers } from './answers.ts'
+import { plural } from '../ground/plural.ts'
+import type {
+  Block,
+  Check,
+  Fact,
+  FindingLevel,
+  Report,
+  Finding as ReportFinding,
+  ReportRule,
+} from '../reports/report.ts'
+import type { AnswerCounts } from './answers.ts'
 import type { AppliedBaseline, BaselineEntry } from './baseline.ts'
-import { type Finding, isFailure, type Label, type Party, partyOf } from './finding.ts'
-import type { Conclusion } from './investigation.ts'
-import type { AssumptionVerdict } from './verdict.ts'
-import { decideVerdicts } from './verdicts.ts'
 
 export interface EvidenceReportOptions {
   tool: 'check' | 'proxy'
-  /** What was looked at, in a few words. */
+  /** What was looked at, as a short phrase. */
   title: string
   conclusion: Conclusion
   choices: Choices
-  answers: Answers
-  /** Absent where no finding is known beforehand. */
-  baseline?: AppliedBaseline<Finding> | undefined
-  /** What is missing, so that the result cannot be green, in sentences. */
+  answers: AnswerCounts
+  /** Absent if there is no baseline. */
+  baseline?: AppliedBaseline<JudgedDifference> | undefined
+  /** What is missing for a passing result, in sentences. */
   failures?: readonly string[]
-  /** What else a person should know about the exchanges, in sentences. */
+  /** Further information for the user about the exchanges, in sentences. */
   warnings?: readonly string[]
   facts?: readonly Fact[]
-  /** What the program ends with, where it was told to stop. */
+  /** The exit code, if the program was told to stop. */
   interruptedWith?: number | undefined
   /** RFC 3339, in UTC. */
   startedAt: string
@@ -30,11 +39,11 @@ export interface EvidenceReportOptions {
   lineOf: LineOf
 }
 
-/** A finding in the JSON report: that of the first exchange, and how often there was one of this id. */
-interface ReportedFinding extends Finding {
-  /** Who did it, where it is a failure. */
+/** A finding in the JSON report: the finding of the first exchange, and how many findings have this id. */
+interface ReportedFinding extends JudgedDifference {
+  /** The party that caused a failure. */
   by?: Party
-  /** If more than once. */
+  /** Only if more than one. */
   count?: number
   /** Why the user has accepted it. */
   accepted?: string
@@ -46,18 +55,18 @@ export interface EvidenceReport {
   judged: number
   findings: readonly ReportedFinding[]
   assumptions: readonly AssumptionVerdict[]
-  /** What is missing, so that the result is not green, in sentences. */
+  /** What is missing for a passing result, in sentences. */
   failures?: readonly string[]
   warnings?: readonly string[]
 }
 
-interface Kind {
-  level: Level
+interface FindingKind {
+  level: FindingLevel
   name: string
   description: string
 }
 
-const VIOLATIONS: Readonly<Record<Party, Kind>> = {
+const VIOLATIONS: Readonly<Record<Party, FindingKind>> = {
   client: {
     level: 'error',
     name: 'The client violates the contract',
@@ -70,7 +79,7 @@ const VIOLATIONS: Readonly<Record<Party, Kind>> = {
   },
 }
 
-const LABELS: Readonly<Record<Exclude<Label, 'contract violation'>, Kind>> = {
+const LABELS: Readonly<Record<Exclude<Label, 'contract violation'>, FindingKind>> = {
   'broken rule': {
     level: 'error',
     name: 'The service breaks a rule of the specification',
@@ -94,7 +103,7 @@ const LABELS: Readonly<Record<Exclude<Label, 'contract violation'>, Kind>> = {
   },
 }
 
-/** What was found out about exchanges, for every format. */
+/** Describes the findings about exchanges for every output format. */
 export function describeFindings(options: EvidenceReportOptions): Report {
   const {
     tool,
@@ -143,13 +152,13 @@ export function describeFindings(options: EvidenceReportOptions): Report {
 }
 
 /** The first finding of each id. */
-function oneOfEach(findings: readonly Finding[]): readonly Finding[] {
-  const first = new Map<string, Finding>()
+function oneOfEach(findings: readonly JudgedDifference[]): readonly JudgedDifference[] {
+  const first = new Map<string, JudgedDifference>()
   for (const finding of findings) if (!first.has(finding.id)) first.set(finding.id, finding)
   return [...first.values()]
 }
 
-/** Nothing that was looked at is no success. */
+/** A run that judged nothing is no success. */
 function nothingJudged({ conclusion, answers }: EvidenceReportOptions): string {
   const { exchanges } = conclusion
   if (exchanges === 0) return 'There was no exchange with the service, so nothing was judged.'
@@ -158,22 +167,22 @@ function nothingJudged({ conclusion, answers }: EvidenceReportOptions): string {
   return `${all} ${exchanges === 1 ? 'could not' : 'could'} be judged. ${reason}`.trim()
 }
 
-function summarise({ conclusion, baseline }: EvidenceReportOptions, counted: readonly Finding[]): string {
+function summarise({ conclusion, baseline }: EvidenceReportOptions, counted: readonly JudgedDifference[]): string {
   const { exchanges, judged, counts } = conclusion
   if (exchanges === 0) return ''
   const wrong = (party: Party) => {
     const own = counted.filter((finding) => partyOf(finding) === party)
     if (own.length === 0) return 'did nothing wrong'
     const times = own.reduce((sum, { id }) => sum + (counts[id] ?? 1), 0)
-    return `did ${many(own.length, 'thing', 'things')} wrong, seen ${times === 1 ? 'once' : `${times} times`}`
+    return `did ${plural(own.length, 'thing', 'things')} wrong, seen ${times === 1 ? 'once' : `${times} times`}`
   }
   const found =
     counted.length === 0
       ? 'The service and its clients did nothing wrong'
       : `The service ${wrong('service')}; its clients ${wrong('client')}`
   const accepted = baseline?.accepted.length ?? 0
-  const known = accepted === 0 ? '' : ` ${many(accepted, 'finding is', 'findings are')} accepted by the baseline.`
-  return `${found}. ${judged} of ${many(exchanges, 'exchange was', 'exchanges were')} judged.${known}`
+  const known = accepted === 0 ? '' : ` ${plural(accepted, 'finding is', 'findings are')} accepted by the baseline.`
+  return `${found}. ${judged} of ${plural(exchanges, 'exchange was', 'exchanges were')} judged.${known}`
 }
 
 function factsOf(
@@ -204,26 +213,26 @@ function factsOf(
       ? [
           {
             name: 'Expired',
-            value: `${many(expired, 'finding of the baseline counts', 'findings of the baseline count')} again`,
+            value: `${plural(expired, 'finding of the baseline counts', 'findings of the baseline count')} again`,
           },
         ]
       : []),
   ]
 }
 
-/** How many reasons a line has room for. */
+/** How many reasons fit into a line. */
 const NAMED = 3
 
-function listReasons({ reasons }: Answers): string {
+function listReasons({ reasons }: AnswerCounts): string {
   const named = reasons.slice(0, NAMED).map(([reason, times]) => `${times}: ${reason}`)
   return [...named, ...(reasons.length > NAMED ? ['…'] : [])].join(' ')
 }
 
-function kindOf(finding: Finding): Kind {
+function kindOf(finding: JudgedDifference): FindingKind {
   return finding.label === 'contract violation' ? VIOLATIONS[partyOf(finding)] : LABELS[finding.label]
 }
 
-function ruleOf(finding: Finding): Rule {
+function ruleOf(finding: JudgedDifference): ReportRule {
   const { label, rule, assumption, alternative } = finding
   const { name, description } = kindOf(finding)
   const side = partyOf(finding) === 'client' ? 'request' : 'response'
@@ -232,7 +241,11 @@ function ruleOf(finding: Finding): Rule {
   return { id: assumption === undefined ? id : `${assumption}/${alternative ?? 0}`, name, description }
 }
 
-function showFinding(finding: Finding, { counts }: Conclusion, accepted: BaselineEntry | undefined): ReportFinding {
+function showFinding(
+  finding: JudgedDifference,
+  { counts }: Conclusion,
+  accepted: BaselineEntry | undefined,
+): ReportFinding {
   const { message, pointer, method, path, request_id: requestId, status, id } = finding
   const { level } = kindOf(finding)
   const known = accepted === undefined ? '' : ` Accepted by the baseline: ${accepted.reason}`
@@ -248,7 +261,7 @@ function showFinding(finding: Finding, { counts }: Conclusion, accepted: Baselin
 }
 
 function reportFinding(
-  finding: Finding,
+  finding: JudgedDifference,
   { counts }: Conclusion,
   accepted: BaselineEntry | undefined,
   lineOf: LineOf,
@@ -284,13 +297,13 @@ function showWarning(message: string): ReportFinding {
   return { rule: INCOMPLETE, level: 'warning', message }
 }
 
-const INCOMPLETE: Rule = {
+const INCOMPLETE: ReportRule = {
   id: 'incomplete',
   name: 'Something is missing',
   description: 'What was not looked at may be wrong.',
 }
 
-/** A check for each status that each operation answered with. */
+/** Makes a check for each operation and each status that it answered with. */
 function checkAnswers(
   { answers }: EvidenceReportOptions,
   shown: ReadonlyMap<string, ReportFinding>,
@@ -312,7 +325,7 @@ function checkAnswers(
       group,
       name: `${group} ${status}`,
       outcome: isBroken ? 'failed' : 'passed',
-      message: `seen ${many(times, 'time', 'times')}`,
+      message: `seen ${plural(times, 'time', 'times')}`,
       findings: own.map(([, finding]) => finding),
     }
   })
@@ -350,8 +363,4 @@ function sectionsOf({ answers }: EvidenceReportOptions, verdicts: readonly Assum
       : []),
     ...(reasons.length > 0 ? [{ title: 'Not judged', blocks: [table(['Reason', 'Exchanges'], reasons)] }] : []),
   ]
-}
-
-function many(count: number, one: string, more: string): string {
-  return `${count} ${count === 1 ? one : more}`
 }

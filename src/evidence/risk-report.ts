@@ -1,18 +1,18 @@
+import { describeProbe } from '../choices/observability.ts'
 import type { Assumption } from '../contract/assumptions.ts'
 import { printable } from '../ground/show.ts'
 import { foldToWidth, widthOf } from '../reports/columns.ts'
 import type { Block, Check, Finding, Report } from '../reports/report.ts'
-import { describeProbe } from './observability.ts'
 import { type ClientSide, RISK_RESULTS, type Risk, type RiskResult } from './risks.ts'
 
 export interface RiskReportOptions {
   risks: readonly Risk[]
   assumptions: readonly Assumption[]
-  /** The origins of the services that were seen. */
+  /** The origins of the observed services. */
   targets: readonly string[]
   /** The clients, as their commands. */
   commands: readonly (readonly string[])[]
-  /** What else a person should know, in sentences. */
+  /** Further information for the user, in sentences. */
   warnings: readonly string[]
   /** RFC 3339, in UTC. */
   startedAt: string
@@ -27,7 +27,7 @@ interface RiskReport {
   warnings?: readonly string[]
 }
 
-/** What a client risks with a service, for every format. */
+/** Describes the risks of a client with a service for every output format. */
 export function describeRisks(options: RiskReportOptions): Report {
   const { risks, targets, commands, warnings, assumptions, startedAt, seconds } = options
   const places = new Map(assumptions.map(({ id, place }) => [id, place]))
@@ -114,7 +114,7 @@ function findingOf(risk: Risk, place: string | undefined): [Risk, Finding][] {
   ]
 }
 
-/** What was seen on both sides, with the ids of the requests. */
+/** The observations on both sides, with the ids of the requests. */
 function detailsOf({ service, clients }: Risk): string[] {
   const { evidence } = service
   return [
@@ -144,17 +144,17 @@ function tableOf(risks: readonly Risk[]): Block {
   }
 }
 
-/** The worst first. */
+/** The most severe risks come first. */
 function inOrder(risks: readonly Risk[]): Risk[] {
   return risks.toSorted((one, other) => RISK_RESULTS.indexOf(one.result) - RISK_RESULTS.indexOf(other.result))
 }
 
-/** A terminal that is narrower is not counted with. */
+/** Terminals with fewer columns are not supported. */
 const NARROWEST = 40
 const GAP = 2
 
 /**
- * The table for a person, as lines of so many columns. What the client works with whatever the service does is only
+ * The table for the user, as lines with at most `columns` columns. Assumptions that are no risk for the client are only
  * counted.
  */
 export function writeRiskTable(risks: readonly Risk[], columns: number): string[] {
@@ -168,7 +168,7 @@ export function writeRiskTable(risks: readonly Risk[], columns: number): string[
   )
   const indent = widths.reduce((sum, width) => sum + width + GAP, 0)
   const width = Math.max(columns, NARROWEST)
-  // On a narrow terminal, what was found stands below the name.
+  // On a narrow terminal, the result is below the name.
   const isWide = width - indent >= NARROWEST
   const margin = isWide ? indent : GAP
   const begin = (head: readonly string[]) => head.map((text, index) => text.padEnd((widths[index] ?? 0) + GAP)).join('')

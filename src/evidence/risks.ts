@@ -1,20 +1,20 @@
 import { isDeepStrictEqual } from 'node:util'
+import { observabilityOf } from '../choices/observability.ts'
+import type { ChoiceQuestion } from '../choices/probes.ts'
+import type { AssumptionVerdict } from '../choices/verdict.ts'
 import type { Alternative, Choices } from '../contract/choices.ts'
 import type { Json } from '../ground/json.ts'
 import { shorten } from '../ground/show.ts'
-import { observabilityOf } from './observability.ts'
-import type { Probe } from './probes.ts'
-import type { AssumptionVerdict } from './verdict.ts'
 
 /**
  * - `confirmed`: the client works with what the service does, or with everything that it may do.
- * - `unknown`: what the service does is not decided, or whether the client works with it is not.
- * - `contradicted`: the service was seen to do that with which the client fails.
+ * - `unknown`: it is not decided what the service does, or whether the client works with it.
+ * - `contradicted`: the service does something with which the client fails.
  */
 export const RISK_RESULTS = ['contradicted', 'unknown', 'confirmed'] as const
 export type RiskResult = (typeof RISK_RESULTS)[number]
 
-/** What `vary` has found out about a client, as far as it is needed here. */
+/** The part of a report of `vary` about a client that is needed here. */
 export interface ClientReport {
   readonly command: readonly string[]
   readonly alternatives: readonly ClientVerdict[]
@@ -30,7 +30,7 @@ interface ClientVerdict {
   readonly first_difference?: { readonly request: { request_id: string; method: string; path: string } }
 }
 
-/** How a client gets along with one alternative. `not tried`: the file does not say. */
+/** How a client works with one alternative. `not tried`: the file does not say it. */
 export interface ClientSide {
   alternative: number
   verdict: ClientVerdict['verdict'] | 'not tried'
@@ -38,7 +38,7 @@ export interface ClientSide {
   command: string
   /** Why it was not decided. */
   reason?: string
-  /** The first request that was answered otherwise. */
+  /** The first request with a different answer. */
   request?: { request_id: string; method: string; path: string }
 }
 
@@ -51,13 +51,13 @@ export interface Risk {
   /** Why the result is what it is, in a sentence. */
   reason: string
   service: Pick<AssumptionVerdict, 'verdict' | 'alternative' | 'left' | 'evidence'>
-  /** How the clients get along with each alternative that the service may have chosen and that is no matter of course. */
+  /** How clients work with the alternatives that the service may have chosen, unless they certainly work. */
   clients: readonly ClientSide[]
-  /** What would show which choice the service has made; only with `unknown`. */
-  decide_with?: Probe
+  /** The requests that would show the choice of the service; only with `unknown`. */
+  decide_with?: ChoiceQuestion
 }
 
-/** In which way a dependencies file does not belong to this contract, as a sentence; `undefined` if it does. */
+/** Why a dependencies file does not belong to this contract, as a sentence; `undefined` if it does. */
 export function findForeignIn(
   { alternatives }: ClientReport,
   choices: Pick<Choices, 'alternatives' | 'ids'>,
@@ -76,7 +76,7 @@ export function findForeignIn(
   return undefined
 }
 
-/** Joins what a service was seen to do with what clients depend on: a row for each assumption that has an alternative. */
+/** Joins the behaviour of a service with what clients depend on: a row for each assumption that has an alternative. */
 export function findRisks(
   verdicts: readonly AssumptionVerdict[],
   clients: readonly ClientReport[],
@@ -145,7 +145,7 @@ function sideOf({ command, alternatives }: ClientReport, { id, number }: Alterna
   }
 }
 
-/** Whether a client surely works with an alternative. */
+/** Whether a client certainly works with an alternative. */
 function isFine({ verdict }: ClientSide): boolean {
   return verdict === 'tolerates' || verdict === 'not reached'
 }

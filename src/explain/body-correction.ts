@@ -5,25 +5,24 @@ import type { Problem } from '../domain/errors.ts'
 import { cleanName, cutName } from '../domain/group-names.ts'
 import { nearestName } from '../ground/edit-distance.ts'
 import { isObject, type Json, stepsOf, valueAt } from '../ground/json.ts'
-import type { BodyDraft, Verdict } from './body-draft.ts'
+import type { BodyDraft, DraftVerdict } from './body-draft.ts'
 import { hostnameWithin } from './hostname-repair.ts'
 import { quoted } from './wording.ts'
 
-/** What a body is corrected for. */
-export interface Purpose {
+/** The request that a body is corrected for. */
+export interface CorrectionPurpose {
   operation: Operation
   query: Readonly<Record<string, string>>
   rehearsal: Rehearsal
 }
 
-type Remedy = (draft: BodyDraft, problems: readonly Problem<string>[], purpose: Purpose) => void
+type BodyRemedy = (draft: BodyDraft, problems: readonly Problem<string>[], purpose: CorrectionPurpose) => void
 
 /**
- * Remedies by what is wrong, in the order in which they are tried. Fields that are left out need no correction, so that
- * comes first. Whether there are too many or too few entries is known only when each entry is right, so that comes
- * last.
+ * Remedies by kind of problem, in the order of their use. Omitted fields need no correction, so that remedy comes
+ * first. The number of entries is known only when each entry is valid, so that remedy comes last.
  */
-const REMEDIES: readonly (readonly [wrong: (problem: Problem<string>) => boolean, remedy: Remedy])[] = [
+const REMEDIES: readonly (readonly [wrong: (problem: Problem<string>) => boolean, remedy: BodyRemedy])[] = [
   [({ reason }) => reason === 'additionalProperties', placeFields],
   [({ reason, field }) => reason === 'type' && stepsIn(field).length === 1, convertFields],
   [({ field }) => stepsIn(field).length === 2, correctEntries],
@@ -40,14 +39,18 @@ const REMEDIES: readonly (readonly [wrong: (problem: Problem<string>) => boolean
   [({ reason }) => reason === 'bytes', shrink],
 ]
 
-/** Reasons that a name has characters that it must not have. */
+/** Reasons for forbidden characters in a name. */
 const CHARACTERS = new Set(['space', 'control', 'surrogate', 'invisible'])
-/** Reasons that something is missing: a certain field or entry, or any field. */
+/** Reasons for a missing field or entry: any of them, or a certain one. */
 const LACKS_ANY = new Set(['minProperties', 'anyOf'])
 const LACKS = new Set(['required', 'minItems', ...LACKS_ANY])
 
 /** Applies the first remedy that fits one of the problems. Returns false if none fits. */
-export function correctBody(draft: BodyDraft, problems: readonly Problem<string>[], purpose: Purpose): boolean {
+export function correctBody(
+  draft: BodyDraft,
+  problems: readonly Problem<string>[],
+  purpose: CorrectionPurpose,
+): boolean {
   for (const [wrong, remedy] of REMEDIES) {
     const fitting = problems.filter(wrong)
     if (fitting.length === 0) continue
@@ -71,7 +74,7 @@ function schemaOf(name: string, { bodySchema }: Operation): Json {
   return isObject(schema) ? schema : {}
 }
 
-function placeFields(draft: BodyDraft, problems: readonly Problem<string>[], { operation }: Purpose): void {
+function placeFields(draft: BodyDraft, problems: readonly Problem<string>[], { operation }: CorrectionPurpose): void {
   const known = Object.keys((operation.bodySchema?.['properties'] ?? {}) as Json)
   for (const problem of problems) {
     const name = nameOf(problem)
@@ -84,7 +87,7 @@ function placeFields(draft: BodyDraft, problems: readonly Problem<string>[], { o
   }
 }
 
-function convertFields(draft: BodyDraft, problems: readonly Problem<string>[], { operation }: Purpose): void {
+function convertFields(draft: BodyDraft, problems: readonly Problem<string>[], { operation }: CorrectionPurpose): void {
   for (const problem of problems) {
     const name = nameOf(problem)
     const { type } = schemaOf(name, operation)
@@ -113,12 +116,12 @@ function asText(value: unknown): string | undefined {
   return text as string | undefined
 }
 
-function correctEntries(draft: BodyDraft, problems: readonly Problem<string>[], purpose: Purpose): void {
-  const verdicts = new Map<string, Map<number, Verdict>>()
+function correctEntries(draft: BodyDraft, problems: readonly Problem<string>[], purpose: CorrectionPurpose): void {
+  const verdicts = new Map<string, Map<number, DraftVerdict>>()
   for (const problem of problems) {
     const [name = '', step] = stepsIn(problem.field)
     const index = Number(step)
-    const ofField = verdicts.get(name) ?? new Map<number, Verdict>()
+    const ofField = verdicts.get(name) ?? new Map<number, DraftVerdict>()
     verdicts.set(name, ofField)
     if (ofField.has(index)) continue
     const entry = (draft.get(name) as unknown[])[index]
@@ -133,11 +136,16 @@ function correctEntries(draft: BodyDraft, problems: readonly Problem<string>[], 
   }
 }
 
-function mendEntry(entry: unknown, name: string, { reason }: Problem<string>, purpose: Purpose): string | undefined {
+function mendEntry(
+  entry: unknown,
+  name: string,
+  { reason }: Problem<string>,
+  purpose: CorrectionPurpose,
+): string | undefined {
   if (reason === 'type') return typeof entry === 'object' ? asText(entry) : undefined
   if (reason !== 'format' || typeof entry !== 'string') return undefined
   const { canonicalHostname } = purpose.rehearsal.contract
-  // What is removed must be exactly what was named.
+  // An entry that names an item to remove must be exactly what the client named.
   const liberal = fieldsOf(purpose)[name]?.removes !== true
   return hostnameWithin(entry, (text) => canonicalHostname(text) !== undefined, { liberal })
 }
@@ -167,12 +175,12 @@ function whyNot(entry: unknown, { code, reason, about }: Problem<string>): strin
   }
 }
 
-/** What the behaviour of the operation says about the fields of its body. */
-function fieldsOf({ operation, rehearsal }: Purpose): Readonly<Record<string, FieldSample>> {
+/** The samples of the body's fields, from the behaviour of the operation. */
+function fieldsOf({ operation, rehearsal }: CorrectionPurpose): Readonly<Record<string, FieldSample>> {
   return rehearsal.contract.behaviourOf(operation).fields ?? {}
 }
 
-function renameGroup(draft: BodyDraft, problems: readonly Problem<string>[], { rehearsal }: Purpose): void {
+function renameGroup(draft: BodyDraft, problems: readonly Problem<string>[], { rehearsal }: CorrectionPurpose): void {
   for (const problem of problems) {
     const name = nameOf(problem)
     const fresh = rehearsal.freshName(String(draft.get(name)))
@@ -184,7 +192,7 @@ function renameGroup(draft: BodyDraft, problems: readonly Problem<string>[], { r
   }
 }
 
-function correctName(draft: BodyDraft, problems: readonly Problem<string>[], { rehearsal }: Purpose): void {
+function correctName(draft: BodyDraft, problems: readonly Problem<string>[], { rehearsal }: CorrectionPurpose): void {
   for (const problem of problems) {
     const name = nameOf(problem)
     const { limit } = problem.about ?? {}
@@ -201,8 +209,8 @@ function correctName(draft: BodyDraft, problems: readonly Problem<string>[], { r
   }
 }
 
-/** What a plan does not include is left out or, where nothing would be left, something else is removed first. */
-function makeRoom(draft: BodyDraft, problems: readonly Problem<string>[], purpose: Purpose): void {
+/** Leaves out entries beyond a cap. If none would be left, other items are removed from the account first. */
+function makeRoom(draft: BodyDraft, problems: readonly Problem<string>[], purpose: CorrectionPurpose): void {
   const { operation, query, rehearsal } = purpose
   const { domains, groups } = rehearsal.state
   const [{ reason, field, about } = { reason: undefined }] = problems as readonly Partial<Problem<string>>[]
@@ -230,12 +238,16 @@ function makeRoom(draft: BodyDraft, problems: readonly Problem<string>[], purpos
 
 const UNITS = { 'code-points': 'characters', 'utf-16': 'UTF-16 units', 'utf-8': 'bytes' } as const
 
-function cleanGroupName(draft: BodyDraft, problems: readonly Problem<string>[], { rehearsal }: Purpose): void {
+function cleanGroupName(
+  draft: BodyDraft,
+  problems: readonly Problem<string>[],
+  { rehearsal }: CorrectionPurpose,
+): void {
   for (const problem of problems) {
     const name = nameOf(problem)
     const given = String(draft.get(name))
     const cleaned = cleanName(given)
-    // Another remedy may just have been applied to it.
+    // Another remedy may just have changed it.
     if (cleaned === given) continue
     const corrected = cleaned === '' ? rehearsal.freshName() : cleaned
     draft.set(name, corrected, `\`${name}\` is ${quoted(corrected)} instead of ${quoted(given)}.`)
@@ -249,8 +261,8 @@ function keepFirst(draft: BodyDraft, problems: readonly Problem<string>[]): void
   }
 }
 
-/** Fills in fields that the body needs. An empty list that it does not need is left out. */
-function fillIn(draft: BodyDraft, problems: readonly Problem<string>[], purpose: Purpose): void {
+/** Adds fields that the body needs. An empty list that it does not need is removed. */
+function fillIn(draft: BodyDraft, problems: readonly Problem<string>[], purpose: CorrectionPurpose): void {
   const fields = fieldsOf(purpose)
   const required = (purpose.operation.bodySchema?.['required'] ?? []) as string[]
   for (const problem of problems) {
@@ -267,7 +279,7 @@ function fillIn(draft: BodyDraft, problems: readonly Problem<string>[], purpose:
   }
 }
 
-/** Leaves out entries at the end of the longest array until the body is small enough. */
+/** Removes entries at the end of the longest array until the body is small enough. */
 function shrink(draft: BodyDraft, problems: readonly Problem<string>[]): void {
   const limit = Number(problems[0]?.about?.['limit'])
   const body = draft.body

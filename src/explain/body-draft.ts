@@ -1,21 +1,22 @@
 import type { Json } from '../ground/json.ts'
-import { counted, quoted, spelt } from './wording.ts'
+import { plural } from '../ground/plural.ts'
+import { quoted, spelt } from './wording.ts'
 
-interface Field {
+interface DraftField {
   value: unknown
-  /** The index that each entry had in the array as it was sent. */
+  /** The index of each entry in the sent array. */
   origins: readonly number[]
 }
 
-/** What happens to an entry: another one replaces it, or it is left out for a reason. */
-export type Verdict = { instead: unknown } | { why: string }
+/** The correction of an entry: another one replaces it, or it is removed for a reason. */
+export type DraftVerdict = { instead: unknown } | { why: string }
 
-/** How many changes to the entries of one field, and how many omitted fields, are listed one by one. */
+/** For the entries of one field, and for removed fields, this number of changes is listed one by one. */
 const TOLD = 10
 
-/** A body that is corrected field by field, and the list of changes. */
+/** A body that is corrected field by field, with the list of changes. */
 export class BodyDraft {
-  #fields: Map<string, Field>
+  #fields: Map<string, DraftField>
   readonly #changes: string[] = []
   /** The number of changes, by kind. */
   readonly #counts = new Map<string, number>()
@@ -48,7 +49,7 @@ export class BodyDraft {
     this.#changes.push(change)
   }
 
-  /** Tells of a change outside of the body. */
+  /** Notes a change outside of the body. */
   note(change: string): void {
     this.#changes.push(change)
   }
@@ -63,8 +64,8 @@ export class BodyDraft {
     this.#changes.push(`\`${other}\` is the field that ${spelt(name)} stood for.`)
   }
 
-  /** Replaces entries of an array, or leaves them out. `verdicts` by index. */
-  judge(name: string, verdicts: ReadonlyMap<number, Verdict>): void {
+  /** Replaces entries of an array, or removes them. `verdicts` are by index. */
+  judge(name: string, verdicts: ReadonlyMap<number, DraftVerdict>): void {
     const { entries, origins } = this.#array(name)
     const kept: unknown[] = []
     const keptOrigins: number[] = []
@@ -88,12 +89,12 @@ export class BodyDraft {
   /** Keeps only the first entries. */
   truncate(name: string, count: number, why: string): void {
     const { entries, origins } = this.#array(name)
-    const lost = counted(entries.length - count, 'entry at the end was', 'entries at the end were')
+    const lost = plural(entries.length - count, 'entry at the end was', 'entries at the end were')
     this.#fields.set(name, { value: entries.slice(0, count), origins: origins.slice(0, count) })
     this.#changes.push(`Of \`${name}\`, ${lost} left out: ${why}.`)
   }
 
-  #array(name: string): Field & { entries: readonly unknown[] } {
+  #array(name: string): DraftField & { entries: readonly unknown[] } {
     const field = this.#fields.get(name)
     if (field === undefined || !Array.isArray(field.value)) throw new Error(`The field ${name} is no array.`)
     return { ...field, entries: field.value }
@@ -106,6 +107,6 @@ export class BodyDraft {
   }
 }
 
-function fieldOf(value: unknown): Field {
+function fieldOf(value: unknown): DraftField {
   return { value, origins: Array.isArray(value) ? [...value.keys()] : [] }
 }

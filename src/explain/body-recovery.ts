@@ -8,7 +8,7 @@ import { parseNearlyJson } from './lenient-json.ts'
 import { spelt } from './wording.ts'
 
 export interface RecoveredBody {
-  /** `undefined` if nothing in it could be used. */
+  /** `undefined` if no part of it could be used. */
   body: Json | undefined
   changes: readonly string[]
 }
@@ -109,12 +109,12 @@ function parse(text: string): { value: unknown; valid: boolean } {
     return { value: JSON.parse(text), valid: true }
   } catch {
     const value = parseNearlyJson(text)
-    // An empty object that was recovered from something else contains nothing that the client meant.
+    // An empty object that was recovered from another text contains no intention of the client.
     return { value: isObject(value) && Object.keys(value).length === 0 ? undefined : value, valid: false }
   }
 }
 
-/** The JSON object that a value means: JSON in a JSON string, an object in an array, or the value of the one field. */
+/** The JSON object that a value means: JSON in a JSON string, an object in an array, or the value of the only field. */
 function asObject(value: unknown, operation: Operation): Json | undefined {
   if (isObject(value)) return value
   if (Array.isArray(value) && value.length === 1 && isObject(value[0])) return value[0]

@@ -2,15 +2,15 @@ import { judge } from '../behaviour/judge.ts'
 import { changesAccount, type ServiceContract } from '../behaviour/operation.ts'
 import type { AccountState, DomainGroup, MonitoredDomain } from '../domain/account.ts'
 import type { FixtureDomain } from '../domain/fixture.ts'
-import type { Change, PersistentMap } from '../domain/persistent-map.ts'
+import type { KeyChange, PersistentMap } from '../domain/persistent-map.ts'
 import { createBodyReader } from '../http/body.ts'
 import { bytesOf, isCut } from '../http/content.ts'
 import { createQueryReader, queryOf } from '../http/target.ts'
 import { isUnread } from '../journal/description.ts'
 import type { Entry } from '../journal/entry.ts'
-import { type Redact, redactWithin } from '../journal/redaction.ts'
+import { type Redact, redactWithin } from '../journal/redaction/redaction.ts'
 
-/** Something in the account that a request has changed. The control plane's document describes every field. */
+/** A part of the account that a request has changed. The control plane's document describes every field. */
 export interface ChangeReport {
   what: 'domain' | 'group'
   name: string
@@ -25,16 +25,16 @@ export interface ChangesReport {
   changes_note: string | null
 }
 
-/** What a request has changed in its account. */
+/** The changes of a request to its account. */
 export interface StateChanges {
-  domains: readonly Change<string, MonitoredDomain>[]
-  groups: readonly Change<string, DomainGroup>[]
+  domains: readonly KeyChange<string, MonitoredDomain>[]
+  groups: readonly KeyChange<string, DomainGroup>[]
 }
 
-/** What a request has changed; or why nobody knows, in one sentence. */
+/** The changes of a request, or the reason in one sentence why they are unknown. */
 export type FoundChanges = { ok: true; changes: StateChanges } | { ok: false; why: string }
 
-/** How many changes are listed, and how many members of a group that came or went. */
+/** The maximum number of listed changes, and of listed members that were added to or removed from a group. */
 export const LISTED_CHANGES = 100
 export const LISTED_MEMBERS = 10
 
@@ -43,7 +43,7 @@ const NOT_KEPT =
   'What the account was before this request is no longer kept, so nobody knows any more what the request changed.'
 const FAILED = 'The stand-in itself failed, so it is not known what the request changed.'
 
-/** Whether the service has accepted a request that may change the account. Whatever else came of it changes nothing. */
+/** Whether the service has accepted a request that may change the account. Any other outcome changes nothing. */
 export function mayHaveChanged({ operation, decided, status, code, injected }: Entry): boolean {
   if (operation === undefined || !changesAccount(operation)) return false
   if (decided !== undefined) return decided.code === undefined
@@ -51,9 +51,9 @@ export function mayHaveChanged({ operation, decided, status, code, injected }: E
 }
 
 /**
- * The changes between the two states that the journal keeps of a request: the one on which was decided, and the one that
- * the decision has made. Nothing that anybody else has changed is among them. `undefined` where the journal does not keep
- * them, or where the two have got maps of their own.
+ * The changes between the two states that the journal keeps of a request: the state of the decision, and the state
+ * after it. They contain no changes of other requests. Returns `undefined` if the journal does not keep the states, or
+ * if they have separate maps.
  */
 export function keptChanges({ before, after }: Entry): StateChanges | undefined {
   if (before === undefined) return undefined
@@ -64,16 +64,16 @@ export function keptChanges({ before, after }: Entry): StateChanges | undefined 
   return domains && groups && { domains, groups: groups.filter(isRealChange) }
 }
 
-/** A request may set a group to what it was. */
-function isRealChange([, before, after]: Change<string, DomainGroup>): boolean {
+/** A request may set a group to its present value. */
+function isRealChange([, before, after]: KeyChange<string, DomainGroup>): boolean {
   if (before === undefined || after === undefined || before.name !== after.name) return true
   const [former, present] = [before.domains, after.domains]
   return former.length !== present.length || former.some((member, index) => member !== present[index])
 }
 
 /**
- * The changes of a request of which only the state before it is kept: `before`, in maps that nobody else has. The request
- * is decided again, which is pure: the same request to the same state at the same instant has the same outcome.
+ * The changes of a request if only the state before it is kept. `before` is that state in unshared maps. The request is
+ * decided again, which is pure: the same request to the same state at the same instant has the same outcome.
  */
 export function repeatChanges(entry: Entry, before: AccountState | undefined, contract: ServiceContract): FoundChanges {
   const { operation, target, headers, body, at } = entry
@@ -91,12 +91,12 @@ export function repeatChanges(entry: Entry, before: AccountState | undefined, co
   const read = createBodyReader(settings).readBytes(bytes, fields, operation)
   const query = createQueryReader(settings)(queryOf(target))
   const judgement = judge({ operation, query, body: read }, before, contract, at)
-  // What is hidden in an exchange that other servers share may be what made the request acceptable.
+  // In an exchange that servers share, secrets are hidden. The hidden part may have made the request acceptable.
   if (!judgement.ok) return { ok: false, why: NOT_KEPT }
   return { ok: true, changes: compareAccounts(before, judgement.state) }
 }
 
-/** The changes from one state to another, which share nothing or can be read without a copy. */
+/** The changes from one state to another. The states share nothing or can be read without a copy. */
 export function compareAccounts(before: AccountState, after: AccountState): StateChanges {
   const groups = after.groups.changesSince(before.groups) ?? compareMaps(before.groups, after.groups)
   return {
@@ -108,8 +108,8 @@ export function compareAccounts(before: AccountState, after: AccountState): Stat
 function compareMaps<Part>(
   before: PersistentMap<string, Part>,
   after: PersistentMap<string, Part>,
-): Change<string, Part>[] {
-  const changes: Change<string, Part>[] = []
+): KeyChange<string, Part>[] {
+  const changes: KeyChange<string, Part>[] = []
   for (const [key, part] of before.entries()) {
     const other = after.get(key)
     if (other !== part) changes.push([key, part, other])
@@ -118,13 +118,13 @@ function compareMaps<Part>(
   return changes
 }
 
-/** Why the changes of a request are not known whose response was none of the service, but an internal error. */
+/** The reason why the changes of a request are unknown if its response was an internal error. */
 export function changesOfFailure({ failure, operation }: Entry): FoundChanges | undefined {
   const mayChange = operation !== undefined && changesAccount(operation)
   return failure !== undefined && mayChange ? { ok: false, why: FAILED } : undefined
 }
 
-/** The changes for a person: domains first, then groups, each kind in the order of the changes. */
+/** The changes in a form for a person: domains first, then groups, each kind in the order of the changes. */
 export function describeChanges(
   found: FoundChanges,
   writeDomain: (domain: MonitoredDomain) => FixtureDomain,

@@ -16,38 +16,38 @@ import { type RecoveredBody, recoverBody } from './body-recovery.ts'
 import { correctQuery } from './query-correction.ts'
 
 /** A query and a body that the operation accepts. */
-export interface Content {
+export interface AcceptedContent {
   rehearsal: Rehearsal
   parameters: Parameters
-  /** Empty where the operation reads none. */
+  /** Empty if the operation reads no body. */
   body: Json
   changes: readonly string[]
 }
 
-interface RoutedRequest {
+interface RequestDraft {
   operation: Operation
   parameters: Parameters
-  /** The segment that followed the path of the operation. */
+  /** The segment after the path of the operation. */
   rest: string | undefined
   headers: Readonly<Record<string, string>>
   body: Buffer | undefined
 }
 
-/** More than any request needs. Each pass corrects one kind of problem. */
+/** This is more than any request needs. Each pass corrects one kind of problem. */
 const PASSES = 24
 
-/** Query and body, with as much as possible of what was sent; `undefined` if they cannot be corrected. */
+/** The query and the body, with as much as possible of the sent ones; `undefined` if they cannot be corrected. */
 export function correctContent(
-  sent: RoutedRequest,
+  sent: RequestDraft,
   account: AccountState,
   contract: ServiceContract,
-): Content | undefined {
+): AcceptedContent | undefined {
   const { operation, parameters: given, rest } = sent
   const rehearsal = new Rehearsal(contract, account)
   const recovered = bodyIn(sent, contract.settings)
   const clues = [rest, recovered.body?.['id']].filter((clue): clue is string => typeof clue === 'string')
   const { parameters, changes } = correctQuery({ parameters: given, clues }, operation, rehearsal)
-  // What was corrected has no parameter of the operation twice, where that is refused.
+  // The corrected query has no repeated parameter of the operation if the settings refuse repeated parameters.
   const query = queryMeaning(contract.settings)(parameters) as Readonly<Record<string, string>>
   const draft = new BodyDraft(recovered.body ?? {})
   if (contract.settings.nullFields === 'absent') dropNulls(draft)
@@ -64,8 +64,8 @@ export function correctContent(
 }
 
 /**
- * Why the service would refuse the request. If a list is only too long, the problems of the state are included, so that
- * a correction first leaves out the entries that would be refused anyway.
+ * The reasons for which the service would refuse the request. If a list is only too long, the problems of the state are
+ * included. So a correction first removes the entries that would be refused anyway.
  */
 function findProblems(request: ConformingRequest, { contract, state, now }: Rehearsal): readonly Problem<string>[] {
   const { operation, query, body } = request
@@ -84,10 +84,14 @@ function findProblems(request: ConformingRequest, { contract, state, now }: Rehe
 }
 
 /**
- * Query and body of an example, without anything that was sent. @throws Error if the example is refused, which is a
+ * The query and the body of an example, without any sent content. @throws Error if the example is refused, which is a
  * bug.
  */
-export function exampleContent(operation: Operation, account: AccountState, contract: ServiceContract): Content {
+export function exampleContent(
+  operation: Operation,
+  account: AccountState,
+  contract: ServiceContract,
+): AcceptedContent {
   const headers = { 'content-type': 'application/json' }
   const empty = operation.readsBody ? Buffer.from('{}') : undefined
   const sent = { operation, parameters: [], rest: undefined, headers, body: empty }
@@ -96,7 +100,7 @@ export function exampleContent(operation: Operation, account: AccountState, cont
   return { ...example, changes: ['The request is an example, because too little of what was sent could be kept.'] }
 }
 
-function bodyIn({ operation, parameters, rest, headers, body }: RoutedRequest, settings: Settings): RecoveredBody {
+function bodyIn({ operation, parameters, rest, headers, body }: RequestDraft, settings: Settings): RecoveredBody {
   const hasBytes = body !== undefined && body.length > 0
   if (!operation.readsBody) {
     return { body: undefined, changes: hasBytes ? ['The body was left out, because none is read.'] : [] }
@@ -106,7 +110,7 @@ function bodyIn({ operation, parameters, rest, headers, body }: RoutedRequest, s
   return recoverBody({ headers, body }, operation, settings)
 }
 
-/** Domains in the query or in the path, where clients put them that cannot send a body with DELETE. */
+/** Domains in the query or in the path. Clients that cannot send a body with DELETE put them there. */
 function domainsIn(parameters: Parameters, rest: string | undefined, { bodySchema }: Operation): string[] {
   const required = (bodySchema?.['required'] ?? []) as string[]
   if (!required.includes('domains')) return []

@@ -10,31 +10,31 @@ import { correctContent, exampleContent } from './content-correction.ts'
 import { type CorrectedRoute, correctRoute } from './route-correction.ts'
 
 /** A request as it was received. */
-export interface ReceivedRequest {
+export interface RefusedRequest {
   method: string
   /** The request target as it was sent, such as /api/v1/domaingroups?id=x */
   target: string
   /** By lower-case name, without secrets. */
   headers: Readonly<Record<string, string>>
-  /** As received; undefined where none was read. */
+  /** The received body; undefined if none was read. */
   body: Buffer | undefined
 }
 
 export interface Correction {
-  /** The requests to send before it, in this order. */
+  /** The requests that are sent before it, in this order. */
   before: readonly PlannedRequest[]
   request: PlannedRequest
-  /** What was changed, one short sentence each. */
+  /** The changes, one short sentence each. */
   changes: readonly string[]
 }
 
 /**
- * The request that the service accepts and that is nearest to one that it refused for `problems`. `account` is the
- * account as it is now. The function changes nothing, and the correction was judged. @throws Error if even an example
- * is refused.
+ * The accepted request that is nearest to one that the service refused for `problems`. `account` is the present
+ * account. The function changes nothing. The judge has checked the correction. @throws Error if even an example is
+ * refused.
  */
 export function correctRequest(
-  request: ReceivedRequest,
+  request: RefusedRequest,
   problems: readonly Problem<string>[],
   account: AccountState,
   contract: ServiceContract,
@@ -57,13 +57,17 @@ function withValidKey(request: PlannedRequest): PlannedRequest {
   return request.plane === 'service' ? { ...request, key: 'valid' } : request
 }
 
-interface Admission {
+interface AdmissionCorrection {
   steps: PlannedRequest[]
   changes: string[]
 }
 
-/** What concerns how and by whom the request was sent, and not what it asks for. */
-function admit(problems: readonly Problem<string>[], account: AccountState, { settings }: Contract): Admission {
+/** Corrects the sender and the form of the request, such as the key and the plan, but not its content. */
+function admit(
+  problems: readonly Problem<string>[],
+  account: AccountState,
+  { settings }: Contract,
+): AdmissionCorrection {
   const { plans } = settings
   const steps: PlannedRequest[] = []
   const changes: string[] = []
@@ -90,7 +94,7 @@ function isRateLimited(problems: readonly Problem<string>[]): boolean {
   return problems.some(({ code }) => code === 'rate_limited')
 }
 
-/** Restores as many requests of the quota as will be sent. */
+/** Restores as many requests of the quota as the correction sends. */
 function quota(
   problems: readonly Problem<string>[],
   { operation }: CorrectedRoute,

@@ -2,8 +2,8 @@ import type { Settings } from '../domain/settings.ts'
 import type { Entry } from '../journal/entry.ts'
 
 /**
- * What is wrong with the key of a request, which the response does not tell: it is missing, malformed, disabled, or
- * nobody's. No part of the key is in the sentence. `undefined` where nothing is wrong with it.
+ * The error in a request's key that the response does not reveal: the key is missing, malformed, disabled, or unknown.
+ * The sentence contains no part of the key. `undefined` if the key is valid.
  */
 export function describeCredentials(
   { headers, keyEvidence, key, problems }: Entry,

@@ -6,7 +6,7 @@ import type { Contract } from '../contract/contract.ts'
 import type { Open } from '../contract/names.ts'
 import { isRefusedBy } from '../contract/rules.ts'
 import { type ServerUrls, writeCurl } from '../coverage/curl.ts'
-import { Evidence } from '../coverage/evidence.ts'
+import { RuleEvidence } from '../coverage/evidence.ts'
 import { type AccountState, detachAccount, type MonitoredDomain } from '../domain/account.ts'
 import type { ErrorCode } from '../domain/errors.ts'
 import type { Fixture, FixtureDomain } from '../domain/fixture.ts'
@@ -23,14 +23,14 @@ import {
   type RequestReport,
 } from '../journal/description.ts'
 import type { Entry } from '../journal/entry.ts'
-import { type Redact, redactWithin, withoutBrackets } from '../journal/redaction.ts'
+import { type Redact, redactWithin, withoutBrackets } from '../journal/redaction/redaction.ts'
 import { StoreError } from '../store/store-error.ts'
 import { type ChangesReport, describeChanges, type FoundChanges } from './changes.ts'
-import { correctRequest, type ReceivedRequest } from './correction.ts'
+import { correctRequest, type RefusedRequest } from './correction.ts'
 import { describeCredentials } from './credentials.ts'
 import { type ReproductionReport, reproduce } from './reproduction.ts'
 
-/** Everything behind one response. The control plane's document describes every field. */
+/** All causes of one response. The control plane's document describes every field. */
 export interface ExplanationReport {
   request_id: string
   account: string | null
@@ -55,26 +55,26 @@ export interface ExplanationReport {
   exchange: RequestReport
 }
 
-/** What a request has found in its account, and what it has made of it. */
+/** The account as a request found it, and its changes by the request. */
 export interface KnownPast {
-  /** The account just before the request, in maps that nobody else has; absent where it is not kept or not needed. */
+  /** The account just before the request, in unshared maps; absent if it is not kept or not needed. */
   state: AccountState | undefined
   changes: FoundChanges
 }
 
-/** Writes accounts and their parts as a fixture has them. */
+/** Writes accounts and their parts in the form of a fixture. */
 interface StateWriter {
   writeState(state: AccountState): Fixture
   writeDomain(domain: MonitoredDomain): FixtureDomain
 }
 
 export interface ExplanationSource extends StateWriter {
-  /** The account as it is now. */
+  /** The present account. */
   account: AccountState
   contract: ServiceContract
   urls: ServerUrls
   redact: Redact
-  /** A key of the account that is no secret, if it has one. */
+  /** A key of the account that is not secret, if it has one. */
   publicKey: string | undefined
   past: KnownPast
 }
@@ -84,7 +84,7 @@ export function explainEntry(entry: Entry, source: ExplanationSource): Explanati
   const problems = entry.problems.map((problem) => describeProblem(problem, contract.catalogue, redact))
   const assumptions = assumptionsBehind(entry, contract)
   const refused = entry.code !== undefined && entry.code !== 'internal_error' && !entry.injected
-  // A fault may have hidden from the client what is wrong with its request.
+  // A fault may have hidden from the client the error in its request.
   const correctable = refused || entry.violatesContract
   const described = describeEntry(entry, contract.catalogue, redact)
   return {
@@ -130,8 +130,8 @@ function correct(
 }
 
 /**
- * A request of a correction, without keys that the client put in a wrong place. One to the control plane names only the
- * account and its keys, by their ids.
+ * A request of a correction, without keys that the client put in a wrong place. A request to the control plane contains
+ * only the ids of the account and its keys.
  */
 function withoutSecrets(request: PlannedRequest, redact: Redact): PlannedRequest {
   const { body, plane } = request
@@ -143,8 +143,8 @@ function withoutSecrets(request: PlannedRequest, redact: Redact): PlannedRequest
   }
 }
 
-/** The request as the journal has it. If a long body was cut, the correction starts from its beginning. */
-function received({ method, target, headers, body }: Entry): ReceivedRequest {
+/** The request from the journal. If a long body was cut, the correction uses its beginning. */
+function received({ method, target, headers, body }: Entry): RefusedRequest {
   const fields: Record<string, string> = {}
   for (let index = 0; index < headers.length; index += 2) {
     const name = (headers[index] ?? '').toLowerCase()
@@ -153,7 +153,7 @@ function received({ method, target, headers, body }: Entry): ReceivedRequest {
   return { method, target, headers: fields, body: body === undefined || isUnread(body) ? undefined : bytesOf(body) }
 }
 
-/** What happened, in one or two sentences. */
+/** The exchange, in one or two sentences. */
 function summarise(entry: Entry, problems: readonly { message: string }[], settings: Settings): string {
   const { injected, status, code, operation, failure, decided } = entry
   if (injected) return summariseInjected(entry)
@@ -191,7 +191,7 @@ function summariseInjected(entry: Entry): string {
   return `${describeDecision(entry)} Then ${rule} ${status === undefined ? 'dropped' : 'changed'} the response. ${effect}`
 }
 
-/** What the service decided, even if the client got another response or none. */
+/** The decision of the service, even if the client got another response or none. */
 function describeDecision({ decided, operation }: Entry): string {
   const what = operation?.id ?? 'The request'
   if (decided?.code !== undefined) return `${what} was refused with ${decided.code}.`
@@ -199,7 +199,7 @@ function describeDecision({ decided, operation }: Entry): string {
   return changes ? `${what} succeeded, and what it changed stays changed.` : `${what} succeeded.`
 }
 
-/** The rules that demand the refusal of the request, or those that its success shows. */
+/** The rules that demand the refusal of the request, or that its success shows. */
 function rulesBehind(entry: Entry, contract: Contract): { id: string; says: string }[] {
   const { operation, code, problems, injected, status } = entry
   if (injected || operation === undefined || status === undefined) return []
@@ -211,10 +211,10 @@ function rulesBehind(entry: Entry, contract: Contract): { id: string; says: stri
   return behind.map(({ id, says }) => ({ id, says }))
 }
 
-/** The evidence that the journal still has. It does not know how often the request was made that day. */
-function evidenceOf(entry: Entry, operation: Operation, status: number, contract: Contract): Evidence {
+/** The evidence that the journal still has. The number of such requests on that day is unknown. */
+function evidenceOf(entry: Entry, operation: Operation, status: number, contract: Contract): RuleEvidence {
   const { code, problems, injected, body, allowance, at, keyEvidence, group } = entry
-  const evidence = new Evidence(contract)
+  const evidence = new RuleEvidence(contract)
   evidence.observation = {
     operation,
     status,
@@ -232,7 +232,7 @@ function evidenceOf(entry: Entry, operation: Operation, status: number, contract
   return evidence
 }
 
-/** The settings that decide whether a request is refused for that reason. */
+/** Reason → the settings that decide whether a request is refused for it. */
 const DECISIVE: Readonly<Record<string, readonly string[]>> = {
   path: ['routing', 'path-matching'],
   method: ['routing'],
@@ -257,13 +257,13 @@ const DECISIVE: Readonly<Record<string, readonly string[]>> = {
   member: ['deletion-of-members', 'mixed-deletions'],
 }
 
-/** The same for single operations. */
+/** The same settings for single operations. */
 const DECISIVE_BY_OPERATION: Readonly<Record<string, typeof DECISIVE>> = {
   createDomainGroup: { repeated: ['repeated-members'] },
   updateDomainGroup: { repeated: ['repeated-members'], not_monitored: ['mixed-members'] },
 }
 
-/** Those settings, and for a text that is no hostname those that would accept it with another value. */
+/** These settings. For a text that is no hostname, also the settings that would accept it with another value. */
 function settingsBehind({ problems, operation }: Entry, contract: Contract): readonly string[] {
   const { code = '', reason = code, value } = problems[0] ?? {}
   if (reason === 'format' && typeof value === 'string') return contract.settingsAgainst(value)
@@ -275,7 +275,7 @@ function assumptionsBehind(request: Entry, contract: Contract): { id: string; sp
   const { operation, code, problems, injected, status } = request
   const { document } = contract
   if (injected || status === undefined) return []
-  // The catalogue may answer another code than that which has the reason.
+  // The catalogue may answer with another code than the one that has the reason.
   const entry = `/components/x-errors/${problems[0]?.code ?? code}`
   const given = problems[0]?.reason
   const reason = (valueAt(document.source, `${entry}/reasons/${given}/as`) as string | undefined) ?? given

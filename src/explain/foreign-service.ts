@@ -2,7 +2,7 @@ import type { ExplanationReport } from './explanation.ts'
 
 const UNKNOWN = 'The program does not know the accounts of a service that it only looks at.'
 
-/** What nobody knows about a request to a service that the program does not play, such as what it would accept. */
+/** The unknown facts about a request to a service that the program does not simulate, such as what it would accept. */
 export const UNKNOWN_ELSEWHERE = {
   correction: null,
   changes: null,

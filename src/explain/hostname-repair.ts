@@ -1,11 +1,11 @@
 import { domainToASCII } from 'node:url'
 
-/** A longer text is not a hostname with something around it. */
+/** A longer text is not a hostname with other text around it. */
 const LENGTH = 2048
 
 /**
- * The hostname in a text that is not one: without white space, final dots, scheme, port and path around it. With
- * `liberal`, also the domain of an e-mail address and the parent of a wildcard, which are other names than the text.
+ * The hostname within a text that is no hostname: without white space, final dots, scheme, port and path. With
+ * `liberal`, also the domain of an e-mail address and the parent of a wildcard, although these are different names.
  */
 export function hostnameWithin(
   text: string,

@@ -1,18 +1,18 @@
 import { define, type Json } from '../ground/json.ts'
 
-/** Deeper than any body of the service. A text with deeper nesting is not a mistake in writing JSON. */
+/** This is deeper than any body of the service. A text with deeper nesting is no JSON with a mistake. */
 const DEPTH = 16
 
-/** The text is too far from JSON. */
+/** The text is too different from JSON. */
 class Beyond extends Error {}
 
-/** The value at the place where a text ends too early. */
+/** The value at the position where a text ends too early. */
 const UNFINISHED = Symbol('unfinished')
 
 /**
  * The value of a text that is nearly JSON; `undefined` if it is not. It tolerates comments, missing and extra commas,
- * other quotes or none, the literals of other languages, raw line breaks in strings, text after the value, and a
- * missing end. A value that ends in the middle is left out.
+ * and other quotes or none. It also tolerates literals of other languages, raw line breaks in strings, text after the
+ * value, and a missing end. A value that is cut off in the middle is left out.
  */
 export function parseNearlyJson(text: string): unknown {
   try {
@@ -49,7 +49,7 @@ class Reader {
 
   read(): unknown {
     this.#skipGaps()
-    // A single word is not JSON with a mistake.
+    // A single word is no JSON with a mistake.
     if (!'{["'.includes(this.#next() || ' ')) throw new Beyond()
     return this.#value(DEPTH)
   }
@@ -95,7 +95,7 @@ class Reader {
     return array
   }
 
-  /** Skips commas and comments. Skips the closing bracket, too, and returns false there and at the end of the text. */
+  /** Skips commas and comments. Returns false at the end of the text and at a closing bracket, which it also skips. */
   #isWithin(closing: string): boolean {
     this.#skipGaps()
     while (this.#next() === ',') {

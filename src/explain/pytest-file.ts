@@ -6,7 +6,7 @@ import { withNewId } from './vitest-file.ts'
 const LANGUAGE = 'python'
 const ANY = 'ANY'
 
-/** A file for pytest that does the same against a server that runs, with what comes with Python alone. */
+/** A pytest file that sends the same request to a running server. It needs only the standard library of Python. */
 export function writePytest(scenario: Scenario, { baseUrl, adminUrl }: ServerUrls): string {
   const { title, remarks, setUp, request, expected } = scenario
   const needsPytest = expected.kind === 'failure'

@@ -14,17 +14,17 @@ export interface CorrectedQuery {
 
 interface ReceivedQuery {
   parameters: Parameters
-  /** Other texts of the request that may be the id of a group. */
+  /** Other texts of the request that may be a group id. */
   clues: readonly string[]
 }
 
 /**
- * Every server accepts a target of so many octets (RFC 9110 §4.1). Parameters without effect must not make it longer.
+ * Every server accepts a target of this many octets (RFC 9110 §4.1). Parameters without effect must not make it longer.
  */
 const LENGTH = 8000
 const CREDENTIAL = /key|token|secret|auth|passw/i
 
-/** The parameters that an operation accepts, and the id of a group that there is. */
+/** The parameters that an operation accepts, and the id of an existing group. */
 export function correctQuery(sent: ReceivedQuery, operation: Operation, rehearsal: Rehearsal): CorrectedQuery {
   const { settings } = rehearsal.contract
   const named = placeParameters(sent.parameters, operation, settings)
@@ -48,7 +48,7 @@ export function correctQuery(sent: ReceivedQuery, operation: Operation, rehearsa
   return { parameters: [['id', id], ...others], changes }
 }
 
-/** Corrects the names of parameters. Leaves out those that are refused, and those that hold a credential. */
+/** Corrects the names of parameters. Removes those that are refused, and those that hold a credential. */
 function placeParameters(parameters: Parameters, operation: Operation, settings: Settings): CorrectedQuery {
   const placed: (readonly [string, string])[] = []
   const changes: string[] = []

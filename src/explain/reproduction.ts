@@ -1,4 +1,5 @@
-import { quoteWord, type ServerUrls } from '../coverage/curl.ts'
+import type { ServerUrls } from '../coverage/curl.ts'
+import { quoteWord } from '../ground/shell-word.ts'
 import type { Entry } from '../journal/entry.ts'
 import { writePytest } from './pytest-file.ts'
 import { type Scenario, type ScenarioSource, scenarioOf } from './scenario.ts'
@@ -10,10 +11,10 @@ export interface ReproductionReport {
   reproduction_note: string | null
 }
 
-/** The methods that curl has an option for, or uses by itself. */
+/** The methods for which curl has an option, or that it uses by default. */
 const OWN_METHODS: Readonly<Record<string, string | undefined>> = { GET: '', HEAD: '-I' }
 
-/** `publicKey` is a key of the account that is no secret, if it has one. */
+/** `publicKey` is a key of the account that is not secret, if it has one. */
 export function reproduce(
   entry: Entry,
   source: ScenarioSource,
@@ -34,7 +35,7 @@ export function reproduce(
   }
 }
 
-/** The command that sends the request of a scenario as it was, for a POSIX shell. */
+/** The command that sends the original request of a scenario, for a POSIX shell. */
 function writeReceived({ request }: Scenario, { baseUrl }: ServerUrls, publicKey: string | undefined): string {
   const { method, path, isBelowBase, headers, body } = request
   const url = (isBelowBase ? baseUrl : new URL(baseUrl).origin) + path
@@ -42,21 +43,21 @@ function writeReceived({ request }: Scenario, { baseUrl }: ServerUrls, publicKey
   const own = OWN_METHODS[method]
   if (own !== undefined && (own !== '' || body === undefined)) words.push(...(own === '' ? [] : [own]))
   else words.push('-X', quoteWord(method))
-  // Braces and brackets would stand for several URLs, and dots for another path.
+  // By default, curl expands braces and brackets to several URLs, and removes dot segments from the path.
   if (/[{}[\]]/.test(url)) words.push('-g')
   if (/\/\.\.?(?:[/?]|$)/.test(url)) words.push('--path-as-is')
-  // Double quotes let the shell replace the variable.
+  // The shell replaces the variable within double quotes.
   words.push(
     '-H',
     publicKey === undefined ? '"Authorization: Bearer $API_KEY"' : quoteWord(`Authorization: Bearer ${publicKey}`),
   )
   for (const [name, value] of Object.entries(headers)) words.push('-H', quoteWord(`${name}: ${value}`))
-  // Without it, curl would say that the body is a form.
+  // By default, curl would declare the body as a form.
   if (body !== undefined && headers['content-type'] === undefined) words.push('-H', 'Content-Type:')
   words.push(quoteWord(url))
   if (body === undefined) return words.join(' ')
   const text = 'text' in body ? body.text : undefined
-  // No argument can contain a NUL.
+  // No command-line argument can contain a NUL.
   if (text !== undefined && !text.includes('\0')) return [...words, '--data-raw', quoteWord(text)].join(' ')
   const bytes = body.kind === 'bytes' ? body.bytes : Buffer.from(body.text)
   return [

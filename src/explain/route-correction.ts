@@ -5,14 +5,14 @@ import { editDistance, letters } from '../ground/edit-distance.ts'
 import { type Parameters, readParameters, splitTarget } from '../http/target.ts'
 import { spelt } from './wording.ts'
 
-/** Where a request was meant to go. */
+/** The intended destination of a request. */
 export interface CorrectedRoute {
   operation: Operation
   /** The method of the operation, or HEAD. */
   method: string
-  /** The parameters of the query as they were sent. */
+  /** The query parameters as sent. */
   parameters: Parameters
-  /** The segment that followed the path of the operation, as in `/domains/example.com`. */
+  /** The segment after the path of the operation, as in `/domains/example.com`. */
   rest: string | undefined
   changes: readonly string[]
 }
@@ -20,11 +20,11 @@ export interface CorrectedRoute {
 interface ReceivedRoute {
   method: string
   target: string
-  /** Whether it came with a body. */
+  /** Whether the request has a body. */
   hasBody: boolean
 }
 
-/** The operation that a request asked for or, if there is none, the nearest one. */
+/** The operation of a request, or if it has none, the nearest operation. */
 export function correctRoute({ method, target, hasBody }: ReceivedRoute, contract: Contract): CorrectedRoute {
   const [withoutFragment = ''] = target.split('#')
   const { path, query = '' } = splitTarget(withoutFragment)
@@ -43,26 +43,26 @@ export function correctRoute({ method, target, hasBody }: ReceivedRoute, contrac
   return { operation, method: corrected, parameters, rest, changes }
 }
 
-/** The path of the contract that this path is, if any. */
+/** The path of the contract that matches this path, if any. */
 function routeOf(path: string, { basePath, routes, settings }: Contract): string | undefined {
   const form = (text: string) => (settings.pathMatching === 'lenient' ? text.toLowerCase() : text)
   const spelling = settings.pathMatching === 'lenient' ? path.replace(/(.)\/$/, '$1') : path
   return [...routes.keys()].find((route) => form(basePath + route) === form(spelling))
 }
 
-/** How much of a path is compared. This is enough to recognise a path, and it limits the time. */
+/** The maximum number of compared segments. It is enough to recognise a path, and it limits the time. */
 const SEGMENTS = 12
 const CHARACTERS = 64
 
-interface Candidate {
+interface NearRoute {
   route: string
   rest: string | undefined
-  /** A smaller distance is nearer. Below 1 it is the route in another spelling; from 2 it is only similar. */
+  /** A smaller distance is nearer. Below 1, it is the route in another spelling; from 2, it is only similar. */
   distance: number
 }
 
-/** The path of the contract that is nearest to one of the segments. If none is near, a path with the method. */
-function nearestRoute(path: string, method: string, { basePath, routes }: Contract): Candidate {
+/** The path of the contract that is nearest to one of the segments. If none is near, a path that has the method. */
+function nearestRoute(path: string, method: string, { basePath, routes }: Contract): NearRoute {
   const segments = decode(path.slice(0, SEGMENTS * CHARACTERS))
     .split(/[/\\]+/)
     .filter((segment) => segment !== '')
@@ -72,7 +72,7 @@ function nearestRoute(path: string, method: string, { basePath, routes }: Contra
     : segments
   const words = below.length === 0 ? [''] : below.slice(0, SEGMENTS)
   const candidates = [...routes].flatMap(([route, methods]) =>
-    words.map((word, index): Candidate => {
+    words.map((word, index): NearRoute => {
       const distance = distanceTo(route, word)
       const unable = distance >= 2 && !methods.has(method === 'HEAD' ? 'GET' : method) ? 1 : 0
       return { route, rest: distance < 1 ? words[index + 1] : undefined, distance: distance + unable }
@@ -105,7 +105,7 @@ interface Clues {
   hasId: boolean
 }
 
-/** The methods that a client probably meant with a method that the path does not have, the most probable first. */
+/** The methods that a client probably meant if the path does not have its method, the most probable first. */
 function meant(method: string, { hasBody, hasId }: Clues): string[] {
   switch (method) {
     case 'PUT':

@@ -8,49 +8,49 @@ import { bytesOf, isCut, textOf } from '../http/content.ts'
 import { splitTarget } from '../http/target.ts'
 import { isUnread } from '../journal/description.ts'
 import type { Entry } from '../journal/entry.ts'
-import { HIDDEN } from '../journal/key-shapes.ts'
-import { type Redact, redactField, redactQuery, redactWithin, withoutBrackets } from '../journal/redaction.ts'
+import { HIDDEN } from '../journal/redaction/key-shapes.ts'
+import { type Redact, redactField, redactQuery, redactWithin, withoutBrackets } from '../journal/redaction/redaction.ts'
 import { fieldOf } from './changes.ts'
 import { type SetUp, setUpFor } from './set-up.ts'
 
-/** A body that is sent: JSON that is written again as it was, a text, or other bytes. */
+/** A body that is sent: JSON whose text is the same when it is written again, another text, or other bytes. */
 type SentBody =
   | { kind: 'json'; value: unknown; text: string }
   | { kind: 'text'; text: string }
   | { kind: 'bytes'; bytes: Buffer }
 
-/** What is to be expected of the body of a response. */
+/** The expected body of a response. */
 export type ExpectedBody =
   | { kind: 'any' }
   | { kind: 'success' }
-  /** `field` is what the journal says about the first problem. */
+  /** `field` is the field of the first problem in the journal. */
   | { kind: 'refusal'; code: string; field: string | undefined }
-  /** With a new id of a group where `hasNewId`. */
+  /** With `hasNewId`, the body contains a new group id. */
   | { kind: 'json'; value: unknown; hasNewId: boolean }
   | { kind: 'text'; text: string }
 
-/** What is to be expected: a response; or none, or an incomplete one, at once or never. */
+/** The expected outcome: a response, or a failure (no response or an incomplete one), at once or never. */
 export type Expectation =
   | { kind: 'response'; status: number; body: ExpectedBody }
   | { kind: 'failure'; isEndless: boolean }
 
-/** A request as somebody can send it again, with all that it needs, and what is to be expected then. */
+/** A request that a user can send again, with all that it needs, and the expected outcome. */
 export interface Scenario {
-  /** The operation, or method and path, and what it answers: `addDomains answers 400 invalid_domain`. */
+  /** The operation, or method and path, and the answer: `addDomains answers 400 invalid_domain`. */
   title: string
-  /** Sentences on what is otherwise than it was. */
+  /** Sentences about the differences from the original exchange. */
   remarks: readonly string[]
   setUp: SetUp['account']
-  /** Whether the request has a key that is disabled. */
+  /** Whether the key of the request is disabled. */
   hasDisabledKey: boolean
-  /** The bucket of the quota that is used up. */
+  /** The bucket of the exhausted quota. */
   usedUp: string | undefined
   rule: FaultRule | undefined
   request: {
     method: string
     /** Begins with a slash. */
     path: string
-    /** Whether `path` is below the base URL of the service, and not of its host. */
+    /** Whether `path` is relative to the base URL of the service, and not to its host. */
     isBelowBase: boolean
     headers: Readonly<Record<string, string>>
     body: SentBody | undefined
@@ -58,28 +58,28 @@ export interface Scenario {
   expected: Expectation
 }
 
-/** What a scenario is made from, beside its request. */
+/** The sources of a scenario besides its request. */
 export interface ScenarioSource {
-  /** What the account was before the request, in maps that nobody else has; absent where that is not kept. */
+  /** The account before the request, in unshared maps; absent if it is not kept. */
   state: AccountState | undefined
-  /** What the account is now. */
+  /** The present account. */
   present: AccountState
   contract: ServiceContract
   redact: Redact
   writeState(state: AccountState): Fixture
 }
 
-/** The fields of a request that can change its outcome, beside its key. Clients send the others by themselves. */
+/** The header fields that can change the outcome, besides the key. Clients add the other fields by themselves. */
 const DECISIVE = ['content-type', 'content-encoding', 'prefer']
-/** What is sent in place of a body that nobody has read. */
+/** The replacement for a body that was not read. */
 const SUBSTITUTE: SentBody = { kind: 'json', value: {}, text: '{}' }
 const UNREAD = 'The service did not read the body, so the journal does not have it, and an empty object stands for it.'
-/** How deeply a body may be nested that is written as a literal; Python reads no more than a hundred levels. */
+/** The maximum nesting of a body that is written as a literal. Python reads at most a hundred levels. */
 const DEEPEST = 20
-/** For how long a response is dripped, in milliseconds. */
+/** In milliseconds: the duration of a dripped response. */
 const DRIP = 200
 
-/** The scenario of a request; or why there is none, in one sentence. */
+/** The scenario of a request, or the reason in one sentence why there is none. */
 export function scenarioOf(
   entry: Entry,
   source: ScenarioSource,
@@ -104,7 +104,7 @@ export function scenarioOf(
   } = setUpFor(entry, source.state, source.present, contract, source.writeState)
   const rule = ruleOf(entry, redact)
   const request = requestOf(entry, contract, redact)
-  // One look at the whole is much faster than one at each of the thousand names that it may have.
+  // One check of the whole set-up is much faster than a check of each of its up to a thousand names.
   const wholeSetUp = JSON.stringify(setUp)
   const isHiddenInSetUp = redact(wholeSetUp) !== wholeSetUp
   const remarks = [
@@ -154,7 +154,7 @@ function requestOf(entry: Entry, { basePath }: ServiceContract, redact: Redact):
   })
   return {
     method: redact(method),
-    // A client that is not as liberal as the service would refuse other characters.
+    // A client that is stricter than the service would refuse other characters.
     path: whole.replaceAll(/[^\x21-\x7e]/g, (character) => `%${character.charCodeAt(0).toString(16).padStart(2, '0')}`),
     isBelowBase,
     headers: Object.fromEntries(fields),
@@ -162,7 +162,7 @@ function requestOf(entry: Entry, { basePath }: ServiceContract, redact: Redact):
   }
 }
 
-/** The body as it is sent again. One that nobody has read matters only by being there. */
+/** The body that is sent again. For a body that was not read, only its presence matters. */
 function sentBody({ method, body, problems }: Entry, redact: Redact): SentBody | undefined {
   if (body === undefined || body.size === 0) return undefined
   if (!isUnread(body)) return bodyOf(bytesOf(body), redact)
@@ -171,11 +171,11 @@ function sentBody({ method, body, problems }: Entry, redact: Redact): SentBody |
 }
 
 function bodyOf(bytes: Buffer, redact: Redact): SentBody {
-  // A secret may stand among bytes that are no text; in base64, nobody would see it.
+  // A secret may be among bytes that are no text. In base64, it would go unnoticed.
   if (!isUtf8(bytes)) return { kind: 'bytes', bytes: Buffer.from(redact(bytes.toString('latin1')), 'latin1') }
   const text = redact(bytes.toString())
   const value = readJson(text)
-  // Numbers, spaces and repeated names may be written otherwise than JavaScript writes them.
+  // JavaScript may write numbers, spaces and repeated names in another way.
   const isSame = value !== undefined && !isNestedBeyond(value, DEEPEST) && JSON.stringify(value) === text
   return isSame ? { kind: 'json', value, text } : { kind: 'text', text }
 }
@@ -186,7 +186,7 @@ function hasHidden(request: Scenario['request']): boolean {
   return JSON.stringify({ ...request, body: text }).includes(HIDDEN)
 }
 
-/** The rule that acted, so that it acts on this request and at once. */
+/** The rule that acted, changed so that it acts on this request and at once. */
 function ruleOf({ injection, injected }: Entry, redact: Redact): FaultRule | undefined {
   if (injection?.source !== 'rule' || !injected) return undefined
   const { description, skip, probability, expires_after, delay_ms, jitter_ms, match = {}, ...rest } = injection.rule
@@ -218,7 +218,7 @@ function expectationOf(entry: Entry, isExact: boolean, redact: Redact): Expectat
 function expectedBody(entry: Entry, isExact: boolean, redact: Redact): ExpectedBody {
   const { method, operation, code, problems, responseBody, injected, injection } = entry
   if (method === 'HEAD' || responseBody === undefined || responseBody.size === 0) return { kind: 'any' }
-  // What a fault makes of a body depends on chance.
+  // The effect of a fault on a body depends on chance.
   if (injected && injection?.rule.corrupt !== undefined) return { kind: 'any' }
   const text = isCut(responseBody) ? undefined : textOf(responseBody)
   const value = text === undefined || redact(text) !== text ? undefined : readJson(text)

@@ -5,28 +5,29 @@ import { comparedName } from '../domain/groups.ts'
 import { writeInstant } from '../domain/iso-8601.ts'
 import { PersistentMap } from '../domain/persistent-map.ts'
 import { isObject, readJson } from '../ground/json.ts'
+import { plural } from '../ground/plural.ts'
 import { textOf } from '../http/content.ts'
 import { createQueryReader, queryOf } from '../http/target.ts'
 import type { Entry } from '../journal/entry.ts'
 
-/** How an account is made in which a request has the outcome that it had. */
+/** The set-up of an account in which a request has the same outcome. */
 export interface SetUp {
-  /** The body of POST /accounts, which is also what the library takes. */
+  /** The body of POST /accounts. The library takes the same object. */
   account: { fixture: string | object; plan?: string; seed?: number; now: string; frozen: true }
   /** Whether it is the account that the request found, as far as that matters for its response. */
   isExact: boolean
-  /** What is missing, in one sentence; absent where nothing is. */
+  /** The missing part, in one sentence; absent if nothing is missing. */
   missing: string | undefined
 }
 
-/** How many domains, and how many groups, an account may have that is set up as a whole. */
+/** The maximum number of domains, and of groups, in an account that is set up as a whole. */
 export const WHOLE = 30
-/** How many domains the part of a larger account may have on which the outcome depends. */
+/** The maximum number of domains in the part of a larger account that the outcome depends on. */
 export const PART = 100
 
 /**
- * The set-up for a request. `state` is what the account was before it, in maps that nobody else has, and absent where that
- * is not kept; `present` is what the account is now.
+ * The set-up for a request. `state` is the account before it, in unshared maps; absent if it is not kept. `present` is
+ * the present account.
  */
 export function setUpFor(
   entry: Entry,
@@ -37,7 +38,7 @@ export function setUpFor(
 ): SetUp {
   const now = writeInstant(entry.at)
   const frozen = true as const
-  // What the contract forbids in every state needs none.
+  // A request that the contract always forbids needs no state.
   if (entry.violatesContract) return { account: { fixture: 'empty', now, frozen }, isExact: true, missing: undefined }
   if (state === undefined) {
     const { origin, plan, seed } = present
@@ -54,17 +55,17 @@ export function setUpFor(
   }
   const { part, isExact } = partFor(entry, state, contract)
   const missing =
-    `The account had ${count(domains.size, 'domain')} and ${count(groups.size, 'group')}. ` +
+    `The account had ${plural(domains.size, 'domain')} and ${plural(groups.size, 'group')}. ` +
     `This one has only ${isExact ? 'those that matter for the request' : 'some of them'}.`
   return { account: account(part), isExact, missing }
 }
 
-/** The account without domains that were removed, where they are many: they matter only when they are added again. */
+/** The account without its removed domains if these are many. They matter only when they are added again. */
 function withFew({ formerDomains, ...rest }: AccountState): AccountState {
   return formerDomains === undefined || formerDomains.size > WHOLE ? rest : { ...rest, formerDomains }
 }
 
-/** What an account holds; the rest of a fixture is said beside it. */
+/** The contents of an account. The caller adds the rest of the fixture. */
 function contentsOf({ domains = [], former_domains, groups = [], groups_created }: Fixture): object {
   return {
     ...(domains.length > 0 && { domains }),
@@ -74,7 +75,7 @@ function contentsOf({ domains = [], former_domains, groups = [], groups_created 
   }
 }
 
-/** The part of an account on which the outcome of a request depends: the domains and groups that the request names. */
+/** The part of an account that the outcome of a request depends on: the domains and groups that the request names. */
 function partFor(
   entry: Entry,
   state: AccountState,
@@ -114,14 +115,10 @@ function pick<Part>(map: PersistentMap<string, Part>, keys: ReadonlySet<string>)
   return PersistentMap.of([...map.entries()].filter(([key]) => keys.has(key)))
 }
 
-/** The domains that a body names, in whichever field. */
+/** The domains in all fields of a body. */
 function namesIn(body: unknown): string[] {
   if (!isObject(body)) return []
   return Object.values(body).flatMap((field) =>
     Array.isArray(field) ? field.filter((each): each is string => typeof each === 'string') : [],
   )
-}
-
-function count(number: number, word: string): string {
-  return `${number} ${word}${number === 1 ? '' : 's'}`
 }

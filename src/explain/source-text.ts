@@ -1,12 +1,12 @@
-/** The languages in which values are written. */
+/** The languages of the written values. */
 export type Language = 'javascript' | 'python'
 
-/** The characters of a line. */
+/** The maximum number of characters in a line. */
 const WIDTH = 110
-/** Characters that a reader does not see, or that change the direction of the text beside them. */
+/** Invisible characters, and characters that change the direction of the text beside them. */
 const INVISIBLE = /[\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202f\u2060-\u2069\ufeff\ufff9-\ufffb]/g
 
-/** Code of one language that can stand in a value. */
+/** Code in one language that can be part of a value. */
 export class Code {
   readonly text: string
 
@@ -16,8 +16,8 @@ export class Code {
 }
 
 /**
- * A value as a literal of the language: what JSON can hold, and `Code` within it. Long objects and lists have a line for
- * each entry; `indent` is how far the line is indented on which it begins, `used` how many characters stand before it.
+ * A value as a literal of the language. It can contain JSON values and `Code`. Long objects and lists have a line for
+ * each entry. `indent` is the indentation of the first line, and `used` is the number of characters before the value.
  */
 export function writeValue(value: unknown, language: Language, indent = 0, used = indent): string {
   const line = inOneLine(value, language)
@@ -36,9 +36,9 @@ export function writeValue(value: unknown, language: Language, indent = 0, used 
   return [open, ...entries, ' '.repeat(indent) + close].join('\n')
 }
 
-/** A text as a literal. All that a reader could not see is escaped. */
+/** A text as a literal. All invisible characters are escaped. */
 export function writeText(text: string, language: Language): string {
-  // What JSON escapes, both languages read in the same way; it escapes half of a pair of UTF-16 as well.
+  // Both languages read the escapes of JSON in the same way. JSON also escapes an unpaired surrogate.
   const json = JSON.stringify(text).replaceAll(INVISIBLE, escapeCharacter)
   if (language === 'python') return json
   const inner = json.slice(1, -1).replaceAll(/\\.|'/gs, (part) => {
@@ -48,7 +48,7 @@ export function writeText(text: string, language: Language): string {
   return text.includes("'") && !text.includes('"') ? json : `'${inner}'`
 }
 
-/** A text for a comment: in one line, and without what could end the comment. */
+/** A text for a comment: in one line, and without characters that could end the comment. */
 export function writeRemark(text: string): string {
   return JSON.stringify(text)
     .slice(1, -1)

@@ -2,7 +2,7 @@ import type { Expectation, ExpectedBody, Scenario } from './scenario.ts'
 import { Code, writeRemark, writeText, writeValue } from './source-text.ts'
 
 const LANGUAGE = 'javascript'
-/** In milliseconds, how long is waited for what never comes. */
+/** In milliseconds: the time limit for a response that never comes. */
 const PATIENCE = 500
 
 /** A file for vitest that sets the account up, sends the request, and expects the same outcome. */
@@ -33,11 +33,11 @@ function importOf(name: string, module: string): string {
   return `import { ${name} } from ${writeText(module, LANGUAGE)}`
 }
 
-/** Whether `fetch` can send the request as it was. */
+/** Whether `fetch` can send the original request. */
 function canFetch({ request: { method, path, isBelowBase, body } }: Scenario): boolean {
   const isUnsent = body !== undefined && (method === 'GET' || method === 'HEAD')
   if (isUnsent || ['CONNECT', 'TRACE', 'TRACK'].includes(method)) return false
-  // A browser's idea of a URL removes dots and a second slash.
+  // The URL parser of browsers removes dot segments and a second slash.
   const url = `http://localhost${isBelowBase ? '/base' : ''}${path}`
   return URL.canParse(url) && new URL(url).href === url
 }
@@ -105,7 +105,7 @@ function bodyOf({ request: { body, headers } }: Scenario): string {
   if (body.kind === 'bytes') return `Buffer.from(${writeText(body.bytes.toString('base64'), LANGUAGE)}, 'base64')`
   const text =
     body.kind === 'json' ? `JSON.stringify(${writeValue(body.value, LANGUAGE, 4, 24)})` : writeText(body.text, LANGUAGE)
-  // fetch gives a text a type, and bytes none.
+  // `fetch` sets a content type for a text, but none for bytes.
   return isTyped ? text : `Buffer.from(${text})`
 }
 
@@ -142,13 +142,13 @@ function bodyLines(body: ExpectedBody, text: string, json: string): string[] {
   }
 }
 
-/** The response to the creation of a group, whose id depends on the account. */
+/** The response to the creation of a group. The group's id depends on the account. */
 export function withNewId(response: unknown, anything: string): unknown {
   const { data, ...rest } = response as { data: { group: object } }
   return { ...rest, data: { ...data, group: { ...data.group, id: new Code(anything) } } }
 }
 
-/** Sends what `fetch` does not. */
+/** The source of a function that sends requests which `fetch` cannot send. */
 const SEND = [
   'function send(',
   '  { hostname, port }: URL,',

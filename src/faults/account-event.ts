@@ -10,13 +10,13 @@ import type { InjectionTarget } from './injection.ts'
 
 export interface AccountEventDeps {
   contract: Contract
-  store: Store
+  store: Pick<Store, 'update' | 'count'>
   clock: Clock
 }
 
 /**
- * Moves the account's clock on to the ending that the request meets next: the end of its own quota window, the daily
- * refresh, or the end of the grace period of its key. Says what happened. A clock that is past it stays as it is.
+ * Moves the account's clock forward to the next ending: of its own quota window, of the day (daily refresh), or of the
+ * grace period of its key. Returns a description. A clock that is past the ending stays.
  */
 export async function passEnding(
   ending: Ending,
@@ -37,8 +37,8 @@ export async function passEnding(
 }
 
 /**
- * Uses up what is left of the quota that the request was charged to. A whole window follows, so that the time until the
- * reset does not depend on when the request came. `undefined` where the request has no quota.
+ * Uses up the rest of the quota that the request was charged to. A whole window follows, so that the time until the
+ * reset does not depend on the time of the request. `undefined` if the request has no quota.
  */
 export async function useUpQuota(
   { operation, principal, allowance }: InjectionTarget,
@@ -49,7 +49,7 @@ export async function useUpQuota(
   const hits = { startedAt: now, used: allowance.limit }
   const bucket = bucketOf(key.hash, operation.path, settings.quotaScope)
   await store.count(account.id, (_, counting) => {
-    // The windows are in the order in which they began.
+    // The windows are sorted by their beginning.
     counting.quotas = counting.quotas.delete(bucket).set(bucket, hits)
   })
   return { allowed: false, ...whatIsLeft(hits, allowance.limit, operation.quota.window) }

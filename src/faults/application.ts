@@ -2,47 +2,38 @@ import type { InjectedResponse } from '../domain/faults.ts'
 import type { Allowance } from '../domain/quotas.ts'
 import { type Awaitable, whenReady } from '../ground/awaitable.ts'
 import { bytesOf, contentOf } from '../http/content.ts'
+import type { Loss, Transmission } from '../http/delivery.ts'
 import type { Replier, Reply } from '../http/reply.ts'
 import { type AccountEventDeps, passEnding, useUpQuota } from './account-event.ts'
 import type { CorruptionKind } from './corruption/corruption-kind.ts'
-import { type Cut, pause, type Send } from './delivery.ts'
 import { type Draw, drawsOf, type Injection, type InjectionTarget } from './injection.ts'
 import { type FaultKind, kindNameOf, kindOf } from './kinds.ts'
 import { sampleProblem } from './sample-problem.ts'
 
 export interface ApplicationDeps extends AccountEventDeps {
   replier: Replier
-  /** Aborted when the server stops; nothing waits any longer then. */
+  /** Aborted when the server stops; then nothing waits any longer. */
   stopping: AbortSignal
 }
 
-/** What an injection makes of an exchange. */
+/** The result of an injection. */
 export interface Applied {
-  /** What became of the response, in sentences for the journal; absent where nothing did. */
+  /** What happened to the response, in sentences for the journal; absent if nothing did. */
   effect: string | undefined
-  /** What is sent; absent where the service's own response is yet to come, and where none is sent. */
+  /** The response; absent if the service's own response is still to come, or if none is sent. */
   reply: Reply | undefined
   allowance: Allowance | undefined
-  /** Ends the connection in place of a response. */
-  cut: Cut | undefined
-  /** Sends the response in another way than usual. */
-  send: Transmission | undefined
-  /** Whether the client left while it was kept waiting. */
+  /** What happens to the connection instead of a response. */
+  lost: Loss['lost'] | undefined
+  /** How the body is sent, if not as usual. */
+  transmission: Transmission | undefined
+  /** Whether the client left while it waited. */
   clientLeft: boolean
 }
 
-/** A way to send a response. */
-export interface Transmission {
-  send: Send
-  /** How long it takes, in milliseconds. */
-  milliseconds: number
-  /** Whether all of the response is sent; if not, the connection ends with it. */
-  complete: boolean
-}
-
 /**
- * Applies an injection: before the body of the request is read, or to the service's own response, `genuine`, once that
- * exists. Where nothing has to wait, it is done at once.
+ * Applies an injection: before the body of the request is read, or to the service's own response `genuine` once that
+ * exists. If nothing has to wait, this is synchronous.
  */
 export function applyInjection(
   injection: Injection,
@@ -57,10 +48,10 @@ export function applyInjection(
   const milliseconds = (rule.delay_ms ?? takes ?? 0) + Math.round((rule.jitter_ms ?? 0) * draw())
   const act = () => applyKind({ injection, target, genuine, milliseconds, draw }, deps)
   if (milliseconds === 0 || takes !== undefined) return act()
-  const { socket } = target.request
+  const { request } = target
   const delayed = `The answer was held back for ${milliseconds} ms.`
-  return pause(milliseconds, socket, deps.stopping).then(() => {
-    if (socket.destroyed) return { ...unchanged(target), effect: delayed, clientLeft: true }
+  return request.wait(milliseconds, deps.stopping).then(() => {
+    if (request.isAbandoned) return { ...unchanged(target), effect: delayed, clientLeft: true }
     return whenReady(act(), (applied) => ({
       ...applied,
       effect: applied.effect === undefined ? delayed : `${delayed} ${applied.effect}`,
@@ -68,16 +59,16 @@ export function applyInjection(
   })
 }
 
-interface Application {
+interface FaultApplication {
   injection: Injection
   target: InjectionTarget
   genuine: Reply | undefined
-  /** How long the injection delays or draws out the response. */
+  /** How long the injection delays the response or extends its transmission. */
   milliseconds: number
   draw: Draw
 }
 
-function applyKind(application: Application, deps: ApplicationDeps): Awaitable<Applied> {
+function applyKind(application: FaultApplication, deps: ApplicationDeps): Awaitable<Applied> {
   const { injection, target, genuine, milliseconds, draw } = application
   const { rule } = injection
   const { action, needsBody, effect, withoutBody }: FaultKind = kindOf(rule)
@@ -89,11 +80,12 @@ function applyKind(application: Application, deps: ApplicationDeps): Awaitable<A
     case 'respond':
       return rule.respond === undefined ? before : injectResponse(rule.respond, injection, target, deps)
     case 'cut':
-      return { ...before, effect: effect?.(milliseconds), reply: undefined, cut: action.cut }
+      return { ...before, effect: effect?.(milliseconds), reply: undefined, lost: action.lost }
     case 'send': {
-      const { send, complete } = action
-      const reply = genuine === undefined || complete ? genuine : { ...genuine, injected: true }
-      return { ...before, effect: effect?.(milliseconds), reply, send: { send, milliseconds, complete } }
+      const { way } = action
+      const transmission: Transmission = way === 'slowly' ? { way, milliseconds } : { way }
+      const reply = genuine === undefined || way === 'slowly' ? genuine : { ...genuine, injected: true }
+      return { ...before, effect: effect?.(milliseconds), reply, transmission }
     }
     case 'corrupt':
       return corruptReply(action.load, kindNameOf(rule), draw, target, before)
@@ -106,10 +98,10 @@ function applyKind(application: Application, deps: ApplicationDeps): Awaitable<A
 
 function unchanged({ allowance }: InjectionTarget, reply?: Reply): Applied {
   const none = undefined
-  return { effect: none, reply, allowance, cut: none, send: none, clientLeft: false }
+  return { effect: none, reply, allowance, lost: none, transmission: none, clientLeft: false }
 }
 
-/** The response that a rule, a preference or the name of a domain asks for, in place of the service's own. */
+/** The response that a rule, a preference or a domain name asks for, instead of the service's own. */
 function injectResponse(
   respond: InjectedResponse,
   injection: Injection,
@@ -131,7 +123,7 @@ function injectResponse(
   }
 }
 
-/** The refusal of a request that comes when the quota of its path is used up. */
+/** Uses up the quota of the path, and refuses the request for that reason. */
 async function refuseUntilReset(
   injection: Injection,
   target: InjectionTarget,
@@ -143,7 +135,7 @@ async function refuseUntilReset(
   return { ...applied, effect: 'The quota of the path was used up, and a whole window is left until the reset.' }
 }
 
-/** A response that is not the service's at all. */
+/** A response that is not one of the service. */
 function foreignReply({ status, headers = {}, body }: Extract<InjectedResponse, { body?: unknown }>): Reply {
   const text = body === undefined ? '' : typeof body === 'string' ? body : JSON.stringify(body)
   const names = Object.keys(headers).map((name) => name.toLowerCase())
@@ -152,7 +144,7 @@ function foreignReply({ status, headers = {}, body }: Extract<InjectedResponse, 
   return { status, headers: withSandbox(typed, text), body: contentOf(text), injected: true, foreign: true }
 }
 
-/** Types that no browser treats as a page; any other might be one, also by what the browser finds in the body. */
+/** Types that no browser treats as a page. Any other type might be one, also because of the content of the body. */
 const NO_PAGE = /^(application\/([\w.-]+\+)?json|text\/plain)(;\s*charset=[\w-]+)?$/i
 
 /**
@@ -165,7 +157,7 @@ function withSandbox(headers: Readonly<Record<string, string>>, text: string): R
   if (text === '' || valuesOf('content-type').every((value) => NO_PAGE.test(value))) return headers
   const policy = 'content-security-policy'
   const others = Object.entries(headers).filter(([name]) => name.toLowerCase() !== policy)
-  // Policies of one field are separated by commas, and a browser obeys all of them.
+  // Commas separate the policies of one field, and a browser obeys all of them.
   return { ...Object.fromEntries(others), 'Content-Security-Policy': [...valuesOf(policy), 'sandbox'].join(', ') }
 }
 

@@ -1,53 +1,53 @@
-import type { IncomingMessage } from 'node:http'
 import type { Principal } from '../behaviour/gate.ts'
 import type { Operation } from '../contract/api.ts'
 import type { FaultRule } from '../domain/faults.ts'
 import type { Allowance } from '../domain/quotas.ts'
 import { fraction, scramble } from '../ground/chance.ts'
+import type { Arrival } from '../http/arrival.ts'
 import type { Query } from '../http/target.ts'
 
-/** What is injected into one exchange, and who asked for it. Every source yields the same kind of value. */
+/** The fault that is injected into one exchange, and its source. Every source yields the same kind of value. */
 export interface Injection {
   source: 'rule' | 'prefer' | 'simulator'
-  /** Of the fault rule that asked for it. */
+  /** The id of the fault rule that asked for it. */
   id: string | undefined
   rule: FaultRule
-  /** A 32-bit word from which chance derives; without one, every draw is 0. */
+  /** A 32-bit word from which the random numbers derive. Without it, every draw is 0. */
   chance: number | undefined
-  /** What the request itself prefers. */
+  /** The preferences of the request itself. */
   preference: HonouredPreference | undefined
-  /** The domain that the response is about, where the request is known to name one. */
+  /** The domain of the response, if the request is known to name one. */
   domain: NamedDomain | undefined
 }
 
 /** Preferences of a request (RFC 7240) that are honoured. */
 export interface HonouredPreference {
   code: string | undefined
-  /** The only status with which a response honours the code; any does if it is absent. */
+  /** The only status with which a response honours the code; if it is absent, any status does. */
   status: number | undefined
   delay: number | undefined
 }
 
-/** Where a request names a domain. */
+/** The place where a request names a domain. */
 export interface NamedDomain {
   /** JSON pointer into the body. */
   field: string
   domain: string
 }
 
-/** The request that an injection acts on, as the stages before have left it. */
+/** The request that an injection acts on, with the results of the stages before. */
 export interface InjectionTarget {
-  request: IncomingMessage
+  request: Arrival
   operation: Operation
   query: Query
   principal: Principal
   allowance: Allowance | undefined
 }
 
-/** Numbers from 0 up to 1, exclusive; the same at every run of the same seed. */
+/** Numbers from 0 to 1, exclusive; the same in every run with the same seed. */
 export type Draw = () => number
 
-/** The draws of an injection from the first one on. */
+/** The draws of an injection, from the first one on. */
 export function drawsOf({ chance }: Injection): Draw {
   if (chance === undefined) return () => 0
   let drawn = 0

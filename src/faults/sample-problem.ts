@@ -9,8 +9,8 @@ const HOUR = 3_600_000
 const SOME_DOMAIN: NamedDomain = { field: '/domains/0', domain: 'example.com' }
 
 /**
- * A problem that the request does not have, with everything that the message of the catalogue may ask for. `named` is
- * the domain that it is about, where the request is known to name one.
+ * A problem that the request does not have, with all data that the message of the catalogue may need. `named` is the
+ * domain of the problem, if the request is known to name one.
  */
 export function sampleProblem(
   target: InjectionTarget,
@@ -70,7 +70,7 @@ function sampleValue(
   return code === 'invalid_domain' && named === undefined ? 'not a hostname' : undefined
 }
 
-/** The limit that the message for the code speaks of. */
+/** The limit that the message for the code mentions. */
 function sampleLimit(
   { operation, allowance }: InjectionTarget,
   code: string,
@@ -88,7 +88,7 @@ function limitAt(schema: unknown, pointer: string): number {
   return typeof limit === 'number' ? limit : 0
 }
 
-/** A plan that is too low if there is one, and the lowest that is not. */
+/** A plan that is too low, if there is one, and the lowest sufficient plan. */
 function samplePlans(plan: string, { settings }: Contract): { plan: string; lowest: string } {
   const { order, lowest } = settings.plans
   return { plan: order[order.indexOf(lowest) - 1] ?? plan, lowest }

@@ -4,7 +4,7 @@ import { failuresOf, mayBeSimulated } from '../domain/simulator.ts'
 import type { Json } from '../ground/json.ts'
 import type { Injection, NamedDomain } from './injection.ts'
 
-/** The injection that a write asks for because it names a domain under understudy.test, if it does. */
+/** The injection that a write asks for because it names a domain under understudy.test, if there is one. */
 export function simulatedInjection(
   body: Json,
   operation: Operation,

@@ -1,9 +1,9 @@
-import type { IncomingHttpHeaders } from 'node:http'
 import type { Operation } from '../contract/api.ts'
 import type { Contract } from '../contract/contract.ts'
 import type { AccountState } from '../domain/account.ts'
 import type { TriggeredFault } from '../domain/faults.ts'
 import type { Json } from '../ground/json.ts'
+import type { Arrival } from '../http/arrival.ts'
 import type { Injection } from './injection.ts'
 import { preferredInjection } from './preference.ts'
 import { ruleInjection } from './rule.ts'
@@ -13,17 +13,17 @@ export interface InjectionOptions {
   contract: Contract
   /** Whether `Prefer: code=…, delay=…` is honoured. */
   prefer: boolean
-  /** Whether domains under understudy.test say how they want to be treated. */
+  /** Whether the names of domains under understudy.test select their treatment. */
   simulator: boolean
 }
 
-/** Everything that may ask for an injection, in the order in which an exchange meets it. */
+/** All sources of injections, in the order in which an exchange meets them. */
 export interface InjectionSources {
-  /** The request itself. The rules of its account are not asked then. */
-  ofHeaders(headers: IncomingHttpHeaders, operation: Operation): Injection | undefined
+  /** The header fields of the request. If they ask for an injection, the rules of the account are not checked. */
+  ofHeaders(headers: Arrival['headers'], operation: Operation): Injection | undefined
   /** The fault rule that the gate found. */
   ofRule(triggered: TriggeredFault, account: AccountState): Injection
-  /** A domain in the body of a request that obeys the contract. It takes the place of any other injection. */
+  /** A domain in the body of a request that obeys the contract. This injection replaces any other. */
   ofBody(body: Json, operation: Operation): Injection | undefined
 }
 

@@ -1,84 +1,84 @@
 import type { DmarcRecord, Policy } from '../domain/dmarc.ts'
 import type { Episode, EpisodeKind } from './episodes.ts'
 
-/** What the judgement on a domain is made from, all of it as the refresh `today` shows it. */
+/** The data for the judgement on a domain, as the refresh `today` shows it. */
 export interface Situation {
   record: DmarcRecord
-  /** The policy that applies to its mail; `missing` where no record does, `unknown` before its first report. */
+  /** The policy for its mail; `missing` if no record applies, `unknown` before its first report. */
   policy: Policy | 'missing' | 'unknown'
-  /** The domain above it whose record applies, where it has none of its own. */
+  /** The domain above it whose record applies, if the domain has no own record. */
   inheritsFrom: string | undefined
-  /** The refresh at which the policy in test mode began, where that is known. */
+  /** The refresh at which the policy in test mode began, if that is known. */
   testedSince: number | undefined
   /** Whether figures of its record are fixed, so that no cause explains them. */
   isPinned: boolean
-  /** What makes its mail unusual in the days that are counted. */
+  /** The episodes of its mail in the counted days. */
   episodes: readonly Episode[]
-  /** How many of its messages others have forged in these days. */
+  /** The number of forged messages in these days. */
   forged: number
   today: number
-  /** How many days are counted before a refresh. */
+  /** How many days before a refresh are counted. */
   period: number
 }
 
 export type Severity = 'high' | 'medium' | 'low'
 
-/** What happens to the messages that fail: RFC 9989 makes a policy one level softer while it is tested. */
+/** What happens to failing messages: RFC 9989 makes a policy one level softer in test mode. */
 type Fate = 'rejected' | 'quarantined' | 'delivered'
 
 /** Why a domain needs attention. */
-export interface Finding {
+export interface AttentionReason {
   kind: 'forged' | 'broken' | 'failing' | 'unprotected' | 'tested' | 'missing'
   severity: Severity
   /** See `judgeDomain`. */
   damage: number
   /** The messages of the period that fail DMARC. */
   failing: number
-  /** The day on which it began; absent if it was always so, or nobody knows. */
+  /** The day on which it began; absent if it was always so, or if the day is unknown. */
   since: number | undefined
   fate: Fate
-  /** What is behind it, where an episode is. */
+  /** The episode that causes it, if there is one. */
   cause?: Episode | undefined
-  /** What does not work, where nothing but the figures says so. */
+  /** The mechanism that does not work, if only the figures show it. */
   lasting?: 'SPF' | 'DKIM' | undefined
 }
 
 /**
- * How much a failing message counts. Mail of the domain's own that receivers refuse is lost; forged mail that they
- * deliver deceives people. What fails and is delivered anyway stands between the domain and an enforced policy. A
- * forged message that is refused is what DMARC is for.
+ * The weight of a failing message. Mail of the domain itself that receivers refuse is lost. Forged mail that they
+ * deliver deceives people. Mail that fails and is still delivered is an obstacle to an enforced policy. A refused
+ * forged message is the purpose of DMARC.
  */
 const OWN = { rejected: 3, quarantined: 2, delivered: 1 } as const satisfies Record<Fate, number>
 const FORGED = { rejected: 0, quarantined: 1, delivered: 3 } as const satisfies Record<Fate, number>
 
-/** The share of the domain's own mail that fails everywhere, because of forwarding: below it, nobody needs to act. */
+/** The usual share of the domain's own mail that fails because of forwarding. A lower share needs no action. */
 const USUAL = 0.02
-/** From this share on, something is wrong. */
+/** From this share on, there is a problem. */
 const MUCH = 0.05
-/** In per cent: a mechanism that passes for less does not work, where the other one passes for at least as much. */
+/** In per cent: a mechanism below `below` is broken if the other one passes for at least `other`. */
 const BROKEN = { below: 20, other: 50 } as const
 
 const ORDER = { high: 0, medium: 1, low: 2 } as const satisfies Record<Severity, number>
 
-/** The kinds of episodes that somebody should end. */
+/** The kinds of episodes that the owner of the domain should end. */
 const DEFECTS: ReadonlySet<EpisodeKind> = new Set(['broken-spf', 'broken-dkim', 'new-sender'])
 
 /**
- * Why a domain needs attention most; `undefined` if it does not. The damage of a finding is the number of its messages
- * that fail in the period, weighted by what receivers do to them: see `OWN` and `FORGED`. Findings are ordered by
- * severity, then by damage (`compareFindings`). Domains without mail, such as parked ones, need none unless no record
- * protects them. A cause that is over is at most `low`.
+ * The most important reason why a domain needs attention; `undefined` if there is none. The damage of a finding is the
+ * number of messages that fail in the period, weighted by what receivers do to them: see `OWN` and `FORGED`. Findings
+ * are ordered by severity, then by damage (`compareFindings`). Domains without mail, such as parked ones, need no
+ * attention unless they have no record. A cause that has ended is at most `low`.
  */
-export function judgeDomain(situation: Situation): Finding | undefined {
+export function judgeDomain(situation: Situation): AttentionReason | undefined {
   return findAll(situation).toSorted(compareFindings)[0]
 }
 
-/** The worst first. */
-export function compareFindings(one: Finding, other: Finding): number {
+/** Orders findings, the worst first. */
+export function compareFindings(one: AttentionReason, other: AttentionReason): number {
   return ORDER[one.severity] - ORDER[other.severity] || other.damage - one.damage || other.failing - one.failing
 }
 
-function findAll(situation: Situation): Finding[] {
+function findAll(situation: Situation): AttentionReason[] {
   const { record, policy, isPinned, episodes, today } = situation
   if (policy === 'missing') {
     const nothing = { damage: 0, failing: failingOf(record), since: undefined, fate: 'delivered' } as const
@@ -92,7 +92,7 @@ function findAll(situation: Situation): Finding[] {
   const own = failing - forged
   const share = own / Math.max(1, record.count - forged)
   const common = { failing, fate }
-  const findings: Finding[] = []
+  const findings: AttentionReason[] = []
 
   const attack = causes.find((each) => each.kind === 'attack' && isActive(each, today))
   if (attack !== undefined && forged > 0 && FORGED[fate] > 0) {
@@ -112,7 +112,7 @@ function findAll(situation: Situation): Finding[] {
     findings.push({ kind: 'broken', severity, damage, ...common, since: cause && begin(cause), cause, lasting })
   } else if (fate !== 'delivered' && share >= MUCH) {
     const past = causes.find(({ kind }) => DEFECTS.has(kind))
-    // Where most of what fails is forged, the policy does its work.
+    // If most failing messages are forged, the policy works as intended.
     const isExplained = past !== undefined || forged > own
     const severity = isExplained ? 'low' : share >= 2 * MUCH ? 'high' : 'medium'
     findings.push({ kind: 'failing', severity, damage, ...common, since: past && begin(past), cause: past })
@@ -130,7 +130,7 @@ function findAll(situation: Situation): Finding[] {
 
 /** The reason in words, for a person: `Enforced policy (reject), SPF broken since 12 January: …`. */
 export function describeFinding(
-  finding: Finding,
+  finding: AttentionReason,
   { record, policy, inheritsFrom, isPinned, forged: allForged, today, period }: Situation,
 ): string {
   const { kind, failing, since, fate, cause, lasting } = finding
@@ -163,9 +163,9 @@ export function describeFinding(
   }
 }
 
-/** How many messages fail, by the share as the record has it. */
-function failingOf({ count: messages, dmarc }: DmarcRecord): number {
-  return Math.round((messages * (100 - dmarc)) / 100)
+/** How many messages fail, by the share in the record. The count of an earlier version may be too large to multiply. */
+function failingOf({ count, dmarc }: DmarcRecord): number {
+  return Math.round((Math.min(count, Number.MAX_SAFE_INTEGER) * (100 - dmarc)) / 100)
 }
 
 function lastingDefect({ dkim, spf }: DmarcRecord): 'DKIM' | 'SPF' | undefined {
@@ -178,7 +178,7 @@ function fateOf(policy: Policy, isTested: boolean): Fate {
   return policy === 'quarantine' && !isTested ? 'quarantined' : 'delivered'
 }
 
-/** Whether it went on at the refresh, of which the last day before is counted. */
+/** Whether the episode includes the last counted day, the day before the refresh. */
 function isActive({ from, until }: Episode, today: number): boolean {
   return from < today && until >= today
 }
@@ -191,7 +191,7 @@ function count(messages: number): string {
   return messages === 1 ? '1 message fails' : `${messages.toLocaleString('en')} messages fail`
 }
 
-/** A number of which two digits are enough. */
+/** A number rounded to two digits. */
 function roughly(value: number): number {
   return Math.max(1, Number(value.toPrecision(2)) < 10 ? Math.round(value) : Number(value.toPrecision(2)))
 }
@@ -214,7 +214,7 @@ const MONTHS = [
   ...['August', 'September', 'October', 'November', 'December'],
 ] as const
 
-/** A day such as `12 January`, with its year where that is not the year of today. */
+/** A day such as `12 January`, with its year if that is not the present year. */
 function dayName(day: number, today: number): string {
   const date = new Date(day * DAY)
   const year = date.getUTCFullYear()

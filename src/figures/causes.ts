@@ -4,14 +4,14 @@ import { type Character, characterOf, episodesOf, policySteps, publishedTags } f
 import type { Episode, EpisodeKind } from './episodes.ts'
 import { type FigureRules, firstReport, type Monitoring, sourceOf } from './figures.ts'
 
-/** What the figures of a domain are derived from. */
+/** The data from which the figures of a domain are derived. */
 export interface Background {
   character: Character
-  /** The tags of its own record on the day; absent where it has none. */
+  /** The tags of its own record on the day; absent if it has none. */
   published: PolicyTags | undefined
-  /** The domain above it whose record applies to it; absent where it has a record of its own, or none applies. */
+  /** The domain above it whose record applies; absent if it has an own record, or if no record applies. */
   inheritsFrom: string | undefined
-  /** Everything that changes its figures on the days asked for, in order of its beginning. */
+  /** All causes of changes in its figures on the requested days, in order of their beginning. */
   causes: Cause[]
 }
 
@@ -60,7 +60,7 @@ const WORDS: Readonly<Record<EpisodeKind, (episode: Episode) => string>> = {
   growth: () => 'It has begun to send mail, more each day.',
 }
 
-/** Why the figures of a domain are as they are on the refresh day `day`, and change from `first` up to `last`. */
+/** The reasons for the figures of a domain on the refresh day `day`, and for changes from `first` up to `last`. */
 export function explainFigures(
   account: Monitoring,
   domain: MonitoredDomain,
@@ -72,7 +72,7 @@ export function explainFigures(
   const character = characterOf(seed, domain)
   const published = publishedTags(character, day)
   const source = sourceOf(account, domain, character, day, rules.settings)
-  // Without reports there is nothing that could change.
+  // Without reports, there are no figures that could change.
   const episodes = source === undefined ? [] : episodesOf(character, first, last)
   const causes = episodes.map((episode): Cause => {
     const { kind, from, until } = episode
@@ -92,7 +92,7 @@ export function explainFigures(
   }
 }
 
-/** The first refresh with figures, and the days after it on which the count grows because more days are counted. */
+/** The first refresh with figures, and the next days, on which the count grows because more days are counted. */
 function additionOf(
   domain: MonitoredDomain,
   source: MonitoredDomain,
@@ -122,7 +122,7 @@ function stepsOf(character: Character, first: number, last: number): Cause[] {
     .filter(({ from = 0, until = last }) => from < last && until > first)
 }
 
-/** The policy that a domain inherits, and what changes in the record above it. */
+/** The inherited policy of a domain, and the changes in the record above it. */
 function inheritance(
   seed: number,
   source: MonitoredDomain,

@@ -2,29 +2,29 @@ import type { MonitoredDomain } from '../domain/account.ts'
 import { type PolicyTags, replaceTags } from '../domain/dmarc.ts'
 import type { ProfileName } from '../domain/profile.ts'
 import { scramble, type Words, wordsOf } from '../ground/chance.ts'
-import { between, type Calendar, type Episode, incidents, type Traffic } from './episodes.ts'
+import { between, type Calendar, type DayMail, type Episode, incidents } from './episodes.ts'
 import { drawPolicy, drawProfile, type PolicyStep, PROFILES } from './profiles.ts'
 import { LARGEST_VOLUME, usualVolume } from './volume.ts'
 
 /**
- * The lasting properties of a domain. They depend on the account's seed, on its name and on what was given to it, and on
- * nothing else: neither on when it was added nor on how often.
+ * The lasting properties of a domain. They depend only on the account's seed, the domain's name and its given
+ * properties. They do not depend on when, or how often, it was added.
  */
 export interface Character {
   profile: ProfileName
   words: Words
   /** Messages in an ordinary 30 days. */
   monthly: number
-  /** The most messages in 30 days, those included that others send in its name. */
+  /** The most messages in 30 days, including forged ones. */
   limit: number
   /** Shares of the week, Sunday first, that add up to 7. */
   week: readonly number[]
-  /** Its mail when nothing happens. */
-  usual: Traffic
-  /** By what its story and its incidents are dated. */
+  /** Its mail without any episode. */
+  usual: DayMail
+  /** The calendars that date its story and its incidents. */
   calendar: Calendar
   incidentCalendar: Calendar
-  /** The tags that it publishes, if its profile does not change them; absent for a domain without a record. */
+  /** The published tags, if its profile does not change them; absent for a domain without a record. */
   tags: PolicyTags | undefined
   /** The tags that replace those of the profile. */
   given: Partial<PolicyTags> | undefined
@@ -62,7 +62,7 @@ export function characterOf(
     profile,
     words,
     monthly: volume ?? monthly,
-    // A volume that somebody chose may be larger than any that is drawn.
+    // A chosen volume may be larger than any drawn one.
     limit: volume === undefined ? LARGEST_VOLUME : Number.POSITIVE_INFINITY,
     week: WEEKS[week],
     usual: kind.habits === undefined ? usual : { ...usual, ...kind.habits(words) },
@@ -73,7 +73,7 @@ export function characterOf(
   }
 }
 
-/** The profile that a domain has by chance. */
+/** The profile that chance gives to a domain. */
 function drawnProfile(words: Words): ProfileName {
   return drawProfile(scramble(words[0] ^ 0x70726f66))
 }
@@ -89,12 +89,12 @@ function stepOn(character: Character, day: number): PolicyStep | undefined {
   return policySteps(character, day, day + 1).findLast(({ from }) => from <= day)
 }
 
-/** The changes of its record in the cycles that touch the days from `first` up to `last`. */
+/** The changes of its record in the cycles of the days from `first` up to `last`. */
 export function policySteps(character: Character, first: number, last: number): PolicyStep[] {
   return PROFILES[character.profile].steps?.(character, first, last) ?? []
 }
 
-/** What makes the mail of the domain unusual on the days from `first` up to `last`. */
+/** The episodes of a domain's mail on the days from `first` up to `last`. */
 export function episodesOf(character: Character, first: number, last: number): Episode[] {
   const { profile, words, monthly, incidentCalendar } = character
   const { story, undisturbed } = PROFILES[profile]
@@ -104,8 +104,8 @@ export function episodesOf(character: Character, first: number, last: number): E
 }
 
 /**
- * Most campaigns are sent on Thursdays and Tuesdays, half as many at weekends (published statistics). Offices rest
- * then.
+ * Most campaigns are sent on Thursdays and Tuesdays, half as many at weekends (published statistics). Offices rest at
+ * weekends.
  */
 const WEEKS = {
   campaign: weekOf([8.5, 16, 17, 16, 18, 16, 9]),

@@ -1,6 +1,6 @@
 import { fraction, scramble } from '../ground/chance.ts'
 
-/** Why the mail of a domain is not as usual for some time. */
+/** Why the mail of a domain is unusual for some time. */
 export type EpisodeKind =
   | 'attack'
   | 'broken-dkim'
@@ -12,7 +12,7 @@ export type EpisodeKind =
   | 'unused'
   | 'growth'
 
-/** Some days on which the mail of a domain is not as usual. */
+/** A range of days with unusual mail of a domain. */
 export interface Episode {
   kind: EpisodeKind
   /** The first of these days; -Infinity if it was always so. */
@@ -20,29 +20,29 @@ export interface Episode {
   /** The day after the last. */
   until: number
   /**
-   * For an attack, messages in 30 days; for a sender, a multiple of the usual volume; for what is broken, the share of
-   * the mail that it concerns; for what is not authenticated yet, how many of 10,000 messages fail at the beginning.
+   * For an attack: messages in 30 days. For a sender: a multiple of the usual volume. For a broken mechanism: the share
+   * of the affected mail. For unauthenticated mail: how many of 10,000 messages fail at the beginning.
    */
   strength: number
 }
 
-/** The mail of a domain on one day. Shares are per 10,000 of its own messages. For the rest, SPF and DKIM are aligned. */
-export interface Traffic {
+/** The mail of a domain on one day. Shares are per 10,000 of its own messages; the rest has SPF and DKIM aligned. */
+export interface DayMail {
   /** A multiple of the usual volume of the domain. */
   volume: number
   dkimOnly: number
   spfOnly: number
   neither: number
-  /** Forged messages, as many in 30 such days. They come day and night, on weekdays and at weekends. */
+  /** Forged messages, as their number in 30 such days. They come day and night, on weekdays and at weekends. */
   forged: number
 }
 
-/** Changes the mail of a day as the episode does. */
-export function applyEpisode({ kind, from, until, strength }: Episode, traffic: Traffic, day: number): void {
+/** Applies the episode to the mail of a day. */
+export function applyEpisode({ kind, from, until, strength }: Episode, traffic: DayMail, day: number): void {
   if (day < from || day >= until) return
   switch (kind) {
     case 'attack':
-      // Forgers send in waves of some days.
+      // Forgers send in waves of several days.
       traffic.forged +=
         strength * (0.7 + 0.6 * fraction(scramble(Math.floor(strength) ^ Math.imul(Math.floor(day / 3), 0x9e3779b1))))
       break
@@ -62,7 +62,7 @@ export function applyEpisode({ kind, from, until, strength }: Episode, traffic: 
     }
     case 'new-sender':
     case 'signed-sender': {
-      // The sender bounces to a domain of its own, so its mail passes only once it signs as this domain.
+      // The sender bounces to another domain, so SPF is not aligned. Its mail passes only with this domain's DKIM.
       const kept = traffic.volume / (traffic.volume + strength)
       const added = 10_000 * (1 - kept)
       traffic.volume += strength
@@ -86,15 +86,15 @@ export function applyEpisode({ kind, from, until, strength }: Episode, traffic: 
   }
 }
 
-/** How many days one incident at most falls into. */
+/** In days, the length of a window with at most one incident. */
 const WINDOW = 110
-/** How many of a hundred such windows have one. */
+/** The percentage of such windows with an incident. */
 const INCIDENTS = 60
 
 /**
- * What happens to any domain with mail: now and then it is attacked, or a sender of its mail is broken or new. These are
- * the incidents of a domain that touch the days from `first` up to `last`. `origin` is the day with which the windows
- * begin; if it is a beginning, nothing happened before it.
+ * The incidents of a domain that touch the days from `first` up to `last`. Any domain with mail has them: at times it
+ * is attacked, or a sender of its mail is broken or new. `origin` is the day with which the windows begin. If it is a
+ * beginning, there is no incident before it.
  */
 export function incidents(word: number, calendar: Calendar, monthly: number, first: number, last: number): Episode[] {
   const found: Episode[] = []
@@ -110,7 +110,7 @@ export function incidents(word: number, calendar: Calendar, monthly: number, fir
     const kind = (second >>> 8) % 100
     if (kind < 40) {
       const length = between(second, 4, 20)
-      // An attacker does not send by the size of the victim alone.
+      // The strength of an attack does not depend only on the size of the victim.
       found.push({
         kind: 'attack',
         from: begin,
@@ -138,7 +138,7 @@ export function incidents(word: number, calendar: Calendar, monthly: number, fir
   return found.filter((episode) => episode.from < last && episode.until > first)
 }
 
-/** A sender that begins to send in the name of the domain, and signs its mail as the domain after some time. */
+/** A new sender in the name of the domain. After some time, it signs its mail as the domain. */
 export function newSender(from: number, signed: number, until: number, strength: number): Episode[] {
   return [
     { kind: 'new-sender', from, until: signed, strength },
@@ -146,12 +146,12 @@ export function newSender(from: number, signed: number, until: number, strength:
   ]
 }
 
-/** Forged messages in 30 days, for a domain with so many of its own. */
+/** Forged messages in 30 days, for a domain with `monthly` messages of its own. */
 export function forgedVolume(monthly: number, factor: number, word: number): number {
   return monthly * factor + between(word, 150, 2500)
 }
 
-/** How the days are divided into cycles. */
+/** The division of the days into cycles. */
 export interface Calendar {
   /** A day on which a cycle begins. */
   origin: number
@@ -159,7 +159,7 @@ export interface Calendar {
   isBeginning: boolean
 }
 
-/** The ordinals of the cycles of so many days that touch the days from `first` up to `last`; there may be none. */
+/** The ordinals of the cycles of this length that touch the days from `first` up to `last`; there may be none. */
 export function cyclesOf(
   { origin, isBeginning }: Calendar,
   length: number,

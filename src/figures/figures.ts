@@ -15,7 +15,7 @@ import type { Settings } from '../domain/settings.ts'
 import { type Character, characterOf, publishedTags } from './character.ts'
 import { countMessages, movingCount } from './messages.ts'
 
-/** What the figures of an account depend on, apart from its domains. */
+/** The data that the figures of an account depend on, apart from its domains. */
 export interface FigureRules extends RecordRules {
   settings: Pick<Settings, 'processingTime' | 'refresh' | 'unprocessedDomains' | 'policyBeforeRefresh' | 'countPeriod'>
 }
@@ -25,8 +25,8 @@ export type Monitoring = Pick<AccountState, 'domains' | 'seed'>
 
 const NO_MAIL: MessageCounts = { both: 0, dkimOnly: 0, spfOnly: 0, neither: 0 }
 
-/** What was computed of a domain last. A domain that has not changed since then is not computed again. */
-interface Kept {
+/** The last computed data of a domain. An unchanged domain is not computed again. */
+interface KeptFigures {
   rules: FigureRules
   seed: number
   character: Character
@@ -36,10 +36,10 @@ interface Kept {
   record: DmarcRecord | undefined
 }
 
-/** How many domains something is kept of, at about 700 bytes each. */
+/** For how many domains computed data is kept, at about 700 bytes each. */
 export const KEPT_DOMAINS = 200_000
 
-let kept = new WeakMap<MonitoredDomain, Kept>()
+let kept = new WeakMap<MonitoredDomain, KeptFigures>()
 let keptDomains = 0
 
 /** The rows of GET /dmarc on the refresh day `day`, in the order in which the domains were added. */
@@ -53,8 +53,8 @@ export function dmarcRecords(account: Monitoring, day: number, rules: FigureRule
 }
 
 /**
- * A domain's record on the refresh day `day`; `undefined` while it has none. Depends on its arguments alone, and of the
- * other domains of the account only on those above this one.
+ * A domain's record on the refresh day `day`; `undefined` while it has none. Depends only on the arguments, and of the
+ * account's other domains only on those above this one.
  */
 export function recordOn(
   account: Monitoring,
@@ -65,7 +65,7 @@ export function recordOn(
   const { seed } = account
   const last = kept.get(domain)
   const isSame = last !== undefined && last.seed === seed && last.rules === rules
-  // A domain that has a record needs no other, as long as it has not changed.
+  // A domain with a record of its own needs no other domain, as long as it has not changed.
   if (isSame && last.day === day && last.source === domain) return last.record
   const character = isSame ? last.character : characterOf(seed, domain)
   const source = sourceOf(account, domain, character, day, rules.settings)
@@ -79,8 +79,8 @@ export function recordOn(
   return record
 }
 
-/** When there are too many, all are forgotten: those that are read are soon there again. */
-function keep(domain: MonitoredDomain, computed: Kept): void {
+/** If there are too many, all are dropped. Domains that are read are soon kept again. */
+function keep(domain: MonitoredDomain, computed: KeptFigures): void {
   if (++keptDomains > KEPT_DOMAINS) {
     kept = new WeakMap()
     keptDomains = 1
@@ -88,7 +88,7 @@ function keep(domain: MonitoredDomain, computed: Kept): void {
   kept.set(domain, computed)
 }
 
-/** The same for each refresh day from `from` to `to`, both included, without keeping anything of it. */
+/** The same for each refresh day from `from` to `to`, both included, without keeping the results. */
 export function recordsFrom(
   account: Monitoring,
   domain: MonitoredDomain,
@@ -135,7 +135,7 @@ function computeRecord(
   return pinFigures(describeDomain(name, pinTags(tags, pin), counts, rules), pin, percentageStep)
 }
 
-/** The tags that the domain publishes, or else those that it inherits. */
+/** The tags that the domain publishes, or the inherited ones. */
 function tagsOn(
   seed: number,
   domain: MonitoredDomain,
@@ -151,8 +151,8 @@ function tagsOn(
 }
 
 /**
- * The domain whose record asks receivers for reports about this one: itself if it has a record, or else the nearest
- * domain above it that is monitored and has one (RFC 9989 §4.10). Without such a domain there are no reports.
+ * The domain whose record requests the reports about this domain. It is the domain itself if it has a record, or the
+ * nearest monitored domain above it with a record (RFC 9989 §4.10). Without such a domain there are no reports.
  */
 export function sourceOf(
   { domains, seed }: Monitoring,
@@ -176,7 +176,7 @@ function hasRecord({ tags, given }: Character, { pin }: MonitoredDomain): boolea
   return tags !== undefined || given !== undefined || (pin !== undefined && pinTags(undefined, pin) !== undefined)
 }
 
-/** The character of a domain, from what is kept of it. */
+/** The character of a domain, from the kept data if possible. */
 export function characterIn(seed: number, domain: MonitoredDomain): Character {
   const last = kept.get(domain)
   return last?.seed === seed ? last.character : characterOf(seed, domain)
@@ -190,7 +190,7 @@ export function firstReport(
   return firstReportingDay(addedAt, processingTime, refresh)
 }
 
-/** The day since which the mail of a domain is counted, with a fraction. */
+/** The day, with a fraction, from which the mail of a domain is counted. */
 export function mailSince({ addedAt }: MonitoredDomain, { processingTime, refresh }: FigureRules['settings']): number {
   return countedSince(addedAt, processingTime, refresh)
 }

@@ -1,7 +1,7 @@
 import type { MessageCounts } from '../domain/dmarc.ts'
 import { scramble } from '../ground/chance.ts'
 import { type Character, episodesOf } from './character.ts'
-import { applyEpisode, type Traffic } from './episodes.ts'
+import { applyEpisode, type DayMail } from './episodes.ts'
 
 /** 1 January 1970 was a Thursday. */
 const EPOCH_WEEKDAY = 4
@@ -9,8 +9,8 @@ const EPOCH_WEEKDAY = 4
 const YEAR = 365
 
 /**
- * The messages of a domain on the days from `first` up to `last`. A day begins with the refresh of its number. Nothing
- * is counted before `since`, a day with a fraction. This is the innermost loop of GET /dmarc.
+ * The messages of a domain on the days from `first` up to `last`. A day begins with the refresh of its number. No
+ * message before `since`, a day with a fraction, is counted. This is the innermost loop of GET /dmarc.
  */
 export function countMessages(character: Character, first: number, last: number, since: number): MessageCounts {
   const sum: MessageCounts = { both: 0, dkimOnly: 0, spfOnly: 0, neither: 0 }
@@ -21,7 +21,7 @@ export function countMessages(character: Character, first: number, last: number,
   if (isSteady && usual.volume === 0) return sum
   const [, , word, fourth] = words
   const traffic = isSteady ? usual : { ...usual }
-  // The phases of the week and of the season move on by a day at a time, which is faster than to divide.
+  // The phases of the week and of the season advance by one day at a time, which is faster than a division.
   let weekday = modulo(begin + EPOCH_WEEKDAY, 7)
   let phase = modulo(begin - (word % YEAR), YEAR)
   const height = (word >>> 16) % 2 === 0 ? 0.2 : 0.1
@@ -76,7 +76,7 @@ export function countForged(character: Character, first: number, last: number, s
 }
 
 /** The forged messages of a day. */
-function forgedOn(traffic: Traffic, monthly: number, limit: number, counted: number, chance: number): number {
+function forgedOn(traffic: DayMail, monthly: number, limit: number, counted: number, chance: number): number {
   const forged = Math.min(traffic.forged, Math.max(0, limit - monthly * traffic.volume))
   return roundByChance((forged / 30) * counted * (0.8 + 0.4 * lower(scramble(chance ^ 3))), lower(chance))
 }
@@ -87,7 +87,7 @@ function chanceOn(word: number, day: number): number {
 }
 
 /**
- * `countMessages` for one domain and periods of one length that move on day by day: each day is counted only once, which
+ * `countMessages` for one domain and periods of one length that move day by day. Each day is counted only once, which
  * is twice as fast for a year.
  */
 export function movingCount(): typeof countMessages {
@@ -124,7 +124,7 @@ function modulo(value: number, divisor: number): number {
   return ((value % divisor) + divisor) % divisor
 }
 
-function resetTraffic(traffic: Traffic, usual: Traffic): void {
+function resetTraffic(traffic: DayMail, usual: DayMail): void {
   traffic.volume = usual.volume
   traffic.dkimOnly = usual.dkimOnly
   traffic.spfOnly = usual.spfOnly
@@ -132,12 +132,12 @@ function resetTraffic(traffic: Traffic, usual: Traffic): void {
   traffic.forged = usual.forged
 }
 
-/** A whole number whose mean is `value`, from a random number from 0 up to 1. */
+/** A whole number whose mean is `value`, for a random `draw` from 0 to 1. */
 function roundByChance(value: number, draw: number): number {
   return Math.floor(value + draw)
 }
 
-/** The upper and the lower half of a word, each as a number from 0 up to 1, exclusive. */
+/** The upper and the lower half of a word, each as a number from 0 to 1, exclusive. */
 function upper(word: number): number {
   return (word >>> 16) / 65_536
 }

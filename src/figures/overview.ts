@@ -2,9 +2,9 @@ import type { MonitoredDomain } from '../domain/account.ts'
 import { type DmarcRecord, firstRefresh, type Policy, pinTags } from '../domain/dmarc.ts'
 import type { Work } from '../ground/work.ts'
 import {
+  type AttentionReason,
   compareFindings,
   describeFinding,
-  type Finding,
   judgeDomain,
   type Severity,
   type Situation,
@@ -27,60 +27,62 @@ interface DayFigures {
   messages: number
   /** Messages that pass DMARC. */
   passing: number
-  /** In per cent of the messages; null where there are none. */
+  /** The percentage of the messages; null if there are none. */
   share: number | null
 }
 
-/** A domain that somebody should look at. */
+/** A domain that needs attention. */
 interface Attention {
   domain: string
   severity: Severity
-  /** In words. */
+  /** The reason in words. */
   reason: string
-  /** The day on which it began, where that is known. */
+  /** The day on which it began, if that is known. */
   since: number | undefined
   /** Messages of the period that fail DMARC. */
   messages: number
 }
 
-/** What an account looks like at a refresh. */
+/** The overview of an account at a refresh. */
 export interface Overview {
-  /** Domains by the policy that applies to them at the newest refresh. */
+  /** The number of domains by their policy at the newest refresh. */
   policies: Record<Policy | 'missing', number>
-  /** Domains whose policy is only tested. */
+  /** The number of domains with a policy in test mode. */
   testing: number
-  /** The worst first; not all of them. */
+  /** The worst first; the list may be incomplete. */
   attention: Attention[]
   attentionCount: number
   /** The oldest first; the last one is the newest refresh. */
   days: DayFigures[]
 }
 
-/** How many domains that need attention are named. */
+/** How many of the domains that need attention are listed. */
 export const NAMED = 20
 
 /**
- * The figures of an account at the refreshes from `first` up to `today`, and what they say at `today`. A share is that of
- * the messages in the records of GET /dmarc, each with its share as it is there, so both say the same. No record is kept.
+ * The figures of an account at the refreshes from `first` up to `today`, and the findings at `today`. A share is that
+ * of the messages in the records of GET /dmarc, each with its share there, so both agree. No record is kept.
  */
 export function* summarise(account: Monitoring, first: number, today: number, rules: FigureRules): Work<Overview> {
   const { settings, percentageStep } = rules
-  // Sums of whole numbers are the same in any order. A share is a whole number of steps.
+  // Sums of whole numbers do not depend on the order. A share is a whole number of steps.
   const steps = Math.round(1 / percentageStep)
   const messages: number[] = Array.from({ length: today - first + 1 }, () => 0)
   const passing = messages.slice()
   const policies = { reject: 0, quarantine: 0, none: 0, missing: 0 }
-  const found: { finding: Finding; situation: Situation }[] = []
+  const found: { finding: AttentionReason; situation: Situation }[] = []
   let testing = 0
-  // A copy, because an iterator shows later changes to whoever reads on after a pause.
+  // A copy, because an iterator would show later changes after a pause.
   for (const domain of [...account.domains.values()]) {
     const earliest = Math.max(first, Math.min(today, firstRefresh(domain, settings)))
     const records = recordsFrom(account, domain, earliest, today, rules)
     for (const [index, record] of records.entries()) {
       if (record === undefined) continue
       const place = earliest - first + index
-      messages[place] = (messages[place] ?? 0) + record.count
-      passing[place] = (passing[place] ?? 0) + record.count * Math.round(record.dmarc * steps)
+      // An account of an earlier version may have counts too large for a sum.
+      const count = Math.min(record.count, Number.MAX_SAFE_INTEGER)
+      messages[place] = (messages[place] ?? 0) + count
+      passing[place] = (passing[place] ?? 0) + count * Math.round(record.dmarc * steps)
     }
     const record = records.at(-1)
     const situation = record && situationOf(account, domain, record, today, rules)
@@ -105,12 +107,13 @@ export function* summarise(account: Monitoring, first: number, today: number, ru
     days: messages.map((all, index): DayFigures => {
       const parts = (passing[index] ?? 0) / (100 * steps)
       const share = all === 0 ? null : Math.round((parts / all) * 100 * steps) / steps
-      return { day: first + index, messages: all, passing: Math.round(parts), share }
+      // Beyond exact numbers, the passing messages could exceed all messages.
+      return { day: first + index, messages: all, passing: Math.min(all, Math.round(parts)), share }
     }),
   }
 }
 
-/** What the judgement on a domain needs, at the refresh `today`. */
+/** The data for the judgement on a domain, at the refresh `today`. */
 function situationOf(
   account: Monitoring,
   domain: MonitoredDomain,
@@ -142,7 +145,7 @@ function situationOf(
   }
 }
 
-/** The policy that applies to the mail of a domain, whether GET /dmarc shows where it comes from or not. */
+/** The policy for the mail of a domain, also if GET /dmarc does not show the origin of the policy. */
 function policyOf(
   domain: MonitoredDomain,
   { p }: DmarcRecord,
@@ -154,11 +157,11 @@ function policyOf(
   if (pinTags(undefined, domain.pin ?? {}) !== undefined) return shown
   if (!isReported && settings.policyBeforeRefresh === 'none') return 'unknown'
   if (source === undefined) return 'missing'
-  // A list of published policies does not say which one a domain inherits.
+  // A list of published policies does not contain the inherited policy of a domain.
   return recordForm.policies === 'published' && source !== domain ? 'unknown' : shown
 }
 
-/** Under which policy a domain is counted: that of its record in GET /dmarc, if there is one behind it. */
+/** The policy under which a domain is counted: that of its record in GET /dmarc, if it is based on a DNS record. */
 function countedPolicy(policy: Situation['policy'], { p }: DmarcRecord): Policy | 'missing' {
   if (policy === 'missing' || p === null || p === '') return 'missing'
   return p

@@ -1,10 +1,10 @@
 import type { Policy, PolicyTags } from '../domain/dmarc.ts'
 import { PROFILE_NAMES, type ProfileName } from '../domain/profile.ts'
 import { fraction, scramble, type Words } from '../ground/chance.ts'
-import { between, type Calendar, cyclesOf, type Episode, forgedVolume, newSender, type Traffic } from './episodes.ts'
+import { between, type Calendar, cyclesOf, type DayMail, type Episode, forgedVolume, newSender } from './episodes.ts'
 
-/** What the mail of a domain with a profile is made from. */
-interface Circumstances {
+/** The data for the mail of a domain with a profile. */
+interface MailMix {
   words: Words
   /** Messages in an ordinary 30 days. */
   monthly: number
@@ -15,7 +15,7 @@ interface Circumstances {
 export interface PolicyStep {
   from: number
   tags: PolicyTags
-  /** Why, as the end of a sentence: `the rollout begins`. */
+  /** The reason, as the end of a sentence: `the rollout begins`. */
   because: string
 }
 
@@ -23,20 +23,20 @@ export interface PolicyStep {
 interface Profile {
   /** How many of a thousand domains are of this kind. Sources of the published mix: see `POLICY_SHARES`. */
   share: number
-  /** Per thousand, which policy domains of this kind publish: none, quarantine, and reject for the rest. */
+  /** The policies of domains of this kind, per thousand: none, quarantine, and reject for the rest. */
   policies: readonly [none: number, quarantine: number]
   /** Whether it is a domain that sends no mail. */
   silent?: true
-  /** Whether it has no story but its own, so that no other incidents disturb it. */
+  /** Whether it has only its own story, so that no other incidents disturb it. */
   undisturbed?: true
-  /** How many days ago its story began, when it is chosen without a beginning. */
+  /** How many days ago its story began, if the profile is chosen without a beginning. */
   age?: number
-  /** What differs from the usual mail, always. */
-  habits?(words: Words): Partial<Traffic>
-  /** The episodes of its story that touch the days from `first` up to `last`. */
-  story?(circumstances: Circumstances, first: number, last: number): Episode[]
-  /** The changes of its record in the cycles of its story that touch these days. */
-  steps?(circumstances: Circumstances, first: number, last: number): PolicyStep[]
+  /** The lasting differences from the usual mail. */
+  habits?(words: Words): Partial<DayMail>
+  /** The episodes of its story on the days from `first` up to `last`. */
+  story?(circumstances: MailMix, first: number, last: number): Episode[]
+  /** The changes of its record in the cycles of its story on these days. */
+  steps?(circumstances: MailMix, first: number, last: number): PolicyStep[]
 }
 
 /**
@@ -91,7 +91,7 @@ export const PROFILES: Readonly<Record<ProfileName, Profile>> = {
   'no-record': {
     share: 60,
     policies: [1000, 0],
-    // Nobody looks after it.
+    // The domain is not maintained.
     habits: (words) => ({ neither: between(words[2], 300, 1500) }),
   },
   new: {
@@ -108,7 +108,7 @@ export const PROFILES: Readonly<Record<ProfileName, Profile>> = {
   },
 }
 
-/** A profile by chance, for a domain without a chosen one. */
+/** A random profile, for a domain without a chosen one. */
 export function drawProfile(word: number): ProfileName {
   let rest = word % 1000
   for (const name of PROFILE_NAMES) {
@@ -119,14 +119,14 @@ export function drawProfile(word: number): ProfileName {
 }
 
 /**
- * The refresh day on which the story of a profile began, when somebody chooses the profile on the day `today`: recently
- * enough for the figures of that day to show it.
+ * The refresh day on which the story of a profile began, if the profile is chosen on the day `today`. It is recent
+ * enough for the figures of that day to show the story.
  */
 export function usualBeginning(profile: ProfileName, today: number): number {
   return today - (PROFILES[profile].age ?? 0)
 }
 
-/** How many days after its beginning a rollout, a sender and an attacked domain begin again. */
+/** After how many days a rollout, a sender and an attacked domain begin again. */
 const ROLLOUT_CYCLE = 280
 const SENDER_CYCLE = 200
 const ATTACK_CYCLE = 160
@@ -136,7 +136,7 @@ const ATTACK_CYCLE = 160
  * One of eight stalls at quarantine, one of eight steps back once. After a cycle, the mail moves to another provider,
  * and the rollout begins again.
  */
-function rolloutSteps({ words, calendar }: Circumstances, first: number, last: number): PolicyStep[] {
+function rolloutSteps({ words, calendar }: MailMix, first: number, last: number): PolicyStep[] {
   const { earliest, latest } = cyclesOf(calendar, ROLLOUT_CYCLE, first, last)
   const steps: PolicyStep[] = []
   for (let ordinal = earliest; ordinal <= latest; ordinal++) {
@@ -170,8 +170,8 @@ function rolloutPace(words: Words): number {
   return 21 + 7 * (words[3] % 4)
 }
 
-/** The senders of a rollout are authenticated one after another, until its policy could be reject. */
-function rolloutStory({ words, calendar }: Circumstances, first: number, last: number): Episode[] {
+/** The senders of a rollout get authenticated one after another, until the policy could be reject. */
+function rolloutStory({ words, calendar }: MailMix, first: number, last: number): Episode[] {
   const strength = 1000 + (words[1] % 1500)
   const { earliest, latest } = cyclesOf(calendar, ROLLOUT_CYCLE, first, last)
   const episodes: Episode[] = calendar.isBeginning
@@ -184,8 +184,8 @@ function rolloutStory({ words, calendar }: Circumstances, first: number, last: n
   return episodes
 }
 
-/** In each cycle there is a new sender. It is signed in the end, and its successor takes its place. */
-function senderStory({ words, calendar }: Circumstances, first: number, last: number): Episode[] {
+/** In each cycle there is a new sender. At the end it signs its mail, and the next sender follows. */
+function senderStory({ words, calendar }: MailMix, first: number, last: number): Episode[] {
   const { earliest, latest } = cyclesOf(calendar, SENDER_CYCLE, first, last)
   const episodes: Episode[] = []
   for (let ordinal = earliest; ordinal <= latest; ordinal++) {
@@ -197,8 +197,8 @@ function senderStory({ words, calendar }: Circumstances, first: number, last: nu
   return episodes
 }
 
-/** In each cycle there is an attack of some weeks, many times as large as the domain's own mail. */
-function attackStory({ words, monthly, calendar }: Circumstances, first: number, last: number): Episode[] {
+/** In each cycle there is an attack of some weeks, many times larger than the domain's own mail. */
+function attackStory({ words, monthly, calendar }: MailMix, first: number, last: number): Episode[] {
   const { earliest, latest } = cyclesOf(calendar, ATTACK_CYCLE, first, last)
   const episodes: Episode[] = []
   for (let ordinal = earliest; ordinal <= latest; ordinal++) {
@@ -215,7 +215,7 @@ function attackStory({ words, monthly, calendar }: Circumstances, first: number,
 /**
  * The published tags of a domain without a rollout. 12 % of the organisational domains publish sp, 3 % np; 1 % of all
  * publish t=y and 3 % a pct below 100. Receivers ignore sp and np of a subdomain's record, and t and pct change nothing
- * where the policy is none. A parked domain asks for all that there is.
+ * if the policy is none. A parked domain publishes the strictest tags.
  */
 export function drawPolicy(profile: ProfileName, words: Words, isSubdomain: boolean): PolicyTags {
   const [first, second, third, fourth] = words
@@ -234,7 +234,7 @@ export function drawPolicy(profile: ProfileName, words: Words, isSubdomain: bool
   return tags
 }
 
-/** Some protect names that send no mail first, some protect the subdomains later than the domain itself. */
+/** Some domains first protect names that send no mail. Some protect the subdomains later than the domain itself. */
 const SUBDOMAIN_POLICIES: Readonly<Record<Policy, readonly Policy[]>> = {
   none: ['reject', 'quarantine', 'reject'],
   quarantine: ['reject', 'none', 'reject'],

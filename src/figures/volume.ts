@@ -1,12 +1,12 @@
 import { fraction, scramble, wordsOf } from '../ground/chance.ts'
 
-/** When mail is sent: campaigns go out on some weekdays, and people write in their office hours. */
+/** When mail is sent: campaigns on some weekdays, mail of people in their office hours. */
 type Week = 'campaign' | 'office'
 
-/** What a hostname is used for. */
+/** The use of a hostname. */
 interface Role {
   labels: readonly string[]
-  /** Its mail as a multiple of what the main domain of its organisation has. */
+  /** Its mail as a multiple of the mail of its organisation's main domain. */
   weight: number
   week?: Week
 }
@@ -30,11 +30,11 @@ const ROLES: readonly Role[] = [
   { labels: ['www', 'api', 'cdn', 'static', 'docs', 'dev', 'test', 'staging', 'intranet'], weight: 0.003 },
 ]
 const ROLE_OF = new Map(ROLES.flatMap((role) => role.labels.map((label) => [label, role] as const)))
-/** A subdomain whose label says nothing. */
+/** A subdomain whose label has no known meaning. */
 const SOME_SUBDOMAIN: Role = { labels: [], weight: 0.1 }
 const MAIN_DOMAIN: Role = { labels: [], weight: 1 }
 
-/** What a part of a name says about the rank of a domain among those of its organisation. */
+/** Weights by parts of a name that show the rank of a domain in its organisation. */
 const RANKS: readonly (readonly [pattern: RegExp, weight: number])[] = [
   [/-(online|old|outlet|archive)$|^(my|get|the|try|go)-/, 0.01],
   [/-(sale|deals|club|shop|store)$/, 0.4],
@@ -65,7 +65,7 @@ function dissect(name: string): Anatomy {
   return { organisation, role, weight: (role.weight * rank) / below.length, isSubdomain: true }
 }
 
-/** Where the part of a name begins below which a registry sells names: `.example`, `.co.uk`. */
+/** The index at which the registry suffix begins: `.example`, `.co.uk`. */
 function suffixAt(name: string): number {
   const last = name.lastIndexOf('.')
   const second = name.lastIndexOf('.', last - 1)
@@ -80,18 +80,18 @@ function roleOf(label: string): Role | undefined {
 /** The most messages of an ordinary month: with seasons and busy days, no 30 days have more than 5 million. */
 export const LARGEST_VOLUME = 4_000_000
 
-/** What the name of a domain says about its mail. */
+/** The usual mail of a domain, derived from its name. */
 export interface UsualVolume {
   /** Messages in an ordinary 30 days. */
   monthly: number
   week: Week
-  /** Whether it is below a name that somebody registered. */
+  /** Whether it is below a registered name. */
   isSubdomain: boolean
 }
 
 /**
- * How much mail a domain has, by what its name is used for, by its rank in the estate, and by the size of the
- * organisation: what its main domain has, by default drawn from the seed and the name of the organisation. `word` is
+ * The mail volume of a domain: by the use of its name, by its rank in the organisation, and by `size`, the mail of the
+ * organisation's main domain. By default, the seed and the name of the organisation determine the size. `word` is
  * random.
  */
 export function usualVolume(name: string, seed: number, word: number, size?: number): UsualVolume {
@@ -104,8 +104,8 @@ export function usualVolume(name: string, seed: number, word: number, size?: num
 }
 
 /**
- * Quantiles of the mail of a main domain: log-normal with a median of 300 messages a month and σ 2.2, at most 5 million.
- * A main domain that somebody monitors has more than a few.
+ * Quantiles of the mail of a main domain: log-normal with a median of 300 messages a month and σ 2.2, at most 5
+ * million. A monitored main domain has more than a few messages.
  */
 const SIZES: readonly (readonly [quantile: number, messages: number])[] = [
   [0, 15],

@@ -1,7 +1,7 @@
-/** A value, or a promise of it. A request that awaited values that are there already would take much longer. */
+/** A value, or a promise of it. A request that awaited existing values would take much longer. */
 export type Awaitable<Value> = Value | Promise<Value>
 
-/** Continues with a value: at once if it is there already. */
+/** Continues with a value: at once if it already exists. */
 export function whenReady<Value, Next>(
   value: Awaitable<Value>,
   next: (value: Value) => Awaitable<Next>,
@@ -9,7 +9,7 @@ export function whenReady<Value, Next>(
   return value instanceof Promise ? value.then(next) : next(value)
 }
 
-/** Does something that may fail, at once or later. If it fails, `recover` decides the result. */
+/** Runs an action that may fail, at once or later. If it fails, `recover` gives the result. */
 export function attempt<Value>(
   act: () => Awaitable<Value>,
   recover: (error: unknown) => Awaitable<Value>,

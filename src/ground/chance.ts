@@ -11,7 +11,7 @@ export function wordsOf(text: string): Words {
   return [scramble(a ^ c), scramble(b ^ d ^ a), scramble(c ^ b), scramble(d)]
 }
 
-/** The words of a text to which more letters can come. Only `wordsOf` makes them look random. */
+/** The words of a text that may be continued. Only `wordsOf` makes them look random. */
 function absorb(text: string): Words {
   let [a, b, c, d] = [1779033703, 3144134277, 1013904242, 2773480762]
   for (let index = 0; index < text.length; index++) {
@@ -39,14 +39,14 @@ export function fraction(word: number): number {
 }
 
 /**
- * The chance of a fault rule: depends on the seed and id of the account, the id of the rule, and the ordinal of the
+ * The chance of a fault rule. It depends on the seed and id of the account, the id of the rule, and the ordinal of the
  * request among those that the rule matched. The first word decides whether the rule acts, the second how.
  */
 export function chanceOfFault(account: { seed: number; id: string }, rule: string, ordinal: number): Words {
   return wordsOf(`${account.seed} ${account.id} ${rule} ${ordinal}`)
 }
 
-/** What of the chance of a fault rule does not depend on the ordinal, for whoever goes on with that elsewhere. */
+/** The part of a fault rule's chance that does not depend on the ordinal. A script continues the computation. */
 export function beginChanceOfFault(account: { seed: number; id: string }, rule: string): Words {
   return absorb(`${account.seed} ${account.id} ${rule} `)
 }

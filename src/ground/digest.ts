@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 
-/** SHA-256 of a text in hex, by which two processes see that they have the same text. */
+/** SHA-256 of a text in hex. Two processes compare texts by it. */
 export function digestOf(text: string): string {
   return createHash('sha256').update(text).digest('hex')
 }

@@ -1,7 +1,7 @@
-/** The parts of JSON that matter here: a text, with the colon that makes it the name of a field, or a bracket. */
+/** The relevant parts of JSON: a string, with the colon that makes it the name of a field, or a bracket. */
 const PART = /("[^"\\]*(?:\\.[^"\\]*)*")(\s*:)?|[{}[\]]/g
 
-/** The first name that two fields of one object have in a text that is known to be JSON; `undefined` if there is none. */
+/** The first duplicate field name of one object in a valid JSON text; `undefined` if there is none. */
 export function findDuplicateField(json: string): string | undefined {
   /** The names of the fields so far, of each object or array that is still open. */
   const open: Set<string>[] = []

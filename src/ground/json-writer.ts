@@ -1,12 +1,12 @@
 import { isObject } from './json.ts'
 import type { Work } from './work.ts'
 
-/** How many items of a list are written at a time. */
+/** How many items of a list are written in one step. */
 const SLICE = 1_000
 /** Below this depth, a value is written at once. */
 const DEPTH = 3
 
-/** The same text as `JSON.stringify` makes of a JSON value, as work that can pause between the items of long lists. */
+/** The same text as that of `JSON.stringify`, as work that can pause between the items of long lists. */
 export function* writeJson(value: unknown, depth = 0): Work<string> {
   if (Array.isArray(value) && value.length > SLICE) {
     const parts: string[] = []

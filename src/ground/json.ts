@@ -1,11 +1,11 @@
-/** A JSON object, as it comes out of a parser. */
+/** A JSON object from a parser. */
 export type Json = Record<string, unknown>
 
 export function isObject(value: unknown): value is Json {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** The value that a JSON text stands for; `undefined` for a text that is not JSON. */
+/** The value of a JSON text; `undefined` for a text that is not JSON. */
 export function readJson(text: string): unknown {
   try {
     return JSON.parse(text)
@@ -23,7 +23,7 @@ export function parseJson(text: string, fail: (reason: string) => Error): unknow
   }
 }
 
-/** The JSON of a value; `undefined` for a value that has none or that is nested too deeply to be written. */
+/** The JSON of a value; `undefined` for a value that has none or is nested too deeply. */
 export function writeJson(value: unknown): string | undefined {
   try {
     return JSON.stringify(value)
@@ -33,7 +33,7 @@ export function writeJson(value: unknown): string | undefined {
   }
 }
 
-/** Whether arrays and objects of a value that was parsed are nested in each other more than `levels` times. */
+/** Whether arrays and objects of a parsed value are nested more than `levels` times. */
 export function isNestedBeyond(value: unknown, levels: number): boolean {
   if (typeof value !== 'object' || value === null) return false
   if (levels === 0) return true
@@ -56,7 +56,7 @@ export function stepsOf(pointer: string): string[] {
     .map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'))
 }
 
-/** The value that a JSON pointer points to; `undefined` when there is none. Inherited properties are none. */
+/** The value at a JSON pointer; `undefined` if there is none. Inherited properties do not count. */
 export function valueAt(document: unknown, pointer: string): unknown {
   let value = document
   for (const step of stepsOf(pointer)) {

@@ -1,7 +1,6 @@
 /**
- * A pure function of a text that remembers its results, except `undefined`. When there are `limit` results, it forgets
- * all of them: the frequent ones are soon there again. It does not remember the result for a text longer than
- * `longest`.
+ * A pure function of a text that caches its results, except `undefined`. At `limit` results, it drops all of them; the
+ * frequent ones are soon cached again. It does not cache the result for a text longer than `longest`.
  */
 export function memoize<Value>(
   compute: (text: string) => Value,
@@ -19,7 +18,7 @@ export function memoize<Value>(
   }
 }
 
-/** A pure function of an object that remembers the result for as long as the object is in use. */
+/** A pure function of an object that caches the result for as long as the object is in use. */
 export function memoizeWeakly<Part extends object, Value>(compute: (part: Part) => Value): (part: Part) => Value {
   const results = new WeakMap<Part, Value>()
   return (part) => {

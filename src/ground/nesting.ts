@@ -1,6 +1,6 @@
 import { PAUSE, type Work } from './work.ts'
 
-/** Whether arrays and objects are nested in more than so many levels. Not recursive, because that could overflow the stack. */
+/** Whether arrays and objects are nested more than `limit` levels. Not recursive, because the stack could overflow. */
 export function* isDeeperThan(limit: number, value: unknown): Work<boolean> {
   let level: object[] = isNested(value) ? [value] : []
   let steps = 0
@@ -8,7 +8,7 @@ export function* isDeeperThan(limit: number, value: unknown): Work<boolean> {
     if (depth === limit) return level.some((each) => Object.keys(each).length > 0)
     const next: object[] = []
     for (const each of level) {
-      // Faster than `Object.values` for an object of very many fields.
+      // Faster than `Object.values` for an object with many fields.
       const names = Array.isArray(each) ? undefined : Object.keys(each)
       const values = each as Readonly<Record<string | number, unknown>>
       for (let index = 0; index < (names ?? (each as unknown[])).length; index++) {

@@ -1,6 +1,7 @@
 import type { Ajv2020, ErrorObject } from 'ajv/dist/2020.js'
 import { isInstant, parseDuration } from '../domain/iso-8601.ts'
 import { type Json, pointTo } from './json.ts'
+import { plural } from './plural.ts'
 import { show } from './show.ts'
 
 /** Where a value violates a JSON schema. */
@@ -11,27 +12,27 @@ export interface Violation {
   keyword: string
   /** The rest of a sentence about the value, such as `is 7 but must be of type string`. */
   reason: string
-  /** The value; for a field that is missing or not allowed, the object that should or should not have it. */
+  /** The value; for a field that is missing or not allowed, its object. */
   value: unknown
 }
 
 /** A violation as logs and the control plane show it. The message is a sentence. */
-export interface ViolationReport extends Omit<Violation, 'reason'> {
+export interface DescribedViolation extends Omit<Violation, 'reason'> {
   message: string
 }
 
-export function reportViolation({ reason, ...violation }: Violation): ViolationReport {
+export function reportViolation({ reason, ...violation }: Violation): DescribedViolation {
   return { ...violation, message: `${violation.pointer === '' ? 'The value' : violation.pointer} ${reason}.` }
 }
 
 let shared: Promise<Ajv2020> | undefined
 
-/** The first violation of `value`, or none. `schema` must be one of this program's own: it is not validated itself. */
+/** The first violation of `value`, or none. `schema` must be one of this program's own: it is not validated. */
 export async function findViolation(schema: object, value: unknown): Promise<Violation | undefined> {
   shared ??= createAjv()
   const validate = (await shared).compile(schema)
   const errors = validate(value) ? [] : (validate.errors ?? [])
-  // When all alternatives fail, the errors of one of them would mislead.
+  // If all alternatives fail, the errors of one of them would mislead.
   const error = errors.find(({ keyword }) => keyword === 'anyOf') ?? errors[0]
   return error && violationOf(error)
 }
@@ -42,7 +43,7 @@ async function createAjv(): Promise<Ajv2020> {
     strictTypes: false,
     allowUnionTypes: true,
     verbose: true,
-    // Tests validate these schemas. To compile the schema of schemas would take longer than all the rest.
+    // Tests validate these schemas. The meta-schema would take longer to compile than everything else.
     validateSchema: false,
     formats: { 'date-time': isInstant, duration: (text: string) => parseDuration(text) !== undefined },
   })
@@ -78,7 +79,7 @@ function reasonOf(error: ErrorObject): string {
   }
 }
 
-/** The value of an error; of a secret only whether there is one. */
+/** The value of an error; for a secret only whether there is one. */
 function shownValue({ data, parentSchema }: ErrorObject): string {
   return parentSchema?.['writeOnly'] === true && data !== '' ? '"…"' : show(data)
 }
@@ -101,17 +102,17 @@ function demandOf({ keyword, params, message, parentSchema }: ErrorObject): stri
     case 'multipleOf':
       return `must be a multiple of ${params['multipleOf']}`
     case 'minLength':
-      return `must have at least ${counted(limit, 'character')}`
+      return `must have at least ${plural(limit, 'character')}`
     case 'maxLength':
-      return `must have at most ${counted(limit, 'character')}`
+      return `must have at most ${plural(limit, 'character')}`
     case 'minItems':
-      return `must have at least ${counted(limit, 'item')}`
+      return `must have at least ${plural(limit, 'item')}`
     case 'maxItems':
-      return `must have at most ${counted(limit, 'item')}`
+      return `must have at most ${plural(limit, 'item')}`
     case 'minProperties':
-      return `must have at least ${counted(limit, 'field')}`
+      return `must have at least ${plural(limit, 'field')}`
     case 'maxProperties':
-      return `must have at most ${counted(limit, 'field')}`
+      return `must have at most ${plural(limit, 'field')}`
     case 'uniqueItems': {
       const places = [Number(params['i']), Number(params['j'])].toSorted((one, other) => one - other)
       return `must not have the same item twice, as at ${places.join(' and ')}`
@@ -125,8 +126,4 @@ function demandOf({ keyword, params, message, parentSchema }: ErrorObject): stri
     default:
       return message ?? `violates ${keyword}`
   }
-}
-
-function counted(count: number, what: string): string {
-  return `${count} ${what}${count === 1 ? '' : 's'}`
 }

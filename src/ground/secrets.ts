@@ -1,6 +1,7 @@
 import { createHash, randomBytes, randomUUID } from 'node:crypto'
 import { type AccountState, DEFAULT_SEED } from '../domain/account.ts'
 import type { ApiKey } from '../domain/keys.ts'
+import { LIMITS } from '../domain/limits.ts'
 
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const SHAPE = /^key_([0-9A-Za-z]{8})\.[0-9A-Za-z]{48}$/
@@ -10,12 +11,12 @@ export function hashKey(key: string): string {
   return createHash('sha256').update(key).digest('hex')
 }
 
-/** The same key for an account of this seed at every start. */
+/** Derives a key, which is the same for an account with this seed at every start. */
 export function deriveKey(seed: number, accountId: string): string {
   return writeKey((block) => createHash('sha256').update(`dmarc-understudy key ${seed} ${accountId} ${block}`).digest())
 }
 
-/** A key that nobody can compute. */
+/** A random key, which cannot be computed. */
 export function drawKey(): string {
   return writeKey(() => randomBytes(64))
 }
@@ -31,7 +32,7 @@ function writeKey(readBlock: (block: number) => Buffer): string {
   return `key_${letters.slice(0, 8)}.${letters.slice(8, 56)}`
 }
 
-/** What is stored of a key instead of its secret. A key of another form has no public part: its hash gives it an id. */
+/** The stored data of a key instead of its secret. A key of another form has no public part: its hash gives the id. */
 export function identityOf(key: string): Pick<ApiKey, 'id' | 'hash'> {
   const publicPart = SHAPE.exec(key)?.[1]
   return identify(hashKey(key), publicPart === undefined ? undefined : `key_${publicPart}`)
@@ -41,14 +42,14 @@ export function identify(hash: string, id = `key_${hash.slice(0, 8)}`): Pick<Api
   return { id, hash }
 }
 
-/** A name that no other run of the program has. Nothing that the service does depends on it. */
+/** A name for this run of the program only. The behaviour of the service does not depend on it. */
 export function nameInstance(): string {
   return randomUUID()
 }
 
 /**
- * A key of the account that is no secret, because anybody can compute it: the name of a sandbox, or, where keys are
- * `derived`, the one that derives from the seed. `undefined` where there is none that is enabled.
+ * A key of the account that is no secret, because any client can compute it: the name of a sandbox, or the key derived
+ * from the seed if keys are `derived`. `undefined` if there is no such enabled key.
  */
 export function findPublicKey(
   { id, seed, keys }: Pick<AccountState, 'id' | 'seed' | 'keys'>,
@@ -63,18 +64,21 @@ export function findPublicKey(
   return undefined
 }
 
-/** Whether an enabled key of the account derives from a seed, so that anybody can compute it. */
+/**
+ * Whether an enabled key of the account derives from a seed, so that any client can compute it. If the account has made
+ * very many keys, only the last ones are compared.
+ */
 export function hasDerivedKey({ id, seed, keys, keysCreated }: AccountState): boolean {
   const hashes = new Set(keys.filter(({ disabled }) => !disabled).map(({ hash }) => hash))
   const first = [deriveKey(seed, id), deriveKey(DEFAULT_SEED, id)]
   if (first.some((key) => hashes.has(hashKey(key)))) return true
-  for (let ordinal = 1; ordinal <= keysCreated; ordinal++) {
+  for (let ordinal = keysCreated; ordinal > Math.max(0, keysCreated - LIMITS.derivedKeys); ordinal--) {
     if (hashes.has(hashKey(deriveLaterKey({ id, seed }, ordinal)))) return true
   }
   return false
 }
 
-/** The key that was made for an account as the so-many-th after its creation. */
+/** Derives the key that was made for an account as number `ordinal` after its creation. */
 export function deriveLaterKey({ id, seed }: Pick<AccountState, 'id' | 'seed'>, ordinal: number): string {
   return deriveKey(seed, `${id} ${ordinal}`)
 }

@@ -1,4 +1,4 @@
-/** Runs at most `limit` tasks at the same time. The others wait, and start in the order in which they came. */
+/** Runs at most `limit` tasks at the same time. The others wait, and start in the order of their arrival. */
 export class Semaphore {
   #free: number
   readonly #waiting: (() => void)[] = []

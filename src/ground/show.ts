@@ -1,12 +1,12 @@
 import { inspect } from 'node:util'
 import { writeJson } from './json.ts'
 
-/** Enough of a text to recognise it: a message is no place for a megabyte. */
+/** Enough of a text to recognise it: a message must not contain a megabyte. */
 const SHOWN = 100
 
 /**
- * At most `limit` characters (code points) of a text; an ellipsis stands for the rest. The rest is not looked at, so a
- * long text costs no more than a short one.
+ * At most `limit` characters (code points) of a text; an ellipsis stands for the rest. The rest is not read, so a long
+ * text costs no more than a short one.
  */
 export function shorten(text: string, limit = SHOWN): string {
   if (text.length <= limit) return text
@@ -15,23 +15,23 @@ export function shorten(text: string, limit = SHOWN): string {
   return characters.length <= limit ? text : `${characters.slice(0, limit - 1).join('')}…`
 }
 
-/** A value as a message names it: as JSON, shortened. A value that JSON cannot hold looks as Node.js prints it. */
+/** A value for a message: as JSON, shortened. A value that JSON cannot hold is shown as Node.js prints it. */
 export function show(value: unknown): string {
   if (!isJson(value)) return shorten(print(value))
   try {
     return shorten(writeJson(value) ?? 'a value that is nested too deeply to be shown')
   } catch {
-    // It holds itself, or a bigint.
+    // The value contains itself, or a bigint.
     return shorten(print(value))
   }
 }
 
-/** What stands for an array or an object that is too large or nested too deeply to be shown. */
+/** The text for an array or an object that is too large or nested too deeply to be shown. */
 export function outline(value: unknown): string {
   return Array.isArray(value) ? '[…]' : '{…}'
 }
 
-/** An array or an object is only looked at from the outside. */
+/** Only the outermost level of an array or an object is checked. */
 function isJson(value: unknown): boolean {
   if (typeof value === 'number') return Number.isFinite(value)
   if (typeof value !== 'object') return typeof value === 'string' || typeof value === 'boolean'
@@ -44,7 +44,7 @@ function print(value: unknown): string {
   return inspect(value, { depth: 1, breakLength: Number.POSITIVE_INFINITY, maxStringLength: SHOWN })
 }
 
-/** The text with its control characters escaped. Terminals and logs would execute those that a client sent. */
+/** The text with its control characters escaped. Terminals and logs would execute those from a client. */
 export function printable(text: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what must not pass
   return text.replaceAll(/[\u0000-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069]/g, (character) => {

@@ -1,11 +1,11 @@
 import { elapsed } from './clock.ts'
 
-/** In milliseconds, how long a turn is. Others wait so long, and a little longer where one step of the work is long. */
+/** In milliseconds, the length of a turn. Other work waits this long, or longer if one step is long. */
 const TURN = 5
 
 /**
- * Divides long work into turns, so that others need not wait for its end: after each step,
- * `if (turns.isOver()) await turns.next()`. What the work looks at may have changed when its next turn begins.
+ * Divides long work into turns, so that other work need not wait for its end: after each step, `if (turns.isOver())
+ * await turns.next()`. The data of the work may have changed when its next turn begins.
  */
 export class Turns {
   #began = elapsed()
@@ -16,12 +16,12 @@ export class Turns {
     this.#length = length
   }
 
-  /** Whether it is the turn of others. */
+  /** Whether other work should have a turn now. */
   isOver(): boolean {
     return elapsed() - this.#began >= this.#length
   }
 
-  /** Resolves when everybody who was waiting has had a turn. Of several long works, one has its turn at a time. */
+  /** Resolves when all other waiting work has had a turn. Only one of several long works has a turn at a time. */
   async next(): Promise<void> {
     await new Promise<void>((resolve) => {
       waiting.push(resolve)
@@ -36,6 +36,6 @@ const waiting: (() => void)[] = []
 
 function giveTurn(): void {
   waiting.shift()?.()
-  // The turn is taken before the next immediate; whoever wants another then asks for it.
+  // A turn runs before the next immediate. Work that needs another turn then queues again.
   if (waiting.length > 0) setImmediate(giveTurn)
 }

@@ -1,10 +1,10 @@
 import type { Awaitable } from './awaitable.ts'
 import { Turns } from './turns.ts'
 
-/** Work that can pause: it yields wherever something else may be done, at least every millisecond or so. */
+/** Work that can pause: it yields at every possible pause, at least every millisecond or so. */
 export type Work<Result> = Generator<undefined, Result, undefined>
 
-/** Does all of the work at once. */
+/** Does the whole work at once. */
 export function runAtOnce<Result>(work: Work<Result>): Result {
   for (;;) {
     const step = work.next()
@@ -13,8 +13,8 @@ export function runAtOnce<Result>(work: Work<Result>): Result {
 }
 
 /**
- * Does the work in short turns, between which the process does what else there is to do. Work that is done within its
- * first turn is done at once. Of several that take longer, one has its turn at a time.
+ * Does the work in short turns, so that the process can do other work in between. Work that ends within its first turn
+ * is done at once. Of several longer works, one has a turn at a time.
  */
 export function runInTurns<Result>(work: Work<Result>): Awaitable<Result> {
   const turns = new Turns()
@@ -50,5 +50,5 @@ export function* mapInTurns<Item, Result>(
   return results
 }
 
-/** After how many small items work pauses. */
+/** After how many small items the work pauses. */
 export const PAUSE = 200

@@ -1,15 +1,15 @@
-import type { IncomingMessage } from 'node:http'
 import type { Operation } from '../contract/api.ts'
 import { type Problem, type Refusal, refuse } from '../domain/errors.ts'
 import type { Settings } from '../domain/settings.ts'
 import { type Awaitable, whenReady } from '../ground/awaitable.ts'
 import { findDuplicateField } from '../ground/duplicate-fields.ts'
 import { pointTo } from '../ground/json.ts'
+import type { Arrival } from './arrival.ts'
 import { acceptsType, BYTE_ORDER_MARK, createDecoder } from './charset.ts'
 import type { Content } from './content.ts'
 import { Reception } from './reception.ts'
 
-/** A body that was read: a JSON value, or why it is none. `content` is what was received, acceptable or not. */
+/** A JSON value, or the reason why a body has none. `content` is what was received, acceptable or not. */
 type ReadBody = { ok: true; value: unknown; content: Content } | (Refusal & { content?: Content })
 
 /** Settings of an API that decide how bodies are read. */
@@ -18,7 +18,7 @@ export type BodySettings = Pick<
   'bodyLimit' | 'contentType' | 'requestCharset' | 'byteOrderMark' | 'duplicateFields' | 'unreadBodies'
 >
 
-/** The header fields that say what a body is. */
+/** The header fields that describe a body. */
 export interface MediaFields {
   'content-type'?: string | undefined
   'content-encoding'?: string | undefined
@@ -29,21 +29,18 @@ const ofProcess = new Reception()
 /** Reads bodies by the settings of an API. */
 export interface BodyReader {
   /**
-   * Reads the body that the operation asks for; `undefined` where it asks for none. A body that has already arrived is
-   * read at once. The checks follow the order of the specification's codes: type, size, presence, syntax.
+   * Reads the body that the operation needs; `undefined` if it needs none. A body that has already arrived is read at
+   * once. The checks follow the order of the specification's codes: type, size, presence, syntax.
    */
-  read(
-    request: IncomingMessage,
-    operation: Pick<Operation, 'readsBody' | 'bodyOptional'>,
-  ): Awaitable<ReadBody | undefined>
-  /** Reads a body that is a text in memory, as `read` reads one from a connection. `size` is in bytes. */
+  read(request: Arrival, operation: Pick<Operation, 'readsBody' | 'bodyOptional'>): Awaitable<ReadBody | undefined>
+  /** Reads a body from a text in memory, like `read` from a connection. `size` is in bytes. */
   readText(
     text: string,
     size: number,
     fields: MediaFields,
     operation: Pick<Operation, 'readsBody'>,
   ): ReadBody | undefined
-  /** Reads a body of which all bytes were received before. */
+  /** Reads a body from bytes that were received before. */
   readBytes(
     bytes: Buffer,
     fields: MediaFields,
@@ -62,7 +59,7 @@ export function createBodyReader(settings: BodySettings, reception = ofProcess):
     return parseText(text, { held: text ?? bytes, size: bytes.length })
   }
 
-  /** `text` is `undefined` if the bytes are not in their charset. */
+  /** `text` is `undefined` if the bytes are invalid in their charset. */
   function parseText(text: string | undefined, content: Content): ReadBody {
     if (content.size === 0) return { ...refuse({ code: 'invalid_request_body', reason: 'absent' }), content }
     return text === undefined ? { ...refuse({ code: 'invalid_json' }), content } : parse(text, content)
@@ -115,7 +112,7 @@ function findMediaProblem(
   return undefined
 }
 
-/** Of several fields with one name, `JSON.parse` keeps the last. */
+/** If several fields have the same name, `JSON.parse` keeps the last one. */
 function parseLast(text: string, content: Content): ReadBody {
   try {
     return { ok: true, value: JSON.parse(text), content }
@@ -137,6 +134,6 @@ export function tooLarge(limit: number): Problem {
 }
 
 /** RFC 9112 §6.3: a request without either field has no body. */
-function hasBody({ headers }: IncomingMessage): boolean {
+function hasBody({ headers }: Pick<Arrival, 'headers'>): boolean {
   return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
 }

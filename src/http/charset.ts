@@ -5,10 +5,10 @@ export const BYTE_ORDER_MARK = '\ufeff'
 const UTF8_TYPE = /^application\/json[ \t]*(?:;[ \t]*charset=(?:utf-8|"utf-8")[ \t]*)?$/i
 const JSON_TYPE = /^application\/json[ \t]*(?:;|$)/i
 const CHARSET = /;[ \t]*charset=("?)([\w.:-]+)\1[ \t]*(?:;|$)/i
-/** Names of ISO 8859-1. `TextDecoder` takes it for windows-1252, which differs in 32 bytes. */
+/** Names of ISO 8859-1. `TextDecoder` decodes it as windows-1252, which differs in 32 bytes. */
 const LATIN_1 = /^(?:iso-?8859-1|latin-?1|l1)$/i
 
-/** The text of bytes that came with this Content-Type; `undefined` if they are none in its charset. */
+/** The text of bytes with this Content-Type; `undefined` if they are invalid in its charset. */
 export type Decode = (bytes: Buffer, type: string | undefined) => string | undefined
 
 /** Whether a body with this Content-Type is read. */
@@ -21,7 +21,7 @@ export function acceptsType(
   return isJson && (requestCharset !== 'decoded' || canDecode(charsetOf(given)))
 }
 
-/** RFC 8259 §8.1: JSON is UTF-8 without a byte order mark, unless the settings of an API say otherwise. */
+/** RFC 8259 §8.1: JSON is UTF-8 without a byte order mark. The settings of an API may differ. */
 export function createDecoder({
   requestCharset,
   byteOrderMark,

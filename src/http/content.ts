@@ -1,15 +1,15 @@
 /**
- * A body, or the beginning of one. It is held as it came to be: what was written or parsed as a text is short-lived or
- * kept by the thousand, and bytes would need an object and a place of their own beside it.
+ * A body, or the beginning of one, in its original form. A written or parsed text is short-lived, or kept in thousands
+ * of entries. Bytes would need an object and memory in addition.
  */
 export interface Content {
   /** A text is always the whole body. */
   held: string | Buffer
-  /** Bytes of the whole. */
+  /** The size of the whole body in bytes. */
   size: number
 }
 
-/** Bytes up to which a text is not worth the bytes that it is sent as. */
+/** In bytes, up to which size a text is not worth a conversion to bytes. */
 const SHORT = 4_096
 
 export function contentOf(text: string): Content {
@@ -17,7 +17,7 @@ export function contentOf(text: string): Content {
   return { held: size <= SHORT ? text : Buffer.from(text), size }
 }
 
-/** As much of the body as is held. */
+/** The bytes of the body, as far as they are held. */
 export function bytesOf({ held }: Content): Buffer {
   return typeof held === 'string' ? Buffer.from(held) : held
 }
@@ -26,14 +26,14 @@ export function textOf({ held }: Content): string {
   return typeof held === 'string' ? held : held.toString()
 }
 
-/** Each byte as a character, of a short body; `undefined` for any other. */
+/** A short body as text with one character per byte; `undefined` for any other body. */
 export function binaryOf({ held, size }: Content): string | undefined {
   if (size > SHORT) return undefined
   if (typeof held !== 'string') return held.toString('latin1')
   return held.length === size ? held : Buffer.from(held).toString('latin1')
 }
 
-/** Whether more belongs to the body than is held. */
+/** Whether only a part of the body is held. */
 export function isCut({ held, size }: Content): boolean {
   return typeof held !== 'string' && held.length < size
 }

@@ -1,20 +1,20 @@
-import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
-import type { Headers } from './engine/outbox.ts'
+import type { Arrival } from './arrival.ts'
+import type { Headers } from './delivery.ts'
 
 // Source: the Fetch Standard (https://fetch.spec.whatwg.org/#http-cors-protocol).
 
-/** Header fields, one by one and as text. */
-interface Fields {
+/** Header fields, as a list and as text. */
+interface CorsFields {
   headers: Headers
   text: string
 }
 
-/** What lets pages of other origins use the service from a browser. */
+/** Lets pages of other origins use the service from a browser. */
 export interface Cors {
   /** The fields of the response to a request with these headers. */
-  fieldsFor(headers: IncomingHttpHeaders): Fields
+  fieldsFor(headers: Arrival['headers']): CorsFields
   /** The same for a preflight request to a path with these methods. */
-  preflightFieldsFor(headers: IncomingHttpHeaders, methods: string): Fields
+  preflightFieldsFor(headers: Arrival['headers'], methods: string): CorsFields
 }
 
 export interface CorsOptions {
@@ -31,14 +31,14 @@ export const ANY_ORIGIN = '*'
 /** How many seconds a browser may remember the answer to a preflight request. */
 const MAX_AGE = 600
 
-/** `undefined` where no origin is allowed. All fields are made here, once for each origin. */
+/** `undefined` if no origin is allowed. All fields are made here, once for each origin. */
 export function createCors({ origins, allowed, exposed }: CorsOptions): Cors | undefined {
   if (origins.length === 0) return undefined
   const expose: Headers = ['Access-Control-Expose-Headers', exposed.join(', ')]
   const grants: Headers = ['Access-Control-Allow-Headers', allowed.join(', '), 'Access-Control-Max-Age', MAX_AGE]
 
-  /** `add` puts the other fields behind those about an origin that is allowed. */
-  function byOrigin(add: (origin: Headers) => Headers): (headers: IncomingHttpHeaders) => Fields {
+  /** `add` appends the other fields to those about an allowed origin. */
+  function byOrigin(add: (origin: Headers) => Headers): (headers: Arrival['headers']) => CorsFields {
     if (origins.includes(ANY_ORIGIN)) {
       const same = fieldsOf(add(['Access-Control-Allow-Origin', ANY_ORIGIN]))
       return () => same
@@ -52,7 +52,7 @@ export function createCors({ origins, allowed, exposed }: CorsOptions): Cors | u
     return ({ origin }) => known.get(origin ?? '') ?? others
   }
 
-  const preflights = new Map<string, (headers: IncomingHttpHeaders) => Fields>()
+  const preflights = new Map<string, (headers: Arrival['headers']) => CorsFields>()
   return {
     fieldsFor: byOrigin((origin) => [...origin, ...expose]),
     preflightFieldsFor(headers, methods) {
@@ -66,12 +66,12 @@ export function createCors({ origins, allowed, exposed }: CorsOptions): Cors | u
   }
 }
 
-/** Whether a browser asks with the request what it may send. Any other request with OPTIONS is an ordinary one. */
-export function isPreflight({ method, headers }: IncomingMessage): boolean {
+/** Whether the request is a CORS preflight. Any other OPTIONS request is an ordinary one. */
+export function isPreflight({ method, headers }: Arrival): boolean {
   return method === 'OPTIONS' && headers.origin !== undefined && headers['access-control-request-method'] !== undefined
 }
 
-function fieldsOf(headers: Headers): Fields {
+function fieldsOf(headers: Headers): CorsFields {
   let text = ''
   for (let index = 0; index < headers.length; index += 2) text += `${headers[index]}: ${headers[index + 1]}\r\n`
   return { headers, text }

@@ -1,10 +1,10 @@
-/** What an error response says. The control plane adds more to it. */
+/** The content of an error response. The control plane adds more to it. */
 export interface ErrorContent {
   code: string
   message: string
 }
 
-/** The envelope of every error response, of the service and of the control plane; no other module writes one. */
+/** The envelope of every error response, of the service and of the control plane. No other module writes one. */
 export interface ErrorEnvelope<Content extends ErrorContent = ErrorContent> {
   success: false
   error: Content

@@ -1,32 +1,32 @@
 import { requestIdOf } from './request-id.ts'
 
-/** Requests that belong to no account: those without a key of anybody's, those that are not HTTP, those of a connection too many. */
+/** The kinds of requests without an account: no valid key, not HTTP, or on a surplus connection. */
 export const NOBODYS = ['unauthenticated', 'malformed', 'crowded'] as const
 export type Nobody = (typeof NOBODYS)[number]
 
-/** Gives the id of the next request of this kind. No two have the same id. */
+/** Gives the unique id of the next request of this kind. */
 export type NobodyIds = (kind: Nobody) => string
 
-type Format = 'uuid' | 'hex'
+type NobodyIdFormat = 'uuid' | 'hex'
 
-/** The ids of a server that serves its accounts alone: they depend on the seed, and on how many came before. */
-export function countNobodyIds(seed: number, format: Format): NobodyIds {
+/** The ids of a server with accounts of its own. They depend on the seed and on the number of earlier ids. */
+export function countNobodyIds(seed: number, format: NobodyIdFormat): NobodyIds {
   const ordinals = { unauthenticated: 0, malformed: 0, crowded: 0 }
   return (kind) => requestIdOf(sourceOf(seed, kind), ++ordinals[kind], format)
 }
 
-/** Where several servers agree on who uses which ordinals. */
+/** Coordinates the use of ordinals among several servers. */
 export interface Reservations {
-  /** Takes `count` ordinals that nobody else has; resolves to the first of them. */
+  /** Reserves `count` ordinals for this server alone; resolves to the first of them. */
   reserve(kind: Nobody, count: number): Promise<number>
-  /** Names this server, as no other is named. */
+  /** The unique name of this server. */
   readonly instance: string
 }
 
-/** How many ordinals are reserved at a time. Half of them must last until the next block is there. */
+/** How many ordinals are reserved at a time. Half of them must last until the next block arrives. */
 export const BLOCK = 1_000
 
-/** What a server has reserved for one kind. */
+/** The reservations of a server for one kind. */
 interface Blocks {
   /** The ordinal before the next one, and the last one of the block in use. */
   at: number
@@ -34,25 +34,25 @@ interface Blocks {
   /** The first ordinal of the block that comes next. */
   next: number | undefined
   asked: Promise<void> | undefined
-  /** How many ids were given while there was no block. */
+  /** How many ids were given without a block. */
   without: number
 }
 
 /**
- * The ids of one of several servers. It takes ordinals in blocks, ahead of their use, so that no request waits for one; a
- * server that is alone gives the same ids as one that serves its accounts alone. Where no block could be had in time,
- * ids come from a source that has the name of the server in it: they are as unique, but not the same in the next run.
+ * The ids of one of several servers. It reserves ordinals in blocks, ahead of their use, so that no request waits for
+ * one. A single server gives the same ids as one with accounts of its own. If no block arrives in time, the source of
+ * the ids contains the name of the server. Such ids are unique too, but differ in the next run.
  */
 export async function shareNobodyIds(
   seed: number,
-  format: Format,
+  format: NobodyIdFormat,
   { reserve, instance }: Reservations,
 ): Promise<{ nextId: NobodyIds; renew(): Promise<void> }> {
   const blocks = new Map<Nobody, Blocks>()
   await renew()
   return { nextId, renew }
 
-  /** Forgets what was reserved, where it counts no longer because the ledger was emptied. */
+  /** Discards the reservations, which are invalid because the store was emptied. */
   async function renew(): Promise<void> {
     for (const kind of NOBODYS) {
       const block = { at: 0, end: 0, next: undefined, asked: undefined, without: blocks.get(kind)?.without ?? 0 }
@@ -68,7 +68,7 @@ export async function shareNobodyIds(
         (first) => {
           block.next = first
         },
-        // The next request asks again.
+        // The next request tries again.
         () => {},
       )
       .finally(() => {

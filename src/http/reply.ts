@@ -1,14 +1,14 @@
 import type { Api, Operation } from '../contract/api.ts'
 import type { Problems } from '../domain/errors.ts'
-import { reportViolation, type Violation, type ViolationReport } from '../ground/schema.ts'
+import { type DescribedViolation, reportViolation, type Violation } from '../ground/schema.ts'
 import { type Content, contentOf } from './content.ts'
 import { errorEnvelope } from './envelope.ts'
 
-/** What happens to a response that violates the contract, which is a bug of this program. */
+/** What happens to a response that violates the contract. Such a response is a bug of this program. */
 export type ResponseValidation = 'error' | 'warn' | 'off'
 
-/** `data` that `make` computes from `source` and `variant` alone, so that its bytes can be kept as long as the source. */
-export interface Reading {
+/** `data` that depends only on `source` and `variant`, so that its bytes can be kept as long as the source. */
+export interface CachedData {
   source: object
   variant: string
   make(): unknown
@@ -18,20 +18,20 @@ export interface Reading {
 export interface Reply {
   status: number
   code?: string
-  /** How it violates the contract, where it is sent nevertheless. */
+  /** The violation of a response that is sent nevertheless. */
   breach?: ContractBreach | undefined
   headers: Readonly<Record<string, string>>
   body: Content
-  /** Whether it differs from what the service would answer. */
+  /** Whether it differs from the service's own answer. */
   injected?: boolean
-  /** Whether it is not a response of the service at all, but one of a gateway or the like. */
+  /** Whether it is not a response of the service, but of a gateway or the like. */
   foreign?: boolean
 }
 
 /** A response that must not be sent. */
 export class ContractBreach extends Error {
   override name = 'ContractBreach'
-  readonly violations: readonly ViolationReport[]
+  readonly violations: readonly DescribedViolation[]
 
   constructor(operation: string, status: number, violations: readonly Violation[]) {
     const reports = violations.map(reportViolation)
@@ -40,7 +40,7 @@ export class ContractBreach extends Error {
   }
 }
 
-/** The bytes of the replies that are kept, all together. A larger one is kept alone. */
+/** In bytes, the size of all kept replies together. A larger reply is kept alone. */
 export const KEPT = 64 << 20
 
 /** Makes replies, and checks each of them against the contract. */
@@ -49,11 +49,11 @@ export class Replier {
   readonly #validation: ResponseValidation
   readonly #limit: number
   /**
-   * Replies to readings by operation, kept as long as their source, which may be a state of an hour ago: they are
-   * validated and written once. When they are too large, all are forgotten, and made again when somebody reads them.
+   * Replies to reads by operation, kept as long as their source, which may be a state of an hour ago. They are
+   * validated and written once. If they are too large, all are dropped, and made again for the next read.
    */
   #kept = new WeakMap<object, Map<string, { variant: string; reply: Reply }>>()
-  /** The bytes of all replies that were kept since then. */
+  /** The total bytes of the replies since the last drop. */
   #size = 0
 
   constructor(api: Api, validation: ResponseValidation, limit = KEPT) {
@@ -62,7 +62,7 @@ export class Replier {
     this.#limit = limit
   }
 
-  read(operation: Operation, reading: Reading): Reply {
+  read(operation: Operation, reading: CachedData): Reply {
     const { source, variant } = reading
     const kept = this.#kept.get(source)?.get(operation.id)
     if (kept?.variant === variant) return kept.reply
@@ -86,7 +86,7 @@ export class Replier {
     return { status, headers, body: contentOf(success.write(body)), breach }
   }
 
-  /** Answers the first of the problems. `operation` is absent where the refusal came before one was known. */
+  /** Answers the first problem. `operation` is absent if the refusal came before the operation was known. */
   refuse(operation: Operation | undefined, problems: Problems<string>): Reply {
     const { catalogue, checkFailure, operations } = this.#api
     const { status, code, message } = catalogue.answer(problems[0])
@@ -98,7 +98,7 @@ export class Replier {
     return { status, code, headers, body: contentOf(JSON.stringify(body)), breach }
   }
 
-  /** @throws ContractBreach where such a response is not sent. */
+  /** @throws ContractBreach if such a response must not be sent */
   #findBreach(
     check: (body: unknown) => readonly Violation[],
     body: unknown,

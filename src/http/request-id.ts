@@ -1,12 +1,12 @@
 import { scramble, wordsOf } from '../ground/chance.ts'
 import { memoize } from '../ground/memo.ts'
 
-/** The words of so many sources are remembered; few sources of a server are busy. */
+/** The words of at most 1,000 sources are remembered; few sources of a server are busy. */
 const rememberWords = memoize(wordsOf, { limit: 1_000 })
 
 /**
- * The id of the `ordinal`th request of a source, the same at every run of the same seed. The first word is a permutation
- * of the ordinal, so that no two requests of a source have the same id; the other words distinguish the sources.
+ * The id of the `ordinal`th request of a source, the same in every run with the same seed. The first word is a
+ * permutation of the ordinal, so that the ids of a source differ. The other words distinguish the sources.
  */
 export function requestIdOf(source: string, ordinal: number, format: 'uuid' | 'hex'): string {
   const [first, second, third, fourth] = rememberWords(source)
@@ -27,7 +27,7 @@ export function requestIdOf(source: string, ordinal: number, format: 'uuid' | 'h
   return UUID.toString('latin1')
 }
 
-/** Ids are written here, so that each is one text and not twenty joined ones. */
+/** Ids are written into this buffer, so that each is one string and not twenty joined ones. */
 const UUID = Buffer.from('00000000-0000-4000-8000-000000000000')
 const DIGITS = Buffer.from('0123456789abcdef')
 

@@ -2,14 +2,14 @@ import type { Api, Operation } from '../contract/api.ts'
 import { type Refusal, refuse } from '../domain/errors.ts'
 import type { Settings } from '../domain/settings.ts'
 
-/** A refusal of a method has the methods that are allowed, and one of the operations of the path. */
+/** A refused method comes with the allowed methods, and one of the operations of the path. */
 export type Route =
   | { ok: true; operation: Operation; parameters: Readonly<Record<string, string>> }
   | (Refusal & { allow?: string; neighbour?: Operation | undefined })
 
 type Methods = ReadonlyMap<string, Operation>
 
-/** Finds the operation of a request, and the values of the `{parameters}` of its path. */
+/** Finds the operation of a request, and the values of the `{parameters}` in its path. */
 export function createRouter(
   { basePath, routes }: Api,
   { pathMatching, head }: Pick<Settings, 'pathMatching' | 'head'>,
@@ -50,7 +50,7 @@ export function createRouter(
   }
 }
 
-/** The parameters of a path that has the form of a template; `undefined` if it does not have it. */
+/** The parameters of a path that matches a template; `undefined` if it does not match. */
 function matchSteps(steps: readonly string[], given: readonly string[]): Record<string, string> | undefined {
   if (steps.length !== given.length) return undefined
   const parameters: Record<string, string> = {}

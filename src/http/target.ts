@@ -1,27 +1,27 @@
 import type { Settings } from '../domain/settings.ts'
 
-/** A request target (RFC 9112 §3.2) taken apart. Scheme and authority of the absolute form are left out. */
-export interface Target {
+/** The parts of a request target (RFC 9112 §3.2). Scheme and authority of the absolute form are left out. */
+export interface RequestTarget {
   path: string
   /** The first value of each parameter. */
   query: Record<string, string>
 }
 
-/** The parameters of a query in their order, decoded. A name can occur more than once. */
+/** The parameters of a query in their order, decoded. A name can occur several times. */
 export type Parameters = readonly (readonly [name: string, value: string])[]
 
-/** The values of parameters by name. There are several values only where an API refuses a parameter that is repeated. */
+/** Parameter values by name. A list means several values, in an API that refuses a repeated parameter. */
 export type Query = Readonly<Record<string, string | readonly string[]>>
 
-/** What the parameters of a query mean to an API. */
+/** The meaning of query parameters in an API. */
 export type QueryMeaning = (parameters: Parameters) => Query
 
-export function readTarget(target: string): Target {
+export function readTarget(target: string): RequestTarget {
   const { path, query } = splitTarget(target)
   return { path, query: query === undefined ? {} : readQuery(query) }
 }
 
-/** A function that reads the query of a target, where there is one, by the settings of an API. */
+/** Creates the function that reads the query of a target, if there is one, by the settings of an API. */
 export function createQueryReader(settings: QuerySettings): (text: string | undefined) => Query {
   const { emptyParameters, repeatedParameters } = settings
   if (emptyParameters === 'empty' && repeatedParameters === 'first') {
@@ -33,7 +33,7 @@ export function createQueryReader(settings: QuerySettings): (text: string | unde
 
 export type QuerySettings = Pick<Settings, 'emptyParameters' | 'repeatedParameters'>
 
-/** The object that the function makes has no prototype, so a parameter can have any name. */
+/** The object that the function returns has no prototype, so a parameter can have any name. */
 export function queryMeaning({ emptyParameters, repeatedParameters }: QuerySettings): QueryMeaning {
   return (parameters) => {
     const query: Record<string, string | readonly string[]> = Object.create(null)
@@ -47,14 +47,14 @@ export function queryMeaning({ emptyParameters, repeatedParameters }: QuerySetti
   }
 }
 
-/** The path and the query as they were sent. The query is `undefined` when there is no question mark. */
+/** The path and the query as they were sent. The query is `undefined` if there is no question mark. */
 export function splitTarget(target: string): { path: string; query: string | undefined } {
   const local = target.startsWith('/') ? target : target.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i, '')
   const mark = local.indexOf('?')
   return mark < 0 ? { path: local, query: undefined } : { path: local.slice(0, mark), query: local.slice(mark + 1) }
 }
 
-/** The query of a target as it was sent, without its question mark; empty when there is none. */
+/** The query of a target as it was sent, without its question mark; empty if there is none. */
 export function queryOf(target: string): string {
   const mark = target.indexOf('?')
   return mark < 0 ? '' : target.slice(mark + 1)
@@ -62,7 +62,7 @@ export function queryOf(target: string): string {
 
 /** The first value of each parameter of a query. */
 export function readQuery(text: string): Record<string, string> {
-  // Most queries are one plain parameter, for which the parser of URLs would take ten times as long.
+  // Most queries are one plain parameter, for which the URL parser would take ten times as long.
   const plain = /^([\w-]+)=([\w.-]*)$/.exec(text)
   if (plain === null) return firstOfEach(readParameters(text))
   const query: Record<string, string> = Object.create(null)
@@ -81,7 +81,7 @@ function firstOfEach(parameters: Parameters): Record<string, string> {
   return query
 }
 
-/** The parameters as the end of a target: with the question mark, or empty when there are none. */
+/** The parameters as the end of a target: with the question mark, or empty if there are none. */
 export function writeQuery(parameters: Parameters): string {
   const query = new URLSearchParams(parameters.map(([name, value]): [string, string] => [name, value])).toString()
   return query === '' ? '' : `?${query}`

@@ -1,10 +1,10 @@
-import type { Delivery } from './engine/outbox.ts'
+import type { Response } from './delivery.ts'
 
-/** The quota of a request, as its response tells it. */
-export interface Limits {
+/** The quota in the header of a response. */
+export interface ToldQuota {
   limit: number
   remaining: number
-  /** In the form that the contract says. */
+  /** In the form that the contract prescribes. */
   reset: number
 }
 
@@ -13,17 +13,17 @@ export type UsualFields = (
   size: number,
   date: string,
   id: string,
-  limits: Limits | undefined,
-) => Pick<Delivery, 'headers' | 'written'>
+  limits: ToldQuota | undefined,
+) => Pick<Response, 'headers' | 'written'>
 
 /**
- * A function that makes the fields that every response of the service has: one by one for the journal, and as text for
- * the wire, because Node examines each character of single fields. A test compares the two. `type` is the Content-Type.
+ * Creates the function that makes the common fields of all responses: as a list for the journal, and as text for the
+ * connection, because Node examines each character of single fields. A test compares both. `type` is the Content-Type.
  */
 export function createUsualFields(type: string): UsualFields {
   let known = { date: '', start: '' }
 
-  /** The text before the id, the same for all responses within a second. */
+  /** The text before the id. It is the same for all responses within a second. */
   function startOf(date: string): string {
     if (known.date !== date) known = { date, start: `Content-Type: ${type}\r\nDate: ${date}\r\nX-Request-Id: ` }
     return known.start

@@ -10,7 +10,7 @@ import { outline, shorten } from '../ground/show.ts'
 import { type Content, isCut, textOf } from '../http/content.ts'
 import { queryOf } from '../http/target.ts'
 import type { Entry } from './entry.ts'
-import { type Redact, redactField, redactQuery, redactWithin } from './redaction.ts'
+import { type Redact, redactField, redactQuery, redactWithin } from './redaction/redaction.ts'
 
 /** Characters of a received value that a problem shows. */
 const RECEIVED = 500
@@ -128,7 +128,7 @@ export function isUnread({ held, size }: Content): boolean {
   return held.length === 0 && size > 0
 }
 
-/** The ellipsis after a body that was cut off tells `redact` that a secret may begin at its end. */
+/** The ellipsis after a cut body tells `redact` that a secret may begin at its end. */
 function readableBody(body: Content, redact: Redact): string {
   return isCut(body) ? redact(`${textOf(body)}…`).slice(0, -1) : redact(textOf(body))
 }

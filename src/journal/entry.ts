@@ -5,37 +5,37 @@ import type { Problem } from '../domain/errors.ts'
 import type { FaultRule } from '../domain/faults.ts'
 import { isInGrace } from '../domain/keys.ts'
 import type { Allowance } from '../domain/quotas.ts'
-import type { ViolationReport } from '../ground/schema.ts'
+import type { DescribedViolation } from '../ground/schema.ts'
 import type { Content } from '../http/content.ts'
 import type { Moment } from '../store/store.ts'
 import type { Past } from './past.ts'
 
-/** What made the response other than that of the service. */
+/** The cause of a response that is not the service's own. */
 interface InjectionRecord {
   source: 'rule' | 'prefer' | 'simulator'
   /** The id of the fault rule. */
   id: string | undefined
   rule: FaultRule
-  /** What happened to the response, in sentences. */
+  /** The changes to the response, in sentences. */
   effect: string | undefined
 }
 
-/** A response that was not sent as the service had made it. */
-export interface Decided {
+/** A response of the service that was not sent in this form. */
+export interface UnsentResponse {
   status: number
   code: string | undefined
 }
 
-/** One exchange: a request and its response. Texts about it are made when somebody asks for them. */
+/** One exchange: a request and its response. Texts about it are created on demand. */
 export interface Entry {
-  /** Counts all exchanges of the process. */
+  /** The number of this exchange among all exchanges of the process. */
   ordinal: number
   requestId: string
   /** Absent if the request has no valid key. */
   account: string | undefined
   /** Id of the key. */
   key: string | undefined
-  /** When the request came in: milliseconds since the Unix epoch on the account's clock. */
+  /** The time of the request: milliseconds since the Unix epoch on the account's clock. */
   at: number
   method: string
   target: string
@@ -49,40 +49,38 @@ export interface Entry {
   /** Absent if no response was sent. */
   status: number | undefined
   code: string | undefined
-  /** What is wrong with the request, up to a limit. The first problem was answered. */
+  /** The problems of the request, up to a limit. The first problem was answered. */
   problems: readonly Problem<string>[]
-  /** Whether the contract forbids the request in every state, because of its path, method, parameters or body. */
+  /** Whether the contract always forbids the request, because of its path, method, parameters or body. */
   violatesContract: boolean
   /** The response of the service, if a fault replaced or prevented it. */
-  decided: Decided | undefined
+  decided: UnsentResponse | undefined
   /** Names and values alternate, as sent. */
   responseHeaders: readonly (string | number)[]
   responseBody: Content | undefined
-  /** Where the response violates the contract. */
-  violations: readonly ViolationReport[]
+  /** The violations of the contract in the response. */
+  violations: readonly DescribedViolation[]
   injection: InjectionRecord | undefined
   /** Whether the response, or its absence, does not show how the service behaves. */
   injected: boolean
   keyEvidence: KeyEvidence
-  /** The group that the query names, as it was before the request. */
+  /** The group in the query, as it was before the request. */
   group: DomainGroup | undefined
-  /** What it found in its account; absent where it has none, and where that is no longer kept. */
+  /** The account as the request found it; absent if it has none, or if that is no longer kept. */
   before: Past | undefined
-  /** Names what it found, where the store keeps that. */
+  /** The reference to the state that the request found, if the store keeps it. */
   moment: Moment | undefined
-  /** The account as the store keeps it because of the request; absent where it changed nothing or that is not kept. */
+  /** The account that the store keeps because of the request; absent if it changed nothing or is not kept. */
   after: AccountState | undefined
   /** In milliseconds of real time. */
   duration: number
-  /**
-   * Its approximate size in bytes. It is stored, because to read an old entry again costs as much as to make a new one.
-   */
+  /** Its approximate size in bytes. It is stored, because reading an old entry costs as much as making a new one. */
   weight: number
-  /** The error behind a response with status 500. */
+  /** The error that caused a response with status 500. */
   failure: unknown
 }
 
-/** What is known about the key of a request. */
+/** The known facts about the key of a request. */
 export interface KeyEvidence {
   /** Its position among the account's keys, from 1; 0 if it is none of them. */
   ordinal: number
@@ -90,10 +88,10 @@ export interface KeyEvidence {
   inGrace: boolean
 }
 
-/** A request without a key, or with one that belongs to no account. */
+/** The evidence of a request without a key, or with a key that belongs to no account. */
 export const NO_KEY: KeyEvidence = { ordinal: 0, disabled: false, inGrace: false }
 
-/** What a request shows of the key that it carries. `gracePeriod` in seconds. */
+/** The evidence about the key of a request. `gracePeriod` is in seconds. */
 export function keyEvidenceOf(principal: Principal | undefined, gracePeriod: number): KeyEvidence {
   if (principal === undefined) return NO_KEY
   const { account, key, now } = principal

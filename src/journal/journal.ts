@@ -2,19 +2,19 @@ import type { Problem } from '../domain/errors.ts'
 import { outline, shorten } from '../ground/show.ts'
 import { bytesOf, type Content } from '../http/content.ts'
 import type { Entry } from './entry.ts'
-import { type Redact, redactorFor } from './redaction.ts'
+import { type Redact, redactorFor } from './redaction/redaction.ts'
+import { Secrets } from './redaction/secrets.ts'
 import { Ring } from './ring.ts'
-import { Secrets } from './secrets.ts'
 import { walk } from './walk.ts'
 
 export interface JournalLimits {
-  /** How many entries are kept for each account; with 0, none. */
+  /** The maximum number of entries for each account; with 0, none are kept. */
   entries: number
-  /** How many bytes are kept of each body. */
+  /** The maximum number of bytes that are kept of each body. */
   body: number
-  /** How many problems are kept of each request. */
+  /** The maximum number of problems that are kept of each request. */
   problems: number
-  /** The approximate number of bytes that all entries together may have. */
+  /** The maximum number of bytes, approximately, of all entries together. */
   total: number
 }
 
@@ -22,12 +22,12 @@ export const JOURNAL_LIMITS: JournalLimits = { entries: 1000, body: 10_240, prob
 
 /** Bytes of the memory that Node.js shares among small buffers. A part of a larger buffer keeps all of it in memory. */
 const SHARED = 8_192
-/** The part of the limit that is used again after the heaviest accounts have given entries up. */
+/** The part of the limit that is still used after the heaviest accounts have dropped entries. */
 const KEPT = 0.75
-/** How many characters are kept of a value from a body that is too long to be kept. */
+/** The number of characters that are kept of a value from a body that is too long. */
 const VALUE = 500
 
-/** Whose entries are meant: an account's, those of no account (`null`), or all of them (`undefined`). */
+/** The owner of the entries: an account, no account (`null`), or all of them (`undefined`). */
 export type Scope = string | null | undefined
 
 /** An exchange before it is recorded. */
@@ -36,12 +36,12 @@ export type NewEntry = Omit<Entry, 'ordinal' | 'weight'>
 /** The newest exchanges of each account, within limits. */
 export class Journal {
   readonly limits: JournalLimits
-  /** What is not shown of the entries. */
+  /** The secrets that are hidden in descriptions of the entries. */
   readonly secrets: Secrets
   readonly #rings = new Map<string | undefined, Ring>()
   readonly #listeners = new Set<(entry: Entry) => void>()
   readonly #restartListeners = new Set<() => void>()
-  /** A body that is sent again and again is cut once. */
+  /** A body that is sent repeatedly is cut only once. */
   readonly #cut = new WeakMap<Content, Content>()
   #ordinal = 0
   readonly #onForget: (() => void) | undefined
@@ -49,14 +49,14 @@ export class Journal {
   #duration = 0
   #forgotten = 0
 
-  /** `onForget` is called when entries are forgotten for the first time because all together are too heavy. */
+  /** `onForget` is called the first time that entries are dropped because of their total weight. */
   constructor(limits: Partial<JournalLimits> = {}, onForget?: () => void, secrets = new Secrets()) {
     this.limits = { ...JOURNAL_LIMITS, ...limits }
     this.secrets = secrets
     this.#onForget = onForget
   }
 
-  /** How many entries were forgotten because all together were too heavy. */
+  /** The number of entries that were dropped because of their total weight. */
   get forgotten(): number {
     return this.#forgotten
   }
@@ -66,17 +66,17 @@ export class Journal {
     return this.#weight
   }
 
-  /** How many exchanges there were since the start. */
+  /** The number of exchanges since the start. */
   get recorded(): number {
     return this.#ordinal
   }
 
-  /** How long all of these took together. */
+  /** The total duration of these exchanges. */
   get seconds(): number {
     return this.#duration / 1000
   }
 
-  /** `outdated` is how many bytes its account has left behind in older states so far. */
+  /** `outdated` is the number of bytes that its account has left in older states so far. */
   record(exchange: NewEntry, outdated = 0): Entry {
     const entry = exchange as Entry
     entry.ordinal = ++this.#ordinal
@@ -87,8 +87,8 @@ export class Journal {
   }
 
   /**
-   * Records an exchange that several processes share, which has its ordinal already: a later one than all before it.
-   * `isNew` is whether listeners hear of it.
+   * Records an exchange that several processes share. It already has an ordinal, which is higher than all before.
+   * `isNew` tells whether listeners are called.
    */
   adopt(entry: Entry, isNew: boolean): void {
     this.#ordinal = Math.max(this.#ordinal, entry.ordinal)
@@ -96,7 +96,7 @@ export class Journal {
     if (isNew) for (const listener of this.#listeners) listener(entry)
   }
 
-  /** Forgets the entries of an account up to an ordinal. */
+  /** Drops the entries of an account up to an ordinal. */
   forget(account: string | undefined, ordinal: number): void {
     const ring = this.#rings.get(account)
     if (ring === undefined) return
@@ -106,26 +106,26 @@ export class Journal {
     if (ring.size === 0) this.#rings.delete(account)
   }
 
-  /** Forgets all entries. */
+  /** Drops all entries. */
   forgetAll(): void {
     this.#rings.clear()
     this.#weight = 0
   }
 
-  /** Forgets everything; the next exchange may have any ordinal. */
+  /** Drops everything. The next exchange may have any ordinal. */
   restart(): void {
     this.forgetAll()
     this.#ordinal = 0
     for (const listener of [...this.#restartListeners]) listener()
   }
 
-  /** Calls `listener` after each restart, until the function that it returns is called. */
+  /** Calls `listener` after each restart. The returned function ends this. */
   listenRestart(listener: () => void): () => void {
     this.#restartListeners.add(listener)
     return () => this.#restartListeners.delete(listener)
   }
 
-  /** An account has left behind so many bytes in older states so far, which its entries may keep in memory. */
+  /** Notes the bytes that an account has left in older states so far. Its entries may keep these states in memory. */
   noteOutdated(account: string, outdated: number): void {
     const ring = this.#rings.get(account)
     if (ring === undefined) return
@@ -135,7 +135,7 @@ export class Journal {
     if (this.#weight > this.limits.total) this.#thin(undefined)
   }
 
-  /** The part of a body that is kept. It is copied if it would keep more memory in use than it needs. */
+  /** The part of a body that is kept. It is copied if it alone would keep a larger buffer in memory. */
   keepBody(body: Content): Content {
     const { held, size } = body
     if (size > this.limits.body) return this.#cutBody(body)
@@ -158,7 +158,7 @@ export class Journal {
     return redactorFor(entry, this.secrets)
   }
 
-  /** How many entries there are of one account, of none, or of all accounts and of none. */
+  /** The number of entries of one account, of no account, or of all. */
   size(account?: Scope): number {
     let size = 0
     for (const ring of this.#ringsOf(account)) size += ring.size
@@ -166,27 +166,27 @@ export class Journal {
   }
 
   /**
-   * The entries of one account, of none, or of all accounts and of none, from the newest to the oldest. They are looked
-   * up when they are taken: the journal may change meanwhile. `before` is an ordinal; those before it are walked through.
+   * The entries of one account, of no account, or of all, from the newest to the oldest. Each is looked up when it is
+   * read, because the journal may change meanwhile. `before` is an ordinal: only entries before it are returned.
    */
   newestFirst(account?: Scope, before = Number.POSITIVE_INFINITY): Generator<Entry, void, undefined> {
     return walk(this.#ringsOf(account), before, -1)
   }
 
-  /** The same from the oldest to the newest: those after an ordinal. */
+  /** The entries after an ordinal, from the oldest to the newest. */
   oldestFirst(account?: string, after = 0): Generator<Entry, void, undefined> {
     return walk(this.#ringsOf(account), after + 1, 1)
   }
 
   /**
-   * The newest entry with this request id, of one account or of any: an account that was reset uses its ids again. Those
-   * of the service have no capital letters, but those that a client chooses may have some.
+   * The newest entry with this request id, of one account or of any: an account that was reset uses its ids again. The
+   * service's ids have no capital letters, but those that a client chooses may have some.
    */
   find(requestId: string, account?: string): Entry | undefined {
     return this.#findExactly(requestId, account) ?? this.#findExactly(requestId.toLowerCase(), account)
   }
 
-  /** The entry with an ordinal, of whichever account. */
+  /** The entry with an ordinal, of any account. */
   at(ordinal: number): Entry | undefined {
     for (const ring of this.#rings.values()) {
       const entry = ring.at(ring.numberOf(ordinal))
@@ -195,7 +195,7 @@ export class Journal {
     return undefined
   }
 
-  /** Whether an entry is still here. */
+  /** Whether an entry is still in the journal. */
   has(entry: Entry): boolean {
     const ring = this.#rings.get(entry.account)
     return ring?.at(ring.numberOf(entry.ordinal)) === entry
@@ -215,7 +215,7 @@ export class Journal {
     this.#rings.delete(account)
   }
 
-  /** Calls `listener` with every new entry until the function that it returns is called. */
+  /** Calls `listener` with every new entry. The returned function ends this. */
   subscribe(listener: (entry: Entry) => void): () => void {
     this.#listeners.add(listener)
     return () => this.#listeners.delete(listener)
@@ -251,9 +251,9 @@ export class Journal {
   }
 
   /**
-   * Forgets older states and the oldest entries of the accounts whose entries are heaviest, so that an account with few
-   * requests loses none because of the requests of others. A quarter of the limit is free then, so that this happens
-   * rarely. A new entry, which is in the ring `newest`, stays.
+   * Drops older states and the oldest entries of the accounts with the heaviest entries. So an account with few
+   * requests loses none because of other accounts. After this, a quarter of the limit is free, so it happens rarely. A
+   * new entry, which is in the ring `newest`, stays.
    */
   #thin(newest: Ring | undefined): void {
     const level = levelFor(
@@ -272,7 +272,7 @@ export class Journal {
   }
 }
 
-/** The weight above which a ring has to give something up, so that all together have at most `total`. */
+/** The maximum weight of a ring if all rings together may have `total`. */
 function levelFor(weights: number[], total: number): number {
   let left = total
   let rings = weights.length
@@ -284,7 +284,7 @@ function levelFor(weights: number[], total: number): number {
   return left / Math.max(1, rings)
 }
 
-/** An object is not written as JSON here, because it may be nested as deeply as a body is long. */
+/** An object is not written as JSON here, because its nesting may be as deep as a body is long. */
 function withShortValue(problem: Problem<string>): Problem<string> {
   const { value } = problem
   if (typeof value === 'string') {

@@ -11,7 +11,7 @@ import type { Entry } from './entry.ts'
 export interface RequestMatch {
   operation?: OperationId
   method?: string
-  /** Below the version segment. */
+  /** Relative to the version segment. */
   path?: string
   key?: string
   status?: number
@@ -19,13 +19,13 @@ export interface RequestMatch {
   injected?: boolean
   /** Id of the fault rule that acted on it. */
   fault?: string
-  /** Whether the contract forbids the request in every state, or its response violates the contract. */
+  /** Whether the contract always forbids the request, or its response violates the contract. */
   violation?: boolean
   /** Whether the status of the response is 400 or more. */
   refused?: boolean
   query?: Readonly<Record<string, string>>
   headers?: Readonly<Record<string, string>>
-  /** What the JSON body must contain. */
+  /** The part that the JSON body must contain. */
   body?: unknown
 }
 
@@ -41,12 +41,12 @@ export interface Difference {
   received: unknown
 }
 
-/** How many characters of a body a difference shows. */
+/** The maximum number of characters of a body in a difference. */
 const SHOWN = 2_000
 
 type Attribute = Exclude<keyof RequestMatch, 'query' | 'headers' | 'body'>
 
-/** What is compared with the conditions that are about one value. */
+/** The values that are compared with the conditions about one value. */
 const ATTRIBUTES: Readonly<Record<Attribute, (entry: Entry, basePath: string) => unknown>> = {
   operation: ({ operation }) => operation?.id,
   method: ({ method }) => method,
@@ -62,8 +62,8 @@ const ATTRIBUTES: Readonly<Record<Attribute, (entry: Entry, basePath: string) =>
 const ATTRIBUTE_NAMES = Object.keys(ATTRIBUTES) as Attribute[]
 
 /**
- * A function that says whether an entry meets all conditions about one value. It makes no object, because it may see
- * hundreds of thousands of entries.
+ * A function that tests whether an entry meets all conditions about one value. It creates no object, because it may
+ * test hundreds of thousands of entries.
  */
 export function matcherOf(match: Pick<RequestMatch, Attribute>, basePath: string): (entry: Entry) => boolean {
   const conditions = ATTRIBUTE_NAMES.filter((name) => match[name] !== undefined)
@@ -93,7 +93,7 @@ function violates({ violatesContract, violations }: Entry): boolean {
   return violations.length > 0 || violatesContract
 }
 
-/** The path of the operation or, without one, the path of the request below the version segment. */
+/** The path of the operation, or without an operation, the path of the request after the version segment. */
 function pathBelow({ operation, path }: Entry, basePath: string): string {
   return operation?.path ?? (path.startsWith(`${basePath}/`) ? path.slice(basePath.length) : path)
 }
@@ -113,14 +113,14 @@ function bodyOf({ body }: Entry): unknown {
   return value === undefined ? text : value
 }
 
-/** The body, or its beginning as text if it is long. Of a body that is nested too deeply, only what kind it is. */
+/** The body, or its beginning as text if it is long. If it is nested too deeply, only its type. */
 function shown(body: unknown): unknown {
   const text = body === undefined ? '' : writeJson(body)
   if (text === undefined) return outline(body)
   return text.length <= SHOWN ? body : shorten(text, SHOWN)
 }
 
-/** Whether a value contains another: objects can have more fields, anything else must be equal. */
+/** Whether a value contains another. Objects can have more fields. All other values must be equal. */
 function contains(value: unknown, part: unknown): boolean {
   if (Array.isArray(part)) {
     return (

@@ -3,17 +3,17 @@ import type { Counting } from '../domain/counting.ts'
 import type { Hits } from '../domain/quotas.ts'
 
 /**
- * What a request found: its account, and what was counted there before it. It costs no copy, because states and counters
- * share with later ones what has not changed since. An old version of a map makes a copy of its own when it is read, so
- * whoever reads all of it reads `replicateAccount` instead.
+ * The state that a request found: its account, and the counts before it. It costs no copy, because states and counters
+ * share unchanged parts with later ones. An old version of a map makes a copy when it is read. So a caller that reads
+ * all of it reads `replicateAccount` instead.
  */
 export interface Past extends Readonly<Counting> {
-  /** For a write, the state on which the store decided in the end; else the state at the gate. */
+  /** For a write, the state of the store's final decision. For other requests, the state at the gate. */
   account: AccountState
-  /** The bucket that the request was charged to; absent where it has no quota. */
+  /** The bucket that the request was charged to; absent if it has no quota. */
   bucket: string | undefined
-  /** What was used of that bucket; absent where nothing was. */
+  /** The earlier hits of that bucket; absent if there were none. */
   hits: Hits | undefined
-  /** How many bytes the account had left behind in older states by then. What came later, this one keeps in memory. */
+  /** The bytes that the account had left in older states at that time. This past keeps all later ones in memory. */
   mark: number
 }

@@ -3,7 +3,7 @@ import type { ApiKey } from '../domain/keys.ts'
 import { bytesOf, type Content } from '../http/content.ts'
 import type { Entry } from './entry.ts'
 
-/** Ways to use the service that its text asks clients to avoid. None of them violates the contract. */
+/** Uses of the service that its documentation asks clients to avoid. None of them violates the contract. */
 const KINDS = {
   'request-before-reset': (times: string) =>
     `A path was requested ${times} after its 429 and before the instant in X-RateLimit-Reset.`,
@@ -14,18 +14,18 @@ const KINDS = {
   'repeated-write': (times: string) => `A write was sent again ${times}, although its success had been answered.`,
 }
 
-/** A way to use the service that its text asks clients to avoid. */
+/** A use of the service that its documentation asks clients to avoid. */
 export type ImpoliteKind = keyof typeof KINDS
-type Kind = ImpoliteKind
+type NotedKind = ImpoliteKind
 
-/** What was impolite, how often, and the first requests of the kind. */
+/** The impolite use, its number, and the first requests of the kind. */
 export interface Impoliteness {
-  kind: Kind
+  kind: NotedKind
   message: string
   request_ids: string[]
 }
 
-/** What a request and its response looked like on the wire. Times in milliseconds, by `elapsed`. */
+/** A request and its response on the wire. Times are in milliseconds, from `elapsed`. */
 export interface WireEvidence {
   started: number
   ended: number
@@ -33,15 +33,15 @@ export interface WireEvidence {
   responseBody: Content | undefined
 }
 
-/** What is remembered of the last requests with a key. */
+/** The data about the last requests with a key. */
 interface Habits {
-  /** By path: the end of the window whose quota is used up, in Unix seconds. */
-  limited: Map<string, number>
-  /** The request that was answered with 429 or 5xx last. */
-  failed: SentRequest | undefined
-  /** The write that succeeded last. */
+  /** By path: the end of the window with the exhausted quota, in milliseconds, and the end of the first such answer. */
+  limited: Map<string, { resetAt: number; ended: number }>
+  /** The last request that was answered with 429 or 5xx. */
+  failed: (SentRequest & { resetAt: number }) | undefined
+  /** The last write that succeeded. */
   written: SentRequest | undefined
-  /** The last answer to GET /dmarc, as long as something else keeps it, and the refresh day on which it was given. */
+  /** The last answer to GET /dmarc, while another object keeps it, and the refresh day of that answer. */
   read: { day: number; body: Pick<WeakRef<Content>, 'deref'> } | undefined
 }
 
@@ -52,28 +52,28 @@ interface SentRequest {
   ended: number
 }
 
-/** How often something was impolite, and the first requests. */
+/** The number of impolite requests, and the first of them. */
 export interface Noted {
   count: number
   requestIds: string[]
 }
 
-/** How many request ids of each kind are kept. */
+/** The maximum number of kept request ids of each kind. */
 export const SHOWN = 10
-/** Bodies of more bytes are not compared, because they would have to be kept. */
+/** Larger bodies, in bytes, are not compared, because they would have to be kept. */
 export const COMPARED = 4_096
-/** A retry that comes sooner after a failure is too early. In milliseconds. */
+/** In milliseconds of real time: a retry sooner after a failure is too early, unless the reset has passed. */
 const PATIENCE = 1_000
 
-/** What is looked at of a request. */
-export type Conduct = Pick<
+/** The parts of a request that are checked. */
+export type ObservedConduct = Pick<
   Entry,
   'operation' | 'method' | 'target' | 'requestId' | 'status' | 'allowance' | 'at' | 'injected'
 >
 
 /**
- * Compares requests with those before them that had the same key. What it keeps of a key is small and lives as long as the
- * object that stands for the key.
+ * Compares requests with earlier requests with the same key. The data of a key is small and lives as long as the object
+ * that represents the key.
  */
 export class Manners {
   readonly #refresh: string
@@ -81,41 +81,47 @@ export class Manners {
   readonly #habits = new WeakMap<object, Habits>()
 
   /**
-   * `refresh` is the time of day of the daily refresh, as `HH:MM`. `hold` keeps a body of a response, which may be long,
-   * by default for as long as somebody else keeps it.
+   * `refresh` is the time of day of the daily refresh, as `HH:MM`. `hold` keeps a response body, which may be long. By
+   * default, it keeps the body only as long as another object does.
    */
   constructor(refresh: string, hold: (body: Content) => Pick<WeakRef<Content>, 'deref'> = (body) => new WeakRef(body)) {
     this.#refresh = refresh
     this.#hold = hold
   }
 
-  /** Tells `note` of each way in which a request of an operation is impolite. `key` is always the same for the same key. */
-  look(entry: Conduct, key: object, evidence: WireEvidence, note: (kind: Kind) => void): void {
+  /** Calls `note` for each impolite use in a request of an operation. `key` is the same object for the same key. */
+  look(entry: ObservedConduct, key: object, evidence: WireEvidence, note: (kind: NotedKind) => void): void {
     const { operation, method, target, status, allowance, at } = entry
     if (operation === undefined) return
     const habits = this.#habitsOf(key)
     const { limited, failed, written } = habits
     const { started, ended, requestBody } = evidence
-    const resetAt = limited.get(operation.path)
-    if (resetAt !== undefined) {
-      if (at < resetAt * 1000) note('request-before-reset')
-      else limited.delete(operation.path)
-    }
+    // A client that sends several requests at a time has no answer yet that tells it to wait.
+    const isAfter = (earlier: { ended: number }) => started >= earlier.ended
+    const limit = limited.get(operation.path)
+    if (limit !== undefined && at >= limit.resetAt) limited.delete(operation.path)
+    else if (limit !== undefined && isAfter(limit)) note('request-before-reset')
+    // If a response gives no reset, a client cannot wait for it.
+    const resetAt = allowance === undefined ? Number.POSITIVE_INFINITY : allowance.resetAt * 1000
     const sent = { method, target, body: requestBody, ended }
-    if (failed !== undefined && started < failed.ended + PATIENCE && isSame(failed, sent)) note('immediate-retry')
-    habits.failed = status === 429 || (status !== undefined && status >= 500) ? keep(sent) : undefined
-    if (status === 429 && allowance !== undefined) limited.set(operation.path, allowance.resetAt)
+    if (failed !== undefined && isAfter(failed) && isImpatient(failed, { started, at }) && isSame(failed, sent)) {
+      note('immediate-retry')
+    }
+    habits.failed = status === 429 || (status !== undefined && status >= 500) ? keep({ ...sent, resetAt }) : undefined
+    if (status === 429 && allowance !== undefined && limited.get(operation.path)?.resetAt !== resetAt) {
+      limited.set(operation.path, { resetAt, ended })
+    }
     if (operation.id === 'listDmarc') this.#lookAtRead(habits, entry, evidence, note)
     if (method === 'GET' || method === 'HEAD') return
-    if (written !== undefined && isSame(written, sent)) note('repeated-write')
+    if (written !== undefined && isAfter(written) && isSame(written, sent)) note('repeated-write')
     if (status === operation.success.status && !entry.injected) habits.written = keep(sent)
   }
 
   #lookAtRead(
     habits: Habits,
-    { at, status, injected, method, operation }: Conduct,
+    { at, status, injected, method, operation }: ObservedConduct,
     { responseBody }: WireEvidence,
-    note: (kind: Kind) => void,
+    note: (kind: NotedKind) => void,
   ): void {
     if (status !== operation?.success.status || injected || responseBody === undefined || method !== 'GET') return
     const day = refreshDay(at, this.#refresh)
@@ -135,19 +141,19 @@ export class Manners {
   }
 }
 
-/** Notes how politely clients use the service. */
+/** Counts the impolite uses of the service. */
 export class Politeness {
   readonly #manners: Manners
-  readonly #noted = new Map<Kind, Noted>()
-  /** What was noted before it was cleared. */
-  readonly #cleared = new Map<Kind, Noted>()
+  readonly #noted = new Map<NotedKind, Noted>()
+  /** The counts before the last clearing. */
+  readonly #cleared = new Map<NotedKind, Noted>()
 
-  /** `refresh` as for `Manners`. */
+  /** `refresh` is the same as for `Manners`. */
   constructor(refresh: string) {
     this.#manners = new Manners(refresh)
   }
 
-  /** Compares a request of an operation with the requests before it that had the same key. */
+  /** Compares a request of an operation with earlier requests with the same key. */
   note(entry: Entry, key: ApiKey, evidence: WireEvidence): void {
     this.#manners.look(entry, key, evidence, (kind) => this.#add(kind, entry.requestId))
   }
@@ -156,12 +162,12 @@ export class Politeness {
     return describeImpoliteness(this.#noted)
   }
 
-  /** How often each kind was noted. */
+  /** The count of each kind. */
   get counts(): Readonly<Record<string, number>> {
     return countImpoliteness(this.#noted)
   }
 
-  /** Both as if it had never been cleared. */
+  /** Both results as if they had never been cleared. */
   get whole(): { report: Impoliteness[]; counts: Readonly<Record<string, number>> } {
     const whole = new Map(this.#cleared)
     addTo(whole, this.#noted)
@@ -173,7 +179,7 @@ export class Politeness {
     this.#noted.clear()
   }
 
-  #add(kind: Kind, requestId: string): void {
+  #add(kind: NotedKind, requestId: string): void {
     const noted = this.#noted.get(kind) ?? { count: 0, requestIds: [] }
     noted.count++
     if (noted.requestIds.length < SHOWN) noted.requestIds.push(requestId)
@@ -181,20 +187,20 @@ export class Politeness {
   }
 }
 
-function addTo(noted: Map<Kind, Noted>, more: ReadonlyMap<Kind, Noted>): void {
+function addTo(noted: Map<NotedKind, Noted>, more: ReadonlyMap<NotedKind, Noted>): void {
   for (const [kind, { count, requestIds }] of more) {
     const { count: before, requestIds: first } = noted.get(kind) ?? { count: 0, requestIds: [] }
     noted.set(kind, { count: before + count, requestIds: [...first, ...requestIds].slice(0, SHOWN) })
   }
 }
 
-/** How often each kind was noted. */
-export function countImpoliteness(noted: ReadonlyMap<Kind, Noted>): Readonly<Record<string, number>> {
+/** The count of each kind. */
+export function countImpoliteness(noted: ReadonlyMap<NotedKind, Noted>): Readonly<Record<string, number>> {
   return Object.fromEntries(inOrder(noted).map(([kind, { count }]) => [kind, count]))
 }
 
-/** What was noted, in words. */
-export function describeImpoliteness(noted: ReadonlyMap<Kind, Noted>): Impoliteness[] {
+/** The impolite uses, in words. */
+export function describeImpoliteness(noted: ReadonlyMap<NotedKind, Noted>): Impoliteness[] {
   return inOrder(noted).map(([kind, { count, requestIds }]) => ({
     kind,
     message: KINDS[kind](count === 1 ? 'once' : count === 2 ? 'twice' : `${count} times`),
@@ -202,20 +208,25 @@ export function describeImpoliteness(noted: ReadonlyMap<Kind, Noted>): Impoliten
   }))
 }
 
-/** In the order of the table above, whatever came first. */
-function inOrder(noted: ReadonlyMap<Kind, Noted>): [kind: Kind, noted: Noted][] {
-  return (Object.keys(KINDS) as Kind[]).flatMap((kind) => {
+/** The entries in the order of the table above, not in the order of their first request. */
+function inOrder(noted: ReadonlyMap<NotedKind, Noted>): [kind: NotedKind, noted: Noted][] {
+  return (Object.keys(KINDS) as NotedKind[]).flatMap((kind) => {
     const known = noted.get(kind)
     return known === undefined ? [] : [[kind, known]]
   })
 }
 
-/** The request without the memory of a long body; `undefined` if it cannot be compared without that. */
-function keep(sent: SentRequest): SentRequest | undefined {
+/** Whether a retry comes within a second of real time, and before the reset on the clock of the account. */
+function isImpatient(failed: { ended: number; resetAt: number }, retry: { started: number; at: number }): boolean {
+  return retry.started < failed.ended + PATIENCE && retry.at < failed.resetAt
+}
+
+/** The request without keeping a long body in memory; `undefined` if the comparison would need that body. */
+function keep<Sent extends SentRequest>(sent: Sent): Sent | undefined {
   return (sent.body?.size ?? 0) <= COMPARED ? sent : undefined
 }
 
-/** Whether two requests look the same. A body that was not read, as before a fault, may be any. */
+/** Whether two requests look the same. A body that was not read, for example because of a fault, matches any body. */
 function isSame(one: SentRequest, other: SentRequest): boolean {
   if (one.method !== other.method || one.target !== other.target) return false
   return one.body === undefined || other.body === undefined || hasSameBytes(one.body, other.body)

@@ -1,7 +1,7 @@
 import type { Entry } from './entry.ts'
 import { weightInherited, weightOf } from './weight.ts'
 
-/** The part of the memory for which requests are forgotten rather than the states before those that remain. */
+/** If older states take more than this share of the memory, they are dropped before entries are. */
 const OF_PASTS = 0.25
 
 /** The newest `limit` entries of one account. */
@@ -11,20 +11,20 @@ export class Ring {
   /** The numbers of the oldest entry and of the next one, counted from the first entry of the ring. */
   #first = 0
   #next = 0
-  /** The number of the oldest entry that has a past; that of the next entry if none has. */
+  /** The number of the oldest entry with a past, or if there is none, of the next entry. */
   #oldestPast = 0
-  /** The weight of the entries without what their pasts share. */
+  /** The weight of the entries without the shared parts of their pasts. */
   #weight = 0
-  /** How many bytes the account has left behind in older states so far. */
+  /** The bytes that the account has left in older states so far. */
   #outdated = 0
-  /** The number of the first entry with a past after which the account has left nothing behind. */
+  /** The number of the first entry with a past after which the account has left no older state. */
   #settled = 0
 
   constructor(limit: number) {
     this.#limit = limit
   }
 
-  /** How many entries there are. */
+  /** The number of entries. */
   get size(): number {
     return this.#next - this.#first
   }
@@ -39,22 +39,22 @@ export class Ring {
     return this.#weight + this.#held
   }
 
-  /** A past keeps all that later changes have replaced, so the oldest one keeps what the others keep. */
+  /** A past keeps all values that later changes have replaced. So the oldest past keeps what the others keep. */
   get #held(): number {
-    // The usual case. To read the oldest past, which nobody has read for long, would cost a hundredth of a request.
+    // This is the usual case. Reading the oldest past, which is rarely read, would cost a hundredth of a request.
     if (this.#oldestPast >= this.#settled) return 0
     const mark = this.at(this.#oldestPast)?.before?.mark
     return mark === undefined ? 0 : Math.max(0, this.#outdated - mark)
   }
 
-  /** The account has left behind so many bytes in older states so far. */
+  /** Notes the bytes that the account has left in older states so far. */
   noteOutdated(outdated: number): void {
     if (outdated <= this.#outdated) return
     this.#outdated = outdated
     this.#settled = this.#next
   }
 
-  /** When there are `limit` entries already, the oldest one makes room. `outdated` as for `noteOutdated`. */
+  /** If there are already `limit` entries, the oldest one is dropped. `outdated` is the same as for `noteOutdated`. */
   push(entry: Entry, outdated = 0): void {
     if (this.#next - this.#first >= this.#limit) this.#drop()
     this.noteOutdated(outdated)
@@ -70,8 +70,9 @@ export class Ring {
   }
 
   /**
-   * Makes the entries weigh at most `weight`. The oldest ones give up their pasts first, until the pasts have no more than
-   * their part; then the oldest entries are dropped, but `least` of them stay. Returns how many it dropped.
+   * Reduces the weight of the entries to at most `weight`. First, the oldest lose their pasts until the pasts are
+   * within their share. Then the oldest entries are dropped, but `least` of them stay. Returns the number of dropped
+   * entries.
    */
   thin(weight: number, least: number): number {
     const first = this.#first
@@ -86,12 +87,12 @@ export class Ring {
     while (this.#first < this.#next && (this.at(this.#first)?.ordinal ?? 0) <= ordinal) this.#drop()
   }
 
-  /** The entry with a number; `undefined` where it was dropped, or where none came yet. */
+  /** The entry with a number; `undefined` if it was dropped or does not exist yet. */
   at(number: number): Entry | undefined {
     return number >= this.#first && number < this.#next ? this.#slots[number % this.#limit] : undefined
   }
 
-  /** The number of the first entry whose ordinal is not smaller; that of the next entry if there is none. */
+  /** The number of the first entry whose ordinal is not smaller, or if there is none, of the next entry. */
   numberOf(ordinal: number): number {
     let [low, high] = [this.#first, this.#next]
     while (low < high) {
@@ -140,7 +141,7 @@ export class Ring {
     while (this.#oldestPast < this.#next && this.at(this.#oldestPast)?.before === undefined) this.#oldestPast++
   }
 
-  /** A request that took long has an older past than those before it in the journal: they keep no less than it does. */
+  /** A slow request has an older past than the entries before it. These keep at least as much as it does. */
   #lowerMarks({ before }: Entry): void {
     if (before === undefined) return
     for (let number = this.#next - 1; number >= this.#oldestPast; number--) {
@@ -152,9 +153,8 @@ export class Ring {
 }
 
 /**
- * Replaces the parts of an entry that are equal to those of the entry before it. A client sends nearly the same header
- * each time. An object that lives as long as an entry is expensive, because the garbage collector moves it several
- * times.
+ * Replaces the parts of an entry that equal those of the entry before it. A client sends nearly the same header each
+ * time. An object that lives as long as an entry is expensive, because the garbage collector moves it several times.
  */
 function shareParts(entry: Entry, last: Entry): void {
   if (equalTexts(entry.headers, last.headers)) entry.headers = last.headers

@@ -4,11 +4,11 @@ import { hashKey } from '../ground/secrets.ts'
 import type { Entry } from './entry.ts'
 import { type Impoliteness, Politeness, type WireEvidence } from './politeness.ts'
 
-/** What the verdict needs to know of an exchange beside its entry. */
+/** The facts about an exchange that the verdict needs besides its entry. */
 export interface Judged extends WireEvidence {
-  /** Whether the request was held to the whole contract. One that was refused before, as for its key, was not. */
+  /** Whether the request was checked against the whole contract. An earlier refusal, as for its key, prevents that. */
   judged: boolean
-  /** Whose key the request has, if it has a valid one; the account is as it was before the request. */
+  /** The account and the valid key of the request, if it has one. The account is as it was before the request. */
   principal: { account: AccountState; key: ApiKey } | undefined
 }
 
@@ -20,29 +20,29 @@ export interface VerdictCounts {
   violations: number
   byCode: Readonly<Record<string, number>>
   politeness: readonly Impoliteness[]
-  /** How many requests were impolite, by kind. */
+  /** The number of impolite requests, by kind. */
   impolite: Readonly<Record<string, number>>
 }
 
-/** Makes what is kept of a violation, because its account may be gone when somebody asks. */
+/** Creates the kept explanation of a violation. The account may be gone when a user asks for it. */
 export type Explain<Explanation> = (entry: Entry, account: AccountState | undefined) => Promise<Explanation>
 
-/** A violation, as it is recorded. */
+/** A violation at the time of its recording. */
 export interface ObservedViolation<Explanation> {
   entry: Entry
-  /** Whose key the request carries, valid or disabled; also if the account was deleted meanwhile. */
+  /** The account of the request's key, valid or disabled, even if the account was deleted meanwhile. */
   account: string | undefined
-  /** The hash of what the request presents as its key, where that is no key of an account. */
+  /** The hash of the presented key, if it belongs to no account. */
   presented: string | undefined
-  /** Explains it once, however often it is called. To be called before the account is gone. */
+  /** Explains the violation once, however often it is called. The first call must come before the account is gone. */
   explain(): Promise<Explanation>
 }
 
-/** How many violations are kept whole. */
+/** The number of violations that are kept in full. */
 export const EXAMPLES = 10
 
-/** What was counted from some moment on. */
-class Tally<Explanation> {
+/** The counts since some moment. */
+class VerdictTally<Explanation> {
   requests = 0
   judged = 0
   injected = 0
@@ -50,7 +50,7 @@ class Tally<Explanation> {
   readonly byCode = new Map<string, number>()
   readonly examples: Promise<Explanation>[] = []
 
-  add(other: Tally<Explanation>): void {
+  add(other: VerdictTally<Explanation>): void {
     this.requests += other.requests
     this.judged += other.judged
     this.injected += other.injected
@@ -60,22 +60,22 @@ class Tally<Explanation> {
   }
 }
 
-/** The counts, and the first violations, explained. */
+/** The counts, and the first violations with explanations. */
 export interface Reckoning<Explanation> {
   counts: VerdictCounts
   examples(): Promise<Explanation[]>
 }
 
 /**
- * Whether the clients of this process have kept the contract since it started. The verdict does not depend on the
- * journal: it survives the reset and the deletion of accounts, and a journal that is cleared, full or switched off.
+ * Whether the clients of this process have kept the contract since its start. The verdict does not depend on the
+ * journal. It survives the reset and the deletion of accounts, and a journal that is cleared, full or switched off.
  */
 export class Verdict<Explanation> implements Reckoning<Explanation> {
   readonly #explain: Explain<Explanation>
   readonly #politeness: Politeness
-  #tally = new Tally<Explanation>()
-  /** What was counted before somebody cleared it. */
-  readonly #cleared = new Tally<Explanation>()
+  #tally = new VerdictTally<Explanation>()
+  /** The counts before the last clearing. */
+  readonly #cleared = new VerdictTally<Explanation>()
   readonly #listeners = new Set<(violation: ObservedViolation<Explanation>) => void>()
 
   /** `refresh` is the time of day of the daily refresh, as `HH:MM`. */
@@ -97,14 +97,14 @@ export class Verdict<Explanation> implements Reckoning<Explanation> {
     return countsOf(this.#tally, this.#politeness.report(), this.#politeness.counts)
   }
 
-  /** The first violations, explained. */
+  /** The first violations with explanations. */
   examples(): Promise<Explanation[]> {
     return Promise.all(this.#tally.examples)
   }
 
-  /** All since the start, as if nobody had cleared it. */
+  /** All counts since the start, even if they were cleared. */
   get whole(): Reckoning<Explanation> {
-    const whole = new Tally<Explanation>()
+    const whole = new VerdictTally<Explanation>()
     whole.add(this.#cleared)
     whole.add(this.#tally)
     const { report, counts } = this.#politeness.whole
@@ -114,7 +114,7 @@ export class Verdict<Explanation> implements Reckoning<Explanation> {
     }
   }
 
-  /** Calls `listener` with every violation until the function that it returns is called. */
+  /** Calls `listener` with every violation. The returned function ends this. */
   subscribe(listener: (violation: ObservedViolation<Explanation>) => void): () => void {
     this.#listeners.add(listener)
     return () => this.#listeners.delete(listener)
@@ -122,7 +122,7 @@ export class Verdict<Explanation> implements Reckoning<Explanation> {
 
   clear(): void {
     this.#cleared.add(this.#tally)
-    this.#tally = new Tally()
+    this.#tally = new VerdictTally()
     this.#politeness.clear()
   }
 
@@ -141,12 +141,12 @@ export class Verdict<Explanation> implements Reckoning<Explanation> {
   }
 }
 
-/** The code that stands for a violation. If a fault changed the response, the service's own code is what was violated. */
+/** The code of a violation. If a fault changed the response, it is the service's own code. */
 export function violatedCode({ decided, code, problems }: Pick<Entry, 'decided' | 'code' | 'problems'>): string {
   return (decided === undefined ? code : decided.code) ?? problems[0]?.code ?? ''
 }
 
-/** The hash of what a request presents as its key. */
+/** The hash of the key that a request presents. */
 export function hashOfPresentedKey({ headers }: Pick<Entry, 'headers'>): string | undefined {
   const place = headers.findIndex((name, index) => index % 2 === 0 && name.toLowerCase() === 'authorization')
   const secret = place < 0 ? undefined : /^Bearer +(\S+)$/i.exec(headers[place + 1] ?? '')?.[1]
@@ -154,19 +154,19 @@ export function hashOfPresentedKey({ headers }: Pick<Entry, 'headers'>): string 
 }
 
 function countsOf(
-  { requests, judged, injected, violations, byCode }: Tally<unknown>,
+  { requests, judged, injected, violations, byCode }: VerdictTally<unknown>,
   politeness: readonly Impoliteness[],
   impolite: Readonly<Record<string, number>>,
 ): VerdictCounts {
   return { requests, judged, injected, violations, byCode: orderCodes(byCode), politeness, impolite }
 }
 
-/** Whether the clients kept the contract. Without a request that was held to it, nobody knows. */
+/** Whether the clients kept the contract. Without a judged request, this is unknown and counts as not passed. */
 export function hasPassed({ violations, judged }: Pick<VerdictCounts, 'violations' | 'judged'>): boolean {
   return violations === 0 && judged > 0
 }
 
-/** The counts of codes, the greatest first. The order of those that are equal does not depend on what came first. */
+/** The counts of codes, the greatest first. The order of equal counts does not depend on the order of the requests. */
 export function orderCodes(counts: Iterable<readonly [code: string, count: number]>): VerdictCounts['byCode'] {
   const sorted = [...counts].sort(([one, few], [other, many]) => many - few || (one < other ? -1 : 1))
   return Object.fromEntries(sorted)

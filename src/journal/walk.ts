@@ -2,9 +2,9 @@ import type { Entry } from './entry.ts'
 import type { Ring } from './ring.ts'
 
 /** The direction of a walk: from the oldest to the newest, or back. */
-type Step = 1 | -1
+type Direction = 1 | -1
 
-/** An entry of a ring, and its number there. */
+/** An entry of a ring and its number. */
 interface Cursor {
   ring: Ring
   number: number
@@ -12,12 +12,12 @@ interface Cursor {
 }
 
 /**
- * The entries of several rings in the order of their ordinals: from the first that is not smaller than `ordinal` to the
- * newest, or from the last that is smaller to the oldest. Nothing is copied, so that the rings may change between two
- * steps: an entry that was dropped meanwhile is left out, and a new entry of these rings follows the others.
+ * The entries of several rings in the order of their ordinals. One direction is from the first ordinal that is not
+ * smaller than `ordinal` to the newest. The other is from the last smaller one to the oldest. Nothing is copied, so the
+ * rings may change between two steps: a dropped entry is left out, and a new entry of these rings follows the others.
  */
-export function* walk(rings: Iterable<Ring>, ordinal: number, step: Step): Generator<Entry, void, undefined> {
-  /** A binary heap: the entry of the first cursor comes next, and each comes before those at 2n + 1 and 2n + 2. */
+export function* walk(rings: Iterable<Ring>, ordinal: number, step: Direction): Generator<Entry, void, undefined> {
+  /** A binary heap: the entry of the first cursor comes next, and each cursor is before those at 2n + 1 and 2n + 2. */
   const heap: Cursor[] = []
   for (const ring of rings) {
     const cursor = cursorAt(ring, step === 1 ? ring.numberOf(ordinal) : ring.numberOf(ordinal) - 1, step)
@@ -33,15 +33,15 @@ export function* walk(rings: Iterable<Ring>, ordinal: number, step: Step): Gener
   }
 }
 
-/** The cursor at an entry or, on the way to the newest, at the oldest entry that was not dropped meanwhile. */
-function cursorAt(ring: Ring, number: number, step: Step): Cursor | undefined {
+/** The cursor at an entry. On the way to the newest entry, it is at the oldest entry that was not dropped meanwhile. */
+function cursorAt(ring: Ring, number: number, step: Direction): Cursor | undefined {
   const reached = step === 1 ? Math.max(number, ring.first) : number
   const entry = ring.at(reached)
   return entry && { ring, number: reached, entry }
 }
 
 /** Moves a cursor of the heap behind those that come before it. */
-function sink(heap: Cursor[], from: number, step: Step): void {
+function sink(heap: Cursor[], from: number, step: Direction): void {
   const cursor = heap[from]
   if (cursor === undefined) return
   let index = from
@@ -56,6 +56,6 @@ function sink(heap: Cursor[], from: number, step: Step): void {
   heap[index] = cursor
 }
 
-function precedes(one: Cursor, other: Cursor, step: Step): boolean {
+function precedes(one: Cursor, other: Cursor, step: Direction): boolean {
   return (one.entry.ordinal - other.entry.ordinal) * step < 0
 }

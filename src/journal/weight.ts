@@ -8,14 +8,14 @@ const ENTRY = 1_000
 const FIELD = 32
 const PROBLEM = 300
 const FAILURE = 4_000
-/** What a request has found, and the versions of the counters that lead from there to the present. */
+/** The data that a request found, and the versions of the counters from there to the present. */
 const PAST = 400
 /** Approximate bytes of a member of a group. */
 const MEMBER = 16
 
 /**
- * The approximate bytes that an entry keeps in memory. Of the rule, which may hold a whole response, and of the group,
- * which may have any number of members, it counts only what the entry before it does not keep in memory as well.
+ * The approximate bytes that an entry keeps in memory. The rule may contain a whole response, and the group any number
+ * of members. Both count only if the entry before does not keep the same object.
  */
 export function weightOf(entry: Entry, last: Entry | undefined): number {
   const { body, responseBody, target, headers, problems, violations, failure, injection, group, before } = entry
@@ -31,7 +31,7 @@ export function weightOf(entry: Entry, last: Entry | undefined): number {
   return weight
 }
 
-/** The bytes that only `oldest` keeps in memory once the entry before it is dropped. */
+/** The bytes that only `oldest` keeps in memory after the entry before it is dropped. */
 export function weightInherited(oldest: Entry, dropped: Entry): number {
   const { injection, group } = oldest
   const rule = injection?.rule
@@ -39,7 +39,7 @@ export function weightInherited(oldest: Entry, dropped: Entry): number {
   return ofRule + (group !== undefined && group === dropped.group ? weightOfGroup(group) : 0)
 }
 
-/** Most members are the same texts as the names of the domains; those of domains that were removed are not. */
+/** Most members share their text with the names of the domains. Those of removed domains do not. */
 function weightOfGroup({ name, domains }: DomainGroup): number {
   return 100 + 2 * name.length + MEMBER * domains.length
 }
@@ -51,7 +51,7 @@ function weightOfBody(body: Content | undefined): number {
   return typeof held === 'string' && size > held.length ? 2 * held.length : held.length
 }
 
-/** The header that was weighed last. Most entries share the header of the entry before. */
+/** The last weighed header. Most entries share the header of the entry before. */
 let weighed: { headers: readonly string[]; weight: number } = { headers: [], weight: 0 }
 
 function weightOfHeader(headers: readonly string[]): number {

@@ -3,12 +3,12 @@ import type { RecordPin } from '../domain/dmarc.ts'
 import type { ProfileName } from '../domain/profile.ts'
 import type { AccountScope } from './account-scope.ts'
 
-/** Hostnames, one after the other or as a list. */
+/** Hostnames, as separate arguments or as a list. */
 type Names = readonly string[] | readonly [names: readonly string[]]
 
 export type AccountDomains = ReturnType<typeof openDomains>
 
-/** What a test sets up of an account's domains. None of it costs a quota, meets a fault or is in the journal. */
+/** Sets up an account's domains for a test. These calls cost no quota, meet no fault and are not in the journal. */
 export function openDomains(scope: AccountScope) {
   const change = async (operation: string, names: Names): Promise<string[]> => {
     const [first] = names
@@ -16,15 +16,15 @@ export function openDomains(scope: AccountScope) {
     return (await scope.ask<{ domains: string[] }>(operation, { body: { domains } })).domains
   }
   return {
-    /** In the order of their addition, and what the figures of each are made from. */
+    /** The domains in the order of their addition, and the inputs of their figures. */
     list: (): Promise<MonitoredDomainReport[]> =>
       scope.list('listMonitoredDomains', 'domains', ({ domain }: MonitoredDomainReport) => domain),
     /**
-     * Adds domains by the rules of POST /domains, and resolves to those that were added, as the service names them. A
-     * `ControlError` with the code `refused` names the code with which the service refuses them.
+     * Adds domains by the rules of POST /domains. Resolves to the added domains, with the names that the service uses.
+     * A `ControlError` with the code `refused` contains the code of the service's refusal.
      */
     add: (...names: Names): Promise<string[]> => change('addMonitoredDomains', names),
-    /** Removes domains by the rules of DELETE /domains, also from their groups. */
+    /** Removes domains by the rules of DELETE /domains, and removes them from their groups. */
     remove: (...names: Names): Promise<string[]> => change('removeMonitoredDomains', names),
     /** Sets the monitoring features that use a domain. While there are any, it cannot be removed. */
     setFeatures: (domain: string, features: readonly string[]): Promise<DomainReport> =>

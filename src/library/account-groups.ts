@@ -8,10 +8,10 @@ export interface NewGroup {
   domains?: readonly string[]
 }
 
-/** What changes of a group: at least one field. `domains` cannot be combined with the other two lists. */
+/** The changes of a group: at least one field. `domains` cannot be combined with the other two lists. */
 export interface GroupChange {
   name?: string
-  /** All members from now on. */
+  /** The new list of all members. */
   domains?: readonly string[]
   add_domains?: readonly string[]
   remove_domains?: readonly string[]
@@ -20,8 +20,8 @@ export interface GroupChange {
 export type AccountGroups = ReturnType<typeof openGroups>
 
 /**
- * What a test sets up of an account's groups, by the rules of the service. None of it costs a quota, meets a fault or is
- * in the journal. A `ControlError` with the code `refused` names the code with which the service refuses it.
+ * Sets up an account's groups for a test, by the rules of the service. These calls cost no quota, meet no fault and are
+ * not in the journal. A `ControlError` with the code `refused` contains the code of the service's refusal.
  */
 export function openGroups(scope: AccountScope) {
   const askGroup = async (operation: string, request: Parameters<AccountScope['ask']>[1]): Promise<GroupReport> =>

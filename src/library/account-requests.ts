@@ -9,7 +9,7 @@ import { ControlError } from './control-error.ts'
 import { type RequestFilter, readRequests } from './lists.ts'
 import { WAITING } from './request-feed.ts'
 
-/** How long `waitFor` waits, in milliseconds of real time: by default, and at most. */
+/** The default and the longest timeout of `waitFor`, in milliseconds of real time. */
 export const PATIENCE = { usual: 1_000, longest: 600_000 }
 
 export type AccountRequests = ReturnType<typeof openRequests>
@@ -20,19 +20,19 @@ export function openRequests(scope: AccountScope) {
     /** From the oldest request in the journal to the newest. */
     list: (filter: RequestFilter = {}): Promise<RequestReport[]> =>
       readRequests(scope.client, 'listRequests', filter, { account: scope.id }),
-    /** Whether the expected number of requests match. Without a number, one or more are expected. */
+    /** Whether the expected number of requests match. Without a number, at least one must match. */
     verify: async (
       match: RequestMatch,
       times: { count?: number; at_least?: number; at_most?: number } = {},
     ): Promise<VerificationReport> => scope.ask('verifyRequests', { body: { match, ...readFields(times) } }),
     /**
-     * The first request that matches, as soon as it is answered; one that is already in the journal counts. Rejects with
-     * a `ControlError` of the code `timeout` when none has come after `timeout` milliseconds of real time, by default
-     * 1,000, and says what came instead.
+     * The first matching request, as soon as it is answered. A request that is already in the journal counts. If none
+     * comes within `timeout` milliseconds of real time, by default 1,000, it rejects with a `ControlError` with the
+     * code `timeout`. The error describes the requests that came instead.
      */
     waitFor: (match: RequestMatch, options: { timeout?: number } = {}): Promise<RequestReport> =>
       waitFor(scope, match, options),
-    /** Removes them from the journal. */
+    /** Removes the requests from the journal. */
     clear: async (): Promise<void> => void (await scope.ask('clearRequests')),
   }
 }
@@ -43,7 +43,7 @@ async function waitFor(scope: AccountScope, match: RequestMatch, options: object
   const { client, feed } = scope
   const arrived: Entry[] = []
   let came = 0
-  /** Looks at a request as soon as it can be compared; until then, it waits. */
+  /** Compares a request as soon as the conditions are known. Until then, the request waits. */
   let look = (entry: Entry): void => {
     if (arrived.length < WAITING.requests) arrived.push(entry)
   }
@@ -53,14 +53,14 @@ async function waitFor(scope: AccountScope, match: RequestMatch, options: object
   })
   const leaving = new AbortController()
   try {
-    // The control plane refuses conditions that no request can ever meet, and an account that is not there.
+    // The control plane refuses conditions that no request can meet, and an account that does not exist.
     await scope.ask<VerificationReport>('verifyRequests', { body: { match: wanted } })
     const matches = await client.matcher(wanted)
     const found = await new Promise<Entry | undefined>((resolve) => {
       look = (entry) => {
         if (matches(entry)) resolve(entry)
       }
-      // The stand-in may have been stopped already, and then nobody says so again.
+      // If the server has already stopped, no further `abort` event comes.
       if (client.stopping.aborted) resolve(undefined)
       for (const entry of feed.recorded(scope.id)) look(entry)
       for (const entry of arrived) look(entry)
@@ -69,7 +69,7 @@ async function waitFor(scope: AccountScope, match: RequestMatch, options: object
       client.stopping.addEventListener('abort', () => resolve(undefined), { signal: leaving.signal })
     })
     if (found !== undefined) return await feed.describe(found)
-    // A stop is why this call is refused, if it is.
+    // If the server has stopped, this call is refused for that reason.
     const { near_misses } = await scope.ask<VerificationReport>('verifyRequests', { body: { match: wanted } })
     throw new ControlError('timeout', sayWhatCame(wanted, timeout, came, near_misses), [])
   } finally {
@@ -78,7 +78,7 @@ async function waitFor(scope: AccountScope, match: RequestMatch, options: object
   }
 }
 
-/** @throws ControlError for options that are none */
+/** @throws ControlError for invalid options */
 function readTimeout(options: object): number {
   const { timeout = PATIENCE.usual, ...others } = readFields(options) as { timeout?: unknown }
   const [unknown] = Object.keys(others)

@@ -3,7 +3,7 @@ import type { ControlClient } from './control-client.ts'
 import { readList } from './lists.ts'
 import type { RequestFeed } from './request-feed.ts'
 
-/** Asks the control plane about one account. */
+/** Calls the control plane about one account. */
 export class AccountScope {
   readonly id: string
   readonly client: ControlClient

@@ -28,9 +28,9 @@ import { ControlError } from './control-error.ts'
 import { type Span, writeDuration } from './duration.ts'
 import type { RequestEvents } from './request-feed.ts'
 
-/** What a new account is like. For everything else, the options of the server hold. */
+/** The properties of a new account. For all others, the options of the server apply. */
 export interface AccountOptions {
-  /** By default an id that is not taken. */
+  /** By default a free id. */
   id?: string
   plan?: Open<Plan>
   /** The name of a ready-made fixture, the path of a file, or a fixture. */
@@ -41,30 +41,29 @@ export interface AccountOptions {
   frozen?: boolean
   apiKey?: string
   /**
-   * The id of an account whose fixture, seed and plan it gets, in place of `fixture` and `seed`. Its clock may be before
-   * the creation of that account: at each instant, the figures are those that it was created with.
+   * The id of an account that is the model: the new one gets its fixture, seed and plan, in place of `fixture` and
+   * `seed`. Its clock may be before the creation of the model: at each instant, the figures are those of the model's
+   * creation.
    */
   like?: string
 }
 
-/** What a reset may change. Anything else is as at the account's creation. */
+/** The options that a reset may change. All others are as at the account's creation. */
 export type ResetOptions = Pick<AccountOptions, 'fixture' | 'seed' | 'now' | 'frozen'>
 
-/** An account whose key is known, because it was created here. */
+/** An account with a known key, because it was created here. */
 export type AccountWithKey = Account & { readonly apiKey: string }
 
 /**
  * An account with its own state, keys, clock, quotas, faults and journal, which no other account sees. A method that
- * fails rejects with a `ControlError` that says what would be right. A method that reads a fixture from a file can
+ * fails rejects with a `ControlError`, which describes the correct input. A method that reads a fixture from a file can
  * reject with a `FixtureError`.
  */
 export class Account {
   readonly id: string
   /** The base URL for a client, with the version segment. */
   readonly baseUrl: string
-  /**
-   * Its first key. It is unknown if the account was created elsewhere with a key of its own: only the hash is stored.
-   */
+  /** Its first key. It is unknown if the account was created elsewhere with its own key: only the hash is stored. */
   readonly apiKey: string | undefined
   /** The requests of its clients with their responses. */
   readonly requests: AccountRequests
@@ -97,41 +96,41 @@ export class Account {
    * sets it back.
    */
   readonly clock = {
-    /** The time that it shows, in RFC 3339. */
+    /** The time of the clock, in RFC 3339. */
     now: async (): Promise<string> => (await this.#scope.ask<ClockReport>('getClock')).now,
-    /** Moves it forward by `{ hours: 1 }` or by an ISO 8601 duration such as `PT1H`. */
+    /** Advances the clock by `{ hours: 1 }` or by an ISO 8601 duration such as `PT1H`. */
     advance: async (span: Span | string): Promise<ClockReport> => {
       const parts = isObject(span) ? readFields(span) : span
       return this.#scope.ask('updateClock', {
         body: { advance: typeof parts === 'string' ? parts : writeDuration(parts) },
       })
     },
-    /** Sets it to a later instant, in RFC 3339. */
+    /** Sets the clock to a later instant, in RFC 3339. */
     set: (now: string): Promise<ClockReport> => this.#scope.ask('updateClock', { body: { now } }),
     /**
-     * Moves it on to just after the next end of a quota window in which a request was charged, the next daily refresh, or
-     * the next end of the grace period of a key.
+     * Advances the clock to just after the next ending: of a quota window with charged requests or of a key's grace
+     * period. With `refresh`, it advances to the next daily refresh.
      */
     advanceTo: (to: Ending): Promise<ClockReport> => this.#scope.ask('updateClock', { body: { to } }),
-    /** Stops it. It can still be moved. */
+    /** Stops the clock. It can still be moved. */
     freeze: (): Promise<ClockReport> => this.#scope.ask('updateClock', { body: { frozen: true } }),
-    /** Starts it again from the time that it shows. */
+    /** Starts the clock again from the time that it shows. */
     unfreeze: (): Promise<ClockReport> => this.#scope.ask('updateClock', { body: { frozen: false } }),
   }
 
-  /** What goes wrong. The first rule in order of creation that acts on a request is the only one. */
+  /** The fault rules. Only the first rule in order of creation that acts on a request has an effect. */
   readonly faults = {
     add: async (rule: KnownFaultRule): Promise<FaultReport> => {
       return (await this.#scope.ask<{ fault: FaultReport }>('addFault', { body: rule })).fault
     },
     /**
      * Adds the rules of a set: `flaky`, `quota-storm`, `lossy-writes`, `slow`, or a set of this server. Resolves to the
-     * rules that were added.
+     * added rules.
      */
     addSet: async (set: string): Promise<FaultReport[]> => {
       return (await this.#scope.ask<{ faults: FaultReport[] }>('addFaultSet', { parameters: { set } })).faults
     },
-    /** The rules, with how often each has acted. */
+    /** The rules with their counts. */
     list: (): Promise<FaultReport[]> => this.#scope.list('listFaults', 'faults', ({ id }) => id),
     /** Removes the rule with this id. */
     remove: async (fault: string): Promise<void> =>
@@ -141,9 +140,9 @@ export class Account {
   }
 
   readonly keys = {
-    /** Without their secrets. */
+    /** The keys without their secrets. */
     list: (): Promise<KeyReport[]> => this.#scope.list('listKeys', 'keys', ({ id }) => id),
-    /** A new key has a week of grace unless `created_at` says that it is older. Its secret is in this response only. */
+    /** A new key has a week of grace unless `created_at` makes it older. Only this response contains its secret. */
     create: (
       options: { label?: string; key?: string; created_at?: string } = {},
     ): Promise<{ key: KeyReport; api_key: string }> => this.#scope.ask('createKey', { body: options }),
@@ -155,11 +154,11 @@ export class Account {
   }
 
   readonly quotas = {
-    /** What is left of each quota of each key in the current window. */
+    /** The rest of each quota of each key in the current window. */
     list: async (): Promise<QuotaReport[]> => (await this.#scope.ask<QuotasReport>('getQuotas')).quotas,
-    /** Whether the service refuses requests beyond a quota; with `enforceQuotas: false`, it only counts them. */
+    /** Whether the service refuses requests over a quota. With `enforceQuotas: false`, it only counts them. */
     areEnforced: async (): Promise<boolean> => (await this.#scope.ask<QuotasReport>('getQuotas')).enforced,
-    /** Sets what is left in the current window, for one key or for all keys. */
+    /** Sets the rest of a quota in the current window, for one key or for all keys. */
     set: async (bucket: Bucket, remaining: number, key?: string): Promise<QuotaReport[]> => {
       const body = { bucket, remaining, ...(key !== undefined && { key }) }
       return (await this.#scope.ask<QuotasReport>('updateQuota', { body })).quotas
@@ -168,13 +167,13 @@ export class Account {
 
   /** Named copies of state, keys, clock, quotas and faults. */
   readonly snapshots = {
-    /** With `replace`, it replaces a snapshot of the same name. */
+    /** With `replace`, it replaces a snapshot with the same name. */
     take: async (name: string, options: { replace?: boolean } = {}): Promise<SnapshotReport> => {
       return (
         await this.#scope.ask<{ snapshot: SnapshotReport }>('takeSnapshot', { body: { name, ...readFields(options) } })
       ).snapshot
     },
-    /** Restores the account, with its clock, as it was. The journal stays. */
+    /** Restores the account and its clock. The journal stays. */
     restore: (snapshot: string): Promise<AccountReport> => {
       return this.#askAccount('restoreSnapshot', { parameters: { snapshot } })
     },
@@ -184,7 +183,7 @@ export class Account {
     },
   }
 
-  /** Its settings and how much it holds. */
+  /** The settings and the size of the account. */
   read(): Promise<AccountReport> {
     return this.#askAccount('getAccount')
   }
@@ -194,22 +193,22 @@ export class Account {
     return this.#askAccount('updateAccount', { body: { plan } })
   }
 
-  /** Sets it back to its creation, or to the options given. Its snapshots stay. */
+  /** Resets the account to its creation, or to the given options. Its snapshots stay. */
   async reset(options: ResetOptions = {}): Promise<AccountReport> {
     return this.#askAccount('resetAccount', { body: await withFixture(options) })
   }
 
   /**
-   * The account as a fixture, without the secrets of its keys; with `before`, as it was just before the request with
-   * this X-Request-Id.
+   * The account as a fixture, without the secrets of its keys. With `before`, it is the account just before the request
+   * with this X-Request-Id.
    */
   async export(options: { before?: string } = {}): Promise<Fixture> {
     return this.#scope.ask('exportState', { query: readParameters(options) })
   }
 
   /**
-   * Sets it back to just before the request with this X-Request-Id, with its clock, keys, quotas and faults. The journal
-   * stays; how far back it reaches is how far back this goes.
+   * Sets the account back to just before the request with this X-Request-Id, with its clock, keys, quotas and faults.
+   * The journal stays. The oldest request of the journal is the furthest possible point.
    */
   rewind(requestId: string): Promise<AccountReport> {
     return this.#askAccount('rewindAccount', { body: { request_id: requestId } })
@@ -220,15 +219,15 @@ export class Account {
     return this.#askAccount('importState', { body: await readFixture(fixture) })
   }
 
-  /** The guided story of the fixture that it was made of, or that was imported since. */
+  /** The guided story of the account's original fixture, or of a fixture that was imported since. */
   scenes(): Promise<StoryReport> {
     return this.#scope.ask('listScenes')
   }
 
   /**
-   * The records of GET /dmarc at each daily refresh from the day `from` to the day `to`, both included, as they were or
-   * will be unless the domains change. Days are such as `2026-01-15`; there can be 366 of them. `domain` is one domain or
-   * a list of up to 100; by default, all domains are listed.
+   * The records of GET /dmarc at each daily refresh from the day `from` to the day `to`, both included. Future records
+   * assume that the domains do not change. Days have the form `2026-01-15`; at most 366 are possible. `domain` is one
+   * domain or a list of up to 100; by default, all domains are listed.
    */
   async listDailyRecords(wanted: {
     from: string
@@ -241,23 +240,23 @@ export class Account {
   }
 
   /**
-   * The figures of all domains together at the newest refresh and at those before it, and which domains need attention.
-   * By default, the last 90 refreshes; there can be 366.
+   * The figures of all domains together at the newest refresh and at earlier ones, and the domains that need attention.
+   * By default the last 90 refreshes; at most 366 are possible.
    */
   async overview(options: { days?: number } = {}): Promise<OverviewReport> {
     return this.#scope.ask('getOverview', { query: readParameters(options) })
   }
 
   /**
-   * Its requests from now on, as they are answered: `for await (const request of account.events())`. They end when the
-   * loop is left, `signal` is aborted, or the server stops. A reader who is 1,000 requests or 16 MiB behind gets those,
-   * and then a `ControlError` of the code `lost` that says how many are missing.
+   * The account's requests from now on, as they are answered: `for await (const request of account.events())`. They end
+   * when the loop is left, `signal` is aborted, or the server stops. A reader that is 1,000 requests or 16 MiB behind
+   * gets those. Then it gets a `ControlError` with the code `lost` and the number of missing requests.
    */
   events(options: { signal?: AbortSignal } = {}): RequestEvents {
     return this.#scope.feed.open(this.id, options)
   }
 
-  /** Which parts of the contract its requests have shown, with commands that would show the others. */
+  /** The parts of the contract that the account's requests have shown, with commands that would show the others. */
   coverage(): Promise<CoverageReport> {
     return this.#scope.ask('getCoverage')
   }
@@ -267,12 +266,12 @@ export class Account {
     return this.#scope.client.call('explainRequest', { parameters: { 'request-id': requestId } })
   }
 
-  /** Deletes it. The `default` account cannot be deleted; reset it instead. */
+  /** Deletes the account. The `default` account cannot be deleted; reset it instead. */
   async delete(): Promise<void> {
     await this.#scope.ask('deleteAccount')
   }
 
-  /** `await using account = …` deletes it at the end of the block, unless it was deleted before. */
+  /** `await using account = …` deletes the account at the end of the block, unless it is already deleted. */
   async [Symbol.asyncDispose](): Promise<void> {
     try {
       await this.delete()
@@ -291,10 +290,11 @@ export class Account {
 }
 
 /**
- * The options with the fixture of a file in place of its path: the control plane reads no files. @throws FixtureError
+ * The options with the contents of a fixture file in place of its path: the control plane reads no files.
+ * @throws FixtureError
  */
 export async function withFixture(options: { fixture?: string | Fixture }): Promise<Record<string, unknown>> {
-  // JavaScript can pass any value. The control plane says what is wrong with it.
+  // JavaScript can pass any value. The control plane explains what is wrong with it.
   if (!isObject(options)) return options
   const fields = readFields(options)
   const { fixture } = fields
@@ -302,7 +302,7 @@ export async function withFixture(options: { fixture?: string | Fixture }): Prom
   return { ...fields, fixture: await readFixture(fixture) }
 }
 
-/** A fixture as it is sent, without what was added when it was loaded. @throws FixtureError */
+/** A fixture in the form that is sent, without the fields that loading has added. @throws FixtureError */
 async function readFixture(fixture: string | Fixture): Promise<Fixture> {
   const { file: _, origin: __, ...document } = await loadFixture(fixture)
   return document

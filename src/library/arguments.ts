@@ -1,29 +1,29 @@
 import { show } from '../ground/show.ts'
 import { ControlError } from './control-error.ts'
 
-/** A copy by way of JSON, as over HTTP. Neither side can change an object of the other. @throws ControlError */
+/** A copy through JSON, as over HTTP. Neither side can change an object of the other. @throws ControlError */
 export function copyArgument(value: unknown): unknown {
   return asJson(() => {
-    // This finds what holds itself or is nested too deeply, so that the look at its parts ends.
+    // `JSON.stringify` rejects cycles and deep nesting, so the check of the parts ends.
     const text = JSON.stringify(value) ?? 'null'
     refuseUnsaid(value)
     return JSON.parse(text)
   })
 }
 
-/** Refuses what JSON leaves out without a word: functions, symbols, and fields that an object inherits. */
+/** Refuses values that JSON omits silently: functions, symbols, and inherited fields of an object. */
 function refuseUnsaid(value: unknown): void {
   if (typeof value === 'function' || typeof value === 'symbol') {
     throw new ControlError('invalid_json', `The argument must be JSON, which ${show(value)} is not.`, [])
   }
   if (typeof value !== 'object' || value === null) return
-  // It says itself what it is in JSON, as an instant does.
+  // An object with `toJSON`, such as a `Date`, defines its own JSON.
   if ('toJSON' in value && typeof value.toJSON === 'function') return
   refuseInherited(value)
   for (const part of Object.values(value)) refuseUnsaid(part)
 }
 
-/** The fields of an object of options; `undefined` has none. @throws ControlError for anything else. */
+/** The fields of an options object; none for `undefined`. @throws ControlError for any other value. */
 export function readFields(value: unknown): Record<string, unknown> {
   if (value === undefined) return {}
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
@@ -33,7 +33,7 @@ export function readFields(value: unknown): Record<string, unknown> {
   return asJson(() => ({ ...value }))
 }
 
-/** An object of options as query parameters; those that are `undefined` are left out. @throws ControlError */
+/** An options object as query parameters. Those that are `undefined` are left out. @throws ControlError */
 export function readParameters(value: unknown): Record<string, string> {
   const given = Object.entries(readFields(value ?? undefined)).filter(([, each]) => each !== undefined)
   for (const [name, each] of given) {
@@ -43,7 +43,7 @@ export function readParameters(value: unknown): Record<string, string> {
   return Object.fromEntries(given.map(([name, each]) => [name, String(each)]))
 }
 
-/** A list of names as one parameter; anything else stays as it is. @throws ControlError for a list with something else. */
+/** A list of names as one parameter. Other values stay unchanged. @throws ControlError for a list with other items. */
 export function joinNames(parameter: string, value: unknown): unknown {
   if (!Array.isArray(value)) return value
   for (const name of value) {
@@ -61,15 +61,15 @@ export function refuseOtherThanTexts(parameters: Readonly<Record<string, unknown
 }
 
 /**
- * Refuses an object with fields that it inherits, as from `Object.create(preset)` or from accessors of a class: a copy
- * would leave them out without a word.
+ * Refuses an object with inherited fields, for example from `Object.create(preset)` or from accessors of a class. A
+ * copy would silently omit them.
  */
 function refuseInherited(value: unknown): void {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return
   let prototype: unknown = Object.getPrototypeOf(value)
   while (prototype !== Object.prototype && typeof prototype === 'object' && prototype !== null) {
     for (const [name, { value: inherited }] of Object.entries(Object.getOwnPropertyDescriptors(prototype))) {
-      // Every object has `__proto__`, also one of another realm.
+      // Every object has `__proto__`, including objects of another realm.
       if (typeof inherited === 'function' || name === '__proto__' || Object.hasOwn(value, name)) continue
       throw refusal(name, `The field \`${name}\` is inherited; make it a field of the object itself.`)
     }
@@ -77,7 +77,7 @@ function refuseInherited(value: unknown): void {
   }
 }
 
-/** What `read` returns. An object may have a field that throws when it is read. @throws ControlError */
+/** The result of `read`. An object may have a field that throws when it is read. @throws ControlError */
 function asJson<Value>(read: () => Value): Value {
   try {
     return read()

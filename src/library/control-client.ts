@@ -26,7 +26,7 @@ export class ControlClient {
     return (await this.#load()).limits
   }
 
-  /** A function that says whether a request of the journal meets all conditions. */
+  /** A function that tests whether a request of the journal meets all conditions. */
   async matcher(match: RequestMatch): Promise<(entry: Entry) => boolean> {
     const { differencesOf } = await import('../journal/match.ts')
     const { basePath } = (await this.#load()).deps.contract
@@ -50,7 +50,7 @@ export class ControlClient {
   }
 }
 
-/** The data of a list as a whole. */
+/** The data of a list, completely. */
 async function copyOfList({ name, items, rest }: ListedData): Promise<object> {
   const turns = new Turns()
   const copies: unknown[] = []

@@ -2,21 +2,19 @@ import type { AdminCode } from '../admin/codes.ts'
 import type { Open } from '../contract/names.ts'
 import type { ErrorCode } from '../domain/errors.ts'
 
-/** Why a call was refused. */
+/** The reason for the refusal of a call. */
 export type ControlErrorCode = AdminCode | 'stopped' | 'timeout' | 'lost'
 
-/** One thing that is wrong with a call. */
+/** One error in a call. */
 export interface ControlProblem {
-  /** That of the control plane, or of the service where it refuses a change. */
+  /** The code of the control plane, or if the service refuses a change, that of the service. */
   code: Open<ControlErrorCode | ErrorCode>
   /** JSON pointer into the body, or the name of a query parameter. */
   field: string | null
   message: string
 }
 
-/**
- * The control plane refused a call. `message` says what would be right, and `problems` lists everything that is wrong.
- */
+/** The control plane refused a call. `message` describes the correct input, and `problems` lists all errors. */
 export class ControlError extends Error {
   override name = 'ControlError'
   /**

@@ -16,7 +16,7 @@ import { type RequestEvents, RequestFeed } from './request-feed.ts'
 import { type ViolationWatch, ViolationWatches, type WatchOptions } from './violations.ts'
 
 /**
- * The methods of a running stand-in. A method that fails rejects with a `ControlError` that says what would be right.
+ * The methods of a running stand-in. A method that fails rejects with a `ControlError` that describes correct input.
  */
 export interface Library {
   /**
@@ -25,9 +25,9 @@ export interface Library {
   readonly apiKey: string | undefined
   /** The `default` account. */
   readonly account: Account
-  /** The requests of all accounts, and those of no account, such as a request with a wrong key. */
+  /** The requests of all accounts, and those without an account, such as a request with a wrong key. */
   readonly requests: { list(filter?: AllRequestsFilter): Promise<RequestReport[]> }
-  /** The same from now on, as they are answered. See `Account.events`. */
+  /** These requests from now on, as they are answered. See `Account.events`. */
   events(options?: { signal?: AbortSignal }): RequestEvents
   /** Creates an account that shares nothing with others. Rejects with a `FixtureError` if a file cannot be used. */
   createAccount(options?: AccountOptions): Promise<AccountWithKey>
@@ -39,7 +39,7 @@ export interface Library {
   listFaultSets(): Promise<FaultSetReport[]>
   /** Explains one response, by its X-Request-Id. */
   explain(requestId: string): Promise<ExplanationReport>
-  /** Which parts of the contract the requests of all accounts have shown. */
+  /** The parts of the contract that the requests of all accounts have shown. */
   coverage(): Promise<CoverageReport>
   /**
    * Whether all clients have kept the contract since the start or since `clearVerdict`. It counts all accounts, and it
@@ -47,15 +47,15 @@ export interface Library {
    */
   verdict(): Promise<VerdictReport>
   /**
-   * Watches for violations from now on; `end` of the watch rejects with a `ViolationError` if there was one. It is not
-   * fooled by the reset or the deletion of the account. This is what `failOnViolation` of the test doors uses.
+   * Watches for violations from now on. If there was one, `end` of the watch rejects with a `ViolationError`. A reset
+   * or a deletion of the account does not hide violations. `failOnViolation` of the test entry points uses this.
    */
   watchViolations(options?: WatchOptions): ViolationWatch
   /** Starts the verdict again with no request. */
   clearVerdict(): Promise<void>
 }
 
-/** What the library needs of a server. */
+/** The parts of a server that the library needs. */
 export interface LibraryDeps {
   baseUrl: string
   apiKey: string | undefined
@@ -110,7 +110,7 @@ function inSnakeCase(options: Record<string, unknown>): unknown {
   return { ...rest, api_key: apiKey }
 }
 
-/** Throws the refusal with `apiKey`, the library's name of the option `api_key`. */
+/** Throws the refusal with `apiKey`, the library's name for the option `api_key`. */
 function throwWithApiKey(error: unknown): never {
   if (!(error instanceof ControlError)) throw error
   const rename = (text: string) => text.replaceAll('api_key', 'apiKey')

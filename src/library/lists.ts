@@ -6,11 +6,11 @@ import { readFields, readParameters } from './arguments.ts'
 import type { ControlClient } from './control-client.ts'
 import { ControlError } from './control-error.ts'
 
-/** Which requests a list has. */
+/** The requests in a list. */
 export interface RequestFilter {
   operation?: OperationId
   method?: string
-  /** Below the version segment, such as /domaingroups. */
+  /** Relative to the version segment, such as /domaingroups. */
   path?: string
   status?: number
   code?: ErrorCode
@@ -22,26 +22,26 @@ export interface RequestFilter {
   injected?: boolean
   /** Id of the fault rule that acted on it. */
   fault?: string
-  /** An ordinal; the list has only requests before it. */
+  /** An ordinal. The list has only requests before it. */
   before?: number
-  /** How many of the newest requests the list has; all of them without it. */
+  /** The number of newest requests in the list; by default all. */
   limit?: number
 }
 
-/** Which requests a list of all accounts has. */
+/** The requests in a list of all accounts. */
 export interface AllRequestsFilter extends RequestFilter {
-  /** `none` for those of no account, which have no valid key. */
+  /** `none` for requests without an account, which have no valid key. */
   account?: 'none'
 }
 
-/** The list of an operation: the field that has it, and what names an item in `after`. */
+/** The list of an operation: the field that contains it, and the id of an item in `after`. */
 interface ListOf<Item> {
   operation: string
   name: string
   idOf(item: Item): string
 }
 
-/** All items of a list, in their order, from as many pages as it has. @throws ControlError */
+/** All items of a list, in order, from all of its pages. @throws ControlError */
 export async function readList<Item>(
   client: ControlClient,
   { operation, name, idOf }: ListOf<Item>,
@@ -49,7 +49,7 @@ export async function readList<Item>(
 ): Promise<Item[]> {
   const { pageLimit } = await client.limits()
   const items: Item[] = []
-  /** How many of the items come before the next page. */
+  /** The number of items before the next page. */
   let before = 0
   for (;;) {
     const last = items[before - 1]
@@ -60,14 +60,14 @@ export async function readList<Item>(
       before = items.length
       if (page['next'] === null) return items
     } catch (error) {
-      // The last item was deleted meanwhile, so that the page begins after the one before it.
+      // The last item was deleted meanwhile, so the page must begin after the item before it.
       if (last === undefined || !isAboutAfter(error)) throw error
       before--
     }
   }
 }
 
-/** The newest requests that a filter lets through, from the oldest to the newest. @throws ControlError */
+/** The newest requests that match a filter, from the oldest to the newest. @throws ControlError */
 export async function readRequests(
   client: ControlClient,
   operation: 'listRequests' | 'listAllRequests',
@@ -79,7 +79,7 @@ export async function readRequests(
   const pages: RequestReport[][] = []
   let { limit: _, ...query } = readParameters({ ...others, limit })
   for (let left = limit; ; ) {
-    // A limit that is no number of requests is refused as it is.
+    // An invalid limit is passed unchanged, and the control plane refuses it.
     const size = left > pageLimit ? pageLimit : left === 0 ? 1 : left
     const page = await client.call<{ requests: RequestReport[]; next: number | null }>(operation, {
       parameters,

@@ -7,16 +7,16 @@ import { weightOf } from '../journal/weight.ts'
 import { readFields } from './arguments.ts'
 import { ControlError } from './control-error.ts'
 
-/** Requests, and their bytes, that may wait for somebody who reads events. */
+/** The requests, and their bytes, that may wait for a reader of events. */
 export const WAITING = { requests: 1_000, bytes: 16 << 20 }
 
 /** The requests of an account or of all accounts, as they are answered. */
 export interface RequestEvents extends AsyncIterableIterator<RequestReport>, AsyncDisposable {
-  /** Ends the events. A `for await` does so when it is left. */
+  /** Ends the events. Leaving a `for await` loop calls it. */
   return(): Promise<IteratorResult<RequestReport>>
 }
 
-/** Brings what the journal records to those who wait for it in the same process. */
+/** Delivers the new entries of the journal to readers in the same process. */
 export class RequestFeed {
   readonly #journal: Journal
   readonly #contract: Contract
@@ -29,19 +29,19 @@ export class RequestFeed {
     this.#stopping = stopping
   }
 
-  /** Calls `listener` with each new request of the account, or of all, until the function that it returns is called. */
+  /** Calls `listener` with each new request of the account, or of all accounts. The returned function ends this. */
   subscribe(account: string | undefined, listener: (entry: Entry) => void): () => void {
     return this.#journal.subscribe((entry) => {
       if (account === undefined || entry.account === account) listener(entry)
     })
   }
 
-  /** Those in the journal, from the oldest to the newest. */
+  /** The requests in the journal, from the oldest to the newest. */
   recorded(account: string): Iterable<Entry> {
     return this.#journal.oldestFirst(account)
   }
 
-  /** The request as lists have it. */
+  /** The request in the form of lists. */
   async describe(entry: Entry): Promise<RequestReport> {
     const { describeEntry } = await import('../journal/description.ts')
     const report = describeEntry(entry, this.#contract.catalogue, this.#journal.redactorFor(entry))
@@ -50,8 +50,8 @@ export class RequestFeed {
   }
 
   /**
-   * The requests from now on, until the events are ended, `signal` is aborted or the server stops. What is wrong with the
-   * options is told by the first request that is asked for, as by every other method of the library.
+   * The requests from now on, until the events are ended, `signal` is aborted or the server stops. Invalid options are
+   * reported by the first read, as a rejection like that of the other methods of the library.
    */
   open(account: string | undefined, options: unknown): RequestEvents {
     const queue = new EntryQueue()
@@ -95,7 +95,7 @@ export class RequestFeed {
   }
 }
 
-/** The signal that ends the events, if the options have one. @throws ControlError for options that are none */
+/** The signal that ends the events, if the options have one. @throws ControlError for invalid options */
 function readSignals(options: unknown): AbortSignal[] {
   const { signal, ...others } = readFields(options)
   const [unknown] = Object.keys(others)
@@ -105,7 +105,7 @@ function readSignals(options: unknown): AbortSignal[] {
   throw refusal('signal', `\`signal\` must be the signal of an AbortController, which ${show(signal)} is not.`)
 }
 
-/** The entries that wait for a reader. What comes when there are too many is lost, and so is everything after it. */
+/** The entries that wait for a reader. If there are too many, the next entry and all later ones are lost. */
 class EntryQueue {
   #entries: Entry[] = []
   #bytes = 0
@@ -118,7 +118,7 @@ class EntryQueue {
     if (this.#isEnded) return
     const weight = weightOf(entry, undefined)
     const isFull = this.#entries.length >= WAITING.requests || this.#bytes + weight > WAITING.bytes
-    // Nobody would see a gap in the middle, so the events end where it begins.
+    // A reader would not notice a gap in the middle, so the events end where it begins.
     if (this.#lost > 0 || isFull) {
       this.#lost++
       return
@@ -128,7 +128,7 @@ class EntryQueue {
     this.#wake?.()
   }
 
-  /** The next entry, as soon as there is one; `undefined` after the last one. Only one may wait at a time. */
+  /** The next entry, as soon as there is one; `undefined` after the last one. Only one caller may wait at a time. */
   async take(): Promise<Entry | undefined> {
     while (this.#entries.length === 0 && !this.#isEnded && this.#lost === 0) {
       await new Promise<void>((resolve) => {
@@ -142,7 +142,7 @@ class EntryQueue {
     return entry
   }
 
-  /** Nothing comes any more. With a reason, that is what the reader gets in the end. */
+  /** Ends the queue. The reader gets `reason`, if there is one, after the last entry. */
   end(reason?: unknown): void {
     this.#failure ??= reason
     this.#isEnded = true

@@ -11,17 +11,17 @@ import { ControlError } from './control-error.ts'
 /** A request that violates the contract, with a request that would be accepted. */
 export type ViolationReport = VerdictReport['violations']['first'][number]
 
-/** How many kinds of violations an error describes. The others are counted. */
+/** The maximum number of kinds of violations that an error describes. The others are counted. */
 export const DESCRIBED = 3
-/** How many accounts are remembered after the end of their watch, so that a late request is not charged to others. */
+/** The number of accounts that are remembered after their watch. So a late request is not charged to another watch. */
 export const FORMER = 1_000
-/** Passes of the event loop after which everything that has arrived at the server was looked at. */
+/** After this many passes of the event loop, all data that has arrived at the server is processed. */
 const PASSES = 10
 
-/** A client has violated the contract, whatever the account holds. `message` has a few lines. */
+/** A client has violated the contract, independent of the account's contents. `message` has a few lines. */
 export class ViolationError extends Error {
   override name = 'ViolationError'
-  // Behind getters, because a test runner prints every field of an error below its message.
+  // These are behind getters, because a test runner prints every field of an error below its message.
   readonly #violations: readonly ViolationReport[]
   readonly #count: number
 
@@ -29,61 +29,61 @@ export class ViolationError extends Error {
     super(message)
     this.#violations = violations
     this.#count = count
-    // No line of a program is the cause, so none is shown.
+    // No line of the program is the cause, so none is shown.
     this.stack = `${this.name}: ${message}`
   }
 
-  /** The first of each kind, of three kinds at most. */
+  /** The first violation of each kind, of three kinds at most. */
   get violations(): readonly ViolationReport[] {
     return this.#violations
   }
 
-  /** How many there were. */
+  /** The number of violations. */
   get count(): number {
     return this.#count
   }
 }
 
-/** What a watch is for. */
+/** The purpose of a watch. */
 export interface WatchOptions {
-  /** Whose violations it sees. Without an account, it sees those that no other watch sees. */
+  /** The account whose violations the watch sees. Without an account, it sees those that no other watch sees. */
   account?: { readonly id: string; readonly apiKey: string | undefined } | undefined
-  /** What uses the account, such as the name of a test. */
+  /** The user of the account, such as the name of a test. */
   name?: string | undefined
   /**
-   * Whether it also sees the violations of nobody, as long as it is the only watch of an account: without a key, with the
-   * key of no account, or of an account without a watch. By default it does.
+   * Whether the watch also sees violations that belong to no watch, as long as it is the only watch of an account.
+   * These are requests without a key, with the key of no account, or of an account without a watch. By default true.
    */
   seesOthers?: boolean | undefined
-  /** Whether violations are permitted while it lasts. They are charged to nobody else. */
+  /** Whether violations are permitted during the watch. They are charged to no other watch. */
   permits?: boolean | undefined
 }
 
-/** Sees the violations of a test. */
+/** Observes the violations of a test. */
 export interface ViolationWatch {
   /** Ends the watch. Rejects with a `ViolationError` if it has seen a violation that it does not permit. */
   end(): Promise<void>
 }
 
 type Observable = Pick<ExchangeLog<ExplanationReport | undefined>, 'subscribeViolations' | 'caughtUp'>
-type Observed = ObservedViolation<ExplanationReport | undefined>
+type LibraryViolation = ObservedViolation<ExplanationReport | undefined>
 
-/** Which watch sees which violation. */
+/** Assigns each violation to a watch. */
 export class ViolationWatches {
   readonly #exchanges: Observable
   readonly #ownerOf: (keyHash: string) => Promise<string | undefined>
   readonly #open = new Set<Watch>()
-  /** The name of what has used an account before, by its id and by the hash of its key. The oldest are forgotten. */
+  /** The name of the former user of an account, by the account's id and its key's hash. The oldest are dropped. */
   readonly #former = new Map<string, string>()
   #unsubscribe: (() => void) | undefined
 
-  /** `ownerOf` says whose key has this hash. */
+  /** `ownerOf` returns the account of the key with this hash. */
   constructor(exchanges: Observable, ownerOf: (keyHash: string) => Promise<string | undefined>) {
     this.#exchanges = exchanges
     this.#ownerOf = ownerOf
   }
 
-  /** What is wrong with the options is told by `end`. */
+  /** Invalid options are reported by `end`. */
   open(options: unknown): ViolationWatch {
     let watch: Watch
     try {
@@ -98,7 +98,7 @@ export class ViolationWatches {
   }
 
   async #end(watch: Watch): Promise<void> {
-    // A client that did not wait for its response may have sent more than the server has read.
+    // A client that did not wait for its response may have sent more requests than the server has read.
     for (let pass = 0; pass < PASSES; pass++) await new Promise((resolve) => setImmediate(resolve))
     await this.#exchanges.caughtUp()
     this.#open.delete(watch)
@@ -122,8 +122,8 @@ export class ViolationWatches {
     }
   }
 
-  /** Charges a violation to a watch: at once, unless somebody has to be asked whose the key is. */
-  #assign(violation: Observed): void {
+  /** Charges a violation to a watch. This happens at once unless the owner of the key must be looked up. */
+  #assign(violation: LibraryViolation): void {
     const { account: id, presented } = violation
     const watches = [...this.#open]
     const rest = watches.find(({ account }) => account === undefined)
@@ -140,7 +140,7 @@ export class ViolationWatches {
     else if (former !== undefined) rest?.charge(violation, former)
     else if (presented === undefined) alone?.charge(violation)
     else {
-      // The key may have been created while its account was in use. Each watch waits for the answer.
+      // The key may have been created while its account was in use. Each watch waits for the look-up.
       const charged = this.#ownerOf(presented).then(
         (owner) => (watches.find(({ account }) => account?.id === (owner ?? '')) ?? alone)?.charge(violation),
         () => alone?.charge(violation),
@@ -150,7 +150,7 @@ export class ViolationWatches {
   }
 }
 
-/** @throws ControlError for options that are none */
+/** @throws ControlError for invalid options */
 function readOptions(options: unknown): WatchOptions {
   const given = readFields(options)
   for (const [name, value] of Object.entries(given)) {
@@ -177,7 +177,7 @@ function isAccount(value: unknown): boolean {
   try {
     return isObject(value) && typeof value['id'] === 'string'
   } catch {
-    // JavaScript can pass any object, also one with a field that throws.
+    // JavaScript can pass any object, including one with a field that throws.
     return false
   }
 }
@@ -186,8 +186,8 @@ function refusal(field: string, message: string): ControlError {
   return new ControlError('invalid_value', message, [{ code: 'invalid_value', field, message }])
 }
 
-/** Violations that are alike: how many, and the first of them. */
-interface Kind {
+/** Violations of the same kind: their number, and the first of them. */
+interface ViolationKind {
   count: number
   first: Promise<{ report: ViolationReport; former: string | undefined }>
 }
@@ -198,7 +198,7 @@ class Watch {
   readonly seesOthers: boolean
   readonly #permits: boolean
   #count = 0
-  readonly #kinds = new Map<string, Kind>()
+  readonly #kinds = new Map<string, ViolationKind>()
   readonly #pending = new Set<Promise<unknown>>()
 
   constructor({ account, name, seesOthers = true, permits = false }: WatchOptions) {
@@ -208,8 +208,8 @@ class Watch {
     this.#permits = permits
   }
 
-  /** Takes note of a violation; `former` names what sent it when its own watch was over. */
-  charge(violation: Observed, former?: string): void {
+  /** Records a violation. `former` names its sender if the watch of the sender was already over. */
+  charge(violation: LibraryViolation, former?: string): void {
     if (this.#permits) return
     this.#count++
     const { entry } = violation
@@ -217,7 +217,7 @@ class Watch {
     const name = [entry.method, entry.path, code, field, former].join(' ')
     const kind = this.#kinds.get(name)
     if (kind !== undefined) kind.count++
-    // It is explained at once, because the account may be gone when somebody asks.
+    // The violation is explained at once, because the account may be gone later.
     else if (this.#kinds.size < DESCRIBED) this.#kinds.set(name, { count: 1, first: describe(violation, former) })
   }
 
@@ -246,15 +246,15 @@ class Watch {
   }
 }
 
-async function describe({ entry, explain }: Observed, former: string | undefined): Kind['first'] {
+async function describe({ entry, explain }: LibraryViolation, former: string | undefined): ViolationKind['first'] {
   const explanation = await explain()
   const { describeViolation } = await import('../admin/verdict.ts')
   return { report: describeViolation(entry, explanation), former }
 }
 
 /**
- * Violations of one kind in a few lines. `sender` is what sent the first too late, or null where nobody knows who has sent
- * it.
+ * The text about violations of one kind, in a few lines. `sender` is the late sender of the first one, or null if the
+ * sender is unknown.
  */
 function writeViolation(report: ViolationReport, times: number, sender: string | null | undefined): string {
   const { method, path, status, code, message, correction, operation, request_id } = report

@@ -9,21 +9,21 @@ import { bytesOf, type Content, isCut, textOf } from '../http/content.ts'
 import { queryOf } from '../http/target.ts'
 import { type Entry, type KeyEvidence, NO_KEY } from '../journal/entry.ts'
 import type { NewEntry } from '../journal/journal.ts'
-import { HIDDEN } from '../journal/key-shapes.ts'
-import { type Redact, redactField, redactQuery, redactWithin } from '../journal/redaction.ts'
+import { HIDDEN } from '../journal/redaction/key-shapes.ts'
+import { type Redact, redactField, redactQuery, redactWithin } from '../journal/redaction/redaction.ts'
 import { StoreError, type StoreProblem } from '../store/store-error.ts'
 
 /**
- * An exchange as all replicas read it: JSON with short names, because it is kept by the thousand. Whatever a client can
- * write into it is without secrets. The account is not in it: that may end while the exchange is on its way.
+ * An exchange in the form that all replicas read: JSON with short names, because thousands are kept. All client input
+ * in it is without secrets. It does not name the account, because the account may end before the exchange arrives.
  */
-interface StoredExchange {
+interface CodedExchange {
   r: [id: string, at: number, duration: number, method: string, target: string]
-  /** The path, where it is not what the target begins with. */
+  /** The path, if the target does not begin with it. */
   t?: string
   /** Names and values of the header fields. */
   h: readonly string[]
-  b?: StoredBody
+  b?: CodedBody
   /** Id of the operation. */
   o?: string
   /** Id of the key. */
@@ -32,17 +32,17 @@ interface StoredExchange {
   s?: number
   c?: string
   p?: readonly StoredProblem[]
-  /** The values of problems, each of them once: that of many problems is the whole body. */
+  /** The distinct values of problems. The value of many problems is the whole body. */
   pv?: readonly unknown[]
   /** Whether the request violates the contract. */
   v?: 1
   d?: Entry['decided']
   rh: Entry['responseHeaders']
-  rb?: StoredBody
-  /** Where the response violates the contract. */
+  rb?: CodedBody
+  /** The violations of the response, if there are any. */
   rv?: Entry['violations']
   i?: Partial<NonNullable<Entry['injection']>> & Pick<NonNullable<Entry['injection']>, 'source' | 'rule'>
-  /** Whether the response is that of an injection. */
+  /** Present if the response comes from an injection. */
   j?: 1
   e?: KeyEvidence
   m?: Entry['moment']
@@ -51,26 +51,26 @@ interface StoredExchange {
 }
 
 /**
- * A body, with the bytes of the whole: its text, the text of its beginning, or bytes in base64. Most are whole texts of as
- * many bytes as they had.
+ * A body: its text, the text of its beginning, or bytes in base64, with the size of the whole in bytes. Most bodies are
+ * whole texts whose size is their number of bytes.
  */
-type StoredBody = string | [kind: 'text' | 'cut' | 'bytes', held: string, size: number]
+type CodedBody = string | [kind: 'text' | 'cut' | 'bytes', held: string, size: number]
 
-/** A problem without its value, but with the place of that in a list. */
+/** A problem with the place of its value in a list, instead of the value. */
 type StoredProblem = Omit<Problem<string>, 'value'> & { at?: number }
 
-/** An error as a text; with the problem where the store has failed. */
+/** An error as text, with the problem if the store has failed. */
 type StoredFailure = { text: string; message?: string; problem?: StoreProblem }
 
-/** Members of a group up to which all of them are kept. Of more, only those that explain the request. */
+/** Up to this size, all members of a group are kept. Of a larger group, only those that explain the request are. */
 export const MEMBERS = 50
 
-/** The text for an exchange. `body` is the JSON value of the request, if it has one. */
+/** The text of an exchange. `body` is the JSON value of the request, if it has one. */
 export function encodeExchange(entry: NewEntry, body: unknown, contract: Contract, redact: Redact): string {
   const { problems, violations, injection, group, failure, keyEvidence } = entry
   const target = redactTarget(entry.target, redact)
   const path = redact(entry.path)
-  const stored: StoredExchange = {
+  const stored: CodedExchange = {
     r: [entry.requestId, entry.at, entry.duration, redact(entry.method), target],
     ...(path !== pathIn(target) && { t: path }),
     h: redactHeaders(entry.headers, redact),
@@ -96,19 +96,19 @@ export function encodeExchange(entry: NewEntry, body: unknown, contract: Contrac
   return JSON.stringify(stored)
 }
 
-/** The exchange of a text, with what only the store knows. @throws SyntaxError for a text that is none */
+/** The exchange in a text, with the data that only the store knows. @throws SyntaxError if the text contains none */
 export function decodeExchange(
   text: string,
   { ordinal, account }: Pick<Entry, 'ordinal' | 'account'>,
   operations: ReadonlyMap<string, Operation>,
 ): Entry {
-  const stored = JSON.parse(text) as StoredExchange
+  const stored = JSON.parse(text) as CodedExchange
   const [requestId, at, duration, method, target] = stored.r
   return {
     ordinal,
     requestId,
     account,
-    // The key of an account that has ended is nobody's.
+    // After the end of an account, its key belongs to no account.
     key: account === undefined ? undefined : stored.k,
     at,
     method,
@@ -143,7 +143,7 @@ const NO_PROBLEMS: Entry['problems'] = []
 const NO_VIOLATIONS: Entry['violations'] = []
 const NO_INJECTION = { id: undefined, effect: undefined }
 
-/** A short stand-in for a text: two texts that differ have others. */
+/** A short stand-in for a text: different texts have different stand-ins. */
 export function digestOf(...parts: readonly (string | Buffer)[]): string {
   const hash = createHash('sha256')
   for (const part of parts) hash.update(part).update('\0')
@@ -157,7 +157,7 @@ function pathIn(target: string): string {
 
 function redactTarget(target: string, redact: Redact): string {
   const query = queryOf(target)
-  // A query that is redacted as a part of the target, too, has no secret that begins before it.
+  // Path and query are redacted separately, because no secret spans both.
   if (query === '') return redact(target)
   return `${redact(target.slice(0, target.length - query.length))}${redactQuery(query, redact)}`
 }
@@ -171,7 +171,7 @@ function redactHeaders<Value extends string | number>(fields: readonly Value[], 
   })
 }
 
-/** The header with the key, in which it can still be seen what is wrong with its form, see `describeCredentials`. */
+/** Redacts the key in the header, but keeps the errors in its form visible, see `describeCredentials`. */
 function redactKey(name: string, value: string, redact: Redact): string {
   const [, scheme = '', gap = '', secret = ''] = /^(\S*)(\s*)(.*)$/s.exec(value) ?? []
   if (value === '') return value
@@ -186,7 +186,7 @@ function redactKey(name: string, value: string, redact: Redact): string {
 function redactInjection(
   { source, id, rule, effect }: NonNullable<Entry['injection']>,
   redact: Redact,
-): NonNullable<StoredExchange['i']> {
+): NonNullable<CodedExchange['i']> {
   return {
     source,
     rule: redactWithin(rule, redact),
@@ -195,7 +195,7 @@ function redactInjection(
   }
 }
 
-function encodeProblems(problems: readonly Problem<string>[], redact: Redact): Pick<StoredExchange, 'p' | 'pv'> {
+function encodeProblems(problems: readonly Problem<string>[], redact: Redact): Pick<CodedExchange, 'p' | 'pv'> {
   const places = new Map<unknown, number>()
   const p = problems.map(({ code, reason, field, value, about }): StoredProblem => {
     if (value !== undefined && !places.has(value)) places.set(value, places.size)
@@ -215,7 +215,7 @@ function decodeProblem({ at, ...problem }: StoredProblem, values: readonly unkno
   return at === undefined ? problem : { ...problem, value: values[at] }
 }
 
-/** What is nested too deeply to be written is shown like this everywhere. */
+/** A value that is nested too deeply to be written has the same form everywhere. */
 function redactValue(value: unknown, redact: Redact): unknown {
   if (writeJson(value) === undefined) return redact(outline(value))
   try {
@@ -226,10 +226,10 @@ function redactValue(value: unknown, redact: Redact): unknown {
   }
 }
 
-function encodeBody(body: Content, redact: Redact): StoredBody {
+function encodeBody(body: Content, redact: Redact): CodedBody {
   const { held, size } = body
   const text = textOf(body)
-  // The ellipsis tells that a secret may begin at the end.
+  // The ellipsis shows that a secret may begin at the end.
   const shown = isCut(body) ? redact(`${text}…`).slice(0, -1) : redact(text)
   const isText = typeof held === 'string' || shown !== text || bytesOf({ held: text, size }).equals(held)
   if (!isText) return ['bytes', held.toString('base64'), size]
@@ -237,19 +237,19 @@ function encodeBody(body: Content, redact: Redact): StoredBody {
   return Buffer.byteLength(shown) === size ? shown : ['text', shown, size]
 }
 
-function decodeBody(stored: StoredBody): Content {
+function decodeBody(stored: CodedBody): Content {
   if (typeof stored === 'string') return { held: stored, size: Buffer.byteLength(stored) }
   const [kind, held, size] = stored
   if (kind === 'text') return { held, size }
   return kind === 'bytes' ? { held: Buffer.from(held, 'base64'), size } : cutTo(Buffer.from(held), size)
 }
 
-/** Less than the whole, also where what stands for secrets is longer than they were. */
+/** Cuts to less than the whole, also if the replacements of secrets are longer than the secrets. */
 function cutTo(held: Buffer, size: number): Content {
   return { held: held.length < size ? held : held.subarray(0, Math.max(0, size - 1)), size }
 }
 
-/** As much of a group as the rules of the contract look at. */
+/** The part of a group that the rules of the contract need. */
 function shortenGroup(group: DomainGroup, body: unknown, contract: Contract): DomainGroup {
   const { domains } = group
   if (domains.length <= MEMBERS) return group

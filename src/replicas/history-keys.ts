@@ -1,9 +1,9 @@
 import { encodeId } from '../store/redis/keys.ts'
 
-/** The keys of what all replicas have seen. One hash tag keeps them on one node of a cluster. */
+/** The keys for the exchanges of all replicas. One hash tag keeps them on one node of a cluster. */
 export interface HistoryKeys {
   exchanges: string
-  /** What replicas ask each other, see `Roundup`. */
+  /** Questions between replicas, see `Roundup`. */
   questions: string
   history: string
   verdict: string
@@ -12,12 +12,12 @@ export interface HistoryKeys {
   examplesBefore: string
   present: string
   totals: string
-  /** What the requests of an account have shown, or those of nobody. */
+  /** The coverage of an account's requests, or of requests without an account. */
   coverageOf(accountId: string | undefined): string
   accounts: string
-  /** The incarnation of each account that has left something behind. */
+  /** The incarnation of each account with a history. */
   histories: string
-  /** The keys that `record.lua` names, without those of accounts. */
+  /** The keys in the order of `record.lua`, without those of accounts. */
   record: readonly string[]
 }
 

@@ -8,33 +8,39 @@ import type { NewEntry } from '../journal/journal.ts'
 import { COMPARED, type ImpoliteKind, Manners, type WireEvidence } from '../journal/politeness.ts'
 import { digestOf } from './exchange-codec.ts'
 
-/** How many accounts, and keys, something is remembered of. Those that were seen longest ago are forgotten. */
+/** How many accounts, and how many keys, are remembered. The least recently seen ones are forgotten. */
 export const REMEMBERED = 10_000
 
-/** A body as far as it can be compared: a digest in place of what was sent. */
+/**
+ * In milliseconds, how much the times of two replicas may differ; the times of one replica are rounded. A client that
+ * retries at once through another replica must not seem to have asked before the answer.
+ */
+const INEXACT = { own: 1, other: 20 }
+
+/** A body as far as it can be compared: a digest replaces the content. */
 type StoredContent = [digest: string, size: number] | null
 
-/** What a request with a key looked like on the wire, for all replicas. Times are those of the store. */
-type Wire = [
+/** The wire data of a request with a key, for all replicas. Times are those of the store. */
+type WireTimes = [
   ...[key: string, started: number, ended: number, target: string],
   ...[requestBody: StoredContent, responseBody: StoredContent],
 ]
 
-/** What an exchange has shown: rules and edges of limits by their names, and in which ways it was impolite. */
+/** What an exchange has covered: rules and edges of limits by their names, and the kinds of impolite behaviour. */
 export interface Sight {
   shown: readonly string[]
   impolite: readonly ImpoliteKind[]
 }
 
 /**
- * Looks at the exchanges of all replicas in their order. What a request shows of the contract, only the replica that has
- * answered it can tell; but what came before it may have come to any replica.
+ * Observes the exchanges of all replicas in their order. Only the replica that answered a request can tell what the
+ * request covers. But the requests before it may have come to any replica.
  */
-export class Observer {
+export class ExchangeObserver {
   readonly #contract: Contract
   readonly #coverages = new Map<string | undefined, { incarnation: string; coverage: Coverage }>()
   #manners: Manners
-  /** What stands for each key. */
+  /** The object that stands for each key. */
   readonly #keys = new Map<string, object>()
   readonly #digestOf = memoizeWeakly((body: Content): string => digestOf(bytesOf(body)))
   #shown: string[] = []
@@ -44,13 +50,13 @@ export class Observer {
     this.#manners = this.#newManners()
   }
 
-  /** What others need to compare a request with those before and after it; `undefined` where it has no valid key. */
+  /** The data to compare a request with its neighbours; `undefined` if the request has no valid key. */
   describeWire(entry: NewEntry, circumstances: Circumstances, now: number): string | undefined {
     const { operation, method, target, status, injected } = entry
     const { principal, history, started, ended, requestBody, responseBody } = circumstances
     if (principal === undefined || operation === undefined) return undefined
     const isRead = operation.id === 'listDmarc' && method === 'GET' && status === operation.success.status && !injected
-    const wire: Wire = [
+    const wire: WireTimes = [
       ...([`${history?.incarnation} ${principal.key.id}`, now - (ended - started), now] as const),
       digestOf(target),
       requestBody === undefined ? null : this.#describe(requestBody),
@@ -59,7 +65,7 @@ export class Observer {
     return JSON.stringify(wire)
   }
 
-  /** Looks at the next exchange. `own` is what is known of one that this replica has answered. */
+  /** Observes the next exchange. `own` is the additional data about an exchange that this replica has answered. */
   look(
     entry: Entry,
     about: { account: string | undefined; incarnation: string; isOrphan: boolean },
@@ -67,13 +73,14 @@ export class Observer {
     own: { entry: NewEntry; circumstances: Circumstances } | undefined,
   ): Sight {
     const impolite: ImpoliteKind[] = []
-    if (wire !== undefined) this.#compare(entry, JSON.parse(wire) as Wire, (kind) => impolite.push(kind))
+    const inexact = own === undefined ? INEXACT.other : INEXACT.own
+    if (wire !== undefined) this.#compare(entry, JSON.parse(wire) as WireTimes, inexact, (kind) => impolite.push(kind))
     this.#shown = []
     if (!about.isOrphan) this.#observe(entry, about, own)
     return { shown: this.#shown, impolite }
   }
 
-  /** The account has ended or begun again. */
+  /** Forgets an account that has ended or was reset. */
   forget(accountId: string): void {
     this.#coverages.delete(accountId)
   }
@@ -94,11 +101,11 @@ export class Observer {
     return body.size > COMPARED ? ['', body.size] : [this.#digestOf(body), body.size]
   }
 
-  #compare(entry: Entry, wire: Wire, note: (kind: ImpoliteKind) => void): void {
+  #compare(entry: Entry, wire: WireTimes, inexact: number, note: (kind: ImpoliteKind) => void): void {
     const [key, started, ended, target, requestBody, responseBody] = wire
     const evidence: WireEvidence = {
       started,
-      ended,
+      ended: ended - inexact,
       requestBody: restore(requestBody),
       responseBody: restore(responseBody),
     }
@@ -131,7 +138,7 @@ export class Observer {
     })
   }
 
-  /** Used to find out what is shown for the first time, and how often something has succeeded; the store counts. */
+  /** Shows what is covered for the first time, and how often an operation has succeeded. The store counts. */
   #coverageOf(account: string | undefined, incarnation: string): Coverage {
     const known = this.#coverages.get(account)
     if (known?.incarnation === incarnation) {
@@ -148,7 +155,7 @@ function restore(body: StoredContent): Content | undefined {
   return body === null ? undefined : { held: body[0], size: body[1] }
 }
 
-/** Puts something at the end of a map that forgets what was put there longest ago. */
+/** Moves an entry to the end of a map that drops its oldest entries. */
 function remember<Key, Value>(map: Map<Key, Value>, key: Key, value: Value): void {
   map.delete(key)
   map.set(key, value)

@@ -3,30 +3,30 @@ import type { ConnectionState, StoreConnection } from '../store/redis/connection
 import type { Script } from '../store/script.ts'
 import { StoreError } from '../store/store-error.ts'
 
-/** Bytes of the exchanges that may wait while the store is away. The oldest are lost when there are more. */
+/** In bytes, how many exchanges may wait while the store is away. Then the oldest ones are lost. */
 export const WAITING = 16 << 20
-/** How many things one step of the store does, and their bytes. */
+/** How many items, and how many bytes, one step of the store takes. */
 const BATCH = { items: 200, bytes: 1 << 20 }
 /** Approximate bytes of an item without its text. */
 const ITEM = 300
-/** In milliseconds, how long somebody waits until everything is done. */
+/** In milliseconds, how long a caller waits until all items are done. */
 const FLUSHING = 1_000
-/** In milliseconds, how long to wait before the next attempt. */
+/** In milliseconds, the pause before the next attempt. */
 const PAUSE = 100
 
-/** Something for the store to do; the names are those of `record.lua`. */
+/** A task for the store. The names are those of `record.lua`. */
 export interface OutboxItem {
   kind: 'exchange' | 'shown' | 'impolite' | 'example' | 'clear' | 'reset' | 'end' | 'clear-verdict'
-  /** The key with the coverage of its account; absent where it is about none. */
+  /** The key of the coverage of its account; absent if it concerns no account. */
   coverageKey?: string
   /** The text of an exchange. Only exchanges may be lost. */
   text?: string
   [field: string]: unknown
 }
 
-/** Who waits until everything before is done. */
+/** A caller that waits until all items before are done. */
 interface Waiter {
-  /** The number of the last item before. */
+  /** The number of the last of these items. */
   upTo: number
   resolve(): void
   reject(error: unknown): void
@@ -42,26 +42,26 @@ export interface OutboxOptions {
   script: Script
   /** The keys of the script without those of accounts. */
   keys: readonly string[]
-  /** What each batch tells the script beside its items. */
+  /** The data that each batch sends to the script beside its items. */
   terms: object
-  /** Is told of each item that never reaches the store. */
+  /** Called for each item that never reaches the store. */
   lost(item: OutboxItem): void
-  /** Is told why the store could not do a batch, which is lost then; never because the store was away. */
+  /** Called with the reason if the store could not do a batch, which is lost then; not if the store was away. */
   failed(error: unknown): void
-  /** The bytes that may wait; less in tests. */
+  /** In bytes, how much may wait; tests use less. */
   waiting?: number
 }
 
 /**
- * Brings what the replica has to say to the store: in order, in batches, without anybody's waiting for it. A batch whose
- * reply is lost is sent again, and the store does it once.
+ * Sends the data of the replica to the store: in order, in batches, and in the background. A batch without a reply is
+ * sent again, and the store does it only once.
  */
 export class Outbox {
   readonly #options: OutboxOptions
   readonly #limit: number
   #items: Numbered[] = []
   #bytes = 0
-  /** How many items there were, and the number up to which all are done or lost. */
+  /** The number of items so far, and the number up to which all are done or lost. */
   #added = 0
   #done = 0
   #batches = 0
@@ -99,11 +99,12 @@ export class Outbox {
     setImmediate(() => void this.#run())
   }
 
-  /** Resolves when everything that was added is done. Rejects as soon as an attempt fails. */
+  /** Resolves when all items so far are done. Rejects as soon as an attempt fails. */
   flush(): Promise<void> {
     const upTo = this.#added
     if (this.#done >= upTo) return Promise.resolve()
     if (this.#isClosed) return Promise.reject(new StoreError('closed', 'The store is closed'))
+    const limit = FLUSHING * this.#options.connection.patience
     return new Promise((resolve, reject) => {
       const waiter: Waiter = {
         upTo,
@@ -118,14 +119,14 @@ export class Outbox {
       }
       const timer = setTimeout(() => {
         this.#waiters.delete(waiter)
-        const error = new StoreError('unavailable', `The store has not taken everything within ${FLUSHING} ms`)
+        const error = new StoreError('unavailable', `The store has not taken everything within ${limit} ms`)
         reject(Object.assign(error, { reported: true }))
-      }, FLUSHING)
+      }, limit)
       this.#waiters.add(waiter)
     })
   }
 
-  /** Does what it can of the rest, and ends. */
+  /** Sends as much of the rest as possible, and ends. */
   async close(): Promise<void> {
     await this.flush().catch(() => {})
     this.#isClosed = true
@@ -150,7 +151,7 @@ export class Outbox {
     return this.#items.splice(0, count).map(({ item }) => item)
   }
 
-  /** Sends a batch until it is done. */
+  /** Sends a batch repeatedly until it is done. */
   async #perform(taken: OutboxItem[]): Promise<void> {
     let items = taken
     let { script } = this.#options
@@ -160,7 +161,7 @@ export class Outbox {
         break
       } catch (error) {
         if (error instanceof StoreError && error.problem === 'full' && script === this.#options.script) {
-          // Changes of accounts are refused for the same reason. What frees memory is done all the same.
+          // Changes of accounts are refused for the same reason. Orders that free memory are still done.
           this.#lose(items.filter((item) => !isOrder(item)))
           items = items.filter(isOrder)
           script = withoutMemory(script)
@@ -212,7 +213,7 @@ export class Outbox {
   #dropOldest(): void {
     const kept: Numbered[] = []
     const dropped: OutboxItem[] = []
-    // A quarter more than needed, so that this happens rarely.
+    // Drops a quarter more than needed, so that this happens rarely.
     const wanted = this.#limit * 0.75
     for (const each of this.#items) {
       const { item } = each
@@ -247,12 +248,12 @@ export class Outbox {
   }
 }
 
-/** Whether somebody has asked for it, so that it must not be lost. */
+/** Whether a caller has ordered the item, so that it must not be lost. */
 function isOrder({ kind }: OutboxItem): boolean {
   return kind === 'clear' || kind === 'reset' || kind === 'end' || kind === 'clear-verdict'
 }
 
-/** The same script, which runs also where the store has no memory left. */
+/** The same script, but allowed to run without free memory in the store. */
 function withoutMemory(script: Script): Script {
   const text = script.text.replace(/^#!lua$/m, '#!lua flags=allow-oom')
   return { ...script, text, digest: createHash('sha1').update(text).digest('hex') }

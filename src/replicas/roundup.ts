@@ -1,6 +1,6 @@
 import type { StoreConnection } from '../store/redis/connection.ts'
 
-/** In milliseconds, how long to wait for the answers. A replica that was killed gives none. */
+/** In milliseconds, how long to wait for the answers. A killed replica gives none. */
 export const PATIENCE = 50
 /** About how many questions and answers the store keeps. */
 const KEPT = 1_000
@@ -13,17 +13,19 @@ export interface RoundupOptions {
   replica: string
   /** How many other replicas there are, as far as is known. */
   others(): number
-  /** Resolves when everything that this replica has taken by now is in the store. */
+  /** Called with the number of replicas that have not answered, if there are any. */
+  missed(replicas: number): void
+  /** Resolves when the store has everything that this replica has taken so far. */
   flush(): Promise<void>
 }
 
 /**
- * Asks the other replicas to send what they have taken. Nobody who sends a request waits until the store has it, so that
- * is what somebody waits for who asks about requests.
+ * Asks the other replicas to send what they have taken. A client does not wait until the store has its request. So a
+ * caller that reads about requests has to wait for this.
  */
 export class Roundup {
   readonly #options: RoundupOptions
-  /** Who waits for how many answers, by question. */
+  /** The callers and the number of missing answers, by question. */
   readonly #open = new Map<string, { missing: number; resolve(): void }>()
   #asked = 0
 
@@ -31,9 +33,9 @@ export class Roundup {
     this.#options = options
   }
 
-  /** Resolves when each of the others has sent what it had; after a while also when some have not answered. */
+  /** Resolves when each of the other replicas has sent its data, or after a time limit. */
   async ask(): Promise<void> {
-    const { replica, others } = this.#options
+    const { connection, replica, others, missed } = this.#options
     const missing = others()
     if (missing <= 0) return
     const question = `${replica} ${++this.#asked}`
@@ -43,14 +45,19 @@ export class Roundup {
         this.#open.delete(question)
         resolve()
       }
-      const timer = setTimeout(end, PATIENCE)
-      this.#open.set(question, { missing, resolve: end })
+      const waiting = { missing, resolve: end }
+      const giveUp = () => {
+        missed(waiting.missing)
+        end()
+      }
+      const timer = setTimeout(giveUp, PATIENCE * connection.patience)
+      this.#open.set(question, waiting)
       // Without the question, there are no answers.
       this.#say('question', question).catch(end)
     })
   }
 
-  /** Takes what was said, also by this replica itself. */
+  /** Takes a question or an answer, also one of this replica itself. */
   hear(fields: ReadonlyMap<string, string>): void {
     const question = fields.get('question')
     if (question !== undefined && question.split(' ')[0] !== this.#options.replica) void this.#answer(question)
@@ -63,7 +70,7 @@ export class Roundup {
       await this.#options.flush()
       await this.#say('answer', question)
     } catch {
-      // Whoever has asked goes on after a while.
+      // The replica that has asked goes on after the time limit.
     }
   }
 

@@ -5,6 +5,7 @@ import type { Operation } from '../contract/api.ts'
 import type { Contract } from '../contract/contract.ts'
 import { type Coverage, mergeCoverage } from '../coverage/coverage.ts'
 import type { AccountState } from '../domain/account.ts'
+import { elapsed } from '../ground/clock.ts'
 import { readJson } from '../ground/json.ts'
 import { nameInstance } from '../ground/secrets.ts'
 import type { Log } from '../http/log.ts'
@@ -19,29 +20,33 @@ import {
   violatedCode,
 } from '../journal/verdict.ts'
 import { weightOf } from '../journal/weight.ts'
-import type { Reply, StoreConnection } from '../store/redis/connection.ts'
+import type { RedisReply, StoreConnection } from '../store/redis/connection.ts'
 import { decodeId, encodeId } from '../store/redis/keys.ts'
 import { readScript } from '../store/script.ts'
 import { StoreError } from '../store/store-error.ts'
 import { decodeExchange, encodeExchange } from './exchange-codec.ts'
 import { type HistoryKeys, historyKeys } from './history-keys.ts'
-import { Observer } from './observer.ts'
+import { ExchangeObserver } from './observer.ts'
 import { Outbox, type OutboxItem } from './outbox.ts'
 import { Roundup } from './roundup.ts'
 import { readCounts, readCoverage, responseField } from './stored-counts.ts'
 import { Tail, type TailRecord } from './tail.ts'
 
-/** How many exchanges are kept for replicas that are a little behind, whatever the journal has forgotten. */
+/** How many exchanges are kept for replicas that are a little behind, also if the journal has forgotten them. */
 export const WINDOW = 1_000
-/** How many exchanges of this replica, and bytes of their bodies, may be on their way back from the store. */
+/** How many exchanges of this replica, and bytes of their bodies, may wait to be read back from the store. */
 export const HELD = { exchanges: 20_000, bytes: 32 << 20 }
-/** In milliseconds, how often it is looked for what killed servers have left of accounts that are gone, and for how many. */
+/** In milliseconds, how often data of deleted accounts is searched that killed servers have left; accounts per step. */
 const SWEEP = { pause: 60_000, accounts: 500 }
-/** In milliseconds, how long to wait for the explanation of a violation by the replica that has answered it, and how often. */
+/** In milliseconds, how long and how often to look for the explanation by the replica that answered a violation. */
 export const EXPLAINING = { patience: 300, pause: 20 }
-/** The part of the journal's memory up to which the store keeps exchanges, so that no replica forgets some by itself. */
+/** In milliseconds, how often the log reports replicas that have not sent their data in time. */
+const SAYING = 60_000
+/** The part of the journal's memory that the store uses for exchanges, so that no replica forgets some by itself. */
 export const OF_JOURNAL = 0.9
-/** In place of a key that is no secret, because no key is written into the store. */
+const INCOMPLETE =
+  'Other servers have not sent their latest requests in time: answers of the control plane may lack some of them.'
+/** Replaces a key that is no secret, because no key is written into the store. */
 const PUBLIC_KEY = '{{public-key}}'
 
 export interface SharedExchangeLogOptions<Explanation> {
@@ -49,40 +54,40 @@ export interface SharedExchangeLogOptions<Explanation> {
   prefix: string
   contract: Contract
   journal: Journal
-  /** Makes what is kept of a violation. It must be JSON. */
+  /** Makes the explanation of a violation. It must be JSON. */
   explain: Explain<Explanation>
   /** The account of this id as it is now, if there is one. */
   readAccount(accountId: string): Promise<AccountState | undefined>
   /** A key of the account that is no secret, if it has one. */
   publicKeyOf(account: AccountState): string | undefined
   log?: Log
-  /** How many other replicas there are, as far as is known. Without it, none is asked for what it has not sent yet. */
+  /** How many other replicas there are, as far as is known. If absent, no replica is asked for unsent data. */
   others?(): number
-  /** How many exchanges are kept for replicas that are behind, at least 1. */
+  /** How many exchanges are kept for replicas that are behind; at least 1. */
   window?: number
-  /** The bytes that may wait while the store is away. */
+  /** In bytes, how much may wait while the store is away. */
   waiting?: number
 }
 
 /** What the store keeps of a violation. */
 interface StoredExample {
-  /** Whose key has been hidden in it. */
+  /** The account whose key is replaced in it. */
   account?: string
-  /** Null where that has failed. */
+  /** Null if the explanation has failed. */
   explanation: unknown
 }
 
-/** An exchange of this replica that the store has not told back yet. */
-interface Held {
+/** An exchange of this replica that it has not read back from the store yet. */
+interface UntoldExchange {
   entry: NewEntry
   circumstances: Circumstances
-  /** Those of the body that it keeps in memory. */
+  /** In bytes, the body that it keeps in memory. */
   bytes: number
 }
 
 /**
- * What the exchanges of all replicas leave behind. Each replica sends its own to the store, which gives them their order,
- * and reads those of all back. So the journal of every replica has the same, and each of them tells its readers of all.
+ * The data about the exchanges of all replicas. Each replica sends its exchanges to the store, which orders them, and
+ * reads all of them back. So the journals of all replicas are the same, and each replica reports about all exchanges.
  */
 export class SharedExchangeLog<Explanation> implements ExchangeLog<Explanation> {
   readonly journal: Journal
@@ -93,12 +98,15 @@ export class SharedExchangeLog<Explanation> implements ExchangeLog<Explanation> 
   readonly #outbox: Outbox
   readonly #tail: Tail
   readonly #roundup: Roundup
-  readonly #observer: Observer
-  readonly #held = new Map<number, Held>()
+  readonly #observer: ExchangeObserver
+  readonly #held = new Map<number, UntoldExchange>()
   #heldBytes = 0
   #sweeping: NodeJS.Timeout | undefined
   #number = 0
   #hasFailed = false
+  /** How many answers did not wait for all other replicas, and when the log has last reported it. */
+  #incomplete = 0
+  #saidAt = Number.NEGATIVE_INFINITY
   readonly #endListeners: ((accountId: string) => void)[] = []
   readonly #violationListeners = new Set<(violation: ObservedViolation<Explanation>) => void>()
 
@@ -108,7 +116,7 @@ export class SharedExchangeLog<Explanation> implements ExchangeLog<Explanation> 
     this.journal = journal
     this.#keys = historyKeys(prefix, this.#replica)
     this.#operations = new Map(contract.operations.map((operation) => [operation.id, operation]))
-    this.#observer = new Observer(contract)
+    this.#observer = new ExchangeObserver(contract)
     const total = Math.floor(journal.limits.total * OF_JOURNAL)
     this.#outbox = new Outbox({
       connection,
@@ -123,6 +131,7 @@ export class SharedExchangeLog<Explanation> implements ExchangeLog<Explanation> 
       ...{ connection, key: this.#keys.questions, replica: this.#replica },
       others: options.others ?? (() => 0),
       flush: () => this.#outbox.flush(),
+      missed: (replicas) => this.#noteMissed(replicas),
     })
     this.#tail = new Tail({
       connection,
@@ -139,7 +148,7 @@ export class SharedExchangeLog<Explanation> implements ExchangeLog<Explanation> 
     })
   }
 
-  /** Reads what the store has of earlier exchanges. @throws StoreError */
+  /** Reads the earlier exchanges in the store. @throws StoreError */
   async start(): Promise<void> {
     await this.#tail.start()
     const sweep = () => void this.#sweep().catch(() => {})
@@ -147,12 +156,17 @@ export class SharedExchangeLog<Explanation> implements ExchangeLog<Explanation> 
     sweep()
   }
 
-  /** How many exchanges, and what they have shown, wait to be sent. */
+  /** How many exchanges and coverage items wait to be sent. */
   get queued(): number {
     return this.#outbox.size
   }
 
-  /** Sends what waits, and reads no more. The connection stays open. */
+  /** How many answers may lack requests of other replicas, which had not sent them in time. */
+  get incomplete(): number {
+    return this.#incomplete
+  }
+
+  /** Sends what waits, and stops reading. The connection stays open. */
   async close(): Promise<void> {
     clearInterval(this.#sweeping)
     await this.#outbox.close()
@@ -163,7 +177,7 @@ export class SharedExchangeLog<Explanation> implements ExchangeLog<Explanation> 
     const { history, body, judged } = circumstances
     const { account, status, operation, code } = entry
     const number = ++this.#number
-    // Later, secrets of the account may no longer be known.
+    // Later, the secrets of the account may be unknown.
     const text = encodeExchange(entry, body, this.#options.contract, this.journal.redactorFor(entry))
     this.#hold(number, entry, circumstances)
     const owner = circumstances.principal?.account.id ?? account
@@ -244,7 +258,7 @@ export class SharedExchangeLog<Explanation> implements ExchangeLog<Explanation> 
     return () => this.#violationListeners.delete(listener)
   }
 
-  /** Whether the account has ended meanwhile is found out by the store. */
+  /** The store determines whether the account has ended meanwhile. */
   historyOf(_: string, incarnation: number): History {
     return { incarnation, ended: false, outdated: 0, coverage: undefined }
   }
@@ -257,7 +271,7 @@ export class SharedExchangeLog<Explanation> implements ExchangeLog<Explanation> 
     return this.#order(this.#orderFor('reset', accountId))
   }
 
-  /** The account is gone already, so nobody is told when this is done later. */
+  /** The account is deleted already, so a later end of this work is not reported. */
   async end(accountId: string): Promise<void> {
     this.#outbox.add(this.#orderFor('end', accountId))
     await this.caughtUp().catch(() => {})
@@ -274,7 +288,14 @@ export class SharedExchangeLog<Explanation> implements ExchangeLog<Explanation> 
     return 0
   }
 
-  /** Says once what is a bug, or a store of another version. */
+  #noteMissed(servers: number): void {
+    this.#incomplete++
+    if (elapsed() - this.#saidAt < SAYING) return
+    this.#saidAt = elapsed()
+    this.#options.log?.warn({ servers, answers: this.#incomplete }, INCOMPLETE)
+  }
+
+  /** Logs the first bug, or the first data of another version, in the store. */
   #tellFailure(err: unknown, message: string): void {
     if (!this.#hasFailed) this.#options.log?.error({ err }, message)
     this.#hasFailed = true
@@ -284,16 +305,16 @@ export class SharedExchangeLog<Explanation> implements ExchangeLog<Explanation> 
     return { kind, account: encodeId(accountId), coverageKey: this.#keys.coverageOf(accountId) }
   }
 
-  /** Has the store do something that somebody waits for, and that all replicas then have done. */
+  /** Orders work from the store for a waiting caller. At the end, all replicas have done it. */
   async #order(item: OutboxItem): Promise<void> {
-    // What was answered before must not come after it.
+    // Exchanges that were answered before must not come after it.
     await this.#roundup.ask()
     this.#outbox.add(item)
     try {
       await this.#outbox.flush()
     } catch (error) {
       if (!(error instanceof StoreError)) throw error
-      // It stays in the queue.
+      // The order stays in the queue.
       const doubt = new StoreError('unknown', `${error.message}; it is done as soon as the store is there again`)
       throw Object.assign(doubt, { reported: true })
     }
@@ -316,12 +337,12 @@ export class SharedExchangeLog<Explanation> implements ExchangeLog<Explanation> 
     if (kind === 'end' && isNew) void this.#tellEnded(account)
   }
 
-  /** Another account may have got the id meanwhile, and what is known of it stays. */
+  /** If another account has the id now, the data about that account stays. */
   async #tellEnded(accountId: string): Promise<void> {
     try {
       if ((await this.#options.readAccount(accountId)) !== undefined) return
     } catch {
-      // To hide the secrets of an account that is gone does no harm.
+      // To hide the secrets of a deleted account does no harm.
       return
     }
     for (const listener of this.#endListeners) listener(accountId)
@@ -346,7 +367,7 @@ export class SharedExchangeLog<Explanation> implements ExchangeLog<Explanation> 
     if (fields.has('v') && isNew) this.#noteViolation(entry, fields, held)
   }
 
-  #noteViolation(entry: Entry, fields: ReadonlyMap<string, string>, held: Held | undefined): void {
+  #noteViolation(entry: Entry, fields: ReadonlyMap<string, string>, held: UntoldExchange | undefined): void {
     const owner = readAccountId(fields.get('x')) ?? entry.account
     const known = held?.circumstances.principal?.account
     let explanation: Promise<Explanation> | undefined
@@ -361,7 +382,7 @@ export class SharedExchangeLog<Explanation> implements ExchangeLog<Explanation> 
     return this.#options.explain(entry, known ?? (await this.#readAccount(owner)))
   }
 
-  /** `holders` are those whose key may be in the explanation, beside the account of everybody. */
+  /** `holders` are the accounts whose key may be in the explanation, beside the default account. */
   async #keepExample(
     place: number,
     { ordinal }: Entry,
@@ -381,15 +402,15 @@ export class SharedExchangeLog<Explanation> implements ExchangeLog<Explanation> 
   }
 
   #readAccount(accountId: string | undefined): Promise<AccountState | undefined> {
-    // Whoever cannot be read now is explained like nobody.
+    // A request whose account cannot be read is explained like a request without an account.
     return accountId === undefined
       ? Promise.resolve(undefined)
       : this.#options.readAccount(accountId).catch(() => undefined)
   }
 
-  #takeHeld(number: number): Held | undefined {
+  #takeHeld(number: number): UntoldExchange | undefined {
     const held = this.#held.get(number)
-    // The store has them in order, so what came before was lost.
+    // The store keeps the order, so earlier exchanges were lost.
     for (const [each] of this.#held) {
       if (each > number) break
       this.#release(each)
@@ -397,7 +418,7 @@ export class SharedExchangeLog<Explanation> implements ExchangeLog<Explanation> 
     return held
   }
 
-  /** Without the whole bodies, of which the store is told what they were like. */
+  /** Holds an exchange without its bodies: the store gets their descriptions. */
   #hold(number: number, entry: NewEntry, circumstances: Circumstances): void {
     const bytes = circumstances.requestBody?.size ?? 0
     const kept = { ...circumstances, requestBody: undefined, responseBody: undefined }
@@ -414,14 +435,14 @@ export class SharedExchangeLog<Explanation> implements ExchangeLog<Explanation> 
     this.#held.delete(number)
   }
 
-  /** Ends what is there of accounts that are gone: whoever has deleted them was killed before it said so. */
+  /** Ends the history of accounts that a killed server has deleted without a report. */
   async #sweep(): Promise<void> {
     const { connection } = this.#options
     const histories = [...(await this.#readHash(this.#keys.histories))]
     for (let first = 0; first < histories.length; first += SWEEP.accounts) {
       const part = histories.slice(first, first + SWEEP.accounts)
       const command = ['HMGET', this.#keys.accounts, ...part.map(([account]) => account)]
-      const present = (await connection.send(command, { repeatable: true })) as readonly Reply[]
+      const present = (await connection.send(command, { repeatable: true })) as readonly RedisReply[]
       for (const [place, [account, history]] of part.entries()) {
         if (present[place] !== history.split(' ')[0]) this.#outbox.add(this.#orderFor('end', decodeId(account)))
       }
@@ -432,9 +453,10 @@ export class SharedExchangeLog<Explanation> implements ExchangeLog<Explanation> 
     return readCoverage(await this.#readHash(key), this.#options.contract)
   }
 
-  /** The first violations. Where the replica that has answered one does not explain it in time, this one does. */
+  /** The first violations. If the replica that answered one does not explain it in time, this replica does. */
   async #readExamples(key: string): Promise<Explanation[]> {
-    const { patience, pause } = EXPLAINING
+    const { pause } = EXPLAINING
+    const patience = EXPLAINING.patience * this.#options.connection.patience
     let stored = await this.#readStored(key)
     for (let waited = 0; waited < patience && stored.some(isUnexplained); waited += pause) {
       await new Promise((resolve) => setTimeout(resolve, pause))
@@ -451,7 +473,7 @@ export class SharedExchangeLog<Explanation> implements ExchangeLog<Explanation> 
 
   async #readExample(key: string, place: number, text: string): Promise<Explanation[]> {
     const { publicKeyOf } = this.#options
-    // The ordinal, and what is known of it by now.
+    // The ordinal, and the explanation so far.
     const end = text.indexOf(' ')
     const stored = text.slice(end + 1)
     if (stored === '') {
@@ -471,14 +493,14 @@ export class SharedExchangeLog<Explanation> implements ExchangeLog<Explanation> 
   }
 
   async #readHash(key: string): Promise<Map<string, string>> {
-    const reply = (await this.#options.connection.send(['HGETALL', key], { repeatable: true })) as readonly Reply[]
+    const reply = (await this.#options.connection.send(['HGETALL', key], { repeatable: true })) as readonly RedisReply[]
     const fields = new Map<string, string>()
     for (let place = 0; place < reply.length; place += 2) fields.set(String(reply[place]), String(reply[place + 1]))
     return fields
   }
 }
 
-/** Opens what all replicas share of their exchanges, and reads what is there. @throws StoreError */
+/** Opens the shared exchanges of all replicas, and reads the existing ones. @throws StoreError */
 export async function openSharedExchangeLog<Explanation>(
   options: SharedExchangeLogOptions<Explanation>,
 ): Promise<SharedExchangeLog<Explanation>> {
@@ -500,7 +522,7 @@ function isUnexplained([, text]: readonly [number, string]): boolean {
   return text.endsWith(' ')
 }
 
-/** The text as it stands within a text of JSON. */
+/** The text as it occurs within a text of JSON. */
 function inJson(text: string): string {
   return JSON.stringify(text).slice(1, -1)
 }

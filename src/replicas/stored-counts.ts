@@ -4,7 +4,7 @@ import { countImpoliteness, describeImpoliteness, type ImpoliteKind, type Noted,
 import { orderCodes, type VerdictCounts } from '../journal/verdict.ts'
 
 /** The fields of a hash in the store. */
-type Fields = ReadonlyMap<string, string>
+type HashFields = ReadonlyMap<string, string>
 
 /** The field that counts a response for the coverage. */
 export function responseField(
@@ -16,8 +16,8 @@ export function responseField(
   return `${injected ? 'injected' : 'genuine'} ${nameOfResponse(operation, status, code)}`
 }
 
-/** The coverage behind a hash: responses as `responseField` names them, and the names of what was shown. */
-export function readCoverage(fields: Fields, contract: Contract): Coverage {
+/** The coverage in a hash: responses as `responseField` names them, and the names of covered items. */
+export function readCoverage(fields: HashFields, contract: Contract): Coverage {
   const coverage = new Coverage(contract)
   const operations = new Map(contract.operations.map((operation) => [operation.id, operation]))
   for (const [field, value] of fields) {
@@ -38,8 +38,8 @@ export function readCoverage(fields: Fields, contract: Contract): Coverage {
   return coverage
 }
 
-/** The counts of the verdict behind hashes, together. */
-export function readCounts(...hashes: readonly Fields[]): VerdictCounts {
+/** The sum of the verdict counts in several hashes. */
+export function readCounts(...hashes: readonly HashFields[]): VerdictCounts {
   const sums = new Map<string, number>()
   const first = new Map<string, [ordinal: number, requestId: string][]>()
   for (const [field, value] of hashes.flatMap((fields) => [...fields])) {

@@ -1,72 +1,72 @@
 import { randomUUID } from 'node:crypto'
 import { elapsed } from '../ground/clock.ts'
 import { Turns } from '../ground/turns.ts'
-import { DEADLINE, type Reply, type StoreConnection } from '../store/redis/connection.ts'
+import { DEADLINE, type RedisReply, type StoreConnection } from '../store/redis/connection.ts'
 import { StoreError } from '../store/store-error.ts'
 import type { HistoryKeys } from './history-keys.ts'
 
 /** How many records are read at a time. */
 const CHUNK = 200
-/** In milliseconds, for how long the store keeps a question open that has no answer yet. */
+/** In milliseconds, how long the store holds a blocking read without records. */
 const BLOCK = 500
-/** In milliseconds, how long the answer to such a question may take. */
+/** In milliseconds, how long the reply to a blocking read may take. */
 const PATIENCE = 1_500
-/** In milliseconds, how long an answer may take at the start, when many servers may start at once. */
+/** In milliseconds, how long a reply may take at the start, when many servers may start at once. */
 export const STARTING = 5_000
-/** In milliseconds, how often it is looked whether the store still has what was read. */
+/** In milliseconds, how often it is checked whether the store still has the records that were read. */
 const CHECK = 500
-/** In milliseconds, how long to wait for the end of the stream at most. */
+/** In milliseconds, how long to wait at most for the end of the stream. */
 export const CATCHING_UP = 800
-/** In milliseconds, how long to wait after something has failed. */
+/** In milliseconds, the pause after a failure. */
 const PAUSE = 50
 
 /** The id of a record: an exchange has the sequence 0. */
-export interface Place {
+export interface StreamPlace {
   ordinal: number
   sequence: number
 }
 
-/** Something that has happened, in the order of all replicas. */
-export interface TailRecord extends Place {
+/** An event in the common order of all replicas. */
+export interface TailRecord extends StreamPlace {
   fields: ReadonlyMap<string, string>
 }
 
 export interface TailOptions {
-  /** The one for questions, and one of its own for those that stay open. */
+  /** The connection for ordinary reads. Blocking reads use a duplicate. */
   connection: StoreConnection
   keys: HistoryKeys
   /** How many records are kept for replicas that are behind. */
   window: number
-  /** Is told why something cannot be read, never because the store is away. The rest is read. */
+  /** Called with the reason if a record cannot be read; the others are read. A store that is away is no reason. */
   failed(error: unknown): void
-  /** Takes what a replica asks or answers, see `Roundup`. */
+  /** Takes a question or an answer of a replica, see `Roundup`. */
   heard(fields: ReadonlyMap<string, string>): void
-  /** Takes the next record; `isNew` is whether it has come since the start, and was not read before. */
+  /** Takes the next record. `isNew` means that it came after the start, and was not read before. */
   apply(record: TailRecord, isNew: boolean): void
   /**
-   * Everything comes again. `isOther`: what was read before is not what the store has, so ordinals may begin again; else
-   * this replica was behind for too long.
+   * All records follow again. `isOther` means that the store has lost what was read, so ordinals may begin again; if
+   * not, this replica was behind for too long.
    */
   restart(isOther: boolean): void
 }
 
-/** Reads what all replicas have recorded, as it comes. */
+/** Reads the records of all replicas as they arrive. */
 export class Tail {
   readonly #options: TailOptions
   readonly #open: StoreConnection
-  #place: Place = { ordinal: 0, sequence: 0 }
+  #place: StreamPlace = { ordinal: 0, sequence: 0 }
   /** The id of the last question or answer that was read. */
   #heard = '0-0'
-  /** Up to where records are not new. */
-  #known: Place = { ordinal: 0, sequence: 0 }
-  /** Names the contents of the store. Another one means that the store was emptied. */
+  /** Records up to this place are not new. */
+  #known: StreamPlace = { ordinal: 0, sequence: 0 }
+  /** Names the contents of the store. A new name means that the store was emptied. */
   #born: string | undefined
-  /** Where the last record came from, which another record of the same place does not. */
+  /** The origin of the last record. Another record at the same place has another origin. */
   #mark = ''
   #isSuspect = false
   #checked = elapsed()
   #isClosed = false
-  readonly #waiters = new Set<{ place: Place; resolve(): void }>()
+  readonly #waiters = new Set<{ place: StreamPlace; resolve(): void }>()
   readonly #unlisten: () => void
 
   constructor(options: TailOptions) {
@@ -77,21 +77,23 @@ export class Tail {
     })
   }
 
-  /** Reads what is kept, and then goes on beside. @throws StoreError */
+  /** Reads the kept records, and then continues in the background. @throws StoreError */
   async start(): Promise<void> {
     const { born, last } = await this.#askLast({ names: true, deadline: STARTING })
     this.#born = born
     this.#known = last
     this.#heard = await this.#askHeard()
-    while (isBefore(this.#place, last) && (await this.#read(undefined))) {}
+    while (isBefore(this.#place, last) && (await this.#read(undefined, STARTING))) {}
+    // Missing records were deleted or evicted, and never come.
+    if (isBefore(this.#place, last)) this.#place = last
     this.#isSuspect = false
     void this.#follow()
   }
 
-  /** Resolves when everything that the store has now was read. @throws StoreError */
+  /** Resolves when all present records of the store were read. @throws StoreError */
   async catchUp(): Promise<void> {
     const { born, last } = await this.#askLast()
-    // Where the store was emptied, what is shown here is not what there is.
+    // If the store was emptied, the data of this replica is not valid.
     if (born !== this.#born || isBefore(last, this.#place)) this.#isSuspect = true
     else if (!isBefore(this.#place, last)) return
     await this.#reach(last)
@@ -104,7 +106,8 @@ export class Tail {
     this.#wake()
   }
 
-  #reach(place: Place): Promise<void> {
+  #reach(place: StreamPlace): Promise<void> {
+    const limit = CATCHING_UP * this.#open.patience
     return new Promise((resolve, reject) => {
       const waiter = {
         place,
@@ -116,13 +119,10 @@ export class Tail {
       }
       const timer = setTimeout(() => {
         this.#waiters.delete(waiter)
-        const error = new StoreError(
-          'unavailable',
-          `The requests of other replicas did not come within ${CATCHING_UP} ms`,
-        )
+        const error = new StoreError('unavailable', `The requests of other replicas did not come within ${limit} ms`)
         error.reported = true
         reject(error)
-      }, CATCHING_UP)
+      }, limit)
       this.#waiters.add(waiter)
     })
   }
@@ -134,23 +134,23 @@ export class Tail {
         await this.#read(BLOCK)
       } catch (error) {
         if (this.#isClosed) return
-        // It may be a server that becomes one of another kind, which goes by.
+        // A `StoreError` may come from a server that changes its role, which is temporary.
         if (!(error instanceof StoreError)) this.#options.failed(error)
         await new Promise((resolve) => setTimeout(resolve, PAUSE).unref())
       }
     }
   }
 
-  /** Reads the next records; returns whether there were some. */
-  async #read(block: number | undefined): Promise<boolean> {
+  /** Reads the next records; resolves to whether there were any. */
+  async #read(block: number | undefined, deadline = PATIENCE): Promise<boolean> {
     const { keys } = this.#options
     const waiting = block === undefined ? [] : ['BLOCK', `${block}`]
     const places = [keys.exchanges, keys.questions, writePlace(this.#place), this.#heard]
     const command = ['XREAD', 'COUNT', `${CHUNK}`, ...waiting, 'STREAMS', ...places]
-    const reply = await this.#open.send(command, { repeatable: true, deadline: PATIENCE, blocks: block !== undefined })
-    const streams = new Map((reply ?? []) as readonly (readonly [string, readonly Reply[]])[])
+    const reply = await this.#open.send(command, { repeatable: true, deadline, blocks: block !== undefined })
+    const streams = new Map((reply ?? []) as readonly (readonly [string, readonly RedisReply[]])[])
     for (const each of streams.get(keys.questions) ?? []) {
-      this.#heard = String((each as readonly Reply[])[0])
+      this.#heard = String((each as readonly RedisReply[])[0])
       this.#options.heard(readFields(each))
     }
     const records = streams.get(keys.exchanges) ?? []
@@ -174,7 +174,7 @@ export class Tail {
     }
   }
 
-  /** Looks whether the store still has what was read; if not, or if too much came meanwhile, everything is read again. */
+  /** Checks whether the store still has what was read. If not, or if too many records came, all are read again. */
   async #check(): Promise<void> {
     const { born, last } = await this.#askLast({ names: true })
     this.#checked = elapsed()
@@ -186,7 +186,7 @@ export class Tail {
       this.#wake()
       return
     }
-    // What came while this replica was away is new to those who read events here.
+    // Records that came while this replica was away are new to its listeners.
     this.#known = isOther ? last : this.#place
     this.#born = born
     this.#heard = await this.#askHeard()
@@ -195,17 +195,20 @@ export class Tail {
     this.#wake()
   }
 
-  /** Whether the store has the last record that was read, as it was. A failover may have lost it. */
+  /** Whether the store has the last read record unchanged. A failover may have lost it. */
   async #hasLast(): Promise<boolean> {
     if (this.#place.ordinal === 0 && this.#place.sequence === 0) return true
     const place = writePlace(this.#place)
     const reply = await this.#open.send(['XRANGE', this.#options.keys.exchanges, place, place], { repeatable: true })
-    const [record] = reply as readonly Reply[]
+    const [record] = reply as readonly RedisReply[]
     return record !== undefined && markOf(readRecord(record)) === this.#mark
   }
 
-  /** `names`: whether a store that has no contents yet is to get a name for them. */
-  async #askLast({ names = false, deadline = DEADLINE } = {}): Promise<{ born: string | undefined; last: Place }> {
+  /** `names`: whether to name the contents of a store that have no name yet. */
+  async #askLast({
+    names = false,
+    deadline = DEADLINE,
+  } = {}): Promise<{ born: string | undefined; last: StreamPlace }> {
     const { connection, keys } = this.#options
     const reply = await connection.send(['HMGET', keys.history, 'born', 'last'], { repeatable: true, deadline })
     const [born, last] = reply as readonly (string | null)[]
@@ -214,7 +217,7 @@ export class Tail {
       const isNamed = await naming.then(
         () => true,
         (error: unknown) => {
-          // A store without memory can be read all the same.
+          // A store without memory can still be read.
           if (error instanceof StoreError && error.problem === 'full') return false
           throw error
         },
@@ -226,8 +229,8 @@ export class Tail {
 
   async #askHeard(): Promise<string> {
     const command = ['XREVRANGE', this.#options.keys.questions, '+', '-', 'COUNT', '1']
-    const [last] = (await this.#options.connection.send(command, { repeatable: true })) as readonly Reply[]
-    return last === undefined ? '0-0' : String((last as readonly Reply[])[0])
+    const [last] = (await this.#options.connection.send(command, { repeatable: true })) as readonly RedisReply[]
+    return last === undefined ? '0-0' : String((last as readonly RedisReply[])[0])
   }
 
   #wake(): void {
@@ -237,25 +240,25 @@ export class Tail {
   }
 }
 
-function isBefore(one: Place, other: Place): boolean {
+function isBefore(one: StreamPlace, other: StreamPlace): boolean {
   return one.ordinal < other.ordinal || (one.ordinal === other.ordinal && one.sequence < other.sequence)
 }
 
-function readPlace(id: string): Place {
+function readPlace(id: string): StreamPlace {
   const [ordinal, sequence] = id.split('-')
   return { ordinal: Number(ordinal), sequence: Number(sequence) }
 }
 
-function writePlace({ ordinal, sequence }: Place): string {
+function writePlace({ ordinal, sequence }: StreamPlace): string {
   return `${ordinal}-${sequence}`
 }
 
-function readRecord(record: Reply): TailRecord {
+function readRecord(record: RedisReply): TailRecord {
   const [id] = record as readonly [string, readonly string[]]
   return { ...readPlace(id), fields: readFields(record) }
 }
 
-function readFields(record: Reply): Map<string, string> {
+function readFields(record: RedisReply): Map<string, string> {
   const [, list] = record as readonly [string, readonly string[]]
   const fields = new Map<string, string>()
   for (let place = 0; place < list.length; place += 2) fields.set(list[place] ?? '', list[place + 1] ?? '')

@@ -1,27 +1,27 @@
 import { type Fact, failuresFirst, type Report, worstFirst } from './report.ts'
 
-/** How much of a report the formats for people and for other tools have; the format `json` has everything. */
+/** The size limits of a report. They apply to all formats except `json`, which is complete. */
 export const BOUNDS = {
-  /** The findings; the worst are kept. Code scanning takes 5,000, and nobody reads a thousand. */
+  /** The findings; the worst are kept. Code scanning accepts 5,000, and a person does not read a thousand. */
   findings: 1000,
-  /** The checks, which are the cases of a list of tests; those that failed are kept. */
+  /** The checks, which are the cases of a test report. Failed checks are kept first. */
   checks: 10_000,
   /** The rows of a table. */
   rows: 1000,
-  /** The characters of a body, a piece of code or a side of a comparison. */
+  /** The characters of a body, of code, or of one side of a comparison. */
   code: 10 * 1024,
   /** The characters of any other text. */
   text: 4000,
 } as const
 
-/** Makes a text harmless before it leaves the program, such as by taking keys out of it. */
-export type Redact = (text: string) => string
+/** Removes secrets such as keys from a text before it leaves the program. */
+export type RedactReport = (text: string) => string
 
 /**
- * The report as the formats write it: redacted in every text, also in those of `json`, and within the bounds. What is
- * left out is counted in the facts.
+ * Prepares the report for the formats: every text is redacted, also in `json`, and the size is limited. The facts say
+ * how much is left out.
  */
-export function boundReport(report: Report, redact: Redact = (text) => text): Report {
+export function boundReport(report: Report, redact: RedactReport = (text) => text): Report {
   const clean = mapTexts(report, redact) as Report
   const { json, ...rest } = clean
   const kept = new Set(worstFirst(clean.findings).slice(0, BOUNDS.findings))
@@ -47,7 +47,7 @@ function leftOut(what: string, count: number, bound: number): Fact[] {
   return count <= 0 ? [] : [{ name: `${what} left out`, value: `${count}, because a report shows at most ${bound}` }]
 }
 
-/** A copy in which every text is changed, names of fields included. What two places share, the copy shares too. */
+/** A copy with every text changed, including names of fields. Objects that occur twice are copied once. */
 function mapTexts(root: unknown, change: (text: string) => string): unknown {
   const known = new Map<object, unknown>()
   function map(value: unknown): unknown {
@@ -64,7 +64,7 @@ function mapTexts(root: unknown, change: (text: string) => string): unknown {
   return map(root)
 }
 
-/** Where a text is code, so that more of it is worth reading. */
+/** Fields that contain code. They get the longer limit. */
 const CODE = new Set(['body', 'expected', 'received', 'command'])
 
 function shortenWithin(root: unknown): unknown {
@@ -94,7 +94,7 @@ function cutRows(rows: readonly (readonly string[])[]): readonly (readonly strin
   return [...rows.slice(0, BOUNDS.rows), [`… and ${rows.length - BOUNDS.rows} more rows`]]
 }
 
-/** At most `limit` characters, and how many are left out. No character is cut in half. */
+/** The first `limit` characters, and the number of the omitted ones. Surrogate pairs are not split. */
 export function cut(text: string, limit: number): string {
   if (text.length <= limit) return text
   const end = /[\ud800-\udbff]/.test(text.charAt(limit - 1)) ? limit - 1 : limit

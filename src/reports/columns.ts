@@ -1,14 +1,14 @@
-/** Characters that take two columns of a terminal. */
+/** Characters that are two columns wide on a terminal. */
 const WIDE =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Emoji_Presentation}\u3000-\u303f\uff01-\uff60\uffe0-\uffe6]/u
-/** Characters that stand on the one before them. */
+/** Characters that combine with the one before them and have no width. */
 const NARROW = /\p{Mn}|\p{Me}|\p{Cf}/u
 
 function columnsOf(character: string): number {
   return NARROW.test(character) ? 0 : WIDE.test(character) ? 2 : 1
 }
 
-/** How many columns of a terminal a text takes. What sets a colour takes none. */
+/** How many columns a text takes on a terminal. Colour codes take none. */
 export function widthOf(text: string): number {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: it begins what sets a colour
   const shown = text.replaceAll(/\u001b\[\d+m/g, '')
@@ -16,7 +16,7 @@ export function widthOf(text: string): number {
   return [...shown].reduce((sum, character) => sum + columnsOf(character), 0)
 }
 
-/** As much of a text as fits into the columns; an ellipsis stands for the rest. */
+/** Shortens a text to a width. An ellipsis replaces the rest. */
 export function shortenToWidth(text: string, columns: number): string {
   if (widthOf(text) <= columns) return text
   let [start, width] = ['', 0]
@@ -29,7 +29,7 @@ export function shortenToWidth(text: string, columns: number): string {
   return `${start}…`
 }
 
-/** The lines of a text that is broken between words, or within one that is longer than a line. */
+/** Wraps a text at spaces. A word that is longer than a line is split. */
 export function foldToWidth(text: string, columns: number): string[] {
   const lines: string[] = []
   let line = ''

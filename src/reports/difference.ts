@@ -1,7 +1,7 @@
-/** A text around what is different from another: `[same, different, same]`. */
+/** A text, divided at the part that differs from another text: `[same, different, same]`. */
 export type Parts = readonly [before: string, middle: string, after: string]
 
-/** What is different in two texts, as the parts of each; the outer parts are the same in both. No character is cut in half. */
+/** Divides two texts at their difference. The outer parts are the same in both. Surrogate pairs are not split. */
 export function findDifference(one: string, other: string): readonly [Parts, Parts] {
   const shorter = Math.min(one.length, other.length)
   let start = 0

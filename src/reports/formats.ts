@@ -1,9 +1,9 @@
 import type { Write } from './report.ts'
 
 interface FormatEntry {
-  /** How the names of its files usually end. */
+  /** The usual extension of its files. */
   readonly ending: string
-  /** Loads the format, which costs nothing to who does not use it. */
+  /** Loads the format only when it is used. */
   load(): Promise<Write>
 }
 
@@ -15,8 +15,8 @@ const ENTRIES = {
   markdown: { ending: 'md', load: async () => (await import('./markdown.ts')).writeMarkdownReport },
 } as const satisfies Record<string, FormatEntry>
 
-export type Format = keyof typeof ENTRIES
+export type ReportFormat = keyof typeof ENTRIES
 
-export const FORMATS: Readonly<Record<Format, FormatEntry>> = ENTRIES
+export const FORMATS: Readonly<Record<ReportFormat, FormatEntry>> = ENTRIES
 
-export const FORMAT_NAMES = Object.keys(ENTRIES) as Format[]
+export const FORMAT_NAMES = Object.keys(ENTRIES) as ReportFormat[]

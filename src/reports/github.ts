@@ -4,28 +4,28 @@ import { renderMarkdown } from './markdown.ts'
 import {
   countFindings,
   type Finding,
+  type FindingLevel,
   LEVELS,
-  type Level,
   type Report,
   type Surroundings,
   worstFirst,
 } from './report.ts'
 import { CONTRACT_FILE, describeRequest } from './wording.ts'
 
-/** How many annotations of each level a step can have. */
+/** The most annotations of each level in a step. */
 export const ANNOTATIONS = 10
 /** The largest summary of a step, in bytes. */
 export const LARGEST_SUMMARY = 1024 * 1024
-const COMMANDS: Readonly<Record<Level, string>> = { error: 'error', warning: 'warning', note: 'notice' }
+const COMMANDS: Readonly<Record<FindingLevel, string>> = { error: 'error', warning: 'warning', note: 'notice' }
 
 /**
- * The workflow commands, one a line, that make the findings annotations. The runner reads them from standard output and
- * from standard error. It shows the first ten of each level, so the rest is one line that says how many there are.
+ * The workflow commands that create the annotations, one per line. The runner reads them from standard output and
+ * standard error. It shows the first ten of each level, so one more line counts the rest.
  */
 export function annotate(report: Report, { lineOf }: Surroundings): string[] {
   const findings = worstFirst(report.findings)
   const shown = LEVELS.flatMap((level) => {
-    // The last notice is left to the rest.
+    // The last notice is reserved for the count of the rest.
     const most = level === 'note' ? ANNOTATIONS - 1 : ANNOTATIONS
     return findings.filter((finding) => finding.level === level).slice(0, most)
   })
@@ -48,7 +48,10 @@ function annotateFinding(finding: Finding, lineOf: (pointer: string) => number):
   return command(COMMANDS[level], { title: rule.name, ...place }, `${about}${message}${fix}`)
 }
 
-/** A workflow command: `::error title=…,file=…,line=…::message`. A line break in a text cannot begin another command. */
+/**
+ * A workflow command: `::error title=…,file=…,line=…::message`. Line breaks are escaped, so a text cannot start another
+ * command.
+ */
 function command(name: string, properties: Readonly<Record<string, string>>, message: string): string {
   const pairs = Object.entries(properties).map(([key, value]) => `${key}=${escapeProperty(value)}`)
   return `::${name} ${pairs.join(',')}::${escapeData(message)}`
@@ -63,12 +66,12 @@ function escapeProperty(text: string): string {
   return escapeData(text).replaceAll(':', '%3A').replaceAll(',', '%2C')
 }
 
-/** A line of the log that the runner cannot take for a workflow command, whatever a client has sent. */
+/** Makes sure that the runner cannot read a line of the log as a workflow command. A client may have sent its text. */
 export function withoutCommands(line: string): string {
   return line.replace(/^(\s*):(?=:)/, '$1: ').replaceAll('##[', '# #[')
 }
 
-/** Appends the report to the summary of the step. Resolves to why it could not be written, if so. */
+/** Appends the report to the summary of the step. Resolves to the reason if that failed. */
 export async function appendStepSummary(
   report: Report,
   surroundings: Surroundings,

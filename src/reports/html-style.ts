@@ -1,4 +1,4 @@
-/** The looks of the HTML report: the colours of the dashboard, light and dark, readable from a phone to paper. */
+/** The style of the HTML report: the colours of the dashboard, light and dark, for phones, screens and paper. */
 export const STYLE = `
 :root {
   color-scheme: light dark;

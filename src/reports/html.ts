@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { findDifference, type Parts } from './difference.ts'
 import { STYLE } from './html-style.ts'
-import { type Content, html, Markup } from './markup.ts'
+import { html, Markup, type MarkupContent } from './markup.ts'
 import {
   type Block,
   type Check,
@@ -9,8 +9,8 @@ import {
   type Finding,
   failuresFirst,
   OUTCOMES,
-  type Outcome,
   type Report,
+  type ReportOutcome,
   type Section,
   type Surroundings,
   type Write,
@@ -19,8 +19,8 @@ import {
 import { EXPECTED_AND_RECEIVED, factsOf } from './wording.ts'
 
 /**
- * The report as one page that needs nothing else: no script runs in it, and it asks nobody for anything. Its policy
- * permits only its own style, so that not even a mistake in the escaping could change that.
+ * The report as one self-contained page, without scripts and without requests. Its Content Security Policy permits only
+ * its own style. So even an error in the escaping could not load or run anything.
  */
 export const writeHtmlReport: Write = (report, surroundings) => {
   const hash = createHash('sha256').update(STYLE).digest('base64')
@@ -87,8 +87,8 @@ ${details.map((block) => describeBlock(block, rule.name))}
 `
 }
 
-/** A piece of code may scroll, so the keyboard can reach it. */
-function describeCode(text: Content, label: string): Markup {
+/** Long code scrolls, so the keyboard must be able to focus it. */
+function describeCode(text: MarkupContent, label: string): Markup {
   return html`<pre tabindex="0" role="group" aria-label="${label}"><code>${text}</code></pre>`
 }
 
@@ -115,7 +115,7 @@ function describeBlock(block: Block, label: string): Markup {
   }
 }
 
-function markMiddle([before, middle, after]: Parts): Content {
+function markMiddle([before, middle, after]: Parts): MarkupContent {
   return [before, middle === '' ? '' : html`<mark>${middle}</mark>`, after]
 }
 
@@ -132,14 +132,14 @@ function describeSection({ title, blocks }: Section): Markup {
 `
 }
 
-const OUTCOME_WORDS: Readonly<Record<Outcome, string>> = {
+const OUTCOME_WORDS: Readonly<Record<ReportOutcome, string>> = {
   passed: 'passed',
   failed: 'failed',
   error: 'not made',
   skipped: 'skipped',
 }
 
-/** Those that failed first. A long list is folded. */
+/** Lists failed checks first. A long list is collapsed. */
 function describeChecks(checks: readonly Check[]): Markup | undefined {
   if (checks.length === 0) return undefined
   const rows = failuresFirst(checks)

@@ -1,4 +1,4 @@
 import type { Write } from './report.ts'
 
-/** The command's own report and nothing else, so that the shape is that of `docs/schemas`. */
+/** Writes only the JSON report of the command, because `docs/schemas` describes its shape. */
 export const writeJsonReport: Write = ({ json }) => `${JSON.stringify(json, undefined, 2)}\n`

@@ -4,9 +4,9 @@ import { describeFinding } from './wording.ts'
 import { element, escapeXml } from './xml.ts'
 
 /**
- * The report as JUnit XML, as build servers read it: each check is a test case, and the checks of one group are a suite.
- * There is one failure in a test case at most, because most readers show only the first; it has all findings. The
- * elements and their order are those of the schema that build servers agree on.
+ * The report as JUnit XML for build servers. Each check is a test case, and each group is a suite. A test case has at
+ * most one failure, with all findings, because most readers show only the first failure. The elements and their order
+ * follow the schema that build servers have in common.
  */
 export const writeJUnitReport: Write = (report, surroundings) => {
   const cases = casesOf(report)
@@ -31,7 +31,10 @@ function groupChecks(checks: readonly Check[], usual: string): ReadonlyMap<strin
   return groups
 }
 
-/** The checks, and a failing check for each error and for a failure of the whole that none of them shows. */
+/**
+ * The checks, plus a check for each finding that no check shows; it fails only for an error. If the report failed and
+ * no case does, a failing check is added.
+ */
 function casesOf(report: Report): Check[] {
   const shown = new Set(report.checks.flatMap(({ findings = [] }) => findings))
   const others = report.findings.filter((finding) => !shown.has(finding))
@@ -68,7 +71,7 @@ function describeSuite(
     name,
     ...tally(checks),
     time: seconds.toFixed(3),
-    // Some schemas take no time zone.
+    // Some schemas do not allow a time zone.
     timestamp: report.startedAt?.slice(0, 19),
   }
   const facts = report.facts.map(({ name, value }) => element('property', { name, value }))
@@ -92,7 +95,7 @@ function describeCase(
     case 'passed':
       return element('testcase', attributes, content === '' ? '' : element('system-out', {}, content))
     case 'skipped':
-      // Without an attribute, because not every schema has one.
+      // No attribute, because some schemas do not define one.
       return element('testcase', attributes, element('skipped', {}, content))
     case 'failed':
       return element('testcase', attributes, element('failure', failure, content))

@@ -1,3 +1,4 @@
+import { plural } from '../ground/plural.ts'
 import { printable } from '../ground/show.ts'
 import {
   type Block,
@@ -12,22 +13,22 @@ import { describePlace, describeRequest, EXPECTED_AND_RECEIVED } from './wording
 
 /** The longest comment on a pull request, in characters. */
 export const LONGEST_COMMENT = 65_536
-/** What a sentence about the rest needs. */
+/** Space for the sentence about the omitted parts, in the unit of the measure. */
 const RESERVED = 400
 
-/** How long a Markdown text may be, and how its length is measured. */
+/** The maximum length of a Markdown text, and how its length is measured. */
 export interface Room {
   readonly limit: number
   measure(text: string): number
 }
 
-/** The report as GitHub-flavoured Markdown, short enough for a comment on a pull request. */
+/** The report as GitHub-flavoured Markdown that fits into a comment on a pull request. */
 export const writeMarkdownReport: Write = (report, surroundings) =>
   renderMarkdown(report, surroundings, { limit: LONGEST_COMMENT, measure: (text) => text.length })
 
 /**
- * The report as GitHub-flavoured Markdown. What comes after the first part for which there is no room is left out, with
- * a sentence that says how much: findings first, the worst of them on top, then the sections.
+ * The report as GitHub-flavoured Markdown: first the findings, the worst on top, then the sections. The output stops at
+ * the first part that does not fit, and a sentence says how much is left out.
  */
 export function renderMarkdown(report: Report, surroundings: Surroundings, { limit, measure }: Room): string {
   const { tool, title, passed, summary, facts, sections } = report
@@ -37,7 +38,6 @@ export function renderMarkdown(report: Report, surroundings: Surroundings, { lim
   if (rows.length > 0) parts.push(table(['', ''], rows))
   let room = limit - RESERVED - parts.reduce((sum, part) => sum + measure(part) + 2, 0)
 
-  /** Adds a part if there is room for it. */
   function add(part: string): boolean {
     room -= measure(part) + 2
     if (room >= 0) parts.push(part)
@@ -56,13 +56,13 @@ export function renderMarkdown(report: Report, surroundings: Surroundings, { lim
   )
   if (shown < sections.length) {
     const rest = sections.length - shown
-    const what = `${rest} more section${rest === 1 ? '' : 's'}`
+    const what = plural(rest, 'more section')
     parts.push(`_Left out, because the text would be too long: ${what}. \`--report html=FILE\` shows all._`)
   }
   return `${parts.join('\n\n')}\n`
 }
 
-/** How many of the first items pass; the first that does not ends the count. */
+/** How many items at the beginning pass. */
 function countWhile<Item>(items: readonly Item[], passes: (item: Item) => boolean): number {
   const end = items.findIndex((item) => !passes(item))
   return end < 0 ? items.length : end
@@ -119,8 +119,8 @@ function table(columns: readonly string[], rows: readonly (readonly string[])[])
 }
 
 /**
- * A text that looks as it is written, on one line. Nothing in it is markup, names a person, refers to an issue, or is a
- * link: a client may have sent it.
+ * Escapes a text to one line that renders as written. It contains no markup, mention, issue reference or link, because
+ * a client may have sent it.
  */
 export function escapeText(text: string): string {
   return printable(text.replaceAll(/\s+/g, ' ').trim())
@@ -135,7 +135,7 @@ export function escapeText(text: string): string {
 
 const ENTITIES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;' }
 
-/** A short piece of code in a line, in which nothing is markup. A table would end its cell at a bar, even in code. */
+/** Inline code without markup. Bars are escaped, because a bar ends a table cell even in code. */
 export function code(text: string): string {
   const line = printable(text.replaceAll(/\s+/g, ' '))
   const fence = '`'.repeat(longestRun(line) + 1)
@@ -143,7 +143,7 @@ export function code(text: string): string {
   return `${fence}${gap}${line}${gap}${fence}`
 }
 
-/** A piece of code of several lines, in which nothing is markup. */
+/** A code block without markup. */
 function fence(text: string, language = ''): string {
   const marks = '`'.repeat(Math.max(3, longestRun(text) + 1))
   const lines = text.split(/\r\n|[\r\n]/).map((line) => line.split('\t').map(printable).join('\t'))

@@ -1,37 +1,38 @@
-/** The commands that make a report. */
+import { plural } from '../ground/plural.ts'
+
 type Tool = 'run' | 'vary' | 'explore' | 'verify' | 'check' | 'proxy' | 'calibrate' | 'assumptions'
 
 /**
- * What a command found out. Every format is written from this one model. Texts are plain: they hold no markup, may hold
- * anything that a client sent, and hold no key. Each format escapes them itself.
+ * The result of a command, the common model of all formats. Texts are plain: they contain no markup and no key, but may
+ * contain text of a client. Each format escapes them.
  */
 export interface Report {
   readonly tool: Tool
-  /** What was looked at, in a few words: `npm test`. */
+  /** The subject in a few words: `npm test`. */
   readonly title: string
-  /** What came out, in one or two sentences. */
+  /** The result in one or two sentences. */
   readonly summary: string
-  /** Whether the command ends with 0. A report that has not passed shows a failure in every format. */
+  /** Whether the exit code is 0. A failed report shows a failure in every format. */
   readonly passed: boolean
   readonly exitCode: number
   /** When the work began, as an RFC 3339 instant in UTC. */
   readonly startedAt?: string | undefined
   readonly seconds: number
-  /** The user's own command, as its words. */
+  /** The command of the user, as a list of words. */
   readonly command?: readonly string[] | undefined
-  /** The few numbers that a person wants beside the summary; every format for people shows all of them. */
+  /** The most important numbers. Every format for people shows all of them. */
   readonly facts: readonly Fact[]
-  /** What a person should read, in the order of the command; each format that shortens the list puts the worst first. */
+  /** The findings in the order of the command. A format that shortens the list puts the worst first. */
   readonly findings: readonly Finding[]
-  /** Everything that was looked at, also what is right or was left out, so that a list of tests can show it. */
+  /** Everything that was examined, including passed and skipped checks, for formats that list tests. */
   readonly checks: readonly Check[]
-  /** What else a person may want to know, such as tables; the formats HTML and Markdown have it. */
+  /** Additional information such as tables, only for HTML and Markdown. */
   readonly sections: readonly Section[]
-  /** The command's own report, whose shape `docs/schemas` has; the format `json` writes it and nothing else. */
+  /** The JSON report of the command, whose shape is in `docs/schemas`. The format `json` writes only this. */
   readonly json: unknown
 }
 
-/** One line: `Coverage`, `64 % of the responses`. */
+/** One line, such as `Coverage` and `64 % of the responses`. */
 export interface Fact {
   readonly name: string
   readonly value: string
@@ -39,44 +40,44 @@ export interface Fact {
 
 /** From the worst to the mildest. Only an error makes a report fail. */
 export const LEVELS = ['error', 'warning', 'note'] as const
-export type Level = (typeof LEVELS)[number]
+export type FindingLevel = (typeof LEVELS)[number]
 
-/** The kind of a finding, the same for all findings of this kind in every run. */
-export interface Rule {
-  /** Stable and unique, such as `violation/unknown_field`, the id of an `x-rule` or of an assumption. */
+/** A kind of finding. It is the same for all such findings in every run. */
+export interface ReportRule {
+  /** Stable and unique, such as `violation/unknown_field`, the id of an `x-rule`, or the id of an assumption. */
   readonly id: string
   /** A few words: `A field that the contract does not know`. */
   readonly name: string
-  /** One or two sentences: what is expected, and what happens to a client that does otherwise. */
+  /** One or two sentences: the expectation, and the consequences for a client that does not meet it. */
   readonly description: string
 }
 
 export interface Finding {
-  readonly rule: Rule
-  readonly level: Level
+  readonly rule: ReportRule
+  readonly level: FindingLevel
   /** One or two sentences about this case. */
   readonly message: string
-  /** Where the contract says it: a JSON pointer into openapi.yaml, whose line the formats look up. */
+  /** A JSON pointer into openapi.yaml to the source of the rule. The formats look up its line. */
   readonly pointer?: string | undefined
   readonly request?: ReportedRequest | undefined
-  /** How often it was seen, if more than once. */
+  /** How often it occurred, if more than once. */
   readonly occurrences?: number | undefined
-  /** What explains it further. */
+  /** Further explanation. */
   readonly details?: readonly Block[] | undefined
-  readonly remedy?: Remedy | undefined
+  readonly remedy?: FindingRemedy | undefined
 }
 
 /** What to do about a finding. */
-interface Remedy {
+interface FindingRemedy {
   readonly text: string
-  /** A line for a POSIX shell: the corrected request, the overlay, the replay. */
+  /** A command line for a POSIX shell, such as the corrected request, the overlay, or the replay. */
   readonly command?: string | undefined
 }
 
-/** The request that a finding is about, without keys. */
+/** The request of a finding, without keys. */
 export interface ReportedRequest {
   readonly method: string
-  /** With the query. */
+  /** Includes the query. */
   readonly path: string
   readonly requestId?: string | undefined
   readonly account?: string | undefined
@@ -86,7 +87,7 @@ export interface ReportedRequest {
   readonly body?: string | undefined
 }
 
-/** A piece of an explanation; each format shows it as well as it can. */
+/** A part of an explanation. */
 export type Block =
   | { readonly kind: 'text'; readonly text: string }
   | { readonly kind: 'list'; readonly items: readonly string[] }
@@ -94,14 +95,14 @@ export type Block =
       readonly kind: 'code'
       readonly text: string
       readonly title?: string | undefined
-      /** For colours, where a format has them. */
+      /** For syntax colours. */
       readonly language?: 'json' | 'yaml' | 'sh' | 'http' | undefined
     }
   | {
       readonly kind: 'comparison'
       readonly expected: string
       readonly received: string
-      /** What the two are called, if not `Expected` and `Received`. */
+      /** The titles of both sides, if not `Expected` and `Received`. */
       readonly titles?: readonly [expected: string, received: string] | undefined
     }
   | { readonly kind: 'table'; readonly columns: readonly string[]; readonly rows: readonly (readonly string[])[] }
@@ -111,51 +112,51 @@ export interface Section {
   readonly blocks: readonly Block[]
 }
 
-/** From the worst to the best. `error` is for a check that could not be made, and makes a report fail like `failed`. */
+/** From the worst to the best. `error` means that the check could not run; the report then fails like for `failed`. */
 export const OUTCOMES = ['failed', 'error', 'skipped', 'passed'] as const
-export type Outcome = (typeof OUTCOMES)[number]
+export type ReportOutcome = (typeof OUTCOMES)[number]
 
-/** One thing that was looked at. */
+/** One item that the command examined. */
 export interface Check {
   /** Stable and unique in the report. */
   readonly id: string
-  /** Checks of one group are shown together: the operation, the assumption. */
+  /** The group in which the check is shown, such as an operation or an assumption. */
   readonly group?: string | undefined
   readonly name: string
-  readonly outcome: Outcome
-  /** Why it is so, if the finding does not say it. */
+  readonly outcome: ReportOutcome
+  /** The reason, if the findings do not contain it. */
   readonly message?: string | undefined
-  /** What was found by it: the same objects as in `findings` of the report. */
+  /** The findings of this check. They are the same objects as in the `findings` of the report. */
   readonly findings?: readonly Finding[] | undefined
   readonly seconds?: number | undefined
 }
 
-/** What the formats know of the world around a report. */
+/** Information from outside of the report that formats need. */
 export interface Surroundings {
   /** The version of this program. */
   readonly version: string
-  /** The line of openapi.yaml, from 1, that a JSON pointer leads to, or the line of what holds it. */
+  /** The line of openapi.yaml, from 1, for a JSON pointer. If the target has no line, it is the line of the parent. */
   readonly lineOf: (pointer: string) => number
 }
 
 /** Writes a report as the text of a file. */
 export type Write = (report: Report, surroundings: Surroundings) => string | Promise<string>
 
-/** The findings with the worst first, otherwise in their order. */
+/** The findings with the worst first. Findings of the same level keep their order. */
 export function worstFirst(findings: readonly Finding[]): Finding[] {
   return findings.toSorted((one, other) => LEVELS.indexOf(one.level) - LEVELS.indexOf(other.level))
 }
 
-/** The checks with those that failed first, otherwise in their order. */
+/** The checks with the failed ones first. Checks with the same outcome keep their order. */
 export function failuresFirst(checks: readonly Check[]): Check[] {
   return checks.toSorted((one, other) => OUTCOMES.indexOf(one.outcome) - OUTCOMES.indexOf(other.outcome))
 }
 
-/** How many findings there are of each level: `2 errors and 1 note`; without any, `no findings`. */
+/** The number of findings of each level, such as `2 errors and 1 note`, or `no findings`. */
 export function countFindings(findings: readonly Finding[]): string {
   const parts = LEVELS.flatMap((level) => {
     const count = findings.filter((finding) => finding.level === level).length
-    return count === 0 ? [] : [`${count} ${level}${count === 1 ? '' : 's'}`]
+    return count === 0 ? [] : [plural(count, level)]
   })
   if (parts.length === 0) return 'no findings'
   return parts.length === 1 ? (parts[0] ?? '') : `${parts.slice(0, -1).join(', ')} and ${parts.at(-1)}`

@@ -1,18 +1,18 @@
 import { createHash } from 'node:crypto'
 import type { Location, Log, ReportingDescriptor, Result } from 'sarif'
-import type { Finding, Report, Rule, Surroundings, Write } from './report.ts'
+import type { Finding, Report, ReportRule, Surroundings, Write } from './report.ts'
 import { CONTRACT_FILE, describeFinding } from './wording.ts'
 
 const SCHEMA = 'https://json.schemastore.org/sarif-2.1.0.json'
-/** How readers call the top folder of the repository. */
+/** The name that readers use for the root folder of the repository. */
 const ROOT = '%SRCROOT%'
-/** Code scanning refuses a longer name, and cuts a longer description. */
+/** Code scanning rejects a longer name, and truncates a longer description. */
 export const LONGEST_NAME = 255
 export const LONGEST_DESCRIPTION = 1024
 
 /**
- * The report as SARIF 2.1.0, with what code scanning asks for: each result has a place, which is a line of openapi.yaml,
- * its rule has a help, and its fingerprint is the same in every run, so that an alert is not opened twice.
+ * The report as SARIF 2.1.0 for code scanning. Each result has a line of openapi.yaml as its place, and each rule has a
+ * help text. Fingerprints are the same in every run, so that an alert is not opened twice.
  */
 export const writeSarifReport: Write = (report, surroundings) => {
   const rules = [...new Map(report.findings.map(({ rule, level }) => [rule.id, { rule, level }])).values()]
@@ -52,7 +52,7 @@ export const writeSarifReport: Write = (report, surroundings) => {
   return `${JSON.stringify(log, undefined, 2)}\n`
 }
 
-function describeRule({ id, name, description }: Rule, level: Finding['level']): ReportingDescriptor {
+function describeRule({ id, name, description }: ReportRule, level: Finding['level']): ReportingDescriptor {
   return {
     id,
     name: name.slice(0, LONGEST_NAME),
@@ -64,7 +64,7 @@ function describeRule({ id, name, description }: Rule, level: Finding['level']):
   }
 }
 
-/** The tool itself did what it should, whatever it has found. */
+/** The invocation of the tool was successful, even if there are findings. */
 function describeInvocation({
   exitCode,
   startedAt,
@@ -93,7 +93,7 @@ function describeResult(finding: Finding, surroundings: Surroundings): Result {
   }
 }
 
-/** A result without a place is refused, so one that has none is at the top of the document. */
+/** Code scanning rejects a result without a place, so the default is the top of the document. */
 function describeLocation({ pointer = '' }: Finding, { lineOf }: Surroundings): Location {
   return {
     physicalLocation: {
@@ -105,8 +105,8 @@ function describeLocation({ pointer = '' }: Finding, { lineOf }: Surroundings): 
 }
 
 /**
- * The same text for the same finding in every run: rule, place, and the request without what is new in each run. The
- * number behind it tells several of one run apart.
+ * Identifies a finding across runs by its rule, its place, and its request without the parts that change with each run.
+ * A number distinguishes equal findings of one run.
  */
 function fingerprinter(): (finding: Finding) => string {
   const seen = new Map<string, number>()

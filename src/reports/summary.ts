@@ -1,37 +1,37 @@
 import { styleText } from 'node:util'
 import { printable, shorten } from '../ground/show.ts'
 import { foldToWidth, shortenToWidth, widthOf } from './columns.ts'
-import { countFindings, type Fact, type Finding, type Level, type Report, worstFirst } from './report.ts'
+import { countFindings, type Fact, type Finding, type FindingLevel, type Report, worstFirst } from './report.ts'
 import { describePlace, describeRequest } from './wording.ts'
 
-/** What a summary is written for. */
-export interface Screen {
-  /** Characters in a line and lines, of a terminal; `undefined` for a file or a pipe, which has no end. */
+/** The output on which a summary appears. */
+export interface SummaryScreen {
+  /** The columns and rows of a terminal; `undefined` for a file or a pipe. */
   readonly size: { readonly columns: number; readonly rows: number } | undefined
   readonly colours: boolean
 }
 
-/** How many findings a summary names, so that nobody has to scroll. */
+/** How many findings a summary shows, so that the user need not scroll. */
 export const SUMMARISED = 10
-/** The prompt, and an empty line above it. */
+/** The prompt and an empty line above it. */
 const RESERVED_ROWS = 2
-/** The lines of a terminal that what came out may take. */
+/** The rows of a terminal that the result may take. */
 const VERDICT_ROWS = 3
-/** Enough of a text that is meant to be read, in characters. */
+/** The most characters of a text for reading. */
 const LONGEST_TEXT = 1000
-/** A remedy is there to be copied, so it is shown whole if it is not absurdly long. */
+/** The most characters of a command. The user copies it, so it is shown in full except in extreme cases. */
 const LONGEST_COMMAND = 2000
 const LONGEST_REQUEST = 200
 
 type Style = Parameters<typeof styleText>[0]
-const LEVEL_STYLES: Readonly<Record<Level, Style>> = { error: 'red', warning: 'yellow', note: 'cyan' }
+const LEVEL_STYLES: Readonly<Record<FindingLevel, Style>> = { error: 'red', warning: 'yellow', note: 'cyan' }
 
 /**
- * The report for a person at a terminal, as lines: each finding with its reason and its remedy, the facts, and at the end
- * what came out. On a terminal it fits the screen: findings that do not are shortened to a line, or counted. Control
- * characters, which a client may have sent, are escaped.
+ * The report as lines for a terminal: each finding with its reason and its remedy, the facts, and the result at the
+ * end. On a terminal it fits the screen: findings without room are shortened to a line, or only counted. Control
+ * characters are escaped, because a client may have sent them.
  */
-export function summarise(report: Report, lineOf: (pointer: string) => number, screen: Screen): string[] {
+export function summarise(report: Report, lineOf: (pointer: string) => number, screen: SummaryScreen): string[] {
   const paper = paperFor(screen)
   const { paint, columns, rows, heightOf } = paper
   const findings = worstFirst(report.findings)
@@ -42,32 +42,32 @@ export function summarise(report: Report, lineOf: (pointer: string) => number, s
     const tail = [...describeRest(findings.slice(count)), ...end]
     const room = rows - RESERVED_ROWS - heightOf([...head, ...tail])
     const lines = describeFindings(findings.slice(0, count), lineOf, paper, room)
-    // One finding is shown on the smallest screen.
+    // Even the smallest screen shows one finding.
     if (count <= 1 || heightOf(lines) <= room) return [...head, ...lines, ...tail]
   }
 }
 
-/** A screen to write on; without a size, it is endless. */
+/** The screen; without a size, it has no limit. */
 interface Paper {
   readonly columns: number
   readonly rows: number
   paint(style: Style, text: string): string
-  /** How many lines of the screen the lines take; a long one goes on in the next. */
+  /** How many rows the lines take on the screen. A long line wraps. */
   heightOf(lines: readonly string[]): number
 }
 
-function paperFor({ size, colours }: Screen): Paper {
+function paperFor({ size, colours }: SummaryScreen): Paper {
   const { columns, rows } = size ?? { columns: Number.POSITIVE_INFINITY, rows: Number.POSITIVE_INFINITY }
   return {
     columns: Math.max(20, columns),
     rows,
-    // Whether there are colours is decided for standard error; by itself, it would ask standard output.
+    // `colours` applies to standard error; `styleText` would check standard output.
     paint: (style, text) => (colours ? styleText(style, text, { validateStream: false }) : text),
     heightOf: (lines) => lines.reduce((sum, line) => sum + Math.max(1, Math.ceil(widthOf(line) / columns)), 0),
   }
 }
 
-/** As many of the first findings whole as there is room for, the others in a line each. */
+/** Shows as many findings in full as fit, and the others in one line each. */
 function describeFindings(
   findings: readonly Finding[],
   lineOf: (pointer: string) => number,
@@ -105,7 +105,7 @@ function describeWhole(
   ]
 }
 
-/** An id that says already that it is one of a request is one that the program has given. */
+/** An id that begins with `request ` was generated by the program and needs no other prefix. */
 function nameOf(requestId: string): string {
   return requestId.startsWith('request ') ? inline(requestId) : `request ${inline(requestId)}`
 }
@@ -121,7 +121,7 @@ function describeRest(findings: readonly Finding[]): string[] {
   return [`and ${findings.length} more (${countFindings(findings)}); --report html=FILE shows all`, '']
 }
 
-/** A line for each fact; on a terminal, no longer than that. */
+/** A line for each fact. On a terminal, it is cut at the width. */
 function describeFacts(facts: readonly Fact[], { paint, columns }: Paper): string[] {
   const names = facts.map(({ name }) => shortenToWidth(inline(name), Math.floor(columns / 3)))
   const width = Math.max(0, ...names.map(widthOf)) + 2
@@ -139,7 +139,7 @@ function describeVerdict({ passed, summary }: Report, { paint, columns }: Paper)
   return shown.map((line, index) => `${index === 0 ? `${word}  ` : ' '.repeat(8)}${line}`)
 }
 
-/** One line, without anything that a terminal would obey. */
+/** One line without control characters for a terminal. */
 function inline(text: string, limit = LONGEST_TEXT): string {
   return printable(shorten(text.trim(), limit).replaceAll(/\s*\n\s*/g, ' '))
 }

@@ -2,16 +2,16 @@ import { constants } from 'node:fs'
 import { access, chmod, readlink, realpath, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
 import { nearestName } from '../ground/edit-distance.ts'
-import { FORMAT_NAMES, FORMATS, type Format } from './formats.ts'
+import { FORMAT_NAMES, FORMATS, type ReportFormat } from './formats.ts'
 import type { Report, Surroundings } from './report.ts'
 
 /** A report that a person asked for. */
 export interface ReportTarget {
-  readonly format: Format
+  readonly format: ReportFormat
   readonly file: string
 }
 
-/** A report that cannot be written, and why: the end of a sentence about the option. */
+/** A report that cannot be written, with the reason as the end of a sentence about the option. */
 export interface Unwritable {
   readonly target: ReportTarget
   readonly reason: string
@@ -19,14 +19,14 @@ export interface Unwritable {
 
 const TARGET = /^([^=]+)=(.+)$/s
 
-/** What `FORMAT=FILE` means; `undefined` for a text for which `refuseReportTarget` has a reason. */
+/** Parses `FORMAT=FILE`. Returns `undefined` for a text that `refuseReportTarget` explains. */
 export function readReportTarget(written: string): ReportTarget | undefined {
   const [, name, file] = TARGET.exec(written) ?? []
   const format = FORMAT_NAMES.find((each) => each === name)
   return format === undefined || file === undefined || file === '-' ? undefined : { format, file }
 }
 
-/** Why a text names no report, as the end of a refusal. */
+/** Explains why a text is not a report target. The result is the end of an error message. */
 export function refuseReportTarget(written: string): string {
   const [name = '', ...rest] = written.split('=')
   const format = FORMAT_NAMES.find((each) => each === name)
@@ -41,10 +41,7 @@ export function refuseReportTarget(written: string): string {
   return `must name a file, such as ${format}=report.${FORMATS[format].ending}`
 }
 
-/**
- * The first target that could not be written at the end, so that a person hears of it before the work begins. Nothing
- * is created.
- */
+/** The first target that cannot be written. The caller checks before the work begins. No file is created. */
 export async function checkReportTargets(targets: readonly ReportTarget[]): Promise<Unwritable | undefined> {
   const known = new Map<string, ReportTarget>()
   for (const target of targets) {
@@ -60,26 +57,26 @@ export async function checkReportTargets(targets: readonly ReportTarget[]): Prom
   return undefined
 }
 
-/** Why the file could not be written at the end, as the end of a sentence, so that a person hears of it before the work. */
+/** Explains, before the work begins, why a file cannot be written. The result is the end of a sentence. */
 export async function checkTarget(file: string): Promise<string | undefined> {
   const place = await placeOf(file)
   return 'reason' in place ? place.reason : undefined
 }
 
-/** A file that a command reads, or writes at the end. */
+/** A file that a command reads, or that it writes at the end. */
 export interface NamedFile {
-  /** How a person has named it, such as `--evidence a.json`. */
+  /** The option as the user wrote it, such as `--evidence a.json`. */
   readonly source: string
   readonly file: string
   readonly isRead?: boolean
 }
 
-/** Two of these files that are one, and of which one is written; `undefined` where there are none. */
+/** Two entries for the same file, if the command writes one of them; `undefined` if there are none. */
 export async function findShared(
   files: readonly NamedFile[],
 ): Promise<{ earlier: NamedFile; later: NamedFile } | undefined> {
   const known = new Map<string, NamedFile>()
-  // What is written is what has to go elsewhere.
+  // The error must name the file that is written, because the user has to change that one.
   for (const later of files.toSorted((one, other) => Number(other.isRead ?? false) - Number(one.isRead ?? false))) {
     const path = await followLinks(resolve(later.file)).catch(() => resolve(later.file))
     const status = await stat(path).catch(() => undefined)
@@ -91,7 +88,7 @@ export async function findShared(
   return undefined
 }
 
-/** Writes each report. One that fails does not keep the others from being written. Resolves to those that failed. */
+/** Writes each report. A failure does not stop the other reports. Resolves to the failed ones. */
 export async function writeReports(
   report: Report,
   targets: readonly ReportTarget[],
@@ -107,17 +104,17 @@ export async function writeReports(
   return failures
 }
 
-interface Place {
-  /** Where the links lead that the name goes through. */
+interface TargetPlace {
+  /** The path after all links. */
   path: string
   /**
-   * A device, a pipe or a socket takes the text as a stream, because to rename a file to its name would remove it. So
-   * does a file in a folder in which nothing may be created, such as a file that is mounted alone.
+   * `stream` is for devices, pipes and sockets, because a rename to their name would remove them. `overwrite` is for a
+   * file in a read-only folder, such as a file that is mounted alone.
    */
   how: 'replace' | 'overwrite' | 'stream'
 }
 
-async function placeOf(file: string): Promise<Place | { reason: string }> {
+async function placeOf(file: string): Promise<TargetPlace | { reason: string }> {
   try {
     const path = await followLinks(resolve(file))
     const folder = dirname(path)
@@ -140,12 +137,12 @@ async function placeOf(file: string): Promise<Place | { reason: string }> {
   }
 }
 
-/** The file that the name stands for. It need not exist, and neither need the file that a link leads to. */
+/** The file that the name refers to. It need not exist; the target of a link need not exist either. */
 async function followLinks(path: string): Promise<string> {
   try {
     return await realpath(path)
   } catch (error) {
-    // A ring of links is another error, so this comes to an end.
+    // A cycle of links causes another error, so this loop ends.
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
   }
   const next = await readlink(path).catch(() => undefined)
@@ -164,9 +161,9 @@ async function statIfThere(path: string) {
 }
 
 /**
- * Writes a text to a file that a person has named, at once where that is possible. Resolves to the reason why it could
- * not be written: the end of a sentence. The folder is looked at again: the work before may have taken an hour. With
- * `mode`, the file has these rights, and otherwise those of the file that was there.
+ * Writes a text to a file of the user, atomically if possible. Resolves to the reason if that failed, as the end of a
+ * sentence. The folder is checked again, because the work may have taken an hour. `mode` sets the permissions; by
+ * default the permissions of the old file stay.
  */
 export async function writeTarget(file: string, text: string, mode?: number): Promise<string | undefined> {
   const place = await placeOf(file)
@@ -180,7 +177,7 @@ export async function writeTarget(file: string, text: string, mode?: number): Pr
   }
 }
 
-/** A reader sees the whole old file or the whole new one. The new file has the rights of the old one, if none are wanted. */
+/** A reader sees the whole old or the whole new file. By default the new file keeps the old permissions. */
 async function replaceFile(path: string, text: string, wanted?: number): Promise<void> {
   const draft = `${path}.${process.pid}.tmp`
   const mode = wanted ?? (await statIfThere(path))?.mode
@@ -191,13 +188,13 @@ async function replaceFile(path: string, text: string, wanted?: number): Promise
     await rename(draft, path)
   } catch (error) {
     await rm(draft, { force: true })
-    // It is mounted alone, so it cannot be replaced.
+    // The file is mounted alone, so it cannot be replaced.
     if ((error as NodeJS.ErrnoException).code !== 'EBUSY') throw error
     await writeFile(path, text)
   }
 }
 
-/** What would be right, by the code of the error. */
+/** Advice for each error code. */
 const REASONS: Readonly<Record<string, string>> = {
   ENOTDIR: 'is below a file; name a file in a folder',
   EACCES: 'may not be written by this user (EACCES); name another file',

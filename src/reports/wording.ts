@@ -1,6 +1,6 @@
 import type { Block, Finding, ReportedRequest } from './report.ts'
 
-/** How openapi.yaml is called in a report. */
+/** The name of openapi.yaml in a report. */
 export const CONTRACT_FILE = 'openapi.yaml'
 
 /** `POST /domains → 400 unknown_field` */
@@ -9,12 +9,12 @@ export function describeRequest({ method, path, status, code }: ReportedRequest)
   return `${method} ${path}${answer === '' ? '' : ` → ${answer}`}`
 }
 
-/** `openapi.yaml:512`; nothing for a finding without a place. */
+/** `openapi.yaml:512`; `undefined` for a finding without a pointer. */
 export function describePlace({ pointer }: Finding, lineOf: (pointer: string) => number): string | undefined {
   return pointer === undefined ? undefined : `${CONTRACT_FILE}:${lineOf(pointer)}`
 }
 
-/** What is known of a finding beside its message, as pairs of a name and a value. */
+/** The properties of a finding except its message, as pairs of name and value. */
 export function factsOf(finding: Finding, lineOf: (pointer: string) => number): [name: string, value: string][] {
   const { request, pointer, occurrences = 1 } = finding
   const facts: [name: string, value: string | undefined][] = [
@@ -28,7 +28,7 @@ export function factsOf(finding: Finding, lineOf: (pointer: string) => number): 
   return facts.flatMap(([name, value]) => (value === undefined ? [] : [[name, value]]))
 }
 
-/** A finding as plain text of several lines: the message, what is known, the details, the remedy. */
+/** A finding as several lines of plain text: the message, the facts, the details, the remedy. */
 export function describeFinding(finding: Finding, lineOf: (pointer: string) => number): string {
   const { message, request, details = [], remedy } = finding
   const body = request?.body === undefined ? [] : [`Body:\n${indent(request.body)}`]

@@ -1,6 +1,6 @@
 /**
- * An XML element; children are markup that this module wrote. The few elements that a report needs are not worth the
- * 4.7 MB of a library, and the characters that XML forbids would still have to be looked after.
+ * An XML element. Its children are markup from this module. A library would add 4.7 MB for a few elements. This module
+ * would still have to handle the characters that XML forbids.
  */
 export function element(
   name: string,
@@ -16,8 +16,8 @@ export function element(
 }
 
 /**
- * A text as content or as the value of an attribute. Characters that XML 1.0 forbids even as references, such as most
- * control characters, appear as `\u0007`.
+ * Escapes a text for an element or an attribute. XML 1.0 forbids some characters even as references, such as most
+ * control characters. They are written like `\u0007`.
  */
 export function escapeXml(text: string): string {
   return text.replaceAll(SPECIAL, (character) => {
@@ -26,7 +26,7 @@ export function escapeXml(text: string): string {
   })
 }
 
-/** Line breaks and tabs too, because a reader turns those in an attribute into spaces, and a CR into an LF anywhere. */
+/** Includes line breaks and tabs: a reader turns them into spaces in attributes, and a CR into an LF everywhere. */
 const ENTITIES = new Map([
   ['&', '&amp;'],
   ['<', '&lt;'],
@@ -38,6 +38,6 @@ const ENTITIES = new Map([
   ['\t', '&#9;'],
 ])
 
-/** With `u`, a surrogate matches only where it stands alone. */
+/** With the flag `u`, a surrogate matches only if it is alone. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what must not pass
 const SPECIAL = /[&<>"'\u0000-\u001f\ud800-\udfff\ufffe\uffff]/gu

@@ -21,16 +21,22 @@ import { type Awaitable, whenReady } from '../ground/awaitable.ts'
 import type { Clock } from '../ground/clock.ts'
 import { memoize } from '../ground/memo.ts'
 import { hashKey } from '../ground/secrets.ts'
-import { hasKeyForm } from '../journal/key-shapes.ts'
 import type { Past } from '../journal/past.ts'
+import { hasKeyForm } from '../journal/redaction/key-shapes.ts'
 import type { Admission, Moment, Store } from '../store/store.ts'
 import type { Admitted, Routed } from './stages.ts'
 
+/** The methods of the store that the service uses. */
+export type ServiceStore = Pick<Store, 'enter' | 'refund' | 'update' | 'count'>
+
+/** The methods of the worlds that the service uses. `openSandbox` is absent if no unknown key opens an account. */
+type ServiceWorlds = Pick<Worlds, 'journal' | 'meetKey' | 'historyOf'> & Partial<Pick<Worlds, 'openSandbox'>>
+
 export interface GateDeps {
   contract: Contract
-  store: Store
+  store: ServiceStore
   clock: Clock
-  worlds: Worlds
+  worlds: ServiceWorlds
   /** Whether a request over its quota is refused. */
   enforceQuotas: boolean
 }
@@ -44,18 +50,18 @@ const ANY_CASE_SCHEME = /^Bearer (\S+)$/i
 interface PresentedKey {
   secret: string
   hash: string
-  /** Whether it could be any other word, which has to be known to be hidden. */
+  /** Whether the secret does not have the form of a key. The journal must know such a secret to hide it. */
   isPlain: boolean
 }
 
-/** What the gate decided about a request, and where that is recorded. */
+/** The gate's decision about a request, and where the request is recorded. */
 export interface GateResult {
   decision: GateDecision
-  /** Where the request is recorded; absent where its key belongs to no account. */
+  /** Where the request is recorded; absent if its key belongs to no account. */
   history: History | undefined
   /** What the request found in its account. */
   before: Past | undefined
-  /** What names that in the store, where the store can recall it. */
+  /** Identifies `before` in the store, if the store can recall it. */
   moment: Moment | undefined
 }
 
@@ -65,11 +71,11 @@ const NO_ACCOUNT: GateResult = { decision: UNKNOWN_KEY, history: undefined, befo
 export interface Gate {
   /** Decides whether a request is admitted, and counts it. `meetsFaults`: whether fault rules may act on it. */
   admit(routed: Routed, meetsFaults: boolean): Awaitable<GateResult>
-  /** The decision about a request of nobody in particular; nothing is asked and nothing counted. */
+  /** The decision about a request without an account; no store access, no count. */
   admitNobody(routed: Routed): GateResult
-  /** Whether responses tell of quotas that were not charged, so that a key matters even to a wrong method. */
+  /** Whether responses show uncharged quotas, so that the key matters even for a wrong method. */
   tellsUncharged: boolean
-  /** Takes back the charge of a request that was admitted; what is left then, if the request was charged. */
+  /** Takes back the charge of an admitted request. Returns the remaining quota, if the request was charged. */
   refund(admitted: Admitted): Awaitable<Allowance | undefined>
 }
 
@@ -80,7 +86,7 @@ export function createGate({ contract, store, clock, worlds, enforceQuotas }: Ga
   const longestWindow = 1000 * Math.max(0, ...contract.operations.map(({ quota }) => quota?.window ?? 0))
   const scheme = settings.authorizationScheme === 'exact' ? EXACT_SCHEME : ANY_CASE_SCHEME
   const admitNobody = settings.quotaHeaders === 'any-request' ? tellUntouched : () => NO_ACCOUNT
-  // Clients send the same few keys again and again. A guess of a megabyte is not worth remembering.
+  // Clients repeat a few keys. A guessed key of a megabyte is not worth caching.
   const readKey = memoize(
     (authorization): PresentedKey | undefined => {
       const secret = scheme.exec(authorization)?.[1]
@@ -100,10 +106,11 @@ export function createGate({ contract, store, clock, worlds, enforceQuotas }: Ga
     if (presented === undefined) return admitNobody(routed)
     const { hash } = presented
     const request: GateRequest = { keyHash: hash, method, operation, neighbour, meetsFaults }
-    // One visit to the store for everything: nothing can come in between, and a request waits at most once.
+    // One call of the store does everything: no change can come in between, and a request waits at most once.
     const enter = admissionOf(request, routed, presented)
     const result = store.enter(hash, enter)
     if (result !== undefined && !(result instanceof Promise)) return result
+    if (result === undefined && worlds.openSandbox === undefined) return admitNobody(routed)
     return admitLater(result, presented, enter, routed)
   }
 
@@ -142,7 +149,7 @@ export function createGate({ contract, store, clock, worlds, enforceQuotas }: Ga
     }
   }
 
-  /** Where the store has to wait, or the key opens a sandbox. */
+  /** Used if the store has to wait, or the key opens a sandbox. */
   async function admitLater(
     first: Promise<GateResult | undefined> | undefined,
     { secret, hash }: PresentedKey,
@@ -151,9 +158,9 @@ export function createGate({ contract, store, clock, worlds, enforceQuotas }: Ga
   ): Promise<GateResult> {
     const result = await first
     if (result !== undefined) return result
-    // Another sandbox may need its room again before it is entered.
+    // The new sandbox may be evicted for another one before the request enters it.
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
-      if ((await worlds.openSandbox(secret)) === undefined) break
+      if ((await worlds.openSandbox?.(secret)) === undefined) break
       const opened = await store.enter(hash, enter)
       if (opened !== undefined) return opened
     }
@@ -161,7 +168,7 @@ export function createGate({ contract, store, clock, worlds, enforceQuotas }: Ga
   }
 }
 
-/** `bucketOf`, remembered: to put the name together and to look it up takes longer than to count the request. */
+/** `bucketOf` with a cache: to build and look up the name takes longer than to count the request. */
 function memoizeBuckets(scope: Settings['quotaScope']): GateTerms['bucketOf'] {
   const buckets = new WeakMap<ApiKey, Map<string, string>>()
   return (key, path) => {

@@ -1,17 +1,17 @@
-import type { IncomingMessage } from 'node:http'
 import type { ExchangeLog } from '../accounts/exchange-log.ts'
 import type { Contract } from '../contract/contract.ts'
 import { type Clock, elapsed } from '../ground/clock.ts'
 import { memoize } from '../ground/memo.ts'
+import type { Arrival } from '../http/arrival.ts'
 import type { Content } from '../http/content.ts'
+import type { Headers } from '../http/delivery.ts'
 import type { MalformedExchange } from '../http/engine/malformed.ts'
-import type { Headers } from '../http/engine/outbox.ts'
 import { type Log, SILENT } from '../http/log.ts'
 import { splitTarget } from '../http/target.ts'
 import { keyEvidenceOf, NO_KEY } from '../journal/entry.ts'
 import type { NewEntry } from '../journal/journal.ts'
-import { nameInLog } from '../journal/key-shapes.ts'
-import { redactWithin } from '../journal/redaction.ts'
+import { nameInLog } from '../journal/redaction/key-shapes.ts'
+import { redactWithin } from '../journal/redaction/redaction.ts'
 import type { Outcome } from './stages.ts'
 
 export interface RecorderDeps {
@@ -24,10 +24,10 @@ export interface RecorderDeps {
 const NOTHING = Buffer.alloc(0)
 const NONE: NewEntry['violations'] = []
 
-/** Takes note of an exchange. `headers` are those of its response, if one is sent. */
+/** Records an exchange. `headers` are those of its response, if one is sent. */
 export type Recorder = (outcome: Outcome, headers: Headers) => void
 
-/** A function that takes note of each exchange: in the journal, for the coverage of the contract and in the log. */
+/** Creates the function that records each exchange: in the journal, for the coverage of the contract and in the log. */
 export function createRecorder({ contract, exchanges, clock, log }: RecorderDeps): Recorder {
   const { journal } = exchanges
   const { gracePeriod } = contract.settings
@@ -73,7 +73,7 @@ export function createRecorder({ contract, exchanges, clock, log }: RecorderDeps
     )
   }
 
-  /** Nothing in it keeps the request or the response in memory. */
+  /** Nothing in the entry keeps the request or the response in memory. */
   function entryOf(outcome: Outcome, responseHeaders: Headers, duration: number): NewEntry {
     const { gated, conforming, reply, problems, violatesContract, failure, before, moment, after, allowance, decided } =
       outcome
@@ -114,7 +114,7 @@ export function createRecorder({ contract, exchanges, clock, log }: RecorderDeps
   }
 }
 
-/** A function that takes note of what was not HTTP. It belongs to no account and to no operation. */
+/** Creates the function that records input that is not HTTP. It belongs to no account and to no operation. */
 export function createMalformedRecorder({
   exchanges,
   clock,
@@ -165,27 +165,27 @@ export function createMalformedRecorder({
   }
 }
 
-/** Whether the path of the operation is a path of the document as it stands, so that a client can put nothing into it. */
+/** Whether the path of the operation has no parameters, so that a client can put nothing into it. */
 function isFixed(operation: NewEntry['operation']): boolean {
   return operation !== undefined && !operation.path.includes('{')
 }
 
-/** Whether what the client got, or that it got nothing, comes from an injection. A mere delay changes nothing. */
+/** Whether the response, or its absence, comes from an injection. A mere delay changes nothing. */
 function isInjected({ injection, effect, reply }: Outcome): boolean {
   if (injection === undefined) return false
   if (reply === undefined) return effect !== undefined
   return reply.injected === true
 }
 
-/** As much of the injection as the journal keeps. */
+/** The part of the injection that the journal keeps. */
 function injectionIn({ injection, effect }: Outcome): NewEntry['injection'] {
   if (injection === undefined) return undefined
   const { source, id, rule } = injection
   return { source, id, rule, effect }
 }
 
-/** A body that was never read, such as one that is too large; its size is known if it was declared. */
-function unreadBody({ headers }: IncomingMessage): Content | undefined {
+/** A body that was never read, for example because of its size, which is known if it was declared. */
+function unreadBody({ headers }: Arrival): Content | undefined {
   const size = Number(headers['content-length'] ?? 0)
   return size > 0 ? { held: NOTHING, size } : undefined
 }

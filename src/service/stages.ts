@@ -1,4 +1,3 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { History } from '../accounts/histories.ts'
 import type { Conformity } from '../behaviour/conformity.ts'
 import type { Principal } from '../behaviour/gate.ts'
@@ -6,37 +5,36 @@ import type { Operation } from '../contract/api.ts'
 import type { AccountState, DomainGroup } from '../domain/account.ts'
 import type { Problem, Refusal } from '../domain/errors.ts'
 import type { Allowance, Hits } from '../domain/quotas.ts'
-import type { Transmission } from '../faults/application.ts'
-import type { Cut } from '../faults/delivery.ts'
 import type { Injection } from '../faults/injection.ts'
+import type { Arrival } from '../http/arrival.ts'
 import type { Content } from '../http/content.ts'
+import type { Loss, Transmission } from '../http/delivery.ts'
 import type { Reply } from '../http/reply.ts'
 import type { Query } from '../http/target.ts'
-import type { Decided } from '../journal/entry.ts'
+import type { UnsentResponse } from '../journal/entry.ts'
 import type { Past } from '../journal/past.ts'
 import type { Moment } from '../store/store.ts'
 
-// What each stage of a request returns and the next one takes. Nobody changes a value that a stage has returned. All
-// values of a stage have all of its fields, because an engine is fast with objects of one shape.
+// The values that each stage of a request returns and the next stage takes. They are not changed after their stage. All
+// values of a stage have all of its fields, because the engine is fast with objects of one shape.
 
-/** A request whose operation is known, or why it has none. */
+/** A request with its operation, or with the reason why it has none. */
 export interface Routed {
-  request: IncomingMessage
-  response: ServerResponse
+  request: Arrival
   /** When it arrived, by `elapsed`. */
   started: number
   path: string
   query: Query
   operation: Operation | undefined
-  /** Why it has no operation. */
+  /** The reason if it has no operation. */
   refusal: Refusal<string> | undefined
-  /** Whether a client without a key is told so, too. */
+  /** Whether a client without a key gets this refusal too. */
   needsNoKey: boolean
-  /** The methods of the path, where that of the request is none of them. */
+  /** The allowed methods of the path, if the method of the request is not one of them. */
   allow: string | undefined
-  /** Some operation of that path. */
+  /** An operation of that path. */
   neighbour: Operation | undefined
-  /** Whether a browser asks with it what a page may send, and gets an answer to that. */
+  /** Whether it is a preflight request that gets an answer. */
   isPreflight: boolean
 }
 
@@ -44,18 +42,18 @@ export interface Routed {
 interface Gated {
   routed: Routed
   requestId: string
-  /** Whose disabled key it carries. */
+  /** The principal whose disabled key the request carries. */
   disabled: Principal | undefined
-  /** Where it is recorded, if its key belongs to an account. */
+  /** Where the request is recorded, if its key belongs to an account. */
   history: History | undefined
-  /** What it found there, and what names it in the store. */
+  /** The state that the request found, and its identification in the store. */
   before: Past | undefined
   moment: Moment | undefined
   allowance: Allowance | undefined
-  /** The bucket that it was charged to, and what was used there then. */
+  /** The bucket that was charged, and its use at that time. */
   bucket: string | undefined
   hits: Hits | undefined
-  /** What is left of a quota that it was not charged to, where its response tells that. */
+  /** The rest of an uncharged quota, if the response shows it. */
   unspent: Allowance | undefined
   injection: Injection | undefined
   /** What the injection has done so far. */
@@ -70,41 +68,41 @@ export interface Admitted extends Gated {
   violatesContract: false
 }
 
-/** A request that goes no further. */
+/** A request that the gate or an earlier stage has refused. */
 export interface Refused extends Gated {
   operation: Operation | undefined
   principal: Principal | undefined
   refusal: Refusal<string>
-  /** Whether the contract itself forbids it, whatever any account holds. */
+  /** Whether the contract itself forbids the request, for every account. */
   violatesContract: boolean
 }
 
-/** A request whose body is read, and which conforms to the contract or does not. */
+/** A request with its body, and with the result of the contract check. */
 export interface Conforming {
   admitted: Admitted
   conformity: Conformity
-  /** The body as received; absent where none was read. */
+  /** The body as received; absent if no body was read. */
   content: Content | undefined
-  /** The body where it is JSON. */
+  /** The body if it is JSON. */
   value: unknown
-  /** The group that the query names, as it was before. */
+  /** The group in the query, as it was before. */
   group: DomainGroup | undefined
 }
 
-/** What has become of a request. */
+/** The outcome of a request. */
 export interface Outcome {
   gated: Admitted | Refused
-  /** Absent where the body was not read. */
+  /** Absent if the body was not read. */
   conforming: Conforming | undefined
-  /** Absent where nothing is sent: a fault ends the connection, or the client has left. */
+  /** Absent if nothing is sent: a fault ends the connection, or the client has left. */
   reply: Reply | undefined
-  /** What is wrong with the request; the first problem is the one that is answered. */
+  /** The problems of the request. The first one is answered. */
   problems: readonly Problem<string>[]
-  /** Whether the contract itself forbids the request, whatever the account holds. */
+  /** Whether the contract itself forbids the request, for every account. */
   violatesContract: boolean
-  /** What failed inside. */
+  /** The internal failure, if there was one. */
   failure: unknown
-  /** What the request found in its account, what names it in the store, and the account as the request has made it. */
+  /** The state that the request found, its identification in the store, and the account after the request. */
   before: Past | undefined
   moment: Moment | undefined
   after: AccountState | undefined
@@ -112,20 +110,20 @@ export interface Outcome {
   injection: Injection | undefined
   /** What the injection has done, in sentences. */
   effect: string | undefined
-  /** What the service had decided, where something else, or nothing, is sent. */
-  decided: Decided | undefined
-  /** Ends the connection in place of a response. */
-  cut: Cut | undefined
-  /** Sends the response in another way than usual. */
-  send: Transmission | undefined
+  /** The service's decision, if something else, or nothing, is sent. */
+  decided: UnsentResponse | undefined
+  /** What happens to the connection instead of a response. */
+  lost: Loss['lost'] | undefined
+  /** How the body is sent, if not as usual. */
+  transmission: Transmission | undefined
 }
 
-/** What a request has become at one of the stages before its outcome. */
+/** The value of a request at one of the stages before its outcome. */
 export type Stage = Routed | Admitted | Refused | Conforming
 
 const NO_PROBLEMS: readonly Problem<string>[] = []
 
-/** An outcome to which nothing was done by an injection since the gate. */
+/** An outcome on which no injection has acted since the gate. */
 export function outcomeOf(
   gated: Admitted | Refused,
   conforming: Conforming | undefined,
@@ -148,7 +146,7 @@ export function outcomeOf(
     injection,
     effect,
     decided: undefined,
-    cut: undefined,
-    send: undefined,
+    lost: undefined,
+    transmission: undefined,
   }
 }

@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs'
 import { surplusFor } from '../http/engine/crowd.ts'
 
-/** How many files the process opens for anything but connections: accounts that are written, modules, the log. */
+/** How many files the process opens beside connections: written accounts, modules, the log. */
 const OTHER_FILES = 256
 
-/** How many connections the process can have, if the system tells how many files it may open; else any number. */
+/** How many connections the process can have, if the system reports its limit of open files; else any number. */
 export function findPossibleConnections(): number {
   const files = readFileLimit()
   if (files === undefined) return Number.POSITIVE_INFINITY
@@ -12,7 +12,7 @@ export function findPossibleConnections(): number {
   return Math.max(1, possible - surplusFor(possible))
 }
 
-/** Node raises the limit at its start as far as it may. */
+/** At its start, Node raises the limit as far as possible. */
 function readFileLimit(): number | undefined {
   try {
     const [, files] = /^Max open files +(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8')) ?? []

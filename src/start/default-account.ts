@@ -4,11 +4,11 @@ import type { AccountState } from '../domain/account.ts'
 import { accept } from '../domain/errors.ts'
 import { addKey } from '../domain/keys.ts'
 import { deriveKey, hasDerivedKey, hashKey, identityOf } from '../ground/secrets.ts'
-import { nameInLog } from '../journal/key-shapes.ts'
+import { nameInLog } from '../journal/redaction/key-shapes.ts'
 import type { Store } from '../store/store.ts'
 import { StoreError } from '../store/store-error.ts'
 
-/** Sees to it that the `default` account is there and has the key; returns the key where it is known. */
+/** Ensures that the `default` account exists and has the key; returns the key if it is known. */
 export async function provideDefaultAccount(
   store: Store,
   worlds: Worlds,
@@ -26,8 +26,8 @@ export async function provideDefaultAccount(
 }
 
 /**
- * Whether there is a `default` account. One of which a shared store has nothing but the name, because it has evicted the
- * rest or somebody has deleted it, is none: the name is freed.
+ * Whether there is a `default` account. If a shared store has only its name, because the rest was evicted or deleted,
+ * the account does not exist, and the name is freed.
  */
 export async function hasDefaultAccount(store: Store): Promise<boolean> {
   if (!(await store.has(DEFAULT_ACCOUNT))) return false
@@ -36,25 +36,25 @@ export async function hasDefaultAccount(store: Store): Promise<boolean> {
   return store.has(DEFAULT_ACCOUNT)
 }
 
-/** The account, unless another server that shares the store has created it in the same moment. */
+/** The account; `undefined` if another server with the same store has created it at the same moment. */
 async function createUnlessThere(store: Store, worlds: Worlds, apiKey: string | undefined) {
   try {
     return await worlds.create({ id: DEFAULT_ACCOUNT, apiKey })
   } catch (error) {
-    // Otherwise it is the key that another account has.
+    // If the account does not exist, another account has the key.
     if (error instanceof StoreError && error.problem === 'taken' && (await store.has(DEFAULT_ACCOUNT))) return undefined
     throw error
   }
 }
 
-/** How many accounts of a store that is another process are searched: each of them costs a step of that store. */
+/** How many accounts are searched in a store in another process: each account costs a step of that store. */
 export const SEARCHED = 1_000
 /** How many are read at a time. */
 const AT_ONCE = 50
 
 /**
- * The accounts with a key that an earlier start on a loopback address has derived, as the log names them. `most` is how
- * many accounts are looked at.
+ * The accounts with a key that an earlier start on a loopback address has derived, as the log names them. At most
+ * `most` accounts are searched.
  */
 export async function findExposed(store: Store, most = Number.POSITIVE_INFINITY): Promise<string[]> {
   const ids = (await store.list()).slice(0, most)
@@ -66,7 +66,7 @@ export async function findExposed(store: Store, most = Number.POSITIVE_INFINITY)
   return exposed
 }
 
-/** The account, unless another server has deleted it by now. */
+/** The account; `undefined` if another server has deleted it meanwhile. */
 async function readIfThere(store: Store, id: string): Promise<AccountState | undefined> {
   return store.read(id).catch(ignoreUnknown)
 }

@@ -1,4 +1,4 @@
-import { FIXTURE_NAMES, findFixtureViolation } from '../accounts/fixture.ts'
+import { FIXTURE_NAMES, findKeptFixtureViolation } from '../accounts/fixture.ts'
 import { validateAccount } from '../accounts/validation.ts'
 import type { Contract } from '../contract/contract.ts'
 import type { AccountOrigin } from '../domain/account.ts'
@@ -13,12 +13,12 @@ import type { AccountRecord } from '../store/record.ts'
 
 type RuleCheck = Awaited<ReturnType<typeof import('../admin/fault-set-check.ts')['createRuleCheck']>>
 
-/** No fixture nests its values deeper; the schema has no place for it. */
+/** No fixture nests its values deeper, because the schema does not allow it. */
 const FIXTURE_DEPTH = 20
 
 /**
- * A function that says why an account of the data folder cannot be served: what the account is now, and what it was made
- * from, because a reset makes it again. The text begins with a JSON pointer into the file.
+ * Creates the function that says why an account of the data folder cannot be served. It checks the present account and
+ * its origin, because a reset makes the account again from it. The text begins with a JSON pointer into the file.
  */
 export function createKeptCheck(
   contract: Contract,
@@ -35,7 +35,7 @@ export function createKeptCheck(
     return needsRules || needsFixtures ? checkSchemas(record) : undefined
   }
 
-  /** Those of other documents, which are loaded only where an account needs them. */
+  /** The schemas of other documents are loaded only if an account needs them. */
   async function checkSchemas({ faults, origin }: AccountRecord): Promise<string | undefined> {
     return (
       (await findRuleProblem(faults, '/account/faults')) ??
@@ -69,6 +69,6 @@ function validateOrigin({ fixture, ...instants }: AccountOrigin): string | undef
 async function findFixtureProblem(fixture: AccountOrigin['fixture'], place: string): Promise<string | undefined> {
   if (typeof fixture === 'string') return undefined
   if (runAtOnce(isDeeperThan(FIXTURE_DEPTH, fixture))) return `${place} is nested too deeply`
-  const violation = await findFixtureViolation(fixture)
+  const violation = await findKeptFixtureViolation(fixture)
   return violation && `${place}${violation.pointer} ${violation.reason}`
 }

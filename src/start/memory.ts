@@ -3,21 +3,21 @@ import { JOURNAL_LIMITS } from '../journal/journal.ts'
 import { writeBytes } from './option.ts'
 import { OptionError } from './option-error.ts'
 
-/** The part of the heap that may be kept. The rest is for requests under way, for caches, and for the collector. */
+/** The share of the heap for kept data. The rest is for current requests, for caches, and for the garbage collector. */
 export const OF_HEAP = 0.6
-/** The part of the memory of the machine, or of the container, that is taken without being asked for. */
+/** The share of the machine's or container's memory that is used by default. */
 export const OF_MACHINE = 0.5
-/** The part that the journal may have. */
+/** The share for the journal. */
 export const OF_JOURNAL = 0.25
 
-/** How much memory, in bytes, is for what. */
+/** The division of the memory, in bytes. */
 interface Division {
   /** States of accounts and their snapshots. */
   accounts: number
   journal: number
 }
 
-/** Divides the memory that was given, or that the machine has. @throws OptionError for more than Node.js would take. */
+/** Divides the given memory, or that of the machine. @throws OptionError for more than Node.js could use */
 export function divideMemory(given: number | undefined): Division {
   const heap = readHeapLimit()
   const most = Math.floor(heap * OF_HEAP)

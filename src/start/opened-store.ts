@@ -15,7 +15,7 @@ import type { StoreTraffic } from '../store/redis/figures.ts'
 import type { Door } from '../store/redis/membership.ts'
 import type { Store } from '../store/store.ts'
 
-/** What the exchange log is made of. */
+/** The parts of the exchange log. */
 export interface ExchangeParts {
   contract: Contract
   journal: Journal
@@ -24,36 +24,38 @@ export interface ExchangeParts {
   publicKeyOf(account: AccountState): string | undefined
 }
 
-/** Where the accounts of a server are, with everything else that depends on whether others have them, too. */
+/** The accounts of a server, with everything else that depends on whether other servers share them. */
 export interface OpenedStore {
   readonly store: Store
-  /** The clock that the clocks of all accounts follow. */
+  /** The clock on which the clocks of all accounts are based. */
   readonly clock: Clock
-  /** The memory that accounts, or copies of them, take and may take, where the server knows it. */
+  /** The used and the permitted memory of accounts, or of their copies, if the server knows it. */
   readonly budget: { readonly use: BudgetUse } | undefined
   readonly readiness: Readiness
-  /** Names the requests that belong to no account. */
+  /** Gives the ids of requests without an account. */
   readonly nextId: NobodyIds
-  /** Requests wait here while it is not known whether the store is the one that it was. */
+  /** Requests wait here while it is unknown whether the store is still the same one. */
   readonly door: Door | undefined
-  /** What is counted about the store, where it is another process. */
+  /** Figures of a store in another process. */
   readonly traffic: StoreTraffic | undefined
-  /** File and reason of each account that was left out because it is damaged. */
+  /** File and reason of each damaged account that was left out. */
   readonly skipped: readonly string[]
   openExchanges(parts: ExchangeParts): Promise<ExchangeLog<ExplanationReport | undefined>>
-  /** From now on, `restore` is called when the store has come back empty: what a start provides is to be provided again. */
+  /** From now on, calls `restore` when the store has become empty, to provide the data of a start again. */
   watch(restore: () => Promise<unknown>): void
-  /** Tells others what they have to know yet, saves, and releases everything. */
+  /** Sends the remaining data to other servers, saves, and releases everything. */
   close(): Promise<void>
 }
 
-/** What a store is opened for. */
+/** The data that the opening of a store needs. */
 export interface OpeningContext {
   contract: Contract
   overlays: readonly Overlay[]
   fixture: LoadedFixture
   instance: string
   log: Log
-  /** Bytes that accounts, or copies of them, may take. */
+  /** In bytes, how much accounts, or copies of them, may take. */
   memory: number
+  /** See `ConnectionOptions`. */
+  patience?: (() => number) | undefined
 }

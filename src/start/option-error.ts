@@ -1,19 +1,19 @@
 import { show } from '../ground/show.ts'
 import type { ServerOptions } from './options.ts'
 
-/** How to write an option, or a switch that is to be turned off: `admin: false` in a program, `--no-admin` as a flag. */
+/** The spelling of an option, or of a switch to turn off: `admin: false` in a program, `--no-admin` as a flag. */
 export type Spell = (option: keyof ServerOptions, value?: false) => string
 
 const spellInProgram: Spell = (option, value) => (value === undefined ? option : `${option}: ${value}`)
 
-/** An option whose value is refused, with what would be right. */
+/** An option whose value is refused, with a remedy. */
 export class OptionError extends Error {
   override name = 'OptionError'
   readonly option: keyof ServerOptions
   readonly remedy: string
   readonly #remedyAs: (spell: Spell) => string
 
-  /** A remedy that names other options is a function, because they are spelt in several ways. */
+  /** A remedy that names other options is a function, because options have several spellings. */
   constructor(option: keyof ServerOptions, value: unknown, remedy: string | ((spell: Spell) => string)) {
     const remedyAs = typeof remedy === 'string' ? () => remedy : remedy
     const said = remedyAs(spellInProgram)
@@ -23,7 +23,7 @@ export class OptionError extends Error {
     this.#remedyAs = remedyAs
   }
 
-  /** The remedy for somebody who spells options in another way. */
+  /** The remedy in another spelling of options. */
   remedyAs(spell: Spell): string {
     return this.#remedyAs(spell)
   }

@@ -2,6 +2,7 @@ import { FIXTURE_NAMES } from '../accounts/fixture.ts'
 import type { Open, Plan } from '../contract/names.ts'
 import { DEFAULT_SEED } from '../domain/account.ts'
 import type { Fixture } from '../domain/fixture.ts'
+import { LIMITS } from '../domain/limits.ts'
 import type { Settings } from '../domain/settings.ts'
 import { type Clock, systemClock } from '../ground/clock.ts'
 import { nearestName } from '../ground/edit-distance.ts'
@@ -14,8 +15,8 @@ import {
   bytes,
   duration,
   instant,
-  type Kind,
   type Option,
+  type OptionKind,
   type Options,
   objectWith,
   oneOf,
@@ -31,10 +32,10 @@ import { OptionError } from './option-error.ts'
 import type { ServerOptions } from './options.ts'
 import { maskStoreUrl, readStoreUrl, STORE_REMEDY } from './store-url.ts'
 
-/** How keys begin in a store where nobody says it. */
+/** The default beginning of keys in a store. */
 const DEFAULT_STORE_PREFIX = 'dmarc-understudy'
 
-const fixture: Kind<string | Fixture> = {
+const fixture: OptionKind<string | Fixture> = {
   type: 'string | Fixture',
   remedy: 'must be the name of a ready-made fixture, the path of a file, or a fixture',
   fits: (value): value is string | Fixture =>
@@ -42,16 +43,16 @@ const fixture: Kind<string | Fixture> = {
   read: (written) => written,
 }
 
-/** An overlay can have other plans, so the contract of the server says later which ones there are. */
-const plan: Kind<Open<Plan>> = { ...text, type: 'Plan | (string & {})' }
+/** An overlay can have other plans, so the plan is checked later, against the contract of the server. */
+const plan: OptionKind<Open<Plan>> = { ...text, type: 'Plan | (string & {})' }
 
-const clock: Kind<Clock> = {
+const clock: OptionKind<Clock> = {
   type: 'Clock',
   remedy: 'must be a function that returns milliseconds as a number',
   fits: (value): value is Clock => typeof value === 'function' && Number.isFinite(value()),
 }
 
-const signal: Kind<AbortSignal> = {
+const signal: OptionKind<AbortSignal> = {
   type: 'AbortSignal',
   remedy: 'must be the signal of an AbortController',
   fits: (value): value is AbortSignal => value instanceof AbortSignal,
@@ -83,8 +84,8 @@ const ownStore = objectWith<Store>('Store', {
   close: true,
 })
 
-/** The URL of a store of many replicas; a program may also give a store of its own. */
-const store: Kind<string | Store> = {
+/** The URL of a store for many replicas; a program may also pass its own store. */
+const store: OptionKind<string | Store> = {
   type: `string | ${ownStore.type}`,
   remedy: STORE_REMEDY,
   remedyFor(value) {
@@ -99,8 +100,8 @@ const store: Kind<string | Store> = {
   read: (written) => written,
 }
 
-/** How keys begin in a store. A brace would end or begin a hash tag, and a pattern would match more than one prefix. */
-const keyPrefix: Kind<string> = {
+/** The beginning of keys in a store. A brace would be part of a hash tag; a pattern would match many prefixes. */
+const keyPrefix: OptionKind<string> = {
   type: 'string',
   remedy: 'must be 1 to 64 letters, digits, dots, colons, hyphens or underscores',
   placeholder: 'NAME',
@@ -110,8 +111,8 @@ const keyPrefix: Kind<string> = {
 
 /**
  * Every option of a server, once: its check, its names, its help and its default. The command line, the environment and
- * the checks of the library read this table. `options.ts` and `docs/options.md` are written from it; after a change,
- * `npx vitest run test/start/options test/cli/options -u` writes them anew.
+ * the checks of the library read this table. `options.ts` and `docs/options.md` are generated from it. After a change,
+ * `npx vitest run test/start/options test/cli/options -u` generates them again.
  */
 export const SERVER_OPTIONS = {
   port: {
@@ -157,7 +158,7 @@ export const SERVER_OPTIONS = {
     flagHelp: `What a new account holds: ${FIXTURE_NAMES.join(', ')}, or a fixture file.`,
   },
   seed: {
-    kind: wholeNumber(0, Number.MAX_SAFE_INTEGER),
+    kind: wholeNumber(0, LIMITS.seed),
     placeholder: 'SEED',
     help: 'Number from which everything random is derived.',
     defaultText: `the fixture's, else ${DEFAULT_SEED}`,
@@ -322,7 +323,7 @@ export const SERVER_OPTIONS = {
 }
 
 type Table = typeof SERVER_OPTIONS
-type NameIn<Place> = {
+type OptionNameIn<Place> = {
   [Name in keyof Table]: Table[Name] extends { only: string } ? OnlyIn<Place, Name> : Name
 }[keyof Table]
 type OnlyIn<Place, Name extends keyof Table> = Table[Name] extends { only: Place } ? Name : never
@@ -332,32 +333,32 @@ export const LIBRARY_OPTIONS = optionsOf('library')
 /** The options of `serve`, and of every other command that starts a server. */
 export const COMMAND_LINE_OPTIONS = optionsOf('command line')
 
-function optionsOf<const Place extends 'library' | 'command line'>(place: Place): Pick<Table, NameIn<Place>> {
+function optionsOf<const Place extends 'library' | 'command line'>(place: Place): Pick<Table, OptionNameIn<Place>> {
   const rows = Object.entries<Option<unknown>>(SERVER_OPTIONS).filter(([, { only = place }]) => only === place)
-  return Object.fromEntries(rows) as Pick<Table, NameIn<Place>>
+  return Object.fromEntries(rows) as Pick<Table, OptionNameIn<Place>>
 }
 
-/** What a server takes of what a command has read. */
+/** The options for the server among the options of a command. */
 export function pickServerOptions(values: Partial<Values<typeof COMMAND_LINE_OPTIONS>>): ServerOptions {
   return Object.fromEntries(Object.entries(values).filter(([name]) => Object.hasOwn(LIBRARY_OPTIONS, name)))
 }
 
-/** Options of a server that were checked and have their defaults. */
+/** Options of a server after their check, with defaults. */
 export type CompleteOptions = Values<typeof LIBRARY_OPTIONS> & { sandboxKeys: boolean }
 
-/** Whether keys open sandboxes. Where other machines reach the server, they do so only if somebody has asked for it. */
+/** Whether keys open sandboxes. If other machines can reach the server, the default is no. */
 export function opensSandboxes({ sandboxKeys, host }: Pick<Values<Table>, 'sandboxKeys' | 'host'>): boolean {
   return sandboxKeys ?? isLoopback(host)
 }
 
 /**
- * Checks options, and applies the defaults to those that are not given.
- * @throws OptionError for the first option that is refused or does not exist; TypeError for a value that holds no options.
+ * Checks options, and applies the defaults to missing ones.
+ * @throws OptionError for the first refused or unknown option; TypeError for a value that holds no options
  */
 export function completeOptions(options: ServerOptions): CompleteOptions {
   refuseUnknownOptions(options, LIBRARY_OPTIONS)
   const entries = Object.entries<Option<unknown>>(LIBRARY_OPTIONS).map(([name, option]) => {
-    // Read once and with what the object inherits, so that nothing is used that was not checked.
+    // Read once, and including inherited properties, so that each used value is a checked one.
     const value: unknown = options[name as keyof ServerOptions]
     const { kind } = option
     if (value !== undefined && !kind.fits(value)) {
@@ -370,12 +371,12 @@ export function completeOptions(options: ServerOptions): CompleteOptions {
   return { ...complete, sandboxKeys: opensSandboxes(complete) }
 }
 
-/** @throws OptionError for the first option that is in none of the rows; TypeError for a value that holds no options. */
+/** @throws OptionError for the first option that is in none of the rows; TypeError for a value that holds no options */
 export function refuseUnknownOptions(options: ServerOptions, rows: Options): void {
   if (typeof options !== 'object' || options === null || Array.isArray(options)) {
     throw new TypeError(`Options must be an object such as { fixture: 'empty' }, which ${show(options)} is not.`)
   }
-  // Also those that the object inherits, which a client of the library may take for options of its own.
+  // Includes inherited properties, because a program may expect them to be options.
   for (const name in options) {
     if (Object.hasOwn(rows, name)) continue
     const names = Object.keys(rows)
@@ -386,12 +387,12 @@ export function refuseUnknownOptions(options: ServerOptions, rows: Options): voi
   }
 }
 
-/** Options that say how accounts are kept where no other server keeps them. */
+/** Options for the storage of accounts that no other server shares. */
 const OF_ONE_SERVER = ['data', 'durability', 'skipDamaged'] as const
 
 /**
- * Refuses options that contradict each other. `given` are those that somebody has given; a default contradicts nothing.
- * @throws OptionError for the option that has to go
+ * Refuses options that contradict each other. `given` are the explicitly given ones; a default contradicts no option.
+ * @throws OptionError for the option that must be removed
  */
 export function refuseContradictions(values: ServerOptions, given = findUnusual(values)): void {
   if (typeof values.store !== 'string') {
@@ -413,7 +414,7 @@ export function refuseContradictions(values: ServerOptions, given = findUnusual(
   }
 }
 
-/** The options whose values are not those that they have when nobody gives them. */
+/** The options whose values differ from their defaults. */
 function findUnusual(values: ServerOptions): ReadonlySet<string> {
   const rows = Object.entries<Option<unknown>>(LIBRARY_OPTIONS)
   return new Set(
@@ -424,7 +425,7 @@ function findUnusual(values: ServerOptions): ReadonlySet<string> {
   )
 }
 
-/** @throws OptionError when the contract has no such plan. */
+/** @throws OptionError if the contract has no such plan */
 export function checkPlan(plan: string | undefined, { plans }: Settings): void {
   if (plan !== undefined && !plans.order.includes(plan))
     throw new OptionError('plan', plan, `must be one of ${plans.order.join(', ')}`)

@@ -2,44 +2,44 @@ import { isInstant } from '../domain/iso-8601.ts'
 import { kebab } from '../domain/settings.ts'
 import { ANY_ORIGIN } from '../http/cors.ts'
 
-/** The values that an option takes, given by a program or written by a person. */
-export interface Kind<Value> {
-  /** The type of a value, as TypeScript writes it. */
+/** The values that an option takes, from a program or from a person. */
+export interface OptionKind<Value> {
+  /** The TypeScript type of a value. */
   readonly type: string
-  /** What is right, as the end of a refusal: `must be true or false`. */
+  /** A description of right values, as the end of a refusal: `must be true or false`. */
   readonly remedy: string
-  /** The same for one value that does not fit, where more can be said of it. */
+  /** The same for one wrong value, if a more precise description is possible. */
   remedyFor?(value: unknown): string
-  /** How messages name a text that may hold a secret; `undefined`: they do not. Without it, they repeat it. */
+  /** How messages show a text that may hold a secret; `undefined`: not at all. By default, they repeat it. */
   shows?(written: string): string | undefined
-  /** How the help calls the value; the option may have a better word, and a switch needs none. */
+  /** The name of the value in the help. The option may have a better one, and a switch needs none. */
   readonly placeholder?: string
-  /** Whether a person may give it several times, so that the value is a list. */
+  /** Whether the option may be given several times, so that the value is a list. */
   readonly repeatable?: boolean
-  /** The text that the flag without a value stands for. Most flags need a value. */
+  /** The text for the flag without a value. Most flags need a value. */
   readonly bare?: string
-  /** Whether a value is of this kind; a program that is not written in TypeScript may give anything. */
+  /** Whether a value is of this kind. A program that is not written in TypeScript may pass any value. */
   fits(value: unknown): value is Value
-  /** What a text means, whether it fits or not. Only a program can give a value of a kind without it. */
+  /** The meaning of a text, whether it fits or not. Without this function, only a program can give a value. */
   read?(text: string): unknown
 }
 
-/** One option: a row of a table, whose key is the name of the option in a program. */
+/** One option: a row of a table. Its key is the name of the option in a program. */
 export interface Option<Value> {
-  readonly kind: Kind<Value>
-  /** What it does, in one or two short sentences. */
+  readonly kind: OptionKind<Value>
+  /** The effect of the option, in one or two short sentences. */
   readonly help: string
-  /** The value where nothing is given; without it, there is none. */
+  /** The default value, if there is one. */
   readonly default?: Value
-  /** What happens where nothing is given, where the value does not say it. */
+  /** What happens without the option, if the default value does not show it. */
   readonly defaultText?: string
-  /** The default on the command line, where it is another one. */
+  /** The default on the command line, if it differs. */
   readonly commandLineDefault?: Value
-  /** The name on the command line, where it is not the name in kebab-case, or `no-` and that name. */
+  /** The name on the command line, if it is neither the name in kebab-case nor `no-` and that name. */
   readonly flag?: string
   /** Whether a switch without a default has a second flag, `no-` and the first, which turns it off. */
   readonly hasOpposite?: true
-  /** What the flag does, where `help` is not right for it, as when the flag turns a switch off. */
+  /** The effect of the flag, if `help` is wrong for it, for example because the flag turns a switch off. */
   readonly flagHelp?: string
   readonly placeholder?: string
   /** Where the option exists, if not in both places. */
@@ -49,14 +49,14 @@ export interface Option<Value> {
 /** A table of options, in the order of the help. Tables are joined by spreading them. */
 export type Options = Readonly<Record<string, Option<unknown>>>
 
-type ValueOf<Row extends Option<unknown>> = Row['kind'] extends Kind<infer Value> ? Value : never
+type ValueOf<Row extends Option<unknown>> = Row['kind'] extends OptionKind<infer Value> ? Value : never
 type Defaulted = { readonly default: unknown } | { readonly commandLineDefault: unknown }
 /** The values of the options of a table, once defaults are applied. */
 export type Values<Table extends Options> = {
   -readonly [Name in keyof Table]: ValueOf<Table[Name]> | (Table[Name] extends Defaulted ? never : undefined)
 }
 
-export function wholeNumber(lowest: number, highest: number): Kind<number> {
+export function wholeNumber(lowest: number, highest: number): OptionKind<number> {
   return {
     type: 'number',
     remedy: `must be a whole number from ${lowest} to ${highest}`,
@@ -67,8 +67,8 @@ export function wholeNumber(lowest: number, highest: number): Kind<number> {
   }
 }
 
-/** A size in bytes. A person writes a unit after it. */
-export function bytes(lowest: number, highest: number): Kind<number> {
+/** A size in bytes. A person adds a unit. */
+export function bytes(lowest: number, highest: number): OptionKind<number> {
   return {
     type: 'number',
     remedy: `must be a size from ${writeBytes(lowest)} to ${writeBytes(highest)}, such as 512MiB, or a number of bytes`,
@@ -99,7 +99,7 @@ export function writeBytes(bytes: number): string {
   return `${Math.round((bytes / Number(factor)) * 10) / 10}${unit}`
 }
 
-export function oneOf<const Choice extends string>(choices: readonly Choice[]): Kind<Choice> {
+export function oneOf<const Choice extends string>(choices: readonly Choice[]): OptionKind<Choice> {
   return {
     type: choices.map((choice) => `'${choice}'`).join(' | '),
     remedy: `must be one of ${choices.join(', ')}`,
@@ -110,7 +110,7 @@ export function oneOf<const Choice extends string>(choices: readonly Choice[]): 
 }
 
 /** One or several of the choices; a person separates them by commas. */
-export function someOf<const Choice extends string>(choices: readonly Choice[]): Kind<readonly Choice[]> {
+export function someOf<const Choice extends string>(choices: readonly Choice[]): OptionKind<readonly Choice[]> {
   return {
     type: `readonly (${choices.map((choice) => `'${choice}'`).join(' | ')})[]`,
     remedy: `must be one or several of ${choices.join(', ')}, separated by commas`,
@@ -121,8 +121,8 @@ export function someOf<const Choice extends string>(choices: readonly Choice[]):
   }
 }
 
-/** On the command line it takes no value; in the environment it is `true`, `1`, `false`, `0` or empty. */
-export const toggle: Kind<boolean> = {
+/** The command line takes no value. The environment takes `true`, `1`, `false`, `0` or an empty text. */
+export const toggle: OptionKind<boolean> = {
   type: 'boolean',
   remedy: 'must be true or false',
   fits: (value): value is boolean => typeof value === 'boolean',
@@ -136,7 +136,7 @@ const SWITCHED = new Map([
   ['', false],
 ])
 
-export const text: Kind<string> = {
+export const text: OptionKind<string> = {
   type: 'string',
   remedy: 'must be a text that is not empty',
   placeholder: 'TEXT',
@@ -144,7 +144,7 @@ export const text: Kind<string> = {
   read: asWritten,
 }
 
-export const texts: Kind<readonly string[]> = {
+export const texts: OptionKind<readonly string[]> = {
   type: 'readonly string[]',
   remedy: 'must be a list of texts that are not empty',
   placeholder: 'TEXT',
@@ -154,7 +154,7 @@ export const texts: Kind<readonly string[]> = {
 }
 
 /** Origins of pages in a browser, as the header field Origin spells them. */
-export const origins: Kind<readonly string[]> = {
+export const origins: OptionKind<readonly string[]> = {
   type: 'readonly string[]',
   remedy: 'must be an origin such as http://localhost:5173, or * for any',
   placeholder: '[ORIGIN]',
@@ -164,19 +164,19 @@ export const origins: Kind<readonly string[]> = {
   read: asWritten,
 }
 
-/** A longer text is no origin: a hostname has at most 253 characters. */
+/** A longer text is not an origin: a hostname has at most 253 characters. */
 const LONGEST_ORIGIN = 300
 
 function isOrigin(value: unknown): boolean {
   if (value === ANY_ORIGIN) return true
   if (typeof value !== 'string' || value.length > LONGEST_ORIGIN || !URL.canParse(value)) return false
   const { origin, protocol, host } = new URL(value)
-  // Those of browser extensions and of packaged apps have no `origin` here.
+  // The URL parser gives no `origin` for browser extensions and packaged apps.
   return value === (origin === 'null' ? `${protocol}//${host}` : origin) && host !== ''
 }
 
-/** What can be sent in a header field. */
-export const secret: Kind<string> = {
+/** A text that can be sent in a header field. */
+export const secret: OptionKind<string> = {
   type: 'string',
   remedy: 'must be 1 to 200 visible ASCII characters without spaces',
   shows: () => undefined,
@@ -186,7 +186,7 @@ export const secret: Kind<string> = {
 }
 
 /** An RFC 3339 instant, kept as it was written. */
-export const instant: Kind<string> = {
+export const instant: OptionKind<string> = {
   type: 'string',
   remedy: 'must be an instant such as 2026-01-15T09:00:00Z',
   placeholder: 'INSTANT',
@@ -197,8 +197,8 @@ export const instant: Kind<string> = {
 const SECONDS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400 }
 const DURATION = /^(\d{1,6})([smhd]?)$/
 
-/** A length of time, kept as it was written; `readDuration` reads it. A bare number is seconds. */
-export const duration: Kind<string> = {
+/** A duration, kept as it was written; `readDuration` reads it. A bare number means seconds. */
+export const duration: OptionKind<string> = {
   type: 'string',
   remedy: 'must be a duration such as 90s, 30m, 1h or 2d',
   placeholder: 'DURATION',
@@ -206,24 +206,27 @@ export const duration: Kind<string> = {
   read: asWritten,
 }
 
-/** A duration that takes time. */
-export const timeLimit: Kind<string> = {
+/** A duration greater than zero. */
+export const timeLimit: OptionKind<string> = {
   ...duration,
   remedy: 'must be a duration such as 90s, 30m, 1h or 2d, and longer than 0',
   fits: (value): value is string => duration.fits(value) && readDuration(value) > 0,
 }
 
-/** A duration that fits, in milliseconds. */
+/** The milliseconds of a valid duration. */
 export function readDuration(written: string): number {
   const [, amount, unit = ''] = DURATION.exec(written) ?? []
   return Number(amount) * (SECONDS[unit] ?? 1) * 1000
 }
 
 /**
- * An object of the user's own on which the program calls these methods. Give `Interface` explicitly: the compiler then
- * refuses a list in which one of its methods is missing.
+ * An object of the caller on which the program calls these methods. Give `Interface` explicitly: the compiler then
+ * refuses an incomplete list of its methods.
  */
-export function objectWith<Interface>(type: string, methods: Readonly<Record<keyof Interface, true>>): Kind<Interface> {
+export function objectWith<Interface>(
+  type: string,
+  methods: Readonly<Record<keyof Interface, true>>,
+): OptionKind<Interface> {
   const names = Object.keys(methods)
   return {
     type,
@@ -237,7 +240,7 @@ function asWritten(written: string): string {
   return written
 }
 
-/** What the `written` texts mean, each of which stands for one time that a person gave the option. */
+/** The value of the `written` texts. Each text is one occurrence of the option. */
 export function readTexts<Value>(
   option: Option<Value>,
   written: readonly string[],
@@ -260,18 +263,18 @@ export function flagOf(name: string, option: Option<unknown>): string {
   return option.flag ?? (turnsOff(option) ? `no-${kebab(name)}` : kebab(name))
 }
 
-/** The name of the second flag of a switch, which turns it off, if it has two. */
+/** The name of the second flag of a switch, which turns it off, if it has one. */
 export function oppositeFlagOf(name: string, option: Option<unknown>): string | undefined {
   return option.hasOpposite ? `no-${flagOf(name, option)}` : undefined
 }
 
-/** All its names on the command line, without the dashes. */
+/** All names on the command line, without the dashes. */
 export function flagsOf(name: string, option: Option<unknown>): string[] {
   const opposite = oppositeFlagOf(name, option)
   return [flagOf(name, option), ...(opposite === undefined ? [] : [opposite])]
 }
 
-/** How the names of all options begin in the environment. */
+/** The beginning of all option names in the environment. */
 export const PREFIX = 'DMARC_UNDERSTUDY_'
 
 /** The name in the environment: `apiKey` → `DMARC_UNDERSTUDY_API_KEY`. */
@@ -284,7 +287,7 @@ export function variableFor(flag: string): string {
   return PREFIX + flag.toUpperCase().replaceAll('-', '_')
 }
 
-/** How the command line is told of it: `--api-key KEY`. A switch has no placeholder. */
+/** The spelling on the command line: `--api-key KEY`. A switch has no placeholder. */
 export function usageOf(name: string, option: Option<unknown>): string {
   const placeholder = placeholderOf(option)
   const flags = flagsOf(name, option).map((flag) => `--${flag}`)
@@ -299,14 +302,14 @@ export function commandLineDefaultOf<Value>(option: Option<Value>): Value | unde
   return option.commandLineDefault ?? option.default
 }
 
-/** What it does on the command line, its default included. */
+/** The effect on the command line, including the default. */
 export function commandLineHelpOf(option: Option<unknown>): string {
   const { kind, help, flagHelp = help } = option
   const words = kind.repeatable ? `${flagHelp} Repeatable.` : flagHelp
   return withDefault(words, option, kind === toggle ? undefined : commandLineDefaultOf(option))
 }
 
-/** What it does in a program, its default included. */
+/** The effect in a program, including the default. */
 export function libraryHelpOf(option: Option<unknown>): string {
   return withDefault(option.help, option, option.default)
 }

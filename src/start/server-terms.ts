@@ -1,24 +1,24 @@
 import { FIXTURE_NAMES } from '../accounts/fixture.ts'
 import { digestOf } from '../ground/digest.ts'
-import type { Terms } from '../store/redis/membership.ts'
+import type { ServerTerms } from '../store/redis/membership.ts'
 import type { OpeningContext } from './opened-store.ts'
 import { flagOf, type Option } from './option.ts'
 import { type CompleteOptions, LIBRARY_OPTIONS } from './option-table.ts'
 
-/** Options that change what servers answer, or for how long they keep what others ask for. */
+/** Options that change the answers of servers, or how long they keep data for other servers. */
 const SHARED_OPTIONS = [
   ...(['fixture', 'seed', 'now', 'frozen', 'plan', 'faults', 'maxAccounts', 'sandboxIdle', 'journal'] as const),
   ...(['sandboxKeys', 'prefer', 'simulator', 'cors', 'enforceQuotas', 'responseValidation'] as const),
 ]
 
-/** What this server serves, for others that share its store. */
+/** The contract and options of this server, for other servers with the same store. */
 export function termsOf(
   options: CompleteOptions,
   { contract, overlays, fixture }: Pick<OpeningContext, 'contract' | 'overlays' | 'fixture'>,
-): Terms {
+): ServerTerms {
   return {
     contract: digestOf(JSON.stringify(contract.document.source)),
-    // The folders of a machine mean nothing to others.
+    // Folder names have no meaning on other machines.
     overlays: overlays.map(
       ({ name, actions }) => `${name.replace(/^.*[/\\]/, '')} ${digestOf(JSON.stringify(actions)).slice(0, 12)}`,
     ),
@@ -26,8 +26,8 @@ export function termsOf(
   }
 }
 
-/** In what the contract of others differs from that of this server, as the part of a sentence. */
-export function describeDifference(theirs: Terms, ours: Terms): string {
+/** The difference between the contracts of another server and of this one, as the part of a sentence. */
+export function describeDifference(theirs: ServerTerms, ours: ServerTerms): string {
   const list = (overlays: readonly string[]) =>
     overlays.map((each) => each.slice(0, each.lastIndexOf(' '))).join(', ') || 'none'
   const [there, here] = [list(theirs.overlays), list(ours.overlays)]
@@ -38,8 +38,8 @@ export function describeDifference(theirs: Terms, ours: Terms): string {
 
 /** The options by which two servers differ, with the values of both. */
 export function differingOptions(
-  { options: ours }: Terms,
-  { options: theirs }: Terms,
+  { options: ours }: ServerTerms,
+  { options: theirs }: ServerTerms,
 ): { option: string; here: string; there: string }[] {
   const names = [...new Set([...Object.keys(theirs), ...Object.keys(ours)])]
   return names
@@ -47,7 +47,7 @@ export function differingOptions(
     .map((option) => ({ option, here: ours[option] ?? 'not given', there: theirs[option] ?? 'not given' }))
 }
 
-/** The options by which servers may differ although they should not, by their flags. */
+/** The shared options by their flags. Servers should not differ in them, but may. */
 function describeOptions(options: CompleteOptions, fixture: object): Record<string, string> {
   const isReadyMade = FIXTURE_NAMES.some((name) => name === options.fixture)
   const shown = { ...options, fixture: isReadyMade ? options.fixture : digestOf(JSON.stringify(fixture)).slice(0, 12) }
@@ -60,7 +60,7 @@ function describeOptions(options: CompleteOptions, fixture: object): Record<stri
   )
 }
 
-/** A value as a person gives it; a switch that is on by default has a flag that turns it off. */
+/** A value as a person gives it. A switch that is on by default has a flag that turns it off. */
 function describeValue(value: unknown, option: Option<unknown>): string {
   if (typeof value === 'boolean') return String(option.default === true ? !value : value)
   return typeof value === 'string' ? value : JSON.stringify(value)

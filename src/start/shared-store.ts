@@ -1,3 +1,4 @@
+import { DEFAULT_ACCOUNT } from '../accounts/worlds.ts'
 import { DEFAULT_SEED } from '../domain/account.ts'
 import type { ExplanationReport } from '../explain/explanation.ts'
 import { systemClock } from '../ground/clock.ts'
@@ -8,7 +9,7 @@ import { openSharedExchangeLog, type SharedExchangeLog } from '../replicas/share
 import { encodeAccount } from '../store/record.ts'
 import { openConnection, type StoreAddress } from '../store/redis/connection.ts'
 import { GuardedConnection } from '../store/redis/guarded-connection.ts'
-import { FORMAT, type Joining, Membership, type MembershipEvents, type Terms } from '../store/redis/membership.ts'
+import { FORMAT, type Joining, Membership, type MembershipEvents, type ServerTerms } from '../store/redis/membership.ts'
 import { openRedisStore } from '../store/redis/redis-store.ts'
 import { checkServer } from '../store/redis/server-check.ts'
 import { readScriptsIn } from '../store/script.ts'
@@ -21,11 +22,14 @@ import { describeDifference, differingOptions, termsOf } from './server-terms.ts
 import { nameStore } from './store-failure.ts'
 import { readStoreUrl } from './store-url.ts'
 
-/** Where scripts are that run in the store, below `src/`. */
+/** The folders of scripts that run in the store, relative to `src/`. */
 const SCRIPTS = ['store/redis/scripts', 'replicas/scripts']
+/** After how many milliseconds a start reports that it waits for the store; multiplied by `patience`. */
+const SILENT_WAIT = 1_000
+
 /**
- * Opens a store that several servers share, once it is clear that this one may take part.
- * @throws StoreError that names the store, says what is wrong, and what to do
+ * Opens a store that several servers share, after a check that this server may take part.
+ * @throws StoreError that names the store, the problem and the remedy
  */
 export async function openSharedStore(
   options: CompleteOptions & { store: string },
@@ -45,10 +49,14 @@ async function openAt(
   address: StoreAddress,
   shown: string,
   options: CompleteOptions,
-  { contract, overlays, fixture, instance, log, memory }: OpeningContext,
+  { contract, overlays, fixture, instance, log, memory, patience }: OpeningContext,
 ): Promise<OpenedStore> {
   const { storePrefix: prefix, seed = DEFAULT_SEED } = options
-  const connection = await openConnection(address, { name: `dmarc-understudy-${instance}`, now: systemClock() })
+  // Only until the store answers: the check of many kept accounts can take longer.
+  const timer = setTimeout(() => log.info({ store: shown }, WAITING), SILENT_WAIT * (patience?.() ?? 1))
+  const connection = await openConnection(address, {
+    ...{ name: `dmarc-understudy-${instance}`, now: systemClock(), patience },
+  }).finally(() => clearTimeout(timer))
   try {
     const scripts = SCRIPTS.flatMap(readScriptsIn)
     const server = await checkServer(connection, { prefix, scripts })
@@ -58,10 +66,26 @@ async function openAt(
     const guarded = new GuardedConnection(connection, membership)
     const clock = () => connection.clock.now()
     const { settings } = contract
-    const store = openRedisStore({ connection: guarded, prefix, settings, copiesLimit: memory })
+    let restore: (() => Promise<unknown>) | undefined
+    let restoring: Promise<unknown> | undefined
+    const store = openRedisStore({
+      ...{ connection: guarded, prefix, settings, copiesLimit: memory },
+      async lost(account, key) {
+        log.warn({ account, key }, LOST_ACCOUNT)
+        // Every server needs this account. Its restoration may itself find it lost, and cannot wait for itself.
+        if (account === DEFAULT_ACCOUNT && restoring === undefined) await restore?.()
+      },
+      // While the door is closed, it is unknown whether the store is still the same one.
+      restoring: () => restoring ?? (membership.isOpen ? undefined : membership.opened()),
+    })
+    const tellRepair = (keys: readonly string[]) => {
+      if (keys.length > 0) log.warn({ keys }, LOST_KEYS)
+    }
     const joining = await takePart(membership, terms, prefix, () =>
       findInvalid(store, createKeptCheck(contract, clock)),
     )
+    tellRepair(await store.repair())
+    await freeIncomplete(store, log)
     const differing = joining.others === 0 ? [] : differingOptions(terms, joining.terms)
     if (differing.length > 0) log.warn({ options: differing }, DIFFERING)
     const { nextId, renew } = await shareNobodyIds(seed, contract.requestIds, {
@@ -102,6 +126,9 @@ async function openAt(
         get queued() {
           return exchanges?.queued ?? 0
         },
+        get incomplete() {
+          return exchanges?.incomplete ?? 0
+        },
       },
       skipped: [],
       async openExchanges(parts: ExchangeParts) {
@@ -116,14 +143,24 @@ async function openAt(
         })
         return exchanges
       },
-      watch(restore) {
-        membership.watch(
-          tellChanges(log, shown, async () => {
+      watch(provide) {
+        restore = () => (restoring ??= provide().finally(() => (restoring = undefined)))
+        membership.watch({
+          ...tellChanges(log, shown),
+          async emptied() {
+            tellRepair(await store.repair())
+            const isEmpty = (await store.list()).length === 0
+            log.warn({ store: shown }, isEmpty ? EMPTIED : REPLACED)
             store.forgetCopies()
             await renew()
-            await restore()
-          }),
-        )
+            await restore?.()
+          },
+          async lost() {
+            tellRepair(await store.repair())
+            // The repair removes accounts without data.
+            await restore?.()
+          },
+        })
       },
       async close() {
         try {
@@ -144,39 +181,56 @@ async function openAt(
 const DIFFERING = 'Other servers of the store were started with other options; give all of them the same.'
 const AWAY = 'The store is away: until it is back, requests are answered with 500.'
 const EMPTIED = 'The store was emptied or replaced: only the default account is there again.'
+const REPLACED = 'The store was replaced, or has lost its marker: the accounts are those that are there now.'
+const LOST_KEYS =
+  'The store has lost keys, which were deleted or evicted: they are made again, without the order of the accounts.'
+const WAITING = 'The store has not answered yet; the start waits for it a little longer.'
+const LOST_ACCOUNT = 'The store has lost an account, because its key was deleted or evicted: only its id is free again.'
 const FULL = 'The store has no memory left (its setting maxmemory): changes are refused.'
 
-/** What the log says of each change of the store's state, in one line each; `renew` is what an empty store needs. */
-function tellChanges(log: Log, store: string, renew: () => Promise<void>): MembershipEvents {
+/** Logs each change of the store's state in one line. */
+function tellChanges(log: Log, store: string): Pick<MembershipEvents, 'away' | 'back' | 'full'> {
   return {
     away: (reason) => log.error({ store, reason }, AWAY),
     back: (after) => log.info({ store, seconds: Math.round(after / 100) / 10 }, 'The store is back.'),
     full: (isFull) => (isFull ? log.error({ store }, FULL) : log.info({ store }, 'The store has memory again.')),
-    emptied() {
-      log.warn({ store }, EMPTIED)
-      return renew()
-    },
   }
 }
 
-/** Takes part among the servers of a prefix. @throws StoreError when that is not possible */
+/** Deletes an incomplete `default` account, so that it is created again. */
+async function freeIncomplete(store: Store, log: Log): Promise<void> {
+  if (!(await store.has(DEFAULT_ACCOUNT))) return
+  try {
+    await store.read(DEFAULT_ACCOUNT)
+  } catch (error) {
+    if (!(error instanceof StoreError && error.problem === 'damaged')) return
+    log.warn({ reason: error.message }, 'The default account is made again.')
+    await store.delete(DEFAULT_ACCOUNT)
+  }
+}
+
+/** Takes part among the servers of a prefix. @throws StoreError if that is not possible */
 async function takePart(
   membership: Membership,
-  terms: Terms,
+  terms: ServerTerms,
   prefix: string,
   findInvalid: () => Promise<string | undefined>,
 ): Promise<Joining> {
   const found = await membership.join()
   if (found.isJoined) return found
-  if (found.format !== FORMAT) {
+  if (found.format !== FORMAT && found.format !== '') {
     const format = `in format ${found.format}, and this version reads format ${FORMAT}`
     throw refusal(`holds accounts under ${prefix} ${format}; use the version that made them, or another --store-prefix`)
   }
-  const difference = describeDifference(found.terms, terms)
   if (found.others === 0) {
-    // Like a data folder, which is opened with other overlays as long as all of its accounts can be served.
+    // As with a data folder, other overlays are permitted if all accounts can be served with them.
     const invalid = await findInvalid()
+    if (invalid !== undefined && found.format === '') {
+      const lost = `has lost the key ${prefix}:{all}:marker, which says with which overlays it was used`
+      throw refusal(`${lost}, and ${invalid}; start with those, or with another --store-prefix`)
+    }
     if (invalid !== undefined) {
+      const difference = describeDifference(found.terms, terms)
       throw refusal(
         `was used with ${difference}, and ${invalid}; start with the same overlays, or with another --store-prefix`,
       )
@@ -184,13 +238,14 @@ async function takePart(
     const again = await membership.join(found.terms.contract)
     if (again.isJoined) return again
   }
+  const difference = describeDifference(found.terms, terms)
   const others = found.others > 1 ? `${found.others} other servers use it` : 'Another server uses it'
   throw refusal(
     `is shared by servers with one contract only. ${others} under ${prefix} with ${difference}; start all with the same overlays, or with another --store-prefix`,
   )
 }
 
-/** Why an account cannot be served, as the part of a sentence; `undefined` where all can. */
+/** Why an account cannot be served, as the part of a sentence; `undefined` if all accounts can. */
 async function findInvalid(store: Store, check: ReturnType<typeof createKeptCheck>): Promise<string | undefined> {
   for (const id of await store.list()) {
     const problem = await check(encodeAccount(await store.read(id)))

@@ -1,4 +1,5 @@
 import { LocalExchangeLog } from '../accounts/exchange-log.ts'
+import { DEFAULT_ACCOUNT } from '../accounts/worlds.ts'
 import type { Contract } from '../contract/contract.ts'
 import { DEFAULT_SEED } from '../domain/account.ts'
 import { countNobodyIds } from '../http/nobody-ids.ts'
@@ -6,6 +7,7 @@ import { openMemoryStore } from '../store/memory.ts'
 import { MemoryBudget } from '../store/memory-budget.ts'
 import type { Readiness, StoreState } from '../store/readiness.ts'
 import type { Store } from '../store/store.ts'
+import { StoreError } from '../store/store-error.ts'
 import type { OpenedStore, OpeningContext } from './opened-store.ts'
 import type { CompleteOptions } from './option-table.ts'
 
@@ -31,23 +33,29 @@ async function openFolder(
   budget: MemoryBudget,
 ): Promise<OpenedStore> {
   const { data, durability, skipDamaged, clock } = options
-  const [{ openFolderStore }, { createKeptCheck }] = await Promise.all([
+  const [{ fileName, openFolderStore }, { createKeptCheck }] = await Promise.all([
     import('../store/folder/folder-store.ts'),
     import('./kept-accounts.ts'),
   ])
   const skipped: string[] = []
+  // No server starts without the account `default`, so this account cannot be left out.
+  const isOfDefault = (error: StoreError) => error.file === fileName(DEFAULT_ACCOUNT)
+  const skip = (error: StoreError) => {
+    if (isOfDefault(error)) throw error
+    skipped.push(error.message)
+  }
   let state: StoreState = { isReady: true }
-  const store = await openFolderStore(data, contract.settings, {
+  const opening = openFolderStore(data, contract.settings, {
     validate: createKeptCheck(contract, clock),
     durability,
     clock,
     budget,
-    skipDamaged: skipDamaged ? ({ message }) => skipped.push(message) : undefined,
+    skipDamaged: skipDamaged ? skip : undefined,
     warn: (message) => log.warn({}, message),
     saving: (written, all) => log.info({ written, all }, 'The accounts are being saved.'),
     writeFailures: {
       began: (err) => {
-        // Reads go on, so whoever sends requests here need not send them elsewhere.
+        // Reads still work, so clients need not use another server.
         state = { isReady: true, limitation: 'Changes are refused, because they cannot be written to the data folder.' }
         log.error({ err }, 'Changes are refused, because they cannot be written.')
       },
@@ -56,6 +64,11 @@ async function openFolder(
         log.info({}, 'Changes can be written again.')
       },
     },
+  })
+  const store = await opening.catch((error: unknown) => {
+    if (!(error instanceof StoreError) || error.problem !== 'damaged') throw error
+    const remedy = isOfDefault(error) ? 'move it away' : 'leave the account out with --skip-damaged (skipDamaged)'
+    throw new StoreError('damaged', `${error.message}; correct the file, or ${remedy}`, { cause: error })
   })
   return { ...ofOneServer('folder', store, budget, options, contract, () => state), skipped }
 }

@@ -1,6 +1,6 @@
 import type { StoreAddress } from '../store/redis/connection.ts'
 
-/** A URL that was read. `shown` is the URL without user and password, as messages and the log name it. */
+/** A parsed URL. `shown` is the URL without user and password, for messages and the log. */
 interface ReadUrl {
   address: StoreAddress
   shown: string
@@ -16,20 +16,20 @@ const SCHEMES: Readonly<Record<string, { tls: boolean }>> = {
   valkeys: { tls: true },
 }
 const USUAL_PORT = 6379
-/** No URL of a store is longer; a hostname has at most 253 characters. */
+/** Longer than every URL of a store; a hostname has at most 253 characters. */
 export const LONGEST_URL = 2_000
-/** The system takes only so many bytes of the path of a socket, and would connect to another one. */
+/** The system truncates a longer path of a socket, and would connect to another one. */
 export const LONGEST_SOCKET = 107
-/** More databases than any server has; it says itself how many there are. */
+/** More databases than any server has. The server itself reports its number of databases. */
 const HIGHEST_DATABASE = 65_535
 
 const HOST = /^(?:\[[0-9a-f:.]{2,45}\]|[\w.-]{1,253})$/i
-/** Scheme, user and password, host, port, path, and the rest. The last `@` ends user and password, whatever they hold. */
+/** Scheme, user and password, host, port, path, and the rest. The last `@` ends user and password. */
 const URL_PARTS = /^([a-z][a-z0-9+.-]*):\/\/(?:(.*)@)?(\[[^\]]*\]|[^:/?#]*)(?::([^/?#]*))?(\/[^?#]*)?([?#].*)?$/is
-/** The same of a unix socket: user and password, path, and the rest. */
+/** The same for a Unix socket: user and password, path, and the rest. */
 const SOCKET_PARTS = /^unix:(?:\/\/(?:(.*)@)?)?(\/(?!\/)[^?#]*)?([?#].*)?$/is
 
-/** Reads the URL of a store; or says what would be right. Nothing of the URL is repeated, because it may hold a password. */
+/** Reads the URL of a store, or returns a remedy. The remedy repeats no part of the URL, which may hold a password. */
 export function readStoreUrl(written: string): ReadUrl | { remedy: string } {
   if (written.length > LONGEST_URL) return { remedy: `must be a URL of at most ${LONGEST_URL} characters` }
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what must not pass
@@ -85,7 +85,7 @@ function readCaller(
   const [, user = '', secret] = /^([^:]*)(?::(.*))?$/s.exec(written) ?? []
   const username = decode(user)
   const password = secret === undefined ? undefined : decode(secret)
-  // A colon in a password can only be meant.
+  // A colon is valid in a password, and needs no encoding.
   if (/[/?#[\]@]/.test(written) || username === undefined || (secret !== undefined && password === undefined))
     return {
       remedy: 'must have percent-encoding in user and password: %40 for @, %2F for /, %3F for ?, %23 for #, %25 for %',
@@ -106,8 +106,8 @@ function isBetween(written: string, lowest: number, highest: number): boolean {
 }
 
 /**
- * A text that was given as the URL of a store, for a message: without what is, or may be meant as, a user or a password.
- * An ellipsis stands for each part that is left out.
+ * A text that was given as the URL of a store, for a message: without user and password, and without every part that
+ * may be meant as one of them. An ellipsis stands for each part that is left out.
  */
 export function maskStoreUrl(written: string): string {
   const shortened = written.slice(-LONGEST_URL)
@@ -117,7 +117,7 @@ export function maskStoreUrl(written: string): string {
   const [, host = '', port, path = '', more] =
     /^(\[[^\]]*\]|[^:/?#]*)(?::([^/?#]*))?(\/[^?#]*)?([?#].*)?$/s.exec(rest.slice(end + 1)) ?? []
   if (/^unix:/i.test(scheme)) return `${scheme}${user}${host === '' ? path : '…'}${more === undefined ? '' : '?…'}`
-  // Without slashes, nobody knows what is a host.
+  // Without slashes, it is unknown which part is the host.
   const isHost = host === '' || (HOST.test(host) && (scheme === '' || scheme.endsWith('//') || /^\d+$/.test(host)))
   const portShown = port === undefined ? '' : isBetween(port, 1, 65_535) ? `:${port}` : ':…'
   const pathShown = /^(?:\/\d*)?$/.test(path) ? path : '/…'

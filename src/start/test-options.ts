@@ -3,7 +3,7 @@ import { OptionError } from './option-error.ts'
 import { LIBRARY_OPTIONS, refuseUnknownOptions } from './option-table.ts'
 import type { ServerOptions, TestOptions } from './options.ts'
 
-/** The options of the tests of vitest and node:test, beside those of the stand-in. `options.ts` is written from it. */
+/** The options of the tests of vitest and node:test, beside the stand-in's. `options.ts` is generated from it. */
 export const TEST_OPTIONS = {
   failOnViolation: {
     kind: toggle,
@@ -15,8 +15,8 @@ export const TEST_OPTIONS = {
 }
 
 /**
- * The options of the stand-in, whose accounts are empty by default, apart from those of the tests.
- * @throws OptionError for an option that does not exist, and for one of the tests that is refused.
+ * Separates the options of the stand-in, whose accounts are empty by default, from those of the tests.
+ * @throws OptionError for an option that does not exist, and for a refused option of the tests
  */
 export function divideTestOptions(options: TestOptions): { server: ServerOptions; failOnViolation: boolean } {
   refuseUnknownOptions(options, { ...LIBRARY_OPTIONS, ...TEST_OPTIONS })

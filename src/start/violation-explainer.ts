@@ -7,10 +7,11 @@ import type { ExplanationReport } from '../explain/explanation.ts'
 import type { Log } from '../http/log.ts'
 import type { Entry } from '../journal/entry.ts'
 import type { Journal } from '../journal/journal.ts'
-import { redactDeeply } from '../journal/redacted-log.ts'
+import { redactDeeply } from '../journal/redaction/redacted-log.ts'
 import type { Store } from '../store/store.ts'
+import { StoreError } from '../store/store-error.ts'
 
-/** A function that explains a violation once its response is sent; `undefined` where that fails, which is a bug. */
+/** Creates the function that explains a violation after its response; `undefined` if that fails because of a bug. */
 export function createExplainer({
   contract,
   store,
@@ -35,11 +36,13 @@ export function createExplainer({
       const redact = journal.redactorFor(entry)
       return explainEntry(entry, {
         ...{ account: corrected, contract, urls, redact, publicKey: publicKeyOf(corrected) },
-        // It was refused whatever the account holds, so it has changed nothing.
+        // The request was refused for every state of the account, so it has changed nothing.
         past: { state: undefined, changes: NO_CHANGES },
         ...stateWriterOf(contract, entry.at),
       })
     } catch (err) {
+      // The server has stopped meanwhile.
+      if (err instanceof StoreError && err.problem === 'closed') return undefined
       const shown = redactDeeply(err, journal.redactorFor(entry))
       log.error({ request_id: entry.requestId, err: shown }, 'The violation could not be explained.')
       return undefined

@@ -27,47 +27,46 @@ import { StoreError } from './store-error.ts'
 import { type AccountData, type AccountDatabase, StoredAccount } from './stored-account.ts'
 import { weighAccount, weighChange, weighCounts, weighReplaced } from './weight.ts'
 
-/** How many accounts are written at the same time at the end. */
+/** How many accounts are written at the same time when the store closes. */
 const FLUSHED = 128
-/** In milliseconds, how often somebody who waits for the end is told how far it is. */
+/** In milliseconds, the interval at which the progress of the last writes is reported. */
 const PROGRESS = 1_000
 
 /** Where the accounts of one process are stored. */
 export interface AccountsDriver {
   /**
-   * Where an account is stored from now on. An asynchronous database gets one write at a time, and writes the data as it
-   * is when the write begins.
+   * Stores an account from now on. An asynchronous database gets one write at a time. It writes the data as it is when
+   * the write begins.
    */
   open(accountId: string, data: AccountData): AccountDatabase
-  /** Whether no account can get this id, although no account has it. */
+  /** Whether no account can get this id, although no account has it now. */
   isBlocked?(accountId: string): boolean
   /** Deletes an account for good. */
   remove?(accountId: string): Promise<void>
   /** Called once, before the last writes. */
   prepareClose?(): Promise<void>
-  /** Called once a second during the last writes: how many accounts are written of those that have to be. */
+  /** Called once a second during the last writes, with the numbers of written accounts and of all to be written. */
   saving?(written: number, all: number): void
   /** Called once, when everything is written. */
   close?(): void
 }
 
 export interface AccountsOptions {
-  /** Says when accounts are used, which decides about their eviction; the machine's clock by default. */
+  /** Gives the times of use, which decide about eviction. Default: the machine's clock. */
   clock?: Clock | undefined
-  /** Without it, the accounts may take any memory. */
+  /** Without a budget, the accounts may take any amount of memory. */
   budget?: MemoryBudget | undefined
 }
 
 /**
- * The store of one process: all accounts are in memory, and each is stored through a database of its own. Reads and
- * refusals see the latest accepted state, which is perhaps not written yet; an accepted change is answered after its
- * write.
+ * The store of one process. All accounts are in memory, and each is stored through a database of its own. Reads and
+ * refusals see the latest accepted state, which may not be written yet. An accepted change is answered after its write.
  */
 export class Accounts implements Store {
   readonly #accounts = new Map<string, StoredAccount>()
   /** Hash of a key → id of the account that has it. */
   readonly #holders = new Map<string, string>()
-  /** The ids of accounts that are being deleted. Until that is done, no other account gets their ids and keys. */
+  /** The ids of accounts that are being deleted. Until the deletion ends, no other account gets their ids and keys. */
   readonly #deleting = new Map<string, Deletion>()
   readonly #queue = new EvictionQueue()
   readonly #driver: AccountsDriver
@@ -90,7 +89,7 @@ export class Accounts implements Store {
     this.#add({ ...data, quotas: PersistentMap.of(quotas), tallies: PersistentMap.of(tallies) }, data.state)
   }
 
-  /** Puts all accounts that were loaded in the order of their last use. */
+  /** Puts all loaded accounts into the eviction queue, in the order of their last use. */
   queueLoaded(): void {
     const now = this.#clock()
     const uses = [...this.#accounts.values()].flatMap((account) => {
@@ -99,13 +98,13 @@ export class Accounts implements Store {
     })
     uses.sort((one, other) => one.use.usedAt - other.use.usedAt)
     for (const { account, use } of uses) {
-      // If the clock was set back since, the account must not be kept until it shows that time again.
+      // If the clock was set back since then, the account must not be kept until the clock shows that time again.
       use.usedAt = Math.min(use.usedAt, now)
       this.#queue.add(account)
     }
   }
 
-  /** Writes all accounts anew, because what was stored is perhaps gone. */
+  /** Writes all accounts again, because the stored files may be gone. */
   rewrite(): void {
     // A write that fails is tried again with the account's next change, and at `close`.
     for (const account of this.#accounts.values()) Promise.resolve(account.write()).catch(() => {})
@@ -137,7 +136,7 @@ export class Accounts implements Store {
   async create(state: AccountState, capacity: Capacity = {}): Promise<string | undefined> {
     this.#refuseWhenClosed()
     const { id } = state
-    // A client may use the key of its sandbox just when that is evicted.
+    // A client may use the key of its sandbox at the moment when that sandbox is evicted.
     if (capacity.evictable === true) await this.#deleting.get(id)?.ended
     if (this.#isTaken(id)) throw new StoreError('taken', `There is an account "${id}" already`)
     const lacksMemory = this.#budget?.fits(state, capacity.evictable === true) === false
@@ -240,7 +239,7 @@ export class Accounts implements Store {
     if (accountId === undefined) return undefined
     this.#refuseWhenClosed()
     const entered = this.#accounts.get(accountId)
-    // It is being deleted.
+    // The account is being deleted.
     if (entered === undefined) return undefined
     if (entered.use !== undefined) this.#queue.use(entered, this.#clock())
     const data = entered.mutableData
@@ -318,7 +317,7 @@ export class Accounts implements Store {
     if (failure !== undefined) throw failure.reason
   }
 
-  /** Resolves to the first failure. Only some accounts are written as text at the same time: all texts may be gigabytes. */
+  /** Resolves to the first failure. Writes only some accounts as text at a time: all texts may be gigabytes. */
   async #flushAll(): Promise<{ reason: unknown } | undefined> {
     const unsaved = [...this.#accounts.values()].filter((account) => account.isUnsaved)
     const queue = unsaved.values()
@@ -360,7 +359,7 @@ export class Accounts implements Store {
     return value
   }
 
-  /** The one count that a request changes is part of the weight of its entry in the journal. */
+  /** The single count that a request changes is part of the weight of its journal entry. */
   #noteForgotten(account: StoredAccount, counts: number): void {
     if (counts > 0) this.#noteOutdated(account, weighCounts(counts))
   }
@@ -382,13 +381,13 @@ export class Accounts implements Store {
     return this.#accounts.size >= limit
   }
 
-  /** The account that makes room for another one, if one does. */
+  /** The account that is evicted for another one, if there is one. */
   #findEvicted({ idle = Number.POSITIVE_INFINITY }: Capacity): StoredAccount | undefined {
     return this.#queue.next(this.#clock(), idle)
   }
 
   /** `persisted` is absent for a new account. */
-  /** `freed` are the bytes that an account gives up for this one. */
+  /** `freed` is the number of bytes that an evicted account releases for this one. */
   #add(data: AccountData, persisted: AccountState | undefined, freed = 0): StoredAccount {
     const { id } = data.state
     const isSandbox = data.use !== undefined
@@ -408,7 +407,7 @@ export class Accounts implements Store {
     return account
   }
 
-  /** From now on nobody finds the account. Its id and its keys stay taken until it is removed. */
+  /** From now on no caller finds the account. Its id and its keys stay taken until it is removed. */
   #detach(account: StoredAccount): void {
     const { id } = account.state
     this.#accounts.delete(id)
@@ -427,11 +426,11 @@ export class Accounts implements Store {
     this.#deleting.delete(accountId)
   }
 
-  /** Deletes a detached account for good. When that fails, the account is there again. */
+  /** Deletes a detached account for good. If that fails, the account is available again. */
   async #remove(account: StoredAccount): Promise<void> {
     const { id } = account.state
     try {
-      // A write under way would bring the file back. Another write would need space, which a full disk has not.
+      // A write under way would create the file again. Another write would need space, which a full disk does not have.
       await account.drain()
       await this.#driver.remove?.(id)
     } catch (error) {
@@ -458,7 +457,7 @@ export class Accounts implements Store {
     }
   }
 
-  /** After a write, failed or not. */
+  /** Runs after a write, failed or not. */
   #settle(account: StoredAccount): void {
     const { persisted, state, share } = account
     if (persisted === undefined) share?.close()
@@ -467,8 +466,8 @@ export class Accounts implements Store {
   }
 
   /**
-   * After a write: releases the keys that the account has given up, and the whole account if its first write failed. A
-   * key is not released before that write: if another account got it and the write then failed, both would have it.
+   * Runs after a write. It releases the keys that the account has given up, or the whole account if its first write
+   * failed. A key stays taken until that write: if it failed, two accounts would have the key.
    */
   #releaseKeys(account: StoredAccount): void {
     const { persisted, state, keyHashes } = account
@@ -495,7 +494,7 @@ function copyCounters({ data: { quotas, tallies } }: StoredAccount): Counters {
   return { quotas: new Map(quotas.entries()), tallies: new Map(tallies.entries()) }
 }
 
-/** The deletion of an account that is under way. */
+/** A deletion that is under way. */
 interface Deletion {
   ended: Promise<void>
   end(): void

@@ -1,8 +1,8 @@
 import type { StoredAccount } from './stored-account.ts'
 
 /**
- * The accounts that may be evicted, in the order in which they make room: those that nobody has changed first, and the
- * one that was used longest ago before the others. Every request moves an account, so nothing here looks at all of them.
+ * The accounts that may be evicted, in the order of eviction: unchanged accounts first, and the least recently used
+ * account first. Every request moves an account, so no step here visits all accounts.
  */
 export class EvictionQueue {
   readonly #unchanged = new UseOrder()
@@ -16,7 +16,7 @@ export class EvictionQueue {
     this.#orderOf(account)?.remove(account)
   }
 
-  /** Takes note that an account is used. */
+  /** Records that an account is used. */
   use(account: StoredAccount, now: number): void {
     const { use } = account
     if (use === undefined) return
@@ -24,7 +24,7 @@ export class EvictionQueue {
     this.#orderOf(account)?.moveToEnd(account)
   }
 
-  /** Takes note that an account is used and changed. */
+  /** Records that an account is used and changed. */
   change(account: StoredAccount, now: number): void {
     const { use } = account
     if (use?.changed === false) {
@@ -35,7 +35,7 @@ export class EvictionQueue {
     this.use(account, now)
   }
 
-  /** The account that makes room now, if one does. A changed one does once it was idle for `idle` milliseconds. */
+  /** The account to evict now, if there is one. A changed account qualifies after `idle` milliseconds without use. */
   next(now: number, idle: number): StoredAccount | undefined {
     const { oldest } = this.#unchanged
     if (oldest !== undefined) return oldest
@@ -50,7 +50,7 @@ export class EvictionQueue {
   }
 }
 
-/** A linked list. In a `Set`, the oldest would be found only behind the gaps of all that were moved before. */
+/** A linked list. In a `Set`, the search for the oldest entry would pass the gaps of all moved entries. */
 class UseOrder {
   #oldest: StoredAccount | undefined
   #newest: StoredAccount | undefined
@@ -59,7 +59,7 @@ class UseOrder {
     return this.#oldest
   }
 
-  /** Puts an account behind those that were used before it: at the end, unless it comes back after a failure. */
+  /** Inserts an account by its last use: at the end, unless it returns after a failed deletion. */
   add(account: StoredAccount): void {
     let older = this.#newest
     while (older !== undefined && usedAt(older) > usedAt(account)) older = older.older

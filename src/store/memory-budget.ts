@@ -2,35 +2,35 @@ import type { AccountState } from '../domain/account.ts'
 import { StoreError } from './store-error.ts'
 import { OF_MAPS, type WeightChange, weighAccount } from './weight.ts'
 
-/** The part of the budget that all sandboxes together may have. Clients open them, and nobody asks them to. */
+/** The part of the budget for all sandboxes together. Clients open them without a request of the user. */
 export const OF_SANDBOXES = 0.5
 
-/** Approximate bytes of a snapshot with its counters, without what it shares with the account. */
+/** Approximate bytes of a snapshot with its counters, without the parts that it shares with the account. */
 const SNAPSHOT = 4_000
 
-/** How the budget is used, in bytes. */
+/** The use of the budget, in bytes. */
 export interface BudgetUse {
   limit: number
   used: number
 }
 
 /**
- * Divides the memory for accounts among them. An account may grow as long as it holds no more than is still free then:
- * half of the memory if it is alone, and always leaves room for others. The sandboxes share a half of the memory in the
- * same way. What makes an account smaller is always permitted, also if a snapshot keeps what it removes.
+ * Divides the memory for accounts. An account may grow as long as it holds no more than is still free. So a single
+ * account gets half of the memory, and there is always room for others. The sandboxes share one half in the same way. A
+ * change that makes an account smaller is always permitted, also if a snapshot keeps the removed parts.
  */
 export class MemoryBudget {
   readonly #limit: number
   readonly #onRefused: ((message: string) => void) | undefined
-  readonly #shares = new Map<string, Share>()
+  readonly #shares = new Map<string, MemoryShare>()
   #used = 0
   #usedBySandboxes = 0
-  /** What is free as soon as the account that is being opened is there. */
+  /** The bytes that are released once the account that is being opened exists. */
   #freed = 0
-  /** Whether the last creation of an account was refused, which is told once. */
+  /** Whether the last creation of an account was refused. The refusal is reported once. */
   #isCreationRefused = false
 
-  /** `limit` in bytes. `onRefused` is called when an account is refused memory, once until it has become smaller. */
+  /** `limit` in bytes. `onRefused` is called when an account is refused memory: once until the account gets smaller. */
   constructor(limit: number, onRefused?: (message: string) => void) {
     this.#limit = limit
     this.#onRefused = onRefused
@@ -47,11 +47,11 @@ export class MemoryBudget {
   }
 
   /**
-   * Begins to count a new account. `freed` are the bytes that another one gives up for it.
-   * @throws StoreError `full` when there is no room for it.
+   * Begins to count a new account. `freed` is the number of bytes that an evicted account releases for it.
+   * @throws StoreError `full` if there is no room for it
    */
-  open(state: AccountState, isSandbox: boolean, freed = 0): Share {
-    const share = new Share(state.id, isSandbox, this)
+  open(state: AccountState, isSandbox: boolean, freed = 0): MemoryShare {
+    const share = new MemoryShare(state.id, isSandbox, this)
     share.isRefused = this.#isCreationRefused
     this.#isCreationRefused = true
     this.#freed = freed
@@ -65,9 +65,9 @@ export class MemoryBudget {
     return share
   }
 
-  /** Begins to count an account that was there before. @throws StoreError `full` when all of them do not fit. */
-  load(state: AccountState, isSandbox: boolean): Share {
-    const share = new Share(state.id, isSandbox, this)
+  /** Begins to count an account that existed before. @throws StoreError `full` if the accounts do not all fit */
+  load(state: AccountState, isSandbox: boolean): MemoryShare {
+    const share = new MemoryShare(state.id, isSandbox, this)
     share.restore(state)
     this.#shares.set(state.id, share)
     if (this.#used <= this.#limit) return share
@@ -76,17 +76,17 @@ export class MemoryBudget {
   }
 
   /** The share of the account of this id, if the account is counted. */
-  shareOf(accountId: string): Share | undefined {
+  shareOf(accountId: string): MemoryShare | undefined {
     return this.#shares.get(accountId)
   }
 
-  /** Forgets an account that holds nothing any more. */
-  forget(share: Share): void {
+  /** Forgets an account that holds no memory any more. */
+  forget(share: MemoryShare): void {
     if (this.#shares.get(share.id) === share) this.#shares.delete(share.id)
   }
 
-  /** @throws StoreError `full` when the account would hold more than is free. */
-  admit(share: Share, growth: number): void {
+  /** @throws StoreError `full` if the account would hold more than is free */
+  admit(share: MemoryShare, growth: number): void {
     const free = this.#freeFor(share) - growth
     if (share.weight + growth <= free) return
     const [holds, left, limit] = [share.weight, Math.max(0, free + growth), this.#limit].map(inMebibytes)
@@ -96,32 +96,32 @@ export class MemoryBudget {
     throw Object.assign(new StoreError('full', message), { reported: true })
   }
 
-  /** Adds to what the account holds, which may be negative. */
-  count(share: Share, growth: number): void {
+  /** Adds to the bytes of the account. `growth` may be negative. */
+  count(share: MemoryShare, growth: number): void {
     this.#used += growth
     if (share.isSandbox) this.#usedBySandboxes += growth
   }
 
-  #freeFor({ isSandbox }: Pick<Share, 'isSandbox'>): number {
+  #freeFor({ isSandbox }: Pick<MemoryShare, 'isSandbox'>): number {
     const free = this.#limit - this.#used + this.#freed
     return isSandbox ? Math.min(free, this.#limit * OF_SANDBOXES - this.#usedBySandboxes + this.#freed) : free
   }
 }
 
-/** What one account holds of the memory: its state, and what its snapshots keep of older states. */
-export class Share {
+/** The memory of one account: its state, and the parts of older states that its snapshots keep. */
+export class MemoryShare {
   readonly id: string
   readonly isSandbox: boolean
-  /** Whether it was refused memory since it last became smaller. */
+  /** Whether the account was refused memory since it last became smaller. */
   isRefused = false
   readonly #budget: MemoryBudget
   #isClosed = false
   /** The state that is counted. */
   #state: AccountState | undefined
   #ofState = 0
-  /** By name, the weight of each snapshot as if it shared nothing with any other state. */
+  /** By name, the weight of each snapshot as if it shared no part with another state. */
   readonly #snapshots = new Map<string, number>()
-  /** What only older states hold. */
+  /** The weight of what only older states hold. */
   #outdated = 0
 
   constructor(id: string, isSandbox: boolean, budget: MemoryBudget) {
@@ -140,19 +140,19 @@ export class Share {
     return this.#ofState
   }
 
-  /** States share what they have in common, so the snapshots hold no more than what has changed since the oldest. */
+  /** States share their common parts. So the snapshots hold no more than what has changed since the oldest one. */
   get #ofSnapshots(): number {
     return SNAPSHOT * this.#snapshots.size + Math.min(this.#apart, this.#outdated)
   }
 
-  /** The weight of all snapshots if they shared nothing. */
+  /** The weight of all snapshots if they shared no parts. */
   get #apart(): number {
     let weight = 0
     for (const each of this.#snapshots.values()) weight += each
     return weight
   }
 
-  /** The account changes as `weighed`. @throws StoreError `full`, and then nothing is counted. */
+  /** Records a change of the account. @throws StoreError `full`; then nothing is counted */
   change(after: AccountState, { growth, outdated }: WeightChange): void {
     if (this.#state === undefined || this.#state === after) return
     if (growth > 0) this.#budget.admit(this, this.#snapshots.size === 0 ? growth : growth + outdated)
@@ -164,8 +164,8 @@ export class Share {
   }
 
   /**
-   * The account becomes another one, which shares its parts with a snapshot if one is named, but not the maps of them.
-   * @throws StoreError `full`, and then nothing is counted.
+   * Replaces the account. The new state shares its parts with the named snapshot, if there is one, but not the maps of
+   * them. @throws StoreError `full`; then nothing is counted
    */
   replace(after: AccountState, snapshot?: string): void {
     const weight = weighAccount(after)
@@ -182,7 +182,7 @@ export class Share {
     })
   }
 
-  /** The account is as it was stored, because a change could not be stored, or nothing happened yet. */
+  /** Restores the stored state, because a change could not be stored, or nothing happened yet. */
   restore(before: AccountState): void {
     // A deleted account holds nothing any more.
     if (this.#isClosed || this.#state === before) return
@@ -192,7 +192,7 @@ export class Share {
     })
   }
 
-  /** A snapshot of the present state is taken. @throws StoreError `full` */
+  /** Counts a snapshot of the present state. @throws StoreError `full` */
   addSnapshot(name: string): void {
     this.#budget.admit(this, SNAPSHOT)
     this.#set(() => this.#snapshots.set(name, this.#ofState))
@@ -205,7 +205,7 @@ export class Share {
     })
   }
 
-  /** The account is deleted. */
+  /** Ends the count: the account is deleted. */
   close(): void {
     this.#isClosed = true
     this.#set(() => {

@@ -3,7 +3,7 @@ import { Accounts, type AccountsOptions } from './accounts.ts'
 import type { Store } from './store.ts'
 import type { AccountData } from './stored-account.ts'
 
-/** Accounts that end with the process. Every method answers at once. */
+/** A store whose accounts end with the process. Every method answers at once. */
 export function openMemoryStore(options?: AccountsOptions): Store {
   return new Accounts({ open: (_, data) => new LowSync(new MemorySync<AccountData>(), data) }, options)
 }

@@ -4,24 +4,24 @@ import { PersistentMap } from '../domain/persistent-map.ts'
 import type { Settings } from '../domain/settings.ts'
 
 /**
- * An account as parts, for stores that keep and send only what changes. A domain, a former domain and a group are a part
- * each, and so is every other field of the account. The value of a part is JSON: of a field as it is, and of an entry of a
- * map the array of its place in the order of insertion and the entry.
+ * An account as parts, for stores that keep and send only what changes. Each domain, former domain and group is a part,
+ * and so is every other field of the account. The value of a part is JSON. For a field, it is the value of the field.
+ * For an entry of a map, it is an array of its place in the order of insertion and the entry.
  */
-export type Part = readonly [name: string, value: string]
+export type StoredPart = readonly [name: string, value: string]
 
-/** A part with its new value; `undefined` where the account does not have it any more. */
+/** A part with its new value; `undefined` if the account does not have it any more. */
 export type PartChange = readonly [name: string, value: string | undefined]
 
 /** The first letter of the names of fields. */
 const FIELD = '.'
-/** The first letters of domains, former domains and groups. The names of groups follow from the groups. */
+/** The first letters of domains, former domains and groups. The names of groups are derived from the groups. */
 const LETTERS = ['d', 'f', 'g'] as const
 
 type MapLetter = (typeof LETTERS)[number]
-type Entry = MonitoredDomain | DomainNature | DomainGroup
-type EntryMap = PersistentMap<string, Entry>
-type NameSettings = Pick<Settings, 'nameComparison'>
+type AccountPart = MonitoredDomain | DomainNature | DomainGroup
+type EntryMap = PersistentMap<string, AccountPart>
+type ComparisonSettings = Pick<Settings, 'nameComparison'>
 
 const NO_ENTRIES: EntryMap = PersistentMap.of()
 
@@ -31,7 +31,7 @@ const PLANNED_BY: ReadonlySet<string> = new Set(
 )
 
 /** All parts of an account. */
-export function* partsOf(state: AccountState): Generator<Part, void, undefined> {
+export function* partsOf(state: AccountState): Generator<StoredPart, void, undefined> {
   for (const [name, value] of Object.entries(fieldsOf(state))) {
     if (value !== undefined) yield [FIELD + name, JSON.stringify(value)]
   }
@@ -40,18 +40,18 @@ export function* partsOf(state: AccountState): Generator<Part, void, undefined> 
   }
 }
 
-/** What makes one state of an account the other, and that state as the changes make it. */
+/** The changes that turn one state into another, and the state that they produce. */
 export interface Comparison {
   changes: PartChange[]
-  /** The later state. Where it was not made from the earlier one, its entries have other places, in the same order. */
+  /** The later state. If it was not made from the earlier one, its entries have other places, in the same order. */
   state: AccountState
 }
 
 /**
- * Compares an account with what it becomes. It costs what differs where the later state was made from the earlier one,
- * and what both hold otherwise.
+ * Compares two states of an account. If the later state was made from the earlier one, the cost depends on the
+ * difference. If not, it depends on the size of both.
  */
-export function compareStates(before: AccountState, after: AccountState, settings: NameSettings): Comparison {
+export function compareStates(before: AccountState, after: AccountState, settings: ComparisonSettings): Comparison {
   const changes: PartChange[] = []
   const [former, present] = [fieldsOf(before), fieldsOf(after)]
   for (const name of new Set([...Object.keys(former), ...Object.keys(present)])) {
@@ -77,9 +77,8 @@ export function compareStates(before: AccountState, after: AccountState, setting
 }
 
 /**
- * The keys whose entries differ between maps of which neither was made from the other, each with the place that it gets;
- * without one where it is removed. Entries that are in order stay where they are. The first one that is not, and all
- * after it, come after all others.
+ * The keys whose entries differ between two unrelated maps, each with its new place; without a place if it is removed.
+ * Entries that are in order keep their places. The first entry out of order, and all after it, move to the end.
  */
 function movesTo(before: EntryMap, after: EntryMap): [key: string, place: number | undefined][] {
   const moves: [string, number | undefined][] = []
@@ -92,30 +91,30 @@ function movesTo(before: EntryMap, after: EntryMap): [key: string, place: number
     if (place === undefined || place < last) moves.push([key, next++])
     else {
       last = place
-      if (writeEntry(value, place) !== writeEntry(before.get(key) as Entry, place)) moves.push([key, place])
+      if (writeEntry(value, place) !== writeEntry(before.get(key) as AccountPart, place)) moves.push([key, place])
     }
   }
   return moves
 }
 
-/** Whether a change may alter what a request plans, see `Admission`. */
+/** Whether a change may alter the plan of a request, see `Admission`. */
 export function changesPlans(changes: readonly PartChange[]): boolean {
   return changes.some(([name]) => PLANNED_BY.has(name))
 }
 
-/** The account that has these parts, in any order. @throws Error for what is no account */
-export function joinParts(parts: Iterable<Part>, settings: NameSettings): AccountState {
+/** The account that has these parts, in any order. @throws Error if the parts form no account */
+export function joinParts(parts: Iterable<StoredPart>, settings: ComparisonSettings): AccountState {
   return assemble({}, { d: new Map(), f: new Map(), g: new Map() }, parts, settings)
 }
 
 /**
- * The account with other parts in place of those that it has, in maps of its own. Unlike `applyChanges`, it takes entries
- * that come between others, as they do where changes are undone.
+ * The account with some parts replaced, in maps of its own. Unlike `applyChanges`, it can insert entries between
+ * others, as is necessary when changes are undone.
  */
 export function exchangeParts(
   state: AccountState,
   changes: Iterable<PartChange>,
-  settings: NameSettings,
+  settings: ComparisonSettings,
 ): AccountState {
   const entries: PlacedEntries = { d: new Map(), f: new Map(), g: new Map() }
   for (const [letter, map] of mapsOf(state)) {
@@ -125,14 +124,14 @@ export function exchangeParts(
 }
 
 /** The entries of the maps of an account, in any order. */
-type PlacedEntries = Record<MapLetter, Map<string, [key: string, value: Entry, place: number]>>
+type PlacedEntries = Record<MapLetter, Map<string, [key: string, value: AccountPart, place: number]>>
 
-/** The account of these fields and entries, after changes of its parts. */
+/** Builds the account from these fields and entries, after changes of its parts. */
 function assemble(
   fields: Record<string, unknown>,
   placed: PlacedEntries,
   changes: Iterable<PartChange>,
-  settings: NameSettings,
+  settings: ComparisonSettings,
 ): AccountState {
   for (const [name, text] of changes) {
     const key = name.slice(1)
@@ -160,14 +159,14 @@ function assemble(
   }
 }
 
-/** The account after these changes of its parts. It shares with the account before them what has not changed. */
+/** The account after these changes of its parts. It shares the unchanged parts with the account before. */
 export function applyChanges(
   state: AccountState,
   changes: readonly PartChange[],
-  { nameComparison }: NameSettings,
+  { nameComparison }: ComparisonSettings,
 ): AccountState {
   const fields: Record<string, unknown> = fieldsOf(state)
-  const added: { letter: MapLetter; key: string; value: Entry; place: number }[] = []
+  const added: { letter: MapLetter; key: string; value: AccountPart; place: number }[] = []
   const maps: Record<MapLetter, EntryMap> = {
     d: state.domains as EntryMap,
     f: (state.formerDomains ?? PersistentMap.of()) as EntryMap,
@@ -187,7 +186,7 @@ export function applyChanges(
     if (text === undefined) maps[letter] = maps[letter].delete(key)
     else added.push({ letter, key, ...readEntry(text) })
   }
-  // New entries come after all others, each at its place.
+  // New entries follow all others, in the order of their places.
   for (const { letter, key, value, place } of added.sort((one, other) => one.place - other.place)) {
     maps[letter] = maps[letter].put(key, value, place)
     if (letter !== 'g') continue
@@ -221,11 +220,11 @@ function letterOf(name: string): MapLetter {
   throw new Error(`An account has no part "${name}"`)
 }
 
-function writeEntry(value: Entry, place: number): string {
+function writeEntry(value: AccountPart, place: number): string {
   return `[${place},${JSON.stringify(value)}]`
 }
 
-function readEntry(text: string): { value: Entry; place: number } {
-  const [place, value] = JSON.parse(text) as [number, Entry]
+function readEntry(text: string): { value: AccountPart; place: number } {
+  const [place, value] = JSON.parse(text) as [number, AccountPart]
   return { value, place }
 }

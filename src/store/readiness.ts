@@ -1,15 +1,15 @@
-/** Whether a store does its work now. */
+/** Whether a store works now. */
 export type StoreState =
-  /** `limitation` is a sentence about what it refuses all the same, if it is known to refuse something. */
+  /** `limitation` is a sentence about what the store still refuses, if anything is known. */
   | { readonly isReady: true; readonly limitation?: string | undefined }
-  /** `reason` is a sentence for the person who runs the service. */
+  /** `reason` is a sentence for the operator of the service. */
   | { readonly isReady: false; readonly reason: string }
 
-/** Tells whether the accounts of a server can be reached, without asking the store: it is known already. */
+/** Tells whether the accounts of a server can be reached. It does not ask the store, because the state is known. */
 export interface Readiness {
   readonly kind: 'memory' | 'folder' | 'redis' | 'own'
   readonly state: StoreState
 }
 
-/** That of what keeps everything itself, in memory. */
+/** The readiness of a store that keeps everything in memory. */
 export const ALWAYS_READY: Readiness = { kind: 'memory', state: { isReady: true } }

@@ -4,14 +4,14 @@ import { PersistentMap } from '../domain/persistent-map.ts'
 import type { Settings } from '../domain/settings.ts'
 import type { Work } from '../ground/work.ts'
 
-/** An account as plain JSON, which is what stores keep outside of the process. */
+/** An account as plain JSON. Stores keep it outside of the process. */
 export interface AccountRecord extends Omit<AccountState, 'domains' | 'formerDomains' | 'groups' | 'groupNames'> {
   domains: readonly MonitoredDomain[]
   formerDomains?: readonly FormerDomain[]
   groups: readonly DomainGroup[]
 }
 
-/** A domain that was removed, and its nature. */
+/** A removed domain and its nature. */
 export interface FormerDomain {
   name: string
   nature: DomainNature
@@ -31,7 +31,7 @@ function listFormer(formerDomains: PersistentMap<string, DomainNature>): FormerD
   return [...formerDomains.entries()].map(([name, nature]) => ({ name, nature }))
 }
 
-/** The index of group names is not part of a record: the contract may compare names in another way than before. */
+/** A record has no index of group names, because the contract may compare names in another way than before. */
 export function decodeAccount(
   record: AccountRecord,
   { nameComparison }: Pick<Settings, 'nameComparison'>,
@@ -48,16 +48,16 @@ export function decodeAccount(
   }
 }
 
-/** How many items of a list are written at a time. */
+/** How many items of a list are written in one step. */
 const SLICE = 500
 
-/** The texts of the lists of an account as they were last written. Older states of the account keep none. */
+/** The texts of the lists of an account as they were last written. Older states of the account keep no texts. */
 export type ListTexts = Partial<Record<'domains' | 'formerDomains' | 'groups', { list: object; text: string }>>
 
 /**
- * The JSON text of an account's record. Parts that have not changed since they were last written are not serialized
- * again, because most changes concern one domain or one group of thousands. `last` is what the account wrote before,
- * and is brought up to date. It is work that can pause.
+ * The JSON text of an account's record. Parts that have not changed since the last write are not serialized again,
+ * because most changes concern one domain or one group of thousands. `last` is what the account wrote before, and is
+ * updated. It is work that can pause.
  */
 export function* writeAccount(state: AccountState, last: ListTexts): Work<string> {
   const { domains, formerDomains, groups, groupNames: _, ...rest } = state
@@ -85,7 +85,7 @@ function* writeList<Value extends object>(
   const writePart = list.size > FEW ? write : JSON.stringify
   const slices: string[] = []
   let slice: string[] = []
-  // A copy, because the map shows later changes to whoever reads on after a pause.
+  // A copy, because an iterator over the map would show later changes after a pause.
   for (const [key, value] of [...list.entries()]) {
     slice.push(writeItem(key, value, writePart))
     if (slice.length < SLICE) continue
@@ -108,8 +108,8 @@ function writeFormer(name: string, nature: DomainNature, write: (part: object) =
 }
 
 /**
- * A list of at most so many items is written anew with each change. Of thousands of small accounts, the texts of all items
- * would be more to clean up for the garbage collector than they save.
+ * A list of at most this length is written again with each change. For thousands of small accounts, the texts of all
+ * items would cost the garbage collector more than they save.
  */
 const FEW = 100
 

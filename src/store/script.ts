@@ -1,22 +1,22 @@
 import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 
-/** A program for the interpreter of Redis, which runs it as one atomic step. */
+/** A program for the Lua interpreter of Redis. It runs as one atomic step. */
 export interface Script {
   name: string
   text: string
-  /** SHA-1 of the text, by which the server knows it. */
+  /** SHA-1 of the text. The server identifies the script by it. */
   digest: string
-  /** Whether it changes nothing, so that it may run any number of times. The text says so in its first line. */
+  /** Whether it changes nothing, so that it may run any number of times. The first line of the text declares it. */
   isReadOnly: boolean
 }
 
-/** A line that stands for another file of the same folder. */
+/** A line that includes another file of the same folder. */
 const INCLUDE = /^--include (\S+)\n/gm
 
 /**
- * Reads a script of the package. `path` is below `src/`, also in the built program, which is as deep in the package as
- * this file.
+ * Reads a script of the package. `path` is relative to `src/`, also in the built program, because its files have the
+ * same depth in the package as this file.
  */
 export function readScript(path: string): Script {
   const folder = new URL('../../src/', import.meta.url)

@@ -1,28 +1,28 @@
 import { type AccountState, keepAccount } from '../domain/account.ts'
 import { timeOn } from '../domain/clock.ts'
 import type { Counters } from '../domain/counting.ts'
-import type { Share } from './memory-budget.ts'
+import type { MemoryShare } from './memory-budget.ts'
 import type { SnapshotOutcome, SnapshotRequest, SnapshotSummary } from './store.ts'
 
 /** A snapshot in memory. */
 export interface Snapshot extends SnapshotSummary {
   state: AccountState
   counters: Counters
-  /** How many bytes the account had left behind in older states by then. */
+  /** The bytes of older states of the account at the time of the snapshot. */
   outdated: number
 }
 
-/** The snapshots of one account. They share with it, and with each other, what they have in common. */
+/** The snapshots of one account. They share common parts with the account and with each other. */
 export class Snapshots {
   readonly #kept = new Map<string, Snapshot>()
-  readonly #share: Share | undefined
+  readonly #share: MemoryShare | undefined
 
-  /** `share` is absent where any memory may be taken. */
-  constructor(share: Share | undefined) {
+  /** `share` is absent if there is no limit for the memory. */
+  constructor(share: MemoryShare | undefined) {
     this.#share = share
   }
 
-  /** `read` tells what the account is. @throws StoreError `full` */
+  /** `read` returns the account. @throws StoreError `full` */
   take(
     { name, real, replace, limit }: SnapshotRequest,
     read: () => Pick<Snapshot, 'state' | 'counters' | 'outdated'>,
@@ -35,7 +35,7 @@ export class Snapshots {
     keepAccount(state)
     const { domains, groups, clock } = state
     const summary = { name, takenAt: timeOn(clock, real), domains: domains.size, groups: groups.size }
-    // A snapshot that replaces another one is the newest, so it goes to the end.
+    // A snapshot that replaces another one is the newest one, so it moves to the end.
     this.#kept.delete(name)
     this.#kept.set(name, { ...summary, state, counters, outdated })
     return { ok: true, snapshot: summary }

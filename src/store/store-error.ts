@@ -1,7 +1,7 @@
 /**
- * Why a store did not do its work. The caller can avoid `taken`, `full`, `damaged` and `unknown-account`. A store of other
- * processes may be `unavailable` for a while: nothing was done then. Where it is `unknown`, nobody knows whether the work
- * was done, or will be done yet.
+ * Why a store did not do its work. The caller can avoid `taken`, `full`, `damaged` and `unknown-account`. A store that
+ * other processes share may be `unavailable` for a while: nothing was done then. `unknown` means that the work may have
+ * been done, or may still be done.
  */
 export type StoreProblem =
   | 'taken'
@@ -14,13 +14,15 @@ export type StoreProblem =
   | 'unavailable'
   | 'unknown'
 
-/** The message is one sentence for the person who runs the service. */
+/** The message is one sentence for the operator of the service. */
 export class StoreError extends Error {
   override name = 'StoreError'
   readonly problem: StoreProblem
-  /** Whether the store has reported the error already, so that nobody else needs to log it. */
+  /** Whether the store has reported the error already, so that the caller need not log it. */
   reported = false
-  /** Whether the store has no memory for any change, and not only no room for this account. */
+  /** The name of the damaged file, if the error is about a file. */
+  file: string | undefined
+  /** Whether the store has no memory for any change, not only for this account. */
   isOutOfMemory = false
 
   constructor(problem: StoreProblem, message: string, options?: ErrorOptions) {
@@ -34,7 +36,7 @@ export function isReported(error: unknown): boolean {
   return error instanceof StoreError && error.reported
 }
 
-/** Whether the store was away, or its answer was lost. */
+/** Whether the store could not be reached, or its reply was lost. */
 export function isAway(error: unknown): error is StoreError {
   return error instanceof StoreError && (error.problem === 'unavailable' || error.problem === 'unknown')
 }

@@ -9,70 +9,68 @@ export type { Counters }
 
 /** How `create` makes room for an account. */
 export interface Capacity {
-  /** How many accounts there may be, this one included; by default any number. */
+  /** How many accounts there may be, this one included. Default: any number. */
   limit?: number
-  /** Whether this account may be evicted: deleted later, when there are too many. By default it may not. */
+  /** Whether this account may be evicted: deleted later, if there are too many accounts. Default: false. */
   evictable?: boolean
   /**
-   * How long an evictable account that somebody has changed must be idle before it is evicted, in milliseconds on the
-   * clock of the store. By default it never is.
+   * How long a changed evictable account must be idle before it is evicted, in milliseconds on the clock of the store.
+   * Default: it is never evicted.
    */
   idle?: number
 }
 
 /**
- * Hears of what only older states and counters of an account still hold, in bytes, as soon as the account itself no
- * longer holds it. Whoever keeps such states must count it.
+ * Is called with the bytes that only older states and counters of an account hold, as soon as the account itself no
+ * longer holds them. A module that keeps such states must count these bytes.
  */
 export type OutdatedListener = (accountId: string, bytes: number) => void
 
-/** Counters that take the place of others. */
+/** Counters that replace others. */
 export interface Replacement extends Counters {
-  /** How many requests the account has received; without it, that count continues. */
+  /** How many requests the account has received. If absent, that count continues. */
   requests?: number
-  /** The snapshot that the state comes from and perhaps shares its parts with, if it does. */
+  /** The snapshot that the state comes from, if there is one. The state may share its parts. */
   snapshot?: string
-  /** The incarnation that is meant, see `Visitor`. Another account of the same id is not replaced. */
+  /** The expected incarnation, see `Visitor`. Another account with the same id is not replaced. */
   incarnation?: number
-  /**
-   * Where the state is a copy of an older one and shares its parts: how many bytes have become outdated since that.
-   */
+  /** For a copy of an older state that shares its parts: how many bytes have become outdated since that state. */
   outdatedSince?: number
 }
 
 /**
- * Looks at an account and counts in place. `incarnation` is a number that the store gives to each account at its
- * creation. The account keeps it through every change, `replace` included, and no other account of this store ever gets
- * the same number. It shows whether a request that takes long still belongs to the account that has the id now. It need
- * not survive the end of the processes that use the store, because their requests end with them.
+ * Reads an account and counts in place. `incarnation` is a number that the store gives to each account at its creation.
+ * The account keeps it through every change, `replace` included. No other account of this store ever gets the same
+ * number. It shows whether a long request still belongs to the account that has the id now. It need not survive the
+ * processes that use the store, because their requests end with them.
  */
 export type Visitor<Value> = (account: AccountState, counting: Counting, incarnation: number) => Value
 
-/** What is wanted of a new snapshot. */
+/** The request for a new snapshot. */
 export interface SnapshotRequest {
   name: string
-  /** The time of day in milliseconds, by which the account's clock goes, where the store has no time of its own. */
+  /** The machine's time in milliseconds, on which the account's clock is based, if the store has no time of its own. */
   real: number
-  /** Whether it may take the place of a snapshot of the same name. */
+  /** Whether it may replace a snapshot with the same name. */
   replace: boolean
   /** How many snapshots the account may have, this one included. */
   limit: number
 }
 
-/** What is known of a snapshot without reading it. */
+/** The data of a snapshot that is known without reading the snapshot. */
 export interface SnapshotSummary {
   name: string
-  /** What the account's clock showed, in milliseconds. */
+  /** The time of the account's clock, in milliseconds. */
   takenAt: number
   /** How many domains and groups the account had. */
   domains: number
   groups: number
 }
 
-/** The snapshot that was taken, or why there is none: its name is taken, or the account has as many as it may have. */
+/** The new snapshot, or why there is none: the name is taken, or the account has as many as it may have. */
 export type SnapshotOutcome = { ok: true; snapshot: SnapshotSummary } | { ok: false; reason: 'taken' | 'too-many' }
 
-/** An account as it was, which `replace` can bring back. */
+/** An earlier state of an account, which `replace` can restore. */
 export interface FormerAccount {
   incarnation: number
   state: AccountState
@@ -80,8 +78,8 @@ export interface FormerAccount {
 }
 
 /**
- * Names what a request has found in its account: a version of the state, and how far the counters were by then. Only the
- * store that has given it understands it.
+ * Identifies what a request has found in its account: a version of the state, and the position of the counters. Only
+ * the store that has created it can read it.
  */
 export interface Moment {
   readonly incarnation: number
@@ -90,95 +88,94 @@ export interface Moment {
 }
 
 /**
- * A request that enters an account. What it counts is planned from the state of the account alone. So the store can count
- * where the counters are, in one step with those of other processes.
+ * A request that enters an account. The plan of its counts depends only on the state of the account. So the store can
+ * count where the counters are, in one step with the counts of other processes.
  */
 export interface Admission<Plan extends CountingPlan, Value> {
-  /** Says how late it is where the store has no time of its own. */
+  /** Gives the time if the store has no time of its own. */
   clock: Clock
-  /** The length of the longest window of the service, in milliseconds. Older windows are forgotten. */
+  /** In milliseconds, the length of the longest window of the service. Older windows are removed. */
   longestWindow: number
   /**
-   * It is pure, because it runs again when the account was changed meanwhile. Of the state, it reads only the id, the
-   * seed, the plan, the keys and the fault rules.
+   * It is pure, because it runs again if the account was changed meanwhile. It reads only the id, the seed, the plan,
+   * the keys and the fault rules of the state.
    */
   plan(account: AccountState): Plan
   /** Runs once, when the request is counted. */
   conclude(entered: Entered<Plan>): Value
 }
 
-/** An account that a request has entered, which is not another one that gets its id later. */
+/** An account that a request has entered. A later account with the same id is another one. */
 export interface Incarnate {
   id: string
   /** See `Visitor`. */
   incarnation: number
 }
 
-/** What a request has found in the account that it has entered, and what it has counted there. */
+/** What a request has found and counted in the account that it has entered. */
 interface Entered<Plan> {
   account: AccountState
   /** See `Visitor`. */
   incarnation: number
-  /** What the machine's clock shows to which the clocks of accounts relate, in milliseconds since the Unix epoch. */
+  /** The time of the machine, to which the clocks of accounts relate, in milliseconds since the Unix epoch. */
   real: number
   plan: Plan
   counted: PlannedCount
-  /** The counters before, where the store has them in memory. */
+  /** The counters before the request, if the store has them in memory. */
   before: Readonly<Counting> | undefined
-  /** Names what the request has found, where the store can recall it. */
+  /** Identifies what the request has found, if the store can recall it. */
   moment: Moment | undefined
 }
 
 /**
- * Where accounts live, and everything that processes which serve the same accounts have to agree on: which ids and keys
- * are taken, how many accounts there may be, which one is evicted, and what was counted. Every method is atomic, also
- * when several processes call it at the same time: it acts as if nothing else happened meanwhile. A method that cannot
- * do its work rejects with a `StoreError`, which says why: `unknown-account` (ask `accountOf` or `has` first), `taken`,
- * `full`, `damaged`, `closed`, or a store that is lost. Reads and refusals may see a state that is accepted but not
- * stored yet. One suite of tests, `test/store/conformance.ts`, runs against every implementation.
+ * The place of the accounts, and of everything on which processes with the same accounts must agree: the taken ids and
+ * keys, the number of accounts, the order of eviction, and the counts. Every method is atomic, also if several
+ * processes call it at the same time: it acts as if nothing else happened meanwhile. A method that cannot do its work
+ * rejects with a `StoreError`, which gives the reason: `unknown-account` (ask `accountOf` or `has` first), `taken`,
+ * `full`, `damaged`, `closed`, or a lost store. Reads and refusals may see a state that is accepted but not stored yet.
+ * One test suite, `test/store/conformance.ts`, runs against every implementation.
  *
  * Journal and coverage are not part of the store.
  */
 export interface Store {
   /**
-   * The ids of all accounts in the order of their creation, so that a list of them can be read page by page. Those that
-   * were there when the store was opened come first; they keep their order until it is closed.
+   * The ids of all accounts in the order of their creation, so that a list of them can be read page by page. Accounts
+   * from before the opening of the store come first; they keep their order until it is closed.
    */
   list(): Promise<string[]>
   has(accountId: string): Promise<boolean>
   /**
-   * The id of the account that has the key with this hash, disabled or not. An account has a key from the moment at
-   * which a state with the key is accepted until a state without it is stored.
+   * The id of the account that has the key with this hash, disabled or not. An account has a key from the moment when a
+   * state with the key is accepted until a state without it is stored.
    */
   accountOf(keyHash: string): Promise<string | undefined>
   /**
-   * An id for an account that needs none in particular. No account has it, and no other call returns it again, also
-   * when its account was deleted. It is not reserved: somebody may choose the same id for an account of theirs.
+   * An id for an account without a chosen id. No account has it, and no other call returns it again, also after the
+   * account was deleted. It is not reserved: a client may choose the same id for another account.
    */
   newId(): Promise<string>
-  /** Whether `create` finds room now. It costs next to nothing. Another call may take the room. */
+  /** Whether `create` finds room now. The call is very cheap. Another call may take the room. */
   hasRoom(capacity: Capacity): Promise<boolean>
   /**
-   * Adds an account and answers once it is stored. When there are `limit` accounts already, an evictable one is deleted
-   * for it, and its id is the answer: the one that was used longest ago of those that nobody has changed; where there is
-   * none, the one that was used longest ago of the others, if it was idle for `idle`. An account is used by its creation,
-   * by `enter` and by each change. `update` with another state, `replace`, `count` and `recount` change it. All of this
-   * outlives the process as well as the account does, except for uses after the last write, which are kept from a clean
-   * `close` on.
-   * Rejects with `taken` when the id or one of the keys is another account's, and with `full` when no account can be
-   * evicted; then nothing has changed. No step depends on how many accounts there are.
-   * Of several calls with the same id, one succeeds; as soon as another was refused, `enter` finds the account. Thus two
-   * processes can open the account of the same key.
+   * Adds an account and resolves once it is stored. If there are `limit` accounts already, an evictable account is
+   * deleted, and its id is the result. It is the least recently used account without changes. If there is none, it is
+   * the least recently used of the others, if it was idle for `idle`. A creation, an `enter` and each change count as
+   * use. `update` with another state, `replace`, `count` and `recount` are changes. All of this outlives the process as
+   * well as the account does, except for uses after the last write, which only a clean `close` keeps.
+   * Rejects with `taken` if another account has the id or one of the keys, and with `full` if no account can be
+   * evicted; then nothing has changed. The cost does not depend on the number of accounts.
+   * Of several calls with the same id, one succeeds. As soon as another call was refused, `enter` finds the account.
+   * Thus two processes can open the account of the same key.
    */
   create(state: AccountState, capacity?: Capacity): Promise<string | undefined>
   read(accountId: string): Promise<AccountState>
   /**
-   * Stores the state that `decide` accepts and answers once it is stored, which may be at once; a refusal changes
-   * nothing. `decide` must be pure, because it runs again when another process was faster. It is told the version of the
-   * state, as in a `Moment`, where the store gives moments. With an incarnation, only the account that has it is changed,
-   * and not another one that has got the id meanwhile: that rejects with `unknown-account`. Rejects with `taken`, and
-   * changes nothing, when the state has a key of another account. When the state cannot be stored, this update rejects,
-   * and so does every update that was built on that state; the account is then as it was before.
+   * Stores the state that `decide` accepts, and resolves once it is stored, which may be at once. A refusal changes
+   * nothing. `decide` must be pure, because it runs again if another process was faster. It gets the version of the
+   * state, as in a `Moment`, if the store gives moments. With an incarnation, only the account with that incarnation is
+   * changed; another account with the same id makes the call reject with `unknown-account`. Rejects with `taken`, and
+   * changes nothing, if another account has a key of the state. If the state cannot be stored, this update rejects, and
+   * so does every update that is based on that state; the account is then as it was before.
    */
   update<Value, Code extends string = ErrorCode>(
     accountId: string,
@@ -186,67 +183,67 @@ export interface Store {
     incarnation?: number,
   ): Awaitable<Decision<AccountState, Value, Code>>
   /**
-   * Replaces state and counters of the account. Rejects with `unknown-account` where the account of this id is another one
-   * than is meant.
+   * Replaces state and counters of the account. Rejects with `unknown-account` if the account with this id has another
+   * incarnation than expected.
    */
   replace(accountId: string, state: AccountState, counters: Replacement): Promise<void>
-  /** Answers once the account and its keys are deleted for good. */
+  /** Resolves once the account and its keys are deleted for good. */
   delete(accountId: string): Promise<void>
   /**
-   * Lets a request enter the account that has the key with this hash, disabled or not, and counts what it has planned; no
-   * other request counts in between. The account is used, see `create`. What was counted is stored with the account's
-   * next write and at `close`, not before the answer. `undefined` where no account has the key. A store that has the data
-   * in memory answers at once.
+   * Lets a request enter the account that has the key with this hash, disabled or not, and counts the request as
+   * planned; no other request counts in between. This is a use of the account, see `create`. The counts are stored with
+   * the account's next write and at `close`, not before the answer. `undefined` if no account has the key. A store that
+   * has the data in memory answers at once.
    */
   enter<Plan extends CountingPlan, Value extends object>(
     keyHash: string,
     admission: Admission<Plan, Value>,
   ): Awaitable<Value | undefined>
   /**
-   * Takes back one charge of the window of a bucket that began at `startedAt`, and answers with what is used there now.
-   * `undefined`, and nothing has changed, where that window is over or there is no such account.
+   * Takes back one charge of the bucket's window that began at `startedAt`. Resolves to the window after that.
+   * `undefined`, and nothing has changed, if that window is over or there is no such account.
    */
   refund(account: Incarnate, bucket: string, startedAt: number): Awaitable<Hits | undefined>
   /**
-   * Lets `visit` see the account of this id and set its counters; no request counts in between. So the account is changed,
-   * see `create`. `visit` must be pure except for the counting, because it runs again when another process was faster.
-   * What was counted is stored as after `enter`.
+   * Lets `visit` read the account with this id and set its counters; no request counts in between. This is a change of
+   * the account, see `create`. `visit` must be pure except for the counting, because it runs again if another process
+   * was faster. The counts are stored as after `enter`.
    */
   count<Value>(accountId: string, visit: Visitor<Value>): Promise<Value>
   /**
-   * The same, and answers once what was counted is stored, as every change that somebody has asked for. When it cannot be
-   * stored, it rejects; until the store is closed, the account may count so all the same.
+   * The same, but resolves once the counts are stored, like every change that a user has requested. If they cannot be
+   * stored, it rejects; until the store is closed, the account may use the new counts nevertheless.
    */
   recount<Value>(accountId: string, visit: Visitor<Value>): Promise<Value>
   /**
-   * A copy of the counters. What was counted for a key or a fault rule is forgotten as soon as a state without it is
-   * stored, and is not stored with that state.
+   * A copy of the counters. The counts of a key or a fault rule are removed as soon as a state without it is stored,
+   * and are not stored with that state.
    */
   counters(accountId: string): Promise<Counters>
   /**
-   * Keeps a copy of state and counters under a name. The account counts as changed, see `create`: somebody wants to come
-   * back to it. A snapshot ends with its account. Nothing depends on how large the account is.
+   * Keeps a copy of state and counters under a name. The account counts as changed, see `create`, because a user wants
+   * to return to it. A snapshot ends with its account. The cost does not depend on the size of the account.
    */
   takeSnapshot(accountId: string, request: SnapshotRequest): Promise<SnapshotOutcome>
-  /** The snapshots of an account in the order in which they were taken. */
+  /** The snapshots of an account, in the order of their creation. */
   snapshots(accountId: string): Promise<SnapshotSummary[]>
-  /** `undefined` where the account has no snapshot of this name. */
+  /** `undefined` if the account has no snapshot with this name. */
   readSnapshot(accountId: string, name: string): Promise<(FormerAccount & { takenAt: number }) | undefined>
-  /** The hashes of all keys that some snapshot of the account could bring back. */
+  /** The hashes of all keys that a snapshot of the account could restore. */
   snapshotKeys(accountId: string): Promise<Set<string>>
-  /** Whether there was a snapshot of this name. */
+  /** Resolves to whether there was a snapshot with this name. */
   deleteSnapshot(accountId: string, name: string): Promise<boolean>
   /**
-   * The account as it was at a moment, in maps of its own; `undefined` where that is no longer kept, or the account has
+   * The account at a moment, in maps of its own; `undefined` if that state is not kept any more, or the account has
    * ended. A store that gives no moments keeps nothing for this, because its users can keep states and counters
    * themselves.
    */
   recall(moment: Moment): Promise<FormerAccount | undefined>
-  /** There is one listener, who hears of every account. */
+  /** There is only one listener. It is called for every account. */
   listenOutdated(listener: OutdatedListener): void
   /**
-   * Writes what is not written yet and releases all resources, even when a write fails, and then rejects. From now on, the
-   * methods above reject where they would read or change an account.
+   * Writes all unwritten data and releases all resources, even if a write fails; then it rejects. From now on, the
+   * methods above reject if they would read or change an account.
    */
   close(): Promise<void>
 }

@@ -4,28 +4,28 @@ import type { AccountState } from '../domain/account.ts'
 import { type Counting, countersFor } from '../domain/counting.ts'
 import type { PersistentMap } from '../domain/persistent-map.ts'
 import type { Awaitable } from '../ground/awaitable.ts'
-import type { Share } from './memory-budget.ts'
+import type { MemoryShare } from './memory-budget.ts'
 import { Snapshots } from './snapshots.ts'
 
-/** What decides when an account that may be evicted makes room. */
+/** The facts that decide when an evictable account is evicted. */
 export interface Use {
   /** When it was created, entered or changed last, in milliseconds on the clock of the store. */
   usedAt: number
-  /** Whether somebody has changed it since its creation. */
+  /** Whether it was changed since its creation. */
   changed: boolean
 }
 
-/** Everything that is stored of an account. */
+/** All stored data of an account. */
 export interface AccountData extends Counting {
   state: AccountState
-  /** Changed in place. Absent where the account is never evicted. */
+  /** Changed in place. Absent if the account is never evicted. */
   use?: Use
 }
 
-/** How often at most a write is put off so that more changes can share it: the clients may have no more to send. */
+/** How often a write is delayed at most so that more changes can share it. The clients may have no more to send. */
 const MAX_DELAYS = 20
 
-/** Where an account is stored: at once, or after a while. */
+/** Where an account is stored, synchronously or asynchronously. */
 export type AccountDatabase = Low<AccountData> | LowSync<AccountData>
 
 export interface StoredAccountOptions {
@@ -33,41 +33,41 @@ export interface StoredAccountOptions {
   persisted: AccountState | undefined
   /** See `Visitor`. */
   incarnation: number
-  /** Absent where any memory may be taken. */
-  share: Share | undefined
-  /** Called after each write, failed or not, before those who wait for the write continue. */
+  /** Absent if there is no limit for the memory. */
+  share: MemoryShare | undefined
+  /** Called after each write, failed or not, before callers that wait for the write continue. */
   onWritten(account: StoredAccount): void
-  /** Called when so many counts of keys and fault rules that the account has given up are forgotten. */
+  /** Called with the number of counts that were removed with keys and fault rules of the account. */
   onForgotten(account: StoredAccount, counts: number): void
 }
 
 /**
- * One account and its writes, of which there is only one at a time. All changes that are accepted during a write share
- * the next one (group commit), so that a busy account does not cost one write per change.
+ * One account and its writes. Only one write runs at a time. All changes that are accepted during a write share the
+ * next one (group commit), so that a busy account does not cost one write per change.
  */
 export class StoredAccount {
   /** Its neighbours in the order of eviction. */
   older: StoredAccount | undefined
   newer: StoredAccount | undefined
   readonly incarnation: number
-  readonly share: Share | undefined
+  readonly share: MemoryShare | undefined
   readonly snapshots: Snapshots
-  /** How many bytes its older states and counters hold, or held, which it no longer holds itself. */
+  /** In bytes, the size of its older states and counters that it no longer holds itself. */
   outdated = 0
-  /** The hashes of the keys that belong to this account, including those of a state that is not written yet. */
+  /** The hashes of the keys of this account, including those of a state that is not written yet. */
   readonly keyHashes = new Set<string>()
   readonly #database: AccountDatabase
   readonly #onWritten: StoredAccountOptions['onWritten']
   readonly #onForgotten: StoredAccountOptions['onForgotten']
-  /** The state that was last written, to which a failed write goes back; absent until the first write. */
+  /** The state that was last written. A failed write returns to it. Absent until the first write. */
   #persisted: AccountState | undefined
   #dirty = false
-  /** How many changes wait for the next write, and how many the last write was for. */
+  /** How many changes wait for the next write, and how many changes the last write had. */
   #waiting = 0
   #lastBatch = 0
-  /** The write that ends last; absent when none is under way. */
+  /** The write that ends last; absent if none is under way. */
   #last: Promise<void> | undefined
-  /** How many writes are under way or to come. */
+  /** How many writes are under way or planned. */
   #writes = 0
   /** The write that has not begun yet. */
   #next: Promise<void> | undefined
@@ -85,7 +85,7 @@ export class StoredAccount {
     this.snapshots = new Snapshots(share)
   }
 
-  /** The latest state that was accepted; perhaps it is not written yet. */
+  /** The latest accepted state; it may not be written yet. */
   get state(): AccountState {
     return this.#database.data.state
   }
@@ -94,7 +94,7 @@ export class StoredAccount {
     return this.#persisted
   }
 
-  /** Absent where the account is never evicted. */
+  /** Absent if the account is never evicted. */
   get use(): Use | undefined {
     return this.#database.data.use
   }
@@ -109,14 +109,14 @@ export class StoredAccount {
     return this.#database.data
   }
 
-  /** Something was changed in place, and the next write includes it. */
+  /** Marks the data as changed in place, so that the next write includes it. */
   touch(): void {
     this.#dirty = true
   }
 
-  /** Resolves once `state` is written. Rejects when it, or a state that it was built on, could not be written. */
+  /** Resolves once `state` is written. Rejects if it, or a state on which it is based, could not be written. */
   accept(state: AccountState): Awaitable<void> {
-    // The same state again needs no write of its own, but perhaps the present one is not written yet.
+    // The same state again needs no write of its own, but the present write may not be finished.
     if (state === this.state) return this.#last
     this.#database.data.state = state
     return this.write()
@@ -134,12 +134,12 @@ export class StoredAccount {
     return this.#next
   }
 
-  /** Whether something is not written yet. */
+  /** Whether there is unwritten data. */
   get isUnsaved(): boolean {
     return this.#dirty || this.#writes > 0
   }
 
-  /** Resolves when everything is written. */
+  /** Resolves when all data is written. */
   flush(): Awaitable<void> {
     return this.#dirty ? this.write() : this.#last
   }
@@ -152,9 +152,9 @@ export class StoredAccount {
 
   /**
    * Waits for the changes that have arrived already, and a moment longer for the clients that the last write has
-   * answered: a client that sends its next change at once shares this write, which costs far more than the changes in
-   * it. Otherwise the clients would split in two halves, each of which waits for the write of the other. With 32
-   * clients, this allows 1.5 times as many changes a second.
+   * answered. A client that sends its next change at once shares this write, which costs far more than the changes in
+   * it. Without this wait, the clients would split in two halves, each of which waits for the write of the other. With
+   * 32 clients, this allows 1.5 times as many changes a second.
    */
   async #collectBatch(): Promise<void> {
     const expected = this.#waiting + (this.#lastBatch > 1 ? this.#lastBatch : 0)
@@ -173,8 +173,8 @@ export class StoredAccount {
   }
 
   /**
-   * Forgets what was counted for the keys and the fault rules that the account has given up with this state, which is
-   * written. Before, a write that fails could bring them back.
+   * Removes the counts of keys and fault rules that are not in the written state any more. Before the write, a failure
+   * could restore them.
    */
   #settle(written: AccountState): void {
     const former = this.#persisted
@@ -189,7 +189,7 @@ export class StoredAccount {
   }
 
   async #writeAfter(database: Low<AccountData>, previous: Promise<void> | undefined): Promise<void> {
-    // Rejects with the previous write: what waits here was built on a state that is lost then.
+    // Rejects with the previous write: the changes that wait here are based on a state that is lost then.
     try {
       await previous
     } catch (error) {
@@ -217,7 +217,7 @@ export class StoredAccount {
   }
 }
 
-/** The map without the other entries. It shares the rest with what the journal keeps of the map. */
+/** The map without the removed entries. It shares the rest with the journal's versions of the map. */
 function onlyThose<Value>(
   map: PersistentMap<string, Value>,
   kept: readonly (readonly [string, Value])[],

@@ -5,7 +5,7 @@ import type { PersistentMap } from '../domain/persistent-map.ts'
 import { memoizeWeakly } from '../ground/memo.ts'
 
 /**
- * Approximate bytes in memory. They include the places in maps, what is counted and covered for an account, and the
+ * Approximate bytes in memory. They include the places in maps, the counts and the coverage of an account, and the
  * texts that a folder of accounts keeps of each part. A test compares them with the heap.
  */
 const ACCOUNT = 10_000
@@ -13,19 +13,19 @@ const DOMAIN = 600
 const FORMER_DOMAIN = 400
 const GROUP = 800
 const MEMBER = 40
-/** Two thirds of it are what finds the secret in texts of the journal. */
+/** Two thirds of it are for the search of the secret in texts of the journal. */
 const KEY = 2_400
 const FAULT = 500
-/** A part of the fixture that an account remembers for a reset, and a member of a group in it. */
+/** A part of the fixture that an account keeps for a reset, and a member of a group in it. */
 const ORIGINAL = 150
 const ORIGINAL_MEMBER = 50
-/** What a map keeps so that an older version of it can be read. */
+/** The data of a map that makes an older version readable. */
 const VERSION = 120
-/** What older counters keep of a key or a fault rule whose count has changed since. */
+/** The data of older counters for a key or a fault rule whose count has changed since. */
 const COUNT = 400
 /** A place in the list of keys or of fault rules, which each change of them replaces. */
 const PLACE = 8
-/** The part of the weight of an account that is maps. */
+/** The share of maps in the weight of an account. */
 export const OF_MAPS = 0.25
 
 /** The approximate bytes of an account. */
@@ -36,15 +36,15 @@ export function weighAccount({ domains, formerDomains, groups, keys, faults, ori
   return weight + (formerDomains?.size ?? 0) * FORMER_DOMAIN
 }
 
-/** What a change of an account makes of its weight, in bytes. */
+/** How a change of an account changes its weight, in bytes. */
 export interface WeightChange {
-  /** By how much the account is heavier, or lighter if it is negative. */
+  /** The increase of the account's weight; negative for a decrease. */
   growth: number
-  /** The weight of what only older states still hold, if any are kept. */
+  /** The weight of what only older states still hold, if older states are kept. */
   outdated: number
 }
 
-/** Compares two states of an account, of which one was made from the other. It takes time for what differs. */
+/** Compares two states of an account. One must be made from the other. The cost depends on the difference. */
 export function weighChange(before: AccountState, after: AccountState): WeightChange {
   const change = { growth: 0, outdated: 0 }
   addDifference(change, before.domains, after.domains, weighDomain)
@@ -67,23 +67,23 @@ export function weighChange(before: AccountState, after: AccountState): WeightCh
 }
 
 /**
- * The weight of what only older states still hold after an account has become another one. `since` is what became
- * outdated since the state from which the new one was copied; it shares its parts with that state, but not the maps of
- * them. It is absent where the new state shares nothing with older ones.
+ * The weight of what only older states still hold after the account was replaced. `since` is what became outdated since
+ * the state from which the new one was copied. The new state shares its parts with that state, but not the maps of
+ * them. `since` is absent if the new state shares nothing with older ones.
  */
 export function weighReplaced(former: number, present: number, since: number | undefined): number {
   if (since === undefined) return former
-  // What is in the former state and not in the other one was added since then, in place of what is outdated.
+  // Parts that only the former state has were added since the copied state, and replace outdated parts.
   const added = Math.max(0, former - present + since)
   return Math.min(former, Math.ceil(OF_MAPS * former) + added)
 }
 
-/** The approximate bytes that older counters hold for so many counts that have changed since. */
+/** The approximate bytes of older counters for this number of changed counts. */
 export function weighCounts(changed: number): number {
   return COUNT * changed
 }
 
-/** The approximate bytes of a fault rule. Its text is about as long as what is in memory. */
+/** The approximate bytes of a fault rule. Its size in memory is about that of its text. */
 export const weighRule: (rule: FaultRule) => number = memoizeWeakly((rule) => FAULT + 2 * JSON.stringify(rule).length)
 
 function addDifference<Part extends object>(
@@ -95,7 +95,7 @@ function addDifference<Part extends object>(
   if (before === after) return
   const steps = before === undefined ? undefined : after?.changesSince(before)
   if (steps === undefined) {
-    // Neither was made from the other.
+    // Neither state was made from the other.
     const weight = sum(before?.values() ?? [], weigh)
     change.growth += sum(after?.values() ?? [], weigh) - weight
     change.outdated += weight
@@ -131,7 +131,7 @@ const weighFixture = memoizeWeakly(
   },
 )
 
-/** The approximate bytes of scenes. Their text is about as long as what is in memory. */
+/** The approximate bytes of scenes. Their size in memory is about that of their text. */
 const weighScenes = memoizeWeakly((scenes: readonly Scene[]) => 2 * JSON.stringify(scenes).length)
 
 function weighOrigin({ fixture, story }: AccountState['origin']): number {

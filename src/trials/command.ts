@@ -10,46 +10,46 @@ import { type CommandEnd, RunningCommand } from './running-command.ts'
 
 export type { CommandEnd }
 
-/** How a command of the user's is run. */
+/** How to run a command of the user. */
 export interface CommandRun {
-  /** The program and its arguments; there is no shell between. */
+  /** The program and its arguments. They do not pass through a shell. */
   command: readonly string[]
-  /** The whole environment. */
+  /** The complete environment. */
   environment: NodeJS.ProcessEnv
-  /** In milliseconds; a command that runs longer is ended. */
+  /** In milliseconds. A command that runs longer is ended. */
   timeout?: number | undefined
-  /** How long a command that was told to end may take, in milliseconds, before it is killed; 5 s by default. */
+  /** How long the command may take to end after SIGTERM, in milliseconds; by default 5 s. Then it is killed. */
   patience?: number | undefined
   /**
-   * Whether the command has the standard input, output and error of this process, as if there was nothing between; else
-   * it reads nothing, and the end of what it writes is kept.
+   * Whether the command uses the standard input, output and error of this process. If not, it has no input, and the end
+   * of its output is kept.
    */
   inherits: boolean
   /** Ends the command when it is aborted. */
   signal?: AbortSignal | undefined
   /**
-   * Calls the listener with each signal that this process is given, until the function is called that is returned. The
-   * command gets the first one; another one ends it at once.
+   * Registers a listener for each signal to this process, and returns a function that removes it. The first signal is
+   * passed to the command; another one ends the command at once.
    */
   onSignal?: ((listener: (signal: NodeJS.Signals) => void) => () => void) | undefined
-  /** Is called with the names of processes that the command has started and whose end takes more than a second. */
+  /** Called with the names of processes that the command has started, if their end takes more than a second. */
   waiting?: ((names: readonly string[]) => void) | undefined
 }
 
-/** A timer cannot be set for longer. In milliseconds: 24 days. */
+/** The longest delay of a timer, in milliseconds: 24 days. */
 const LONGEST = 2 ** 31 - 1
-/** The variable by which the processes of a command are found. */
+/** The environment variable that marks the processes of a command. */
 const MARK = 'UNDERSTUDY_PROCESS'
 
 /**
- * Runs a command until it has ended, and then ends what it has left behind: also processes in groups and sessions of
- * their own. Who does not obey SIGTERM gets SIGKILL when patience is over.
- * @throws CommandError when it cannot start
+ * Runs a command until it ends, and then ends the processes that it left behind, even those in other groups and
+ * sessions. A process that ignores SIGTERM gets SIGKILL after `patience`.
+ * @throws CommandError if the command cannot start
  */
 export async function runCommand(run: CommandRun): Promise<CommandEnd> {
   const mark = nameInstance()
   const started = elapsed()
-  // A signal may come before there is somebody to pass it to.
+  // A signal may arrive before the command exists. It is kept until then.
   let running: RunningCommand | undefined
   const early: NodeJS.Signals[] = []
   const stopListening = run.onSignal?.((signal) =>
@@ -85,7 +85,7 @@ async function endInTime(running: RunningCommand, { timeout, signal }: CommandRu
 const RUNNING = new Set<RunningCommand>()
 let isWatchingExit = false
 
-/** What ends this process without a signal, such as an error that nobody expected, leaves nothing running either. */
+/** Kills the command if this process ends without a signal, for example because of an unexpected error. */
 function killAtExit(running: RunningCommand): void {
   RUNNING.add(running)
   if (isWatchingExit) return
@@ -96,18 +96,18 @@ function killAtExit(running: RunningCommand): void {
 }
 
 /**
- * What a shell says of a command that ended so: its exit code; 128 and the number of the signal that ended it, or that
- * told this process to end it; 124 for one that took too long, as `timeout` says.
+ * The exit code that a shell reports for this end: the exit code of the command, or 124 after a timeout (like
+ * `timeout`). For a signal that ended the command or this process, it is 128 plus the number of the signal.
  */
 export function exitCodeOf({ exitCode, signal, timedOut, interruptedBy }: CommandEnd): number {
   if (timedOut) return 124
   if (exitCode !== undefined) return exitCode
-  // Who does not obey is killed, but that is not what it was told.
+  // A command that ignores a signal is killed, but the exit code must name the signal that it was told.
   const told = signal === 'SIGKILL' ? (interruptedBy ?? signal) : signal
   return told === undefined ? 1 : 128 + constants.signals[told]
 }
 
-/** A command that could not start. Its exit code is that which a shell has for it. */
+/** A command that could not start. It has the exit code that a shell uses for it. */
 export class CommandError extends Error {
   override name = 'CommandError'
   readonly exitCode: number
@@ -134,9 +134,9 @@ function exists(program: string, { PATH = '' }: NodeJS.ProcessEnv): boolean {
 }
 
 /**
- * A command that has our terminal stays in our process group. So it is in the foreground: it may read the terminal, and
- * Ctrl-C and Ctrl-Z reach it as if there was nothing between. One whose output is kept gets a session of its own: it
- * cannot ask a person for anything, and Ctrl-C reaches it through us, once.
+ * A command with our terminal stays in our process group, and so in the foreground. It can read the terminal, and
+ * Ctrl-C and Ctrl-Z reach it directly. A command whose output is kept gets its own session. It cannot read the
+ * terminal, and Ctrl-C reaches it once, through us.
  */
 function spawnCommand({ command, environment, inherits }: CommandRun, mark: string): Promise<ChildProcess> {
   const [program = '', ...args] = command
@@ -147,7 +147,7 @@ function spawnCommand({ command, environment, inherits }: CommandRun, mark: stri
     }
     try {
       const child = spawn(program, args, {
-        // A run within a run is found by both.
+        // Both runs must find the processes of a nested run.
         env: { ...environment, [MARK]: outer === undefined ? mark : `${outer} ${mark}` },
         stdio: inherits ? 'inherit' : ['ignore', 'pipe', 'pipe'],
         detached: !inherits,

@@ -1,4 +1,4 @@
-/** What a template of a variable may name. */
+/** The values that a template can use. */
 export interface Addresses {
   baseUrl: string
   apiKey: string
@@ -6,7 +6,7 @@ export interface Addresses {
   port: string
 }
 
-/** The names that a template may have in braces. */
+/** The names that a template can use in braces. */
 export const PLACEHOLDERS = Object.keys({
   baseUrl: true,
   apiKey: true,
@@ -14,8 +14,8 @@ export const PLACEHOLDERS = Object.keys({
   port: true,
 } satisfies Record<keyof Addresses, true>)
 
-/** A variable of the command's environment, whose value is written with placeholders such as `{baseUrl}`. */
-export interface Variable {
+/** A variable for the command. Its value may contain placeholders such as `{baseUrl}`. */
+export interface EnvironmentVariable {
   name: string
   template: string
 }
@@ -23,13 +23,13 @@ export interface Variable {
 const PLACEHOLDER = /\{(\w+)\}/g
 
 /**
- * The variables that tell a command where the service is; `trial` names the trial. One that has no value is `undefined`,
- * so that the command does not see that of the environment around it, which tells of another server.
+ * The variables that tell a command the address of the service; `trial` is the name of the trial. A variable without a
+ * value is `undefined`. This hides the outer variable, which may belong to another server.
  */
 export function environmentFor(
   addresses: Addresses,
   trial: string,
-  variables: readonly Variable[],
+  variables: readonly EnvironmentVariable[],
 ): Record<string, string | undefined> {
   const { baseUrl, apiKey, adminUrl } = addresses
   const fill = (template: string) =>

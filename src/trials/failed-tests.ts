@@ -1,14 +1,14 @@
-/** How many names are listed. */
+/** The most names in the list. */
 export const LISTED = 10
-/** How many characters of a name. */
+/** The most characters of a name. */
 const LONGEST = 200
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: what sets a colour is a control character
 const COLOURS = /\u001b\[[\d;]*m/g
 
-/** How the usual programs write that a test has failed: each a line, with the name of the test. */
+/** The lines with which common test runners report a failed test. Each has the name of the test. */
 const LINES: readonly RegExp[] = [
-  // TAP, also of node:test: `not ok 3 - creates a group`
+  // TAP, including node:test: `not ok 3 - creates a group`
   /^\s*not ok \d+\s*(?:-\s*)?(?!.*# (?:TODO|SKIP))(.+?)\s*$/i,
   // pytest: `FAILED test_group.py::test_creates_a_group - AssertionError`
   /^(?:FAILED|ERROR) (\S+::.+?)(?: - .*)?$/,
@@ -31,8 +31,8 @@ const LINES: readonly RegExp[] = [
 const TEST_CASE = /<testcase\b([^>]*[^/>])>\s*<(?:failure|error)\b/g
 
 /**
- * The names of the tests that failed, as a command has written them, each once: as JUnit XML, or as pytest, go test,
- * vitest, jest, node:test and others write them. Empty where nothing is recognised.
+ * The unique names of the failed tests in the output of a command. It reads JUnit XML and the output of pytest, go
+ * test, vitest, jest, node:test and others. The list is empty if the format is unknown.
  */
 export function findFailedTests(output: string): string[] {
   const text = output.replaceAll(COLOURS, '')

@@ -1,9 +1,9 @@
-/** The end of what a command has written. It takes the same memory however much that is. */
+/** The end of the output of a command, in a buffer of constant size. */
 export class OutputTail {
   readonly #bytes: Buffer
   #written = 0
 
-  /** `size` in bytes. */
+  /** `size` is in bytes. */
   constructor(size: number) {
     this.#bytes = Buffer.alloc(size)
   }
@@ -22,7 +22,7 @@ export class OutputTail {
     if (this.#written <= size) return this.#bytes.toString('utf8', 0, this.#written)
     const place = this.#written % size
     const all = Buffer.concat([this.#bytes.subarray(place), this.#bytes.subarray(0, place)])
-    // What is left of a character at the beginning is no character.
+    // The buffer may begin in the middle of a UTF-8 character. That part is dropped.
     const first = all.findIndex((byte) => (byte & 0xc0) !== 0x80)
     return all.toString('utf8', Math.max(0, first))
   }

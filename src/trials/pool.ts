@@ -1,30 +1,29 @@
 import { setMaxListeners } from 'node:events'
 import { Semaphore } from '../ground/semaphore.ts'
 
-/** A piece of work, such as a trial. It ends soon after the signal is aborted. */
+/** A piece of work, such as a trial. It ends soon after an abort of the signal. */
 export type Task<Result> = (signal: AbortSignal) => Promise<Result>
 
 /**
- * Runs tasks, at most `jobs` of them at the same time, in the order in which they are given. The first task that throws
- * ends the pool: the signal of the others is aborted, and no task is started any more. So does the signal that the pool is
- * given.
+ * Runs tasks in the given order, at most `jobs` at the same time. The pool ends when a task throws, or when its signal
+ * is aborted. Then the signal of the other tasks is aborted, and no more tasks start.
  */
 export class Pool {
   readonly #room: Semaphore
   readonly #ending = new AbortController()
-  /** What says that there is no more to do: a task that has thrown, or somebody outside. */
+  /** Aborted when a task has thrown, or by the caller. */
   readonly #signal: AbortSignal
 
   constructor(jobs: number, signal?: AbortSignal) {
     this.#room = new Semaphore(jobs)
     this.#signal = signal === undefined ? this.#ending.signal : AbortSignal.any([signal, this.#ending.signal])
-    // Each task listens to it, and there may be many.
+    // Each of the tasks adds a listener, and there may be many.
     setMaxListeners(0, this.#signal)
   }
 
   /**
-   * The result of the task, once there was room for it.
-   * @throws what the task throws; the reason why the pool has ended, where the task was not started
+   * The result of the task, which starts when there is room for it.
+   * @throws the error of the task, or the reason why the pool has ended if the task was not started
    */
   run<Result>(task: Task<Result>): Promise<Result> {
     return this.#room.run(async () => {
@@ -39,8 +38,8 @@ export class Pool {
   }
 
   /**
-   * The results of all tasks, in the order of the tasks, however they ended.
-   * @throws the reason why the pool has ended, such as the first error, once no task runs any more
+   * The results of all tasks in the order of the tasks.
+   * @throws the reason why the pool has ended, such as the first error, after all running tasks have ended
    */
   async runAll<Result>(tasks: Iterable<Task<Result>>): Promise<Result[]> {
     const results = await Promise.allSettled(Array.from(tasks, (task) => this.run(task)))

@@ -1,52 +1,51 @@
 import { execFileSync } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 
-/** A process as the system lists it. A process that has ended and waits for its parent is not listed. */
+/** A process in the list of the system. Zombie processes are left out. */
 export interface ProcessFacts {
   pid: number
   parent: number
-  /** When it began, in a unit of the system's own: with the pid, it tells a process from all others there ever were. */
+  /** The start time in a unit of the system. Together with the pid it identifies a process uniquely. */
   start: string
-  /** Its name, for a person. */
   name: string
 }
 
-/** Lists the processes of the machine. */
+/** The processes of the machine. */
 export interface ProcessList {
-  /** In milliseconds: how often it may be read without being felt. */
+  /** How often it can be read without a noticeable load, in milliseconds. */
   readonly interval: number
-  /** The ids of all, if to list them costs little. */
+  /** The ids of all processes; empty if listing them is expensive. */
   ids(): readonly number[]
-  /** Those that are known may be left out. */
+  /** May leave out known processes. */
   read(isKnown: (pid: number) => boolean): ProcessFacts[]
   find(pid: number): ProcessFacts | undefined
-  /** Those whose environment, as it was when they began, contains the text. Those that are known may be left out. */
+  /** Processes whose initial environment contains the text. It may leave out known processes. */
   carrying(text: string, isKnown: (pid: number) => boolean): ProcessFacts[]
-  /** Names the process that was started last, if it can be known. */
+  /** Identifies the process that was started last, if the system tells it. */
   latest(): string | undefined
 }
 
-/** How often is looked again because a process was started meanwhile. On a busy machine, that is always so. */
+/** How often the search is repeated if processes started meanwhile. On a busy machine, this is always the case. */
 const LOOKS = 4
 
 /**
- * All processes that one process has started, they and theirs, whatever they have done to be on their own. No package
- * finds them: those that end a tree of processes follow the parents that are alive, but who loses its parent gets another
- * one (init), and Node.js cannot be that one. So the descendants are found in two ways: by their parents, looked at now and
- * then as long as these are alive, and by a text in the environment that nothing else has. Only who leaves its parent
- * within moments and also clears its environment is not found.
+ * All descendants of a process, even if they detach themselves. No package finds them all: packages that end a process
+ * tree follow only living parents. But an orphan gets another parent (init), and Node.js cannot take that role. So this
+ * class finds descendants in two ways. It regularly looks at the children of living parents, and it searches for a
+ * unique text in the environment. It misses only a process that leaves its parent within moments and also clears its
+ * environment.
  */
 export class Descendants {
   readonly #mark: string
   readonly #list: ProcessList
-  /** By pid. Who has ended stays, because its children may live. */
+  /** By pid. Ended processes stay, because their children may be alive. */
   readonly #ours = new Map<number, ProcessFacts>()
-  /** Those that were there before the first of ours, so that they are others. */
+  /** The pids that existed before our first process. They are not ours. */
   readonly #before: Set<number>
-  /** Those that `look` has looked at. */
+  /** The pids that `look` has examined. */
   readonly #seen = new Set<number>()
 
-  /** `mark` is in the environment of the process, and in no other's; `before` are the ids of those that were there. */
+  /** `mark` is a unique text in the environment of the process. `before` are the ids of the earlier processes. */
   constructor(pid: number, mark: string, before: readonly number[], list: ProcessList = openProcessList()) {
     this.#mark = mark
     this.#list = list
@@ -55,27 +54,27 @@ export class Descendants {
     if (root !== undefined) this.#ours.set(pid, root)
   }
 
-  /** In milliseconds: how often `look` should be called while the process runs. */
+  /** How often the caller should call `look` while the process runs, in milliseconds. */
   get interval(): number {
     return this.#list.interval
   }
 
-  /** Notes the processes that are new. It costs little, because it looks at each process once. */
+  /** Adds new processes. It is fast, because it examines each process once. */
   look(): void {
     const present = new Set(this.#list.ids())
-    // The number of one that has ended may become that of one of ours.
+    // The system may reuse the pid of an ended process for one of ours.
     for (const set of [this.#before, this.#seen]) for (const pid of set) if (!present.has(pid)) set.delete(pid)
     const listed = this.#list.read((pid) => this.#before.has(pid) || this.#seen.has(pid))
     this.#adopt(listed)
     for (const { pid } of listed) this.#seen.add(pid)
   }
 
-  /** Those that are alive. It looks at every process that began after the first of ours, so it is for the end. */
+  /** The living processes. It examines every process after our first one, so it is slow and meant for the end. */
   findAlive(): ProcessFacts[] {
     for (let look = 1; ; look++) {
       const before = this.#list.latest()
       const alive = this.#lookAtAll()
-      // A daemon in the making slips through: its parent has ended when it is looked at, and it was not yet listed.
+      // The search can miss a process that is becoming a daemon: its parent has ended, and it was not listed yet.
       if (alive.length > 0 || look === LOOKS || this.#list.latest() === before) return alive
     }
   }
@@ -88,7 +87,7 @@ export class Descendants {
     return listed.filter(({ pid, start }) => this.#ours.get(pid)?.start === start)
   }
 
-  /** Sends a signal to those that are alive, or to these. One that is stopped is woken, so that it receives it. */
+  /** Sends a signal to the living or the given processes. A stopped process is continued, so that it receives it. */
   signal(signal: NodeJS.Signals, processes: readonly ProcessFacts[] = this.findAlive()): void {
     for (const one of processes) {
       if (!this.#isStillThere(one)) continue
@@ -97,7 +96,7 @@ export class Descendants {
     }
   }
 
-  /** Adds those whose parent is one of ours. */
+  /** Adds the processes whose parent is one of ours. */
   #adopt(listed: readonly ProcessFacts[]): void {
     let found: boolean
     do {
@@ -109,11 +108,11 @@ export class Descendants {
         this.#ours.set(one.pid, one)
         found = true
       }
-      // A child may be listed before its parent.
+      // The list may contain a child before its parent.
     } while (found)
   }
 
-  /** Whether it is alive, and its number not that of another process by now. */
+  /** Whether the process is alive, and its pid was not reused. */
   #isStillThere({ pid, start }: ProcessFacts): boolean {
     return this.#list.find(pid)?.start === start
   }
@@ -127,7 +126,7 @@ function send(pid: number, signal: NodeJS.Signals): void {
   }
 }
 
-/** The ids of the processes that are there now, if to list them costs little. */
+/** The ids of the current processes; empty if listing them is expensive. */
 export function listProcessIds(): readonly number[] {
   return openProcessList().ids()
 }
@@ -157,7 +156,7 @@ export const PROC: ProcessList = {
 
 function readStat(pid: number): ProcessFacts | undefined {
   try {
-    // The name of the program stands in parentheses and may hold spaces and parentheses itself.
+    // The name of the program is in parentheses. It may contain spaces and parentheses.
     const [, name = '', rest = ''] = /^\d+ \((.*)\) (.*)/s.exec(readFileSync(`/proc/${pid}/stat`, 'latin1')) ?? []
     const fields = rest.split(' ')
     const [state = 'X', parent] = fields
@@ -170,7 +169,7 @@ function readStat(pid: number): ProcessFacts | undefined {
 }
 
 const NOBODY = new Int32Array(new SharedArrayBuffer(4))
-/** A process that is just becoming another program has no environment for a moment, in milliseconds. */
+/** During `exec`, a process has no environment for a moment. In milliseconds. */
 const BECOMING = 5
 
 function hasInEnvironment(pid: number, text: string): boolean {
@@ -181,22 +180,22 @@ function hasInEnvironment(pid: number, text: string): boolean {
       Atomics.wait(NOBODY, 0, 0, 1)
     }
   } catch {
-    // It has ended, or it is another user's.
+    // It has ended, or it belongs to another user.
     return false
   }
 }
 
-/** How long `ps` may take, in milliseconds. */
+/** The time limit of `ps`, in milliseconds. */
 const PATIENCE = 5_000
 const LARGEST_LIST = 64 << 20
 
-/** Where there is no /proc, as on macOS. `ps` takes some hundredths of a second, so it is asked less often. */
+/** For systems without /proc, such as macOS. `ps` takes some hundredths of a second, so it runs less often. */
 export const PS: ProcessList = {
   interval: 2_000,
   ids: () => [],
   find: (pid) => askPs(['-p', `${pid}`])[0],
   read: () => askPs(['-A']),
-  // The environment stands behind the command.
+  // The environment comes after the command.
   carrying: (text) => askPs(process.platform === 'darwin' ? ['-A', '-E', '-ww'] : ['axeww'], text),
   latest: () => undefined,
 }

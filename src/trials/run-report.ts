@@ -2,26 +2,26 @@ import type { VerdictReport } from '../admin/reports.ts'
 import type { Contract } from '../contract/contract.ts'
 import type { CoverageReport } from '../coverage/report.ts'
 import { pointTo } from '../ground/json.ts'
-import type { Block, Check, Fact, Finding, Level, Report, Rule } from '../reports/report.ts'
+import type { Block, Check, Fact, Finding, FindingLevel, Report, ReportRule } from '../reports/report.ts'
 import { exitCodeOf } from './command.ts'
 import type { TrialResult } from './trial.ts'
 
-/** What may make a run fail although the command succeeds. */
+/** The reasons that can make a run fail although the command succeeds. */
 export const FAILURES = ['violation', 'idle', 'impolite'] as const
-type Failure = (typeof FAILURES)[number]
+type RunFailure = (typeof FAILURES)[number]
 
-interface Run {
+interface ReportedRun {
   command: readonly string[]
   /** RFC 3339. */
   startedAt: string
   result: TrialResult
-  failOn: readonly Failure[]
+  failOn: readonly RunFailure[]
   /** Per cent of the responses. */
   minCoverage: number | undefined
 }
 
-/** What a person and other programs are told of a run. */
-export function describeRun(run: Run): Report {
+/** The report of a run. */
+export function describeRun(run: ReportedRun): Report {
   const { command, startedAt, result } = run
   const { end, verdict, coverage } = result
   const own = exitCodeOf(end)
@@ -70,28 +70,28 @@ export function describeRun(run: Run): Report {
   }
 }
 
-const FAILED: Rule = {
+const FAILED: ReportRule = {
   id: 'command/failed',
   name: 'The command failed',
   description: 'The command ended with an exit code other than 0, was ended by a signal, or took too long.',
 }
-const IDLE: Rule = {
+const IDLE: ReportRule = {
   id: 'idle',
   name: 'Nothing was checked',
   description: 'No request of the command was held to the contract, so nobody knows whether the client keeps it.',
 }
-const SCANTY: Rule = {
+const SCANTY: ReportRule = {
   id: 'coverage/too-little',
   name: 'Too little was covered',
   description: 'The command saw less of the responses that a client can bring about than --min-coverage asks for.',
 }
 
-function describeEnd(run: Run): Finding[] {
+function describeEnd(run: ReportedRun): Finding[] {
   if (exitCodeOf(run.result.end) === 0) return []
   return [{ rule: FAILED, level: 'error', message: describeExit(run) }]
 }
 
-function describeExit({ result: { end } }: Run): string {
+function describeExit({ result: { end } }: ReportedRun): string {
   if (end.timedOut) return 'The command took too long.'
   if (end.exitCode === 0) return 'The command succeeded.'
   return end.exitCode === undefined
@@ -106,8 +106,8 @@ function describeVerdict({ requests, judged, violations }: VerdictReport): strin
   return `It sent ${requests === 1 ? '1 request' : `${requests} requests`}; ${some}.`
 }
 
-/** Each of the first violations, with the request that would have been right. */
-function describeViolations({ result: { verdict, contract }, failOn }: Run): Finding[] {
+/** The first violations, each with the corrected request. */
+function describeViolations({ result: { verdict, contract }, failOn }: ReportedRun): Finding[] {
   const level = levelOf('violation', failOn)
   return verdict.violations.first.map((example) => {
     const { request_id, account, operation, method, path, status, code, message, correction } = example
@@ -133,8 +133,8 @@ function describeViolations({ result: { verdict, contract }, failOn }: Run): Fin
 }
 
 /**
- * A command that works against any server: with the variables of `run` in place of an address that is gone when somebody
- * reads it, and of a key, which does not belong into a report. Double quotes let the shell replace them.
+ * Makes a command independent of the server. The variables of `run` replace the address, which is gone later. They also
+ * replace the key, which must not be in a report. The shell expands variables in double quotes.
  */
 function withVariables(curl: string, { basePath }: Contract): string {
   const url = new RegExp(`('?)https?://[^/'\\s]+${basePath}(?=[/'\\s]|$)`)
@@ -146,7 +146,7 @@ function withVariables(curl: string, { basePath }: Contract): string {
     .replace(url, '"$UNDERSTUDY_BASE_URL"$1')
 }
 
-function violationRule(code: string | null): Rule {
+function violationRule(code: string | null): ReportRule {
   const refused =
     code === null ? 'cannot be read as one of the service' : `is refused with ${code}, whatever the account holds`
   return {
@@ -156,13 +156,13 @@ function violationRule(code: string | null): Rule {
   }
 }
 
-/** Where openapi.yaml describes the operation; without one, where it begins to list the paths. */
+/** The place of the operation in openapi.yaml. Without an operation, it is the beginning of the paths. */
 function pointerTo(id: string | null, { operations }: Contract): string {
   const operation = operations.find((each) => each.id === id)
   return operation === undefined ? '/paths' : pointTo(pointTo('/paths', operation.path), operation.method.toLowerCase())
 }
 
-function describeIdleness({ result: { verdict }, failOn }: Run): Finding[] {
+function describeIdleness({ result: { verdict }, failOn }: ReportedRun): Finding[] {
   if (verdict.judged > 0) return []
   const hint =
     verdict.requests === 0
@@ -172,32 +172,41 @@ function describeIdleness({ result: { verdict }, failOn }: Run): Finding[] {
   return [{ rule: IDLE, level: levelOf('idle', failOn), message: verdict.message, remedy: { text } }]
 }
 
-function describeCoverage({ result: { coverage }, minCoverage = 0 }: Run): Finding[] {
+function describeCoverage({ result: { coverage }, minCoverage = 0 }: ReportedRun): Finding[] {
   const { seen, total, percent } = coverage.summary.responses
   if (percent >= minCoverage) return []
   const message = `The command saw ${percent} % of the responses (${seen} of ${total}), which is less than ${minCoverage} %.`
   return [{ rule: SCANTY, level: 'error', message }]
 }
 
-function describeImpoliteness({ result: { verdict }, failOn }: Run): Finding[] {
+/** The ways in which the client was impolite. Each finding has the first request, and its message has the others. */
+function describeImpoliteness({ result: { verdict, asked }, failOn }: ReportedRun): Finding[] {
   const level = levelOf('impolite', failOn)
-  return verdict.politeness.map(({ kind, message, request_ids }) => ({
-    rule: {
-      id: `impolite/${kind}`,
-      name: 'The client was impolite',
-      description: 'The service asks its clients not to do this. It does not violate the contract.',
-    },
-    level,
-    message,
-    details: [{ kind: 'list', items: request_ids.map((id) => `request ${id}`) }],
-  }))
+  return verdict.politeness.map(({ kind, message, request_ids }) => {
+    const [first = '', ...others] = request_ids
+    const request = asked.get(first)
+    const rest = (request === undefined ? request_ids : others).map((id) => {
+      const other = asked.get(id)
+      return other === undefined ? `request ${id}` : `${other.method} ${other.path}, request ${id}`
+    })
+    return {
+      rule: {
+        id: `impolite/${kind}`,
+        name: 'The client was impolite',
+        description: 'The service asks its clients not to do this. It does not violate the contract.',
+      },
+      level,
+      message: rest.length === 0 ? message : `${message} Also: ${rest.join('; ')}.`,
+      request: request && { ...request, requestId: first },
+    }
+  })
 }
 
-function levelOf(failure: Failure, failOn: readonly Failure[]): Level {
+function levelOf(failure: RunFailure, failOn: readonly RunFailure[]): FindingLevel {
   return failOn.includes(failure) ? 'error' : 'warning'
 }
 
-/** How many operations are named. */
+/** The most operations that a message names. */
 const NAMED = 4
 
 function describeFacts({ requests, judged, injected, violations }: VerdictReport, coverage: CoverageReport): Fact[] {
@@ -221,13 +230,13 @@ function describeFacts({ requests, judged, injected, violations }: VerdictReport
   ]
 }
 
-type OperationCoverage = CoverageReport['operations'][number]
+type ReportedCoverage = CoverageReport['operations'][number]
 
-function isCalled({ responses }: OperationCoverage): boolean {
+function isCalled({ responses }: ReportedCoverage): boolean {
   return responses.some(({ genuine, injected }) => genuine + injected > 0)
 }
 
-/** Each operation: right, violated, or never called. */
+/** A check for each operation: correct, violated, or never called. */
 function checkOperations({ operations }: CoverageReport, violations: readonly Finding[]): Check[] {
   return operations.map((each) => {
     const { operation } = each

@@ -4,53 +4,53 @@ import { elapsed } from '../ground/clock.ts'
 import { OutputTail } from './output-tail.ts'
 import { Descendants, type ProcessFacts } from './processes.ts'
 
-/** How a command ended. */
+/** The end of a command. */
 export interface CommandEnd {
-  /** Absent where a signal ended it. */
+  /** Absent if a signal ended it. */
   exitCode: number | undefined
   signal: NodeJS.Signals | undefined
   timedOut: boolean
-  /** The signal by which this process was told to stop while the command ran, if it was. */
+  /** The signal that told this process to stop while the command ran. */
   interruptedBy: NodeJS.Signals | undefined
-  /** Of real time, until the command itself ended. */
+  /** Real time until the command itself ended. */
   seconds: number
-  /** The end of its output and error, where they are not inherited. */
+  /** The end of its standard output and standard error, if they are not inherited. */
   output: string
-  /** The names of the processes that it had started, that outlived it, and that were ended. */
+  /** The names of its processes that outlived it and were then ended. */
   leftBehind: readonly string[]
 }
 
 /** How many bytes of the output are kept. */
 const KEPT = 64 << 10
-/** How long a command that was told to end may take by default, in milliseconds. Then it is killed. */
+/** How long a command may take to end by default, in milliseconds. Then it is killed. */
 const PATIENCE = 5_000
-/** How long nothing is said while the others end, in milliseconds. */
+/** How long the wait for the other processes is silent, in milliseconds. */
 const SILENCE = 1_000
-/** How often is looked whether all have ended, in milliseconds: at first, and when it takes longer. */
+/** The interval at which the end of all processes is checked, in milliseconds: at first, and later. */
 const POLL = { first: 10, last: 200 }
-/** How long killed processes may take to disappear, in milliseconds. One that waits for a broken disk never does. */
+/** How long killed processes may take to disappear, in milliseconds. A process on a broken disk never does. */
 const DEATH = 2_000
-/** How long the last of the output may take to arrive once nobody writes any more, in milliseconds. */
+/** How long the rest of the output may take to arrive after all writers have ended, in milliseconds. */
 const DRAIN = 1_000
-/** How long what the command leaves behind may take to end by itself, in milliseconds: a `tee` that has seen the end. */
+/** How long remaining processes may take to end by themselves, in milliseconds: a `tee` at the end of its input. */
 const GRACE = 200
-/** How the process of the command itself ended. */
+/** The end of the process of the command itself. */
 type Exit = Pick<CommandEnd, 'exitCode' | 'signal' | 'seconds'>
 
 interface Start {
-  /** Is in the environment of the child, and of no other process but its descendants. */
+  /** The text in the environment of the child. Only its descendants have it, too. */
   mark: string
-  /** The ids of the processes that were there before the child. */
+  /** The ids of the processes that existed before the child. */
   before: readonly number[]
-  /** When the child was started, by `elapsed`. */
+  /** The start of the child, from `elapsed`. */
   started: number
   inherits: boolean
-  /** How long a command that was told to end may take, in milliseconds. */
+  /** How long the command may take to end, in milliseconds. */
   patience: number | undefined
   waiting: ((names: readonly string[]) => void) | undefined
 }
 
-/** A command from its start until everything that it has started is gone. */
+/** A command from its start until all of its processes have ended. */
 export class RunningCommand {
   readonly #child: ChildProcess
   readonly #inherits: boolean
@@ -63,13 +63,13 @@ export class RunningCommand {
   readonly #closed: Promise<void>
   readonly #looking: NodeJS.Timeout
   #noteExit: (exitCode: number | null, signal: NodeJS.Signals | null) => void = () => {}
-  /** Those that have got SIGTERM: when they began, by pid. */
+  /** The processes that got SIGTERM: pid → start time. */
   readonly #told = new Map<number, string>()
   #timer: NodeJS.Timeout | undefined
   #isEnding = false
   #timedOut = false
   #interruptedBy: NodeJS.Signals | undefined
-  /** When the terminal sent a signal last. */
+  /** The time of the last signal from the terminal. */
   #lastKey = Number.NEGATIVE_INFINITY
 
   constructor(child: ChildProcess, { mark, before, started, inherits, patience = PATIENCE, waiting }: Start) {
@@ -93,7 +93,7 @@ export class RunningCommand {
     }
   }
 
-  /** Resolves when the command has ended, and nothing is left of it. */
+  /** Resolves when the command and all of its processes have ended. */
   async untilGone(): Promise<CommandEnd> {
     const exit = await this.#exited
     clearInterval(this.#looking)
@@ -116,18 +116,18 @@ export class RunningCommand {
     this.end('SIGTERM')
   }
 
-  /** Passes on a signal that this process was given. */
+  /** Handles a signal to this process. */
   receive(signal: NodeJS.Signals): void {
     this.#interruptedBy ??= signal
-    // The command has got what comes from a key, and decides what it means: a debugger goes on. Who wants to end it,
-    // whatever it decides, presses the key again.
+    // The command gets the signal of a key directly and decides what to do: a debugger goes on. A second key press ends
+    // the command in any case.
     const isKey = this.#inherits && isOfTerminal(signal)
     if (this.#isEnding || (isKey && elapsed() - this.#lastKey < this.#patience)) this.kill()
     else if (isKey) this.#lastKey = elapsed()
     else this.end(signal)
   }
 
-  /** Tells all to end, and kills those that have not ended after a while. */
+  /** Sends the signal to all processes, and kills the remaining ones after a while. */
   end(signal: NodeJS.Signals): void {
     if (this.#isEnding) return
     this.#isEnding = true
@@ -140,14 +140,14 @@ export class RunningCommand {
     this.#isEnding = true
     this.#tell('SIGKILL')
     clearTimeout(this.#timer)
-    // Who runs as another user does not end for us. This process does not wait for it.
+    // A process of another user cannot be killed. This process does not wait for it.
     this.#timer = setTimeout(() => this.#noteExit(null, 'SIGKILL'), DEATH)
   }
 
   #tell(signal: NodeJS.Signals): ProcessFacts[] {
     const alive = this.#descendants.findAlive()
     this.#descendants.signal(signal, alive)
-    // Where the system does not list its processes, at least the command itself is told.
+    // If the system does not list its processes, at least the command itself gets the signal.
     if (alive.every(({ pid }) => pid !== this.#child.pid)) this.#child.kill(signal)
     return alive
   }
@@ -166,7 +166,7 @@ export class RunningCommand {
     for (let wait = POLL.first; elapsed() < deadline; wait = Math.min(2 * wait, POLL.last)) {
       const alive = this.#descendants.findAlive()
       if (alive.length === 0) return
-      // Who was started while the others were told, or ignores the signal that they got, as shells let jobs ignore SIGINT.
+      // These processes started while the others got the signal, or they ignore it. Shells let jobs ignore SIGINT.
       const untold = alive.filter(({ pid, start }) => this.#told.get(pid) !== start)
       this.#descendants.signal('SIGTERM', untold)
       this.#note(untold)
@@ -183,7 +183,7 @@ export class RunningCommand {
     for (const { pid, start } of told) this.#told.set(pid, start)
   }
 
-  /** The output is whole when the pipes are closed. A process that was not found may keep them open for ever. */
+  /** The output is complete when the pipes are closed. An undetected process may keep them open for ever. */
   async #readRest(): Promise<void> {
     let timer: NodeJS.Timeout | undefined
     const late = new Promise<void>((resolve) => {
@@ -202,8 +202,8 @@ function pause(milliseconds: number): Promise<void> {
 }
 
 /**
- * Whether a signal comes from a key such as Ctrl-C: then every process of the foreground has got it. Node.js does not say
- * who has sent a signal. But the foreground of a terminal gets hardly any SIGINT from elsewhere.
+ * Whether a signal comes from a key such as Ctrl-C. Then every process of the foreground gets it. Node.js does not
+ * report the sender of a signal. But a foreground process rarely gets a SIGINT from elsewhere.
  */
 function isOfTerminal(signal: NodeJS.Signals): boolean {
   if (signal !== 'SIGINT' && signal !== 'SIGQUIT') return false

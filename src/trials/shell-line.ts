@@ -1,14 +1,15 @@
+import { quoteWord } from '../ground/shell-word.ts'
+
 /**
- * A line for a shell that runs a command with exactly these words. It stays one line, and keeps its meaning where control
- * characters are not shown: those are written as in `$'\n'`, which bash, zsh, ksh and ash read.
+ * A command line for exactly these words. It stays on one line even with control characters. They are written like
+ * `$'\n'`, which bash, zsh, ksh and ash support.
  */
 export function writeShellLine(words: readonly string[]): string {
   return words.map(quote).join(' ')
 }
 
 function quote(word: string): string {
-  if (/^[\w@%+=:,./-]+$/.test(word)) return word
-  if (!/\p{Cc}/u.test(word)) return `'${word.replaceAll("'", `'\\''`)}'`
+  if (!/\p{Cc}/u.test(word)) return quoteWord(word)
   const escaped = word.replaceAll(/[\\']/g, '\\$&').replaceAll(/\p{Cc}/gu, escapeControl)
   return `$'${escaped}'`
 }
@@ -16,6 +17,6 @@ function quote(word: string): string {
 function escapeControl(character: string): string {
   if (character === '\n') return '\\n'
   if (character === '\t') return '\\t'
-  // In bytes of UTF-8, three digits each, so that what follows is no part of it.
+  // Each byte of the UTF-8 text has three digits, so that a following digit is not read as part of it.
   return [...Buffer.from(character)].map((byte) => `\\${byte.toString(8).padStart(3, '0')}`).join('')
 }

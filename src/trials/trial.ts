@@ -9,22 +9,23 @@ import type { FaultRule } from '../domain/faults.ts'
 import { elapsed } from '../ground/clock.ts'
 import type { Entry } from '../journal/entry.ts'
 import type { ServerOptions } from '../start/options.ts'
-import { type ServerParts, startServer, type Understudy } from '../start/server.ts'
+import { startServer, type Understudy } from '../start/server.ts'
+import type { StandIn } from '../start/stand-in.ts'
 import { type CommandEnd, type CommandRun, runCommand } from './command.ts'
-import { type Addresses, environmentFor, type Variable } from './environment.ts'
+import { type Addresses, type EnvironmentVariable, environmentFor } from './environment.ts'
 
-/** A run of the user's command against a server of its own. */
+/** A run of the command of the user against its own server. */
 export interface Trial {
-  /** Names it; the command reads it in UNDERSTUDY_TRIAL. */
+  /** The name of the trial. The command gets it in UNDERSTUDY_TRIAL. */
   name: string
   command: readonly string[]
-  /** The environment of this process, to which that of the trial is added. */
+  /** The environment of this process. The variables of the trial are added to it. */
   environment: NodeJS.ProcessEnv
-  variables: readonly Variable[]
+  variables: readonly EnvironmentVariable[]
   options: ServerOptions
-  /** In place of the contract that the options make. */
+  /** Replaces the contract from the options. */
   contract?: Contract | undefined
-  /** Fault rules of every account. */
+  /** Fault rules for every account. */
   plan?: readonly FaultRule[] | undefined
   /** In milliseconds. */
   timeout?: number | undefined
@@ -33,53 +34,67 @@ export interface Trial {
   /** See `CommandRun`. */
   onSignal?: CommandRun['onSignal']
   waiting?: CommandRun['waiting']
-  /** Whether nobody asks for the exchanges and the accounts, so that nothing is kept for them. */
+  /** Whether the caller does not need the exchanges and the accounts. Then only a summary of each request is kept. */
   onlyJudges?: boolean | undefined
-  /** Is called when the server answers, before the command starts. */
+  /** Called when the server answers, before the command starts. */
   serving?(service: Understudy, addresses: Addresses): void | Promise<void>
 }
 
-/** What became of a trial. */
+/** A request for a report, without keys. */
+interface AskedRequest {
+  method: string
+  path: string
+  status: number | undefined
+}
+
+/** The result of a trial. */
 export interface TrialResult {
   end: CommandEnd
-  /** What every request was held to. */
+  /** The contract that was checked. */
   contract: ServiceContract
-  /** All that was exchanged, in the order of the responses, whatever was cleared or deleted meanwhile. */
+  /** All exchanges in the order of the responses, including those that the command cleared or deleted. */
   exchanges: readonly Entry[]
-  /** When each of them ended, in milliseconds of real time. */
+  /** The end of each exchange, in milliseconds of real time. */
   ended: readonly number[]
-  /** How many were exchanged beyond those that are kept. */
+  /** How many exchanges were not kept. */
   lost: number
+  /** The requests by their ids, with `onlyJudges`. */
+  asked: ReadonlyMap<string, AskedRequest>
   verdict: VerdictReport
   coverage: CoverageReport
-  /** The accounts as the command left them, by id. */
+  /** The accounts after the command, by id. */
   accounts: ReadonlyMap<string, AccountState>
 }
 
 /** How many exchanges of a trial are kept. */
 export const EXCHANGES = 20_000
-/** A body of a request has at most so many bytes, whatever the contract says; it is kept whole. */
+/** The size limit of a request body in bytes, independent of the contract. The body is kept in full. */
 const BODY = 2 << 20
 
-/** In turns of the event loop: one to read what has arrived, and some to deal with it. */
+/** In turns of the event loop: one to read the data that has arrived, and some to process it. */
 const TURNS = 5
 
-/** Starts a server, runs the command against it, and stops the server. @throws CommandError, and what a start throws */
+/** Starts a server, runs the command against it, and stops the server. @throws CommandError, errors of the start */
 export async function runTrial(trial: Trial): Promise<TrialResult> {
   const { name, command, variables, options, contract, plan, timeout, inherits, signal, onSignal, onlyJudges } = trial
   const exchanges: Entry[] = []
   const ended: number[] = []
+  const asked = new Map<string, AskedRequest>()
   let lost = 0
-  const inside: { parts?: ServerParts } = {}
+  const inside: { parts?: StandIn } = {}
   signal?.throwIfAborted()
   const service = await startServer(options, OPERATIONS, {
     contract,
     faults: plan,
     ...(!onlyJudges && { journal: { body: BODY } }),
     open(parts) {
+      const { journal } = parts
       inside.parts = parts
-      if (onlyJudges) return
-      parts.journal.subscribe((entry) => {
+      journal.subscribe((entry) => {
+        if (onlyJudges) {
+          if (asked.size < EXCHANGES) asked.set(entry.requestId, describeAsked(entry, journal))
+          return
+        }
         if (exchanges.length >= EXCHANGES) {
           lost++
           return
@@ -91,12 +106,12 @@ export async function runTrial(trial: Trial): Promise<TrialResult> {
   })
   const { parts } = inside
   try {
-    // A server that has started has called `open`.
+    // A server calls `open` when it starts.
     if (parts === undefined) throw new Error('The server has not told its parts.')
     const addresses = addressesOf(service)
     const environment = { ...trial.environment, ...environmentFor(addresses, name, variables) }
     await trial.serving?.(service, addresses)
-    // Who waits for the server may have been told to stop.
+    // A signal may have arrived during the start of the server.
     signal?.throwIfAborted()
     const end = await runCommand({ command, environment, timeout, inherits, signal, onSignal, waiting: trial.waiting })
     await receiveRest()
@@ -106,7 +121,8 @@ export async function runTrial(trial: Trial): Promise<TrialResult> {
       exchanges,
       ended,
       lost,
-      // All that came since the start, whatever the command has cleared, reset or deleted.
+      asked,
+      // All requests since the start, even if the command has cleared, reset or deleted their accounts.
       verdict: await reportVerdict(await parts.exchanges.wholeVerdict()),
       coverage: reportCoverage(await parts.exchanges.totals()),
       accounts: onlyJudges ? new Map() : await readAccounts(parts),
@@ -116,17 +132,22 @@ export async function runTrial(trial: Trial): Promise<TrialResult> {
   }
 }
 
-/** What the command may be told of the server. */
+function describeAsked(entry: Entry, journal: StandIn['journal']): AskedRequest {
+  const redact = journal.redactorFor(entry)
+  return { method: redact(entry.method), path: redact(entry.path), status: entry.status }
+}
+
+/** The addresses of the server for the command. */
 function addressesOf({ baseUrl, apiKey = '', adminUrl = '' }: Understudy): Addresses {
   return { baseUrl, apiKey, adminUrl, port: new URL(baseUrl).port }
 }
 
-/** Lets the server deal with what the command has sent last, without waiting for an answer. */
+/** Lets the server process the last requests of the command, without waiting for an answer. */
 async function receiveRest(): Promise<void> {
   for (let turn = 0; turn < TURNS; turn++) await new Promise((resolve) => setImmediate(resolve))
 }
 
-async function readAccounts({ store }: ServerParts): Promise<Map<string, AccountState>> {
+async function readAccounts({ store }: StandIn): Promise<Map<string, AccountState>> {
   const accounts = new Map<string, AccountState>()
   for (const id of await store.list()) accounts.set(id, await store.read(id))
   return accounts

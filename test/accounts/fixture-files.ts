@@ -24,3 +24,28 @@ export function fileWith(text: string): string {
   writeFileSync(path, text)
   return path
 }
+
+export const NOON = '2026-01-15T12:00:00Z'
+
+/** What the items of a list have at least. */
+const NAMED = { name: 'a.example' }
+const LEAST: Readonly<Record<string, object>> = {
+  ...{ domains: NAMED, former_domains: NAMED, groups: { name: 'X' } },
+  scenes: { title: 'T', text: 'T' },
+}
+
+/** A fixture with the value at a pointer, such as `/domains/1/name`: in the last item of a list, with nothing beside it. */
+export function fixtureWith(pointer: string, value: unknown): Record<string, unknown> {
+  const [, list = '', index, field = '', ...deeper] = pointer.split('/')
+  if (index === undefined) return { [list]: value }
+  if (!/^\d$/.test(index)) return { [list]: list === 'clock' ? { now: NOON, [index]: value } : value }
+  const least = LEAST[list] ?? {}
+  const before = Array.from({ length: Number(index) }, (_, place) => ({ ...least, name: `${place}.example` }))
+  const inner = deeper.reduceRight((inside, name) => (name === '0' ? [inside] : { [name]: inside }), value)
+  return {
+    [list]: [
+      ...(list === 'keys' ? before.map(() => ({})) : before),
+      field === '' ? value : { ...least, [field]: inner },
+    ],
+  }
+}

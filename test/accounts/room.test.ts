@@ -1,9 +1,6 @@
-import { readdirSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import type { ServerOptions } from '../../src/start/options.ts'
 import { type ControlPlane, startControlPlane } from '../support/control-plane.ts'
 import { recordingLog } from '../support/recording-log.ts'
-import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const HOUR = 3_600_000
 
@@ -14,27 +11,11 @@ async function idsOf({ get }: ControlPlane): Promise<string[]> {
   return (await get('/accounts')).data.accounts.map(({ id }: { id: string }) => id).toSorted()
 }
 
-/** What somebody can do to a sandbox through the control plane. */
-const CONTROL_CHANGES: [method: string, path: string, body?: object][] = [
-  ['PATCH', '', { plan: 'above-stone' }],
-  ['PUT', '/state', { domains: ['a.example'] }],
-  ['POST', '/snapshots', { name: 'before' }],
-  ['POST', '/keys', { label: 'CI' }],
-  ['POST', '/faults', { delay_ms: 1 }],
-  ['POST', '/fault-sets/flaky'],
-  ['PATCH', '/clock', { advance: 'PT1H' }],
-  ['PATCH', '/quotas', { bucket: 'domains', remaining: 0 }],
-  ['POST', '/reset', {}],
-]
-
-describe.each<[where: string, options: () => ServerOptions]>([
-  ['in memory', () => ({})],
-  ['in a folder', () => ({ data: temporaryFolder() })],
-])('when there are as many accounts %s as there may be', (_, options) => {
-  const start = (more: ServerOptions) => startControlPlane({ ...options(), ...more })
-
+// That all stores do the same, whatever changes an account, when many are made at once, and when they are opened again, is in
+// test/store/conformance.ts.
+describe('when there are as many accounts as there may be', () => {
   it('a sandbox that nobody has changed makes room at once, the one first that was used longest ago', async () => {
-    const plane = await start({ maxAccounts: 4 })
+    const plane = await startControlPlane({ maxAccounts: 4 })
     const { ask, create } = plane
     await create({ id: 'mine' })
     for (const name of ['a', 'b', 'a']) {
@@ -47,8 +28,8 @@ describe.each<[where: string, options: () => ServerOptions]>([
     expect(await idsOf(plane)).toEqual(['another', 'default', 'mine', 'sandbox_c'])
   })
 
-  it('a sandbox is opened again when its key is used just while it makes room', async () => {
-    const { ask } = await start({ maxAccounts: 8, enforceQuotas: false })
+  it('a sandbox is opened again when its key is used just while it makes room', { tags: ['slow'] }, async () => {
+    const { ask } = await startControlPlane({ maxAccounts: 8, enforceQuotas: false })
     const statuses: number[] = []
     await Promise.all(
       Array.from({ length: 3 }, async (_, client) => {
@@ -61,7 +42,7 @@ describe.each<[where: string, options: () => ServerOptions]>([
   })
 
   it('a sandbox that was changed makes room after it was idle, and no sooner', async () => {
-    const plane = await start({ maxAccounts: 3, sandboxIdle: '30m' })
+    const plane = await startControlPlane({ maxAccounts: 3, sandboxIdle: '30m' })
     const { ask, post, advance } = plane
     for (const name of ['a', 'b']) await ask(`sandbox_${name}`, 'POST', '/domains', { domains: ['a.example'] })
     advance(HOUR / 2 - 1)
@@ -75,55 +56,15 @@ describe.each<[where: string, options: () => ServerOptions]>([
     expect(body.data.domains).toEqual([])
   })
 
-  it.each(CONTROL_CHANGES)('a sandbox is kept that %s …%s has changed', async (method, path, body) => {
-    const plane = await start({ maxAccounts: 2 })
-    expect((await plane.send(method, `/accounts/sandbox_x${path}`, body)).status).toBeLessThan(300)
-    expect((await plane.post('/accounts')).status).toBe(507)
-    plane.advance(HOUR)
-    expect((await plane.post('/accounts')).status).toBe(201)
-    expect((await plane.get('/accounts/sandbox_x')).status).toBe(404)
-  })
-
   it('an idle hour of an account is none of the server', async () => {
-    const { ask, post, patch } = await start({ maxAccounts: 2 })
+    const { ask, post, patch } = await startControlPlane({ maxAccounts: 2 })
     await ask('sandbox_x', 'POST', '/domains', { domains: ['a.example'] })
     await patch('/accounts/sandbox_x/clock', { advance: 'P30D' })
     expect((await post('/accounts')).status).toBe(507)
   })
 
-  it('an account that somebody made never makes room, whatever its name', async () => {
-    const { create, post, get, advance } = await start({ maxAccounts: 2 })
-    await create({ id: 'sandbox_mine' })
-    advance(1000 * HOUR)
-    expect((await post('/accounts')).status).toBe(507)
-    expect((await get('/accounts/sandbox_mine')).status).toBe(200)
-  })
-
-  it('all of this is known after a restart', async () => {
-    const given = { maxAccounts: 5, ...options() }
-    if (given.data === undefined) return
-    const first = await startControlPlane(given)
-    await first.create({ id: 'sandbox_made' })
-    for (const name of ['a', 'b', 'c']) {
-      await first.ask(`sandbox_${name}`, 'GET', '/domains')
-      first.advance(1)
-    }
-    await first.ask('sandbox_a', 'GET', '/domains')
-    await first.ask('sandbox_b', 'POST', '/domains', { domains: ['a.example'] })
-    await first.stop()
-    const again = await startControlPlane(given)
-    await again.create({ id: 'x' })
-    expect(await idsOf(again)).toEqual(['default', 'sandbox_a', 'sandbox_b', 'sandbox_made', 'x'])
-    await again.create({ id: 'y' })
-    expect(await idsOf(again)).toEqual(['default', 'sandbox_b', 'sandbox_made', 'x', 'y'])
-    expect((await again.post('/accounts')).status).toBe(507)
-    again.advance(HOUR)
-    expect((await again.post('/accounts')).status).toBe(201)
-    expect(readdirSync(given.data).filter((name) => name.includes('sandbox'))).toEqual(['account-sandbox_made.json'])
-  })
-
   it('an evicted sandbox leaves nothing behind', async () => {
-    const { ask, post, get, advance, understudy } = await start({ maxAccounts: 2 })
+    const { ask, post, get, advance, understudy } = await startControlPlane({ maxAccounts: 2 })
     await ask('sandbox_x', 'POST', '/domains', { domains: ['a.example'] })
     await post('/accounts/sandbox_x/keys', { key: 'another-key' })
     await post('/accounts/sandbox_x/snapshots', { name: 'before' })
@@ -135,50 +76,26 @@ describe.each<[where: string, options: () => ServerOptions]>([
     expect(data.requests.map(({ path }: { path: string }) => path)).not.toContain('/api/v1/domains')
   })
 
-  it('one whose id or key is taken costs no sandbox its life', async () => {
-    const { post, ask, get } = await start({ maxAccounts: 2, apiKey: 'the-key' })
-    await ask('sandbox_a', 'GET', '/domains')
-    expect((await post('/accounts', { id: 'default' })).status).toBe(409)
-    expect((await post('/accounts', { api_key: 'the-key' })).status).toBe(409)
-    expect((await get('/accounts/sandbox_a')).status).toBe(200)
-    expect((await post('/accounts')).status).toBe(201)
-    expect((await get('/accounts/sandbox_a')).status).toBe(404)
-  })
-
-  it('no more are made, however many are asked for at once', async () => {
-    const { understudy, ask, get } = await start({ maxAccounts: 10 })
-    const made = await Promise.allSettled(Array.from({ length: 30 }, () => understudy.createAccount()))
-    expect(made.filter(({ status }) => status === 'fulfilled')).toHaveLength(9)
-    expect((await get('/accounts')).data.count).toBe(10)
-    await understudy.findAccount('account-1').then((account) => account.delete())
-    await Promise.all(Array.from({ length: 20 }, (_, index) => ask(`sandbox_${index}`, 'GET', '/domains')))
-    expect((await get('/accounts')).data.count).toBe(10)
-  })
-
-  it('floods are refused with one line in the log, everybody else is served, and so it is after a restart', async () => {
-    const given = { ...options(), maxAccounts: 3, apiKey: 'the-key' }
-    for (const round of [1, 2]) {
-      const log = recordingLog()
-      const { ask, post, create, stop, understudy } = await startControlPlane({ ...given, log })
-      if (round === 1 || given.data === undefined) for (const id of ['a', 'b']) await create({ id })
-      for (let index = 0; index < 50; index++) {
-        const { status, body } = await ask(`sandbox_${index}`, 'GET', '/domains')
-        expect([status, body.error.code]).toEqual([401, 'unauthorized'])
-        const refusal = await post('/accounts')
-        expect([refusal.status, refusal.error.code]).toEqual([507, 'insufficient_storage'])
-        expect(refusal.error.message).toMatch(NO_ROOM)
-        expect((await post(`/accounts/sandbox_${index}/faults`, { delay_ms: 1 })).error.message).toMatch(NO_ROOM)
-      }
-      await expect(understudy.createAccount()).rejects.toMatchObject({ code: 'insufficient_storage' })
-      expect((await ask('the-key', 'GET', '/domaingroups')).status).toBe(200)
-      expect([log.errors, log.warnings]).toEqual([[], [{ accounts: 3 }]])
-      await stop()
+  it('floods are refused with one line in the log, and everybody else is served', async () => {
+    const log = recordingLog()
+    const { ask, post, create, understudy } = await startControlPlane({ maxAccounts: 3, apiKey: 'the-key', log })
+    for (const id of ['a', 'b']) await create({ id })
+    for (let index = 0; index < 50; index++) {
+      const { status, body } = await ask(`sandbox_${index}`, 'GET', '/domains')
+      expect([status, body.error.code]).toEqual([401, 'unauthorized'])
+      const refusal = await post('/accounts')
+      expect([refusal.status, refusal.error.code]).toEqual([507, 'insufficient_storage'])
+      expect(refusal.error.message).toMatch(NO_ROOM)
+      expect((await post(`/accounts/sandbox_${index}/faults`, { delay_ms: 1 })).error.message).toMatch(NO_ROOM)
     }
+    await expect(understudy.createAccount()).rejects.toMatchObject({ code: 'insufficient_storage' })
+    expect((await ask('the-key', 'GET', '/domaingroups')).status).toBe(200)
+    expect([log.errors, log.warnings]).toEqual([[], [{ accounts: 3 }]])
   })
 
   it('the log has a line for each time that there is no room, with a quiet minute between them', async () => {
     const log = recordingLog()
-    const { ask, create, advance } = await start({ maxAccounts: 2, log })
+    const { ask, create, advance } = await startControlPlane({ maxAccounts: 2, log })
     await create()
     for (let minute = 0; minute < 10; minute++) {
       await ask('sandbox_x', 'GET', '/domains')

@@ -1,29 +1,34 @@
 import { expect, it } from 'vitest'
+import { budget } from '../support/budget.ts'
 import { askControl } from '../support/control-plane.ts'
 import { startService } from '../support/service.ts'
 
-it('a key or a rule that is added while a state is put in place is not lost by it', async () => {
+/** So many domains that others have a turn before all are put in place. */
+const SIZE = budget({ quick: 20_000, whole: 60_000, full: 60_000 })
+
+const STATE = '/accounts/acme/state'
+const MANY = Array.from({ length: SIZE }, (_, index) => `d${index}.example`)
+
+async function startAsking(base = '') {
   const service = await startService()
-  const ask = (method: string, path: string, body?: object) =>
-    askControl(service, method, `/accounts/default${path}`, body)
-  const domains = Array.from({ length: 40_000 }, (_, index) => `d${index}.example`)
+  return (method: string, path: string, body?: object) => askControl(service, method, base + path, body)
+}
+
+it('a key or a rule that is added while a state is put in place is not lost by it', { tags: ['slow'] }, async () => {
+  const ask = await startAsking('/accounts/default')
   const rule = { respond: { error: 'internal_error' } }
   // What an import reads of the account must not be older than what it replaces.
   const asked = await Promise.all([
-    ask('PUT', '/state', { domains }),
+    ask('PUT', '/state', { domains: MANY }),
     ...Array.from({ length: 20 }, () => ask('POST', '/keys', {})),
     ...Array.from({ length: 20 }, () => ask('POST', '/faults', rule)),
   ])
   expect(asked.map(({ status }) => status)).toEqual([200, ...Array.from({ length: 40 }, () => 201)])
-  expect((await ask('GET', '')).data.account).toMatchObject({ domains: 40_000, keys: 21, faults: 20 })
+  expect((await ask('GET', '')).data.account).toMatchObject({ domains: SIZE, keys: 21, faults: 20 })
 })
 
-const STATE = '/accounts/acme/state'
-const MANY = Array.from({ length: 60_000 }, (_, index) => `d${index}.example`)
-
 it('a state that is put in place is there all at once, and takes the place of what was done in the meantime', async () => {
-  const service = await startService()
-  const ask = (method: string, path: string, body?: object) => askControl(service, method, path, body)
+  const ask = await startAsking()
   await ask('POST', '/accounts', { id: 'acme', fixture: { domains: ['old.example'] } })
   let isDone = false
   const imported = ask('PUT', STATE, { domains: MANY }).finally(() => {
@@ -43,8 +48,7 @@ it('a state that is put in place is there all at once, and takes the place of wh
 })
 
 it('a state is put in place of no account that was deleted in the meantime', async () => {
-  const service = await startService()
-  const ask = (method: string, path: string, body?: object) => askControl(service, method, path, body)
+  const ask = await startAsking()
   await ask('POST', '/accounts', { id: 'acme' })
   const imported = ask('PUT', STATE, { domains: MANY })
   await ask('GET', '/accounts/acme')

@@ -2,13 +2,14 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { Fixture } from '../../src/domain/fixture.ts'
 import { PROFILE_NAMES } from '../../src/domain/profile.ts'
-import { budget } from '../support/budget.ts'
+import { DAY, withKey } from '../support/account.ts'
+import { budget, sample } from '../support/budget.ts'
 import { askControl } from '../support/control-plane.ts'
 import { startService, type TestService } from '../support/service.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const NOW = '2026-01-15T09:00:00Z'
-const DAY = 86_400_000
+const TWIN = { id: 'twin', plan: 'above-stone', now: '2025-12-20T00:00:00Z' }
 
 interface Twin {
   account: { id: string }
@@ -27,8 +28,7 @@ async function createAccount(service: TestService, body: object): Promise<Twin> 
 }
 
 async function readRecords(service: TestService, { api_key }: Twin): Promise<unknown> {
-  const { body } = await service.send('GET', '/dmarc', undefined, { authorization: `Bearer ${api_key}` })
-  return (body as { data: unknown }).data
+  return (await service.send('GET', '/dmarc', undefined, withKey(api_key))).body.data
 }
 
 /** The records of an account at the refresh of each day, as the control plane says. */
@@ -67,27 +67,22 @@ const moments = fc.oneof(
   fc.integer({ min: 1, max: 60 }).map((hours) => `PT${hours}H`),
   fc.constantFrom('2025-12-31T00:00:00Z', '2026-01-14T23:59:30Z', '2026-01-16T12:00:00Z'),
 )
+const names = fc.constantFrom('a.example', 'b.a.example', 'c.example', 'news.c.example', 'd.example', 'x.d.example')
+const profile = fc.constantFrom(...PROFILE_NAMES)
+const record = fc.constant({ p: 'reject' as const })
+const drawn = fc.record({ name: names, profile, since: moments, added_at: moments, record }, { requiredKeys: ['name'] })
 const fixtures: fc.Arbitrary<Fixture> = fc
-  .uniqueArray(
-    fc.record(
-      {
-        name: fc.constantFrom('a.example', 'b.a.example', 'c.example', 'news.c.example', 'd.example', 'x.d.example'),
-        profile: fc.constantFrom(...PROFILE_NAMES),
-        since: moments,
-        added_at: moments,
-        record: fc.constant({ p: 'reject' as const }),
-      },
-      { requiredKeys: ['name'] },
-    ),
-    { selector: ({ name }) => name, minLength: 1, maxLength: 6 },
-  )
+  .uniqueArray(drawn, { selector: ({ name }) => name, minLength: 1, maxLength: 6 })
   .map((domains) => ({ domains }))
 
 describe('an account that is like another one', () => {
-  it.each(['demo', 'agency', 'edge-cases'])('shows the days before, at and after its creation: %s', async (fixture) => {
-    const service = await startService({ enforceQuotas: false })
-    await compareTwin(service, fixture, 42, [budget({ quick: 12, full: 60 }), 3])
-  })
+  it.each(sample(['demo', 'agency', 'edge-cases'], 1))(
+    'shows the days before, at and after its creation: %s',
+    async (fixture) => {
+      const service = await startService({ enforceQuotas: false })
+      await compareTwin(service, fixture, 42, [budget({ quick: 4, whole: 12, full: 60 }), 3])
+    },
+  )
 
   it('shows the same figures for any fixture (seed 3)', async () => {
     const service = await startService({ enforceQuotas: false })
@@ -95,39 +90,8 @@ describe('an account that is like another one', () => {
       fc.asyncProperty(fixtures, fc.nat(1000), fc.integer({ min: 1, max: 45 }), (fixture, seed, days) =>
         compareTwin(service, fixture, seed, [days, 2]),
       ),
-      { seed: 3, numRuns: budget({ quick: 10, full: 100 }) },
+      { seed: 3, numRuns: budget({ quick: 2, whole: 10, full: 100 }) },
     )
-  })
-
-  it('has the fixture, the seed and the plan of that account', async () => {
-    const service = await startService({ now: NOW })
-    const old = await createAccount(service, { fixture: 'demo', seed: 9 })
-    await askControl(service, 'PATCH', `/accounts/${old.account.id}`, { plan: 'above-stone' })
-    const { account } = await createAccount(service, { id: 'twin', like: old.account.id, now: '2025-12-01T00:00:00Z' })
-    expect(account).toMatchObject({
-      ...{ id: 'twin', fixture: 'demo', seed: 9, plan: 'above-stone' },
-      now: '2025-12-01T00:00:00Z',
-    })
-    const other = await createAccount(service, { like: 'twin', plan: 'stone', now: '2025-11-01T00:00:00Z' })
-    expect(other.account).toMatchObject({ fixture: 'demo', seed: 9, plan: 'stone' })
-    await setClock(service, other, { now: NOW })
-    expect(await readRecords(service, other)).toEqual(await readRecords(service, old))
-  })
-
-  it('has none of the keys of the fixture, also after a reset', async () => {
-    const service = await startService({ now: NOW })
-    const fixture = { domains: ['a.example'], keys: [{ key: 'key-of-the-fixture' }] }
-    const old = await createAccount(service, { fixture })
-    const twin = await createAccount(service, { like: old.account.id })
-    const countKeys = async () => {
-      const { data } = await askControl(service, 'GET', `/accounts/${twin.account.id}/keys`)
-      return data.keys.length
-    }
-    expect(await countKeys()).toBe(1)
-    await askControl(service, 'POST', `/accounts/${twin.account.id}/reset`, {})
-    expect(await countKeys()).toBe(1)
-    const headers = { authorization: 'Bearer key-of-the-fixture' }
-    expect((await service.send('GET', '/domains', undefined, headers)).status).toBe(200)
   })
 
   it('goes back to its own beginning in a reset, also after a restart and without the other account', async () => {
@@ -135,7 +99,7 @@ describe('an account that is like another one', () => {
     const body = { fixture: 'demo', now: NOW, frozen: true }
     const first = await startService({ data, store: undefined, enforceQuotas: false })
     const old = await createAccount(first, { id: 'old', ...body })
-    const twin = await createAccount(first, { id: 'twin', like: 'old', now: '2025-12-20T00:00:00Z', frozen: true })
+    const twin = await createAccount(first, { ...TWIN, like: 'old', frozen: true })
     const records = await readRecords(first, twin)
     const [announced] = await readHistory(first, old, '2025-12-20', '2025-12-20')
     expect(records).toEqual(announced?.records)
@@ -145,43 +109,7 @@ describe('an account that is like another one', () => {
     const second = await startService({ data, store: undefined, enforceQuotas: false })
     const reset = await askControl(second, 'POST', '/accounts/twin/reset', {})
     expect(reset.error).toBeUndefined()
-    expect(reset.data.account).toMatchObject({ now: '2025-12-20T00:00:00Z', frozen: true })
+    expect(reset.data.account).toMatchObject({ ...TWIN, frozen: true })
     expect(await readRecords(second, twin)).toEqual(records)
-  })
-
-  it('counts the moments of another fixture from the instant of its reset to that fixture', async () => {
-    const service = await startService({ now: NOW })
-    const old = await createAccount(service, { fixture: 'demo', now: NOW, frozen: true })
-    const twin = await createAccount(service, { like: old.account.id, now: '2025-12-01T00:00:00Z', frozen: true })
-    const fixture = { domains: [{ name: 'a.example', added_at: 'P2D' }] }
-    await askControl(service, 'POST', `/accounts/${twin.account.id}/reset`, { fixture })
-    const { data } = await askControl(service, 'GET', `/accounts/${twin.account.id}/domains`)
-    expect(data.domains).toMatchObject([{ domain: 'a.example', added_at: '2025-11-29T00:00:00Z' }])
-  })
-
-  it('lists a domain from the beginning, and its record from the day on which that account had one', async () => {
-    const service = await startService({ now: NOW, enforceQuotas: false })
-    const fixture = { domains: ['a.example', { name: 'b.example', added_at: 'P5D' }] }
-    const old = await createAccount(service, { fixture, now: NOW, frozen: true })
-    const twin = await createAccount(service, { like: old.account.id, now: '2026-01-09T12:00:00Z', frozen: true })
-    const { data } = await askControl(service, 'GET', `/accounts/${twin.account.id}/domains`)
-    expect(data.domains.map(({ domain }: { domain: string }) => domain)).toEqual(['a.example', 'b.example'])
-    expect(await readRecords(service, twin)).toHaveLength(1)
-    await setClock(service, twin, { to: 'refresh' })
-    expect(await readRecords(service, twin)).toHaveLength(1)
-    await setClock(service, twin, { to: 'refresh' })
-    expect(await readRecords(service, twin)).toHaveLength(2)
-  })
-
-  it.each([
-    [{ like: 'nobody' }, 'invalid_value', '`like` must be an account that exists, and there is no account "nobody".'],
-    [{ like: 'default', fixture: 'demo' }, 'conflicting_fields', expect.stringContaining('has its fixture')],
-    [{ like: 'default', seed: 1 }, 'conflicting_fields', expect.stringContaining('and its seed')],
-  ])('is refused as %j', async (body, code, message) => {
-    const service = await startService()
-    expect(await askControl(service, 'POST', '/accounts', body)).toMatchObject({
-      status: 400,
-      error: { code, message },
-    })
   })
 })

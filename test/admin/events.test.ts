@@ -1,7 +1,8 @@
 import { once } from 'node:events'
-import { connect } from 'node:net'
+import { connect, type Socket } from 'node:net'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { readLimits } from '../../src/admin/document.ts'
+import { EventFeed } from '../../src/admin/event-feed.ts'
 import type { RequestReport } from '../../src/journal/description.ts'
 import { Journal } from '../../src/journal/journal.ts'
 import { withKey } from '../support/account.ts'
@@ -10,7 +11,9 @@ import { controlApi } from '../support/control-plane.ts'
 import { expectEntry, type ObservedService, startObserved } from '../support/observed-service.ts'
 import { sendRequest } from '../support/request.ts'
 import { API_KEY } from '../support/service.ts'
-import { CLOSE, requestBytes } from '../support/wire.ts'
+
+/** How many requests a full journal has. */
+const FULL = budget({ quick: 500, full: 1_000 })
 
 interface Event {
   id: string
@@ -69,19 +72,20 @@ async function* eventsOf(stream: ReadableStream<string>): AsyncGenerator<Event> 
   }
 }
 
-/** How many requests a full journal has. */
-const FULL = budget({ quick: 500, full: 1_000 })
-
 const queries = (events: Event[]) => events.map(({ entry }) => entry.query)
 
-/** Opens a stream that nobody reads, which takes less time than a reader. */
-async function openIdle({ adminUrl }: ObservedService): Promise<void> {
+/** Opens a stream that nobody reads, with another header field perhaps; that takes less time than a reader. */
+function openIdle({ adminUrl }: ObservedService, field = ''): Socket {
   const { hostname, port } = new URL(adminUrl)
   const socket = connect(Number(port), hostname)
+  socket.on('error', () => {})
   onTestFinished(() => void socket.destroy())
-  socket.write(`GET /__admin/events HTTP/1.1\r\nHost: ${hostname}:${port}\r\n\r\n`)
-  const [head] = await once(socket, 'data')
-  expect(`${head}`).toMatch(/^HTTP\/1\.1 200 /)
+  socket.write(`GET /__admin/events HTTP/1.1\r\nHost: ${hostname}:${port}\r\n${field}\r\n`)
+  return socket
+}
+
+async function turns(count: number): Promise<void> {
+  for (let turn = 0; turn < count; turn++) await new Promise((resolve) => setImmediate(resolve))
 }
 
 describe('a stream of events', () => {
@@ -113,46 +117,16 @@ describe('a stream of events', () => {
     expect(queries(await reader.take(3))).toEqual(['n=3', 'n=4', 'n=5'])
   })
 
-  it.each(['', 'x', '-1', '1e999', '99999'])('begins now for the last event %j', async (lastEventId) => {
+  it('begins now where its reader names no event that there was', { tags: ['slow'] }, async () => {
     const service = await startObserved()
     await service.get('/domains?n=0')
-    const reader = await Reader.open(service, '/events', lastEventId)
+    const readers = ['', 'x', '-1', '1e999', '99999'].map((id) => Reader.open(service, '/events', id))
+    const opened = await Promise.all(readers)
     await service.get('/domains?n=1')
-    expect(queries(await reader.take(1))).toEqual(['n=1'])
+    for (const reader of opened) expect(queries(await reader.take(1))).toEqual(['n=1'])
   })
 
-  it('brings a journal of many megabytes to a reader who keeps up', async () => {
-    const service = await startObserved({ enforceQuotas: false })
-    const name = 'x'.repeat(9_000)
-    for (let number = 0; number < 300; number++) await service.send('POST', '/domaingroups', { name })
-    const reader = await Reader.open(service, '/events', '0')
-    expect((await reader.take(300)).map(({ id }) => Number(id))).toEqual(Array.from({ length: 300 }, (_, n) => n + 1))
-  })
-
-  it('reads a full journal as fast as its reader does, and brings what comes meanwhile, in order', async () => {
-    const service = await startObserved({ enforceQuotas: false, journal: FULL })
-    const body = '\u0001'.repeat(10_240)
-    const send = (number: number, key = API_KEY) =>
-      sendRequest('POST', `${service.baseUrl}/domains?n=${number}`, body, {
-        authorization: `Bearer ${key}`,
-        connection: 'close',
-      })
-    for (let number = 1; number <= FULL * 0.8; number++) await send(number)
-    const described = vi.spyOn(Journal.prototype, 'redactorFor')
-    onTestFinished(() => described.mockRestore())
-    const reader = await Reader.open(service, '/events', '0')
-    for (let round = 0; round < 1_000; round++) await new Promise((resolve) => setImmediate(resolve))
-    // The rest is still in the journal, which nobody has copied.
-    expect(described.mock.calls.length).toBeLessThan(FULL / 2)
-    for (let number = FULL * 0.8 + 1; number <= FULL; number++)
-      await send(number, number % 2 === 0 ? 'sandbox_late' : API_KEY)
-    const expected = Array.from({ length: FULL }, (_, index) => `n=${index + 1}`)
-    expect(queries(await reader.take(FULL))).toEqual(expected)
-    await send(FULL + 1)
-    expect(queries(await reader.take(1))).toEqual([`n=${FULL + 1}`])
-  })
-
-  it('goes on beside many others, which come and go', async () => {
+  it('goes on beside many others, which come and go', { tags: ['slow'] }, async () => {
     const service = await startObserved()
     const warnings: Error[] = []
     const note = (warning: Error) => warnings.push(warning)
@@ -165,85 +139,12 @@ describe('a stream of events', () => {
     expect(warnings).toEqual([])
   })
 
-  it('is cut for a reader who never reads, while others go on', async () => {
-    const service = await startObserved({ enforceQuotas: false, journal: 10 })
-    const { hostname, port } = new URL(service.adminUrl)
-    const idle = connect(Number(port), hostname)
-    onTestFinished(() => void idle.destroy())
-    idle.pause()
-    idle.write(`GET /__admin/events HTTP/1.1\r\nHost: ${hostname}:${port}\r\n\r\n`)
-    const other = await Reader.open(service)
-    const target = `/api/v1/nothing?${'x'.repeat(7_000)}`
-    const requests = Array.from({ length: 100 }, (_, index) =>
-      requestBytes({ target, headers: index === 99 ? [CLOSE] : [] }),
-    )
-    let cut = false
-    idle.on('error', () => {})
-    idle.once('close', () => {
-      cut = true
-    })
-    let sent = 0
-    while (!cut && sent < 4_000) {
-      await service.sendRaw(Buffer.concat(requests))
-      sent += 100
-      await other.take(100)
-      // A paused socket learns of its end when it reads.
-      if (sent > 1_500) idle.resume()
-    }
-    if (!cut) await once(idle, 'close')
-    expect(sent).toBeLessThan(4_000)
-  }, 60_000)
-
-  it('is cut for a reader who takes nothing for a minute, however much it has missed', async () => {
-    const service = await startObserved({ enforceQuotas: false })
-    const name = 'x'.repeat(10_000)
-    for (let number = 0; number < 1_000; number++) await service.send('POST', '/domaingroups', { name })
-    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
-    onTestFinished(() => void vi.useRealTimers())
-    const { hostname, port } = new URL(service.adminUrl)
-    const idle = connect(Number(port), hostname)
-    onTestFinished(() => void idle.destroy())
-    idle.on('error', () => {})
-    idle.write(`GET /__admin/events HTTP/1.1\r\nHost: ${hostname}:${port}\r\nLast-Event-ID: 0\r\n\r\n`)
-    await once(idle, 'readable')
-    for (let round = 0; round < 1_000; round++) await new Promise((resolve) => setImmediate(resolve))
-    await vi.advanceTimersByTimeAsync(45_000)
-    await vi.advanceTimersByTimeAsync(15_000)
-    let bytes = 0
-    idle.on('data', (chunk) => {
-      bytes += chunk.length
-    })
-    await once(idle, 'close')
-    expect(bytes).toBeLessThan(1_000 * 20_000)
-  })
-
-  it('is refused when there are as many as there may be, until one ends', async () => {
-    const { eventStreams } = readLimits(controlApi)
-    const service = await startObserved()
-    const readers = [await Reader.open(service)]
-    for (let opened = 1; opened < eventStreams; opened++) await openIdle(service)
-    const refusal = await service.ask('GET', '/events')
-    expect(refusal).toMatchObject({ status: 507, error: { code: 'insufficient_storage' } })
-    expect(refusal.error.message).toBe('There are 1000 streams of events, which is as many as there may be.')
-    expect((await service.ask('GET', '/accounts/default/events')).status).toBe(507)
-    readers[0]?.leave()
-    await expect.poll(async () => (await fetch(`${service.adminUrl}/events`)).status).toBe(200)
-  })
-
-  it('brings what happened before the stop when the server stops', async () => {
+  it('brings what happened before the stop when the server stops, and ends', async () => {
     const service = await startObserved()
     const reader = await Reader.open(service)
     await service.get('/domains?n=1')
     await service.stop()
     expect(queries(await reader.take(1))).toEqual(['n=1'])
-  })
-
-  it('ends when the server stops', async () => {
-    const service = await startObserved()
-    const reader = await Reader.open(service)
-    await service.get('/domains')
-    await reader.take(1)
-    await service.stop()
     await expect(reader.events.next()).resolves.toMatchObject({ done: true })
   })
 
@@ -258,15 +159,69 @@ describe('a stream of events', () => {
     for await (const { entry } of reader.events) expectEntry(entry)
   })
 
-  it('has no body for HEAD', async () => {
-    const service = await startObserved()
-    const response = await fetch(`${service.adminUrl}/events`, { method: 'HEAD' })
-    expect(response.status).toBe(200)
-    expect(await response.text()).toBe('')
+  it('reads a full journal as fast as its reader does, and brings what comes meanwhile, in order', {
+    tags: ['slow'],
+  }, async () => {
+    const service = await startObserved({ enforceQuotas: false, journal: FULL })
+    const body = '\u0001'.repeat(10_240)
+    const send = (number: number, key = API_KEY) =>
+      sendRequest('POST', `${service.baseUrl}/domains?n=${number}`, body, { ...withKey(key), connection: 'close' })
+    for (let number = 1; number <= FULL * 0.8; number++) await send(number)
+    const described = vi.spyOn(Journal.prototype, 'redactorFor')
+    onTestFinished(() => described.mockRestore())
+    const reader = await Reader.open(service, '/events', '0')
+    await turns(1_000)
+    // The rest is still in the journal, which nobody has copied.
+    expect(described.mock.calls.length).toBeLessThan(FULL / 2)
+    for (let number = FULL * 0.8 + 1; number <= FULL; number++) {
+      await send(number, number % 2 === 0 ? 'sandbox_late' : API_KEY)
+    }
+    const expected = Array.from({ length: FULL }, (_, index) => `n=${index + 1}`)
+    expect(queries(await reader.take(FULL))).toEqual(expected)
+    await send(FULL + 1)
+    expect(queries(await reader.take(1))).toEqual([`n=${FULL + 1}`])
   })
 
-  it('is not there for an unknown account', async () => {
+  it('is cut when its feed says so', async () => {
+    const taken = vi.spyOn(EventFeed.prototype, 'take')
+    onTestFinished(() => taken.mockRestore())
+    const idle = openIdle(await startObserved())
+    await once(idle, 'data')
+    taken.mock.calls[0]?.[1].cut()
+    await once(idle, 'close')
+  })
+
+  it('is cut for a reader who takes nothing for a minute, however much it has missed', { tags: ['slow'] }, async () => {
+    const service = await startObserved({ enforceQuotas: false })
+    const name = 'x'.repeat(10_000)
+    for (let number = 0; number < 1_000; number++) await service.send('POST', '/domaingroups', { name })
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
+    onTestFinished(() => void vi.useRealTimers())
+    const idle = openIdle(service, 'Last-Event-ID: 0\r\n')
+    await once(idle, 'readable')
+    await turns(1_000)
+    await vi.advanceTimersByTimeAsync(45_000)
+    await vi.advanceTimersByTimeAsync(15_000)
+    let bytes = 0
+    idle.on('data', (chunk) => {
+      bytes += chunk.length
+    })
+    await once(idle, 'close')
+    expect(bytes).toBeLessThan(1_000 * 20_000)
+  })
+
+  it('is refused when there are as many as there may be, until one ends', { tags: ['slow'] }, async () => {
+    const { eventStreams } = readLimits(controlApi)
     const service = await startObserved()
-    expect((await service.ask('GET', '/accounts/nobody/events')).status).toBe(404)
+    const readers = [await Reader.open(service)]
+    for (let opened = 1; opened < eventStreams; opened++) {
+      expect(`${await once(openIdle(service), 'data')}`).toMatch(/^HTTP\/1\.1 200 /)
+    }
+    const refusal = await service.ask('GET', '/events')
+    expect(refusal).toMatchObject({ status: 507, error: { code: 'insufficient_storage' } })
+    expect(refusal.error.message).toBe('There are 1000 streams of events, which is as many as there may be.')
+    expect((await service.ask('GET', '/accounts/default/events')).status).toBe(507)
+    readers[0]?.leave()
+    await expect.poll(async () => (await fetch(`${service.adminUrl}/events`)).status).toBe(200)
   })
 })

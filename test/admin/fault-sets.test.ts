@@ -5,20 +5,22 @@ import { readLimits } from '../../src/admin/document.ts'
 import { createSetCheck } from '../../src/admin/fault-set-check.ts'
 import { FaultSetError, loadFaultSets, readyMadeSets } from '../../src/admin/fault-sets.ts'
 import type { FaultSetReport } from '../../src/admin/reports.ts'
+import { type FaultRule, type FaultTally, faultId, findMatchingRules, triggerRule } from '../../src/domain/faults.ts'
+import { kindNameOf, phaseOf } from '../../src/faults/kinds.ts'
 import { startUnderstudy } from '../../src/start/server.ts'
 import { contract } from '../service/refusals.ts'
-import { addFault, askControl, controlApi, faultsOf, journalOf } from '../support/control-plane.ts'
-import { startService, type TestService } from '../support/service.ts'
+import { addFault, askControl, controlApi, faultsOf } from '../support/control-plane.ts'
+import { createRandom } from '../support/random.ts'
+import { startService } from '../support/service.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
-import { AUTHORIZED, CLOSE, Connection, JSON_BODY, readResponses, requestBytes } from '../support/wire.ts'
 
 const READY = await readyMadeSets()
 const { faultsPerAccount } = readLimits(controlApi)
 const SLOW_LINE = { description: 'A line', rules: [{ delay_ms: 1 }, { connection: 'reset', times: 1 }] }
 
-/** A file with this content; its path. */
-function fileOf(content: unknown): string {
-  const path = join(temporaryFolder(), 'faults.json')
+/** Writes a file with this content, and returns its path. */
+function fileOf(content: unknown, folder = temporaryFolder()): string {
+  const path = join(folder, 'faults.json')
   writeFileSync(path, typeof content === 'string' ? content : JSON.stringify(content))
   return path
 }
@@ -43,20 +45,14 @@ describe('The option faults', () => {
     }
     expect(await setsWith(file)).toEqual(['one', 'one', 'two'])
     expect(await setsWith(`${file}#two`)).toEqual(['two'])
-    expect(await setsWith(`${file}#two`, 'quota-storm', `${file}#one`)).toEqual([
-      'two',
-      'quota-storm',
-      'quota-storm',
-      'one',
-      'one',
-    ])
+    const all = await setsWith(`${file}#two`, 'quota-storm', `${file}#one`)
+    expect(all).toEqual(['two', 'quota-storm', 'quota-storm', 'one', 'one'])
   })
 
   it('takes a path that has a # in it', async () => {
-    const folder = temporaryFolder()
-    const path = join(folder, 'c#', 'faults.json')
-    mkdirSync(join(folder, 'c#'))
-    writeFileSync(path, JSON.stringify({ one: SLOW_LINE }))
+    const folder = join(temporaryFolder(), 'c#')
+    mkdirSync(folder)
+    const path = fileOf({ one: SLOW_LINE }, folder)
     const sets = await loadFaultSets(`${path}#one`, await createSetCheck(contract))
     expect(sets).toEqual([{ name: 'one', ...SLOW_LINE }])
   })
@@ -90,7 +86,7 @@ describe('The option faults', () => {
     ],
     [
       'has more rules than an account',
-      { one: { rules: Array.from({ length: faultsPerAccount + 1 }, () => ({ delay_ms: 1 })) } },
+      { one: { rules: Array(faultsPerAccount + 1).fill({ delay_ms: 1 }) } },
       new RegExp(
         `^PATH#/one/rules: There are ${faultsPerAccount + 1} rules; an account has at most ${faultsPerAccount}\\.$`,
       ),
@@ -127,11 +123,7 @@ describe('The control plane', () => {
     await addFault(service, { delay_ms: 0 })
     const { status, data } = await askControl(service, 'POST', '/accounts/default/fault-sets/lossy-writes')
     expect(status).toBe(201)
-    expect(data.faults.map(({ id, set }: { id: string; set?: string }) => [id, set])).toEqual([
-      ['fault_2', 'lossy-writes'],
-      ['fault_3', 'lossy-writes'],
-      ['fault_4', 'lossy-writes'],
-    ])
+    expect(data.faults).toMatchObject(['fault_2', 'fault_3', 'fault_4'].map((id) => ({ id, set: 'lossy-writes' })))
     expect((await faultsOf(service)).slice(1)).toEqual(data.faults)
   })
 
@@ -147,104 +139,61 @@ describe('The control plane', () => {
   })
 })
 
+/** What the rules of a ready-made set do with so many requests to an operation, one after the other. */
+function effectsOf(name: string, operation: string, count: number): string[] {
+  const rules = READY.find((set) => set.name === name)?.rules ?? []
+  const faults = rules.map((rule, index) => ({ id: faultId(index + 1), createdAt: 0, rule }))
+  const { method, path } = contract.operations.find(({ id }) => id === operation) ?? { method: '', path: '' }
+  const matching = findMatchingRules(faults, { operation, method, path, key: '', answersWith: () => true })
+  const tallies = new Map<string, FaultTally>()
+  const random = createRandom(7)
+  return Array.from({ length: count }, () => {
+    const { counted, triggered } = triggerRule(matching, tallies, 0, random)
+    for (const [id, tally] of counted) tallies.set(id, tally)
+    const rule = faults.find(({ id }) => id === triggered?.id)?.rule
+    return rule === undefined ? 'nothing' : describeEffect(rule)
+  })
+}
+
+function describeEffect(rule: FaultRule): string {
+  const { respond, delay_ms, jitter_ms } = rule
+  const answer = Object.values(respond ?? {})[0] ?? kindNameOf(rule)
+  return [phaseOf(rule), answer, delay_ms, jitter_ms].filter((each) => each !== undefined).join(' ')
+}
+
 describe('The ready-made set', () => {
-  it('flaky fails about one request in ten: half with 503, the others without a whole answer', async () => {
-    const service = await startService({ faults: ['flaky'], enforceQuotas: false, journal: 2000 })
-    const outcomes = await outcomesOf(service, 1000)
-    const [gateway, lost] = [outcomes.get('503') ?? 0, outcomes.get('lost') ?? 0]
-    expect(gateway + lost + (outcomes.get('200') ?? 0)).toBe(1000)
-    expect(gateway).toBeGreaterThan(30)
-    expect(gateway).toBeLessThan(75)
-    expect(lost).toBeGreaterThan(30)
-    expect(lost).toBeLessThan(75)
-    const effects = new Set((await journalOf(service)).map(({ fault }) => fault?.effect ?? 'none'))
-    expect([...effects].filter((effect) => effect !== 'none')).toHaveLength(3)
+  const REQUESTS = 40_000
+  const third = (lost: string) => ({ nothing: 0.67, [lost]: 0.33 })
+  it.each<[name: string, operation: string, shares: Record<string, number>]>([
+    ['flaky', 'listDomains', { nothing: 0.9, 'before 503': 0.05, 'before reset': 0.03, 'after truncate': 0.02 }],
+    ['quota-storm', 'listDomainGroups', { nothing: 0.6, 'before rate_limited': 0.4 }],
+    ['lossy-writes', 'listDomains', { nothing: 1 }],
+    ['lossy-writes', 'addDomains', third('after reset')],
+    ['lossy-writes', 'updateDomainGroup', third('after empty')],
+    ['lossy-writes', 'deleteDomains', third('after 504')],
+    ['slow', 'listDomains', { 'before delay 1000 2000': 1 }],
+    ['slow', 'listDmarc', { 'after drip 3000': 1 }],
+  ])('%s does to %s, in about these shares: %j', (name, operation, shares) => {
+    const effects = effectsOf(name, operation, REQUESTS)
+    expect(new Set(effects)).toEqual(new Set(Object.keys(shares)))
+    for (const [effect, share] of Object.entries(shares)) {
+      expect(effects.filter((each) => each === effect).length / REQUESTS, effect).toBeCloseTo(share, 2)
+    }
   })
 
-  it('flaky has the header of a gateway’s page, once', async () => {
-    const service = await startService()
-    const [rule] = READY.find(({ name }) => name === 'flaky')?.rules ?? []
-    await addFault(service, { ...rule, probability: 1 })
-    const bytes = await service.sendRaw(requestBytes({ target: '/api/v1/domains', headers: [AUTHORIZED, CLOSE] }))
-    expect(bytes.match(/content-type: .*/gi)).toEqual(['content-type: text/html'])
-    expect(bytes).toContain('retry-after: 1\r\n')
+  it('quota-storm refuses four requests after six at first', () => {
+    expect(effectsOf('quota-storm', 'listDmarc', 10)).toEqual([
+      ...Array(6).fill('nothing'),
+      ...Array(4).fill('before rate_limited'),
+    ])
   })
 
-  it('quota-storm refuses four requests after six, and then about four in ten', async () => {
-    const service = await startService({ faults: ['quota-storm'], enforceQuotas: false })
-    const statuses: number[] = []
-    for (let request = 0; request < 410; request++) statuses.push((await service.get('/domaingroups')).status)
-    expect(statuses.slice(0, 10)).toEqual([200, 200, 200, 200, 200, 200, 429, 429, 429, 429])
-    const refused = statuses.slice(10).filter((status) => status === 429).length
-    expect(refused).toBeGreaterThan(110)
-    expect(refused).toBeLessThan(210)
-  })
-
-  it('lossy-writes does every write, loses about every third answer, and leaves reads alone', async () => {
-    const service = await startService({ faults: ['lossy-writes'], enforceQuotas: false })
-    let lost = 0
-    for (let index = 0; index < 90; index++) {
-      const body = JSON.stringify({ domains: [`host-${index}.example`] })
-      const bytes = requestBytes({
-        method: 'POST',
-        target: '/api/v1/domains',
-        headers: [AUTHORIZED, JSON_BODY, CLOSE],
-        body,
-      })
-      if ((await service.sendRaw(bytes)) === '') lost++
-    }
-    expect((await service.get('/domains')).body.data.domains).toHaveLength(90)
-    expect(lost).toBeGreaterThan(15)
-    expect(lost).toBeLessThan(45)
-    const removed = new Map<number, number>()
-    for (let index = 0; index < 90; index++) {
-      const body = JSON.stringify({ domains: [`host-${index}.example`] })
-      const bytes = requestBytes({
-        method: 'DELETE',
-        target: '/api/v1/domains',
-        headers: [AUTHORIZED, JSON_BODY, CLOSE],
-        body,
-      })
-      const [response] = readResponses(await service.sendRaw(bytes))
-      removed.set(response?.status ?? 0, (removed.get(response?.status ?? 0) ?? 0) + 1)
-    }
-    expect((await service.get('/domains')).body.data.domains).toEqual([])
-    expect([...removed.keys()].sort()).toEqual([200, 504])
-    expect(removed.get(504)).toBeGreaterThan(15)
-    expect(removed.get(504)).toBeLessThan(45)
-  })
-
-  it('slow holds every answer back for one to three seconds, and lets GET /dmarc drip', async () => {
-    const service = await startService({ faults: ['slow'] })
-    for (const [index, path] of ['/domains', '/domaingroups', '/dmarc'].entries()) {
-      const connection = await Connection.open(service)
-      await connection.write(requestBytes({ target: `/api/v1${path}` }))
-      while ((await faultsOf(service)).reduce((sum, { hits }) => sum + hits, 0) <= index)
-        await new Promise(setImmediate)
-      // The journal says how long it would have taken.
-      if (path !== '/dmarc') await connection.destroy()
-      while ((await journalOf(service)).length <= index) await new Promise(setImmediate)
-      await connection.destroy()
-    }
-    const effects = (await journalOf(service)).map(({ fault }) => fault?.effect ?? '')
-    for (const effect of effects.slice(0, 2)) {
-      const milliseconds = Number(/^The answer was held back for (\d+) ms\.$/.exec(effect)?.[1])
-      expect(milliseconds).toBeGreaterThanOrEqual(1000)
-      expect(milliseconds).toBeLessThanOrEqual(3000)
-    }
-    expect(effects[0]).not.toBe(effects[1])
-    expect(effects[2]).toBe('The body was sent in small pieces, over 3000 ms.')
+  it('flaky has the page of a gateway, which says when to come again', () => {
+    expect(READY.find(({ name }) => name === 'flaky')?.rules[0]).toMatchObject({
+      respond: {
+        headers: { 'content-type': 'text/html', 'retry-after': '1' },
+        body: expect.stringMatching(/<\/html>\n$/),
+      },
+    })
   })
 })
-
-/** How so many reads end: with a status, or `lost`. */
-async function outcomesOf(service: TestService, count: number): Promise<Map<string, number>> {
-  const outcomes = new Map<string, number>()
-  for (let request = 0; request < count; request++) {
-    const bytes = await service.sendRaw(requestBytes({ target: '/api/v1/domains', headers: [AUTHORIZED, CLOSE] }))
-    const whole = bytes.endsWith('}') || bytes.endsWith('</html>\n')
-    const outcome = whole ? bytes.slice(9, 12) : 'lost'
-    outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1)
-  }
-  return outcomes
-}

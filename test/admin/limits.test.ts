@@ -1,71 +1,43 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { loadControlApi } from '../../src/admin/document.ts'
-import { isObject, type Json } from '../../src/ground/json.ts'
+import { isObject, type Json, valueAt } from '../../src/ground/json.ts'
 
-const BODY = 'only compared with what there is; the body has a limit'
-const HEADER = 'only compared with what there is; the header of a request has at most 16 KiB'
-const RULES_OF_NAMES = 'a name that is no hostname is refused, and a hostname has at most 253 characters'
-const OF_SERVICE = 'the schema of the service, and its limit of a body'
-const FIXTURE = 'a body of the control plane has a limit, and what is kept is weighed'
-
-/** What no schema limits, and what limits it instead. */
-const ELSEWHERE: Readonly<Record<string, string>> = {
-  'createAccount/fixture': 'the names of the ready-made fixtures, and the schema of fixtures',
-  importState: 'the schema of fixtures',
-  'getAccount?account': HEADER,
-  'deleteSnapshot?snapshot': HEADER,
-  'updateKey?key': HEADER,
-  'listAccounts?after': HEADER,
-  'setFeatures?domain': HEADER,
-  'addFaultSet?set': HEADER,
-  'deleteFault?fault': HEADER,
-  'listAllRequests?operation': HEADER,
-  'listAllRequests?method': HEADER,
-  'listAllRequests?path': HEADER,
-  'listAllRequests?code': HEADER,
-  'explainRequest?request-id': HEADER,
-  'exportState?before': HEADER,
-  'listDailyRecords?domain': 'the limit of names in a list, and those that are no hostnames are refused',
-  'updateQuota/key': BODY,
-  'updateQuota/bucket': BODY,
-  addMonitoredDomains: OF_SERVICE,
-  'addMonitoredDomains/domains': OF_SERVICE,
-  removeMonitoredDomains: OF_SERVICE,
-  'removeMonitoredDomains/domains': OF_SERVICE,
-  createGroup: OF_SERVICE,
-  'createGroup/name': OF_SERVICE,
-  'createGroup/domains': OF_SERVICE,
-  updateGroup: OF_SERVICE,
-  'updateGroup/name': OF_SERVICE,
-  'updateGroup/domains': OF_SERVICE,
-  'updateGroup/add_domains': OF_SERVICE,
-  'updateGroup/remove_domains': OF_SERVICE,
-  'updateGroup?group': HEADER,
-  'addFault/match/operation': 'the operations of the service',
-  'addFault/respond/error': 'the error codes of the service',
-  'addFault/respond/body': 'the setting answer-limit',
-  'verifyRequests/match/operation': BODY,
-  'verifyRequests/match/method': BODY,
-  'verifyRequests/match/path': BODY,
-  'verifyRequests/match/key': BODY,
-  'verifyRequests/match/code': BODY,
-  'verifyRequests/match/body': BODY,
-  'verifyRequests/match/query': BODY,
-  'verifyRequests/match/query{}': BODY,
-  'verifyRequests/match/headers': BODY,
-  'verifyRequests/match/headers{}': BODY,
-  'fixture/keys': 'the setting keys-per-account',
-  'fixture/domains': FIXTURE,
-  'fixture/domains[]': RULES_OF_NAMES,
-  'fixture/domains[]/name': RULES_OF_NAMES,
-  'fixture/former_domains': FIXTURE,
-  'fixture/former_domains[]/name': RULES_OF_NAMES,
-  'fixture/groups': FIXTURE,
-  'fixture/groups[]/id': 'the format of ids in the contract',
-  'fixture/groups[]/domains': FIXTURE,
-  'fixture/groups[]/domains[]': 'the domains of the fixture',
-  'fixture/scenes[]/calls[]/body': 'the bytes of all scenes, and the depth of a body',
+/** What no schema limits, by what limits it instead. */
+const ELSEWHERE: Readonly<Record<string, readonly string[]>> = {
+  'only compared with what there is; the header of a request has at most 16 KiB': [
+    ...['getAccount?account', 'deleteSnapshot?snapshot', 'updateKey?key', 'listAccounts?after', 'setFeatures?domain'],
+    ...['addFaultSet?set', 'deleteFault?fault', 'listAllRequests?operation', 'listAllRequests?method'],
+    ...['listAllRequests?path', 'listAllRequests?code', 'explainRequest?request-id', 'exportState?before'],
+    'updateGroup?group',
+  ],
+  'only compared with what there is; the body has a limit': [
+    ...['updateQuota/key', 'updateQuota/bucket', 'verifyRequests/match/operation', 'verifyRequests/match/method'],
+    ...['verifyRequests/match/path', 'verifyRequests/match/key', 'verifyRequests/match/code'],
+    ...['verifyRequests/match/body', 'verifyRequests/match/query', 'verifyRequests/match/query{}'],
+    ...['verifyRequests/match/headers', 'verifyRequests/match/headers{}'],
+  ],
+  'the schema of the service, and its limit of a body': [
+    ...['addMonitoredDomains', 'addMonitoredDomains/domains', 'removeMonitoredDomains'],
+    ...['removeMonitoredDomains/domains', 'createGroup', 'createGroup/name', 'createGroup/domains', 'updateGroup'],
+    ...['updateGroup/name', 'updateGroup/domains', 'updateGroup/add_domains', 'updateGroup/remove_domains'],
+  ],
+  'a body of the control plane has a limit, and what is kept is weighed': [
+    ...['fixture/domains', 'fixture/former_domains', 'fixture/groups', 'fixture/groups[]/domains'],
+  ],
+  'a name that is no hostname is refused, and a hostname has at most 253 characters': [
+    ...['fixture/domains[]', 'fixture/domains[]/name', 'fixture/former_domains[]/name'],
+  ],
+  'the names of the ready-made fixtures, and the schema of fixtures': ['createAccount/fixture'],
+  'the schema of fixtures': ['importState'],
+  'the limit of names in a list, and those that are no hostnames are refused': ['listDailyRecords?domain'],
+  'the operations of the service': ['addFault/match/operation'],
+  'the error codes of the service': ['addFault/respond/error'],
+  'the setting answer-limit': ['addFault/respond/body'],
+  'the setting keys-per-account': ['fixture/keys'],
+  'the format of ids in the contract': ['fixture/groups[]/id'],
+  'the domains of the fixture': ['fixture/groups[]/domains[]'],
+  'the bytes of all scenes, and the depth of a body': ['fixture/scenes[]/calls[]/body'],
 }
 /** The texts of these formats have at most about 40 characters. */
 const SHORT_FORMATS = new Set<unknown>(['date-time', 'duration'])
@@ -77,7 +49,7 @@ describe('What a request to the control plane can bring', () => {
   const found = [...unlimitedIn(resolved), ...unlimitedBelow(fixture, 'fixture', fixture)]
 
   it('has a limit in its schema, except for what is limited elsewhere', () => {
-    expect([...new Set(found)].toSorted()).toEqual(Object.keys(ELSEWHERE).toSorted())
+    expect([...new Set(found)].toSorted()).toEqual(Object.values(ELSEWHERE).flat().toSorted())
   })
 })
 
@@ -99,11 +71,7 @@ function unlimitedBelow(schema: unknown, place: string, root: Json, seen = new S
   seen.add(schema)
   const { $ref, properties = {}, items, additionalProperties, anyOf = [] } = schema as { [name: string]: unknown }
   if (typeof $ref === 'string') {
-    const target = $ref
-      .slice(2)
-      .split('/')
-      .reduce<unknown>((at, name) => (at as Json)[name], root)
-    return unlimitedBelow(target, place, root, seen)
+    return unlimitedBelow(valueAt(root, $ref.slice(1)), place, root, seen)
   }
   const below = Object.entries(properties as Json).flatMap(([name, each]) =>
     unlimitedBelow(each, `${place}/${name}`, root, seen),

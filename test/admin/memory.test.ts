@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { OptionError, startUnderstudy } from '../../src/index.ts'
 import { withKey } from '../support/account.ts'
-import { askControl } from '../support/control-plane.ts'
+import { askControl, startControlPlane } from '../support/control-plane.ts'
 import { runInProcess } from '../support/program-in-process.ts'
+import { asks } from '../support/rows.ts'
 import { startService } from '../support/service.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
@@ -13,15 +14,15 @@ const LARGE = { domains: Array.from({ length: 30_000 }, (_, index) => `host-${in
 /** About 6 MiB. */
 const FAIR = { domains: LARGE.domains.slice(0, 9_000) }
 
-describe('Where the memory for accounts is used up', () => {
+describe('Where the memory for accounts is used up', { tags: ['slow'] }, () => {
   it('the control plane answers 507, says who holds what, and changes nothing', async () => {
     const service = await startService({ ...LIMITED, fixture: 'empty' })
-    for (const [method, path, body] of [
-      ['PUT', '/accounts/default/state', LARGE],
-      ['POST', '/accounts', { id: 'other', fixture: LARGE }],
-      ['POST', '/accounts/default/reset', { fixture: LARGE }],
-    ] as const) {
-      const refusal = await askControl(service, method, path, body)
+    for (const refused of [
+      asks('PUT', '/accounts/default/state', LARGE),
+      asks('POST', '/accounts', { id: 'other', fixture: LARGE }),
+      asks('POST', '/accounts/default/reset', { fixture: LARGE }),
+    ]) {
+      const refusal = await refused(service)
       expect([refusal.status, refusal.error.code]).toEqual([507, 'insufficient_storage'])
       expect(refusal.error.message).toMatch(
         /would need [\d.]+ MiB more: it holds [\d.]+ MiB, and [\d.]+ of 24 MiB are free\./,
@@ -46,10 +47,11 @@ describe('Where the memory for accounts is used up', () => {
       /^The stand-in itself failed, .* The account "default" would need 0 MiB more: it holds/,
     )
     expect((await service.send('GET', '/domains')).body.data.domains).toHaveLength(9_000 + added - 50)
-    const headers = { authorization: `Bearer ${other.data.api_key}` }
-    expect((await service.send('POST', '/domains', { domains: names.slice(0, 50) }, headers)).status).toBe(200)
+    const add = (key?: string) =>
+      service.send('POST', '/domains', { domains: names.slice(0, 50) }, key ? withKey(key) : {})
+    expect((await add(other.data.api_key)).status).toBe(200)
     expect((await service.send('DELETE', '/domains', { domains: names.slice(0, 1_000) })).status).toBe(200)
-    expect((await service.send('POST', '/domains', { domains: names.slice(0, 50) })).status).toBe(200)
+    expect((await add()).status).toBe(200)
   })
 
   it('snapshots of a state that does not change cost next to nothing, and those of changes are refused in the end', async () => {
@@ -61,9 +63,8 @@ describe('Where the memory for accounts is used up', () => {
     const other = { domains: LARGE.domains.slice(0, 13_000).map((name) => `new-${name}`) }
     expect((await askControl(service, 'PUT', '/accounts/default/state', {})).status).toBe(200)
     expect((await askControl(service, 'PUT', '/accounts/default/state', other)).status).toBe(507)
-    expect((await askControl(service, 'POST', '/accounts/default/snapshots/s3/restore')).data.account.domains).toBe(
-      9_000,
-    )
+    const restored = await askControl(service, 'POST', '/accounts/default/snapshots/s3/restore')
+    expect(restored.data.account.domains).toBe(9_000)
   })
 
   it('a new sandbox has the room of one that nobody has changed, as often as one is opened', async () => {
@@ -99,14 +100,32 @@ describe('Where the memory for accounts is used up', () => {
       expect.stringMatching(/^dmarc-understudy: The accounts need more than 24 MiB .*--max-memory more\.?\n$/),
     ])
   })
+
+  it('what an account lacks is refused as long as it has no room for it', async () => {
+    const plane = await startControlPlane({ store: undefined, maxMemory: 32 * 2 ** 20 })
+    const names = (from: number) =>
+      Array.from({ length: 50 }, (_, index) => `d${from + index}.${'x'.repeat(60)}.${'y'.repeat(60)}.example`)
+    // Smaller and smaller accounts, until there is hardly room for a domain.
+    for (const size of [40_000, 4_000, 400]) {
+      const fixture = { domains: Array.from({ length: size / 50 }, (_, index) => names(index * 50)).flat() }
+      let made = 201
+      for (let count = 0; made === 201; count++) {
+        made = (await plane.post('/accounts', { id: `of-${size}-${count}`, fixture })).status
+      }
+      expect(made).toBe(507)
+    }
+    let status = 201
+    for (let count = 0; status === 201 && count < 4_000; count++) {
+      status = (await plane.post('/accounts/default/domains', { domains: names(count * 50) })).status
+    }
+    expect(status).toBe(507)
+  })
 })
 
-describe('The option maxMemory', () => {
-  it('is at most what the heap of Node.js permits', async () => {
-    const refusal = await startUnderstudy({ maxMemory: 2 ** 40 }).catch((error) => error)
-    expect(refusal).toBeInstanceOf(OptionError)
-    expect(refusal.message).toMatch(
-      /^maxMemory 1099511627776: must be at most [\d.]+[MG]iB, because the heap of Node\.js ends at .*; NODE_OPTIONS=--max-old-space-size=1747627 gives it more\.$/,
-    )
-  })
+it('The option maxMemory is at most what the heap of Node.js permits', async () => {
+  const refusal = await startUnderstudy({ maxMemory: 2 ** 40 }).catch((error) => error)
+  expect(refusal).toBeInstanceOf(OptionError)
+  expect(refusal.message).toMatch(
+    /^maxMemory 1099511627776: must be at most [\d.]+[MG]iB, because the heap of Node\.js ends at .*; NODE_OPTIONS=--max-old-space-size=1747627 gives it more\.$/,
+  )
 })

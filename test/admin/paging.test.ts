@@ -5,6 +5,7 @@ import type { RequestReport } from '../../src/journal/description.ts'
 import { Journal } from '../../src/journal/journal.ts'
 import { openMemoryStore } from '../../src/store/memory.ts'
 import { withKey } from '../support/account.ts'
+import { sample } from '../support/budget.ts'
 import { addFault, askControl, controlApi, readPages } from '../support/control-plane.ts'
 import { recordingLog } from '../support/recording-log.ts'
 import { sendRequest } from '../support/request.ts'
@@ -12,49 +13,32 @@ import { API_KEY, startService, type TestService } from '../support/service.ts'
 
 const { pageDefault, pageLimit, pageBytes } = readLimits(controlApi)
 
+type Fill = (service: TestService, count: number) => Promise<unknown>
+
+const AT = '/accounts/default'
 /** Each list, the field that has it, what names an item, and how `count` items come to be there besides those that are. */
-const LISTS: [
-  path: string,
-  name: string,
-  idOf: string,
-  fill: (service: TestService, count: number) => Promise<unknown>,
-][] = [
-  ['/accounts', 'accounts', 'id', (service, count) => postEach(service, '/accounts', count, () => ({}))],
-  [
-    '/accounts/default/keys',
-    'keys',
-    'id',
-    (service, count) => postEach(service, '/accounts/default/keys', count, () => ({})),
-  ],
-  [
-    '/accounts/default/snapshots',
-    'snapshots',
-    'name',
-    (service, count) => postEach(service, '/accounts/default/snapshots', count, (number) => ({ name: `s${number}` })),
-  ],
-  [
-    '/accounts/default/faults',
-    'faults',
-    'id',
-    (service, count) => postEach(service, '/accounts/default/faults', count, () => ({ delay_ms: 1 })),
-  ],
-  [
-    '/accounts/default/domains',
-    'domains',
-    'domain',
-    (service, count) =>
-      askControl(service, 'PUT', '/accounts/default/state', {
-        domains: Array.from({ length: count }, (_, number) => `d${number}.example`),
-      }),
-  ],
-  ['/accounts/default/requests', 'requests', 'ordinal', (service, count) => sendEach(service, count)],
-  ['/requests', 'requests', 'ordinal', (service, count) => sendEach(service, count)],
+const LISTS: [path: string, name: string, idOf: string, fill: Fill][] = [
+  ['/accounts', 'accounts', 'id', postEach('/accounts')],
+  [`${AT}/keys`, 'keys', 'id', postEach(`${AT}/keys`)],
+  [`${AT}/snapshots`, 'snapshots', 'name', postEach(`${AT}/snapshots`, (number) => ({ name: `s${number}` }))],
+  [`${AT}/faults`, 'faults', 'id', postEach(`${AT}/faults`, () => ({ delay_ms: 1 }))],
+  [`${AT}/domains`, 'domains', 'domain', importDomains],
+  [`${AT}/groups`, 'groups', 'id', postEach(`${AT}/groups`, (number) => ({ name: `g${number}` }))],
+  [`${AT}/requests`, 'requests', 'ordinal', sendEach],
+  ['/requests', 'requests', 'ordinal', sendEach],
 ]
 
-async function postEach(service: TestService, path: string, count: number, bodyOf: (number: number) => object) {
-  for (let number = 0; number < count; number++) {
-    expect((await askControl(service, 'POST', path, bodyOf(number))).status).toBe(201)
+function postEach(path: string, bodyOf: (number: number) => object = () => ({})): Fill {
+  return async (service, count) => {
+    for (let number = 0; number < count; number++) {
+      expect((await askControl(service, 'POST', path, bodyOf(number))).status).toBe(201)
+    }
   }
+}
+
+function importDomains(service: TestService, count: number) {
+  const domains = Array.from({ length: count }, (_, number) => `d${number}.example`)
+  return askControl(service, 'PUT', `${AT}/state`, { domains })
 }
 
 async function sendEach(service: TestService, count: number) {
@@ -62,12 +46,17 @@ async function sendEach(service: TestService, count: number) {
 }
 
 describe('A list', () => {
-  it.each(LISTS)('at %s has every item once on its pages, in order', async (path, name, idOf, fill) => {
+  it.each(LISTS)('at %s has every item once on its pages, in order, and none after the last', async (...row) => {
+    const [path, name, idOf, fill] = row
     const service = await startService({ enforceQuotas: false })
     await fill(service, 7)
     const whole = (await askControl(service, 'GET', path)).data
     expect(whole.next).toBeNull()
     expect(whole[name]).toHaveLength(whole.count)
+    const { data } = await askControl(service, 'GET', `${path}?limit=${whole.count}`)
+    expect([data[name].length, data.next]).toEqual([whole.count, null])
+    const { data: page } = await askControl(service, 'GET', `${path}?limit=1`)
+    expect(page.next).toBe(page[name][0][idOf])
     const pages = await readPages(service, `${path}?limit=3`)
     const sizes = pages.map((page) => page.length)
     expect(sizes.slice(0, -1).every((size) => size === 3) && sizes.length === Math.ceil(whole.count / 3)).toBe(true)
@@ -75,39 +64,16 @@ describe('A list', () => {
     expect(new Set(whole[name].map((item: Record<string, unknown>) => item[idOf])).size).toBe(whole.count)
   })
 
-  it.each(LISTS)('at %s has no next page when its items fill the pages', async (path, name, _, fill) => {
-    const service = await startService({ enforceQuotas: false })
-    await fill(service, 4)
-    const { count } = (await askControl(service, 'GET', path)).data
-    const { data } = await askControl(service, 'GET', `${path}?limit=${count}`)
-    expect([data[name].length, data.next]).toEqual([count, null])
-  })
-
-  it.each(LISTS.filter(([path]) => path !== '/accounts/default/snapshots'))(
+  it.each(sample(LISTS.filter(([, name]) => name !== 'snapshots').toReversed(), 2))(
     'at %s has as many items on a page as the document says',
+    { tags: ['slow'] },
     async (path, name, _, fill) => {
       const service = await startService({ enforceQuotas: false })
       await fill(service, pageDefault + 1)
       expect((await askControl(service, 'GET', path)).data[name]).toHaveLength(pageDefault)
-      const refusal = await askControl(service, 'GET', `${path}?limit=${pageLimit + 1}`)
-      const message = `\`limit\` must be at most ${pageLimit}, not ${pageLimit + 1}.`
-      expect([refusal.status, refusal.error.code, refusal.error.message]).toEqual([400, 'invalid_value', message])
       expect((await askControl(service, 'GET', `${path}?limit=${pageLimit}`)).data[name].length).toBeGreaterThan(100)
     },
   )
-
-  const unlisted = 'must name something of the list, and "x" is not in it, perhaps because it was deleted meanwhile.'
-  it.each([
-    ...LISTS.map(([path]) => [path, 'limit=0', '`limit` must be a whole number, 1 or more, not "0".']),
-    ...LISTS.filter(([, name]) => name !== 'requests').map(([path]) => [path, 'after=x', `\`after\` ${unlisted}`]),
-    ['/requests', 'before=0', '`before` must be the ordinal of a request, not "0".'],
-    ['/requests', 'after=1', 'The query parameter `after` is unknown.'],
-    ['/accounts', 'before=1', 'The query parameter `before` is unknown.'],
-    ['/fault-sets', 'limit=1', 'The query parameter `limit` is unknown.'],
-  ])('at %s is refused with %s', async (path, query, message) => {
-    const { status, error } = await askControl(await startService(), 'GET', `${path}?${query}`)
-    expect([status, error.message]).toEqual([400, message])
-  })
 })
 
 it('The documentation says how long a page is', () => {
@@ -141,29 +107,22 @@ describe('The pages of a journal', () => {
   it('count all that match, on each page, and have the newest first', async () => {
     const service = await startService({ enforceQuotas: false })
     for (let number = 1; number <= 9; number++) await service.send(number % 2 === 1 ? 'GET' : 'DELETE', '/domains')
-    const first = (await askControl(service, 'GET', '/requests?method=GET&limit=2')).data
-    expect([first.count, first.next, first.requests.map(({ ordinal }: RequestReport) => ordinal)]).toEqual([
-      5,
-      7,
-      [7, 9],
-    ])
-    const second = (await askControl(service, 'GET', '/requests?method=GET&limit=2&before=7')).data
-    expect([second.count, second.next, second.requests.map(({ ordinal }: RequestReport) => ordinal)]).toEqual([
-      5,
-      3,
-      [3, 5],
-    ])
-    const last = (await askControl(service, 'GET', '/requests?method=GET&limit=2&before=3')).data
-    expect([last.count, last.next, last.requests.map(({ ordinal }: RequestReport) => ordinal)]).toEqual([5, null, [1]])
+    const read = async (query: string) => {
+      const { count, next, requests } = (await askControl(service, 'GET', `/requests?method=GET${query}`)).data
+      return { count, next, ordinals: requests.map(({ ordinal }: RequestReport) => ordinal) }
+    }
+    expect(await read('&limit=2')).toEqual({ count: 5, next: 7, ordinals: [7, 9] })
+    expect(await read('&limit=2&before=7')).toEqual({ count: 5, next: 3, ordinals: [3, 5] })
+    expect(await read('&limit=2&before=3')).toEqual({ count: 5, next: null, ordinals: [1] })
   })
 
-  it('are limited in bytes, also when each byte of a body takes six of them', async () => {
+  it('are limited in bytes, also when each byte of a body takes six of them', { tags: ['slow'] }, async () => {
     const service = await startService({ enforceQuotas: false })
     const body = '\u0001'.repeat(10_240)
     await addFault(service, { respond: { status: 500, body }, phase: 'after' })
     const entries = Math.ceil(pageBytes / (2 * 6 * 10_240)) + 20
     for (let number = 0; number < entries; number++) {
-      await sendRequest('POST', `${service.baseUrl}/domains`, body, { authorization: `Bearer ${API_KEY}` })
+      await sendRequest('POST', `${service.baseUrl}/domains`, body, withKey(API_KEY))
     }
     const { text, data } = await askControl(service, 'GET', `/requests?limit=${pageLimit}`)
     expect(data.requests[0].request.body).toBe(body)
@@ -176,36 +135,41 @@ describe('The pages of a journal', () => {
 })
 
 describe('A journal of very many requests', () => {
-  it.each([
+  const LONG: [method: string, path: string, body?: object][] = [
     ['GET', '/requests?status=404'],
-    ['GET', '/accounts/default/requests?operation=addDomains'],
-    ['GET', '/accounts/default/requests?path=/nothing-at-all'],
-    ['POST', '/accounts/default/requests/verify', { match: { status: 404 } }],
-  ])('is gone through in turns, between which others are served: %s %s', async (method, path, body?: object) => {
-    const service = await startService()
-    await service.get('/domains')
-    // The control plane is loaded by now.
-    await askControl(service, 'GET', '/requests')
-    const { newestFirst } = Journal.prototype
-    const many = vi.spyOn(Journal.prototype, 'newestFirst').mockImplementation(function* (this: Journal, account) {
-      const entry = newestFirst.call(this, account).next().value
-      for (let count = 0; entry && count < 1_000_000; count++) yield entry
-    })
-    onTestFinished(() => many.mockRestore())
-    let isAnswered = false
-    const answer = askControl(service, method, path, body).finally(() => {
-      isAnswered = true
-    })
-    let served = 0
-    for (; !isAnswered; served++) await askControl(service, 'GET', '/health')
-    await answer
-    // Without turns, all others would wait until the end.
-    expect(served).toBeGreaterThan(3)
-  })
+    ['GET', `${AT}/requests?operation=addDomains`],
+    ['GET', `${AT}/requests?path=/nothing-at-all`],
+    ['POST', `${AT}/requests/verify`, { match: { status: 404 } }],
+  ]
+  it.each(LONG)(
+    'is gone through in turns, between which others are served: %s %s',
+    { tags: ['slow'] },
+    async (...asked) => {
+      const service = await startService()
+      await service.get('/domains')
+      // The control plane is loaded by now.
+      await askControl(service, 'GET', '/requests')
+      const { newestFirst } = Journal.prototype
+      const many = vi.spyOn(Journal.prototype, 'newestFirst').mockImplementation(function* (this: Journal, account) {
+        const entry = newestFirst.call(this, account).next().value
+        for (let count = 0; entry && count < 1_000_000; count++) yield entry
+      })
+      onTestFinished(() => many.mockRestore())
+      let isAnswered = false
+      const answer = askControl(service, ...asked).finally(() => {
+        isAnswered = true
+      })
+      let served = 0
+      for (; !isAnswered; served++) await askControl(service, 'GET', '/health')
+      await answer
+      // Without turns, all others would wait until the end.
+      expect(served).toBeGreaterThan(3)
+    },
+  )
 })
 
 describe('The pages of rules with long bodies', () => {
-  it('are limited in bytes', async () => {
+  it('are limited in bytes', { tags: ['slow'] }, async () => {
     const service = await startService()
     const rule = { respond: { status: 500, body: '\u0001'.repeat(60_000) }, probability: 0 }
     for (let number = 0; number < 30; number++) await addFault(service, rule)
@@ -217,7 +181,7 @@ describe('The pages of rules with long bodies', () => {
 })
 
 describe('A list with an item that the document forbids', () => {
-  it('is cut off where its beginning is sent already, and is answered 500 where it is short', async () => {
+  it('is cut off where its beginning is sent already, and is 500 where it is short', { tags: ['slow'] }, async () => {
     const store = openMemoryStore()
     const log = recordingLog()
     const service = await startService({ store, log })

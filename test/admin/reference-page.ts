@@ -37,6 +37,7 @@ REFUSALS
 \`\`\`sh
 API=http://127.0.0.1:4010/api/v1
 ADMIN=http://127.0.0.1:4010/__admin
+JSON='Content-Type: application/json'
 \`\`\`
 `
 
@@ -58,31 +59,16 @@ interface Described {
   operation: Json
 }
 
-/** The operations of the document by their id, all references resolved. */
+/** The operations of the document, whose references are resolved, by their id. */
 export function operationsOf(document: Json): Map<string, Described> {
   const found = new Map<string, Described>()
   for (const [path, item] of Object.entries(document['paths'] as Json)) {
-    for (const [method, raw] of Object.entries(item as Json)) {
-      const operation = resolve(raw, document) as Json & { operationId: string; tags: string[] }
-      const [tag = ''] = operation.tags
-      found.set(operation.operationId, { tag, method: method.toUpperCase(), path, operation })
+    for (const [method, operation] of Object.entries(item as Record<string, Json>)) {
+      const { operationId, tags } = operation as { operationId: string; tags: string[] }
+      found.set(operationId, { tag: tags[0] ?? '', method: method.toUpperCase(), path, operation })
     }
   }
   return found
-}
-
-function resolve(value: unknown, document: Json): unknown {
-  if (Array.isArray(value)) return value.map((each) => resolve(each, document))
-  if (!isObject(value)) return value
-  const reference = value['$ref']
-  if (typeof reference !== 'string') {
-    return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, resolve(each, document)]))
-  }
-  const target = reference
-    .slice(2)
-    .split('/')
-    .reduce<unknown>((at, name) => (at as Json)[name], document)
-  return resolve(target, document)
 }
 
 function writeOperation(document: Json, described: Described | undefined, { step, status, answer }: Played): string {
@@ -205,7 +191,7 @@ export function callOf(
 /** The call as a command of the shell. */
 function writeCall({ plane, method, path, body, keeps }: Call, { filter, streams }: Step): string {
   // The shell puts in the value of a variable only outside of the quotes.
-  const json = body === undefined ? [] : ['--json', `'${writeJson(body).replace('$REQUEST_ID', "'$&'")}'`]
+  const json = body === undefined ? [] : ['-H "$JSON" -d', `'${writeJson(body).replace('$REQUEST_ID', "'$&'")}'`]
   const usual = body === undefined ? 'GET' : 'POST'
   const url = `${plane === 'admin' ? '$ADMIN' : '$API'}${path}`
   const words = [

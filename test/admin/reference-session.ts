@@ -30,8 +30,19 @@ export const NOW = '2026-01-15T09:00:00Z'
 export const [ACCOUNT, KEY] = ['shop', 'shop-key']
 
 const service = (method: string, path: string, body?: unknown): Call => ({ plane: 'service', method, path, body })
+const admin = (method: string, path: string, body?: unknown): Call => ({ plane: 'admin', method, path, body })
 /** Values for what would be generated otherwise. */
 const FIGURES = { dmarc: 97.5, dkim: 95, spf: 90, count: 1200 }
+const STATE = {
+  domains: [{ name: 'shop.example', profile: 'enforced', record: FIGURES }, 'mail.example'],
+  groups: [{ name: 'Shop', domains: ['shop.example'] }],
+}
+const SCENE = {
+  title: 'A bad day',
+  text: 'The shop has lost its protection.',
+  look_at: { tab: 'domains', domain: 'shop.example' },
+  calls: [{ operation: 'pinDmarc', parameters: { domain: 'shop.example' }, body: { p: 'none' } }],
+}
 const KEY_ID = 'key_Mkfc3nGl'
 const GROUP_ID = '6YIoJfbE'
 
@@ -49,49 +60,17 @@ export const STEPS: readonly Step[] = [
     },
   },
 
-  {
-    operation: 'createAccount',
-    body: { id: ACCOUNT, fixture: 'empty', now: NOW, frozen: true, api_key: KEY },
-  },
+  { operation: 'createAccount', body: { id: ACCOUNT, fixture: 'empty', now: NOW, frozen: true, api_key: KEY } },
   { operation: 'listAccounts' },
   { operation: 'getAccount' },
   { operation: 'updateAccount', body: { plan: 'above-stone' } },
-  {
-    operation: 'deleteAccount',
-    before: [{ plane: 'admin', method: 'POST', path: '/accounts', body: { id: 'trial' } }],
-    path: { account: 'trial' },
-  },
+  { operation: 'deleteAccount', before: [admin('POST', '/accounts', { id: 'trial' })], path: { account: 'trial' } },
 
-  {
-    operation: 'importState',
-    body: {
-      domains: [{ name: 'shop.example', profile: 'enforced', record: FIGURES }, 'mail.example'],
-      groups: [{ name: 'Shop', domains: ['shop.example'] }],
-    },
-  },
+  { operation: 'importState', body: STATE },
   { operation: 'exportState' },
   {
     operation: 'listScenes',
-    before: [
-      {
-        plane: 'admin',
-        method: 'PUT',
-        path: '/accounts/default/state',
-        body: {
-          title: 'A shop',
-          domains: [{ name: 'shop.example', profile: 'enforced', record: FIGURES }, 'mail.example'],
-          groups: [{ name: 'Shop', domains: ['shop.example'] }],
-          scenes: [
-            {
-              title: 'A bad day',
-              text: 'The shop has lost its protection.',
-              look_at: { tab: 'domains', domain: 'shop.example' },
-              calls: [{ operation: 'pinDmarc', parameters: { domain: 'shop.example' }, body: { p: 'none' } }],
-            },
-          ],
-        },
-      },
-    ],
+    before: [admin('PUT', '/accounts/default/state', { title: 'A shop', ...STATE, scenes: [SCENE] })],
   },
   { operation: 'listMonitoredDomains', query: 'limit=1' },
   { operation: 'addMonitoredDomains', body: { domains: ['Spring.example', 'autumn.example'] } },
@@ -131,10 +110,7 @@ export const STEPS: readonly Step[] = [
 
   { operation: 'listFaultSets' },
   { operation: 'addFaultSet', path: { set: 'flaky' } },
-  {
-    operation: 'addFault',
-    body: { match: { operation: 'addDomains' }, respond: { error: 'rate_limited' }, times: 1 },
-  },
+  { operation: 'addFault', body: { match: { operation: 'addDomains' }, respond: { error: 'rate_limited' }, times: 1 } },
   { operation: 'listFaults' },
   { operation: 'deleteFault', path: { fault: 'fault_1' } },
   { operation: 'clearFaults' },

@@ -1,9 +1,9 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import type { Fixture } from '../../src/domain/fixture.ts'
 import { startUnderstudy } from '../../src/index.ts'
-import { askControl, startControlPlane } from '../support/control-plane.ts'
-import { startService } from '../support/service.ts'
+import { startControlPlane } from '../support/control-plane.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const SCENES = '/accounts/default/scenes'
@@ -12,11 +12,7 @@ const STORY = {
   title: 'The shop',
   description: 'A shop that loses its protection.',
   scenes: [
-    {
-      title: 'Before',
-      text: 'Nothing has happened.\nNothing at all.',
-      look_at: { tab: 'domains', domain: 'shop.example' },
-    },
+    { title: 'Before', text: 'Nothing.\nNothing at all.', look_at: { tab: 'domains', domain: 'shop.example' } },
     {
       title: 'After <b>it</b>',
       text: 'The policy is gone.',
@@ -24,38 +20,27 @@ const STORY = {
     },
   ],
 }
-const FIXTURE = { ...STORY, domains: ['shop.example'] }
+const FIXTURE = { ...STORY, domains: ['shop.example'] } as Fixture
 const NONE = { title: null, description: null, scenes: [] }
 
+function storyOf(name: string) {
+  const { title, description, scenes } = JSON.parse(readFileSync(`fixtures/${name}.json`, 'utf8'))
+  return { title, description, scenes }
+}
+
 describe('the story of an account', () => {
-  it('is that of its fixture, as it is written there', async () => {
-    const service = await startService({ fixture: FIXTURE as never })
-    expect((await askControl(service, 'GET', SCENES)).data).toEqual(STORY)
-  })
-
-  it.each(['demo', 'agency'])('is read where the account was made of the ready-made fixture %s', async (fixture) => {
-    const service = await startService({ fixture })
-    const { title, description, scenes } = JSON.parse(readFileSync(`fixtures/${fixture}.json`, 'utf8'))
-    expect((await askControl(service, 'GET', SCENES)).data).toEqual({ title, description, scenes })
-  })
-
-  it('has no scenes where the fixture has none', async () => {
-    const service = await startService({ fixture: { title: 'A title alone', domains: ['a.example'] } })
-    expect((await askControl(service, 'GET', SCENES)).data).toEqual(NONE)
-  })
-
-  it('is another one after a reset to another fixture', async () => {
-    const { get, post } = await startControlPlane({ fixture: 'empty' })
-    await post('/accounts/default/reset', { fixture: FIXTURE })
-    expect((await get(SCENES)).data).toEqual(STORY)
-    await post('/accounts/default/reset')
-    expect((await get(SCENES)).data).toEqual(STORY)
-    await post('/accounts/default/reset', { fixture: 'empty' })
-    expect((await get(SCENES)).data).toEqual(NONE)
+  it.each<[what: string, fixture: Fixture | string, story: object]>([
+    ['as it is written there', FIXTURE, STORY],
+    ['where it is the ready-made demo', 'demo', storyOf('demo')],
+    ['where it is the ready-made agency', 'agency', storyOf('agency')],
+    ['and none without scenes', { title: 'A title alone', domains: ['a.example'] }, NONE],
+  ])('is that of its fixture, %s', async (_, fixture, story) => {
+    const { get } = await startControlPlane({ fixture })
+    expect((await get(SCENES)).data).toEqual(story)
   })
 
   it('is in an export, of which an account with the same story can be made', async () => {
-    const { get, post } = await startControlPlane({ fixture: FIXTURE as never })
+    const { get, post } = await startControlPlane({ fixture: FIXTURE })
     const exported = (await get(STATE)).data
     expect(exported).toMatchObject(STORY)
     await post('/accounts', { id: 'other', fixture: exported })
@@ -78,17 +63,16 @@ describe('the story of an account', () => {
     expect((await get(SCENES)).data).toEqual(STORY)
   })
 
-  it.each([
-    ['with a title', FIXTURE],
-    ['without one', { domains: FIXTURE.domains, scenes: FIXTURE.scenes }],
-  ])('is the same after an export and an import of it, %s', async (_, fixture) => {
-    const { get, put } = await startControlPlane({ fixture: fixture as never })
+  it('is the same after an export and an import of it, also without a title', async () => {
+    const fixture = { domains: FIXTURE.domains, scenes: FIXTURE.scenes } as Fixture
+    const { get, put } = await startControlPlane({ fixture })
     const before = (await get(SCENES)).data
     expect((await put(STATE, (await get(STATE)).data)).status).toBe(200)
     expect((await get(SCENES)).data).toEqual(before)
   })
 
   it('is exported without what the account no longer has, so that the export can be imported', async () => {
+    const addition = { operation: 'addDomains' as const, body: { domains: ['news.example'] } }
     const { get, put, post, send } = await startControlPlane({
       fixture: {
         domains: ['shop.example', 'news.example'],
@@ -97,10 +81,7 @@ describe('the story of an account', () => {
           { title: 'A', text: 'A', look_at: { tab: 'domains', domain: 'News.Example.', search: 'n' } },
           { title: 'B', text: 'B', look_at: { tab: 'groups', group: 'Shop' } },
           { title: 'C', text: 'C', look_at: { tab: 'domains', domain: 'shop.example' } },
-          {
-            ...{ title: 'D', text: 'D', look_at: { tab: 'domains', domain: 'news.example' } },
-            calls: [{ operation: 'addDomains', body: { domains: ['news.example'] } }],
-          },
+          { title: 'D', text: 'D', look_at: { tab: 'domains', domain: 'news.example' }, calls: [addition] },
         ],
       },
     })
@@ -121,22 +102,19 @@ describe('the story of an account', () => {
   it('is not imported where a scene is wrong, and nothing else is, either', async () => {
     const { get, put } = await startControlPlane({ fixture: 'demo' })
     const before = (await get(STATE)).data
-    const wrong = {
-      ...FIXTURE,
-      scenes: [{ ...STORY.scenes[0], look_at: { tab: 'domains', domain: 'elsewhere.example' } }],
-    }
-    const { status, error } = await put(STATE, wrong)
+    const scenes = [{ ...STORY.scenes[0], look_at: { tab: 'domains', domain: 'elsewhere.example' } }]
+    const { status, error } = await put(STATE, { ...FIXTURE, scenes })
     expect([status, error.code]).toEqual([400, 'invalid_fixture'])
     expect(error.message).toContain('/scenes/0/look_at/domain')
-    const { domains, scenes } = (await get(STATE)).data
-    expect({ domains, scenes }).toEqual({ domains: before.domains, scenes: before.scenes })
+    const after = (await get(STATE)).data
+    expect([after.domains, after.scenes]).toEqual([before.domains, before.scenes])
   })
 
   it('outlives the server in a data folder, whether it came with the fixture or was imported', async () => {
     const data = temporaryFolder()
-    const first = await startUnderstudy({ data, fixture: FIXTURE as never })
+    const first = await startUnderstudy({ data, fixture: FIXTURE })
     const imported = await first.createAccount({ id: 'imported', fixture: 'demo' })
-    await imported.import(FIXTURE as never)
+    await imported.import(FIXTURE)
     await first.stop()
     const second = await startUnderstudy({ data })
     expect(await second.account.scenes()).toEqual(STORY)

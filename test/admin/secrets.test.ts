@@ -3,11 +3,14 @@ import { readLimits } from '../../src/admin/document.ts'
 import { withKey } from '../support/account.ts'
 import { controlApi, journalOf } from '../support/control-plane.ts'
 import { type ObservedService, startObserved } from '../support/observed-service.ts'
+import { asks } from '../support/rows.ts'
 import { API_KEY } from '../support/service.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const SECRET = 'northern-lamps.example'
 const KEYS = '/accounts/default/keys'
+
+type Ask = ReturnType<typeof asks>
 
 /** Sends the secret in the body of a request of an account, and returns what the journal shows of the body. */
 async function shown(service: ObservedService, { account = 'default', key = API_KEY, secret = SECRET } = {}) {
@@ -24,12 +27,9 @@ async function create(service: ObservedService, body: object): Promise<string> {
 
 describe('the secret of a key is hidden', () => {
   it.each<[how: string, give: (service: ObservedService) => Promise<unknown>]>([
-    ['that is added', ({ ask }) => ask('POST', KEYS, { key: SECRET })],
-    ['that is imported', ({ ask }) => ask('PUT', '/accounts/default/state', { keys: [{ key: SECRET }] })],
-    [
-      'that a reset brings',
-      ({ ask }) => ask('POST', '/accounts/default/reset', { fixture: { keys: [{ key: SECRET }] } }),
-    ],
+    ['that is added', asks('POST', KEYS, { key: SECRET })],
+    ['that is imported', asks('PUT', '/accounts/default/state', { keys: [{ key: SECRET }] })],
+    ['that a reset brings', asks('POST', '/accounts/default/reset', { fixture: { keys: [{ key: SECRET }] } })],
     [
       'that a snapshot brings back',
       async ({ ask }) => {
@@ -90,15 +90,13 @@ describe('the secret of a key is hidden', () => {
     const events = await fetch(`${service.adminUrl}/events`)
     await service.send('POST', '/domains', { domains: [`${SECRET} `], [SECRET]: SECRET }, { 'x-note': SECRET })
     const { request_id } = await service.latest()
+    const match = { operation: 'addDomains', body: { domains: [] } }
     const texts = [
-      ...(await Promise.all(
-        ['/requests', '/accounts/default/requests', `/explain/${request_id}`, '/verdict'].map((path) =>
-          service.ask('GET', path),
-        ),
-      )),
-      await service.ask('POST', '/accounts/default/requests/verify', {
-        match: { operation: 'addDomains', body: { domains: [] } },
-      }),
+      await service.ask('GET', '/requests'),
+      await service.ask('GET', '/accounts/default/requests'),
+      await service.ask('GET', `/explain/${request_id}`),
+      await service.ask('GET', '/verdict'),
+      await service.ask('POST', '/accounts/default/requests/verify', { match }),
     ].map(({ text }) => text)
     let streamed = ''
     const reader = events.body?.pipeThrough(new TextDecoderStream()).getReader()
@@ -131,8 +129,8 @@ it('an explanation shows no secret in what is to be sent before, and still names
 describe('the secret of a key is forgotten', () => {
   it.each<[how: string, lose: (service: ObservedService, id: string) => Promise<unknown>]>([
     ['with the key', ({ ask }, id) => ask('DELETE', `${KEYS}/${id}`)],
-    ['by a reset', ({ ask }) => ask('POST', '/accounts/default/reset', {})],
-    ['by an older snapshot', ({ ask }) => ask('POST', '/accounts/default/snapshots/before/restore')],
+    ['by a reset', asks('POST', '/accounts/default/reset', {})],
+    ['by an older snapshot', asks('POST', '/accounts/default/snapshots/before/restore')],
   ])('%s', async (_, lose) => {
     const service = await startObserved()
     await service.ask('POST', '/accounts/default/snapshots', { name: 'before' })
@@ -166,47 +164,26 @@ describe('the secret of a key is forgotten', () => {
 
 describe('the secret of a key that was refused is not hidden', () => {
   const { keysPerAccount } = readLimits(controlApi)
-  it.each<[status: number, what: string, refuse: (service: ObservedService) => Promise<{ status: number }>]>([
-    [
-      409,
-      'another account has it',
-      async (service) => {
-        await create(service, { id: 'acme', api_key: SECRET })
-        return service.ask('POST', KEYS, { key: SECRET })
-      },
-    ],
-    [
-      409,
-      'another account has it, for a new account',
-      async (service) => {
-        await create(service, { id: 'acme', api_key: SECRET })
-        return service.ask('POST', '/accounts', { id: 'bolt', api_key: SECRET })
-      },
-    ],
-    [409, 'its account is there already', ({ ask }) => ask('POST', '/accounts', { id: 'default', api_key: SECRET })],
+  const forNewAccount = (body: object) => asks('POST', '/accounts', { api_key: SECRET, ...body })
+  const acme = { id: 'acme', api_key: SECRET }
+  const manyKeys = Array.from({ length: keysPerAccount - 1 }, (_, index) => ({ key: `key-${index}` }))
+  it.each<[status: number, what: string, refused: Ask, before?: Ask]>([
+    [409, 'another account has it', asks('POST', KEYS, { key: SECRET }), asks('POST', '/accounts', acme)],
+    [409, 'another one has it, for a new account', forNewAccount({ id: 'bolt' }), asks('POST', '/accounts', acme)],
+    [409, 'its account is there already', forNewAccount({ id: 'default' })],
     [
       409,
       'there are too many',
-      async (service) => {
-        const keys = Array.from({ length: keysPerAccount - 1 }, (_, index) => ({ key: `key-${index}` }))
-        await service.ask('PUT', '/accounts/default/state', { keys })
-        return service.ask('POST', KEYS, { key: SECRET })
-      },
+      asks('POST', KEYS, { key: SECRET }),
+      asks('PUT', '/accounts/default/state', { keys: manyKeys }),
     ],
-    [
-      400,
-      'it is to be made in the future',
-      ({ ask }) => ask('POST', KEYS, { key: SECRET, created_at: '2099-01-01T00:00:00Z' }),
-    ],
-    [
-      400,
-      'its fixture is wrong',
-      ({ ask }) => ask('POST', '/accounts', { id: 'acme', api_key: SECRET, fixture: { domains: ['x y'] } }),
-    ],
-    [507, 'there is no room', async ({ ask }) => ask('POST', '/accounts', { id: 'acme', api_key: SECRET })],
-  ])('with %i, because %s', async (status, _, refuse) => {
+    [400, 'it is to be made in the future', asks('POST', KEYS, { key: SECRET, created_at: '2099-01-01T00:00:00Z' })],
+    [400, 'its fixture is wrong', forNewAccount({ id: 'acme', fixture: { domains: ['x y'] } })],
+    [507, 'there is no room', forNewAccount({ id: 'acme' })],
+  ])('with %i, because %s', async (status, _, refused, before) => {
     const service = await startObserved(status === 507 ? { maxAccounts: 1 } : {})
-    expect((await refuse(service)).status).toBe(status)
+    await before?.(service)
+    expect((await refused(service)).status).toBe(status)
     expect(await shown(service)).toBe(SECRET)
   })
 })
@@ -216,8 +193,8 @@ describe('a request of no account', () => {
     const token = 'a-token-for-the-control-plane'
     const service = await startObserved({ adminToken: token, apiKey: SECRET })
     const paths = [`/domains/${SECRET}`, `/${token}`, `/nothing?x=${token}`, `/${encodeURIComponent('sandbox_a b')}`]
-    for (const path of paths)
-      await service.send('GET', path, undefined, { authorization: null, 'x-note': `a ${SECRET}` })
+    const headers = { authorization: null, 'x-note': `a ${SECRET}` }
+    for (const path of paths) await service.send('GET', path, undefined, headers)
     const response = await fetch(`${service.adminUrl}/requests`, { headers: { authorization: `Bearer ${token}` } })
     const text = await response.text()
     expect(JSON.parse(text).data.count).toBe(4)

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { ServerOptions } from '../../src/start/options.ts'
-import { type ControlPlane, readPages, startControlPlane } from '../support/control-plane.ts'
+import { type ControlPlane, startControlPlane } from '../support/control-plane.ts'
 import { writeOverlay } from '../support/overlay-file.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
@@ -31,13 +31,10 @@ const many = Array.from({ length: 51 }, (_, index) => `d${index}.example`)
 const CHANGES: readonly [method: Method, what: 'domains' | 'groups', group: string | undefined, body: unknown][] = [
   ['POST', 'domains', undefined, { domains: ['New.example', 'three.example.'] }],
   ['POST', 'domains', undefined, { domains: ['one.example'] }],
-  ['POST', 'domains', undefined, { domains: ['a.example', 'A.example'] }],
   ['POST', 'domains', undefined, { domains: ['no host', 'fine.example', '192.0.2.1'] }],
   ['POST', 'domains', undefined, { domains: [] }],
   ['POST', 'domains', undefined, { domains: many }],
-  ['POST', 'domains', undefined, { domains: 'a.example' }],
   ['POST', 'domains', undefined, { domains: [null, 7] }],
-  ['POST', 'domains', undefined, { domains: null }],
   ['POST', 'domains', undefined, {}],
   ['POST', 'domains', undefined, { domain: ['a.example'], colour: 'red' }],
   ['POST', 'domains', undefined, { domains: [`${'x'.repeat(1 << 20)}.example`] }],
@@ -48,14 +45,10 @@ const CHANGES: readonly [method: Method, what: 'domains' | 'groups', group: stri
   ['POST', 'groups', undefined, { name: 'New', domains: ['two.example', 'two.example'] }],
   ['POST', 'groups', undefined, { name: 'New' }],
   ['POST', 'groups', undefined, { name: 'SHOP' }],
-  ['POST', 'groups', undefined, { name: 'New', domains: ['other.example'] }],
   ['POST', 'groups', undefined, { name: long }],
-  ['POST', 'groups', undefined, { name: ' ' }],
-  ['POST', 'groups', undefined, { name: 7, domains: {} }],
   ['POST', 'groups', undefined, {}],
   ['PATCH', 'groups', 'aaaaaaaa', { name: 'Store', add_domains: ['two.example'], remove_domains: ['one.example'] }],
   ['PATCH', 'groups', 'aaaaaaaa', { domains: [] }],
-  ['PATCH', 'groups', 'aaaaaaaa', { name: 'mail' }],
   ['PATCH', 'groups', 'aaaaaaaa', { domains: [], add_domains: [] }],
   ['PATCH', 'groups', 'aaaaaaaa', {}],
   ['PATCH', 'groups', 'AAAAAAAA', { name: 'Store' }],
@@ -98,16 +91,13 @@ describe('what a test sets up', () => {
   it('costs no quota, meets no fault, and is in no journal, coverage and verdict', async () => {
     const { plane } = await startTwins()
     await plane.post('/accounts/mine/faults', { respond: { status: 503 } })
-    const quotas = (await plane.get('/accounts/mine/quotas')).data
-    const coverage = (await plane.get('/accounts/mine/coverage')).data
-    await plane.patch('/accounts/mine/quotas', { bucket: 'domains', remaining: 30 })
+    const seen = ['/quotas', '/coverage', '/faults', '/requests']
+    const read = () => Promise.all(seen.map(async (path) => (await plane.get(`/accounts/mine${path}`)).data))
+    const before = await read()
     expect((await plane.post('/accounts/mine/domains', { domains: ['a.example'] })).status).toBe(201)
     expect((await plane.post('/accounts/mine/groups', { name: 'A', domains: ['a.example'] })).status).toBe(201)
     expect((await plane.post('/accounts/mine/groups', { nam: 'A' })).status).toBe(409)
-    expect((await plane.get('/accounts/mine/quotas')).data).toEqual(quotas)
-    expect((await plane.get('/accounts/mine/coverage')).data).toEqual(coverage)
-    expect((await plane.get('/accounts/mine/requests')).data.count).toBe(0)
-    expect((await plane.get('/accounts/mine/faults')).data.faults).toMatchObject([{ matched: 0 }])
+    expect(await read()).toEqual(before)
     expect((await plane.get('/verdict')).data).toMatchObject({ requests: 0, violations: { count: 0 } })
   })
 
@@ -118,7 +108,7 @@ describe('what a test sets up', () => {
     expect((await plane.post('/accounts/mine/domains', { domains: ['a.example'] })).status).toBe(201)
   })
 
-  it('follows the contract of the server, also where an overlay has changed it', async () => {
+  it('follows the contract of the server, also where an overlay has changed it', { tags: ['slow'] }, async () => {
     const overlay = writeOverlay(temporaryFolder(), [
       { target: '$.components.schemas.DomainsToAdd.properties.domains', update: { maxItems: 60 } },
       { target: '$.components.x-errors.duplicate_name', update: { status: 422, message: 'Taken: {value}.' } },
@@ -129,47 +119,10 @@ describe('what a test sets up', () => {
     expect([status, error.message]).toEqual([409, 'The service refuses this with duplicate_name: Taken: "shop".'])
   })
 
-  it('opens a sandbox, as every change of one', async () => {
-    const plane = await startControlPlane()
-    expect((await plane.post('/accounts/sandbox_x/domains', { domains: ['a.example'] })).status).toBe(201)
-    expect((await plane.ask('sandbox_x', 'GET', '/domains')).body.data.domains).toEqual(['a.example'])
-  })
-
   it('is refused for an account that is not there, and for a body that is none', async () => {
     const plane = await startControlPlane()
     expect((await plane.post('/accounts/nobody/domains', { domains: ['a.example'] })).error.code).toBe('not_found')
     expect((await plane.post('/accounts/nobody/groups', { name: 'x' })).error.code).toBe('not_found')
     expect((await plane.post('/accounts/default/domains', '[]')).error.code).toBe('invalid_request_body')
-  })
-
-  it('is refused with 507 where the account has no room for it', async () => {
-    const plane = await startControlPlane({ store: undefined, maxMemory: 32 * 2 ** 20 })
-    const names = (from: number) =>
-      Array.from({ length: 50 }, (_, index) => `d${from + index}.${'x'.repeat(60)}.${'y'.repeat(60)}.example`)
-    // Smaller and smaller accounts, until there is hardly room for a domain.
-    for (const size of [40_000, 4_000, 400]) {
-      const fixture = { domains: Array.from({ length: size / 50 }, (_, index) => names(index * 50)).flat() }
-      let made = 201
-      for (let count = 0; made === 201; count++) {
-        made = (await plane.post('/accounts', { id: `of-${size}-${count}`, fixture })).status
-      }
-      expect(made).toBe(507)
-    }
-    let status = 201
-    for (let count = 0; status === 201 && count < 4_000; count++) {
-      status = (await plane.post('/accounts/default/domains', { domains: names(count * 50) })).status
-    }
-    expect(status).toBe(507)
-  })
-})
-
-describe('the list of groups', () => {
-  it('comes in pages, in the order of their creation, with their members', async () => {
-    const { plane } = await startTwins()
-    for (const name of ['A', 'B', 'C']) await plane.post('/accounts/mine/groups', { name })
-    const { data } = await plane.get('/accounts/mine/groups?limit=2')
-    expect(data).toEqual({ groups: FIXTURE.groups, count: 5, next: 'bbbbbbbb' })
-    const pages = await readPages<{ name: string }>(plane.understudy, '/accounts/mine/groups?limit=2')
-    expect(pages.map((page) => page.map(({ name }) => name))).toEqual([['Shop', 'Mail'], ['A', 'B'], ['C']])
   })
 })

@@ -1,7 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import type { RequestMatch } from '../../src/journal/match.ts'
-import { startUnderstudy } from '../../src/start/server.ts'
+import { addFault } from '../support/control-plane.ts'
 import { type ObservedService, startObserved } from '../support/observed-service.ts'
+
+const VERIFY = '/accounts/default/requests/verify'
 
 async function startWithRequests(): Promise<ObservedService> {
   const service = await startObserved()
@@ -14,7 +16,7 @@ async function startWithRequests(): Promise<ObservedService> {
 }
 
 async function verify(service: ObservedService, body: object) {
-  const answer = await service.ask('POST', '/accounts/default/requests/verify', body)
+  const answer = await service.ask('POST', VERIFY, body)
   expect(answer.status, answer.text).toBe(200)
   return answer.body.data
 }
@@ -57,74 +59,32 @@ describe('a request matches', () => {
 })
 
 describe('a verification', () => {
-  it.each<[demand: object, passed: boolean]>([
-    [{ count: 2 }, true],
-    [{ count: 1 }, false],
-    [{ count: 0 }, false],
-    [{ at_least: 2 }, true],
-    [{ at_least: 3 }, false],
-    [{ at_most: 2 }, true],
-    [{ at_most: 1 }, false],
-    [{ at_least: 1, at_most: 3 }, true],
-    [{ at_least: 0, at_most: 0 }, false],
-  ])('of two that match with %j: %j', async (demand, passed) => {
-    const service = await startWithRequests()
-    expect(await verify(service, { match: { operation: 'addDomains' }, ...demand })).toMatchObject({
-      passed,
-      matched: 2,
-    })
-  })
-
-  it('that none is there passes with a count of 0, and with at_most alone', async () => {
-    const service = await startObserved()
-    expect(await verify(service, { match: {}, count: 0 })).toMatchObject({ passed: true, matched: 0 })
-    expect(await verify(service, { match: {}, at_most: 3 })).toMatchObject({ passed: true })
-  })
-
-  it.each([
-    { match: {}, count: 1, at_least: 1 },
-    { match: {}, count: 1, at_most: 1 },
-    { match: {}, count: -1 },
-    { match: {}, count: 1.5 },
-    { match: { colour: 'red' } },
-    { count: 1 },
-  ])('is refused as %j', async (body) => {
-    const service = await startObserved()
-    expect((await service.ask('POST', '/accounts/default/requests/verify', body)).status).toBe(400)
-  })
-
-  it('is the same for those who import it', async () => {
-    await using service = await startUnderstudy({ fixture: 'empty' })
-    const { account, baseUrl } = service
-    await fetch(`${baseUrl}/domains`, { headers: account.headers })
-    expect(await account.requests.verify({ operation: 'listDomains', violation: false }, { count: 1 })).toEqual({
-      passed: true,
-      message: '1 request matches, as expected.',
-      matched: 1,
-      near_misses: [],
-    })
-    await expect(account.requests.verify({}, { count: -1 })).rejects.toThrow(/count/)
-  })
-})
-
-describe('the message says why', () => {
-  it.each<[body: object, message: string]>([
-    [{ match: { operation: 'addDomains' }, count: 2 }, '2 requests match, as expected.'],
-    [{ match: { operation: 'addDomains' }, count: 1 }, '2 requests match, but exactly 1 was expected.'],
-    [{ match: { operation: 'addDomains' }, at_most: 1 }, '2 requests match, but at most 1 was expected.'],
+  const ADDED = { operation: 'addDomains' }
+  const NONE = 'No request matches, but at least 1 was expected.'
+  it.each<[body: object, passed: boolean, message: string]>([
+    [{ match: ADDED, count: 2 }, true, '2 requests match, as expected.'],
+    [{ match: ADDED, count: 1 }, false, '2 requests match, but exactly 1 was expected.'],
+    [{ match: ADDED, count: 0 }, false, '2 requests match, but exactly 0 were expected.'],
+    [{ match: ADDED, at_least: 2 }, true, '2 requests match, as expected.'],
     [
-      { match: { operation: 'addDomains', method: 'POST' }, at_least: 0, at_most: 0 },
-      '2 requests match, but exactly 0 were expected.',
+      { match: ADDED, at_least: 3 },
+      false,
+      '2 requests match, but at least 3 were expected. The nearest is GET /api/v1/domains: its operation is "listDomains", not "addDomains".',
     ],
-    [{ match: { operation: 'deleteDomains', query: { id: 'x' } } }, 'No request matches, but at least 1 was expected.'],
+    [{ match: ADDED, at_most: 2 }, true, '2 requests match, as expected.'],
+    [{ match: ADDED, at_most: 1 }, false, '2 requests match, but at most 1 was expected.'],
+    [{ match: ADDED, at_least: 1, at_most: 3 }, true, '2 requests match, as expected.'],
+    [{ match: ADDED, at_least: 0, at_most: 0 }, false, '2 requests match, but exactly 0 were expected.'],
+    [{ match: { operation: 'deleteDomains' }, count: 0 }, true, 'No request matches, as expected.'],
+    [{ match: { operation: 'deleteDomains' }, at_most: 3 }, true, 'No request matches, as expected.'],
+    [{ match: { operation: 'deleteDomains', query: { id: 'x' } } }, false, NONE],
     [
       { match: { operation: 'createDomainGroup', body: { name: 'Marketing' } } },
-      'No request matches, but at least 1 was expected. The nearest is POST /api/v1/domaingroups: its body is ' +
-        '{"name":"Sales","domains":["a.example"]}, not {"name":"Marketing"}.',
+      false,
+      `${NONE} The nearest is POST /api/v1/domaingroups: its body is {"name":"Sales","domains":["a.example"]}, not {"name":"Marketing"}.`,
     ],
-  ])('%j', async (body, message) => {
-    const service = await startWithRequests()
-    expect((await verify(service, body)).message).toBe(message)
+  ])('of %j says whether it passed, and why: %j', async (body, passed, message) => {
+    expect(await verify(await startWithRequests(), body)).toMatchObject({ passed, message })
   })
 })
 
@@ -164,5 +124,82 @@ describe('near misses', () => {
       { field: 'query.id', expected: 'x', received: '00000000' },
       { field: 'headers.x-client', expected: 'one', received: null },
     ])
+  })
+})
+
+/** A condition of a list or of a verification, and the message that refuses it. */
+const MISTAKES: [condition: Record<string, unknown>, message: RegExp][] = [
+  [{ operation: 'addDomain' }, /must be one of listDmarc, .*, not "addDomain"\. Did you mean addDomains\?$/],
+  [{ operation: 'add_domains' }, /Did you mean addDomains\?$/],
+  [{ operation: '__proto__' }, /must be one of listDmarc, /],
+  [{ operation: 'nope' }, /must be one of listDmarc, listDomains, .*, not "nope"\.$/],
+  [{ code: 'ratelimited' }, /Did you mean rate_limited\?$/],
+  [{ code: 'teapot' }, /must be one of unauthorized, .*, not "teapot"\.$/],
+  [{ status: 999 }, /status/],
+  [{ status: 299 }, /must be one of 200, 400, .*, not "?299"?\./],
+  [{ method: 'post' }, /Did you mean POST\?$/],
+  [{ method: 'GTE' }, /Did you mean GET\?$/],
+  [{ path: '/domain' }, /Did you mean \/domains\?$/],
+  [{ path: '/api/v1/domains' }, /must be one of \/dmarc, \/domains, \/domaingroups/],
+  [{ operation: 'listDomains', code: 'duplicate_name' }, /cannot be "duplicate_name": listDomains has unauthorized, /],
+  [{ operation: 'listDomains', status: 409 }, /cannot be 409: listDomains has 200, 401, /],
+  [{ operation: 'listDomains', method: 'POST' }, /cannot be "POST": listDomains has GET, HEAD\.$/],
+  [{ operation: 'listDomains', path: '/dmarc' }, /cannot be "\/dmarc": listDomains has \/domains\.$/],
+]
+
+describe('a condition that no request can meet is refused', () => {
+  it.each(MISTAKES)(
+    '%j in the lists of requests, and in a verification, which would pass with a count of 0',
+    async (...row) => {
+      const [match, message] = row
+      const refused = [400, 'invalid_value', expect.stringMatching(message)]
+      const query = new URLSearchParams(
+        Object.entries(match).map(([name, value]): [string, string] => [name, String(value)]),
+      )
+      const service = await startObserved()
+      for (const path of ['/requests', '/accounts/default/requests']) {
+        const { status, error } = await service.ask('GET', `${path}?${query}`)
+        expect([status, error?.code, error?.message], path).toEqual(refused)
+      }
+      const { status, error } = await service.ask('POST', VERIFY, { match, count: 0 })
+      expect([status, error?.code, error?.message]).toEqual(refused)
+      expect(error.problems[0].field).toMatch(/^\/match\//)
+    },
+  )
+
+  it('such as a key that the account never had', async () => {
+    const service = await startObserved()
+    const match = { key: 'key_TestKey' }
+    const { error } = await service.ask('POST', VERIFY, { match, count: 0 })
+    expect(error.message).toMatch(/Did you mean key_TestKey1\?$/)
+  })
+})
+
+describe('a condition that a request can meet is accepted', () => {
+  it.each<[what: string, condition: object]>([
+    ['a method that the service does not have', { method: 'PUT' }],
+    ['a status outside of every operation', { status: 405 }],
+    ['a refusal of an operation', { operation: 'addDomains', code: 'request_too_large', status: 413 }],
+    ['a HEAD', { operation: 'listDomains', method: 'HEAD' }],
+  ])('%s', async (_, match) => {
+    const service = await startObserved()
+    const { status, data } = await service.ask('POST', VERIFY, { match, count: 0 })
+    expect({ status, passed: data.passed }).toEqual({ status: 200, passed: true })
+  })
+
+  it('the status of a fault rule, and one that was received from a rule that is gone', async () => {
+    const service = await startObserved()
+    const verify = () => service.ask('POST', VERIFY, { match: { status: 299 } })
+    const { id } = await addFault(service, { respond: { status: 299 } })
+    expect((await verify()).data.passed).toBe(false)
+    await service.get('/domains').catch(() => {})
+    await service.ask('DELETE', `/accounts/default/faults/${id}`)
+    expect((await verify()).data).toMatchObject({ passed: true, matched: 1 })
+  })
+
+  it('a path that somebody has asked for, though the service has none', async () => {
+    const service = await startObserved()
+    await service.get('/domain')
+    expect((await service.ask('GET', '/requests?path=/domain')).data.count).toBe(1)
   })
 })

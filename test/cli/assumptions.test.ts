@@ -2,20 +2,18 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { load } from 'js-yaml'
 import { describe, expect } from 'vitest'
+import type { ChoiceObservation } from '../../src/choices/observation.ts'
 import { overlayFor } from '../../src/contract/assumptions.ts'
 import { writeEvidence } from '../../src/evidence/evidence-file.ts'
-import type { Observation } from '../../src/evidence/observation.ts'
 import type { Json } from '../../src/ground/json.ts'
-import type { Dependencies } from '../../src/trials/vary/dependencies.ts'
 import { assumptions, document } from '../support/alternatives.ts'
 import { choices } from '../support/choices.ts'
 import { expectRefusal, it } from '../support/program.ts'
 import { runInProcess } from '../support/program-in-process.ts'
-import { PROGRAM, runShell } from '../support/program-process.ts'
 import { expectReport } from '../support/report-schema.ts'
 
 describe('assumptions', () => {
-  it('lists each with its place, the gap, the choice and the alternatives', async () => {
+  it('lists each with its place, the gap, the choice, the alternatives or why there is none, and which request shows them', async () => {
     const { code, stdout, stderr } = await runInProcess(['assumptions'])
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
     const blocks = stdout.trimEnd().split('\n\n')
@@ -30,17 +28,13 @@ describe('assumptions', () => {
       '  or 3         {"status":422}',
       expect.stringMatching(/^ {2}observable {3}yes, by POST \/domaingroups with .*: the status \(if .*\)\.$/),
     ])
-  })
-
-  it('says of an assumption without alternatives why there is none', async () => {
-    const { stdout } = await runInProcess(['assumptions'])
+    const lines = stdout.split('\n')
+    expect(lines).toContain('  observable   yes, by HEAD /domains: the status.')
+    expect(lines).toContain('  observable   no, because: No response says which plan the account has.')
     const { reason } = assumptions.find(({ id }) => id === 'policies') ?? {}
-    expect(stdout.split('\n')).toContain(`  no other     ${reason}`)
-    await expectRefusal(
-      ['assumptions', 'overlay', 'policies'],
-      2,
-      `assumptions overlay policies: has no alternative. ${reason}`,
-    )
+    expect(lines).toContain(`  no other     ${reason}`)
+    const refusal = `assumptions overlay policies: has no alternative. ${reason}`
+    await expectRefusal(['assumptions', 'overlay', 'policies'], 2, refusal)
   })
 
   it('prints the same as JSON', async () => {
@@ -58,113 +52,42 @@ describe('assumptions', () => {
     expect(of('percentages')).toMatchObject({ observable: true, except: { '2': expect.any(String) } })
   })
 
-  it('says of each whether exchanges can show it, and by which request', async () => {
-    const { stdout } = await runInProcess(['assumptions'])
-    const lines = stdout.split('\n')
-    expect(lines).toContain('  observable   yes, by HEAD /domains: the status.')
-    expect(lines).toContain('  observable   no, because: No response says which plan the account has.')
-    const counted = lines.filter((line) => line.startsWith('  observable   '))
-    expect(counted).toHaveLength(assumptions.filter(({ alternatives }) => alternatives.length > 0).length)
-  })
-
   it.each([
-    ['head', '1', []],
-    ['body-limit', '2', []],
-    ['request-id-format', '1', []],
-    ['add-domains-status', '1', []],
-    ['status-plan-too-low', '2', []],
-    ['blank-names', '1', ['--json']],
-    ['update-group-response', '1', ['--json']],
-  ])('prints the overlay of %s, alternative %s, with %j', async (id, number, flags) => {
+    ['body-limit', 1, []],
+    ['body-limit', 2, ['2']],
+    ['update-group-response', 1, ['1', '--json']],
+  ])('prints the overlay of %s, alternative %d, with %j', async (id, number, more) => {
     const assumption = assumptions.find((each) => each.id === id)
-    const alternative = assumption?.alternatives[Number(number) - 1]
+    const alternative = assumption?.alternatives[number - 1]
     if (assumption === undefined || alternative === undefined) throw new Error(`There is no ${id} ${number}.`)
-    const { code, stdout, stderr } = await runInProcess(['assumptions', 'overlay', id, number, ...flags])
+    const { code, stdout, stderr } = await runInProcess(['assumptions', 'overlay', id, ...more])
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
-    expect(flags.length > 0 ? JSON.parse(stdout) : load(stdout)).toEqual({
+    expect(more.includes('--json') ? JSON.parse(stdout) : load(stdout)).toEqual({
       overlay: '1.0.0',
       info: { title: `${id}, alternative ${number}`, version: '1.0.0' },
       actions: overlayFor(assumption, alternative, document.source).actions,
     })
   })
-
-  it('prints the overlay of the first alternative when no number is given', async () => {
-    const [first, silent] = await Promise.all([
-      runInProcess(['assumptions', 'overlay', 'body-limit', '1']),
-      runInProcess(['assumptions', 'overlay', 'body-limit']),
-    ])
-    expect(silent).toEqual(first)
-  })
-
-  it.each<[args: string[], message: string | RegExp]>([
-    [
-      ['overlay', 'nonsense'],
-      'assumptions overlay nonsense: must be the id of an assumption; the command assumptions lists them',
-    ],
-    [['overlay', 'domain-cpa'], /must be the id of an assumption; did you mean domain-cap\?$/],
-    [['overlay'], /must be the id of an assumption; the command assumptions lists them$/],
-    [['overlay', 'body-limit', '0'], 'assumptions overlay body-limit 0: must be one of its 2 alternatives, from 1'],
-    [['overlay', 'body-limit', '3'], 'assumptions overlay body-limit 3: must be one of its 2 alternatives, from 1'],
-    [['overlay', 'body-limit', 'two'], 'assumptions overlay body-limit two: must be one of its 2 alternatives, from 1'],
-    [['overlay', 'body-limit', '1', '2'], 'assumptions overlay body-limit 1 2: must be overlay ID [N], or nothing'],
-    [['list'], 'assumptions list: must be overlay ID [N], or nothing'],
-    [['--frozen'], '--frozen is no option here; there are --evidence, --dependencies, --json, --overlay, --report'],
-    [['--evidence', 'a'], '--evidence: needs --dependencies FILE, which vary --report json=FILE writes'],
-    [
-      ['--dependencies', 'a'],
-      '--dependencies: needs --evidence FILE, which check, proxy and verify write with --evidence FILE',
-    ],
-    [['--report', 'json=a'], '--report: needs --evidence and --dependencies, of which it is a report'],
-    [
-      ['overlay', 'head', '--evidence', 'a', '--dependencies', 'b'],
-      'assumptions overlay head: cannot be used with --evidence and --dependencies',
-    ],
-    [['--evidence', 'nowhere', '--dependencies', 'b'], 'nowhere: The evidence cannot be read (ENOENT).'],
-    [['--json=perhaps'], '--json perhaps: must be true or false'],
-    [['--overlay', 'nowhere.yaml'], 'nowhere.yaml: The overlay cannot be read (ENOENT).'],
-  ])('refuses %j with exit code 2 and one line', async (args, message) => {
-    await expectRefusal(['assumptions', ...args], 2, message)
-  })
-
-  it('make an overlay that serve takes', async ({ serve, folder }) => {
-    const program = `'${process.execPath}' '${PROGRAM}'`
-    const written = await runShell(`${program} assumptions overlay create-group-status 1 > overlay.yaml`, { folder })
-    expect(written).toEqual({ code: 0, stdout: '', stderr: '' })
-    const group = { method: 'POST', body: '{"name":"Marketing"}' }
-    const [chosen, otherwise] = await Promise.all([
-      serve([], { folder }),
-      serve(['--overlay', 'overlay.yaml'], { folder }),
-    ])
-    expect((await chosen.request('/domaingroups', group)).status).toBe(200)
-    expect((await otherwise.request('/domaingroups', group)).status).toBe(201)
-  })
 })
 
 describe('assumptions with evidence and dependencies', () => {
+  const request = { request_id: 'c-1', method: 'HEAD', path: '/domains' }
+  const DIFFERENCE = { request, expected: { status: 200 }, received: { status: 405 } }
   /** What vary reports of a client that fails with these alternatives, and tolerates all others. */
-  function dependenciesOn(...failing: string[]): Dependencies {
-    return {
-      command: ['npm', 'test'],
-      baseline: { exit_code: 0, seconds: 1, requests: 3, steady: true },
-      runs: 4,
-      alternatives: choices.alternatives.map(({ id, number, assumption, value }) => {
-        const fails = failing.includes(`${id}/${number}`)
-        return {
-          ...{ id, alternative: number, verdict: fails ? 'depends' : 'tolerates', spec: assumption.spec },
-          ...{ chosen: assumption.choice, value },
-          ...(fails && {
-            first_difference: {
-              request: { request_id: 'c-1', method: 'HEAD', path: '/domains' },
-              expected: { status: 200 },
-              received: { status: 405 },
-            },
-          }),
-        } as Dependencies['alternatives'][number]
-      }),
-    }
-  }
+  const dependenciesOn = (...failing: string[]) => ({
+    command: ['npm', 'test'],
+    baseline: { steady: true },
+    alternatives: choices.alternatives.map(({ id, number, assumption: { spec, choice }, value }) => ({
+      ...{ id, alternative: number, verdict: 'tolerates', spec, chosen: choice, value },
+      ...(failing.includes(`${id}/${number}`) && { verdict: 'depends', first_difference: DIFFERENCE }),
+    })),
+  })
 
-  async function writeBoth(folder: string, dependencies: object, ...observations: Observation[]): Promise<string[]> {
+  async function writeBoth(
+    folder: string,
+    dependencies: object,
+    ...observations: ChoiceObservation[]
+  ): Promise<string[]> {
     const evidence = join(folder, 'evidence.json')
     await writeEvidence(
       evidence,
@@ -176,7 +99,7 @@ describe('assumptions with evidence and dependencies', () => {
     return ['assumptions', '--evidence', evidence, '--dependencies', client]
   }
 
-  const OTHERWISE: Observation = { allows: [{ head: 1 }], evidence: ['s-1'], count: 1 }
+  const OTHERWISE: ChoiceObservation = { allows: [{ head: 1 }], evidence: ['s-1'], count: 1 }
 
   it('end with 1 where the service does that with which the client fails, and name the requests of both', async ({
     folder,
@@ -209,19 +132,12 @@ describe('assumptions with evidence and dependencies', () => {
   })
 
   it('refuse a dependencies file that is none, or of another contract', async ({ folder }) => {
-    const of = async (dependencies: object) => writeBoth(folder, dependencies)
-    const path = join(folder, 'client.json')
-    await expectRefusal(
-      await of({ a: 1 }),
-      2,
-      `--dependencies ${path}: is no report of vary: the value at /command is missing`,
-    )
+    const is = `--dependencies ${join(folder, 'client.json')}: is`
+    const missing = `${is} no report of vary: the value at /command is missing`
+    await expectRefusal(await writeBoth(folder, { a: 1 }), 2, missing)
     const [first] = dependenciesOn().alternatives
     const foreign = { ...dependenciesOn(), alternatives: [{ ...first, value: { value: 5 } }] }
-    await expectRefusal(
-      await of(foreign),
-      2,
-      `--dependencies ${path}: is about another contract. What body-limit/1 means was something else. Run vary with the same overlays, and this version of the program`,
-    )
+    const other = `${is} about another contract. What body-limit/1 means was something else. Run vary with the same overlays, and this version of the program`
+    await expectRefusal(await writeBoth(folder, foreign), 2, other)
   })
 })

@@ -8,6 +8,7 @@ import { startForCommand } from '../../src/cli/start.ts'
 import { SILENT } from '../../src/http/log.ts'
 import {
   commandLineDefaultOf,
+  commandLineHelpOf,
   flagOf,
   flagsOf,
   type Option,
@@ -16,6 +17,7 @@ import {
   placeholderOf,
   readTexts,
   toggle,
+  usageOf,
   variableFor,
   variableOf,
   wholeNumber,
@@ -65,50 +67,36 @@ describe('every option', () => {
     await expect(writePage(commands)).toMatchFileSnapshot('../../docs/options.md')
   })
 
+  it.each(commands)('of $name is in its help once, with the words of that page', ({ options: table }) => {
+    const described = [...describeOptions(table).matchAll(/^ {2}(--.+?)(?: {2,}|\n {2,})(\S.*)$/gm)]
+    const expected = Object.entries(table).map(([key, option]) => [usageOf(key, option), commandLineHelpOf(option)])
+    expect(described.map(([, ...parts]) => parts)).toEqual(expected)
+  })
+
   it.each(commands)(
-    'of $name is in its help and in docs/options.md once, with the same words',
-    ({ name, options: table }) => {
-      const [, section = ''] = page('docs/options.md').split(`\n## ${name}\n`)
-      const listed = [
-        ...(section.split('\n## ')[0] ?? '').matchAll(/^\| `(--.+?)` \| `(\w+)`(?:, `\w+`)* \| (.+) \|$/gm),
-      ].map(([, usage = '', variable, words]) => ({ usage: usage.replaceAll('\\|', '|'), variable, words }))
-      const described = [...describeOptions(table).matchAll(/^ {2}(--.+?)(?: {2,}|\n {2,})(\S.*)$/gm)]
-      expect(listed.map(({ usage, words }) => [usage, words])).toEqual(described.map(([, ...parts]) => parts))
-      expect(listed.map(({ usage }) => /^--([a-z-]+)/.exec(usage)?.[1])).toEqual(
-        Object.entries(table).map(([key, option]) => flagOf(key, option)),
-      )
-      for (const { usage, variable } of listed) {
-        const [, flag = ''] = /^--([a-z-]+)/.exec(usage) ?? []
-        expect(variable).toBe(`DMARC_UNDERSTUDY_${flag.toUpperCase().replaceAll('-', '_')}`)
+    'of $name is read and refused alike as an argument and from the environment',
+    ({ options: table }) => {
+      const read = (args: string[], environment: NodeJS.ProcessEnv = {}) => readOptions(table, args, environment).values
+      for (const [key, option] of Object.entries<Option<unknown>>(table)) {
+        const [flag, variable] = [`--${flagOf(key, option)}`, variableOf(key, option)]
+        const samples = samplesOf(option)
+        expect(samples, flag).not.toEqual([])
+        for (const sample of samples) {
+          const value = read([`${flag}=${sample}`])[key]
+          expect(value).not.toEqual(read([])[key])
+          expect(read([], { [variable]: sample })[key]).toEqual(value)
+          expect(option.kind.fits(value)).toBe(true)
+        }
+        const wrong = placeholderOf(option) === undefined ? 'perhaps' : ''
+        // A secret is not repeated.
+        const named = option.kind.shows === undefined ? wrong : option.kind.shows(wrong)
+        const shown = named === undefined ? '' : ` ${named}`
+        const refusal = (source: string) => new UsageError(`${source}${shown}: ${option.kind.remedy}`)
+        expect(() => read([`${flag}=${wrong}`])).toThrow(refusal(flag))
+        expect(() => read([], { [variable]: wrong })).toThrow(refusal(variable))
       }
     },
   )
-
-  it.each(options)('of %s, %s, is read alike as an argument and from the environment', (name, key, option) => {
-    const table = commands.find((each) => each.name === name)?.options ?? {}
-    const read = (args: string[], environment: NodeJS.ProcessEnv) => readOptions(table, args, environment).values[key]
-    const samples = samplesOf(option)
-    expect(samples).not.toEqual([])
-    for (const sample of samples) {
-      const value = read([`--${flagOf(key, option)}=${sample}`], {})
-      expect(value).not.toEqual(read([], {}))
-      expect(read([], { [variableOf(key, option)]: sample })).toEqual(value)
-      expect(option.kind.fits(value)).toBe(true)
-    }
-  })
-
-  it.each(options)('of %s, %s, is refused alike as an argument and from the environment', (name, key, option) => {
-    const table = commands.find((each) => each.name === name)?.options ?? {}
-    const wrong = placeholderOf(option) === undefined ? 'perhaps' : ''
-    const flag = `--${flagOf(key, option)}`
-    const variable = variableOf(key, option)
-    // A secret is not repeated.
-    const named = option.kind.shows === undefined ? wrong : option.kind.shows(wrong)
-    const shown = named === undefined ? '' : ` ${named}`
-    const refusal = (source: string) => new UsageError(`${source}${shown}: ${option.kind.remedy}`)
-    expect(() => readOptions(table, [`${flag}=${wrong}`], {})).toThrow(refusal(flag))
-    expect(() => readOptions(table, [], { [variable]: wrong })).toThrow(refusal(variable))
-  })
 
   it.each(pages)('that %s shows is one of the program', (path) => {
     const flags = new Map(
@@ -150,7 +138,7 @@ describe('a command with more options than those of a server', () => {
   } as const satisfies Options
 
   it('reads both, with the types of both', () => {
-    const args = ['--jobs', '2', '--no-admin', '--overlay', 'a', '--overlay=b', 'command']
+    const args = ['--jobs', '3', '--jobs', '2', '--no-admin', '--overlay', 'a', '--overlay=b', 'command']
     const { values, given, sources, positionals } = readOptions(TABLE, args, { DMARC_UNDERSTUDY_BAIL: '1' })
     expectTypeOf(values.jobs).toEqualTypeOf<number>()
     expectTypeOf(values.order).toEqualTypeOf<'random' | 'fixed' | undefined>()
@@ -162,6 +150,23 @@ describe('a command with more options than those of a server', () => {
     expect(sources).toMatchObject({ jobs: '--jobs 2', bail: 'DMARC_UNDERSTUDY_BAIL 1', overlays: '--overlay b' })
     expect(sources).toMatchObject({ port: '--port 0', order: '--order', admin: '--no-admin true' })
     expect(positionals).toEqual(['command'])
+  })
+
+  it.each<[args: string, environment: NodeJS.ProcessEnv, sandboxKeys: boolean | undefined]>([
+    ['', {}, undefined],
+    ['--sandbox-keys', {}, true],
+    ['--no-sandbox-keys', {}, false],
+    ['--no-sandbox-keys=false', {}, undefined],
+    ['--no-sandbox-keys --sandbox-keys', {}, true],
+    ['--sandbox-keys --no-sandbox-keys', {}, false],
+    ['', { DMARC_UNDERSTUDY_SANDBOX_KEYS: 'false' }, false],
+    ['', { DMARC_UNDERSTUDY_NO_SANDBOX_KEYS: 'true' }, false],
+    ['', { DMARC_UNDERSTUDY_NO_SANDBOX_KEYS: 'false' }, undefined],
+    ['', { DMARC_UNDERSTUDY_NO_SANDBOX_KEYS: '' }, undefined],
+    ['--sandbox-keys', { DMARC_UNDERSTUDY_NO_SANDBOX_KEYS: 'true' }, true],
+  ])('reads a switch with two flags, %j %j, as %j', (args, environment, sandboxKeys) => {
+    const { values } = readOptions(TABLE, args.split(' ').filter(Boolean), environment)
+    expect(values.sandboxKeys).toBe(sandboxKeys)
   })
 
   it('starts a server with those that a server has', async () => {

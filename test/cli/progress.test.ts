@@ -1,5 +1,6 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { Progress } from '../../src/cli/progress.ts'
+import { describeProgress } from '../../src/cli/verify-progress.ts'
 
 /** A progress on a screen of so many columns, or elsewhere, with a clock of its own. */
 function openProgress(columns?: number) {
@@ -70,5 +71,27 @@ describe('progress', () => {
     progress.print('A finding.')
     pass(100)
     expect(written).toEqual(['\r\u001b[Ktrial 1', '\r\u001b[K', 'A finding.\n', '\r\u001b[Ktrial 1'])
+  })
+})
+
+describe('the progress of verify', () => {
+  const quotaOf = (path: string, left: number, resetsIn: number | undefined) => {
+    return { path, left, resetsIn, limit: 100, sent: 0, remaining: left }
+  }
+  const quotas = [quotaOf('/dmarc', 7, undefined), quotaOf('/domains', 0, 1_140), quotaOf('/domaingroups', 96, 1_200)]
+  const asked = { asked: 26, planned: 128, doing: 'name-taken', quotas, toGo: 4_800 }
+  const left = 'left: /dmarc 7, /domains 0, /domaingroups 96; reset in 19 min'
+
+  const waiting = { doing: 'waits for the quota of /domains' }
+  const unnamed = { quotas: [quotaOf('/dmarc', 10, undefined)] }
+
+  it.each<[what: string, progress: Partial<typeof asked>, waits: boolean, line: string]>([
+    ['what is done, what is left, and when the next reset is', {}, false, `26 of 128; ${left}; name-taken`],
+    ['how long it takes where it waits', {}, true, `26 of 128, 80 min to go; ${left}; name-taken`],
+    ['nothing of that at the end', { toGo: 0 }, true, `26 of 128; ${left}; name-taken`],
+    ['first what keeps it from asking', waiting, true, `26 of 128, 80 min to go; ${waiting.doing}; ${left}`],
+    ['nothing of a reset that nobody has named', unnamed, false, '26 of 128; left: /dmarc 10; name-taken'],
+  ])('says %s', (_, progress, waits, line) => {
+    expect(describeProgress({ ...asked, ...progress }, waits)).toBe(line)
   })
 })

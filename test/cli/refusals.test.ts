@@ -1,235 +1,301 @@
 import { once } from 'node:events'
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { describe, expect } from 'vitest'
+import { FIXTURE_NAMES } from '../../src/accounts/fixture.ts'
+import { COMMANDS } from '../../src/cli/commands.ts'
 import { valueAt } from '../../src/ground/json.ts'
 import { expectRefusal, it } from '../support/program.ts'
-import { OPTIONS_OF_SERVE } from './commands.ts'
 
-const SERVE_OPTIONS = OPTIONS_OF_SERVE.map((name) => `--${name}`).join(', ')
+const natural = 'must be a whole number from 0 to'
+const duration = 'must be a duration such as 90s, 30m, 1h or 2d'
+const visible = 'must be 1 to 200 visible ASCII characters without spaces'
+const open = 'others can reach this address, so give --admin-token TOKEN or --no-admin'
+const noFixture = `The fixture cannot be read (ENOENT); give ${FIXTURE_NAMES.join(', ')} or the path of a JSON file.`
+const noFolder = 'its folder does not exist; create it, or name another file'
+const anyOption = 'is no option here; there are --port, --host, --data, …'
+const template = 'must be NAME=TEMPLATE, where the template may have {baseUrl}, {apiKey}, {adminUrl}, {port}'
+const alone = 'is for accounts that this server keeps alone; leave it out, or leave out --store URL'
+const listed = 'the command assumptions lists them'
+const ofTwo = 'must be one of its 2 alternatives, from 1'
+const STORE = 'redis://app:Sesame-77-Open@127.0.0.1:1'
+const LOCAL = '--base-url http://127.0.0.1:9/'
+
+/** By command: arguments, written as in a shell unless one has a space or is empty, and what is said. */
+const REFUSED: Readonly<Record<string, [args: string | string[], message: string, code?: number][]>> = {
+  serve: [
+    ['--port 65536', `--port 65536: ${natural} 65535`],
+    ['--port', '--port needs a value: --port PORT'],
+    [['--port', '1\n2'], `--port 1 2: ${natural} 65535`],
+    ['--data --no-admin', '--data needs a value: --data DIR'],
+    [
+      '--faults flakey',
+      'flakey: The fault sets cannot be read (ENOENT); give flaky, quota-storm, lossy-writes, slow or …',
+    ],
+    [['--admin-token', 'two words'], `--admin-token: ${visible}`],
+    [['--api-key', ''], `--api-key: ${visible}`],
+    ['--prot 80', '--prot is no option here; did you mean --port?'],
+    ['--fixtures=empty', '--fixtures is no option here; did you mean --fixture?'],
+    ['--json', `--json ${anyOption}`],
+    ['--constructor', `--constructor ${anyOption}`],
+    ['--__proto__=1', `--__proto__ ${anyOption}`],
+    ['now', 'serve takes no argument, but was given now'],
+    ['-- --help', 'serve takes no argument, but was given --help'],
+    ['--fixture nowhere.json', `nowhere.json: ${noFixture}`],
+    [['--fixture', 'no\nwhere'], `no where: ${noFixture}`],
+    ['--overlay nowhere.yaml', 'nowhere.yaml: The overlay cannot be read (ENOENT).'],
+    ['--host 0.0.0.0', `--host 0.0.0.0: ${open}`],
+    ['--host 127.0.0.1.example', `--host 127.0.0.1.example: ${open}`],
+    ['--store http://app:Sesame-77-Open@db.example', '--store http://…@db.example: must be a URL such as redis://…'],
+    [`--store ${STORE} --data accounts`, `--data accounts: ${alone}`],
+    [`--store ${STORE} --durability rename`, `--durability rename: ${alone}`],
+    [`--store ${STORE} --skip-damaged`, `--skip-damaged true: ${alone}`],
+    ['--store-prefix team', '--store-prefix team: needs the URL of a store; give --store URL'],
+    [
+      `--store ${STORE} --store-prefix team{1}`,
+      '--store-prefix team{1}: must be 1 to 64 letters, digits, dots, colons, hyphens or underscores',
+    ],
+    [
+      `--port 0 --store ${STORE}`,
+      'The store redis://127.0.0.1:1/0 cannot be reached: connect ECONNREFUSED 127.0.0.1:1; is it running there?',
+      3,
+    ],
+    [
+      '--port 0 --no-admin --host 192.0.2.1',
+      '--host 192.0.2.1: this machine cannot listen on it (EADDRNOTAVAIL); choose one of its own addresses, such as 127.0.0.1',
+      3,
+    ],
+    [
+      '--ready-file /nowhere/r.json',
+      '--ready-file /nowhere/r.json: cannot be written (ENOENT); give a file in a folder …',
+    ],
+    // Which error it is depends on the resolver.
+    ['--port 0 --no-admin --host nowhere.invalid', '--host nowhere.invalid: this machine cannot listen on it (E…', 3],
+    ['--port 0 --data /proc/x', '/proc/x cannot be written to (ENOENT)', 3],
+    ['--port 0 --data /etc/passwd', '/etc/passwd is not a folder', 3],
+  ],
+  run: [
+    ['', 'run: needs a command after --, such as dmarc-understudy run -- npm test'],
+    ['--', 'run: needs a command after --, such as dmarc-understudy run -- npm test'],
+    [['--', ''], 'run: needs a command after --, such as dmarc-understudy run -- npm test'],
+    ['npm test', 'run: needs a command after --, such as dmarc-understudy run -- npm test'],
+    ['npm -- test', 'run: npm is no option; the command comes after --: run [options] -- COMMAND'],
+    [
+      '--fail-on never -- true',
+      '--fail-on never: must be one or several of violation, idle, impolite, separated by commas',
+    ],
+    ['--min-coverage 101 -- true', `--min-coverage 101: ${natural} 100`],
+    ['--timeout 0 -- true', `--timeout 0: ${duration}, and longer than 0`],
+    ['--set-env API -- true', `--set-env API: ${template}`],
+    ['--set-env 1A=x -- true', `--set-env 1A=x: ${template}`],
+    ['--set-env API={url}/x -- true', `--set-env API={url}/x: ${template}`],
+    ['--report json=/no/such/folder/run.json -- true', `--report json=/no/such/folder/run.json: ${noFolder}`],
+    ['--report jsno=run.json -- true', '--report jsno=run.json: did you mean json=run.json?'],
+    [
+      '--ready-file /no/such/folder/r.json -- true',
+      '--ready-file /no/such/folder/r.json: cannot be written (ENOENT); give a file in a folder that exists',
+    ],
+    ['--fixture nowhere -- true', `nowhere: ${noFixture}`],
+    ['-- no-such-command', 'no-such-command: there is no such command', 127],
+    ['-- ./no/such/command', './no/such/command: there is no such command', 127],
+    ['-- /etc/passwd', '/etc/passwd: cannot be run: it is not executable (chmod +x makes it so)', 126],
+  ],
+  vary: [
+    ['', 'vary: needs a command after --, such as dmarc-understudy vary -- npm test'],
+    ['--', 'vary: needs a command after --, such as dmarc-understudy vary -- npm test'],
+    ['npm -- test', 'vary: npm is no option; the command comes after --…'],
+    ['--jobs 0 -- x', '--jobs 0: must be a whole number from 1 to 1000'],
+    ['--repeats 1 -- x', '--repeats 1: must be a whole number from 2 to 100'],
+    ['--jobs 2 --port 4010 -- x', '--port 4010: only one trial at a time can have the port…'],
+    ['--data accounts -- x', '--data: cannot be used with vary; each trial has an account of its own…'],
+    [`--store ${STORE} -- x`, '--store: cannot be used with vary; each trial has an account of its own…'],
+    ['--ready-file=x -- x', '--ready-file: cannot be used with vary; …'],
+    ['--accept domain-ordr -- x', `--accept domain-ordr: must be the id …`],
+    ['--accept domain-order/3 -- x', '--accept domain-order/3: domain-order has the alternatives 1 to 2'],
+    ['--accept domain-order/1/1 -- x', '--accept domain-order/1/1: domain-order has the alternatives…'],
+    ['--since none.json -- x', '--since none.json: cannot be read (ENOENT); name a file that…'],
+    ['--overlay none.yaml -- x', 'none.yaml: The overlay cannot be read (ENOENT)…'],
+    ['-- no-such-command', 'no-such-command: there is no such command', 127],
+  ],
+  explore: [
+    ['', 'explore: needs a command after --, such as dmarc-understudy explore -- npm test'],
+    ['x -- true', 'explore: x is no option; the command comes after --…'],
+    ['--jobs 0 -- true', '--jobs 0: must be a whole number from 1 to 1000'],
+    ['--runs 0 -- true', '--runs 0: must be a whole number from 1 to 1000000'],
+    ['--fail-on hang -- true', '--fail-on hang: must be one or several of gave-up, separated by commas'],
+    ['--ready-file x -- true', '--ready-file x: each trial has a server of its own; leave it out'],
+    ['--data x -- true', '--data x: each trial begins with accounts of its own; leave it out'],
+    [
+      `--store ${STORE} -- true`,
+      '--store redis://…@127.0.0.1:1: each trial begins with accounts of its own; leave it out',
+    ],
+    ['--port 4011 --jobs 2 -- true', '--port 4011: trials at the same time need a port each…'],
+    ['--overlay none.yaml -- true', 'none.yaml: The overlay cannot be read (ENOENT)…'],
+    ['--replay [{}] -- true', '--replay [{}]#/0: …'],
+    [
+      '--replay nowhere.json -- true',
+      '--replay nowhere.json: The plan cannot be read (ENOENT); give a JSON file, or the JSON itself.',
+    ],
+    ['-- no-such-command', 'no-such-command: there is no such command', 127],
+  ],
+  verify: [
+    ['', '--base-url URL: is needed…'],
+    ['--base-url ftp://a.example/', '--base-url ftp://a.example/: must be the base URL…'],
+    ['--base-url http://user:secret@a.example/', '--base-url: must not hold credentials'],
+    [[...LOCAL.split(' '), '--api-key', 'two words'], `--api-key: ${visible}`],
+    [`${LOCAL} --read-only --allow-writes`, '--read-only: contradicts --allow-writes…'],
+    [`${LOCAL} --resume a --sweep a`, '--resume a: contradicts --sweep…'],
+    [`${LOCAL} --resume none.json`, '--resume none.json: cannot be opened (ENOENT)'],
+    [[...LOCAL.split(' '), '--domain-suffix', 'no host'], '--domain-suffix no host: must be a domain…'],
+    [`${LOCAL} --ledger /nowhere/a.json`, '--ledger /nowhere/a.json: cannot be opened…'],
+    [
+      `${LOCAL} --evidence x --report json=x`,
+      '--report json=x: is the file of --evidence x already; give each a file of its own',
+    ],
+    [`${LOCAL} --ledger ./x --evidence x`, '--evidence x: is the file of --ledger ./x already…'],
+    [`${LOCAL} --sweep x --report json=x`, '--report json=x: is the file of --sweep x already…'],
+    [`${LOCAL}api/v1`, 'verify: http://127.0.0.1:9/api/v1 cannot be reached: nothing listens there…', 3],
+  ],
+  check: [
+    ['', 'check: needs at least one HAR file, such as dmarc-understudy check traffic.har'],
+    ['x.har', 'check: x.har: The file cannot be read (ENOENT).'],
+    ['/dev/null /dev/../dev/null', 'check: /dev/../dev/null is given twice'],
+    ['/dev/null', 'check: /dev/null: This is no regular file; save the recording in one, and give that.'],
+    ['a --base-url https://a/?x', '--base-url https://a/?x: must be the base URL…'],
+    ['a --base-url https://u:p@a/', '--base-url: must not hold credentials'],
+    ['a --update-baseline', '--update-baseline: needs --baseline FILE, which it writes'],
+    ['a --sole-writter', '--sole-writter is no option here; did you mean --sole-writer?'],
+  ],
+  proxy: [
+    ['', 'proxy: needs --target URL, such as --target https://api.example.com'],
+    [
+      '--target api.example.com',
+      '--target api.example.com: must begin with http:// or https://, such as https://api.example.com',
+    ],
+    ['--target ftp://a.example', '--target ftp://a.example: must begin with http:// or https://'],
+    ['--target https://', '--target https://: must be a URL such as https://api.example.com'],
+    ['--target https://me:secret@a.example', '--target: must not hold credentials; the client sends its own key'],
+    ['--target https://a.example/?a=b', '--target https://a.example/?a=b: must not have a query or a fragment'],
+    [
+      '--target http://localhost:4999 --port 4999',
+      '--target http://localhost:4999: is the proxy itself; give another --port',
+    ],
+    ['--target http://localhost:1 more', 'proxy takes no argument, but was given more'],
+    ['--target http://localhost:1 --host 0.0.0.0', `--host 0.0.0.0: ${open}`],
+    ['--target https://a.example --ca missing.pem', '--ca missing.pem: cannot be read (ENOENT)'],
+    [
+      '--target http://localhost:1 --record /nowhere/a.har',
+      '--record /nowhere/a.har: /nowhere/a.har: The file cannot be written (ENOENT)…',
+    ],
+    ['--target http://localhost:1 --evidence /nowhere/a.json', `--evidence /nowhere/a.json: ${noFolder}`],
+    ['--target http://localhost:1 --update-baseline', '--update-baseline: needs --baseline FILE, which it writes'],
+  ],
+  calibrate: [
+    ['', 'calibrate: needs HAR files, --evidence FILE, or --base-url URL and --api-key KEY…'],
+    ['--api-key a', '--api-key: needs --base-url URL, the service that is asked…'],
+    [`${LOCAL}api/v1`, '--base-url http://127.0.0.1:9/api/v1: needs --api-key KEY to ask the service…'],
+    ['a.har --wait', '--wait: needs --api-key, with which the service is asked…'],
+    ['a.har --base-url http://a/b --api-key a', '--api-key: cannot be used with recordings…'],
+    ['--evidence nowhere.json', 'nowhere.json: The evidence cannot be read (ENOENT).'],
+    ['nowhere.har', 'calibrate: nowhere.har: The file cannot be read (ENOENT).'],
+    ['--evidence a --evidence a', 'calibrate: a is given twice…'],
+    ['a.har --out /nowhere/x.yaml', `--out /nowhere/x.yaml: ${noFolder}`],
+  ],
+  fixture: [
+    ['--domains many', `--domains many: ${natural} 1000000`],
+    ['--domains 1000001', `--domains 1000001: ${natural} 1000000`],
+    ['--story bank', '--story bank: must be one of company, agency, isp, random'],
+    ['--format xml', '--format xml: must be one of json, csv'],
+    ['--describe nowhere', `nowhere: ${noFixture}`],
+    [
+      '--port 1',
+      '--port is no option here; there are --domains, --groups, --seed, --story, --format, --now, --out, --force, --describe',
+    ],
+    ['demo', 'fixture takes no argument, but was given demo'],
+    ['--describe demo empty', 'fixture takes no argument, but was given empty'],
+    ['--out far/away.json', '--out far/away.json: cannot be written (ENOENT); choose a file in a folder that exists'],
+  ],
+  assumptions: [
+    ['overlay nonsense', `assumptions overlay nonsense: must be the id of an assumption; ${listed}`],
+    ['overlay domain-cpa', 'assumptions overlay domain-cpa: must be the id of an assumption; did you mean domain-cap?'],
+    ['overlay', `assumptions overlay: must be the id of an assumption; ${listed}`],
+    ['overlay body-limit 0', `assumptions overlay body-limit 0: ${ofTwo}`],
+    ['overlay body-limit 3', `assumptions overlay body-limit 3: ${ofTwo}`],
+    ['overlay body-limit two', `assumptions overlay body-limit two: ${ofTwo}`],
+    ['overlay body-limit 1 2', 'assumptions overlay body-limit 1 2: must be overlay ID [N], or nothing'],
+    ['list', 'assumptions list: must be overlay ID [N], or nothing'],
+    ['--frozen', '--frozen is no option here; there are --evidence, --dependencies, --json, --overlay, --report'],
+    ['--evidence a', '--evidence: needs --dependencies FILE, which vary --report json=FILE writes'],
+    [
+      '--dependencies a',
+      '--dependencies: needs --evidence FILE, which check, proxy and verify write with --evidence FILE',
+    ],
+    ['--report json=a', '--report: needs --evidence and --dependencies, of which it is a report'],
+    [
+      'overlay head --evidence a --dependencies b',
+      'assumptions overlay head: cannot be used with --evidence and --dependencies',
+    ],
+    ['--evidence nowhere --dependencies b', 'nowhere: The evidence cannot be read (ENOENT).'],
+    ['--overlay nowhere.yaml', 'nowhere.yaml: The overlay cannot be read (ENOENT).'],
+  ],
+}
+
+describe.each(Object.entries(REFUSED))('%s refuses', (command, rows) => {
+  it.for(rows)('%j in one line: %s', async ([args, message, code = 2], { folder }) => {
+    const given = typeof args === 'string' ? args.split(' ').filter((word) => word !== '') : args
+    const environment: Record<string, string> = command === 'verify' ? { DMARC_UNDERSTUDY_API_KEY: 'k' } : {}
+    await expectRefusal([command, ...given], code, message, { environment, folder })
+    expect(existsSync(join(folder, 'far'))).toBe(false)
+  })
+})
+
+it('every command refuses something here', () => {
+  expect(Object.keys(REFUSED).toSorted()).toEqual(Object.keys(COMMANDS).toSorted())
+})
 
 describe('serve refuses', () => {
-  const number = 'must be a whole number from 0 to'
-  const instant = 'must be an instant such as 2026-01-15T09:00:00Z'
-
-  it.each<[args: string[], message: string]>([
-    [['--port', 'http'], `--port http: ${number} 65535`],
-    [['--port', '65536'], `--port 65536: ${number} 65535`],
-    [['--port', '-1'], `--port -1: ${number} 65535`],
-    [['--port=1.5'], `--port 1.5: ${number} 65535`],
-    [['--port', '0x10'], `--port 0x10: ${number} 65535`],
-    [['--port='], `--port : ${number} 65535`],
-    [['--port'], '--port needs a value: --port PORT'],
-    [['--port', '1\n2'], `--port 1 2: ${number} 65535`],
-    [['--seed', 'x'], `--seed x: ${number} 9007199254740991`],
-    [['--seed', '9007199254740992'], `--seed 9007199254740992: ${number} 9007199254740991`],
-    [['--seed', '1e3'], `--seed 1e3: ${number} 9007199254740991`],
-    [['--now', 'tomorrow'], `--now tomorrow: ${instant}`],
-    [['--now', '2026-01-15'], `--now 2026-01-15: ${instant}`],
-    [['--now', '2026-01-15T09:00:00'], `--now 2026-01-15T09:00:00: ${instant}`],
-    [['--now', '2026-13-01T00:00:00Z'], `--now 2026-13-01T00:00:00Z: ${instant}`],
-    [['--now', '2026-02-30T00:00:00Z'], `--now 2026-02-30T00:00:00Z: ${instant}`],
-    [['--now', '1768471200'], `--now 1768471200: ${instant}`],
-    [['--log-level', 'debug'], '--log-level debug: must be one of info, warn, error, silent'],
-    [['--log-level', 'INFO'], '--log-level INFO: must be one of info, warn, error, silent'],
-    [['--log-level'], '--log-level needs a value: --log-level info|warn|error|silent'],
-    [['--response-validation', 'on'], '--response-validation on: must be one of error, warn, off'],
-    [['--no-admin=maybe'], '--no-admin maybe: must be true or false'],
-    [['--no-quotas=2'], '--no-quotas 2: must be true or false'],
-    [['--durability', 'none'], '--durability none: must be one of rename, fsync'],
-    [['--durability'], '--durability needs a value: --durability rename|fsync'],
-    [['--skip-damaged=some'], '--skip-damaged some: must be true or false'],
-    [['--frozen=still'], '--frozen still: must be true or false'],
-    [['--frozen', '--now'], '--now needs a value: --now INSTANT'],
-    [['--host='], '--host : must be a text that is not empty'],
-    [['--data', ''], '--data : must be a text that is not empty'],
-    [['--data'], '--data needs a value: --data DIR'],
-    [['--data', '--no-admin'], '--data needs a value: --data DIR'],
-    [['--api-key', '--port', '0'], '--api-key needs a value: --api-key KEY'],
-    [['--overlay', '--frozen'], '--overlay needs a value: --overlay FILE'],
-    [['--fixture='], '--fixture : must be the name of a ready-made fixture, the path of a file, or a fixture'],
-    [['--max-accounts', '0'], '--max-accounts 0: must be a whole number from 1 to 10000000'],
-    [['--max-accounts', 'many'], '--max-accounts many: must be a whole number from 1 to 10000000'],
-    [['--max-accounts'], '--max-accounts needs a value: --max-accounts N'],
-    [['--journal', '1000001'], `--journal 1000001: ${number} 1000000`],
-    [['--journal', '-1'], `--journal -1: ${number} 1000000`],
-    [['--journal='], `--journal : ${number} 1000000`],
-    [['--sandbox-idle', '1w'], '--sandbox-idle 1w: must be a duration such as 90s, 30m, 1h or 2d'],
-    [['--sandbox-idle'], '--sandbox-idle needs a value: --sandbox-idle DURATION'],
-    [['--no-sandbox-keys=no'], '--no-sandbox-keys no: must be true or false'],
-    [['--no-prefer=off'], '--no-prefer off: must be true or false'],
-    [['--no-simulator=2'], '--no-simulator 2: must be true or false'],
-    [['--faults'], '--faults needs a value: --faults SET|FILE[#SET]'],
-    [['--faults='], '--faults : must be a list of texts that are not empty'],
+  // What else a file may have wrong is tested where it is read.
+  it.for<[source: string, what: string, text: string, message: RegExp]>([
+    ['--fixture', 'no JSON', '{', /^file\.json: This is not valid JSON: .+\.$/],
+    ['--fixture', 'a bad domain', '{"domains": ["x"]}', /^file\.json#\/domains\/0: "x" is not a valid hostname .+\.$/],
+    ['--faults', 'no JSON', '{', /^file\.json: This is not valid JSON: .+\.$/],
+    ['--faults', 'no rules', '{"a": {}}', /^file\.json#\/a\/rules: The value is missing\.$/],
+    ['--overlay', 'no YAML', 'overlay: [', /^file\.json:1:\d+: This is not valid YAML: .+\.$/],
     [
-      ['--faults', 'flakey'],
-      'flakey: The fault sets cannot be read (ENOENT); give flaky, quota-storm, lossy-writes, slow or the path of a JSON file.',
-    ],
-    [['--admin-token', 'two words'], '--admin-token: must be 1 to 200 visible ASCII characters without spaces'],
-    [['--api-key', ''], '--api-key: must be 1 to 200 visible ASCII characters without spaces'],
-    [['--plan', ''], '--plan : must be a text that is not empty'],
-    [['--admin-token', ''], '--admin-token: must be 1 to 200 visible ASCII characters without spaces'],
-    [['--overlay='], '--overlay : must be a list of texts that are not empty'],
-    [['--overlay'], '--overlay needs a value: --overlay FILE'],
-    [['--prot', '80'], '--prot is no option here; did you mean --port?'],
-    [['--Port', '80'], '--Port is no option here; did you mean --port?'],
-    [['--apikey', 'k'], '--apikey is no option here; did you mean --api-key?'],
-    [['--fixtures=empty'], '--fixtures is no option here; did you mean --fixture?'],
-    [['--json'], `--json is no option here; there are ${SERVE_OPTIONS}`],
-    [['-p', '80'], `-p is no option here; there are ${SERVE_OPTIONS}`],
-    [['--constructor'], `--constructor is no option here; there are ${SERVE_OPTIONS}`],
-    [['--__proto__=1'], `--__proto__ is no option here; there are ${SERVE_OPTIONS}`],
-    [['now'], 'serve takes no argument, but was given now'],
-    [['--', '--port'], 'serve takes no argument, but was given --port'],
-    [
-      ['--fixture', 'nowhere.json'],
-      'nowhere.json: The fixture cannot be read (ENOENT); give demo, empty, edge-cases, agency or the path of a JSON file.',
-    ],
-    [
-      ['--fixture', 'no\nwhere'],
-      'no where: The fixture cannot be read (ENOENT); give demo, empty, edge-cases, agency or the path of a JSON file.',
-    ],
-    [
-      ['--fixture=--demo'],
-      '--demo: The fixture cannot be read (ENOENT); give demo, empty, edge-cases, agency or the path of a JSON file.',
-    ],
-    [['--plan', 'gold'], '--plan gold: must be one of below-stone, stone, above-stone'],
-    [['--overlay', 'nowhere.yaml'], 'nowhere.yaml: The overlay cannot be read (ENOENT).'],
-    [['--host', '0.0.0.0'], '--host 0.0.0.0: others can reach this address, so give --admin-token TOKEN or --no-admin'],
-    [['--host', '::'], '--host ::: others can reach this address, so give --admin-token TOKEN or --no-admin'],
-    [
-      ['--host', '127.0.0.1.example'],
-      '--host 127.0.0.1.example: others can reach this address, so give --admin-token TOKEN or --no-admin',
-    ],
-  ])('%j with exit code 2 and one line', async (args, message) => {
-    await expectRefusal(['serve', ...args], 2, message)
-  })
-
-  it('a plan that the fixture asks for and there is not, by the place in the fixture', async ({ folder }) => {
-    writeFileSync(join(folder, 'gold.json'), '{"plan": "gold"}')
-    const message = 'gold.json#/plan: There is no plan gold; there are below-stone, stone, above-stone.'
-    await expectRefusal(['serve', '--port', '0', '--fixture', 'gold.json'], 2, message, { folder })
-  })
-
-  it.for<[what: string, text: string, message: RegExp]>([
-    ['that is no JSON', '{', /^\S+file\.json: This is not valid JSON: .+\.$/],
-    ['that is broken after several lines', '[1,\n2,\n}', /^\S+file\.json: This is not valid JSON: .+\.$/],
-    [
-      'with an unknown field',
-      '{"colour": 1}',
-      /^\S+file\.json#\/colour: The value is not allowed here; allowed fields are \$schema, title, description, plan, seed, clock, keys, domains, former_domains, groups, groups_created, scenes\.$/,
-    ],
-    [
-      'with a bad domain',
-      '{"domains": ["x"]}',
-      /^\S+file\.json#\/domains\/0: "x" is not a valid hostname \(setting single-labels: refused\)\.$/,
-    ],
-  ])('a fixture file %s with exit code 2 and one line', async ([, text, message], { folder }) => {
-    const path = join(folder, 'file.json')
-    writeFileSync(path, text)
-    await expectRefusal(['serve', '--fixture', path], 2, message)
-  })
-
-  it.for<[what: string, source: string, text: string, message: RegExp]>([
-    ['that is no JSON', 'file.json', '{', /^file\.json: This is not valid JSON: .+\.$/],
-    ['that is no object', 'file.json', '[]', /^file\.json#: The value .+\.$/],
-    ['without rules', 'file.json', '{"a": {}}', /^file\.json#\/a\/rules: The value is missing\.$/],
-    [
-      'without the set that is asked for',
-      'file.json#b',
-      '{"a": {"rules": []}}',
-      /^file\.json: There is no fault set b; it has a\.$/,
-    ],
-    [
-      'with a rule that does nothing',
-      'file.json',
-      '{"a/b": {"rules": [{"times": 1}]}}',
-      /^file\.json#\/a~1b\/rules\/0\b.+$/,
-    ],
-    [
-      'with an error that there is not',
-      'file.json',
-      '{"a": {"rules": [{"respond": {"error": "teapot"}}]}}',
-      /^file\.json#\/a\/rules\/0\/respond\/error: .+$/,
-    ],
-  ])('a file of fault sets %s with exit code 2 and one line', async ([, source, text, message], { folder }) => {
-    writeFileSync(join(folder, 'file.json'), text)
-    await expectRefusal(['serve', '--port', '0', '--faults', source], 2, message, { folder })
-  })
-
-  it.for<[what: string, text: string, message: RegExp]>([
-    ['that is no YAML', 'overlay: [', /^\S+file\.yaml:1:\d+: This is not valid YAML: .+\.$/],
-    ['that is another document', 'openapi: 3.1.1', /^\S+file\.yaml: This is no OpenAPI Overlay: .+\.$/],
-    [
-      'that selects nothing',
-      'overlay: 1.0.0\nactions: [{ target: $.nowhere, remove: true }]',
-      /^\S+file\.yaml#\/actions\/0\/target: The target \$\.nowhere selects nothing in openapi\.yaml\.$/,
-    ],
-    [
-      'that breaks the document',
+      '--overlay',
+      'what breaks the document',
       'overlay: 1.0.0\nactions: [{ target: $, update: { x-colour: blue } }]',
       /^openapi\.yaml#\/x-colour: The extension x-colour is unknown; known are .+\.$/,
     ],
-  ])('an overlay file %s with exit code 2 and one line', async ([, text, message], { folder }) => {
-    const path = join(folder, 'file.yaml')
-    writeFileSync(path, text)
-    await expectRefusal(['serve', '--overlay', path], 2, message)
+  ])('a file for %s with %s', async ([option, , text, message], { folder }) => {
+    writeFileSync(join(folder, 'file.json'), text)
+    await expectRefusal(['serve', '--port', '0', option, 'file.json'], 2, message, { folder })
   })
 
   it.for([
-    ['as an option', '--port'],
-    ['in the environment', 'DMARC_UNDERSTUDY_PORT'],
-  ] as const)(
-    'a port that is in use, given %s, with exit code 3 and one line',
-    async ([, source], { onTestFinished }) => {
-      const other = createServer().listen(0, '127.0.0.1')
-      onTestFinished(() => void other.close())
-      await once(other, 'listening')
-      const port = `${valueAt(other.address(), '/port')}`
-      const message = `${source} ${port}: is in use on 127.0.0.1; choose another, or 0 for any free port`
-      if (source === '--port') await expectRefusal(['serve', source, port], 3, message)
-      else await expectRefusal(['serve'], 3, message, { environment: { [source]: port } })
-    },
-  )
-
-  const anyOther = 'choose one of its own addresses, such as 127.0.0.1'
-
-  it('an address of another machine with exit code 3 and one line', async () => {
-    const message = `--host 192.0.2.1: this machine cannot listen on it (EADDRNOTAVAIL); ${anyOther}`
-    await expectRefusal(['serve', '--port', '0', '--no-admin', '--host', '192.0.2.1'], 3, message)
+    ['serve', '--port'],
+    ['serve', 'DMARC_UNDERSTUDY_PORT'],
+    ['run', '--port'],
+  ])('a port that is in use: %s with %s', async ([command = '', source = ''], { onTestFinished }) => {
+    const other = createServer().listen(0, '127.0.0.1')
+    onTestFinished(() => void other.close())
+    await once(other, 'listening')
+    const port = `${valueAt(other.address(), '/port')}`
+    const message = `${source} ${port}: is in use on 127.0.0.1; choose another, or 0 for any free port`
+    const given = source.startsWith('--') ? [source, port] : []
+    const rest = command === 'run' ? ['--', 'true'] : []
+    await expectRefusal([command, ...given, ...rest], 3, message, { environment: { DMARC_UNDERSTUDY_PORT: port } })
   })
 
-  it('an address of another machine in the environment with exit code 3 and one line', async () => {
-    const message = `DMARC_UNDERSTUDY_HOST 192.0.2.1: this machine cannot listen on it (EADDRNOTAVAIL); ${anyOther}`
-    const environment = { DMARC_UNDERSTUDY_HOST: '192.0.2.1' }
-    await expectRefusal(['serve', '--port', '0', '--no-admin'], 3, message, { environment })
+  it('a store and a folder in the environment, as run does', async () => {
+    const environment = { DMARC_UNDERSTUDY_STORE: STORE, DMARC_UNDERSTUDY_DATA: 'accounts' }
+    await expectRefusal(['serve'], 2, `DMARC_UNDERSTUDY_DATA accounts: ${alone}`, { environment })
+    await expectRefusal(['run', '--', 'true'], 2, `DMARC_UNDERSTUDY_DATA accounts: ${alone}`, { environment })
   })
 
-  it('a name of no machine with exit code 3 and one line', async () => {
-    // Which error it is depends on the resolver.
-    const message = new RegExp(
-      `^--host nowhere\\.invalid: this machine cannot listen on it \\(E[A-Z_]+\\); ${anyOther.replaceAll('.', '\\.')}$`,
-    )
-    await expectRefusal(['serve', '--port', '0', '--no-admin', '--host', 'nowhere.invalid'], 3, message)
-  })
-
-  it('a data folder that is a file with exit code 3 and one line', async ({ folder }) => {
-    const path = join(folder, 'data')
-    writeFileSync(path, '')
-    await expectRefusal(['serve', '--port', '0', '--data', path], 3, `${path} is not a folder`)
-  })
-
-  it('a data folder with a damaged account with exit code 3 and one line', async ({ folder }) => {
-    const path = join(folder, 'account-default.json')
-    writeFileSync(path, '{"format":')
-    const message = `${path}: is not JSON; it was cut off or changed by hand`
-    await expectRefusal(['serve', '--port', '0', '--data', folder], 3, message)
-    expect(readFileSync(path, 'utf8')).toBe('{"format":')
-  })
-
-  it('leaves no lock behind when it could not start', async ({ folder }) => {
-    await expectRefusal(['serve', '--port', '0', '--data', folder, '--fixture', 'nowhere'], 2, /^nowhere: /)
+  it('to start, and leaves no lock behind', async ({ folder }) => {
+    await expectRefusal(['serve', '--port', '0', '--data', folder, '--fixture', 'nowhere'], 2, `nowhere: ${noFixture}`)
     expect(existsSync(join(folder, '.lock'))).toBe(false)
   })
 })

@@ -1,8 +1,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { readOptions } from '../../src/cli/options.ts'
-import { checkReports, deliverReport, REPORT_OPTIONS } from '../../src/cli/reports.ts'
+import { deliverReport } from '../../src/cli/reports.ts'
 import type { Terminal } from '../../src/cli/terminal.ts'
 import { FORMAT_NAMES } from '../../src/reports/formats.ts'
 import { finding, report } from '../reports/sample-report.ts'
@@ -15,34 +14,6 @@ function quietTerminal(environment: NodeJS.ProcessEnv = {}) {
   const terminal = { environment, screen, printError: (line: string) => void lines.push(line) } as Terminal
   return { terminal, lines }
 }
-
-const read = (args: readonly string[], environment = {}) => readOptions(REPORT_OPTIONS, args, environment).values.report
-
-describe('--report', () => {
-  it('takes several reports, from the arguments or the environment', () => {
-    const both = [
-      { format: 'json', file: 'a' },
-      { format: 'json', file: 'b' },
-    ]
-    expect(read([])).toEqual([])
-    expect(read(['--report', 'json=a', '--report=json=b'])).toEqual(both)
-    expect(read([], { DMARC_UNDERSTUDY_REPORT: 'json=a,json=b' })).toEqual(both)
-  })
-
-  it('says of one that does not fit what would be right', () => {
-    expect(() => read(['--report', 'json=a', '--report', 'jsn=b'])).toThrow('--report jsn=b: did you mean json=b?')
-    expect(() => read([], { DMARC_UNDERSTUDY_REPORT: 'json=' })).toThrow(
-      'DMARC_UNDERSTUDY_REPORT json=: must name a file, such as json=report.json',
-    )
-  })
-
-  it('refuses a file that cannot be written before the work begins', async () => {
-    await expect(checkReports([{ format: 'json', file: '/none/r.json' }])).rejects.toMatchObject({
-      name: 'UsageError',
-      message: '--report json=/none/r.json: its folder does not exist; create it, or name another file',
-    })
-  })
-})
 
 describe('the delivery of a report', () => {
   it('writes the summary to standard error and the reports to their files, and has the exit code of the report', async () => {

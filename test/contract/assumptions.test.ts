@@ -1,14 +1,23 @@
+import { readdirSync, readFileSync } from 'node:fs'
 import fc from 'fast-check'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { type Assumption, overlayFor } from '../../src/contract/assumptions.ts'
 import { type Contract, loadContract } from '../../src/contract/contract.ts'
 import type { ErrorCode } from '../../src/domain/errors.ts'
 import { isObject, type Json, mergePatch, valueAt } from '../../src/ground/json.ts'
 import { alternatives, assumptions, document } from '../support/alternatives.ts'
-import { budget } from '../support/budget.ts'
+import { budget, oneOfEach, sample } from '../support/budget.ts'
 import { objectAt, ownDocument } from '../support/own-document.ts'
-import { startService, type TestService } from '../support/service.ts'
+import { startService } from '../support/service.ts'
 import { BEHAVIOURS, openWithAlternative } from './behaviours.ts'
+
+const src = new URL('../../src/', import.meta.url)
+const program = ['behaviour', 'contract', 'domain', 'figures', 'http', 'service'].flatMap((folder) => {
+  const files = readdirSync(new URL(folder, src), { recursive: true, encoding: 'utf8' })
+  return files
+    .filter((file) => /(?<!settings)\.ts$/.test(file))
+    .map((file) => [`${folder}/${file}`, readFileSync(new URL(`${folder}/${file}`, src), 'utf8')] as const)
+})
 
 describe('every assumption', () => {
   it.each(assumptions.map((assumption) => [assumption.id, assumption] as const))('%s', (_, assumption) => {
@@ -38,28 +47,26 @@ function expectCodesInPlace(contract: Contract): void {
   }
 }
 
-/** Each has a start of its own, which takes a tenth of a second, so only one in four is tried where time is short. */
-const tried = alternatives.filter((_, index) => index % budget({ quick: 16, full: 1 }) === 0)
+/** The files of the program that read a setting; of any other alternative, the part of the document that it changes. */
+function readersOf({ place }: Assumption): string {
+  const [, part, setting] = /^\/(x-settings|components\/[^/]+|paths)\/([^/]+)/.exec(place) ?? []
+  if (part !== 'x-settings') return part ?? place
+  const name = (setting ?? '').replaceAll(/-([a-z])/g, (_, letter: string) => letter.toUpperCase())
+  const reading = program.filter(([, text]) => new RegExp(`\\b${name}\\b`).test(text))
+  return reading.map(([file]) => file).join(' ')
+}
 
-// One start serves two tests: to compile the document of each alternative takes longer than all else.
-describe.each(tried)('with %s, alternative %d,', (id, number, assumption, alternative) => {
+const one = oneOfEach(alternatives, ([, , assumption]) => readersOf(assumption))
+describe.each(sample(one, 12))('with %s, alternative %d,', (id, number, assumption, alternative) => {
   const behaviour = BEHAVIOURS.find((each) => each.id === id)
-  let service: TestService
-
-  beforeAll(async () => {
-    service = await openWithAlternative(id, number, behaviour?.options)
-  })
-  afterAll(() => service.stop())
-
-  it('the document loads, and every code stands under its statuses', () => {
-    const holder = objectAt(service.contract.document.source, assumption.place)
-    expect(mergePatch(holder, alternative), 'the alternative is the choice now').toEqual(holder)
-
-    expectCodesInPlace(service.contract)
-  })
 
   it('a service does what the alternative says, and without it what the choice says', async () => {
     if (behaviour === undefined) throw new Error(`Nothing says what shows of ${id}.`)
+    const service = await openWithAlternative(id, number, behaviour.options)
+    onTestFinished(service.stop)
+    const holder = objectAt(service.contract.document.source, assumption.place)
+    expect(mergePatch(holder, alternative), 'the alternative is the choice now').toEqual(holder)
+    expectCodesInPlace(service.contract)
     const asChosen = await behaviour.observe(await startService(behaviour.options))
     expect(asChosen, 'as chosen').toEqual(behaviour.chosen)
     const otherwise = await behaviour.observe(service)
@@ -69,28 +76,21 @@ describe.each(tried)('with %s, alternative %d,', (id, number, assumption, altern
 })
 
 describe('an overlay of alternatives', () => {
-  it('loads whichever are chosen together, and every code stands under its statuses (seed 20260115)', async () => {
-    const overlays = new Map(
-      alternatives.map(([id, number, assumption, alternative]) => [
-        `${id} ${number}`,
-        overlayFor(assumption, alternative, document.source),
-      ]),
-    )
+  const load = (chosen: readonly (typeof alternatives)[number][]) =>
+    loadContract({
+      overlays: chosen.map(([, , assumption, alternative]) => overlayFor(assumption, alternative, document.source)),
+    })
+  const runs = budget({ quick: 1, whole: 3, full: 100 })
+  it(`loads whichever are chosen together, and every code stands under its statuses (${runs} times, seed 20260115)`, async () => {
     const choices = assumptions
-      .filter(({ alternatives: { length } }) => length > 0)
-      .map(({ id, alternatives: { length } }) =>
-        fc.option(
-          fc.nat(length - 1).map((n) => `${id} ${n + 1}`),
-          { freq: 2 },
-        ),
-      )
-    const combination = fc.tuple(...choices).map((names) => names.flatMap((name) => name ?? []))
+      .map(({ id }) => alternatives.filter(([of]) => of === id))
+      .filter(({ length }) => length > 0)
+      .map((each) => fc.option(fc.constantFrom(...each), { freq: 2 }))
     await fc.assert(
-      fc.asyncProperty(combination, async (names) => {
-        const chosen = names.flatMap((name) => overlays.get(name) ?? [])
-        expectCodesInPlace(await loadContract({ overlays: chosen }))
+      fc.asyncProperty(fc.tuple(...choices), async (chosen) => {
+        expectCodesInPlace(await load(chosen.filter((each) => each !== null)))
       }),
-      { seed: 20260115, numRuns: budget({ quick: 3, full: 25 }), interruptAfterTimeLimit: 20_000 },
+      { seed: 20260115, numRuns: runs },
     )
   })
 
@@ -121,12 +121,10 @@ describe('an overlay of alternatives', () => {
 
 describe('it is known what shows of', () => {
   it('every assumption that has an alternative', () => {
-    const shown = new Map<string, number>(BEHAVIOURS.map(({ id, alternatives: { length } }) => [id, length]))
+    const countsOf = (each: readonly { id: string; alternatives: readonly unknown[] }[]) =>
+      each.map(({ id, alternatives: { length } }) => `${id} ${length}`).toSorted()
     const stated = assumptions.filter(({ alternatives: { length } }) => length > 0)
-    expect(Object.fromEntries(shown)).toEqual(
-      Object.fromEntries(stated.map(({ id, alternatives: { length } }) => [id, length])),
-    )
-    expect(shown.size).toBe(BEHAVIOURS.length)
+    expect(countsOf(BEHAVIOURS)).toEqual(countsOf(stated))
   })
 
   it('no assumption that has none, and each of these says why', () => {
@@ -137,12 +135,11 @@ describe('it is known what shows of', () => {
 })
 
 describe('what is listed of an assumption', () => {
+  const RESPONSES = '#/components/responses'
+
   it.each<[id: string, choice: Json]>([
     ['body-limit', { value: 1_048_576 }],
-    [
-      'add-domains-status',
-      { responses: { '200': { $ref: '#/components/responses/DomainsAdded' }, '202': null, '201': null } },
-    ],
+    ['add-domains-status', { responses: { '200': { $ref: `${RESPONSES}/DomainsAdded` }, '202': null, '201': null } }],
     ['request-id-format', { format: 'uuid', pattern: null }],
     ['www-authenticate', { headers: { 'WWW-Authenticate': { $ref: '#/components/headers/WWW-Authenticate' } } }],
     ['update-group-response', { required: ['group'], properties: { message: null } }],

@@ -1,8 +1,23 @@
 import { expect } from 'vitest'
+import type { ServerOptions } from '../../src/start/options.ts'
 import type { TestService } from '../support/service.ts'
 import type { Behaviour } from './behaviours.ts'
-import { outcome } from './outcome.ts'
-import { firstChanges, monitoring, post, remove, SHOP } from './service-requests.ts'
+import {
+  add,
+  answers,
+  ask,
+  change,
+  columnsOf,
+  create,
+  FIGURES,
+  GROUPS,
+  LIST,
+  monitoring,
+  numbered,
+  outcomes,
+  remove,
+  SHOP,
+} from './service-requests.ts'
 
 /** What becomes of each name, by a creation and by renaming: the name that the group has then, or the code. */
 async function namesOf(service: TestService, names: readonly string[]): Promise<unknown[]> {
@@ -20,548 +35,269 @@ async function namesOf(service: TestService, names: readonly string[]): Promise<
   return seen
 }
 
-/** What is no hostname, and a domain with the alternative: it can be added, listed, grouped and removed. */
-function hostname(id: string, text: string, canonical: string): Behaviour {
+function names(id: string, rows: readonly [name: string, chosen: string, ...alternatives: string[]][]): Behaviour {
   return {
     id,
-    async observe(service) {
-      const added = await service.send('POST', '/domains', { domains: [text] })
-      const listed = (await service.get('/domains')).body.data.domains
-      const figures: { domain: string }[] = (await service.get('/dmarc')).body.data
-      const group = await service.send('POST', '/domaingroups', { name: 'X', domains: [text] })
-      const removed = await service.send('DELETE', '/domains', { domains: [text] })
-      return [
-        ...[outcome(added), listed, figures.map(({ domain }) => domain)],
-        ...[outcome(group), group.body.data?.group.domains, outcome(removed)],
-      ]
-    },
-    chosen: ['400 invalid_domain', [], [], '400 invalid_domain', undefined, '400 invalid_domain'],
-    alternatives: [['200', [canonical], [canonical], '200', [canonical], '200']],
+    observe: (service) =>
+      namesOf(
+        service,
+        rows.map(([name]) => name),
+      ),
+    ...columnsOf(rows),
   }
 }
 
+/** What is no hostname, and a domain with the alternative: it can be added, listed, grouped and removed. */
+function hostname(id: string, text: string, canonical: string): Behaviour {
+  return answers(id, {}, [
+    [add(text), '400 invalid_domain', `200 ${canonical}`],
+    [LIST, '200', `200 ${canonical}`],
+    [FIGURES, '200', `200 ${canonical}`],
+    [create('X', text), '400 invalid_domain', `200 X: ${canonical}`],
+    [remove(text), '400 invalid_domain', `200 ${canonical}`],
+  ])
+}
+
+const TWO_AND_ONE_USED = {
+  fixture: { domains: ['a.example', 'b.example', { name: 'used.example', features: ['mta-sts'] }] },
+}
+/** Groups by their name, with their members. */
+const withGroups = (groups: Record<string, string[]>, monitored = ['a.example', 'b.example']): ServerOptions => ({
+  fixture: { domains: monitored, groups: Object.entries(groups).map(([name, domains]) => ({ name, domains })) },
+})
+const NEW_AND_A = '200 X: new.example a.example'
+const OLD_AND_NEW = [
+  ...['200 old.example, new.example, a.example', '200 old.example, new.example, a.example'],
+  '200 Old.Example, New.EXAMPLE., a.example',
+]
+const TOO_LARGE = '413 request_too_large'
+const MISSING = '400 missing_field'
+const NO_CHANGE = '400 no_fields_to_update'
+const PUNY = 'xn--mnchen-3ya.example'
+
 /** What shows of the choices about names, lists, groups and domains. */
 export const DOMAIN_BEHAVIOURS: readonly Behaviour[] = [
-  {
-    id: 'final-dot',
-    observe: post('/domains', { domains: ['b.example.'] }),
-    chosen: '200',
-    alternatives: ['400 invalid_domain'],
-  },
-  {
-    id: 'international-names',
-    async observe(service) {
-      const added = await service.send('POST', '/domains', { domains: ['MÜNCHEN.example'] })
-      const again = outcome(await service.send('POST', '/domains', { domains: ['xn--mnchen-3ya.example'] }))
-      const group = await service.send('POST', '/domaingroups', { name: 'X', domains: ['münchen.example'] })
-      return [
-        outcome(added),
-        again,
-        (await service.get('/domains')).body.data.domains,
-        (await service.get('/dmarc')).body.data[0]?.domain,
-        group.body.data?.group.domains,
-      ]
-    },
-    chosen: [
-      ...['200', '400 invalid_domain', ['xn--mnchen-3ya.example'], 'xn--mnchen-3ya.example'],
-      ['xn--mnchen-3ya.example'],
-    ],
-    alternatives: [
-      ['400 invalid_domain', '200', ['xn--mnchen-3ya.example'], 'xn--mnchen-3ya.example', undefined],
-      ['200', '400 invalid_domain', ['münchen.example'], 'münchen.example', ['münchen.example']],
-    ],
-  },
-  {
-    id: 'underscores',
-    observe: post('/domains', { domains: ['_dmarc.b.example'] }),
-    chosen: '400 invalid_domain',
-    alternatives: ['200'],
-  },
+  outcomes('final-dot', {}, [[add('b.example.'), '200', '400 invalid_domain']]),
+  answers('international-names', {}, [
+    [add('MÜNCHEN.example'), `200 ${PUNY}`, '400 invalid_domain', '200 münchen.example'],
+    [add(PUNY), '400 invalid_domain', `200 ${PUNY}`, '400 invalid_domain'],
+    [create('X', 'münchen.example'), `200 X: ${PUNY}`, '400 invalid_domain', '200 X: münchen.example'],
+    [LIST, `200 ${PUNY}`, `200 ${PUNY}`, '200 münchen.example'],
+    [FIGURES, `200 ${PUNY}`, `200 ${PUNY}`, '200 münchen.example'],
+  ]),
+  outcomes('underscores', {}, [[add('_dmarc.b.example'), '400 invalid_domain', '200']]),
   hostname('single-labels', 'LOCALHOST', 'localhost'),
   hostname('ipv4-addresses', '192.0.2.1', '192.0.2.1'),
   hostname('numeric-last-labels', 'example.123', 'example.123'),
   hostname('wildcards', '*.b.example', '*.b.example'),
-  {
-    id: 'public-suffixes',
-    observe: (service) =>
-      Promise.all(
-        ['co.uk', 'com.br', 'b.co.uk', 'b.example'].map((name) => post('/domains', { domains: [name] })(service)),
-      ),
-    chosen: ['200', '200', '200', '200'],
-    alternatives: [['400 invalid_domain', '400 invalid_domain', '200', '200']],
-  },
+  outcomes('public-suffixes', {}, [
+    [add('co.uk'), '200', '400 invalid_domain'],
+    [add('com.br'), '200', '400 invalid_domain'],
+    [add('b.co.uk'), '200'],
+    [add('b.example'), '200'],
+  ]),
   hostname('space-around-hostnames', ' b.example\n', 'b.example'),
   hostname('invisible-in-hostnames', 'b\u200b.exam\u00adple', 'b.example'),
-  {
-    id: 'canonical-form',
-    options: monitoring('Old.Example'),
-    async observe(service) {
-      const added = await service.send('POST', '/domains', { domains: ['New.EXAMPLE.', 'a.example'] })
-      const again = await service.send('POST', '/domains', { domains: ['NEW.example'] })
-      const group = await service.send('POST', '/domaingroups', { name: 'X', domains: ['new.example'] })
-      const shown = [
-        (await service.get('/domains')).body.data.domains,
-        (await service.get('/dmarc')).body.data.map(({ domain }: { domain: string }) => domain),
-        group.body.data.group.domains,
-        (await service.get('/domaingroups')).body.data.groups[0].domains,
-      ]
-      const removed = await service.send('DELETE', '/domains', { domains: ['NEW.example'] })
-      return [added.body.data.domains, outcome(again), ...shown, removed.body.data.domains]
-    },
-    chosen: [
-      ...[['new.example', 'a.example'], '400 invalid_domain'],
-      ...[
-        ['old.example', 'new.example', 'a.example'],
-        ['old.example', 'new.example', 'a.example'],
-      ],
-      ...[['new.example'], ['new.example'], ['new.example']],
+  answers('canonical-form', monitoring('Old.Example'), [
+    [
+      add('New.EXAMPLE.', 'a.example'),
+      ...['200 new.example, a.example', '200 New.EXAMPLE., a.example', '200 New.EXAMPLE., a.example'],
     ],
-    alternatives: [
+    [add('NEW.example'), '400 invalid_domain'],
+    [create('X', 'new.example', 'a.example'), NEW_AND_A, NEW_AND_A, '200 X: New.EXAMPLE. a.example'],
+    [LIST, ...OLD_AND_NEW],
+    [FIGURES, ...OLD_AND_NEW],
+    [GROUPS, NEW_AND_A, NEW_AND_A, '200 X: New.EXAMPLE. a.example'],
+    [remove('NEW.example'), '200 new.example', '200 NEW.example', '200 NEW.example'],
+  ]),
+  ...Object.entries({ 'domain-order': LIST, 'record-order': FIGURES }).map(([id, step]) =>
+    answers(id, monitoring('b.example', 'c.example', 'a.example'), [
       [
-        ...[['New.EXAMPLE.', 'a.example'], '400 invalid_domain'],
-        ...[
-          ['old.example', 'new.example', 'a.example'],
-          ['old.example', 'new.example', 'a.example'],
-        ],
-        ...[['new.example'], ['new.example'], ['NEW.example']],
+        step,
+        ...['200 b.example, c.example, a.example', '200 a.example, b.example, c.example'],
+        '200 a.example, c.example, b.example',
       ],
-      [
-        ...[['New.EXAMPLE.', 'a.example'], '400 invalid_domain'],
-        ...[
-          ['Old.Example', 'New.EXAMPLE.', 'a.example'],
-          ['Old.Example', 'New.EXAMPLE.', 'a.example'],
-        ],
-        ...[['New.EXAMPLE.'], ['New.EXAMPLE.'], ['NEW.example']],
-      ],
+    ]),
+  ),
+  answers('group-order', withGroups({ b: [], C: [], a: [] }), [[GROUPS, '200 b, C, a', '200 a, b, C', '200 a, C, b']]),
+  answers('member-order', monitoring('a.example', 'b.example', 'c.example'), [
+    [create('X', 'c.example', 'a.example'), '200 X: c.example a.example', '200 X: a.example c.example'],
+    ...[change({ add_domains: ['b.example'] }), ask('GET /domaingroups?id={group}'), GROUPS].map(
+      (step) => [step, '200 X: c.example a.example b.example', '200 X: a.example b.example c.example'] as const,
+    ),
+  ]),
+  answers('echo-order', {}, [
+    [
+      add('b.example', 'c.example', 'a.example'),
+      ...['200 b.example, c.example, a.example', '200 a.example, b.example, c.example'],
     ],
-  },
-  {
-    id: 'domain-order',
-    options: monitoring('b.example', 'c.example', 'a.example'),
-    observe: async (service) => (await service.get('/domains')).body.data.domains.join(' '),
-    chosen: 'b.example c.example a.example',
-    alternatives: ['a.example b.example c.example', 'a.example c.example b.example'],
-  },
-  {
-    id: 'record-order',
-    options: monitoring('b.example', 'c.example', 'a.example'),
-    async observe(service) {
-      const records: { domain: string }[] = (await service.get('/dmarc')).body.data
-      return records.map(({ domain }) => domain).join(' ')
-    },
-    chosen: 'b.example c.example a.example',
-    alternatives: ['a.example b.example c.example', 'a.example c.example b.example'],
-  },
-  {
-    id: 'group-order',
-    options: { fixture: { groups: [{ name: 'b' }, { name: 'C' }, { name: 'a' }] } },
-    async observe(service) {
-      const groups: { name: string }[] = (await service.get('/domaingroups')).body.data.groups
-      return groups.map(({ name }) => name).join(' ')
-    },
-    chosen: 'b C a',
-    alternatives: ['a b C', 'a C b'],
-  },
-  {
-    id: 'member-order',
-    options: monitoring('a.example', 'b.example', 'c.example'),
-    async observe(service) {
-      const sent = { name: 'X', domains: ['c.example', 'a.example'] }
-      const { group } = (await service.send('POST', '/domaingroups', sent)).body.data
-      const path = `/domaingroups?id=${group.id}`
-      const changed = await service.send('PATCH', path, { add_domains: ['b.example'] })
-      const read = [await service.get(path), await service.get('/domaingroups')].map(({ body }) => body.data)
-      return [group, changed.body.data.group, read[0].group, read[1].groups[0]].map(({ domains }) => domains.join(' '))
-    },
-    chosen: ['c.example a.example', ...Array(3).fill('c.example a.example b.example')],
-    alternatives: [['a.example c.example', ...Array(3).fill('a.example b.example c.example')]],
-  },
-  {
-    id: 'echo-order',
-    async observe(service) {
-      const domains = ['b.example', 'c.example', 'a.example']
-      const added = await service.send('POST', '/domains', { domains })
-      const removed = await service.send('DELETE', '/domains', { domains: ['c.example', 'b.example'] })
-      return [added, removed].map(({ body }) => body.data.domains.join(' '))
-    },
-    chosen: ['b.example c.example a.example', 'c.example b.example'],
-    alternatives: [['a.example b.example c.example', 'b.example c.example']],
-  },
-  {
-    id: 'already-monitored',
-    options: monitoring('a.example'),
-    async observe(service) {
-      const response = await service.send('POST', '/domains', { domains: ['a.example', 'b.example'] })
-      return [outcome(response), response.body.data?.domains, response.body.data?.count]
-    },
-    chosen: ['400 invalid_domain', undefined, undefined],
-    alternatives: [
-      ['200', ['b.example'], 1],
-      ['400 invalid_request_body', undefined, undefined],
+    [remove('c.example', 'b.example'), '200 c.example, b.example', '200 b.example, c.example'],
+  ]),
+  answers('already-monitored', monitoring('a.example'), [
+    [add('a.example', 'b.example'), '400 invalid_domain', '200 b.example', '400 invalid_request_body'],
+  ]),
+  answers('repeated-domains', monitoring('a.example'), [
+    [add('b.example', 'B.example.'), '400 invalid_domain', '200 b.example', '400 invalid_request_body'],
+    [remove('a.example', 'A.example'), '400 invalid_domain', '200 a.example', '400 invalid_request_body'],
+  ]),
+  answers('mixed-additions', monitoring('a.example'), [
+    [add('b.example', 'a.example', 'c.example'), '400 invalid_domain', '200 b.example, c.example'],
+    [add('a.example'), '400 invalid_domain'],
+    [add('d.example', 'no host'), '400 invalid_domain'],
+    [add('d.example', 'd.example'), '400 invalid_domain'],
+  ]),
+  answers('unmonitored-deletion', monitoring('a.example'), [
+    [remove('a.example', 'b.example'), '409 domain_delete_failed', '400 not_monitored', '200 a.example'],
+  ]),
+  answers('mixed-deletions', TWO_AND_ONE_USED, [
+    [remove('used.example', 'a.example', 'c.example'), '409 domain_delete_failed', '200 a.example'],
+    [remove('used.example', 'c.example'), '409 domain_delete_failed'],
+    [remove('b.example', 'b.example'), '400 invalid_domain'],
+    [LIST, '200 a.example, b.example, used.example', '200 b.example, used.example'],
+  ]),
+  answers('deletion-of-members', SHOP, [
+    [remove('a.example'), '200 a.example', '409 domain_delete_failed'],
+    [GROUPS, '200 Shop', '200 Shop: a.example'],
+  ]),
+  answers('repeated-members', SHOP, [
+    [create('X', 'a.example', 'A.example'), '200 X: a.example', '400 invalid_domain', '400 invalid_request_body'],
+    [
+      change({ domains: ['a.example', 'A.example'] }),
+      ...['200 Shop: a.example', '400 invalid_domain', '400 invalid_request_body'],
     ],
-  },
-  {
-    id: 'repeated-domains',
-    options: monitoring('a.example'),
-    async observe(service) {
-      const added = await service.send('POST', '/domains', { domains: ['b.example', 'B.example.'] })
-      const removed = await service.send('DELETE', '/domains', { domains: ['a.example', 'A.example'] })
-      return [outcome(added), added.body.data?.domains, outcome(removed), removed.body.data?.count]
-    },
-    chosen: ['400 invalid_domain', undefined, '400 invalid_domain', undefined],
-    alternatives: [
-      ['200', ['b.example'], '200', 1],
-      ['400 invalid_request_body', undefined, '400 invalid_request_body', undefined],
+  ]),
+  answers('mixed-members', withGroups({ Shop: ['a.example'] }), [
+    [change({ add_domains: ['no.example', 'b.example'] }), '400 not_monitored', '200 Shop: a.example b.example'],
+    [GROUPS, '200 Shop: a.example', '200 Shop: a.example b.example'],
+    [change({ domains: ['no.example', 'b.example'] }), '400 not_monitored', '200 Shop: b.example'],
+    [GROUPS, '200 Shop: a.example', '200 Shop: b.example'],
+    [change({ add_domains: ['no.example'] }), '400 not_monitored'],
+    [create('X', 'no.example', 'b.example'), '400 not_monitored'],
+  ]),
+  answers('shared-domains', withGroups({ Shop: [], Mail: ['a.example', 'b.example'] }), [
+    [create('X', 'a.example'), '200 X: a.example', '400 invalid_domain', '200 X: a.example'],
+    [change({ domains: ['b.example'] }), '200 Shop: b.example', '400 invalid_domain', '200 Shop: b.example'],
+    [
+      change({ add_domains: ['a.example'] }),
+      ...['200 Shop: b.example a.example', '400 invalid_domain', '200 Shop: b.example a.example'],
     ],
-  },
-  {
-    id: 'mixed-additions',
-    options: monitoring('a.example'),
-    async observe(service) {
-      const add = (...domains: string[]) => service.send('POST', '/domains', { domains })
-      const mixed = await add('b.example', 'a.example', 'c.example')
-      const others = [await add('a.example'), await add('d.example', 'no host'), await add('d.example', 'd.example')]
-      return [outcome(mixed), mixed.body.data?.domains, mixed.body.data?.count, ...others.map(outcome)]
-    },
-    chosen: ['400 invalid_domain', undefined, undefined, ...Array(3).fill('400 invalid_domain')],
-    alternatives: [['200', ['b.example', 'c.example'], 2, ...Array(3).fill('400 invalid_domain')]],
-  },
-  {
-    id: 'unmonitored-deletion',
-    options: monitoring('a.example'),
-    async observe(service) {
-      const response = await service.send('DELETE', '/domains', { domains: ['a.example', 'b.example'] })
-      return [outcome(response), response.body.data?.domains]
-    },
-    chosen: ['409 domain_delete_failed', undefined],
-    alternatives: [
-      ['400 not_monitored', undefined],
-      ['200', ['a.example']],
+    [change({ name: 'Shops' }), '200 Shops: b.example a.example', '200 Shops', '200 Shops: b.example a.example'],
+    [
+      GROUPS,
+      '200 Shops: b.example a.example, Mail: a.example b.example, X: a.example',
+      '200 Shops, Mail: a.example b.example',
+      '200 Shops: b.example a.example, Mail, X',
     ],
-  },
-  {
-    id: 'mixed-deletions',
-    options: {
-      fixture: { domains: ['a.example', 'b.example', { name: 'used.example', features: ['mta-sts'] }] },
-    },
-    async observe(service) {
-      const drop = (...domains: string[]) => service.send('DELETE', '/domains', { domains })
-      const mixed = await drop('used.example', 'a.example', 'c.example')
-      const others = [await drop('used.example', 'c.example'), await drop('b.example', 'b.example')]
-      const left = (await service.get('/domains')).body.data.domains
-      return [outcome(mixed), mixed.body.data?.domains, mixed.body.data?.count, ...others.map(outcome), left]
-    },
-    chosen: [
-      ...['409 domain_delete_failed', undefined, undefined, '409 domain_delete_failed', '400 invalid_domain'],
-      ['a.example', 'b.example', 'used.example'],
-    ],
-    alternatives: [
-      ['200', ['a.example'], 1, '409 domain_delete_failed', '400 invalid_domain', ['b.example', 'used.example']],
-    ],
-  },
-  {
-    id: 'deletion-of-members',
-    options: SHOP,
-    async observe(service) {
-      const deletion = await service.send('DELETE', '/domains', { domains: ['a.example'] })
-      return [outcome(deletion), (await service.get('/domaingroups')).body.data.groups[0].domains]
-    },
-    chosen: ['200', []],
-    alternatives: [['409 domain_delete_failed', ['a.example']]],
-  },
-  {
-    id: 'repeated-members',
-    options: SHOP,
-    async observe(service) {
-      const members = ['a.example', 'A.example']
-      const created = await service.send('POST', '/domaingroups', { name: 'X', domains: members })
-      return [outcome(created), created.body.data?.group.domains, await firstChanges(service, { domains: members })]
-    },
-    chosen: ['200', ['a.example'], '200'],
-    alternatives: [
-      ['400 invalid_domain', undefined, '400 invalid_domain'],
-      ['400 invalid_request_body', undefined, '400 invalid_request_body'],
-    ],
-  },
-  {
-    id: 'mixed-members',
-    options: {
-      fixture: { domains: ['a.example', 'b.example'], groups: [{ name: 'Shop', domains: ['a.example'] }] },
-    },
-    async observe(service) {
-      const mixed = ['no.example', 'b.example']
-      return [
-        await firstChanges(service, { add_domains: mixed }),
-        (await service.get('/domaingroups')).body.data.groups[0].domains,
-        await firstChanges(service, { domains: mixed }),
-        (await service.get('/domaingroups')).body.data.groups[0].domains,
-        await firstChanges(service, { add_domains: ['no.example'] }),
-        outcome(await service.send('POST', '/domaingroups', { name: 'X', domains: mixed })),
-      ]
-    },
-    chosen: [
-      ...['400 not_monitored', ['a.example'], '400 not_monitored', ['a.example']],
-      ...['400 not_monitored', '400 not_monitored'],
-    ],
-    alternatives: [['200', ['a.example', 'b.example'], '200', ['b.example'], '400 not_monitored', '400 not_monitored']],
-  },
-  {
-    id: 'shared-domains',
-    options: {
-      fixture: {
-        domains: ['a.example', 'b.example'],
-        groups: [{ name: 'Shop' }, { name: 'Mail', domains: ['a.example', 'b.example'] }],
-      },
-    },
-    async observe(service) {
-      const created = await service.send('POST', '/domaingroups', { name: 'X', domains: ['a.example'] })
-      const changes = [{ domains: ['b.example'] }, { add_domains: ['a.example'] }, { name: 'Shops' }]
-      const outcomes = [outcome(created)]
-      for (const body of changes) outcomes.push(await firstChanges(service, body))
-      const groups: { name: string; domains: string[] }[] = (await service.get('/domaingroups')).body.data.groups
-      return [...outcomes, ...groups.map(({ name, domains }) => `${name}: ${domains}`)]
-    },
-    chosen: [
-      ...['200', '200', '200', '200'],
-      ...['Shops: b.example,a.example', 'Mail: a.example,b.example', 'X: a.example'],
-    ],
-    alternatives: [
-      [...Array(3).fill('400 invalid_domain'), '200', 'Shops: ', 'Mail: a.example,b.example'],
-      [...Array(4).fill('200'), 'Shops: b.example,a.example', 'Mail: ', 'X: '],
-    ],
-  },
-  {
-    id: 'domain-cap',
-    options: monitoring(...Array.from({ length: 98 }, (_, index) => `a${index}.example`)),
-    async observe(service) {
-      const add = async (...domains: string[]) => outcome(await service.send('POST', '/domains', { domains }))
-      return [
-        await add('b.example', 'c.example', 'd.example'),
-        await add('b.example', 'c.example'),
-        await add('d.example'),
-        await remove('/domains', { domains: ['b.example'] })(service),
-        await add('d.example'),
-      ]
-    },
-    chosen: ['200', '400 invalid_domain', '400 invalid_domain', '200', '400 invalid_domain'],
-    alternatives: [['403 unauthorized', '200', '403 unauthorized', '200', '200']],
-  },
-  {
-    id: 'group-cap',
-    options: { fixture: { groups: Array.from({ length: 19 }, (_, index) => ({ name: `${index}` })) } },
-    async observe(service) {
-      const outcomes: string[] = []
-      for (const name of ['x', 'y']) outcomes.push(await post('/domaingroups', { name })(service))
-      outcomes.push(await firstChanges(service, { name: 'z' }))
-      return outcomes
-    },
-    chosen: ['200', '200', '200'],
-    alternatives: [['200', '403 unauthorized', '200']],
-  },
-  {
-    id: 'member-cap',
-    options: {
-      fixture: {
-        domains: Array.from({ length: 52 }, (_, index) => `a${index}.example`),
-        groups: [{ name: 'X', domains: Array.from({ length: 49 }, (_, index) => `a${index}.example`) }],
-      },
-    },
-    async observe(service) {
-      const all = (await service.get('/domains')).body.data.domains
-      return [
-        await firstChanges(service, { add_domains: ['a49.example', 'a50.example'] }),
-        await firstChanges(service, { add_domains: ['a49.example', 'a0.example'] }),
-        await firstChanges(service, { add_domains: ['a50.example'], remove_domains: ['a0.example'] }),
-        await firstChanges(service, { domains: all }),
-        await post('/domaingroups', { name: 'Y', domains: all })(service),
-        await post('/domaingroups', { name: 'Z', domains: all.slice(0, 50) })(service),
-      ]
-    },
-    chosen: Array(6).fill('200'),
-    alternatives: [['403 unauthorized', '200', '200', '403 unauthorized', '403 unauthorized', '200']],
-  },
-  {
-    id: 'own-name',
-    options: { fixture: { groups: [{ name: 'Shop' }, { name: 'Mail' }] } },
-    async observe(service) {
-      const names = ['Shop', 'SHOP', 'mail', 'New', 'new']
-      const outcomes: string[] = []
-      for (const name of names) outcomes.push(await firstChanges(service, { name }))
-      return outcomes
-    },
-    chosen: ['200', '200', '409 duplicate_name', '200', '200'],
-    alternatives: [['409 duplicate_name', '409 duplicate_name', '409 duplicate_name', '200', '409 duplicate_name']],
-  },
-  {
-    id: 'name-length-unit',
-    observe: (service) =>
-      namesOf(service, ['a'.repeat(100), '\u00e9'.repeat(51), '\u20ac'.repeat(34), '😀'.repeat(51), '😀'.repeat(101)]),
-    chosen: [...['a'.repeat(100), '\u00e9'.repeat(51), '\u20ac'.repeat(34), '😀'.repeat(51)], 'invalid_name'],
-    alternatives: [
-      ['a'.repeat(100), '\u00e9'.repeat(51), '\u20ac'.repeat(34), 'invalid_name', 'invalid_name'],
-      ['a'.repeat(100), ...Array(4).fill('invalid_name')],
-    ],
-  },
-  {
-    id: 'space-around-names',
-    observe: (service) => namesOf(service, ['Mail', ' Mail ', 'a b', '\u00a0x\u2003', ` ${'y'.repeat(100)} `]),
-    chosen: ['Mail', ' Mail ', 'a b', '\u00a0x\u2003', 'invalid_name'],
-    alternatives: [
-      ['Mail', 'duplicate_name', 'a b', 'x', 'y'.repeat(100)],
-      ['Mail', 'invalid_name', 'a b', 'invalid_name', 'invalid_name'],
-    ],
-  },
-  {
-    id: 'control-characters',
-    observe: (service) => namesOf(service, ['a\u0000b', 'a\nb', 'a\u007fb', 'a\u0085b', 'a b']),
-    chosen: ['invalid_name', 'a\nb', 'a\u007fb', 'a\u0085b', 'a b'],
-    alternatives: [
-      [...Array(4).fill('invalid_name'), 'a b'],
-      ['a\u0000b', 'a\nb', 'a\u007fb', 'a\u0085b', 'a b'],
-    ],
-  },
-  {
-    id: 'lone-surrogates',
-    observe: (service) => namesOf(service, ['a\ud83d', '\ude00b', '\ud83d\ude00', 'a\ufffd']),
-    chosen: ['invalid_name', 'invalid_name', '😀', 'a\ufffd'],
-    alternatives: [
-      ['a\ufffd', '\ufffdb', '😀', 'duplicate_name'],
-      ['a\ud83d', '\ude00b', '😀', 'a\ufffd'],
-    ],
-  },
-  {
-    id: 'invisible-in-names',
-    observe: (service) => namesOf(service, ['Mail', 'Ma\u200bil', 'x\u00ad', 'می\u200cخواهم', '👩\u200d💻', '\u200b']),
-    chosen: ['Mail', 'Ma\u200bil', 'x\u00ad', 'می\u200cخواهم', '👩\u200d💻', 'invalid_name'],
-    alternatives: [
-      ['Mail', 'duplicate_name', 'x', 'می\u200cخواهم', '👩\u200d💻', 'invalid_name'],
-      ['Mail', 'invalid_name', 'invalid_name', 'می\u200cخواهم', '👩\u200d💻', 'invalid_name'],
-    ],
-  },
-  {
-    id: 'name-comparison',
-    async observe(service) {
-      const pairs = [
-        ['Mail', 'mAIL'],
-        ['Äpfel', 'äPFEL'],
-        ['straße', 'STRASSE'],
-      ]
-      const statuses: number[] = []
-      for (const [name, other] of pairs) {
-        await service.send('POST', '/domaingroups', { name })
-        statuses.push((await service.send('POST', '/domaingroups', { name: other })).status)
-      }
-      return statuses
-    },
-    chosen: [409, 409, 409],
-    alternatives: [
-      [409, 409, 200],
-      [409, 200, 200],
-    ],
-  },
-  {
-    id: 'too-many-or-no-domains',
-    async observe(service) {
-      const many = Array.from({ length: 51 }, (_, index) => `b${index}.example`)
-      return Promise.all([post('/domains', { domains: many })(service), post('/domains', { domains: [] })(service)])
-    },
-    chosen: ['413 request_too_large', '400 missing_field'],
-    alternatives: [
-      ['400 invalid_request_body', '400 missing_field'],
-      ['400 invalid_domain', '400 missing_field'],
-      ['413 request_too_large', '400 invalid_request_body'],
-      ['413 request_too_large', '200'],
-    ],
-  },
-  {
-    id: 'deletions-per-request',
-    options: monitoring(...Array.from({ length: 51 }, (_, index) => `b${index}.example`)),
-    async observe(service) {
-      const all = (await service.get('/domains')).body.data.domains
-      return [await remove('/domains', { domains: [] })(service), await remove('/domains', { domains: all })(service)]
-    },
-    chosen: ['400 missing_field', '200'],
-    alternatives: [
-      ['400 missing_field', '413 request_too_large'],
-      ['400 invalid_request_body', '200'],
-      ['200', '200'],
-    ],
-  },
-  {
-    id: 'empty-lists',
-    options: SHOP,
-    async observe(service) {
-      return [
-        await firstChanges(service, { add_domains: [] }),
-        await firstChanges(service, { remove_domains: [] }),
-        await firstChanges(service, { add_domains: [], remove_domains: [] }),
-        await firstChanges(service, { domains: [] }),
-        await firstChanges(service, { name: 'Mall', add_domains: [] }),
-        await firstChanges(service, { name: 'Hall', domains: [] }),
-        await firstChanges(service, { add_domains: ['a.example'], remove_domains: [] }),
-        outcome(await service.send('POST', '/domaingroups', { name: 'X', domains: [] })),
-      ]
-    },
-    chosen: Array(8).fill('200'),
-    alternatives: [
-      [...Array(3).fill('400 no_fields_to_update'), ...Array(5).fill('200')],
-      [...Array(4).fill('400 no_fields_to_update'), ...Array(4).fill('200')],
-    ],
-  },
-  {
-    id: 'deletion-entries',
-    options: monitoring('a.example'),
-    async observe(service) {
-      return [
-        await remove('/domains', { domains: ['no host'] })(service),
-        await remove('/domains', { domains: [7] })(service),
-        await remove('/domains', { domains: ['A.example.'] })(service),
-      ]
-    },
-    chosen: ['400 invalid_domain', '400 invalid_field_type', '200'],
-    alternatives: [
-      ['409 domain_delete_failed', '400 invalid_field_type', '200'],
-      ['400 not_monitored', '400 invalid_field_type', '200'],
-    ],
-  },
-  {
-    id: 'member-entries',
-    options: SHOP,
-    async observe(service) {
-      return [
-        outcome(await service.send('POST', '/domaingroups', { name: 'X', domains: ['no host'] })),
-        await firstChanges(service, { domains: ['no host'] }),
-        await firstChanges(service, { add_domains: ['no host'] }),
-        await firstChanges(service, { add_domains: ['A.example.'] }),
-      ]
-    },
-    chosen: [...Array(3).fill('400 invalid_domain'), '200'],
-    alternatives: [[...Array(3).fill('400 not_monitored'), '200']],
-  },
-  {
-    id: 'removal-entries',
-    options: SHOP,
-    async observe(service) {
-      return [
-        await firstChanges(service, { remove_domains: ['no host'] }),
-        await firstChanges(service, { remove_domains: ['b.example'] }),
-      ]
-    },
-    chosen: ['200', '200'],
-    alternatives: [['400 invalid_domain', '200']],
-  },
-  {
-    id: 'blank-names',
-    async observe(service) {
-      const names = [' ', '\u200b\u2060', '', ' \u200bx']
-      const outcomes: string[] = []
-      for (const name of names) outcomes.push(await post('/domaingroups', { name })(service))
-      return outcomes
-    },
-    chosen: [...Array(3).fill('400 invalid_name'), '200'],
-    alternatives: [
-      ['200', '200', '400 invalid_name', '200'],
-      ['400 invalid_name', '200', '400 invalid_name', '200'],
-    ],
-  },
+  ]),
+  answers('domain-cap', monitoring(...numbered('a', 98)), [
+    [add('b.example', 'c.example', 'd.example'), '200 b.example, c.example, d.example', '403 unauthorized'],
+    [add('b.example', 'c.example'), '400 invalid_domain', '200 b.example, c.example'],
+    [add('d.example'), '400 invalid_domain', '403 unauthorized'],
+    [remove('b.example'), '200 b.example'],
+    [add('d.example'), '400 invalid_domain', '200 d.example'],
+  ]),
+  outcomes('group-cap', withGroups(Object.fromEntries(numbered('g', 19).map((name) => [name, []]))), [
+    [create('x'), '200'],
+    [create('y'), '200', '403 unauthorized'],
+    [change({ name: 'z' }), '200'],
+  ]),
+  outcomes('member-cap', withGroups({ X: numbered('a', 49) }, numbered('a', 52)), [
+    [change({ add_domains: ['a49.example', 'a50.example'] }), '200', '403 unauthorized'],
+    [change({ add_domains: ['a49.example', 'a0.example'] }), '200'],
+    [change({ add_domains: ['a50.example'], remove_domains: ['a0.example'] }), '200'],
+    [change({ domains: numbered('a', 52) }), '200', '403 unauthorized'],
+    [create('Y', ...numbered('a', 52)), '200', '403 unauthorized'],
+    [create('Z', ...numbered('a', 50)), '200'],
+  ]),
+  outcomes('own-name', withGroups({ Shop: [], Mail: [] }), [
+    [change({ name: 'Shop' }), '200', '409 duplicate_name'],
+    [change({ name: 'SHOP' }), '200', '409 duplicate_name'],
+    [change({ name: 'mail' }), '409 duplicate_name'],
+    [change({ name: 'New' }), '200'],
+    [change({ name: 'new' }), '200', '409 duplicate_name'],
+  ]),
+  names('name-length-unit', [
+    ['a'.repeat(100), 'a'.repeat(100)],
+    ['\u00e9'.repeat(51), '\u00e9'.repeat(51), '\u00e9'.repeat(51), 'invalid_name'],
+    ['\u20ac'.repeat(34), '\u20ac'.repeat(34), '\u20ac'.repeat(34), 'invalid_name'],
+    ['e\u0301'.repeat(50), 'e\u0301'.repeat(50), 'e\u0301'.repeat(50), 'invalid_name'],
+    ['e\u0301'.repeat(51), 'invalid_name'],
+    ['😀'.repeat(100), '😀'.repeat(100), 'invalid_name', 'invalid_name'],
+    ['😀'.repeat(101), 'invalid_name'],
+  ]),
+  names('space-around-names', [
+    ['Mail', 'Mail'],
+    [' Mail ', ' Mail ', 'duplicate_name', 'invalid_name'],
+    ['a b', 'a b'],
+    ['\u00a0x\u2003', '\u00a0x\u2003', 'x', 'invalid_name'],
+    [` ${'y'.repeat(100)} `, 'invalid_name', 'y'.repeat(100), 'invalid_name'],
+  ]),
+  names('control-characters', [
+    ['a\u0000b', 'invalid_name', 'invalid_name', 'a\u0000b'],
+    ['a\nb', 'a\nb', 'invalid_name', 'a\nb'],
+    ['a\u007fb', 'a\u007fb', 'invalid_name', 'a\u007fb'],
+    ['a\u0085b', 'a\u0085b', 'invalid_name', 'a\u0085b'],
+    ['a b', 'a b'],
+  ]),
+  names('lone-surrogates', [
+    ['a\ud83d', 'invalid_name', 'a\ufffd', 'a\ud83d'],
+    ['\ude00b', 'invalid_name', '\ufffdb', '\ude00b'],
+    ['\ud83d\ude00', '😀'],
+    ['a\ufffd', 'a\ufffd', 'duplicate_name', 'a\ufffd'],
+  ]),
+  names('invisible-in-names', [
+    ['Mail', 'Mail'],
+    ['Ma\u200bil', 'Ma\u200bil', 'duplicate_name', 'invalid_name'],
+    ['x\u00ad', 'x\u00ad', 'x', 'invalid_name'],
+    ['می\u200cخواهم', 'می\u200cخواهم'],
+    ['👩\u200d💻', '👩\u200d💻'],
+    ['\u200b', 'invalid_name'],
+  ]),
+  outcomes('name-comparison', {}, [
+    [create('Mail'), '200'],
+    [create('mAIL'), '409 duplicate_name'],
+    [create('Äpfel'), '200'],
+    [create('äPFEL'), '409 duplicate_name', '409 duplicate_name', '200'],
+    [create('straße'), '200'],
+    [create('STRASSE'), '409 duplicate_name', '200', '200'],
+  ]),
+  outcomes('too-many-or-no-domains', {}, [
+    [add(...numbered('b', 51)), TOO_LARGE, '400 invalid_request_body', '400 invalid_domain', TOO_LARGE, TOO_LARGE],
+    [add(), MISSING, MISSING, MISSING, '400 invalid_request_body', '200'],
+  ]),
+  outcomes('deletions-per-request', monitoring(...numbered('b', 51)), [
+    [remove(), MISSING, MISSING, '400 invalid_request_body', '200'],
+    [remove(...numbered('b', 51)), '200', TOO_LARGE, '200', '200'],
+  ]),
+  outcomes('empty-lists', SHOP, [
+    [change({ add_domains: [] }), '200', NO_CHANGE, NO_CHANGE],
+    [change({ remove_domains: [] }), '200', NO_CHANGE, NO_CHANGE],
+    [change({ add_domains: [], remove_domains: [] }), '200', NO_CHANGE, NO_CHANGE],
+    [change({ domains: [] }), '200', '200', NO_CHANGE],
+    [change({ name: 'Mall', add_domains: [] }), '200'],
+    [change({ name: 'Hall', domains: [] }), '200'],
+    [change({ add_domains: ['a.example'], remove_domains: [] }), '200'],
+    [ask('POST /domaingroups', { name: 'X', domains: [] }), '200'],
+  ]),
+  outcomes('deletion-entries', monitoring('a.example'), [
+    [remove('no host'), '400 invalid_domain', '409 domain_delete_failed', '400 not_monitored'],
+    [remove(7), '400 invalid_field_type'],
+    [remove('A.example.'), '200'],
+  ]),
+  outcomes('member-entries', SHOP, [
+    [create('X', 'no host'), '400 invalid_domain', '400 not_monitored'],
+    [change({ domains: ['no host'] }), '400 invalid_domain', '400 not_monitored'],
+    [change({ add_domains: ['no host'] }), '400 invalid_domain', '400 not_monitored'],
+    [change({ add_domains: ['A.example.'] }), '200'],
+  ]),
+  outcomes('removal-entries', SHOP, [
+    [change({ remove_domains: ['no host'] }), '200', '400 invalid_domain'],
+    [change({ remove_domains: ['b.example'] }), '200'],
+  ]),
+  outcomes('blank-names', {}, [
+    [create(' '), '400 invalid_name', '200', '400 invalid_name'],
+    [create('\u200b\u2060'), '400 invalid_name', '200', '200'],
+    [create(''), '400 invalid_name'],
+    [create(' \u200bx'), '200'],
+  ]),
 ]

@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { loadContract } from '../../src/contract/contract.ts'
-import { askControl } from '../support/control-plane.ts'
-import { startService, type TestResponse, type TestService } from '../support/service.ts'
+import type { ServerOptions } from '../../src/start/options.ts'
+import { startService } from '../support/service.ts'
 import { Examples, examplesOf, namedAt, playStory, STORY } from '../support/story.ts'
+import { ask, askAs, exhaust, LIST, type Step } from './service-requests.ts'
 
 const contract = await loadContract()
 const operations = contract.operations.map((operation) => [operation.id, new Examples(operation, contract)] as const)
@@ -11,37 +12,28 @@ const operations = contract.operations.map((operation) => [operation.id, new Exa
 const BESIDE_CONTENT = ['unauthorized', 'rate_limited', 'request_too_large', 'missing_id', 'internal_error']
 
 describe('every operation', () => {
-  it.each(operations)(
-    '%s has a request for each named response, and a response for each named request',
-    (_, examples) => {
-      const answered = examples.responses.map(({ name }) => name)
-      expect(answered.toSorted()).toEqual(examples.requests.toSorted())
-      expect(new Set(answered).size).toBe(answered.length)
-    },
-  )
+  it.each(operations)('%s has as many requests as named responses, with the same names', (_, examples) => {
+    const answered = examples.responses.map(({ name }) => name)
+    expect(answered.toSorted()).toEqual(examples.requests.toSorted())
+    expect(new Set(answered).size).toBe(answered.length)
+  })
 
-  it.each(operations)(
-    '%s has whole requests: each name is at the body and at each required parameter',
-    (_, examples) => {
-      const required = examples.parameters.filter((parameter) => parameter['required'] === true)
-      const bodies = examples.operation.readsBody ? [examples.bodies] : []
-      for (const part of [...bodies, ...required.map((parameter) => namedAt(parameter))]) {
-        expect([...part.keys()].toSorted()).toEqual(examples.requests.toSorted())
-      }
-    },
-  )
+  it.each(operations)('%s has each name at its body and at each required parameter', (_, examples) => {
+    const required = examples.parameters.filter((parameter) => parameter['required'] === true)
+    const bodies = examples.operation.readsBody ? [examples.bodies] : []
+    for (const part of [...bodies, ...required.map((parameter) => namedAt(parameter))]) {
+      expect([...part.keys()].toSorted()).toEqual(examples.requests.toSorted())
+    }
+  })
 
-  it.each(operations)(
-    '%s has a response without a name only where no content of a request leads to it',
-    (_, examples) => {
-      const { readsBody, parameters, responses } = examples.operation
-      for (const [status, { codes }] of responses) {
-        if (examples.unnamed(status) === undefined) continue
-        const isBeside = codes.size > 0 && [...codes].every((code) => BESIDE_CONTENT.includes(code))
-        expect(isBeside || (!readsBody && parameters.size === 0), `${status}`).toBe(true)
-      }
-    },
-  )
+  it.each(operations)('%s has no name where the content of a request does not lead to the response', (_, examples) => {
+    const { readsBody, parameters, responses } = examples.operation
+    for (const [status, { codes }] of responses) {
+      if (examples.unnamed(status) === undefined) continue
+      const isBeside = codes.size > 0 && [...codes].every((code) => BESIDE_CONTENT.includes(code))
+      expect(isBeside || (!readsBody && parameters.size === 0), `${status}`).toBe(true)
+    }
+  })
 
   it('is part of the story', () => {
     expect(STORY.toSorted()).toEqual(operations.map(([id]) => id).toSorted())
@@ -59,28 +51,14 @@ describe('the story of the examples', () => {
     expect(played).toBe(operations.reduce((sum, [, { requests }]) => sum + requests.length, 3))
   })
 
-  it.each<[status: number, id: string, ask: (service: TestService) => Promise<TestResponse>]>([
-    [401, 'listDomains', (service) => service.send('GET', '/domains', undefined, { authorization: null })],
-    [
-      403,
-      'listDomains',
-      async (service) => {
-        await askControl(service, 'PATCH', '/accounts/default', { plan: 'below-stone' })
-        return service.get('/domains')
-      },
-    ],
-    [413, 'addDomains', (service) => service.send('POST', '/domains', ' '.repeat(1_048_577))],
-    [
-      429,
-      'listDmarc',
-      async (service) => {
-        await askControl(service, 'PATCH', '/accounts/default/quotas', { bucket: 'dmarc', remaining: 0 })
-        return service.get('/dmarc')
-      },
-    ],
-    [400, 'deleteDomainGroup', (service) => service.send('DELETE', '/domaingroups')],
-  ])('has a %d beside it, which is what %s answers', async (status, id, ask) => {
-    const { status: given, body } = await ask(await startService())
+  it.each<[status: number, id: string, ask: Step, options?: ServerOptions]>([
+    [401, 'listDomains', askAs(null)],
+    [403, 'listDomains', LIST, { plan: 'below-stone' }],
+    [413, 'addDomains', ask('POST /domains', ' '.repeat(1_048_577))],
+    [429, 'listDmarc', exhaust],
+    [400, 'deleteDomainGroup', ask('DELETE /domaingroups')],
+  ])('has a %d beside it, which is what %s answers', async (status, id, ask, options) => {
+    const { status: given, body } = await ask(await startService(options))
     expect(given).toBe(status)
     expect(body).toEqual(examplesOf(id, contract).unnamed(status))
   })

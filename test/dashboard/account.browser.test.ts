@@ -1,8 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { describe, expect, it } from 'vitest'
-import { newCleanPage, shareBrowser } from '../support/browser.ts'
 import { startService } from '../support/service.ts'
-import { adminUrl, ask, openDashboard, start } from './dashboard-page.ts'
+import { ask, change, openDashboard, start } from './dashboard-page.ts'
 
 /** The arguments of a command, as a shell reads them. */
 function argumentsOf(command: string): string[] {
@@ -14,8 +13,6 @@ function argumentsOf(command: string): string[] {
 }
 
 describe('the view Account', () => {
-  shareBrowser()
-
   it('shows how a client reaches the service, with a command that works', async () => {
     const service = await startService({ fixture: 'demo', apiKey: undefined })
     const page = await openDashboard(service, '#default/account')
@@ -42,44 +39,36 @@ describe('the view Account', () => {
     await page.locator('#api-key', { hasText: 'secret' }).waitFor()
   })
 
-  it('shows the remaining quotas, uses one up, and refills it', async () => {
+  it('shows the remaining quotas of each key, uses one up, refills it, and changes the plan', async () => {
     const { service, page } = await start({}, '#default/account')
-    const counts = page.locator('#quotas .count')
+    const count = page.locator('#quotas .count').first()
+    const press = (name: string) => page.getByRole('button', { name }).click()
     await service.get('/dmarc')
-    await expect.poll(() => counts.first().textContent()).toBe('9 / 10')
-    await page.getByRole('button', { name: 'Use up the quota of dmarc' }).click()
-    await expect.poll(() => counts.first().textContent()).toBe('0 / 10')
+    await expect.poll(() => count.textContent()).toBe('9 / 10')
+    await press('Use up the quota of dmarc')
+    await expect.poll(() => count.textContent()).toBe('0 / 10')
     expect((await service.get('/dmarc')).status).toBe(429)
-    await page.getByRole('button', { name: 'Refill the quota of dmarc' }).click()
-    await expect.poll(() => counts.first().textContent()).toBe('10 / 10')
+    await press('Refill the quota of dmarc')
+    await expect.poll(() => count.textContent()).toBe('10 / 10')
     expect((await service.get('/dmarc')).status).toBe(200)
     expect(await page.locator('.card', { has: page.locator('#quotas') }).textContent()).toContain('enforced')
+
+    const { key } = await change<{ key: { id: string } }>(service, 'POST', '/accounts/default/keys', {})
+    await page.locator('#quota-key').selectOption(key.id)
+    await expect.poll(() => count.textContent()).toBe('100 / 100')
+    await press('Use up the quota of dmarc')
+    await expect.poll(() => count.textContent()).toBe('0 / 100')
+    expect((await service.get('/dmarc')).status, 'the other key has its own').toBe(200)
+
+    await page.locator('#plan').selectOption('below-stone')
+    await expect.poll(() => ask(service, '/accounts/default')).toMatchObject({ account: { plan: 'below-stone' } })
+    expect((await service.get('/domains')).status).toBe(403)
   })
 
   it('says that quotas are not enforced where they are not', async () => {
     const { page } = await start({ enforceQuotas: false }, '#default/account')
     await page.locator('#quota-note', { hasText: 'Requests are counted, but none is refused' }).waitFor()
     await page.getByText('not enforced', { exact: true }).waitFor()
-  })
-
-  it('shows the quotas of each key', async () => {
-    const { service, page } = await start({}, '#default/account')
-    const { key } = await ask<{ key: { id: string } }>(service, '/accounts/default/keys', {
-      method: 'POST',
-      body: '{}',
-    })
-    await page.locator('#quota-key').selectOption(key.id)
-    await expect.poll(() => page.locator('#quotas .count').first().textContent()).toBe('100 / 100')
-    await page.getByRole('button', { name: 'Use up the quota of dmarc' }).click()
-    await expect.poll(() => page.locator('#quotas .count').first().textContent()).toBe('0 / 100')
-    expect((await service.get('/dmarc')).status, 'the other key has its own').toBe(200)
-  })
-
-  it('changes the plan', async () => {
-    const { service, page } = await start({}, '#default/account')
-    await page.locator('#plan').selectOption('below-stone')
-    await expect.poll(() => ask(service, '/accounts/default')).toMatchObject({ account: { plan: 'below-stone' } })
-    expect((await service.get('/domains')).status).toBe(403)
   })
 
   it('creates a key, shows its secret once, disables and deletes it', async () => {
@@ -104,16 +93,5 @@ describe('the view Account', () => {
     await page.locator('dialog').getByRole('button', { name: 'Delete' }).click()
     await expect.poll(() => page.locator('#keys li').count()).toBe(1)
     expect((await read()).status).toBe(401)
-  })
-
-  it('shows in one page what was changed in another', async () => {
-    const { service, page } = await start({}, '#default/account')
-    const other = await newCleanPage()
-    await other.goto(adminUrl(service, '/#default/account'))
-    await other.locator('#plan').selectOption('above-stone')
-    await other.getByLabel('Label of a new key').fill('from beside')
-    await other.keyboard.press('Enter')
-    await page.locator('#keys li', { hasText: 'from beside' }).waitFor()
-    await expect.poll(() => page.locator('#plan').inputValue()).toBe('above-stone')
   })
 })

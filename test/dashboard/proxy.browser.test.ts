@@ -1,11 +1,9 @@
 import { describe, expect } from 'vitest'
-import { newCleanPage, shareBrowser } from '../support/browser.ts'
+import { newCleanPage } from '../support/browser.ts'
 import { it } from '../support/program.ts'
 import { API_KEY, startService } from '../support/service.ts'
 
 describe('the page of a proxy', () => {
-  shareBrowser()
-
   it('shows the requests that were passed on, their verdict and coverage, and nothing that a proxy cannot do', async ({
     start,
   }) => {

@@ -1,10 +1,7 @@
 import type { Page } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
-import { shareBrowser } from '../support/browser.ts'
 import type { TestService } from '../support/service.ts'
-import { adminUrl, ask, openDashboard, start } from './dashboard-page.ts'
-
-shareBrowser()
+import { ask, change, isTooWide, openDashboard, start } from './dashboard-page.ts'
 
 const STATE = '/accounts/default/state'
 const NOW = '2026-03-10T09:00:00Z'
@@ -29,7 +26,7 @@ function fixtureOf(...scenes: Scene[]) {
 const QUIET = { title: 'A quiet day', text: 'Nothing happens.\nNothing at all.', look_at: { tab: 'overview' } }
 const PIN = {
   title: 'A bad day',
-  text: 'The policy is gone.',
+  text: 'The policy is gone.\nשלום עולם',
   look_at: { tab: 'domains', domain: 'shop.example' },
   calls: [{ operation: 'pinDmarc', parameters: { domain: 'shop.example' }, body: { p: 'none', dmarc: 12.5 } }],
 }
@@ -61,6 +58,17 @@ async function settled(page: Page, step: number): Promise<void> {
     .locator('.step', { hasText: `Scene ${step} of` })
     .waitFor()
   await story(page).locator('.steps[aria-busy=false]').waitFor()
+}
+
+/** Shows a scene in an account whose key is no secret, so that the page sends requests as a client does. */
+async function showScene(fixture: string, number: number) {
+  const account = `sandbox_${fixture}`
+  const { service, page } = await start({ fixture, ...FROZEN })
+  await change(service, 'POST', '/accounts', { id: account })
+  await page.evaluate(`location.hash = '#${account}/scenes'`)
+  await press(page, `Show this scene, number ${number}`)
+  await settled(page, number)
+  return { service, page }
 }
 
 /** Everything that a scene can change. */
@@ -97,24 +105,16 @@ describe('the story of demo', () => {
     // Neither the last Next nor Escape ends the story.
     await page.keyboard.press('Escape')
     await settled(page, scenes.length)
-    const row = await ask<{ domains: { domain: string; pinned: object }[] }>(service, '/accounts/default/domains')
-    expect(row.domains.find(({ domain }) => domain === 'fjordlight.example')?.pinned).toEqual({
-      p: 'none',
-      dmarc: 12.5,
-    })
+    const { domains } = await ask<{ domains: object[] }>(service, '/accounts/default/domains')
+    const pinned = { p: 'none', dmarc: 12.5 }
+    expect(domains).toContainEqual(expect.objectContaining({ domain: 'fjordlight.example', pinned }))
     await press(page, 'End the story')
     await story(page).waitFor({ state: 'detached' })
     expect(await everything(service)).toEqual(before)
   })
 
   it('shows the refusal that it expects, in words and as a request', async () => {
-    // Its key is no secret, so the page sends the request as a client does.
-    const account = 'sandbox_demo'
-    const { service, page } = await start({ fixture: 'demo', ...FROZEN })
-    await ask(service, '/accounts', { method: 'POST', body: JSON.stringify({ id: account }) })
-    await page.evaluate(`location.hash = '#${account}/scenes'`)
-    await press(page, 'Show this scene, number 7')
-    await settled(page, 7)
+    const { service, page } = await showScene('demo', 7)
     expect(await story(page).locator('.outcomes').innerText()).toMatch(
       /DELETE \/domains\s+Refused, as expected: \d{3} domain_delete_failed/,
     )
@@ -136,12 +136,7 @@ describe('the story of demo', () => {
 
 describe('the story of agency', () => {
   it('shows the developer a used-up quota, and a change whose response was lost', async () => {
-    const account = 'sandbox_agency'
-    const { service, page } = await start({ fixture: 'agency', ...FROZEN })
-    await ask(service, '/accounts', { method: 'POST', body: JSON.stringify({ id: account }) })
-    await page.evaluate(`location.hash = '#${account}/scenes'`)
-    await press(page, 'Show this scene, number 5')
-    await settled(page, 5)
+    const { page } = await showScene('agency', 5)
     expect(await story(page).locator('.outcomes .good').allInnerTexts()).toEqual([
       expect.stringMatching(/^POST …\/faults Done\.$/),
       expect.stringMatching(/^GET \/dmarc Refused, as expected: 429 rate_limited/),
@@ -164,13 +159,15 @@ describe('the story of agency', () => {
 })
 
 describe('a story', () => {
-  it('highlights what a scene looks at, as long as it is told', async () => {
+  it('highlights what a scene looks at, as long as it is told, in words that have their own direction', async () => {
     const { page } = await start({ fixture: fixtureOf(PIN, QUIET), ...FROZEN }, '#default/scenes')
     const row = page.locator('#domain-rows [data-domain="shop.example"]')
     const shadow = `getComputedStyle(document.querySelector('#domain-rows [data-domain="shop.example"]')).boxShadow`
     await begin(page)
     await row.waitFor()
     await expect.poll(() => page.evaluate(shadow)).toContain('inset')
+    expect(await story(page).locator('.said').allTextContents()).toEqual(PIN.text.split('\n'))
+    expect(await page.evaluate('getComputedStyle(document.querySelectorAll("#story .said")[1]).direction')).toBe('rtl')
     await press(page, 'End the story')
     await story(page).waitFor({ state: 'detached' })
     await page.locator('#tab-domains').click()
@@ -178,7 +175,7 @@ describe('a story', () => {
     expect(await page.evaluate(shadow)).not.toContain('inset')
   })
 
-  it('shows in each scene exactly what it showed before, in both directions', async () => {
+  it('shows in each scene exactly what it showed before, in both directions, and leaves keys alone while somebody types', async () => {
     const { service, page } = await start({ fixture: fixtureOf(QUIET, PIN, ADDITION), ...FROZEN }, '#default/scenes')
     const seen: string[] = []
     const note = async (step: number) => {
@@ -205,8 +202,14 @@ describe('a story', () => {
     await note(1)
     expect(new Set(seen.filter(Boolean)).size).toBe(3)
     expect(seen[3]).toContain('new.example')
-    // At the first scene, there is nothing to go back to.
+    // At the first scene, there is nothing to go back to, and what somebody types is no key of the story.
     await page.keyboard.press('ArrowLeft')
+    await note(1)
+    await page.evaluate('document.body.append(document.createElement("input"))')
+    const field = page.locator('body > input')
+    await field.press('n')
+    await field.press('ArrowRight')
+    expect(await field.inputValue()).toBe('n')
     await note(1)
   })
 
@@ -227,32 +230,6 @@ describe('a story', () => {
     await press(page, 'Next')
     await settled(page, 3)
     expect(await story(page).locator('.outcomes .good').innerText()).toMatch(/Refused, as expected/)
-  })
-
-  it('leaves keys alone while somebody types', async () => {
-    const { page } = await start({ fixture: fixtureOf(QUIET, PIN), ...FROZEN }, '#default/scenes')
-    await begin(page)
-    await page.evaluate('document.body.append(document.createElement("input"))')
-    await page.locator('body > input').fill('')
-    await page.locator('body > input').press('n')
-    await page.locator('body > input').press('ArrowRight')
-    expect(await page.locator('body > input').inputValue()).toBe('n')
-    await settled(page, 1)
-  })
-
-  it('runs no markup, and shows right-to-left words in their direction', async () => {
-    const hostile = {
-      title: '<img src=x onerror="document.title=1"> مرحبا',
-      text: '<script>document.title = 1</script>\nשלום עולם',
-      look_at: { tab: 'domains', search: '"><b>x</b>' },
-    }
-    const { page } = await start({ fixture: fixtureOf(hostile, QUIET), ...FROZEN }, '#default/scenes')
-    await begin(page)
-    expect(await title(page).textContent()).toBe(hostile.title)
-    expect(await story(page).locator('.said').allTextContents()).toEqual(hostile.text.split('\n'))
-    expect(await page.locator('#story img, #story script, #story b').count()).toBe(0)
-    expect(await page.title()).toBe('dmarc-understudy')
-    expect(await page.evaluate('getComputedStyle(document.querySelectorAll("#story .said")[1]).direction')).toBe('rtl')
   })
 
   it('offers the way back where its page was closed in the middle', async () => {
@@ -289,7 +266,7 @@ describe('a story', () => {
     const { service, page } = await start({ fixture: fixtureOf(PIN, QUIET), ...FROZEN }, '#default/scenes')
     await begin(page)
     const [name] = await snapshotNames(service)
-    await fetch(adminUrl(service, `/accounts/default/snapshots/${name}`), { method: 'DELETE' })
+    await change(service, 'DELETE', `/accounts/default/snapshots/${name}`)
     await page.keyboard.press('n')
     await story(page).getByRole('alert').waitFor()
     expect(await story(page).getByRole('alert').innerText()).toMatch(/snapshot .* is gone.*stays as it is now/s)
@@ -304,8 +281,7 @@ describe('a story', () => {
   it('belongs to its account, also when another one is chosen or it is deleted', async () => {
     const { service, page } = await start({ fixture: 'empty', ...FROZEN }, '#default/scenes')
     await page.locator('.empty', { hasText: 'has no scenes' }).waitFor()
-    const body = JSON.stringify({ id: 'shop', fixture: fixtureOf(PIN, QUIET) })
-    await ask(service, '/accounts', { method: 'POST', body })
+    await change(service, 'POST', '/accounts', { id: 'shop', fixture: fixtureOf(PIN, QUIET) })
     await page.evaluate(`location.hash = '#shop/scenes'`)
     await begin(page)
     await page.evaluate(`location.hash = '#default/requests'`)
@@ -313,7 +289,7 @@ describe('a story', () => {
     await press(page, 'Next')
     await settled(page, 2)
     expect(page.url()).toMatch(/#shop\/overview$/)
-    await fetch(adminUrl(service, '/accounts/shop'), { method: 'DELETE' })
+    await change(service, 'DELETE', '/accounts/shop')
     await press(page, 'Back')
     await story(page).getByRole('alert').waitFor()
     expect(await story(page).getByRole('alert').innerText()).toContain('The account shop does not exist any more')
@@ -324,7 +300,7 @@ describe('a story', () => {
   it('does not begin where there is no room for another snapshot, and says why', async () => {
     const { service, page } = await start({ fixture: fixtureOf(PIN), ...FROZEN }, '#default/scenes')
     for (let index = 0; index < 100; index++) {
-      await ask(service, '/accounts/default/snapshots', { method: 'POST', body: JSON.stringify({ name: `s${index}` }) })
+      await change(service, 'POST', '/accounts/default/snapshots', { name: `s${index}` })
     }
     await press(page, 'Begin the story')
     await page.locator('#toasts', { hasText: 'too_many' }).waitFor()
@@ -345,8 +321,7 @@ describe('a story', () => {
       const box = await story(page).boundingBox()
       expect([width, (box?.height ?? height) < height / 2]).toEqual([width, true])
       expect((box?.y ?? 0) + (box?.height ?? 0)).toBeCloseTo(height, 0)
-      const isWide = await page.evaluate('document.documentElement.scrollWidth > document.documentElement.clientWidth')
-      expect([width, isWide]).toEqual([width, false])
+      expect([width, await isTooWide(page)]).toEqual([width, false])
       for (const button of await story(page).getByRole('button').all()) {
         expect((await button.boundingBox())?.height).toBeGreaterThanOrEqual(32)
       }

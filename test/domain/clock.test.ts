@@ -42,25 +42,12 @@ describe('a duration', () => {
     expect(parseDuration(text)).toBe(milliseconds)
   })
 
-  it.each([
-    '',
-    'P',
-    'PT',
-    'P1DT',
-    '1H',
-    'PT1',
-    'P1M',
-    'P1Y',
-    'PT-1H',
-    '-PT1H',
-    'PT1.5H',
-    'P1W1D',
-    'pt1h',
-    ' PT1H',
-    'PT1H\n',
-  ])('is not %j', (text) => {
-    expect(parseDuration(text)).toBeUndefined()
-  })
+  it.each(['', ' PT1H', ...'P PT P1DT 1H PT1 P1M P1Y PT-1H -PT1H PT1.5H P1W1D pt1h PT1H\n'.split(' ')])(
+    'is not %j',
+    (text) => {
+      expect(parseDuration(text)).toBeUndefined()
+    },
+  )
 })
 
 describe('an instant', () => {
@@ -72,15 +59,8 @@ describe('an instant', () => {
   )
 
   it.each([
-    '2026-01-15',
-    '2026-01-15T09:00:00',
-    '2026-02-30T00:00:00Z',
-    '2025-02-29T00:00:00Z',
-    '2026-13-01T00:00:00Z',
-    '1969-12-31T23:59:59Z',
-    'now',
-    '2026-01-15 09:00:00Z',
-    '2026-01-15T25:00:00Z',
+    ...['now', '2026-01-15', '2026-01-15T09:00:00', '2026-01-15 09:00:00Z', '2026-01-15T25:00:00Z'],
+    ...['2026-02-30T00:00:00Z', '2025-02-29T00:00:00Z', '2026-13-01T00:00:00Z', '1969-12-31T23:59:59Z'],
   ])('is not %s', (text) => {
     expect(isInstant(text)).toBe(false)
   })

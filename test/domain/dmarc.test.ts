@@ -1,14 +1,14 @@
 import { describe, expect, it } from 'vitest'
+import type { PolicyTags, RecordPin, RecordRules } from '../../src/domain/dmarc.ts'
 import {
   contradictionIn,
+  countedSince,
   describeDomain,
+  firstRefresh,
   firstReportingDay,
   inheritTags,
-  type PolicyTags,
   pinFigures,
   pinTags,
-  type RecordPin,
-  type RecordRules,
   refreshDay,
 } from '../../src/domain/dmarc.ts'
 
@@ -32,71 +32,42 @@ describe('a record', () => {
     expect(describeDomain('a.example', { p: 'none' }, NO_MAIL, RULES)).toMatchObject({ pct: 100, testing: 'n' })
   })
 
-  it.each([
-    [
-      { both: 0, dkimOnly: 0, spfOnly: 0, neither: 0 },
-      { dmarc: 0, dkim: 0, spf: 0, count: 0 },
-    ],
-    [
-      { both: 1, dkimOnly: 0, spfOnly: 0, neither: 0 },
-      { dmarc: 100, dkim: 100, spf: 100, count: 1 },
-    ],
-    [
-      { both: 0, dkimOnly: 0, spfOnly: 0, neither: 3 },
-      { dmarc: 0, dkim: 0, spf: 0, count: 3 },
-    ],
-    [
-      { both: 1, dkimOnly: 1, spfOnly: 0, neither: 1 },
-      { dmarc: 66.7, dkim: 66.7, spf: 33.3, count: 3 },
-    ],
+  it.each<[messages: number[], dmarc: number, dkim: number, spf: number, count: number]>([
+    [[0, 0, 0, 0], 0, 0, 0, 0],
+    [[1, 0, 0, 0], 100, 100, 100, 1],
+    [[0, 0, 0, 3], 0, 0, 0, 3],
+    [[1, 1, 0, 1], 66.7, 66.7, 33.3, 3],
     // 1/6 rounds to 16.7 and 1/3 to 33.3; one and a half of them is no more than both shares together.
-    [
-      { both: 0, dkimOnly: 1, spfOnly: 1, neither: 4 },
-      { dmarc: 33.3, dkim: 16.7, spf: 16.7, count: 6 },
-    ],
+    [[0, 1, 1, 4], 33.3, 16.7, 16.7, 6],
     // Each of 0.04 % rounds to nothing, so their sum of 0.08 % must not round to a tenth.
-    [
-      { both: 0, dkimOnly: 4, spfOnly: 4, neither: 9992 },
-      { dmarc: 0, dkim: 0, spf: 0, count: 10_000 },
-    ],
-  ])('of messages %j has %j', (counts, figures) => {
-    expect(describeDomain('a.example', { p: 'none' }, counts, RULES)).toMatchObject(figures)
+    [[0, 4, 4, 9992], 0, 0, 0, 10_000],
+  ])('of messages with both, DKIM only, SPF only and neither, %j, has %d, %d, %d and %d', (messages, ...figures) => {
+    const [both = 0, dkimOnly = 0, spfOnly = 0, neither = 0] = messages
+    const counts = { both, dkimOnly, spfOnly, neither }
+    const { dmarc, dkim, spf, count } = describeDomain('a.example', { p: 'none' }, counts, RULES)
+    expect([dmarc, dkim, spf, count]).toEqual(figures)
   })
 })
 
-describe('the tags of a subdomain without a record', () => {
-  it.each<[PolicyTags, PolicyTags]>([
-    [{ p: 'reject' }, { p: 'reject' }],
-    [{ p: 'reject', sp: 'none' }, { p: 'none' }],
-    [
-      { p: 'none', sp: 'quarantine', np: 'reject' },
-      { p: 'quarantine', np: 'reject' },
-    ],
-    [
-      { p: 'quarantine', testing: 'y', pct: 50 },
-      { p: 'quarantine', testing: 'y', pct: 50 },
-    ],
-  ])('below %j are %j', (above, tags) => {
-    expect(inheritTags(above)).toEqual(tags)
+it.each<[above: PolicyTags, below: PolicyTags]>([
+  [{ p: 'reject' }, { p: 'reject' }],
+  [{ p: 'reject', sp: 'none' }, { p: 'none' }],
+  [
+    { p: 'none', sp: 'quarantine', np: 'reject', testing: 'y', pct: 50 },
+    { p: 'quarantine', np: 'reject', testing: 'y', pct: 50 },
+  ],
+])('the tags of a subdomain without a record below %j are %j', (above, below) => {
+  expect(inheritTags(above)).toEqual(below)
+})
+
+it.each(['none', '', null])('a record without tags has the policies %j where the contract says so', (withoutRecord) => {
+  const rules = { ...RULES, recordForm: { policies: 'effective', withoutRecord } } as RecordRules
+  expect(describeDomain('a.example', undefined, NO_MAIL, rules)).toMatchObject({
+    ...{ p: withoutRecord, sp: withoutRecord, np: withoutRecord, pct: 100, testing: 'n' },
   })
 })
 
-describe('a record without tags', () => {
-  it.each([
-    ['none', { p: 'none', sp: 'none', np: 'none' }],
-    ['', { p: '', sp: '', np: '' }],
-    [null, { p: null, sp: null, np: null }],
-  ] as const)('has the policies %j where the contract says so', (withoutRecord, policies) => {
-    const rules: RecordRules = { ...RULES, recordForm: { policies: 'effective', withoutRecord } }
-    expect(describeDomain('a.example', undefined, NO_MAIL, rules)).toMatchObject({
-      ...policies,
-      pct: 100,
-      testing: 'n',
-    })
-  })
-})
-
-it('has of published policies only those that are', () => {
+it('a record has of published policies only those that are', () => {
   const rules: RecordRules = { ...RULES, recordForm: { policies: 'published', withoutRecord: 'none' } }
   const fields = (tags: PolicyTags) => Object.keys(describeDomain('a.example', tags, NO_MAIL, rules)).slice(1, -6)
   expect(fields({ p: 'reject' })).toEqual(['p'])
@@ -114,45 +85,35 @@ describe('a pinned record', () => {
   }
 
   it.each([
-    [{ p: 'reject' }, { p: 'reject', sp: 'reject', np: 'reject', dmarc: 96, count: 100 }],
-    [{ sp: 'reject' }, { p: 'quarantine', sp: 'reject', np: 'reject' }],
-    [{ np: 'reject' }, { p: 'quarantine', sp: 'none', np: 'reject' }],
-    [{ dkim: 100 }, { dmarc: 100, dkim: 100, spf: 91 }],
-    [
-      { dkim: 10, spf: 20 },
-      { dmarc: 30, dkim: 10, spf: 20 },
-    ],
-    [{ dmarc: 50 }, { dmarc: 50, dkim: 50, spf: 50 }],
-    [
-      { dmarc: 50, dkim: 10 },
-      { dmarc: 50, dkim: 10, spf: 50 },
-    ],
-    [
-      { dmarc: 99, dkim: 1, spf: 98.5 },
-      { dmarc: 99, dkim: 1, spf: 98.5 },
-    ],
-    [{ count: 0 }, { dmarc: 0, dkim: 0, spf: 0, count: 0 }],
-    [
-      { pct: 25, testing: 'y' },
-      { pct: 25, testing: 'y', dmarc: 96 },
-    ],
-    [{ spf: 33.333 }, { spf: 33.3 }],
-  ] as const)('%j gives %j', (pin, expected) => {
-    expect(pinRecord(pin)).toMatchObject(expected)
+    [{ p: 'reject' }, { sp: 'reject', np: 'reject', dmarc: 96, count: 100 }],
+    [{ sp: 'reject' }, { p: 'quarantine', np: 'reject' }],
+    [{ np: 'reject' }, { p: 'quarantine', sp: 'none' }],
+    [{ dkim: 100 }, { dmarc: 100, spf: 91 }],
+    [{ dkim: 10, spf: 20 }, { dmarc: 30 }],
+    [{ dmarc: 50 }, { dkim: 50, spf: 50 }],
+    [{ dmarc: 50, dkim: 10 }, { spf: 50 }],
+    [{ dmarc: 99, dkim: 1, spf: 98.5 }, {}],
+    [{ count: 0 }, { dmarc: 0, dkim: 0, spf: 0 }],
+    [{ pct: 25, testing: 'y' }, { dmarc: 96 }],
+  ] as const)('%j gives %j', (pin, others) => {
+    expect(pinRecord(pin)).toMatchObject({ ...pin, ...others })
   })
 
-  it('with every share is rounded to the step of the contract, whatever was pinned', () => {
-    const pin = { dmarc: 99.9, dkim: 49.9, spf: 50.1 }
-    expect(pinRecord(pin, { step: 1 })).toMatchObject({ dmarc: 100, dkim: 50, spf: 50 })
+  it.each([
+    ['0.1', 0.1, { spf: 33.333 }, { spf: 33.3 }],
+    ['1', 1, { dmarc: 99.9, dkim: 49.9, spf: 50.1 }, { dmarc: 100, dkim: 50, spf: 50 }],
+  ])('with every share is rounded to the step of the contract, %s, whatever was pinned', (_, step, pin, expected) => {
+    expect(pinRecord(pin, { step })).toMatchObject(expected)
+  })
+
+  it('with a policy takes the place of the published np too', () => {
+    expect(pinRecord({ p: 'reject' }, { tags: { ...TAGS, np: 'none' } })).toMatchObject({ sp: 'reject', np: 'reject' })
+    expect(pinRecord({ pct: 5 }, { tags: { ...TAGS, np: 'reject' } })).toMatchObject({ sp: 'none', np: 'reject' })
   })
 
   it('with shares but no mail gets some mail', () => {
-    expect(pinRecord({ dkim: 95.5 }, { counts: NO_MAIL })).toMatchObject({
-      dkim: 95.5,
-      dmarc: 95.5,
-      spf: 0,
-      count: 100,
-    })
+    const expected = { dkim: 95.5, dmarc: 95.5, spf: 0, count: 100 }
+    expect(pinRecord({ dkim: 95.5 }, { counts: NO_MAIL })).toMatchObject(expected)
   })
 
   it.each([
@@ -160,6 +121,10 @@ describe('a pinned record', () => {
     [{ dmarc: 10, dkim: 20 }, 'has less dmarc than dkim or spf, of which either suffices'],
     [{ dmarc: 90, dkim: 20, spf: 30 }, 'has more dmarc than dkim and spf together'],
     [{ dmarc: 90, dkim: 20 }, undefined],
+    [{ dmarc: 0.3, dkim: 0.1, spf: 0.2 }, undefined],
+    [{ dmarc: 10.3, dkim: 10.1, spf: 0.2 }, undefined],
+    [{ dmarc: 12.4, dkim: 10.1, spf: 2.3 }, undefined],
+    [{ dmarc: 20, dkim: 20, spf: 0 }, undefined],
     [{ count: 0, spf: 0 }, undefined],
     [{}, undefined],
   ])('%j contradicts itself: %s', (pin, reason) => {
@@ -190,4 +155,19 @@ describe('the daily refresh', () => {
       expect(day * DAY).toBeGreaterThanOrEqual(Date.parse(instant) + 60_000)
     },
   )
+
+  it.each([
+    ['2026-01-15T03:59:59.999Z', 20_468],
+    ['2026-01-15T04:00:00.000Z', 20_468],
+    ['2026-01-15T04:00:00.001Z', 20_469],
+  ])('at which a domain added at %s is monitored first is that of day %i', (instant, day) => {
+    expect(firstRefresh({ addedAt: Date.parse(instant) }, { refresh: '04:00' })).toBe(day)
+  })
+
+  it('counts mail since the addition, or since the refresh after it where it was processed then', () => {
+    const noon = Date.parse('2026-01-15T12:00:00Z')
+    expect(countedSince(noon, 60, '00:00')).toBe(20_468.5)
+    expect(countedSince(noon, 86_400, '00:00')).toBe(20_469)
+    expect(countedSince(noon, 86_400, '12:00')).toBe(20_468)
+  })
 })

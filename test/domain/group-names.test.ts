@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
+import type { NameSettings } from '../../src/domain/group-names.ts'
 import {
   ANY_NAME,
   cleanName,
   cutName,
   measureName,
-  type NameSettings,
   nameProblems,
   settingAgainstName,
   storedName,
@@ -27,6 +27,11 @@ const LENIENT: NameSettings = {
 describe('the name of a group', () => {
   it.each([
     ['Mail', 4, 4, 4],
+    ['\u007f', 1, 1, 1],
+    ['\u0080', 1, 1, 2],
+    ['\u07ff', 1, 1, 2],
+    ['\u0800', 1, 1, 3],
+    ['\uffff', 1, 1, 3],
     ['é', 1, 1, 2],
     ['€', 1, 1, 3],
     ['😀', 1, 2, 4],
@@ -65,6 +70,10 @@ describe('the name of a group', () => {
     ['\u2066a', ['invisible']],
     ['😀'.repeat(3), ['maxLength']],
     ['a'.repeat(11), []],
+    ['é'.repeat(5), []],
+    ['é'.repeat(6), ['maxLength']],
+    ['é'.repeat(10), ['maxLength']],
+    ['é'.repeat(11), []],
   ])('%j breaks, at a limit of ten, %j', (name, reasons) => {
     const problems = nameProblems(name, STRICT, 10)
     expect(problems.map(({ reason }) => reason)).toEqual(reasons)

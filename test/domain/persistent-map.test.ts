@@ -14,14 +14,18 @@ const key = fc.constantFrom(...names)
 const entries = fc.array(fc.tuple(key, fc.nat(99)), { maxLength: 4 })
 // Which version an action is on is a share of those that exist by then.
 const version = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true })
-const action = fc.oneof(
-  fc.record({ do: fc.constant('with' as const), version, entries }),
-  fc.record({ do: fc.constant('without' as const), version, keys: fc.array(key, { maxLength: 3 }) }),
-  fc.record({ do: fc.constant('read' as const), version }),
-  fc.record({ do: fc.constant('keep' as const), version }),
-  fc.record({ do: fc.constant('replicate' as const), version }),
-  fc.record({ do: fc.constant('compare' as const), version, other: version }),
-)
+const action = fc.record({
+  do: fc.constantFrom('with', 'without', 'read', 'keep', 'replicate', 'compare'),
+  version,
+  other: version,
+  entries,
+  keys: fc.array(key, { maxLength: 3 }),
+})
+
+/** What was changed since an older version: of each key the value before and after. */
+const changesIn = (newer: Version['map'], older: Version['map']) =>
+  newer.changesSince(older)?.map(([name, ...values]) => ({ [name]: values }))
+const mapOf = (values: Record<string, number>) => PersistentMap.of(Object.entries(values))
 
 function expectSame({ map, model }: Version): void {
   expect(map.size).toBe(model.size)
@@ -81,7 +85,7 @@ describe('a persistent map', () => {
           versions.splice(versions.indexOf(chosen), 1)
         }
       }),
-      { seed, numRuns: budget({ quick: 300, full: 1000 }) },
+      { seed, numRuns: budget({ quick: 60, whole: 300, full: 1000 }) },
     )
   })
 
@@ -123,66 +127,50 @@ describe('a persistent map', () => {
         expect([...replaced.keys()].at(-1)).toBe(-1)
         expect([...version.entries()]).toEqual(expected)
       }),
-      { seed, numRuns: budget({ quick: 50, full: 500 }) },
+      { seed, numRuns: budget({ quick: 8, whole: 50, full: 500 }) },
     )
   })
 
   it('stays an old version when it is replicated: it leads to the newest, and shares what that has', () => {
-    const old = PersistentMap.of([
-      ['a', 1],
-      ['b', 2],
-    ])
+    const old = mapOf({ a: 1, b: 2 })
     const newest = old.delete('a').set('c', 3)
-    expect([...finish(old.replicate()).entries()]).toEqual([
-      ['a', 1],
-      ['b', 2],
-    ])
-    expect(newest.changesSince(old)).toEqual([
-      ['a', 1, undefined],
-      ['c', undefined, 3],
-    ])
-  })
-
-  it('is empty when it is made of nothing', () => {
-    expectSame({ map: PersistentMap.of(), model: new Map() })
-  })
-
-  it('leaves what it was made of alone', () => {
-    const source = new Map([['a', 1]])
-    PersistentMap.of(source).with([['b', 2]])
-    expect([...source]).toEqual([['a', 1]])
-  })
-
-  it('takes the last of several values for the same key, and an older version keeps its own', () => {
-    const old = PersistentMap.of([['a', 1]])
-    const changed = old.with([
-      ['a', 2],
-      ['a', 3],
-    ])
-    expect(changed.get('a')).toBe(3)
-    expect(old.get('a')).toBe(1)
+    expect([...finish(old.replicate()).entries()].flat()).toEqual(['a', 1, 'b', 2])
+    expect(changesIn(newest, old)).toEqual([{ a: [1, undefined] }, { c: [undefined, 3] }])
   })
 
   it('does not take a key for a new one that it has', () => {
-    const map = PersistentMap.of([['a', 1]])
+    const map = mapOf({ a: 1 })
     expect([...map.add('b', 2).keys()]).toEqual(['a', 'b'])
     expect([...map.keys()]).toEqual(['a'])
-    expect(() => PersistentMap.of([['a', 1]]).add('a', 2)).toThrow('The key a was there already')
+    expect(() => mapOf({ a: 1 }).add('a', 2)).toThrow('The key a was there already')
+  })
+})
+
+describe('the places of a persistent map', () => {
+  const mapAt = (first: number, second: number) =>
+    PersistentMap.ofPlaced<string, number>([
+      ['a', 1, first],
+      ['b', 2, second],
+    ])
+  const map = mapAt(0, 3)
+  const placed = (version: typeof map) => [[...version.placed()].flat().join(' '), version.nextPlace]
+
+  it('are those that it was made with, and a new key comes after them', () => {
+    expect(placed(map.copy())).toEqual(['a 1 0 b 2 3', 4])
+    expect(placed(map.copy().set('c', 3))).toEqual(['a 1 0 b 2 3 c 3 4', 5])
+    expect(placed(map.copy().set('a', 9))).toEqual(['a 9 0 b 2 3', 4])
+    expect([map.placeOf('b'), map.placeOf('c')]).toEqual([3, undefined])
   })
 
-  it('keeps the place of a key whose value is replaced, and puts one that was removed and added again last', () => {
-    const map = PersistentMap.of([
-      ['a', 1],
-      ['b', 2],
-    ])
-    expect([...map.with([['a', 3]]).keys()]).toEqual(['a', 'b'])
-    expect([
-      ...map
-        .without(['a'])
-        .with([['a', 3]])
-        .keys(),
-    ]).toEqual(['b', 'a'])
-    expect([...map.keys()]).toEqual(['a', 'b'])
+  it('may be given: a key keeps its place, or goes to one that is free', () => {
+    expect(placed(map.copy().put('b', 9, 3))).toEqual(['a 1 0 b 9 3', 4])
+    expect(placed(map.copy().put('c', 3, 7))).toEqual(['a 1 0 b 2 3 c 3 7', 8])
+    expect(placed(map.copy().put('a', 9, 4))).toEqual(['b 2 3 a 9 4', 5])
+  })
+
+  it('are in order, and no two keys have one', () => {
+    expect(mapAt(0, 1).size).toBe(2)
+    expect(() => mapAt(0, 0)).toThrow('The place 0 of b is not after those before it')
   })
 })
 
@@ -195,28 +183,14 @@ describe('a version of a persistent map that is kept', () => {
     const old = first()
     old.keep()
     const next = old.set('key 1', -1).set('key 1', -2).delete('key 2').add('new', 1).add('gone', 1).delete('gone')
-    const expected = [
-      ['key 1', 1, -2],
-      ['key 2', 2, undefined],
-      ['new', undefined, 1],
-    ]
-    expect(next.changesSince(old)).toEqual(expected)
+    const expected = [{ 'key 1': [1, -2] }, { 'key 2': [2, undefined] }, { new: [undefined, 1] }]
+    expect(changesIn(next, old)).toEqual(expected)
     const later = next.set('key 1', -3).delete('new')
-    expect(next.changesSince(old)).toEqual(expected)
-    expect(later.changesSince(next)).toEqual([
-      ['key 1', -2, -3],
-      ['new', 1, undefined],
-    ])
-    expect(later.changesSince(later)).toEqual([])
+    expect(changesIn(next, old)).toEqual(expected)
+    expect(changesIn(later, next)).toEqual([{ 'key 1': [-2, -3] }, { new: [1, undefined] }])
+    expect(changesIn(later, later)).toEqual([])
     expect(old.changesSince(later)).toBeUndefined()
     expect(first().changesSince(old)).toBeUndefined()
-  })
-
-  it('tells its size without a copy', () => {
-    const old = first()
-    const next = old.set('key 1', -1).delete('key 2')
-    expect([old.size, next.size]).toEqual([size, size - 1])
-    expect(next.changesSince(old)).toHaveLength(2)
   })
 
   it('holds at most as many changes as it has entries: after more of them, it has entries of its own', () => {
@@ -228,6 +202,17 @@ describe('a version of a persistent map that is kept', () => {
     newest = newest.set('key 1', -size).set('key 1', -size)
     expect(newest.changesSince(old)).toBeUndefined()
     expect([old.get('key 1'), newest.get('key 1'), old.size]).toEqual([1, -size, size])
+  })
+
+  it('has entries of its own at once where it is kept only after more changes than it has entries', () => {
+    const [old, near] = [first(), first()]
+    const change = (version: typeof old, times: number) => {
+      let newest = version
+      for (let index = 0; index < times; index++) newest = newest.set('key 1', -index)
+      version.keep()
+      return newest.changesSince(version)
+    }
+    expect([change(old, size + 1), change(near, size)?.length]).toEqual([undefined, 1])
   })
 
   it('shares the copy with the versions before it', () => {

@@ -17,18 +17,11 @@ const TODAY = '2026-03-10'
 const KNOWN = 'contract-violation/listDomains/200/response/data/domains'
 const GONE = 'broken-rule/listDmarc/200/one-record-per-domain'
 const UNSEEN = 'contract-violation/addDomains/400/response/error'
+type Entry = Baseline['findings'][number]
 const looked = lookedAt(new Set(['listDomains/200', 'listDmarc/200']))
 
-function baselineOf(...findings: Baseline['findings']): Baseline {
-  return { findings }
-}
-
 describe('applyBaseline', () => {
-  const baseline = baselineOf(
-    { id: KNOWN, reason: 'told' },
-    { id: GONE, reason: 'told' },
-    { id: UNSEEN, reason: 'told' },
-  )
+  const baseline = { findings: [KNOWN, GONE, UNSEEN].map((id) => ({ id, reason: 'told' })) }
 
   it('accepts every finding with the id of an entry, and leaves the others open', () => {
     const findings = [
@@ -54,12 +47,8 @@ describe('applyBaseline', () => {
     ['2026-03-10', 'accepted', 0],
     ['2026-03-09', 'expired', 1],
   ])('on 2026-03-10, an entry until %s is %s', (expires, state, count) => {
-    const { entries, open } = applyBaseline(
-      [{ id: KNOWN }],
-      looked,
-      baselineOf({ id: KNOWN, reason: 'told', expires }),
-      TODAY,
-    )
+    const expiring = { findings: [{ id: KNOWN, reason: 'told', expires }] }
+    const { entries, open } = applyBaseline([{ id: KNOWN }], looked, expiring, TODAY)
     expect(entries.map((each) => each.state)).toEqual([state])
     expect(open).toHaveLength(count)
   })
@@ -71,19 +60,11 @@ describe('applyBaseline', () => {
 
 describe('updateBaseline', () => {
   it('keeps reasons and days, adds what is new, and removes only what was looked at and is gone', () => {
-    const before = baselineOf(
-      { id: KNOWN, reason: 'told', expires: '2026-01-01' },
-      { id: GONE, reason: 'told' },
-      { id: UNSEEN, reason: 'told' },
-    )
-    const added = 'unexplained/listDmarc/200/data'
-    expect(updateBaseline([{ id: KNOWN }, { id: added }, { id: added }], looked, before)).toEqual({
-      findings: [
-        { id: KNOWN, reason: 'told', expires: '2026-01-01' },
-        { id: UNSEEN, reason: 'told' },
-        { id: added, reason: 'to be decided' },
-      ],
-    })
+    const known = { id: KNOWN, reason: 'told', expires: '2026-01-01' }
+    const [gone, unseen] = [GONE, UNSEEN].map((id) => ({ id, reason: 'told' })) as [Entry, Entry]
+    const id = 'unexplained/listDmarc/200/data'
+    const after = updateBaseline([{ id: KNOWN }, { id }, { id }], looked, { findings: [known, gone, unseen] })
+    expect(after.findings).toEqual([known, unseen, { id, reason: 'to be decided' }])
   })
 
   it('begins a baseline where there is none, under which the same run passes', () => {
@@ -96,30 +77,27 @@ describe('updateBaseline', () => {
 describe('a baseline file', () => {
   it('is read as it was written, and nothing else is left in its folder', async () => {
     const file = join(temporaryFolder(), 'baseline.json')
-    const baseline = baselineOf({ id: KNOWN, reason: 'told', expires: '2028-02-29' })
+    const baseline = { findings: [{ id: KNOWN, reason: 'told', expires: '2028-02-29' }] }
     await writeBaseline(file, baseline)
     expect(await readBaseline(file)).toEqual(baseline)
     expect(readdirSync(join(file, '..'))).toEqual(['baseline.json'])
     expect(readFileSync(file, 'utf8').endsWith('}\n')).toBe(true)
   })
 
+  const entries = (...all: object[]) => JSON.stringify({ findings: all })
+  const expiring = (expires: string) => entries({ id: 'a', reason: 'b', expires })
+
   it.each([
     ['nonsense', 'This is not valid JSON'],
     ['[]', 'A baseline is an object: {"findings": [{"id", "reason"}]}.'],
     ['{}', '#/findings: The value is missing.'],
     ['{"findings": [], "finding": []}', '#/finding: The value is not allowed here; allowed fields are findings.'],
-    ['{"findings": [{"id": "a"}]}', '#/findings/0/reason: The value is missing.'],
-    ['{"findings": [{"id": "a", "reason": " "}]}', '#/findings/0/reason: The value is " " but must be a sentence.'],
+    [entries({ id: 'a' }), '#/findings/0/reason: The value is missing.'],
+    [entries({ id: 'a', reason: ' ' }), '#/findings/0/reason: The value is " " but must be a sentence.'],
+    [expiring('soon'), '#/findings/0/expires: The value is "soon" but must be a day such as 2026-12-31.'],
+    [expiring('2026-02-30'), '#/findings/0/expires: There is no day 2026-02-30.'],
     [
-      '{"findings": [{"id": "a", "reason": "b", "expires": "soon"}]}',
-      '#/findings/0/expires: The value is "soon" but must be a day such as 2026-12-31.',
-    ],
-    [
-      '{"findings": [{"id": "a", "reason": "b", "expires": "2026-02-30"}]}',
-      '#/findings/0/expires: There is no day 2026-02-30.',
-    ],
-    [
-      '{"findings": [{"id": "a", "reason": "b"}, {"id": "a", "reason": "c"}]}',
+      entries({ id: 'a', reason: 'b' }, { id: 'a', reason: 'c' }),
       '#/findings/1/id: The finding a is there twice, also at 0.',
     ],
     ['{"findings": [], "findings": []}', 'An object has the field findings more than once.'],
@@ -138,6 +116,8 @@ describe('a baseline file', () => {
     writeFileSync(large, ' '.repeat(LARGEST_BASELINE.bytes + 1))
     await expect(readBaseline(large)).rejects.toThrow('The file is too large')
     mkdirSync(join(folder, 'full'))
-    await expect(writeBaseline(join(folder, 'full'), baselineOf())).rejects.toThrow('is a folder; name a file in it')
+    await expect(writeBaseline(join(folder, 'full'), { findings: [] })).rejects.toThrow(
+      'is a folder; name a file in it',
+    )
   })
 })

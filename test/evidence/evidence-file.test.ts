@@ -1,11 +1,11 @@
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import type { Conclusion } from '../../src/conformance/investigation.ts'
 import { readChoices } from '../../src/contract/choices.ts'
 import {
   describeEvidence,
   digestOf,
-  type Evidence,
   type EvidenceOptions,
   mergeEvidence,
   readEvidence,
@@ -13,7 +13,6 @@ import {
   writeEvidence,
 } from '../../src/evidence/evidence-file.ts'
 import { EVIDENCE_LIMITS } from '../../src/evidence/evidence-schema.ts'
-import type { Conclusion } from '../../src/evidence/investigation.ts'
 import { deriveKey } from '../../src/ground/secrets.ts'
 import { choices } from '../support/choices.ts'
 import { expectReport } from '../support/report-schema.ts'
@@ -23,23 +22,23 @@ const AT = Date.UTC(2026, 2, 10, 12)
 const KEY = deriveKey(42, 'default')
 const FOREIGN_KEY = 'live-51Hq9zLqUe8rT2'
 
+const FINDING: Conclusion['findings'][number] = {
+  id: 'contract-violation/listDomains/200/response/data/domains',
+  label: 'contract violation',
+  request_id: 'r-1',
+  method: 'GET',
+  path: '/domains?verbose=1',
+  status: 200,
+  pointer: '/components/schemas/Domains',
+  line: 12,
+  message: 'The value at /data/domains is null but must be of type array.',
+}
+
 const CONCLUSION: Conclusion = {
   exchanges: 12,
   judged: 10,
-  findings: [
-    {
-      id: 'contract-violation/listDomains/200/response/data/domains',
-      label: 'contract violation',
-      request_id: 'r-1',
-      method: 'GET',
-      path: '/domains?verbose=1',
-      status: 200,
-      pointer: '/components/schemas/Domains',
-      line: 12,
-      message: 'The value at /data/domains is null but must be of type array.',
-    },
-  ],
-  counts: { 'contract-violation/listDomains/200/response/data/domains': 3 },
+  findings: [FINDING],
+  counts: { [FINDING.id]: 3 },
   observations: [
     { allows: [{ head: 1 }], evidence: ['r-2'], count: 1 },
     {
@@ -62,15 +61,6 @@ async function writeAndRead(conclusion: Conclusion, more: Partial<EvidenceOption
   return { file, text: readFileSync(file, 'utf8'), evidence: await readEvidence(file, choices) }
 }
 
-/** Writes evidence that was changed by hand. */
-async function readChanged(change: (evidence: Record<string, unknown>) => unknown): Promise<Evidence> {
-  const file = join(temporaryFolder(), 'evidence.json')
-  const evidence = JSON.parse(JSON.stringify(describeEvidence(CONCLUSION, options())))
-  const changed = change(evidence)
-  writeFileSync(file, typeof changed === 'string' ? changed : JSON.stringify(evidence))
-  return readEvidence(file, choices)
-}
-
 describe('an evidence file', () => {
   it('holds what was found out, as its schema says', async () => {
     const { evidence } = await writeAndRead(CONCLUSION, { targets: ['https://me:secret@api.example.com:8443/api/v1'] })
@@ -87,12 +77,8 @@ describe('an evidence file', () => {
       findings: CONCLUSION.findings,
       messages: CONCLUSION.messages,
     })
-    expect(evidence.verdicts.find(({ id }) => id === 'head')).toEqual({
-      id: 'head',
-      verdict: 'alternative',
-      alternative: 1,
-      evidence: ['r-2'],
-    })
+    const head = evidence.verdicts.find(({ id }) => id === 'head')
+    expect(head).toEqual({ id: 'head', verdict: 'alternative', alternative: 1, evidence: ['r-2'] })
     expect(evidence.verdicts).toHaveLength(choices.ids.length)
   })
 
@@ -104,26 +90,28 @@ describe('an evidence file', () => {
 
   it.each<[what: string, change: (secret: string) => Partial<Conclusion>]>([
     ['a message', (secret) => ({ messages: { unauthorized: [`The key ${secret} is unknown.`] } })],
-    ['a finding', (secret) => ({ findings: [{ ...finding(), message: `It sent ${secret}.` }] })],
-    ['a path', (secret) => ({ findings: [{ ...finding(), path: `/domains/${encodeURIComponent(secret)}` }] })],
-    ['a query', (secret) => ({ findings: [{ ...finding(), path: `/domains?x=${secret}` }] })],
+    ['a finding', (secret) => ({ findings: [{ ...FINDING, message: `It sent ${secret}.` }] })],
+    ['a path', (secret) => ({ findings: [{ ...FINDING, path: `/domains/${encodeURIComponent(secret)}` }] })],
+    ['a query', (secret) => ({ findings: [{ ...FINDING, path: `/domains?x=${secret}` }] })],
     ['an id', (secret) => ({ observations: [{ allows: [{ head: 1 }], evidence: [secret], count: 1 }] })],
     ['base64', (secret) => ({ messages: { unauthorized: [Buffer.from(`user:${secret}`).toString('base64')] } })],
     ['the name of a count', (secret) => ({ counts: { [`unexplained/${secret}`]: 1 } })],
   ])('does not show a key in %s, whether it is known or looks like one', async (_, change) => {
-    const known = await writeAndRead({ ...CONCLUSION, ...change(FOREIGN_KEY) }, { secrets: [FOREIGN_KEY] })
-    expect(known.text).not.toContain(FOREIGN_KEY)
-    expect(known.text).not.toContain(Buffer.from(`user:${FOREIGN_KEY}`).toString('base64'))
-    const shaped = await writeAndRead({ ...CONCLUSION, ...change(KEY) }, { secrets: [KEY] })
-    expect(shaped.text).not.toContain(KEY)
-    const sandbox = await writeAndRead({ ...CONCLUSION, ...change('sandbox_team-7') })
-    expect(sandbox.text).not.toContain('sandbox_team-7')
+    for (const [secret, secrets] of [
+      [FOREIGN_KEY, [FOREIGN_KEY]],
+      [KEY, [KEY]],
+      ['sandbox_team-7', []],
+    ] as const) {
+      const { text } = await writeAndRead({ ...CONCLUSION, ...change(secret) }, { secrets })
+      expect(text).not.toContain(secret)
+      if (secrets.length > 0) expect(text).not.toContain(Buffer.from(`user:${secret}`).toString('base64'))
+    }
   })
 
   it('does not show what a query calls a token, or what follows Bearer', async () => {
     const { text } = await writeAndRead({
       ...CONCLUSION,
-      findings: [{ ...finding(), path: '/domains?api_key=unknown-one&id=4', message: 'It quoted Bearer unknown-two.' }],
+      findings: [{ ...FINDING, path: '/domains?api_key=unknown-one&id=4', message: 'It quoted Bearer unknown-two.' }],
     })
     expect(text).not.toMatch(/unknown-one|unknown-two/)
     expect(text).toContain('&id=4')
@@ -138,69 +126,66 @@ describe('an evidence file', () => {
     expect(readdirSync(join(file, '..'))).toEqual([])
   })
 
-  it('says what had no room', async () => {
+  it('says what had no room', { tags: ['slow'] }, async () => {
     const most = EVIDENCE_LIMITS.findings
-    const findings = Array.from({ length: most + 2 }, () => finding())
+    const findings = Array(most + 2).fill(FINDING)
     const { evidence } = await writeAndRead({ ...CONCLUSION, findings })
     expect(evidence.findings).toHaveLength(most)
     expect(evidence.counts.omitted).toEqual({ findings: 2 })
   })
 
-  it.each<[what: string, change: (evidence: Record<string, unknown>) => unknown, message: string]>([
+  const observing = (...allows: Record<string, unknown>[]) => ({ observations: [{ allows, evidence: [], count: 1 }] })
+
+  it.each<[what: string, changed: object | ((text: string) => string), message: string]>([
     ['no JSON', () => '{"format"', 'This is not valid JSON'],
     ['another file', () => '{"log": {}}', 'This is no evidence file; verify, check and proxy write one'],
     [
       'a newer format',
-      (evidence) => Object.assign(evidence, { format_version: 2 }),
+      { format_version: 2 },
       '#/format_version: The format 2 is newer than this program, which reads 1; install a newer one.',
     ],
-    ['a missing part', (evidence) => delete evidence['counts'], '#/counts: The value is missing.'],
-    [
-      'an unknown field',
-      (evidence) => Object.assign(evidence, { bodies: [] }),
-      '#/bodies: The value is not allowed here',
-    ],
+    ['a missing part', { counts: undefined }, '#/counts: The value is missing.'],
+    ['an unknown field', { bodies: [] }, '#/bodies: The value is not allowed here'],
     [
       'a wrong type',
-      (evidence) => Object.assign(evidence, { observations: [{ allows: [{ head: '1' }], evidence: [], count: 1 }] }),
+      observing({ head: '1' }),
       '#/observations/0/allows/0/head: The value is "1" but must be of type integer.',
     ],
     [
       'an unknown assumption',
-      (evidence) => Object.assign(evidence, { observations: [{ allows: [{ heads: 1 }], evidence: [], count: 1 }] }),
+      observing({ heads: 1 }),
       '#/observations/0/allows/0/heads: The contract has no assumption heads. This is evidence about another contract',
     ],
     [
       'an unknown alternative',
-      (evidence) => Object.assign(evidence, { observations: [{ allows: [{ head: 2 }], evidence: [], count: 1 }] }),
+      observing({ head: 2 }),
       '#/observations/0/allows/0/head: The assumption head has 1 alternatives, not 2.',
     ],
     [
       'combinations of different assumptions',
-      (evidence) =>
-        Object.assign(evidence, { observations: [{ allows: [{ head: 1 }, { cors: 1 }], evidence: [], count: 1 }] }),
+      observing({ head: 1 }, { cors: 1 }),
       '#/observations/0/allows/1: Every combination names the same assumptions, here head.',
     ],
     [
       'another contract',
-      (evidence) => Object.assign(evidence, { contract: { digest: '0'.repeat(64), overlays: ['ours.yaml'] } }),
+      { contract: { digest: '0'.repeat(64), overlays: ['ours.yaml'] } },
       '#/contract/digest: This is evidence about another contract. It was made with the overlay ours.yaml; give the same',
     ],
     [
       'a prototype',
-      (evidence) => JSON.stringify(evidence).replace('"messages":{', '"messages":{"__proto__":["x"],'),
+      (text) => text.replace('"messages":{', '"messages":{"__proto__":["x"],'),
       '#/messages: The value has the field "__proto__"',
     ],
-    [
-      'deep nesting',
-      (evidence) => Object.assign(evidence, { messages: { a: [[[[[[[[1]]]]]]]] } }),
-      'nested too deeply',
-    ],
-  ])('is refused: %s', async (_, change, message) => {
-    await expect(readChanged(change)).rejects.toThrow(message)
+    ['deep nesting', { messages: { a: [[[[[[[[1]]]]]]]] } }, 'nested too deeply'],
+  ])('is refused: %s', async (_, changed, message) => {
+    const file = join(temporaryFolder(), 'evidence.json')
+    const evidence = describeEvidence(CONCLUSION, options())
+    const isText = typeof changed === 'function'
+    writeFileSync(file, isText ? changed(JSON.stringify(evidence)) : JSON.stringify({ ...evidence, ...changed }))
+    await expect(readEvidence(file, choices)).rejects.toThrow(message)
   })
 
-  it('is refused where it is missing or too large', async () => {
+  it('is refused where it is missing or too large', { tags: ['slow'] }, async () => {
     const folder = temporaryFolder()
     await expect(readEvidence(join(folder, 'none'), choices)).rejects.toThrow('The evidence cannot be read (ENOENT).')
     const large = join(folder, 'large')
@@ -208,44 +193,25 @@ describe('an evidence file', () => {
     await expect(readEvidence(large, choices)).rejects.toThrow('The file is too large')
   })
 
-  it('belongs to what the contract means, whatever it says for readers', async () => {
-    const reworded = await readChoices([
-      { name: 'words', actions: [{ target: '$.info', update: { summary: 'Other words.' } }] },
-    ])
-    expect(digestOf(reworded)).toBe(digestOf(choices))
-    const changed = await readChoices([
-      { name: 'quota', actions: [{ target: "$.paths['/domains']['x-quota']", update: { limit: 31 } }] },
-    ])
-    expect(digestOf(changed)).not.toBe(digestOf(choices))
+  it('belongs to what the contract means, whatever it says for readers', { tags: ['slow'] }, async () => {
+    const digestWith = async (target: string, update: object) =>
+      digestOf(await readChoices([{ name: 'other', actions: [{ target, update }] }]))
+    expect(await digestWith('$.info', { summary: 'Other words.' })).toBe(digestOf(choices))
+    expect(await digestWith("$.paths['/domains']['x-quota']", { limit: 31 })).not.toBe(digestOf(choices))
   })
 })
 
 describe('mergeEvidence', () => {
   it('joins files: equal observations are one, counts are added, and verdicts are decided together', () => {
-    const half = (allows: Record<string, number>[], id: string) =>
-      describeEvidence(
-        { ...CONCLUSION, observations: [...CONCLUSION.observations, { allows, evidence: [id], count: 1 }] },
-        options({ targets: [`https://${id}.example`] }),
-      )
-    const merged = mergeEvidence(
-      [
-        {
-          file: 'a.json',
-          evidence: half(
-            [
-              { cors: 0, head: 0 },
-              { cors: 1, head: 1 },
-            ],
-            'a',
-          ),
-        },
-        { file: 'b.json', evidence: half([{ cors: 1 }], 'b') },
-      ],
-      choices,
-      AT,
-    )
+    const half = (id: string, ...allows: Record<string, number>[]) => {
+      const observations = [...CONCLUSION.observations, { allows, evidence: [id], count: 1 }]
+      const more = { targets: [`https://${id}.example`] }
+      return { file: `${id}.json`, evidence: describeEvidence({ ...CONCLUSION, observations }, options(more)) }
+    }
+    const files = [half('a', { cors: 0, head: 0 }, { cors: 1, head: 1 }), half('b', { cors: 1 })]
+    const merged = mergeEvidence(files, choices, AT)
     expect(merged).toMatchObject({
-      counts: { exchanges: 24, judged: 20, findings: { [finding().id]: 6 } },
+      counts: { exchanges: 24, judged: 20, findings: { [FINDING.id]: 6 } },
       targets: ['https://a.example', 'https://b.example'],
       messages: CONCLUSION.messages,
     })
@@ -258,18 +224,12 @@ describe('mergeEvidence', () => {
   it('refuses files of different contracts', () => {
     const evidence = describeEvidence(CONCLUSION, options())
     const other = { ...evidence, contract: { ...evidence.contract, digest: '1'.repeat(64) } }
-    expect(() =>
-      mergeEvidence(
-        [
-          { file: 'a.json', evidence },
-          { file: 'b.json', evidence: other },
-        ],
-        choices,
-      ),
-    ).toThrow('b.json#/contract/digest: This is evidence about another contract than that of a.json.')
+    const files = [
+      { file: 'a.json', evidence },
+      { file: 'b.json', evidence: other },
+    ]
+    expect(() => mergeEvidence(files, choices)).toThrow(
+      'b.json#/contract/digest: This is evidence about another contract than that of a.json.',
+    )
   })
 })
-
-function finding() {
-  return CONCLUSION.findings[0] as Conclusion['findings'][number]
-}

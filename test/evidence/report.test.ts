@@ -1,37 +1,35 @@
 import { describe, expect, it } from 'vitest'
-import { Answers } from '../../src/evidence/answers.ts'
+import type { JudgedDifference, Label } from '../../src/conformance/finding.ts'
+import type { Conclusion } from '../../src/conformance/investigation.ts'
+import { AnswerCounts } from '../../src/evidence/answers.ts'
 import { applyBaseline } from '../../src/evidence/baseline.ts'
-import type { Exchange } from '../../src/evidence/exchange.ts'
-import type { Finding, Label } from '../../src/evidence/finding.ts'
-import type { Conclusion } from '../../src/evidence/investigation.ts'
 import { describeFindings, type EvidenceReport, type EvidenceReportOptions } from '../../src/evidence/report.ts'
+import type { Exchange } from '../../src/exchanges/exchange.ts'
+import { exchangeOf as usualExchange } from '../exchanges/made-exchange.ts'
 import { choices } from '../support/choices.ts'
 import { expectReport } from '../support/report-schema.ts'
 
 const [first] = choices.alternatives
 
-function findingOf(label: Label, what = 'data', more: Partial<Finding> = {}): Finding {
+function findingOf(label: Label, what = 'data', more: Partial<JudgedDifference> = {}): JudgedDifference {
   const id = `${label.replaceAll(' ', '-')}/listDomains/200/${what}`
   const place = { request_id: 'one', method: 'GET', path: '/domains', status: 200 }
   return { id, label, ...place, message: 'It is other than it should be.', ...more }
 }
 
 function exchangeOf({ status = 200, method = 'GET', isKnown = true } = {}): Exchange {
-  const nothing = { isKnown: true, bytes: Buffer.from('{}') } as const
-  const body = isKnown ? nothing : ({ isKnown: false, reason: 'The recording does not have it.' } as const)
-  return {
-    id: 'one',
-    at: 0,
-    until: 1,
-    overlaps: false,
-    request: { method, target: '/api/v1/domains', headers: {}, credentials: { kind: 'unknown' }, body: nothing },
-    response: status === 0 ? undefined : { status, headers: {}, body },
-  }
+  const { response, ...exchange } = usualExchange({ method, path: '/domains', status, body: '{}' })
+  if (status === 0) return { ...exchange, response: undefined }
+  if (isKnown || response === undefined) return { ...exchange, response }
+  return { ...exchange, response: { ...response, body: { isKnown, reason: 'The recording does not have it.' } } }
 }
 
-function describeConclusion(findings: readonly Finding[], more: Partial<EvidenceReportOptions & Conclusion> = {}) {
+function describeConclusion(
+  findings: readonly JudgedDifference[],
+  more: Partial<EvidenceReportOptions & Conclusion> = {},
+) {
   const { exchanges = 10, judged = 8, counts = {}, observations = [], ...rest } = more
-  const answers = new Answers(choices.contract)
+  const answers = new AnswerCounts(choices.contract)
   answers.note(exchangeOf())
   const report = describeFindings({
     tool: 'check',
@@ -91,13 +89,9 @@ describe('The report of exchanges', () => {
 
   it('does not count what the baseline accepts, and tells what is gone', () => {
     const findings = [findingOf('unexplained')]
-    const known = {
-      findings: [
-        { id: findings[0]?.id ?? '', reason: 'It is old.' },
-        { id: 'unexplained/listDomains/200/x', reason: 'y' },
-      ],
-    }
-    const baseline = applyBaseline(findings, () => true, known, '2026-01-15')
+    const accepted = { id: 'unexplained/listDomains/200/data', reason: 'It is old.' }
+    const gone = { id: 'unexplained/listDomains/200/x', reason: 'y' }
+    const baseline = applyBaseline(findings, () => true, { findings: [accepted, gone] }, '2026-01-15')
     const { json, exitCode, facts, findings: shown } = describeConclusion(findings, { baseline })
     expect(exitCode).toBe(0)
     expect(json.findings).toMatchObject([{ accepted: 'It is old.' }])
@@ -120,11 +114,8 @@ describe('The report of exchanges', () => {
     const { exitCode, findings, json } = describeConclusion([], { observations })
     expect(exitCode).toBe(0)
     expect(findings).toMatchObject([{ level: 'warning', rule: { id } }])
-    expect(json.assumptions).toContainEqual({
-      id,
-      verdict: 'contradicted',
-      evidence: expect.arrayContaining(['e0', 'e1']),
-    })
+    const evidence = expect.arrayContaining(['e0', 'e1'])
+    expect(json.assumptions).toContainEqual({ id, verdict: 'contradicted', evidence })
   })
 
   it('has a check for each answer of each operation', () => {
@@ -143,13 +134,13 @@ describe('The answers of a service', () => {
     ['HEAD', { method: 'HEAD' }, 'A response to HEAD has no body.'],
     ['a body that is missing', { isKnown: false }, 'The recording does not have it.'],
   ])('say of %s why it cannot be judged', (_, exchange, reason) => {
-    const answers = new Answers(choices.contract)
+    const answers = new AnswerCounts(choices.contract)
     answers.note(exchangeOf(exchange))
     expect(answers.reasons).toEqual(reason === undefined ? [] : [[reason, 1]])
   })
 
   it('say which findings would have been seen', () => {
-    const answers = new Answers(choices.contract)
+    const answers = new AnswerCounts(choices.contract)
     answers.note(exchangeOf())
     expect(answers.looked('unexplained/listDomains/200/data')).toBe(true)
     expect(answers.looked('unexplained/listDomains/404/data')).toBe(false)

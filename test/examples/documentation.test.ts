@@ -1,149 +1,42 @@
-import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect } from 'vitest'
-import { startUnderstudy } from '../../src/start/server.ts'
-import { budget } from '../support/budget.ts'
-import { HAS_CURL, HAS_JQ } from '../support/curl.ts'
-import { blocksOf, type Document, readDocuments } from '../support/documents.ts'
+import { readLines } from '../../src/contract/lines.ts'
+import { pointTo } from '../../src/ground/json.ts'
+import { blocksOf, readDocuments } from '../support/documents.ts'
 import { it } from '../support/program.ts'
-import { PROGRAM, ROOT, runShell } from '../support/program-process.ts'
-import { HAS_REDIS, startRedis } from '../support/redis-server.ts'
 
+const ROOT = join(import.meta.dirname, '../..')
 const documents = readDocuments()
-const manifest = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
-  name: string
-  version: string
-  scripts: object
-}
+const textOf = (path: string) => readFileSync(join(ROOT, path), 'utf8')
 
 /** The languages of fenced blocks: those of the documents that are run here, and those of others. */
 const LANGUAGES = new Set(['sh', 'ts', 'json', 'text', 'yaml', 'python', 'go', 'java', 'jsonc', 'txt'])
 
-/** The URL of a store in the documents. A document that has it needs a Redis. */
-const STORE = 'redis://127.0.0.1:6379'
-const needsStore = ({ commands }: Document) => commands.some(({ text }) => text.includes(STORE))
-
-/** The documents whose commands are run: those that a newcomer reads first, or all. */
-const played = documents
-  .filter((document) => document.commands.length > 0 && (HAS_REDIS || !needsStore(document)))
-  .slice(0, budget({ quick: 3, full: documents.length }))
-
-/**
- * Commands in the place of those that a test cannot run as they are. `npm start` and `npx dmarc-understudy serve` start the
- * program on a free port, and stop it when it says that it is ready. `npm ci` and the scripts that take minutes must
- * exist; CI runs them. `npm test` is the client of a user where `run` runs it. `npm install` must name the file that `npm pack` makes; another test installs it.
- */
-const COMMANDS: Readonly<Record<string, string>> = {
-  npm: `
-case "$1" in
-  ci|pack) exit 0 ;;
-  install) [ "$2" = --save-dev ] && [ "\${3##*/}" = ${manifest.name}-${manifest.version}.tgz ] && exit 0 ;;
-  start) shift; [ "\${1:-}" = -- ] && shift; exec serve_once "$@" ;;
-  test) [ -z "\${UNDERSTUDY_BASE_URL:-}" ] || exec test_client; exit 0 ;;
-  run) case " ${Object.keys(manifest.scripts).join(' ')} " in *" $2 "*) exit 0 ;; esac ;;
-esac
-echo "package.json has no script for: npm $*" >&2; exit 1`,
-  npx: `
-[ "$1" = dmarc-understudy ] || { echo "npx runs $1, which is not this program" >&2; exit 1; }
-shift
-[ "\${1:-}" = serve ] && { shift; exec serve_once "$@"; }
-exec "$REAL_NODE" "$PROGRAM" "$@"`,
-  // The tests of a client that has a mistake which they do not see.
-  test_client: `
-ask() { "$REAL_CURL" -s -o answer.json "$UNDERSTUDY_BASE_URL$@" -H "Authorization: Bearer $UNDERSTUDY_API_KEY"; }
-ask /domains
-ask /domains --json '{"domain": "shop.example"}'
-exit 0`,
-  node: `[ -f "$ROOT/$1" ] || { echo "there is no file $1" >&2; exit 1; }`,
-  serve_once: `
-"$REAL_NODE" "$PROGRAM" serve "$@" --port 0 --log-level silent >greeting.txt &
-trap 'kill -9 $! 2>/dev/null' EXIT
-until grep -q 'is ready' greeting.txt; do kill -0 $! || exit 1; done
-kill -TERM $!; wait $!; cat greeting.txt`,
-  // Starts as the document says, but on a socket of its own; the servers of the document use that of the test.
-  'redis-server': `
-"$REAL_REDIS_SERVER" "$@" --port 0 --unixsocket ./document.sock >redis.txt 2>&1 &
-until grep -q 'accept connections at' redis.txt; do kill -0 $! 2>/dev/null || { cat redis.txt; exit 1; }; sleep 0.02; done
-kill -KILL $!; exit 0`,
-  'redis-cli': `exec "$REAL_REDIS_CLI" -u "$REDIS_URL" "$@"`,
-  curl: `
-case " $* " in
-  *' -N '*) "$REAL_CURL" -s --max-time 1 "$@"; [ $? = 28 ] ;;
-  *) exec "$REAL_CURL" -s "$@" ;;
-esac`,
-}
-
-/** A folder for the commands of a document, with the stand-ins for some of them in front of PATH. */
-async function environmentIn(folder: string): Promise<Record<string, string>> {
-  for (const [name, script] of Object.entries(COMMANDS)) {
-    writeFileSync(join(folder, name), `#!/bin/sh\n${script}\n`)
-    chmodSync(join(folder, name), 0o755)
-  }
-  const { stdout } = await runShell('command -v curl; command -v redis-server; command -v redis-cli')
-  const [curl, server, client] = stdout.split('\n')
-  const PATH = `${folder}:${process.env['PATH']}`
-  // Annotations of GitHub Actions are in no document.
-  const GITHUB_ACTIONS = ''
-  const programs = {
-    REAL_NODE: process.execPath,
-    REAL_CURL: `${curl}`,
-    REAL_REDIS_SERVER: `${server}`,
-    REAL_REDIS_CLI: `${client}`,
-  }
-  return { PATH, PROGRAM, ROOT, ...programs, GITHUB_ACTIONS }
-}
-
-/** What differs from run to run, or where openapi.yaml grows, is written alike. */
-function withoutAccidents(text: string): string {
-  return text
-    .replaceAll(/127\.0\.0\.1:\d+/g, '127.0.0.1:4010')
-    .replaceAll(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, 'ID')
-    .replaceAll(/openapi\.yaml:\d+/g, 'openapi.yaml:1')
-}
-
-/** Runs the commands in one shell, one after the other; of each its exit code and what it printed. */
-async function runAll(
-  { commands }: Document,
-  folder: string,
-  origin: string,
-  store: string,
-): Promise<{ code: number; output: string }[]> {
-  const script = commands.map(
-    ({ text }) =>
-      `${text.replaceAll('http://127.0.0.1:4010', origin).replaceAll(STORE, store)}\nprintf '\\n@@%s@@\\n' $?`,
-  )
-  writeFileSync(join(folder, 'commands.sh'), ['exec 2>&1', ...script].join('\n'))
-  const { stdout, stderr } = await runShell('. ./commands.sh', {
-    folder,
-    environment: { ...(await environmentIn(folder)), REDIS_URL: store },
-  })
-  const results = [...stdout.matchAll(/([\s\S]*?)\n@@(\d+)@@\n/g)]
-  expect(results, stdout + stderr).toHaveLength(commands.length)
-  return results.map(([, output = '', code]) => ({ code: Number(code), output }))
+/** A finding as a command prints it: its rule, and below it the request and the line of openapi.yaml. */
+const FINDING = /^error {2}.+? {2}(\S+)(?: {2}\(.*\))?\n {2}(\w+) (\S+).* {2}openapi\.yaml:(\d+)/gm
+/** Where findings of these rules are in openapi.yaml; those of others are at their operation. */
+const PLACES: Readonly<Record<string, string>> = {
+  'key-required': '/components/securitySchemes/apiKey/x-rule/key-required',
+  'contract-violation/request': '/components/schemas/DomainsToAdd/additionalProperties',
 }
 
 describe('the documentation', () => {
-  it.skipIf(!HAS_CURL || !HAS_JQ).for(played)(
-    'has commands that work one after the other as they stand: $path',
-    async (document, { folder, onTestFinished }) => {
-      const service = await startUnderstudy({ enforceQuotas: false })
-      onTestFinished(() => service.stop())
-      const store = needsStore(document) ? (await startRedis()).url : STORE
-      const results = await runAll(document, folder, new URL(service.baseUrl).origin, store)
-      for (const [index, { text, refused, prints, exits = 0 }] of document.commands.entries()) {
-        const { code, output } = results[index] ?? { code: 1, output: '' }
-        expect({ text, code, output: output.slice(0, 500) }).toMatchObject({ code: exits })
-        if (prints !== undefined) expect(withoutAccidents(output)).toContain(withoutAccidents(prints.trim()))
-        if (!/^curl (?!.*(-N |\|))/.test(text)) continue
-        const body = JSON.parse(output) as { success: boolean; error?: { code: string } }
-        expect({ text, refused: body.error?.code }).toEqual({ text, refused })
+  it('names lines of openapi.yaml where they are', async () => {
+    const lineOf = await readLines()
+    for (const { path } of documents) {
+      const findings = [...textOf(path).matchAll(FINDING)]
+      expect(findings, path).toHaveLength([...textOf(path).matchAll(/openapi\.yaml:\d/g)].length)
+      for (const [, rule = '', method = '', target = '', line] of findings) {
+        const operation = pointTo(pointTo('/paths', target.replace('/api/v1', '')), method.toLowerCase())
+        expect({ path, rule, line: Number(line) }).toEqual({ path, rule, line: lineOf(PLACES[rule] ?? operation) })
       }
-    },
-  )
+    }
+  })
 
   it('fences shell commands in the one way that is run', () => {
     for (const path of ['README.md', ...documents.map((each) => each.path)]) {
-      const blocks = blocksOf(readFileSync(join(ROOT, path), 'utf8'))
+      const blocks = blocksOf(textOf(path))
       // A job in bash, the examples in other languages and the answers of the control plane have tests of their own.
       const languages = blocks.filter(({ content }) => !content.startsWith('# job.sh')).map(({ language }) => language)
       expect(
@@ -156,22 +49,10 @@ describe('the documentation', () => {
 
   it('links to files that exist', () => {
     for (const { path } of documents) {
-      const links = readFileSync(join(ROOT, path), 'utf8').matchAll(/\]\((?!https?:)([^)#]+)/g)
+      const links = textOf(path).matchAll(/\]\((?!https?:)([^)#]+)/g)
       const broken = [...links].map(([, link = '']) => link).filter((link) => !existsSync(join(ROOT, path, '..', link)))
       expect(broken, path).toEqual([])
     }
-  })
-
-  it.skipIf(!HAS_CURL)('streams events as it says', async ({ serve }) => {
-    const { apiKey, origin, request } = await serve()
-    const command = `curl -s -N ${origin}/__admin/accounts/default/events | grep -m 1 '^event: '`
-    const shown = runShell(command, { environment: { API_KEY: apiKey } })
-    let done = false
-    void shown.then(() => {
-      done = true
-    })
-    while (!done) await request('/domains')
-    expect((await shown).stdout).toBe('event: request\n')
   })
 
   it('names every route of the control plane in its list', async ({ serve }) => {
@@ -185,11 +66,21 @@ describe('the documentation', () => {
         .filter((method) => methods.includes(method))
         .map((method) => `${method.toUpperCase()} ${path}`),
     )
-    const plane = readFileSync(join(ROOT, 'docs/control-plane.md'), 'utf8')
+    const plane = textOf('docs/control-plane.md')
     const rows = plane.split('\n').filter((line) => line.startsWith('| `'))
     const listed = [...rows.join('\n').matchAll(/`(GET|POST|PUT|PATCH|DELETE) ([^`]+)`/g)].map(
       ([, method, path]) => `${method} ${path?.replace('…', '/accounts/{account}')}`,
     )
     expect(listed.toSorted()).toEqual(routes.toSorted())
+  })
+})
+
+describe('docs/languages.md', () => {
+  it('shows the files of docs/examples', () => {
+    const blocks = blocksOf(textOf('docs/languages.md'))
+    expect(blocks.length).toBeGreaterThan(3)
+    const folders = [...new Set(blocks.map(({ language }) => join('docs/examples', language)))]
+    const files = folders.flatMap((folder) => readdirSync(join(ROOT, folder)).map((name) => join(folder, name)))
+    expect(blocks.map(({ content }) => content).toSorted()).toEqual(files.map(textOf).toSorted())
   })
 })

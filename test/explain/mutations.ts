@@ -1,7 +1,15 @@
 import fc, { type Arbitrary } from 'fast-check'
 import { ALL_DOMAINS, ALL_NAMES, BAD_DOMAINS, BAD_NAMES, CROWD_AND_ONE } from '../model/pool.ts'
+import { weighted } from '../support/weighted.ts'
 import { AUTHORIZED, type Header } from '../support/wire.ts'
-import type { SentRequest } from './acceptance.ts'
+
+/** A request as a client sends it, with its key. */
+export interface SentRequest {
+  method: string
+  target: string
+  headers: readonly Header[]
+  body?: string | Buffer
+}
 
 /** A request on its way from one that is accepted to one that is not; `{group}` stands for the id of a group. */
 interface Draft {
@@ -20,10 +28,10 @@ type Mutation = (draft: Draft) => Draft
 
 const BASE = '/api/v1'
 
-const domain = fc.oneof(
-  { arbitrary: fc.constantFrom('one.example', 'two.example', 'used.example', 'busy.example'), weight: 3 },
-  { arbitrary: fc.constantFrom(...ALL_DOMAINS), weight: 2 },
-  { arbitrary: fc.constantFrom(...BAD_DOMAINS), weight: 1 },
+const domain = weighted(
+  [3, fc.constantFrom('one.example', 'two.example', 'used.example', 'busy.example')],
+  [2, fc.constantFrom(...ALL_DOMAINS)],
+  [1, fc.constantFrom(...BAD_DOMAINS)],
 )
 const usualDomain = fc.constantFrom('one.example', 'two.example', 'three.example')
 const newDomain = fc.constantFrom('four.example', 'five.example', 'six.example')
@@ -34,19 +42,8 @@ const name = fc.oneof(
   fc.string({ unit: 'binary', maxLength: 120 }),
 )
 const value: Arbitrary<unknown> = fc.oneof(
-  fc.constantFrom<unknown>(
-    null,
-    0,
-    1.5,
-    true,
-    '',
-    'two.example',
-    'one.example, two.example',
-    {},
-    [],
-    [[]],
-    CROWD_AND_ONE,
-  ),
+  fc.constantFrom<unknown>(null, 0, 1.5, true, '', {}, [], [[]]),
+  fc.constantFrom<unknown>('two.example', 'one.example, two.example', CROWD_AND_ONE),
   fc.array(fc.oneof(domain, fc.jsonValue({ maxDepth: 2 })), { maxLength: 5 }),
   fc.array(domain, { maxLength: 60, size: 'max' }),
   name,
@@ -59,32 +56,25 @@ const fieldName = fc.oneof(
   fc.string({ unit: 'binary' }),
 )
 
-const READINGS = ['/dmarc', '/domains', '/domaingroups'].map((path) => ({
-  method: 'GET',
-  path,
-  query: '',
-  fields: undefined,
-}))
-const OF_A_GROUP = ['GET', 'DELETE', 'HEAD'].map((method) => {
-  return { method, path: '/domaingroups', query: '?id={group}', fields: undefined }
-})
+/** A request that is accepted. */
+function fine(method: string, path: string, fields?: unknown) {
+  const [below = '', query] = path.split('?')
+  return { method, path: below, query: query === undefined ? '' : `?${query}`, fields }
+}
 const members = fc.array(usualDomain, { maxLength: 3 })
 const newName = fc.constantFrom('New', 'Neu', '新')
 
-const accepted: Arbitrary<Pick<Draft, 'method' | 'path' | 'query' | 'fields'>> = fc.oneof(
-  fc.constantFrom(...READINGS, ...OF_A_GROUP),
-  fc.uniqueArray(newDomain, { minLength: 1 }).map((domains) => {
-    return { method: 'POST', path: '/domains', query: '', fields: { domains } }
-  }),
-  fc.uniqueArray(usualDomain, { minLength: 1 }).map((domains) => {
-    return { method: 'DELETE', path: '/domains', query: '', fields: { domains } }
-  }),
-  fc.record({ name: newName, domains: members }, { requiredKeys: ['name'] }).map((fields) => {
-    return { method: 'POST', path: '/domaingroups', query: '', fields }
-  }),
+const accepted = fc.oneof(
+  fc.constantFrom(...['/dmarc', '/domains', '/domaingroups'].map((path) => fine('GET', path))),
+  fc.constantFrom(...['GET', 'DELETE', 'HEAD'].map((method) => fine(method, '/domaingroups?id={group}'))),
+  fc.uniqueArray(newDomain, { minLength: 1 }).map((domains) => fine('POST', '/domains', { domains })),
+  fc.uniqueArray(usualDomain, { minLength: 1 }).map((domains) => fine('DELETE', '/domains', { domains })),
+  fc
+    .record({ name: newName, domains: members }, { requiredKeys: ['name'] })
+    .map((fields) => fine('POST', '/domaingroups', fields)),
   fc
     .record({ name: newName, add_domains: members, remove_domains: members }, { requiredKeys: [] })
-    .map((fields) => ({ method: 'PATCH', path: '/domaingroups', query: '?id={group}', fields })),
+    .map((fields) => fine('PATCH', '/domaingroups?id={group}', fields)),
 )
 
 const inPath: Arbitrary<Mutation> = fc
@@ -109,10 +99,19 @@ const inQuery: Arbitrary<Mutation> = fc
   )
   .map((query) => (draft) => ({ ...draft, query }))
 
-function withField(draft: Draft, field: string, value: unknown): Draft {
-  const given = typeof draft.fields === 'object' ? Object.entries(draft.fields ?? {}) : []
-  return { ...draft, fields: Object.fromEntries([...given, [field, value]]) }
+function fieldsOf({ fields }: Draft): [name: string, value: unknown][] {
+  return typeof fields === 'object' ? Object.entries(fields ?? {}) : []
 }
+
+/** The draft with other fields. */
+function withFields(draft: Draft, fields: readonly (readonly [name: string, value: unknown])[]): Draft {
+  return { ...draft, fields: Object.fromEntries(fields) }
+}
+
+const withField =
+  ([field, value]: readonly [string, unknown]): Mutation =>
+  (draft) =>
+    withFields(draft, [...fieldsOf(draft), [field, value]])
 
 const someDomains = fc.oneof(
   fc.array(domain, { maxLength: 5 }),
@@ -122,45 +121,21 @@ const someDomains = fc.oneof(
 
 /** One more entry for every array that there is. */
 const inEntries: Arbitrary<Mutation> = fc
-  .tuple(fc.nat(3), fc.oneof({ arbitrary: domain, weight: 8 }, value))
+  .tuple(fc.nat(3), weighted<unknown>([8, domain], [1, value]))
   .map(([index, entry]) => (draft) => {
-    const given = typeof draft.fields === 'object' ? Object.entries(draft.fields ?? {}) : []
-    const more = given.map(([name, field]) => [name, Array.isArray(field) ? field.toSpliced(index, 0, entry) : field])
-    return { ...draft, fields: Object.fromEntries(more) }
+    const more = (field: unknown) => (Array.isArray(field) ? field.toSpliced(index, 0, entry) : field)
+    return withFields(
+      draft,
+      fieldsOf(draft).map(([name, field]) => [name, more(field)]),
+    )
   })
 
-const inFields: Arbitrary<Mutation> = fc.oneof(
-  { arbitrary: inEntries, weight: 5 },
-  {
-    arbitrary: fc.tuple(fc.constantFrom('domains', 'add_domains', 'remove_domains'), someDomains).map(
-      ([field, domains]): Mutation =>
-        (draft) =>
-          withField(draft, field, domains),
-    ),
-    weight: 4,
-  },
-  {
-    arbitrary: name.map(
-      (name): Mutation =>
-        (draft) =>
-          withField(draft, 'name', name),
-    ),
-    weight: 3,
-  },
-  {
-    arbitrary: fc.tuple(fieldName, value).map(
-      ([field, value]): Mutation =>
-        (draft) =>
-          withField(draft, field, value),
-    ),
-    weight: 2,
-  },
+/** What becomes of the fields as a whole. */
+const inAllFields: Arbitrary<Mutation> = fc.oneof(
   fc.nat(3).map(
     (index): Mutation =>
-      (draft) => {
-        const given = typeof draft.fields === 'object' ? Object.entries(draft.fields ?? {}) : []
-        return { ...draft, fields: Object.fromEntries(given.toSpliced(index, 1)) }
-      },
+      (draft) =>
+        withFields(draft, fieldsOf(draft).toSpliced(index, 1)),
   ),
   value.map(
     (fields): Mutation =>
@@ -168,6 +143,14 @@ const inFields: Arbitrary<Mutation> = fc.oneof(
   ),
   fc.constant<Mutation>((draft) => ({ ...draft, fields: [draft.fields] })),
   fc.constant<Mutation>((draft) => ({ ...draft, fields: JSON.stringify(draft.fields) })),
+)
+
+const inFields: Arbitrary<Mutation> = weighted(
+  [5, inEntries],
+  [4, fc.tuple(fc.constantFrom('domains', 'add_domains', 'remove_domains'), someDomains).map(withField)],
+  [3, name.map((name) => withField(['name', name]))],
+  [2, fc.tuple(fieldName, value).map(withField)],
+  [4, inAllFields],
 )
 
 const rewritten: Arbitrary<Mutation> = fc
@@ -212,45 +195,27 @@ const inHeaders: Arbitrary<Mutation> = fc
   )
   .map((headers) => (draft) => ({ ...draft, ...headers }))
 
-const mutation = fc.oneof(
-  { arbitrary: inFields, weight: 12 },
-  { arbitrary: rewritten, weight: 3 },
-  { arbitrary: inQuery, weight: 3 },
-  { arbitrary: inPath, weight: 2 },
-  { arbitrary: inMethod, weight: 1 },
-  { arbitrary: inHeaders, weight: 1 },
-)
+const mutation = weighted([12, inFields], [3, rewritten], [3, inQuery], [2, inPath], [1, inMethod], [1, inHeaders])
 
 /** Requests of which most are refused, for any reason that there is and for several at once. */
 export const spoiltRequest: Arbitrary<(groupId: string) => SentRequest> = fc
   .tuple(accepted, fc.array(mutation, { minLength: 1, maxLength: 3 }))
   .map(([fine, mutations]) => {
-    const draft: Draft = {
-      ...fine,
-      path: BASE + fine.path,
-      authorization: AUTHORIZED[1],
-      contentType: 'application/json',
-      contentCoding: undefined,
-      rewrite: (body) => body,
-    }
+    const headers = { authorization: AUTHORIZED[1], contentType: 'application/json', contentCoding: undefined }
+    const draft: Draft = { ...fine, ...headers, path: BASE + fine.path, rewrite: (body) => body }
     const spoilt = mutations.reduce((spoilt, mutate) => mutate(spoilt), draft)
     return (groupId: string) => written(spoilt, groupId)
   })
 
-function written(
-  { method, path, query, authorization, contentType, contentCoding, fields, rewrite }: Draft,
-  groupId: string,
-): SentRequest {
-  const body = rewrite(Buffer.from(JSON.stringify(fields) ?? ''))
-  const headers: (Header | false)[] = [
-    authorization !== undefined && ['Authorization', authorization],
-    contentType !== undefined && ['Content-Type', contentType],
-    contentCoding !== undefined && ['Content-Encoding', contentCoding],
-  ]
+function written({ method, path, query, fields, rewrite, ...draft }: Draft, groupId: string): SentRequest {
+  const headers = {
+    ...{ Authorization: draft.authorization, 'Content-Type': draft.contentType },
+    'Content-Encoding': draft.contentCoding,
+  }
   return {
     method,
     target: (path + query).replaceAll('{group}', groupId),
-    headers: headers.filter((header): header is Header => header !== false),
-    body,
+    headers: Object.entries(headers).flatMap(([name, value]) => (value === undefined ? [] : [[name, value] as const])),
+    body: rewrite(Buffer.from(JSON.stringify(fields) ?? '')),
   }
 }

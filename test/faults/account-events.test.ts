@@ -1,88 +1,69 @@
-import { describe, expect, it } from 'vitest'
-import { ACCOUNT, HOUR } from '../support/account.ts'
-import { addFault, askControl } from '../support/control-plane.ts'
+import { describe, expect } from 'vitest'
+import { HOUR, withKey } from '../support/account.ts'
+import { addFault, askControl, journalOf } from '../support/control-plane.ts'
+import { ask, it } from '../support/example-service.ts'
 import { quotaOf } from '../support/quota-headers.ts'
-import { START, startService } from '../support/service.ts'
-
-const ONCE = { times: 1 }
+import { START } from '../support/service.ts'
 
 describe('The event `quota-used-up`', () => {
-  const RULE = { match: { operation: 'listDomains' }, event: 'quota-used-up', ...ONCE }
+  const RULE = { match: { operation: 'listDomains' }, event: 'quota-used-up', times: 1 }
 
-  it('refuses the request and all later ones to the path until a whole window has passed', async () => {
-    const service = await startService()
-    await addFault(service, RULE)
-    const refused = await service.get('/domains')
+  it('refuses the request and those that follow until a whole window has passed', async ({ empty }) => {
+    await addFault(empty, RULE)
+    const refused = await empty.get('/domains')
     expect(refused).toMatchObject({ status: 429, body: { error: { code: 'rate_limited' } } })
     expect(quotaOf(refused.headers)).toEqual({ limit: 30, remaining: 0, reset: (START + HOUR) / 1000 })
-    service.advance(HOUR - 1)
-    const again = await service.get('/domains')
-    expect(again.status).toBe(429)
-    expect(quotaOf(again.headers)).toEqual(quotaOf(refused.headers))
-    service.advance(1)
-    expect((await service.get('/domains')).status).toBe(200)
+    empty.advance(HOUR - 1)
+    const again = await empty.get('/domains')
+    expect([again.status, quotaOf(again.headers)]).toEqual([429, quotaOf(refused.headers)])
+    empty.advance(1)
+    expect((await empty.get('/domains')).status).toBe(200)
+    // Only its own response is injected.
+    const [first, ...others] = await journalOf(empty)
+    const effect = 'The quota of the path was used up, and a whole window is left until the reset.'
+    expect(first).toMatchObject({ injected: true, fault: { effect } })
+    expect(others.map(({ injected }) => injected)).toEqual([false, false])
   })
 
-  it('leaves the quotas of other paths and other keys alone', async () => {
-    const service = await startService()
-    await addFault(service, RULE)
-    const { data } = await askControl(service, 'POST', '/accounts/default/keys', {})
-    await service.get('/domains')
-    expect((await service.get('/dmarc')).status).toBe(200)
-    const headers = { authorization: `Bearer ${data.api_key}` }
-    expect((await service.send('GET', '/domains', undefined, headers)).status).toBe(200)
-  })
-
-  it('counts only its own response as injected', async () => {
-    const service = await startService()
-    await addFault(service, RULE)
-    await service.get('/domains')
-    await service.get('/domains')
-    const { data } = await askControl(service, 'GET', '/accounts/default/requests')
-    expect(data.requests.map((each: { injected: boolean }) => each.injected)).toEqual([true, false])
-    expect(data.requests[0].fault.effect).toBe(
-      'The quota of the path was used up, and a whole window is left until the reset.',
-    )
+  it('leaves the quotas of other paths and other keys alone', async ({ empty }) => {
+    await addFault(empty, RULE)
+    const { data: key } = await askControl(empty, 'POST', '/accounts/default/keys', {})
+    await empty.get('/domains')
+    expect((await empty.get('/dmarc')).status).toBe(200)
+    expect((await ask(empty, 'GET /domains', undefined, withKey(key.api_key))).status).toBe(200)
   })
 })
 
 describe('The event', () => {
-  it.each([
-    ['window-end', '2026-01-15T10:00:00Z'],
-    ['refresh', '2026-01-16T00:00:00Z'],
-    ['grace-end', '2026-01-22T09:30:00Z'],
-  ])('`%s` lets the request pass, and the next one comes at %s', async (event, instant) => {
-    const service = await startService()
+  it.for([
+    ['window-end', '2026-01-15T10:00:00Z', 300],
+    ['refresh', '2026-01-16T00:00:00Z', 300],
+    ['grace-end', '2026-01-22T09:30:00Z', 30],
+  ] as const)('`%s` lets a request pass, and the next comes at %s', async ([event, instant, limit], { empty }) => {
     // A key is in its grace period when it is new.
-    const { data: key } = await askControl(service, 'POST', '/accounts/default/keys', {})
-    await addFault(service, { event, ...ONCE })
-    const send = () => service.send('GET', '/domains', undefined, { authorization: `Bearer ${key.api_key}` })
-    expect((await send()).status).toBe(200)
-    const { data } = await askControl(service, 'GET', '/accounts/default/clock')
-    expect(Date.parse(data.now)).toBe(Date.parse(instant))
-    const limit = event === 'grace-end' ? 30 : 300
-    expect(quotaOf((await send()).headers)).toMatchObject({ limit, remaining: limit - 1 })
-    const { data: journal } = await askControl(service, 'GET', '/accounts/default/requests')
-    expect(journal.requests[0]).toMatchObject({ injected: false, fault: { rule: { event } } })
-    expect(journal.requests[0].fault.effect).toContain('the clock of the account moved on to')
+    const { data: key } = await askControl(empty, 'POST', '/accounts/default/keys', {})
+    await addFault(empty, { event, times: 1 })
+    const read = () => ask(empty, 'GET /domains', undefined, withKey(key.api_key))
+    expect((await read()).status).toBe(200)
+    const { data: clock } = await askControl(empty, 'GET', '/accounts/default/clock')
+    expect(Date.parse(clock.now)).toBe(Date.parse(instant))
+    expect(quotaOf((await read()).headers)).toMatchObject({ limit, remaining: limit - 1 })
+    const effect = expect.stringContaining('the clock of the account moved on to')
+    expect((await journalOf(empty))[0]).toMatchObject({ injected: false, fault: { rule: { event }, effect } })
   })
 
-  it('`grace-end` changes nothing for a key whose grace is over', async () => {
-    const service = await startService({ fixture: ACCOUNT })
+  it('`grace-end` changes nothing for a key whose grace is over', async ({ service }) => {
     await addFault(service, { event: 'grace-end' })
     await service.get('/domains')
-    const { data } = await askControl(service, 'GET', '/accounts/default/requests')
-    expect(data.requests[0].fault.effect).toContain('no such instant to come')
+    expect((await journalOf(service))[0]?.fault?.effect).toContain('no such instant to come')
   })
 
-  it.each([
+  it.for([
     { event: 'refresh', phase: 'before' },
     { event: 'quota-used-up', phase: 'after' },
     { event: 'refresh', connection: 'reset' },
     { event: 'tomorrow' },
-  ])('of %j is refused', async (rule) => {
-    const service = await startService()
-    const { status } = await askControl(service, 'POST', '/accounts/default/faults', rule)
-    expect(status).toBe(400)
+  ])('of %j is refused', async (rule, { empty }) => {
+    expect((await askControl(empty, 'POST', '/accounts/default/faults', rule)).status).toBe(400)
   })
 })

@@ -1,8 +1,9 @@
-import { once } from 'node:events'
-import { connect, type Socket } from 'node:net'
-import { describe, expect, it } from 'vitest'
+import { describe, expect } from 'vitest'
+import type { FaultRule } from '../../src/domain/faults.ts'
 import { startUnderstudy } from '../../src/start/server.ts'
+import { stateOf } from '../support/account.ts'
 import { addFault, askControl, faultsOf, journalOf } from '../support/control-plane.ts'
+import { it } from '../support/example-service.ts'
 import { holdTime } from '../support/held-time.ts'
 import { startService, type TestService } from '../support/service.ts'
 import { AUTHORIZED, CLOSE, Connection, JSON_BODY, readResponses, requestBytes } from '../support/wire.ts'
@@ -17,119 +18,70 @@ function adding(domain: string, padding = 0): Buffer {
   return requestBytes({ method: 'POST', target: '/api/v1/domains', headers: [AUTHORIZED, JSON_BODY], body })
 }
 
-/** A client that sees everything that happens to its connection. */
-class Observer {
-  readonly socket: Socket
-  bytes = ''
-  /** `FIN`, or the code of the error with which it was cut off; `left` when the client itself went. */
-  readonly ended: Promise<string>
-
-  constructor({ baseUrl }: Pick<TestService, 'baseUrl'>) {
-    const { hostname, port } = new URL(baseUrl)
-    this.socket = connect({ port: Number(port), host: hostname, allowHalfOpen: true })
-    this.socket.on('data', (chunk) => {
-      this.bytes += chunk
-    })
-    this.ended = new Promise((resolve) => {
-      this.socket.once('end', () => {
-        this.socket.end()
-        resolve('FIN')
-      })
-      this.socket.once('error', (error: NodeJS.ErrnoException) => resolve(String(error.code)))
-      this.socket.once('close', () => resolve('left'))
-    })
-  }
-
-  /** What the connection brings after these bytes, and how it ends. */
-  async see(...bytes: Buffer[]): Promise<{ bytes: string; ended: string }> {
-    this.socket.write(Buffer.concat(bytes))
-    const ended = await this.ended
-    return { bytes: this.bytes, ended }
-  }
-
-  async receives(text: string): Promise<void> {
-    while (!this.bytes.includes(text)) await once(this.socket, 'data')
-  }
+/** A connection, what it has brought so far, and how it ends: `FIN`, the code of an error, or `left` by the client. */
+async function observe(service: TestService) {
+  const { socket } = await Connection.open(service)
+  const ended = new Promise<string>((resolve) => {
+    socket.once('end', () => resolve('FIN'))
+    socket.once('error', ({ code }: NodeJS.ErrnoException) => resolve(`${code}`))
+    socket.once('close', () => resolve('left'))
+  })
+  const observer = { socket, ended, bytes: '' }
+  socket.on('data', (chunk) => {
+    observer.bytes += chunk
+  })
+  return observer
 }
 
 describe.each(['reset', 'hang', 'empty'] as const)('A connection that meets `%s`', (connection) => {
-  it('brings not one byte, and is marked in the journal', async () => {
-    const service = await startService()
-    await addFault(service, { connection })
-    const observer = new Observer(service)
-    const seen = observer.see(READ)
-    await recorded(service, 1)
-    if (connection === 'hang') await service.stop()
-    expect(await seen).toEqual({ bytes: '', ended: connection === 'reset' ? 'ECONNRESET' : 'FIN' })
-  })
-
-  it('is told of in the journal, without an answer', async () => {
-    const service = await startService()
-    await addFault(service, { connection })
-    const observer = new Observer(service)
-    observer.socket.write(READ)
-    await recorded(service, 1)
-    expect((await journalOf(service))[0]).toMatchObject({
-      status: null,
-      code: null,
-      injected: true,
-      fault: { source: 'rule', id: 'fault_1', effect: expect.stringMatching(/connection.*\.$/) },
-      response: { body: null, body_size: 0 },
-    })
-    observer.socket.destroy()
-  })
-
-  it('leaves other connections alone', async () => {
-    const service = await startService()
-    await addFault(service, { match: { method: 'GET', path: '/domains' }, connection })
-    const other = await Connection.open(service)
-    const observer = new Observer(service)
-    observer.socket.write(READ)
-    await recorded(service, 1)
-    for (let round = 0; round < 3; round++) {
+  it('brings no byte, whatever was sent, is told of in the journal, and disturbs no other', async ({ empty }) => {
+    await addFault(empty, { match: { path: '/domains' }, connection })
+    const other = await Connection.open(empty)
+    for (const [index, bytes] of [READ, adding('new.example', 900_000)].entries()) {
+      const observer = await observe(empty)
+      observer.socket.write(bytes)
+      await recorded(empty, 2 * index + 1)
+      const fault = { source: 'rule', id: 'fault_1', effect: expect.stringMatching(/connection.*\.$/) }
+      const [entry] = await journalOf(empty)
+      expect(entry).toMatchObject({
+        status: null,
+        code: null,
+        injected: true,
+        fault,
+        response: { body: null, body_size: 0 },
+      })
       await other.write(requestBytes({ target: '/api/v1/domaingroups' }))
       expect((await other.next()).status).toBe(200)
+      if (connection === 'hang') observer.socket.destroy()
+      expect(await observer.ended).toBe({ reset: 'ECONNRESET', hang: 'left', empty: 'FIN' }[connection])
+      expect(observer.bytes).toBe('')
     }
-    observer.socket.destroy()
     await other.destroy()
   })
 
-  it('has the answers that came before, and nothing of what was sent behind without waiting', async () => {
-    const service = await startService()
-    await addFault(service, { skip: 1, times: 1, match: { path: '/domains' }, connection })
-    const connectionInHand = await Connection.open(service)
+  it('has the answers that came before, and nothing of what was sent behind', async ({ empty }) => {
+    await addFault(empty, { skip: 1, times: 1, match: { path: '/domains' }, connection })
+    const connectionInHand = await Connection.open(empty)
     await connectionInHand.write(READ)
     expect((await connectionInHand.next()).text).toBe(GENUINE)
     await connectionInHand.write(Buffer.concat([READ, adding('lost.example')]))
-    await recorded(service, 2)
+    await recorded(empty, 2)
     if (connection === 'hang') connectionInHand.socket.destroy()
     await connectionInHand.closed
-    expect((await service.get('/domains')).body.data.domains).toEqual([])
-    expect((await journalOf(service)).map(({ status }) => status)).toEqual([200, null, 200])
+    expect((await empty.get('/domains')).body.data.domains).toEqual([])
+    expect((await journalOf(empty)).map(({ status }) => status)).toEqual([200, null, 200])
   })
 
-  it('changes nothing before, and leaves the change behind after', async () => {
-    const service = await startService()
-    await addFault(service, { times: 1, connection })
-    await addFault(service, { times: 1, phase: 'after', connection })
+  it('changes nothing before, and leaves the change behind after', async ({ empty }) => {
+    await addFault(empty, { times: 1, connection })
+    await addFault(empty, { times: 1, phase: 'after', connection })
     for (const domain of ['before.example', 'after.example']) {
-      const observer = new Observer(service)
-      observer.socket.write(adding(domain))
-      await recorded(service, domain === 'before.example' ? 1 : 2)
-      observer.socket.destroy()
+      const client = await Connection.open(empty)
+      await client.write(adding(domain))
+      await recorded(empty, domain === 'before.example' ? 1 : 2)
+      await client.destroy()
     }
-    expect((await service.get('/domains')).body.data.domains).toEqual(['after.example'])
-  })
-
-  it('may have a body that nobody reads', async () => {
-    const service = await startService()
-    await addFault(service, { connection })
-    const observer = new Observer(service)
-    const seen = observer.see(adding('new.example', 900_000))
-    await recorded(service, 1)
-    if (connection === 'hang') observer.socket.destroy()
-    const { bytes, ended } = await seen
-    expect([bytes, ended]).toEqual(['', { reset: 'ECONNRESET', hang: 'left', empty: 'FIN' }[connection]])
+    expect((await empty.get('/domains')).body.data.domains).toEqual(['after.example'])
   })
 })
 
@@ -137,212 +89,163 @@ it('A connection that is cut brings the answers to what was asked before', async
   const service = await startService({ enforceQuotas: false })
   await addFault(service, { match: { operation: 'listDomainGroups' }, connection: 'empty' })
   const groups = requestBytes({ target: '/api/v1/domaingroups', headers: [AUTHORIZED] })
-  const { bytes } = await new Observer(service).see(Buffer.concat([...Array(11).fill(READ), groups]))
+  const bytes = await service.sendRaw(Buffer.concat([...Array(11).fill(READ), groups]))
   expect(readResponses(bytes).map(({ status }) => status)).toEqual(Array(11).fill(200))
 })
 
 describe('`truncate`', () => {
-  it('sends the whole head and half of the body, and ends with FIN', async () => {
-    const service = await startService()
-    await addFault(service, { connection: 'truncate' })
-    const { bytes, ended } = await new Observer(service).see(READ)
-    const [head = '', body] = bytes.split('\r\n\r\n')
+  it('sends the whole head and half of the body, and ends with FIN', async ({ empty }) => {
+    await addFault(empty, { connection: 'truncate' })
+    const observer = await observe(empty)
+    observer.socket.write(READ)
+    const ended = await observer.ended
+    const [head = '', body] = observer.bytes.split('\r\n\r\n')
     expect(head).toMatch(/^HTTP\/1\.1 200 OK\r\n/)
     expect(head).toContain(`Content-Length: ${GENUINE.length}`)
     expect([body, ended]).toEqual([GENUINE.slice(0, GENUINE.length >> 1), 'FIN'])
-    expect((await journalOf(service))[0]).toMatchObject({
-      status: 200,
-      injected: true,
-      fault: { effect: 'Half of the body was sent, and the connection was closed.' },
-    })
+    const effect = 'Half of the body was sent, and the connection was closed.'
+    expect((await journalOf(empty))[0]).toMatchObject({ status: 200, injected: true, fault: { effect } })
   })
 
-  it('leaves the change behind, and what was sent behind it undone', async () => {
-    const service = await startService()
-    await addFault(service, { times: 1, connection: 'truncate' })
-    await new Observer(service).see(adding('done.example'), adding('lost.example'))
-    expect((await service.get('/domains')).body.data.domains).toEqual(['done.example'])
+  it('leaves the change behind, and what was sent behind it undone', async ({ empty }) => {
+    await addFault(empty, { times: 1, connection: 'truncate' })
+    await empty.sendRaw(Buffer.concat([adding('done.example'), adding('lost.example')]))
+    expect((await empty.get('/domains')).body.data.domains).toEqual(['done.example'])
   })
 
-  it('ends with FIN also where the body of the request was refused unread', async () => {
-    const service = await startService()
-    await addFault(service, { connection: 'truncate' })
+  it('sends nothing but the head before it has read a request that was refused unread', async ({ empty }) => {
+    await addFault(empty, { connection: 'truncate' })
     const bytes = requestBytes({ method: 'POST', target: '/api/v1/domains', body: 'x'.repeat(900_000) })
-    const seen = await new Observer(service).see(bytes)
-    expect(seen.bytes).toMatch(/^HTTP\/1\.1 400 /)
-    expect(seen.ended).toBe('FIN')
-  })
-
-  it('leaves HEAD whole, which has no body', async () => {
-    const service = await startService()
-    await addFault(service, { connection: 'truncate' })
-    const connection = await Connection.open(service)
-    for (let round = 0; round < 2; round++) {
-      await connection.write(HEAD)
-      expect((await connection.next('HEAD')).status).toBe(200)
-    }
-    expect((await journalOf(service)).map(({ injected }) => injected)).toEqual([false, false])
-    await connection.destroy()
+    const observer = await observe(empty)
+    observer.socket.write(bytes.subarray(0, -1))
+    await expect.poll(() => observer.bytes).toContain('\r\n\r\n')
+    expect((await askControl(empty, 'GET', '/accounts')).status).toBe(200)
+    expect(observer.bytes).toMatch(/^HTTP\/1\.1 400 [\s\S]*\r\n\r\n$/)
+    observer.socket.write(bytes.subarray(-1))
+    expect(await observer.ended).toBe('FIN')
   })
 })
 
 describe('`drip`', () => {
-  it('sends the genuine answer in pieces, and the connection goes on', async () => {
-    const service = await startService()
-    await addFault(service, { connection: 'drip', delay_ms: 20, times: 1 })
-    const observer = new Observer(service)
-    const pieces: string[] = []
-    observer.socket.on('data', (chunk) => pieces.push(String(chunk)))
+  it('sends the genuine answer in pieces, and the connection goes on', async ({ empty }) => {
+    await addFault(empty, { connection: 'drip', delay_ms: 20, times: 1 })
+    const observer = await observe(empty)
+    let pieces = 0
+    observer.socket.on('data', () => pieces++)
     observer.socket.write(READ)
-    await observer.receives(GENUINE)
-    const { bytes, ended } = await observer.see(LAST)
-    expect(readResponses(bytes).map(({ text }) => text)).toEqual([GENUINE, GENUINE])
-    expect(ended).toBe('FIN')
-    expect(pieces.length).toBeGreaterThan(2)
-    expect((await journalOf(service))[0]).toMatchObject({
-      status: 200,
-      injected: false,
-      fault: { id: 'fault_1', effect: 'The body was sent in small pieces, over 20 ms.' },
-    })
-  })
-
-  it('takes as long as delay and jitter say, and the same again at the next start', async () => {
-    const effects: (string | null | undefined)[] = []
-    for (let run = 0; run < 2; run++) {
-      const service = await startService()
-      await addFault(service, { connection: 'drip', delay_ms: 10, jitter_ms: 20 })
-      await service.get('/domains')
-      effects.push((await journalOf(service))[0]?.fault?.effect)
-    }
-    const [, milliseconds] = /over (\d+) ms/.exec(effects[0] ?? '') ?? []
-    expect(Number(milliseconds)).toBeGreaterThan(10)
-    expect(Number(milliseconds)).toBeLessThanOrEqual(30)
-    expect(effects[1]).toBe(effects[0])
-  })
-
-  it('holds no answer of another connection up', async () => {
-    const service = await startService()
-    await addFault(service, { connection: 'drip', delay_ms: 600_000, times: 1 })
-    const observer = new Observer(service)
-    observer.socket.write(READ)
-    await observer.receives('HTTP/1.1 200')
-    expect((await service.get('/domains')).status).toBe(200)
-    expect(observer.bytes).not.toContain(GENUINE)
-    observer.socket.destroy()
-  })
-
-  it('answers HEAD at once', async () => {
-    const service = await startService()
-    await addFault(service, { connection: 'drip', delay_ms: 600_000 })
-    const connection = await Connection.open(service)
-    await connection.write(HEAD)
-    expect((await connection.next('HEAD')).status).toBe(200)
-    await connection.destroy()
+    await expect.poll(() => observer.bytes).toContain(GENUINE)
+    observer.socket.write(LAST)
+    expect(await observer.ended).toBe('FIN')
+    expect(readResponses(observer.bytes).map(({ text }) => text)).toEqual([GENUINE, GENUINE])
+    expect(pieces).toBeGreaterThan(2)
+    const fault = { id: 'fault_1', effect: 'The body was sent in small pieces, over 20 ms.' }
+    expect((await journalOf(empty))[0]).toMatchObject({ status: 200, injected: false, fault })
   })
 })
 
+it.for(['truncate', 'drip'] as const)('`%s` leaves HEAD whole, which has no body', async (connection, { empty }) => {
+  await addFault(empty, { connection, ...(connection === 'drip' && { delay_ms: 600_000 }) })
+  const client = await Connection.open(empty)
+  for (let round = 0; round < 2; round++) {
+    await client.write(HEAD)
+    expect((await client.next('HEAD')).status).toBe(200)
+  }
+  expect((await journalOf(empty)).map(({ injected }) => injected)).toEqual([false, false])
+  await client.destroy()
+})
+
 describe('A delay', () => {
-  it('lets requests on other connections pass', async () => {
-    const service = await startService()
-    await addFault(service, { delay_ms: 600_000, times: 1 })
-    const slow = service.get('/domains')
-    await acted(service, 1)
-    expect((await service.get('/domains')).status).toBe(200)
-    expect(await journalOf(service)).toHaveLength(1)
-    await service.stop()
+  it('lets requests on other connections pass', async ({ empty }) => {
+    await addFault(empty, { delay_ms: 600_000, times: 1 })
+    const slow = empty.get('/domains')
+    await acted(empty, 1)
+    expect((await empty.get('/domains')).status).toBe(200)
+    expect(await journalOf(empty)).toHaveLength(1)
+    await empty.stop()
     expect((await slow).status).toBe(200)
   })
 
-  it('is told of in the journal, and the answer is genuine', async () => {
-    const service = await startService()
-    await addFault(service, { delay_ms: 5 })
-    await service.get('/domains')
-    expect((await journalOf(service))[0]).toMatchObject({
-      status: 200,
-      injected: false,
-      fault: { id: 'fault_1', effect: 'The answer was held back for 5 ms.' },
-    })
-  })
-
-  it('keeps the order of what was sent without waiting', async () => {
-    const service = await startService()
-    await addFault(service, { delay_ms: 20, times: 1 })
-    const responses = readResponses(await service.sendRaw(Buffer.concat([adding('one.example'), LAST])))
+  it('keeps the order of what was sent without waiting', async ({ empty }) => {
+    await addFault(empty, { delay_ms: 20, times: 1 })
+    const responses = readResponses(await empty.sendRaw(Buffer.concat([adding('one.example'), LAST])))
     expect(responses.map(({ status }) => status)).toEqual([200, 200])
     expect(responses[1]?.text).toContain('one.example')
   })
 
-  it('adds a jitter that is drawn anew for each request, and alike at every start', async () => {
-    const runs: (string | null | undefined)[][] = []
-    for (let run = 0; run < 2; run++) {
-      const service = await startService()
-      await addFault(service, { jitter_ms: 30 })
-      for (let request = 0; request < 5; request++) await service.get('/domains')
-      runs.push((await journalOf(service)).map(({ fault }) => fault?.effect))
-    }
-    expect(runs[0]).toEqual(runs[1])
-    expect(new Set(runs[0]).size).toBeGreaterThan(1)
+  it.for(['a delay', 'drip'] as const)(
+    'as %s adds a jitter that is drawn anew for each request, and alike at every start',
+    async (kind) => {
+      const runs: number[][] = []
+      for (let run = 0; run < 2; run++) {
+        const service = await startService()
+        await addFault(service, { delay_ms: 10, jitter_ms: 20, ...(kind === 'drip' && { connection: 'drip' }) })
+        for (let request = 0; request < 5; request++) await service.get('/domains')
+        runs.push((await journalOf(service)).map(({ fault }) => Number(/(\d+) ms/.exec(fault?.effect ?? '')?.[1])))
+      }
+      expect(runs[0]).toEqual(runs[1])
+      expect(new Set(runs[0]).size).toBeGreaterThan(1)
+      for (const held of runs.flat()) expect([held >= 10, held <= 30]).toEqual([true, true])
+    },
+  )
+
+  const HELD = 'The answer was held back for 5 ms.'
+  const ANSWERED = "The error rate_limited was answered in place of the service's own answer."
+  it.for<[more: FaultRule, effect: string, injected: boolean]>([
+    [{}, HELD, false],
+    [{ respond: { error: 'rate_limited' } }, `${HELD} ${ANSWERED}`, true],
+  ])('is told of in the journal, with %j', async ([more, effect, injected], { empty }) => {
+    await addFault(empty, { delay_ms: 5, ...more })
+    await empty.get('/domains')
+    expect((await journalOf(empty))[0]).toMatchObject({ injected, fault: { id: 'fault_1', effect } })
   })
 
-  it('comes before an injected answer as well', async () => {
-    const service = await startService()
-    await addFault(service, { delay_ms: 5, respond: { error: 'rate_limited' } })
-    await service.get('/domains')
-    expect((await journalOf(service))[0]?.fault?.effect).toBe(
-      "The answer was held back for 5 ms. The error rate_limited was answered in place of the service's own answer.",
-    )
-  })
-
-  it.each([
+  it.for([
     ['before', []],
     ['after', ['new.example']],
-  ] as const)('of phase `%s` leaves %j behind when the client leaves', async (phase, domains) => {
-    const service = await startService()
-    await addFault(service, { phase, delay_ms: 600_000, times: 1 })
-    const connection = await Connection.open(service)
+  ] as const)('of phase `%s` leaves %j behind when the client leaves', async ([phase, domains], { empty }) => {
+    await addFault(empty, { phase, delay_ms: 600_000, times: 1 })
+    const connection = await Connection.open(empty)
     await connection.write(adding('new.example'))
-    await acted(service, 1)
-    if (phase === 'after') await monitored(service, 'new.example')
+    await acted(empty, 1)
+    if (phase === 'after') await monitored(empty, 'new.example')
     await connection.destroy()
-    await recorded(service, 1)
-    expect((await journalOf(service))[0]).toMatchObject({ status: null, injected: true })
-    expect((await service.get('/domains')).body.data.domains).toEqual(domains)
+    await recorded(empty, 1)
+    expect((await journalOf(empty))[0]).toMatchObject({ status: null, injected: true })
+    expect((await empty.get('/domains')).body.data.domains).toEqual(domains)
   })
 })
 
 describe('A stop of the server', () => {
-  it.each([
+  it.for([
     ['hang', { connection: 'hang' }, /^$/],
     ['hang after', { connection: 'hang', phase: 'after' }, /^$/],
     ['a delay', { delay_ms: 600_000 }, /^HTTP\/1\.1 200 [\s\S]*"success":true/],
     ['a delay after', { delay_ms: 600_000, phase: 'after' }, /^HTTP\/1\.1 200 [\s\S]*"success":true/],
     ['a delayed fault', { delay_ms: 600_000, respond: { error: 'rate_limited' } }, /^HTTP\/1\.1 429 /],
     ['drip', { connection: 'drip', delay_ms: 600_000 }, /^HTTP\/1\.1 200 [\s\S]*"domains":\[\]\}\}$/],
-  ] as const)('waits for no %s', async (_, rule, expected) => {
-    const service = await startService()
-    await addFault(service, rule)
-    const observer = new Observer(service)
+  ] as const)('waits for no %s', async ([, rule, expected], { empty }) => {
+    await addFault(empty, rule)
+    const observer = await observe(empty)
     observer.socket.write(READ)
-    await acted(service, 1)
+    await acted(empty, 1)
     holdTime()
-    await service.stop()
+    await empty.stop()
     await observer.ended
     expect(observer.bytes).toMatch(expected)
   })
 
-  it('cuts off an `empty` whose body never ends', async () => {
-    const service = await startService()
-    await addFault(service, { connection: 'empty' })
-    const observer = new Observer(service)
-    observer.socket.write(adding('new.example').subarray(0, -5))
-    await recorded(service, 1)
+  it('cuts off an `empty` whose body never ends', async ({ empty }) => {
+    await addFault(empty, { connection: 'empty' })
+    const client = await Connection.open(empty)
+    await client.write(adding('new.example').subarray(0, -5))
+    await recorded(empty, 1)
     holdTime()
-    await service.stop()
-    expect(await observer.ended).toBeTypeOf('string')
+    await empty.stop()
+    await client.closed
   })
 
   it('leaves no timer and no socket behind', async () => {
-    const before = handles()
+    const before = timers()
     const service = await startUnderstudy({ fixture: 'empty' })
     await service.account.faults.add({ connection: 'hang', times: 1 })
     await service.account.faults.add({ delay_ms: 600_000, times: 1 })
@@ -355,24 +258,23 @@ describe('A stop of the server', () => {
     while ((await service.account.faults.list()).some(({ hits }) => hits === 0)) await turn()
     await service.stop()
     await Promise.all(pending)
-    expect(handles().filter((type) => type === 'Timeout').length).toBeLessThanOrEqual(
-      before.filter((type) => type === 'Timeout').length,
-    )
+    expect(timers()).toBeLessThanOrEqual(before)
   })
 })
 
-it('a client that leaves a hanging connection ends it', async () => {
-  const service = await startService()
-  await addFault(service, { connection: 'hang' })
-  const observer = new Observer(service)
+it('a client that leaves a hanging connection ends it', async ({ empty }) => {
+  await addFault(empty, { connection: 'hang' })
+  const observer = await observe(empty)
   observer.socket.write(READ)
-  await recorded(service, 1)
+  await recorded(empty, 1)
+  holdTime()
   observer.socket.end()
   expect(await observer.ended).toBe('FIN')
 })
 
-function handles(): string[] {
-  return process.getActiveResourcesInfo()
+/** How many timers there are. */
+function timers(): number {
+  return process.getActiveResourcesInfo().filter((type) => type === 'Timeout').length
 }
 
 function turn(): Promise<void> {
@@ -390,9 +292,5 @@ async function acted(service: TestService, count: number): Promise<void> {
 }
 
 async function monitored(service: TestService, domain: string): Promise<void> {
-  for (;;) {
-    const { data } = await askControl(service, 'GET', '/accounts/default/state')
-    if (JSON.stringify(data.domains).includes(domain)) return
-    await turn()
-  }
+  while (!(await stateOf(service)).domains.some(({ name }) => name === domain)) await turn()
 }

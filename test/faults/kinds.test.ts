@@ -20,16 +20,12 @@ function schemaAt(pointer: string): unknown {
 }
 
 describe('The table of kinds and the schema of fault rules', () => {
-  it('have the same connection faults', () => {
-    expect(schemaAt('/properties/connection/enum')).toEqual(CONNECTION_FAULTS)
-  })
-
-  it('have the same corruptions', () => {
-    expect(schemaAt('/properties/corrupt/enum')).toEqual(CORRUPTIONS)
-  })
-
-  it('have the same events of an account', () => {
-    expect(schemaAt('/properties/event/enum')).toEqual(ACCOUNT_EVENTS)
+  it.each([
+    ['connection', CONNECTION_FAULTS],
+    ['corrupt', CORRUPTIONS],
+    ['event', ACCOUNT_EVENTS],
+  ])('have the same values of `%s`', (field, values) => {
+    expect(schemaAt(`/properties/${field}/enum`)).toEqual(values)
   })
 
   it('have the same fields that ask for a kind', () => {
@@ -56,47 +52,32 @@ describe('The table of kinds and the schema of fault rules', () => {
 })
 
 describe('A kind of fault', () => {
-  it.each(KINDS)('%s that needs the body of a response acts after there is one', (_, { phase, needsBody }) => {
+  it.each(KINDS)('%s says in sentences what it did, and needs a body only where there is one', (_, kind) => {
+    const { action, effect, withoutBody, phase, needsBody } = kind
+    if (action.type === 'cut' || action.type === 'send') expect(effect?.(20)).toMatch(/^[A-Z][^{}]+\.$/)
+    if (withoutBody !== undefined) expect(withoutBody).toMatch(/^[A-Z].+\.$/)
     if (needsBody) expect(phase).toBe('after')
   })
 
-  it.each(KINDS)('%s says in sentences what it did', (_, { action, effect, withoutBody }) => {
-    if (action.type === 'cut' || action.type === 'send') expect(effect?.(20)).toMatch(/^[A-Z][^{}]+\.$/)
-    if (withoutBody !== undefined) expect(withoutBody).toMatch(/^[A-Z].+\.$/)
-  })
-
-  it.each<[rule: FaultRule, name: string]>([
-    [{}, 'delay'],
-    [{ delay_ms: 5 }, 'delay'],
-    [{ jitter_ms: 5 }, 'delay'],
-    [{ delay_ms: 5, respond: { status: 503 } }, 'respond'],
-    [{ delay_ms: 5, connection: 'drip' }, 'drip'],
-    [{ corrupt: 'compatible' }, 'compatible'],
-    [{ event: 'refresh' }, 'refresh'],
-  ])('that %j asks for is `%s`', (rule, name) => {
-    expect(kindNameOf(rule)).toBe(name)
+  it.each<[rule: FaultRule, name: string, phase: string]>([
+    [{}, 'delay', 'before'],
+    [{ delay_ms: 5 }, 'delay', 'before'],
+    [{ jitter_ms: 5 }, 'delay', 'before'],
+    [{ delay_ms: 5, respond: { status: 503 } }, 'respond', 'before'],
+    [{ respond: { error: 'rate_limited' }, phase: 'after' }, 'respond', 'after'],
+    [{ connection: 'reset' }, 'reset', 'before'],
+    [{ connection: 'hang', phase: 'after' }, 'hang', 'after'],
+    [{ connection: 'truncate' }, 'truncate', 'after'],
+    [{ delay_ms: 5, connection: 'drip' }, 'drip', 'after'],
+    [{ corrupt: 'compatible' }, 'compatible', 'after'],
+    [{ event: 'quota-used-up' }, 'quota-used-up', 'before'],
+    [{ event: 'window-end' }, 'window-end', 'after'],
+    [{ event: 'refresh' }, 'refresh', 'after'],
+  ])('that %j asks for is `%s`, in the phase `%s`', (rule, name, phase) => {
+    expect([kindNameOf(rule), phaseOf(rule)]).toEqual([name, phase])
   })
 
   it.each(['constructor', 'explode'])('`%s` does not exist', (connection) => {
     expect(() => kindNameOf({ connection })).toThrow(`There is no kind of fault ${connection}.`)
-  })
-})
-
-describe('The phase of a rule', () => {
-  const LIMITED: FaultRule = { respond: { error: 'rate_limited' } }
-
-  it.each<[rule: FaultRule, phase: string]>([
-    [LIMITED, 'before'],
-    [{ delay_ms: 5 }, 'before'],
-    [{ ...LIMITED, phase: 'after' }, 'after'],
-    [{ connection: 'reset' }, 'before'],
-    [{ connection: 'hang', phase: 'after' }, 'after'],
-    [{ connection: 'truncate' }, 'after'],
-    [{ connection: 'drip' }, 'after'],
-    [{ corrupt: 'compatible' }, 'after'],
-    [{ event: 'quota-used-up' }, 'before'],
-    [{ event: 'window-end' }, 'after'],
-  ])('of %j is `%s`', (rule, phase) => {
-    expect(phaseOf(rule)).toBe(phase)
   })
 })

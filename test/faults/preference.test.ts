@@ -1,12 +1,15 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect } from 'vitest'
 import { readPreference } from '../../src/faults/preference.ts'
 import { ACCEPTED, contract, operationOf, send } from '../service/refusals.ts'
-import { ACCOUNT, stateOf, withKey } from '../support/account.ts'
+import { stateOf, withKey } from '../support/account.ts'
+import { sample } from '../support/budget.ts'
 import { addFault, askControl, faultsOf, journalOf } from '../support/control-plane.ts'
-import { processorTime } from '../support/processor-time.ts'
+import { ask, domainsOf, it } from '../support/example-service.ts'
 import { NO_QUOTA, quotaOf } from '../support/quota-headers.ts'
 import { startService, type TestService } from '../support/service.ts'
-import { AUTHORIZED, CLOSE, type Header, headerOf, JSON_BODY, readResponses, requestBytes } from '../support/wire.ts'
+import { AUTHORIZED, exchangeAsIs, type Header, headerOf } from '../support/wire.ts'
+
+const DOMAINS = '/api/v1/domains'
 
 describe('The header Prefer', () => {
   it.each([
@@ -40,11 +43,10 @@ describe('The header Prefer', () => {
     expect(readPreference(header)).toEqual(expected)
   })
 
-  it('is read in time that grows with its length alone', () => {
-    const began = processorTime()
-    readPreference(`${'"'.repeat(8000)}${' '.repeat(8000)}=${','.repeat(100)}`)
-    readPreference('a="\\'.repeat(4000))
-    expect(processorTime() - began).toBeLessThan(500)
+  it('is read also where it could be read in countless ways', () => {
+    // What tries all ways to read them would not end.
+    expect(readPreference(`${'"'.repeat(8000)}${' '.repeat(8000)}=${','.repeat(100)}`)).toEqual({})
+    expect(readPreference('a="\\'.repeat(4000))).toEqual({})
   })
 })
 
@@ -53,10 +55,9 @@ describe('A preferred error', () => {
     [...responses.values()].flatMap(({ status, codes }) => [...codes].map((code) => [id, code, status] as const)),
   )
 
-  it.each(ERRORS)(
-    'of %s, `%s` or its status %i, is answered lawfully and said to be applied',
-    async (id, code, status) => {
-      const service = await startService({ fixture: ACCOUNT })
+  it.for(sample(ERRORS, 4))(
+    'of %s, `%s` or its status %i, is answered lawfully',
+    async ([id, code, status], { service }) => {
       const before = await stateOf(service)
       const sent = ACCEPTED[id] ?? {}
       const byCode = await send(service, id, { ...sent, headers: { prefer: `code=${code}` } })
@@ -72,78 +73,54 @@ describe('A preferred error', () => {
     },
   )
 
-  it('has the quota headers of one that nobody asked for', async () => {
-    const service = await startService()
-    const limited = await prefer(service, 'code=rate_limited')
+  it('has the quota headers of one that nobody asked for', async ({ empty }) => {
+    const limited = await prefer(empty, 'code=rate_limited')
     expect(quotaOf(limited.headers)).toMatchObject({ limit: 30, remaining: 0 })
-    expect(quotaOf((await prefer(service, 'code=401')).headers)).toEqual(NO_QUOTA)
+    expect(quotaOf((await prefer(empty, 'code=401')).headers)).toEqual(NO_QUOTA)
   })
 
-  it.each([503, 404, 418])('comes bare with %i, which GET /domains never has', async (status) => {
-    const service = await startService()
-    const bytes = requestBytes({
-      target: '/api/v1/domains',
-      headers: [AUTHORIZED, CLOSE, ['Prefer', `code=${status}`]],
-    })
-    const [response] = readResponses(await service.sendRaw(bytes))
-    expect([response?.status, response?.text]).toEqual([status, ''])
-    expect(response && headerOf(response, 'preference-applied')).toBe(`code=${status}`)
-    expect(response && headerOf(response, 'content-type')).toBeUndefined()
+  it.for([503, 404, 418])('comes bare with %i, which GET /domains never has', async (status, { empty }) => {
+    const response = await exchangeAsIs(empty, { target: DOMAINS, headers: [AUTHORIZED, ['Prefer', `code=${status}`]] })
+    expect([response.status, response.text]).toEqual([status, ''])
+    expect(headerOf(response, 'preference-applied')).toBe(`code=${status}`)
+    expect(headerOf(response, 'content-type')).toBeUndefined()
   })
 
-  it('comes before the rules of the account, which do not count the request', async () => {
-    const service = await startService()
-    await addFault(service, { respond: { error: 'internal_error' } })
-    expect((await prefer(service, 'code=429')).status).toBe(429)
-    expect(await faultsOf(service)).toMatchObject([{ matched: 0, hits: 0 }])
-    expect((await service.get('/domains')).status).toBe(500)
+  it('comes before the rules of the account, which do not count the request', async ({ empty }) => {
+    await addFault(empty, { respond: { error: 'internal_error' } })
+    expect((await prefer(empty, 'code=429')).status).toBe(429)
+    expect(await faultsOf(empty)).toMatchObject([{ matched: 0, hits: 0 }])
+    expect((await empty.get('/domains')).status).toBe(500)
   })
 
-  it('may be spread over several header fields', async () => {
-    const service = await startService()
-    const fields: Header[] = [
-      ['Prefer', 'respond-async'],
-      ['prefer', 'delay=1'],
-      ['PREFER', 'code="429"'],
-    ]
-    const bytes = requestBytes({ target: '/api/v1/domains', headers: [AUTHORIZED, CLOSE, ...fields] })
-    const [response] = readResponses(await service.sendRaw(bytes))
-    expect(response?.status).toBe(429)
-    expect(response && headerOf(response, 'preference-applied')).toBe('code=429, delay=1')
+  it('may be spread over several header fields', async ({ empty }) => {
+    const values = { Prefer: 'respond-async', prefer: 'delay=1', PREFER: 'code="429"' }
+    const fields: Header[] = Object.entries(values)
+    const response = await exchangeAsIs(empty, { target: DOMAINS, headers: [AUTHORIZED, ...fields] })
+    expect([response.status, headerOf(response, 'preference-applied')]).toEqual([429, 'code=429, delay=1'])
   })
 })
 
 describe('A preference is not applied', () => {
-  it.each([
-    'code=duplicate_name',
-    'code=nonsense',
-    'code=299',
-    'code=302',
-    'code=600',
-    'code=99',
-    'code=__proto__',
-    'code=toString',
-    'respond-async',
-    'delay=abc',
-    'return=minimal',
-  ])('%s, which GET /domains cannot honour', async (header) => {
-    const service = await startService()
-    const response = await prefer(service, header)
+  it.for([
+    ...['code=duplicate_name', 'code=nonsense', 'code=299', 'code=302', 'code=600', 'code=99', 'code=__proto__'],
+    ...['code=toString', 'respond-async', 'delay=abc', 'return=minimal'],
+  ])('%s, which GET /domains cannot honour', async (header, { empty }) => {
+    const response = await prefer(empty, header)
     expect(response.status).toBe(200)
     expect(response.headers['preference-applied']).toBeUndefined()
-    expect((await journalOf(service))[0]?.fault).toBeNull()
+    expect((await journalOf(empty))[0]?.fault).toBeNull()
   })
 
-  it('by a request that is refused at the gate', async () => {
-    const service = await startService({ fixture: ACCOUNT })
-    const headers = { prefer: 'code=500, delay=1' }
-    const ask = (more: Record<string, string | null> = {}, path = '/domains') =>
-      service.send('GET', path, undefined, { ...headers, ...more })
-    const refused = [await ask({ authorization: null }), await ask(withKey('nobody')), await ask({}, '/nowhere')]
+  it('by a request that is refused at the gate', async ({ service }) => {
+    const read = (path: string, more = {}) =>
+      ask(service, `GET ${path}`, undefined, { prefer: 'code=500, delay=1', ...more })
+    const refused = [await read('/domains', { authorization: null }), await read('/domains', withKey('nobody'))]
+    refused.push(await read('/nowhere'))
     await askControl(service, 'PATCH', '/accounts/default/quotas', { bucket: 'domains', remaining: 0 })
-    refused.push(await ask())
+    refused.push(await read('/domains'))
     await askControl(service, 'PATCH', '/accounts/default', { plan: 'below-stone' })
-    refused.push(await ask({}, '/dmarc'))
+    refused.push(await read('/dmarc'))
     expect(refused.map(({ status }) => status)).toEqual([401, 401, 404, 429, 403])
     for (const response of refused) expect(response.headers['preference-applied']).toBeUndefined()
   })
@@ -157,49 +134,34 @@ describe('A preference is not applied', () => {
 })
 
 describe('A preferred success', () => {
-  it('is said to be applied when it comes, and keeps the rules of the account away', async () => {
-    const service = await startService()
-    await addFault(service, { respond: { error: 'internal_error' } })
-    const response = await prefer(service, 'code=200')
+  it('is said to be applied when it comes, and keeps the rules of the account away', async ({ empty }) => {
+    await addFault(empty, { respond: { error: 'internal_error' } })
+    const response = await prefer(empty, 'code=200')
     expect([response.status, response.headers['preference-applied']]).toEqual([200, 'code=200'])
-    expect((await journalOf(service))[0]).toMatchObject({ injected: false, fault: { source: 'prefer' } })
+    expect((await journalOf(empty))[0]).toMatchObject({ injected: false, fault: { source: 'prefer' } })
   })
 
-  it('is never forced', async () => {
-    const service = await startService()
-    const response = await service.send(
-      'POST',
-      '/domains',
-      { domains: ['no hostname'] },
-      { prefer: 'code=200, delay=1' },
-    )
+  it('is never forced', async ({ empty }) => {
+    const response = await empty.send('POST', '/domains', { domains: ['no hostname'] }, { prefer: 'code=200, delay=1' })
     expect([response.status, response.headers['preference-applied']]).toEqual([400, 'delay=1'])
   })
 })
 
 describe('A preferred delay', () => {
-  it('comes before the genuine answer, and other connections go on', async () => {
-    const service = await startService()
-    const slow = prefer(service, 'delay=600000')
-    while ((await service.store.counters('default')).quotas.size === 0) await new Promise(setImmediate)
-    expect((await service.get('/domains')).status).toBe(200)
-    expect(await journalOf(service)).toHaveLength(1)
-    await service.stop()
+  it('comes before the genuine answer, and other connections go on', async ({ empty }) => {
+    const slow = prefer(empty, 'delay=600000')
+    while ((await empty.store.counters('default')).quotas.size === 0) await new Promise(setImmediate)
+    expect((await empty.get('/domains')).status).toBe(200)
+    expect(await journalOf(empty)).toHaveLength(1)
+    await empty.stop()
     const response = await slow
     expect([response.status, response.headers['preference-applied']]).toEqual([200, 'delay=600000'])
   })
 
-  it('lets a write succeed', async () => {
-    const service = await startService()
-    const bytes = requestBytes({
-      method: 'POST',
-      target: '/api/v1/domains',
-      headers: [AUTHORIZED, JSON_BODY, CLOSE, ['Prefer', 'delay=5']],
-      body: '{"domains":["new.example"]}',
-    })
-    const [response] = readResponses(await service.sendRaw(bytes))
-    expect(response?.status).toBe(200)
-    expect((await service.get('/domains')).body.data.domains).toEqual(['new.example'])
+  it('lets a write succeed', async ({ empty }) => {
+    const sent = { domains: ['new.example'] }
+    expect((await ask(empty, 'POST /domains', sent, { prefer: 'delay=5' })).status).toBe(200)
+    expect(await domainsOf(empty)).toEqual(['new.example'])
   })
 })
 

@@ -1,10 +1,10 @@
-import { writeFileSync } from 'node:fs'
-import { join } from 'node:path'
-import { describe, expect, it } from 'vitest'
-import { readOverlay } from '../../src/contract/overlay.ts'
+import { describe, expect } from 'vitest'
 import { contract, operationOf } from '../service/refusals.ts'
 import { DAY, stateOf } from '../support/account.ts'
+import { sample } from '../support/budget.ts'
 import { askControl, journalOf } from '../support/control-plane.ts'
+import { it } from '../support/example-service.ts'
+import { writeOverlay } from '../support/overlay-file.ts'
 import { quotaOf } from '../support/quota-headers.ts'
 import { startService, type TestService } from '../support/service.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
@@ -38,7 +38,7 @@ function holding(name: string, operation: string) {
 describe('A write that names `fail-<code>.understudy.test`', () => {
   const cases = WRITES.flatMap((operation) => CODES.map((code) => [operation, code] as const))
 
-  it.each(cases)('%s, `%s`, fails so if the operation ever does', async (operation, code) => {
+  it.each(sample(cases, 9))('%s, `%s`, fails so if the operation ever does', async (operation, code) => {
     const name = nameFor(code)
     const service = await startService({ fixture: holding(name, operation) })
     const before = await stateOf(service)
@@ -59,62 +59,50 @@ describe('A write that names `fail-<code>.understudy.test`', () => {
     if (code === 'rate_limited') expect(quotaOf(response.headers).remaining).toBe(0)
   })
 
+  const IN_USE = 'is in use by a monitoring feature and cannot be removed.'
   it.each([
-    [
-      'deleteDomains',
-      'domain_delete_failed',
-      '`domains[1]`: fail-domain-delete-failed.understudy.test is in use by a monitoring feature and cannot be removed.',
-    ],
+    ['deleteDomains', 'domain_delete_failed', `\`domains[1]\`: ${nameFor('domain-delete-failed')} ${IN_USE}`],
     [
       'updateDomainGroup',
       'not_monitored',
-      '`add_domains[1]`: fail-not-monitored.understudy.test is not a monitored domain.',
+      `\`add_domains[1]\`: ${nameFor('not-monitored')} is not a monitored domain.`,
     ],
     [
       'addDomains',
       'invalid_domain',
-      '`domains[1]` must be a valid hostname, which "fail-invalid-domain.understudy.test" is not.',
+      `\`domains[1]\` must be a valid hostname, which "${nameFor('invalid-domain')}" is not.`,
     ],
   ])('%s, `%s`, names the domain: %s', async (operation, code, message) => {
     const service = await startService({ fixture: holding(nameFor(code), operation) })
     expect((await write(service, operation, nameFor(code))).body.error.message).toBe(message)
   })
 
-  it.each([
-    'FAIL-Rate-Limited.Understudy.TEST',
-    'fail-rate-limited.understudy.test.',
+  it.for([
+    'FAIL-Rate-Limited.Understudy.TEST.',
     'eu.fail-rate-limited.shop.understudy.test',
-    'fail-nonsense.fail-rate-limited.understudy.test',
     'fail-not-found.fail-rate-limited.understudy.test',
-  ])('in another spelling, %s, fails as well', async (name) => {
-    const service = await startService()
-    expect((await service.send('POST', '/domains', { domains: [name] })).body.error.code).toBe('rate_limited')
+  ])('in another spelling, %s, fails as well', async (name, { empty }) => {
+    expect((await empty.send('POST', '/domains', { domains: [name] })).body.error.code).toBe('rate_limited')
   })
 
-  it.each([
+  it.for([
     'fail-rate-limited.understudy.test.example',
-    'fail-rate-limited.example',
     'fail-rate-limited-understudy.test',
-    'understudy.test',
-    'rate-limited.understudy.test',
     'fail-constructor.understudy.test',
-  ])('%s is a domain like any other', async (name) => {
-    const service = await startService()
-    const response = await service.send('POST', '/domains', { domains: [name] })
+  ])('%s is a domain like any other', async (name, { empty }) => {
+    const response = await empty.send('POST', '/domains', { domains: [name] })
     expect([response.status, response.body.data?.domains]).toEqual([200, [name]])
   })
 
-  it('is refused for what is wrong with it before', async () => {
-    const service = await startService()
+  it('is refused for what is wrong with it before', async ({ empty }) => {
     const body = { domains: [nameFor('rate_limited'), 'no hostname'] }
-    expect((await service.send('POST', '/domains', body)).body.error.code).toBe('invalid_domain')
-    expect((await journalOf(service))[0]).toMatchObject({ injected: false, fault: null })
+    expect((await empty.send('POST', '/domains', body)).body.error.code).toBe('invalid_domain')
+    expect((await journalOf(empty))[0]).toMatchObject({ injected: false, fault: null })
   })
 
-  it('fails as it says, whatever the state would refuse it for', async () => {
-    const service = await startService()
+  it('fails as it says, whatever the state would refuse it for', async ({ empty }) => {
     const body = { name: 'New', domains: [nameFor('duplicate_name')] }
-    expect((await service.send('POST', '/domaingroups', body)).body.error.code).toBe('duplicate_name')
+    expect((await empty.send('POST', '/domaingroups', body)).body.error.code).toBe('duplicate_name')
   })
 
   it('in `remove_domains`, which takes any text, fails so too', async () => {
@@ -126,52 +114,44 @@ describe('A write that names `fail-<code>.understudy.test`', () => {
 })
 
 describe('A domain `locked.understudy.test`', () => {
-  it.each(['locked.understudy.test', 'eu.locked.understudy.test', 'LOCKED.understudy.test.'])(
-    'cannot be removed once it is added: %s',
-    async (name) => {
-      const service = await startService()
-      expect((await service.send('POST', '/domains', { domains: [name, 'other.example'] })).status).toBe(200)
-      const canonical = name.toLowerCase().replace(/\.$/, '')
-      const refused = await service.send('DELETE', '/domains', { domains: ['other.example', name] })
-      expect(refused.body.error).toEqual({
-        code: 'domain_delete_failed',
-        message: `\`domains[1]\`: ${canonical} is in use by simulator and cannot be removed.`,
-      })
-      expect((await service.get('/domains')).body.data.domains).toEqual([canonical, 'other.example'])
-      // It is a refusal of the service's own, for a state that the name brought about.
-      expect((await journalOf(service))[1]).toMatchObject({ injected: false, fault: null })
-    },
-  )
+  const LOCKED = ['locked.understudy.test', 'eu.locked.understudy.test', 'LOCKED.understudy.test.']
+  it.for(LOCKED)('cannot be removed once it is added: %s', async (name, { empty }) => {
+    expect((await empty.send('POST', '/domains', { domains: [name, 'other.example'] })).status).toBe(200)
+    const canonical = name.toLowerCase().replace(/\.$/, '')
+    const refused = await empty.send('DELETE', '/domains', { domains: ['other.example', name] })
+    expect(refused.body.error).toEqual({
+      code: 'domain_delete_failed',
+      message: `\`domains[1]\`: ${canonical} is in use by simulator and cannot be removed.`,
+    })
+    expect((await empty.get('/domains')).body.data.domains).toEqual([canonical, 'other.example'])
+    // It is a refusal of the service's own, for a state that the name brought about.
+    expect((await journalOf(empty))[1]).toMatchObject({ injected: false, fault: null })
+  })
 
-  it('is freed as any other domain in use', async () => {
-    const service = await startService()
-    await service.send('POST', '/domains', { domains: ['locked.understudy.test'] })
-    await askControl(service, 'PUT', '/accounts/default/domains/locked.understudy.test/features', { features: [] })
-    expect((await service.send('DELETE', '/domains', { domains: ['locked.understudy.test'] })).status).toBe(200)
+  it('is freed as any other domain in use', async ({ empty }) => {
+    await empty.send('POST', '/domains', { domains: ['locked.understudy.test'] })
+    await askControl(empty, 'PUT', '/accounts/default/domains/locked.understudy.test/features', { features: [] })
+    expect((await empty.send('DELETE', '/domains', { domains: ['locked.understudy.test'] })).status).toBe(200)
   })
 })
 
 describe('A domain whose labels shape its record', () => {
-  it.each([
+  it.for([
     ['p-reject.dkim-95x5.count-1200', { p: 'reject', sp: 'reject', np: 'reject', dkim: 95.5, count: 1200 }],
     ['p-none.sp-quarantine.np-reject', { p: 'none', sp: 'quarantine', np: 'reject', count: 0 }],
-    ['testing-y.pct-25', { testing: 'y', pct: 25 }],
     ['dmarc-100.dkim-100.spf-0.count-7', { dmarc: 100, dkim: 100, spf: 0, count: 7 }],
     ['dmarc-10.dkim-90.count-5', { dkim: 90, dmarc: 90 }],
     ['count-0.dkim-50', { count: 0, dkim: 0, dmarc: 0 }],
     ['dkim-33', { dkim: 33 }],
-    ['p-reject.p-none', { p: 'none' }],
-    ['count-999999999', { count: 999_999_999 }],
     ['dkim-33x333.count-10', { dkim: 33.3 }],
     ['p-block.pct-101.dkim-100x1.count-1x5.testing-maybe', { p: 'none', pct: 100, dkim: 0, count: 0, testing: 'n' }],
-  ])('%s has it at once, and keeps it', async (labels, record) => {
-    const service = await startService()
+  ] as const)('%s has it at once, and keeps it', async ([labels, record], { empty }) => {
     const domain = `${labels}.understudy.test`
-    await service.send('POST', '/domains', { domains: [domain] })
-    const row = async () => (await service.get('/dmarc')).body.data[0]
+    await empty.send('POST', '/domains', { domains: [domain] })
+    const row = async () => (await empty.get('/dmarc')).body.data[0]
     expect(await row()).toMatchObject({ domain, ...record })
     // What is not pinned gets figures of its own at the next refresh.
-    service.advance(2 * DAY)
+    empty.advance(2 * DAY)
     const { p, dkim } = record as { p?: string; dkim?: number }
     if (labels.startsWith('p-reject.dkim')) expect(await row()).toMatchObject({ p, dkim })
   })
@@ -188,22 +168,11 @@ describe('Simulated domains', () => {
   })
 
   it('go with overlays that move a code to another status', async () => {
-    const folder = temporaryFolder()
-    const path = join(folder, 'overlay.yaml')
-    writeFileSync(
-      path,
-      [
-        'overlay: 1.0.0',
-        'info: { title: Other statuses, version: 1.0.0 }',
-        'actions:',
-        '  - target: $.components.x-errors.invalid_domain',
-        '    update: { status: 422 }',
-        '  - target: $.x-settings.already-monitored',
-        '    update: { value: skipped }',
-      ].join('\n'),
-    )
-    expect(await readOverlay(path)).toBeDefined()
-    const service = await startService({ overlays: [path] })
+    const actions = [
+      { target: '$.components.x-errors.invalid_domain', update: { status: 422 } },
+      { target: '$.x-settings.already-monitored', update: { value: 'skipped' } },
+    ]
+    const service = await startService({ overlays: [writeOverlay(temporaryFolder(), actions)] })
     const failing = { domains: [nameFor('invalid_domain')] }
     expect((await service.send('POST', '/domains', failing)).status).toBe(422)
     const locked = { domains: ['locked.understudy.test'] }
@@ -211,11 +180,10 @@ describe('Simulated domains', () => {
     expect((await service.send('POST', '/domains', locked)).body.data.count).toBe(0)
   })
 
-  it('are found at the end of a full request too', async () => {
-    const service = await startService()
+  it('are found at the end of a full request too', async ({ empty }) => {
     const names = Array.from({ length: 49 }, (_, index) => `host-${index}.understudy.test`)
-    const response = await service.send('POST', '/domains', { domains: [...names, nameFor('invalid_domain')] })
+    const response = await empty.send('POST', '/domains', { domains: [...names, nameFor('invalid_domain')] })
     expect(response.body.error.message).toContain('`domains[49]`')
-    expect((await service.get('/domains')).body.data.domains).toEqual([])
+    expect((await empty.get('/domains')).body.data.domains).toEqual([])
   })
 })

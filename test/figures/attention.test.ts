@@ -20,6 +20,11 @@ function episode(kind: EpisodeKind, daysAgo: number, until = 10, strength = 0.5)
   return { kind, from: TODAY - daysAgo, until: TODAY + until, strength }
 }
 
+/** What the domain has to tell in its last days. */
+const during = (...episodes: Episode[]) => ({ episodes })
+/** Half of its mail is forged. */
+const FORGED = { ...during(episode('attack', 30, 10, 5_000)), forged: 5_000 }
+
 /** What is said of a domain: the severity and the reason. */
 function verdictOn(each: Situation): string | undefined {
   const finding = judgeDomain(each)
@@ -33,27 +38,27 @@ describe('the judgement on a domain', () => {
     ['is parked', situation({ count: 0, dmarc: 0, dkim: 0, spf: 0 })],
     ['has no mail under none', situation({ p: 'none', count: 0, dmarc: 0, dkim: 0, spf: 0 })],
     ['was not reported yet', situation({ p: 'none', dmarc: 0 }, { policy: 'unknown' })],
-    ['is forged in vain', situation({ dmarc: 50 }, { episodes: [episode('attack', 30, 10, 5_000)], forged: 5_000 })],
-    ['had a defect that is over and hardly shows', situation({}, { episodes: [episode('broken-spf', 20, -5)] })],
+    ['is forged in vain', situation({ dmarc: 50 }, FORGED)],
+    ['had a defect that is over and hardly shows', situation({}, during(episode('broken-spf', 20, -5)))],
   ])('finds nothing where it %s', (_, each) => {
     expect(verdictOn(each)).toBeUndefined()
   })
 
   it.each<[Situation, string]>([
     [
-      situation({ dmarc: 87, spf: 40 }, { episodes: [episode('broken-spf', 3)] }),
+      situation({ dmarc: 87, spf: 40 }, during(episode('broken-spf', 3))),
       'high: Enforced policy (reject), SPF broken since 12 January: 1,300 messages fail DMARC in 30 days, and receivers reject them.',
     ],
     [
-      situation({ dmarc: 99, dkim: 60 }, { episodes: [episode('broken-dkim', 20)] }),
+      situation({ dmarc: 99, dkim: 60 }, during(episode('broken-dkim', 20))),
       'medium: Enforced policy (reject), DKIM broken since 26 December 2025: 100 messages fail DMARC in 30 days, and receivers reject them.',
     ],
     [
-      situation({ dmarc: 100, spf: 90 }, { episodes: [episode('broken-spf', 1)] }),
+      situation({ dmarc: 100, spf: 90 }, during(episode('broken-spf', 1))),
       'medium: Enforced policy (reject), SPF broken since 14 January: nothing has failed yet.',
     ],
     [
-      situation({ p: 'quarantine', dmarc: 70 }, { episodes: [episode('new-sender', 9)] }),
+      situation({ p: 'quarantine', dmarc: 70 }, during(episode('new-sender', 9))),
       'high: Enforced policy (quarantine), a sender that does not sign its mail since 6 January: 3,000 messages fail DMARC in 30 days, and receivers put them into spam folders.',
     ],
     [
@@ -73,18 +78,15 @@ describe('the judgement on a domain', () => {
       'high: Enforced policy (reject), sends without a valid SPF: 1,000 messages fail DMARC in 30 days, and receivers reject them.',
     ],
     [
-      situation({ p: 'none', dmarc: 50 }, { episodes: [episode('attack', 30, 10, 5_000)], forged: 5_000 }),
+      situation({ p: 'none', dmarc: 50 }, FORGED),
       'high: Forged since 16 December 2025: others send about 170 messages a day in its name, and receivers deliver them, because its policy is none.',
     ],
     [
-      situation({ p: 'quarantine', dmarc: 50 }, { episodes: [episode('attack', 30, 10, 5_000)], forged: 5_000 }),
+      situation({ p: 'quarantine', dmarc: 50 }, FORGED),
       'low: Forged since 16 December 2025: others send about 170 messages a day in its name, and receivers put them into spam folders, because its policy is quarantine.',
     ],
     [
-      situation(
-        { p: 'quarantine', testing: 'y', dmarc: 50 },
-        { episodes: [episode('attack', 30, 10, 5_000)], forged: 5_000 },
-      ),
+      situation({ p: 'quarantine', testing: 'y', dmarc: 50 }, FORGED),
       'high: Forged since 16 December 2025: others send about 170 messages a day in its name, and receivers deliver them, because its policy is quarantine, but only tested.',
     ],
     [
@@ -96,7 +98,7 @@ describe('the judgement on a domain', () => {
       'medium: Enforced policy (reject of example): 800 messages fail DMARC in 30 days, and receivers reject them.',
     ],
     [
-      situation({ dmarc: 92 }, { episodes: [episode('broken-spf', 20, -5)] }),
+      situation({ dmarc: 92 }, during(episode('broken-spf', 20, -5))),
       'low: Enforced policy (reject): 800 messages fail DMARC in 30 days, and receivers reject them. SPF was broken since 26 December 2025, until 10 January.',
     ],
     [
@@ -111,11 +113,20 @@ describe('the judgement on a domain', () => {
     expect(verdictOn(each)).toBe(words)
   })
 
+  it.each<[what: string, each: Situation, severity: string | undefined]>([
+    ['exactly five percent of enforced mail fail', situation({ dmarc: 95 }), 'medium'],
+    ['exactly ten percent of it fail', situation({ dmarc: 90 }), 'high'],
+    ['exactly two percent fail under none', situation({ p: 'none', dmarc: 98 }), 'low'],
+    ['less than two percent do', situation({ p: 'none', dmarc: 98.1 }), undefined],
+    ['exactly half of what fails is forged', situation({ dmarc: 90 }, { forged: 500 }), 'medium'],
+    ['more than half of it is', situation({ dmarc: 90 }, { forged: 501 }), 'low'],
+    ['exactly five percent are lost by a defect', situation({ dmarc: 95 }, during(episode('broken-spf', 3))), 'high'],
+  ])('is at the edge where %s', (_, each, severity) => {
+    expect(judgeDomain(each)?.severity).toBe(severity)
+  })
+
   it('does not count forged messages as mail of the domain that is lost', () => {
-    const attacked = situation(
-      { dmarc: 50 },
-      { episodes: [episode('attack', 30, 10, 5_000), episode('broken-spf', 3)], forged: 5_000 },
-    )
+    const attacked = situation({ dmarc: 50 }, { ...FORGED, episodes: [...FORGED.episodes, episode('broken-spf', 3)] })
     expect(judgeDomain(attacked)).toMatchObject({ kind: 'broken', severity: 'medium', damage: 0, failing: 5_000 })
     expect(verdictOn(attacked)).toBe(
       'medium: Enforced policy (reject), SPF broken since 12 January: 5,000 messages fail DMARC in 30 days, about 5,000 of them forged, and receivers reject them.',

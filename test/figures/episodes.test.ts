@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { type Character, characterOf, episodesOf, publishedTags } from '../../src/figures/character.ts'
 import type { EpisodeKind } from '../../src/figures/episodes.ts'
 import { countMessages } from '../../src/figures/messages.ts'
+import { budget } from '../support/budget.ts'
 import { accountOf, domain, recordIn, rulesWith, SEED, TODAY } from './monitoring.ts'
 
 const NAMES = Array.from({ length: 300 }, (_, index) => `d${index}.example`)
@@ -43,7 +44,7 @@ describe('in half a year, domains without a story', () => {
 
   it('are as usual on all other days', () => {
     const oneDay = rulesWith({ countPeriod: 1 })
-    for (const [index, name] of NAMES.slice(0, 60).entries()) {
+    for (const [index, name] of NAMES.slice(0, budget({ quick: 10, whole: 60, full: 60 })).entries()) {
       const account = accountOf([domain(name, { profile: 'enforced', since: TODAY, volume: 300_000 })])
       for (let day = TODAY; day < TODAY + 150; day++) {
         if (found[index]?.some(({ from, until }) => from <= day && day < until)) continue
@@ -68,7 +69,7 @@ it('forged mail comes at weekends as on weekdays', () => {
 })
 
 describe('the tags that are drawn', () => {
-  const published = Array.from({ length: 20_000 }, (_, index) => {
+  const published = Array.from({ length: budget({ quick: 4_000, whole: 20_000, full: 20_000 }) }, (_, index) => {
     const name = index % 2 === 0 ? `d${index}.example` : `mail.d${index}.example`
     const character = characterOf(SEED, domain(name))
     return { name, profile: character.profile, tags: publishedTags(character, TODAY) }

@@ -44,8 +44,11 @@ describe('A value in a message', () => {
     [new Map([['a', 1]]), "Map(1) { 'a' => 1 }"],
     [new Date(0), '1970-01-01T00:00:00.000Z'],
     [own, '<ref *1> [ [Circular *1] ]'],
-    [deep, 'a value that is nested too deeply to be shown'],
   ])('is short and tells what kind of value it is (case %#)', (value, shown) => {
     expect(show(value)).toBe(shown)
+  })
+
+  it('is short also where it is nested so deeply that not every Node.js can write it', () => {
+    expect(show(deep)).toMatch(/^(a value that is nested too deeply to be shown|\[{99}…)$/)
   })
 })

@@ -26,8 +26,7 @@ describe('A request with', () => {
     const service = await startService()
     const target = '/api/v1/domains'
     const [response] = readResponses(await service.sendRaw(requestTo(target, hosts)))
-    if (response === undefined) throw new Error('There is no response.')
-    expect([response.status, codeOf(response)]).toEqual([400, 'invalid_request_body'])
+    expect([response?.status, response && codeOf(response)]).toEqual([400, 'invalid_request_body'])
     // Where no token protects the control plane, its guard refuses a Host that is not this machine's before that.
     const guarded = await startService({ adminToken: API_KEY })
     for (const below of ['/accounts', '/nothing']) {
@@ -39,17 +38,8 @@ describe('A request with', () => {
 
   it('two of them is refused in HTTP/1.0 too, where none is needed', async () => {
     const service = await startService()
-    const statuses: (number | undefined)[] = []
-    for (const hosts of [['Host: a', 'Host: b'], []]) {
-      const [response] = readResponses(await service.sendRaw(requestTo('/api/v1/domains', hosts, '1.0')))
-      statuses.push(response?.status)
-    }
-    expect(statuses).toEqual([400, 200])
-  })
-
-  it.each(['localhost', 'LOCALHOST:80', '127.0.0.1', '[::1]', '[::1]:4010'])('Host: %s is served', async (host) => {
-    const service = await startService()
-    const [response] = readResponses(await service.sendRaw(requestTo('/api/v1/domains', [`Host: ${host}`])))
-    expect(response?.status).toBe(200)
+    const statusWith = async (...hosts: string[]) =>
+      readResponses(await service.sendRaw(requestTo('/api/v1/domains', hosts, '1.0')))[0]?.status
+    expect([await statusWith('Host: a', 'Host: b'), await statusWith()]).toEqual([400, 200])
   })
 })

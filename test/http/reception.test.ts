@@ -46,16 +46,11 @@ async function open() {
   let tell: ((what: unknown) => void) | undefined
   const server = createServer((request, response) => {
     request.on('data', () => setImmediate(() => tell?.(reception.held)))
-    Promise.resolve(reception.read(request, LONGEST)).then(
-      (bytes) => {
-        tell?.(bytes === undefined ? 'too long' : 'whole')
-        response.end()
-      },
-      (error) => {
-        tell?.(error.problem ?? error.name)
-        response.end()
-      },
-    )
+    const { headers } = request
+    Promise.resolve(reception.read({ headers, isWhole: false, arrived: undefined, rest: request }, LONGEST))
+      .then((bytes) => tell?.(bytes === undefined ? 'too long' : 'whole'))
+      .catch((error) => tell?.(error.problem ?? error.name))
+      .finally(() => response.end())
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')

@@ -13,11 +13,10 @@ describe('A reply to a reading', () => {
     const made: number[] = []
     const sources = [{}, {}, {}, {}]
     const read = (...indexes: number[]) => {
-      for (const index of indexes)
-        replier.read(
-          operation,
-          readingOf(sources[index] ?? {}, () => made.push(index)),
-        )
+      for (const index of indexes) {
+        const reading = readingOf(sources[index] ?? {}, () => made.push(index))
+        replier.read(operation, reading)
+      }
       return made.splice(0)
     }
     expect(read(0, 1, 2, 0, 1, 2)).toEqual([0, 1, 2])
@@ -27,13 +26,9 @@ describe('A reply to a reading', () => {
 
   it('is kept alone when it is larger than the limit', () => {
     const replier = new Replier(contract, 'error', 1)
-    const source = {}
     let made = 0
-    for (let round = 0; round < 3; round++)
-      replier.read(
-        operation,
-        readingOf(source, () => made++),
-      )
+    const reading = readingOf({}, () => made++)
+    for (let round = 0; round < 3; round++) replier.read(operation, reading)
     expect(made).toBe(1)
   })
 })

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
-import { createUsualFields, type Limits } from '../../src/http/usual-fields.ts'
+import { createUsualFields, type ToldQuota } from '../../src/http/usual-fields.ts'
 
-it.each<[what: string, limits: Limits | undefined]>([
+it.each<[what: string, limits: ToldQuota | undefined]>([
   ['without a quota', undefined],
   ['with a quota', { limit: 60, remaining: 0, reset: 1_768_471_200 }],
 ])('The usual fields of an answer %s are the same one by one and as text', (_, limits) => {

@@ -71,20 +71,12 @@ describe('waiting for a request', () => {
     )
   })
 
-  it.each<[what: string, wait: () => Promise<unknown>, message: RegExp]>([
-    [
-      'an operation',
-      () => account.requests.waitFor({ operation: 'addDomain' as 'addDomains' }),
-      /Did you mean addDomains\?/,
-    ],
-    ['an option', () => account.requests.waitFor({}, { timeOut: 5 } as object), /`timeOut` is no option of waitFor/],
-    [
-      'a timeout',
-      () => account.requests.waitFor({}, { timeout: -1 }),
-      /milliseconds from 0 to 600000, which -1 is not/,
-    ],
-  ])('refuses %s that is wrong at once', async (_, wait, message) => {
-    await expect(wait()).rejects.toThrow(message)
+  it.each<[match: object, options: object | undefined, message: RegExp]>([
+    [{ operation: 'addDomain' }, undefined, /Did you mean addDomains\?/],
+    [{}, { timeOut: 5 }, /`timeOut` is no option of waitFor/],
+    [{}, { timeout: -1 }, /milliseconds from 0 to 600000, which -1 is not/],
+  ])('refuses at once to wait for %j with %j', async (match, options, message) => {
+    await expect(account.requests.waitFor(match, options)).rejects.toThrow(message)
   })
 
   it('ends with the account and with the stand-in', async () => {

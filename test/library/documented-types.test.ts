@@ -15,7 +15,7 @@ function exportsOf(door: string): { name: string; file: string }[] {
   )
 }
 
-describe('what a program imports', () => {
+describe('what a program imports', { tags: ['original'] }, () => {
   const exported = exportsOf('index.ts')
 
   it('is found', () => {

@@ -1,4 +1,5 @@
-import { describe, expect } from 'vitest'
+import { describe, expect, it } from 'vitest'
+import { shareUnderstudy } from '../../src/node-test.ts'
 import { createTest, test as empty } from '../../src/vitest.ts'
 
 const test = createTest({ now: '2026-01-15T09:00:00Z', frozen: true, plan: 'above-stone' })
@@ -39,5 +40,18 @@ describe('the test of vitest', () => {
 
   extended('is extended with other options', async ({ account }) => {
     expect(await account.read()).toMatchObject({ plan: 'below-stone' })
+  })
+})
+
+describe('an option of the tests', () => {
+  it.each<[what: string, make: (options: object) => unknown]>([
+    ['createTest', createTest],
+    ['shareUnderstudy', shareUnderstudy],
+  ])('is refused by %s where it is misspelt, or is neither true nor false', (_, make) => {
+    expect(() => make({ failOnViolations: true })).toThrow(
+      'failOnViolations true: is no option; did you mean failOnViolation?',
+    )
+    expect(() => make({ failOnViolation: 'yes' })).toThrow('failOnViolation "yes": must be true or false.')
+    expect(() => make({ fixtures: 'demo' })).toThrow('is no option; did you mean fixture?')
   })
 })

@@ -1,17 +1,12 @@
-/** Numbers that look like chance and are the same at every run of a seed (mulberry32). */
+import { createRandom } from '../support/random.ts'
+
+/** Numbers that look like chance and are the same at every run of a seed. */
 export class Chance {
-  #state: number
+  /** From 0 up to, not including, 1. */
+  readonly next: () => number
 
   constructor(seed: number) {
-    this.#state = seed >>> 0
-  }
-
-  /** From 0 up to, not including, 1. */
-  next(): number {
-    this.#state = (this.#state + 0x6d2b79f5) >>> 0
-    let word = Math.imul(this.#state ^ (this.#state >>> 15), this.#state | 1)
-    word ^= word + Math.imul(word ^ (word >>> 7), word | 61)
-    return ((word ^ (word >>> 14)) >>> 0) / 2 ** 32
+    this.next = createRandom(seed)
   }
 
   below(limit: number): number {

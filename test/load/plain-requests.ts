@@ -1,4 +1,3 @@
-import type { TestService } from '../support/service.ts'
 import { AUTHORIZED, JSON_BODY, requestBytes } from '../support/wire.ts'
 
 export const DOMAINS = '/api/v1/domains'
@@ -6,10 +5,6 @@ export const DOMAINS = '/api/v1/domains'
 export const READ = requestBytes({ target: DOMAINS })
 
 export const POST = { method: 'POST', target: DOMAINS, headers: [AUTHORIZED, JSON_BODY] }
-
-export function portOf({ baseUrl }: TestService): number {
-  return Number(new URL(baseUrl).port)
-}
 
 export function repeat(bytes: Buffer, times: number): Buffer {
   return Buffer.concat(Array(times).fill(bytes))

@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { describe, expect, it, vi } from 'vitest'
+import { budget } from '../support/budget.ts'
 import { startService } from '../support/service.ts'
 import {
   AUTHORIZED,
@@ -12,7 +13,10 @@ import {
   readResponses,
   requestBytes,
 } from '../support/wire.ts'
-import { DOMAINS, POST, READ } from './plain-requests.ts'
+import { heapInUse } from './memory.ts'
+import { DOMAINS, POST } from './plain-requests.ts'
+
+const CLIENTS = budget({ quick: 8, full: 64 })
 
 describe('A refused upload', () => {
   const BODY = Buffer.alloc(20_000_000, ' ')
@@ -58,16 +62,6 @@ describe('A refused upload', () => {
     }
   })
 
-  it('leaves the connection to the next request once it is whole', async () => {
-    const service = await startService()
-    const connection = await Connection.open(service)
-    await connection.write(requestBytes({ ...POST, body: Buffer.alloc(3_000_000, ' ') }))
-    expect((await connection.next()).status).toBe(413)
-    await connection.write(READ)
-    expect((await connection.next()).status).toBe(200)
-    connection.socket.destroy()
-  })
-
   it.each([
     ['breaks off', requestBytes({ ...POST, headers: [['Content-Length', '100']], body: '{' })],
     [
@@ -85,5 +79,23 @@ describe('A refused upload', () => {
     socket.end(bytes)
     await once(socket, 'close')
     expect(readResponses(received).map(({ status }) => status)).toEqual([401])
+  })
+
+  it(`takes little memory when ${CLIENTS} clients send a megabyte each, wrong in a hundred thousand places`, {
+    tags: ['slow'],
+  }, async () => {
+    const service = await startService()
+    const bytes = requestBytes({
+      ...POST,
+      method: 'DELETE',
+      body: JSON.stringify({ domains: Array(340_000).fill('') }),
+    })
+    const before = heapInUse()
+    const clients = await Promise.all(Array.from({ length: CLIENTS }, () => Connection.open(service)))
+    for (const client of clients) void client.write(bytes)
+    for (const client of clients) expect((await client.next()).status).toBe(400)
+    // Each body takes 20 MB while it is judged.
+    expect(heapInUse() - before).toBeLessThan(40)
+    for (const client of clients) await client.destroy()
   })
 })

@@ -13,68 +13,25 @@ export interface FuzzedRequest {
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'PURGE']
 const PATHS = [
-  '/',
-  '/unknown',
-  '//',
-  '/domains/',
-  '/DOMAINS',
-  '/domains%2f',
-  '/%',
-  '/%ff',
+  ...['/', '/unknown', '//', '/domains/', '/DOMAINS', '/domains%2f', '/%', '/%ff', '/..'],
   `/${'x'.repeat(4_000)}`,
-  '/..',
 ]
 const PREFERENCES = [
-  ...[
-    'code=rate_limited',
-    'code=500, delay=2',
-    'delay=1',
-    'code=nonsense',
-    'code="404"',
-    ';;=,"',
-    'code=internal_error',
-  ],
-  ...['code=unauthorized', 'respond-async, code=invalid_json;delay=1', `code=${'x'.repeat(500)}`],
+  ...['code=rate_limited', 'code=500, delay=2', 'delay=1', 'code=nonsense', 'code="404"', ';;=,"'],
+  ...['code=internal_error', 'code=unauthorized', 'respond-async, code=invalid_json;delay=1'],
+  `code=${'x'.repeat(500)}`,
 ]
 const FIELDS = [
-  ...[
-    'Accept: text/html',
-    'Origin: http://evil.example',
-    'X-Forwarded-For: 10.0.0.1',
-    'If-None-Match: *',
-    'Range: bytes=0-1',
-  ],
-  ...['Expect: 100-continue', 'Expect: 200-maybe', 'Connection: close', 'Connection: Upgrade', 'Upgrade: websocket'],
-  ...[
-    'Upgrade: h2c',
-    'Content-Encoding: gzip',
-    'Content-Type: text/plain',
-    'Accept-Encoding: gzip',
-    'TE: trailers',
-    'X:',
-  ],
-  ...[
-    'Sec-Fetch-Site: cross-site',
-    'Last-Event-ID: 3',
-    'Host: evil.example',
-    `X-Long: ${'x'.repeat(8_000)}`,
-    'Date: \xff',
-  ],
+  ...['Accept: text/html', 'Origin: http://evil.example', 'X-Forwarded-For: 10.0.0.1', 'If-None-Match: *'],
+  ...['Range: bytes=0-1', 'Expect: 100-continue', 'Expect: 200-maybe', 'Connection: close', 'Connection: Upgrade'],
+  ...['Upgrade: websocket', 'Upgrade: h2c', 'Content-Encoding: gzip', 'Content-Type: text/plain'],
+  ...['Accept-Encoding: gzip', 'TE: trailers', 'X:', 'Sec-Fetch-Site: cross-site', 'Last-Event-ID: 3'],
+  ...['Host: evil.example', 'Date: \xff', `X-Long: ${'x'.repeat(8_000)}`],
 ]
 const BAD_TEXTS = [
-  '{',
-  '',
-  'null',
-  '[]',
-  '"x"',
-  '{"a":1,"a":2}',
-  '\ufeff{}',
-  '{"domains":[}',
-  'NaN',
-  '{}{}',
-  '\0',
-  '\xff',
+  ...['{', '', 'null', '[]', '"x"', '{"a":1,"a":2}', '\ufeff{}', '{"domains":[}', 'NaN', '{}{}', '\0', '\xff'],
 ]
+const TOKENS = ['\r\n', '\n', ' ', '\0', ':', '\r\n ', 'Content-Length: 5\r\n', '0\r\n\r\n', '\x80']
 
 /** Makes requests from the two documents, lawful ones and such as are nearly or not at all. */
 export class Requests {
@@ -108,37 +65,15 @@ export class Requests {
       const at = chance.below(chance.happens(0.7) ? Math.min(spoilt.length, 300) : spoilt.length)
       const to = Math.min(spoilt.length, at + 1 + chance.below(20))
       const [before, within, after] = [spoilt.subarray(0, at), spoilt.subarray(at, to), spoilt.subarray(to)]
-      switch (chance.below(6)) {
-        case 0:
-          spoilt = Buffer.concat([before, Buffer.from([chance.below(256)]), spoilt.subarray(at + 1)])
-          break
-        case 1:
-          spoilt = Buffer.concat([before, after])
-          break
-        case 2:
-          spoilt = Buffer.concat([before, within, within, after])
-          break
-        case 3:
-          spoilt = before
-          break
-        case 4: {
-          const token = chance.pick([
-            '\r\n',
-            '\n',
-            ' ',
-            '\0',
-            ':',
-            '\r\n ',
-            'Content-Length: 5\r\n',
-            '0\r\n\r\n',
-            '\x80',
-          ])
-          spoilt = Buffer.concat([before, Buffer.from(token, 'latin1'), spoilt.subarray(at)])
-          break
-        }
-        default:
-          spoilt = Buffer.concat([spoilt, bytes.subarray(0, chance.below(bytes.length))])
-      }
+      const spoil = chance.pick<() => Buffer[]>([
+        () => [before, Buffer.from([chance.below(256)]), spoilt.subarray(at + 1)],
+        () => [before, after],
+        () => [before, within, within, after],
+        () => [before],
+        () => [before, Buffer.from(chance.pick(TOKENS), 'latin1'), spoilt.subarray(at)],
+        () => [spoilt, bytes.subarray(0, chance.below(bytes.length))],
+      ])
+      spoilt = Buffer.concat(spoil())
     }
     return spoilt
   }

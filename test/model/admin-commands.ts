@@ -1,5 +1,6 @@
 import fc, { type Arbitrary, type AsyncCommand } from 'fast-check'
 import { expect } from 'vitest'
+import { weighted } from '../support/weighted.ts'
 import type { Account } from './account.ts'
 import type { Deed } from './admin-expected.ts'
 import { ask, learnGroups } from './admin-plane.ts'
@@ -13,55 +14,39 @@ import { readingOf } from './requests.ts'
 
 const DAY = 86_400_000
 
-const accountId = fc.oneof(
-  { arbitrary: fc.constant('default'), weight: 12 },
-  { arbitrary: fc.constant('other'), weight: 3 },
-  fc.constant('small'),
-)
+const accountId = weighted([12, fc.constant('default')], [3, fc.constant('other')], [1, fc.constant('small')])
 
 export const controlling: Arbitrary<AsyncCommand<Model, Real>> = fc
   .tuple(accountId, plannedDeed)
-  .map(([account, deed]) => new Control(account, deed))
+  .map(([account, deed]) => ({
+    check: ({ accounts }) => isPossible(deed, accounts.get(account)),
+    run: (model, real) => control(account, deed, model, real),
+    toString() {
+      const { operation, parameters, index, body } = deed
+      const details = [parameters, index, body].filter((detail) => detail !== undefined)
+      return `(${operation} of ${account}${details.map((detail) => ` ${JSON.stringify(detail)}`).join('')})`
+    },
+  }))
+
+/** What is there to be chosen from would seldom be there if chance alone decided. */
+function isPossible({ takesExport, operation, index }: PlannedDeed, account: Account | undefined): boolean {
+  if (takesExport === true) return account?.exported !== undefined
+  return index === undefined || !operation.endsWith('Snapshot') || account?.snapshots.size !== 0
+}
 
 /** Asks something of the control plane and holds its answer to the model. */
-class Control implements AsyncCommand<Model, Real> {
-  readonly #account: string
-  readonly #deed: PlannedDeed
-
-  constructor(account: string, deed: PlannedDeed) {
-    this.#account = account
-    this.#deed = deed
-  }
-
-  /** What is there to be chosen from would seldom be there if chance alone decided. */
-  check(model: Readonly<Model>): boolean {
-    const { takesExport, operation, index } = this.#deed
-    const account = model.accounts.get(this.#account)
-    if (takesExport === true) return account?.exported !== undefined
-    return index === undefined || !operation.endsWith('Snapshot') || account?.snapshots.size !== 0
-  }
-
-  async run(model: Model, real: Real): Promise<void> {
-    const account = model.accounts.get(this.#account)
-    if (account === undefined) return
-    const deed = settleDeed(this.#deed, account, model)
-    const before = new Set(account.keys.keys())
-    await carryOut(account, deed, model, real)
-    if (!deed.operation.endsWith('Key')) return
-    // A key that comes, goes or changes is tried at once.
-    const [tried] = [...before].filter(
-      (key) => !account.keys.has(key) || account.keys.get(key)?.id === deed.parameters['key'],
-    )
-    const [added] = [...account.keys.keys()].filter((key) => !before.has(key))
-    const key = added ?? tried
-    if (key !== undefined) await send(readingOf('/domaingroups', key), 1, model, real)
-  }
-
-  toString(): string {
-    const { operation, parameters, index, body } = this.#deed
-    const details = [parameters, index, body].filter((detail) => detail !== undefined)
-    return `(${operation} of ${this.#account}${details.map((detail) => ` ${JSON.stringify(detail)}`).join('')})`
-  }
+async function control(id: string, planned: PlannedDeed, model: Model, real: Real): Promise<void> {
+  const account = model.accounts.get(id)
+  if (account === undefined) return
+  const deed = settleDeed(planned, account, model)
+  const before = new Set(account.keys.keys())
+  await carryOut(account, deed, model, real)
+  if (!deed.operation.endsWith('Key')) return
+  // A key that comes, goes or changes is tried at once.
+  const isTried = (key: string) => !account.keys.has(key) || account.keys.get(key)?.id === deed.parameters['key']
+  const added = [...account.keys.keys()].find((key) => !before.has(key))
+  const key = added ?? [...before].find(isTried)
+  if (key !== undefined) await send(readingOf('/domaingroups', key), 1, model, real)
 }
 
 /** Does to the account what is asked for, and holds the answer to the model. */

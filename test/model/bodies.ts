@@ -1,4 +1,5 @@
 import fc, { type Arbitrary } from 'fast-check'
+import { weighted } from '../support/weighted.ts'
 import type { Body } from './operations.ts'
 import {
   ALL_DOMAINS,
@@ -20,30 +21,19 @@ export interface SentBody {
 
 export const noBody: SentBody = { arrives: { refused: 'invalid_request_body' } }
 
-const domain = fc.oneof(
-  { arbitrary: fc.constantFrom(...USUAL_DOMAINS), weight: 8 },
-  { arbitrary: fc.constantFrom(...ALL_DOMAINS), weight: 1 },
-)
+const domain = weighted([8, fc.constantFrom(...USUAL_DOMAINS)], [1, fc.constantFrom(...ALL_DOMAINS)])
 const anyText = fc.oneof(domain, fc.constantFrom(...BAD_DOMAINS))
 const notTexts = fc.constantFrom<unknown>(
-  null,
-  1,
-  true,
-  'a.example',
-  {},
-  { 0: 'a.example', length: 1 },
-  [null],
-  [1],
-  [[]],
-  ['a.example', { domain: 'b.example' }],
+  ...[null, 1, true, 'a.example', {}, { 0: 'a.example', length: 1 }],
+  ...[[null], [1], [[]], ['a.example', { domain: 'b.example' }]],
 )
 
 /** The members of a group, which may be none and may be repeated. */
-const members: Arbitrary<unknown> = fc.oneof(
-  { arbitrary: fc.array(domain, { maxLength: 3 }), weight: 30 },
-  { arbitrary: fc.array(anyText, { minLength: 1, maxLength: 3 }), weight: 2 },
-  { arbitrary: fc.constant(CROWD), weight: 1 },
-  { arbitrary: notTexts, weight: 2 },
+const members: Arbitrary<unknown> = weighted(
+  [30, fc.array(domain, { maxLength: 3 })],
+  [2, fc.array(anyText, { minLength: 1, maxLength: 3 })],
+  [1, fc.constant(CROWD)],
+  [2, notTexts],
 )
 /** What is no member is ignored. */
 const removals: Arbitrary<unknown> = fc.oneof(fc.array(anyText, { maxLength: 4 }), members)
@@ -55,11 +45,11 @@ const distinctDomains: Arbitrary<unknown> = fc.oneof(
 const crowd = fc.constantFrom(CROWD, CROWD.toReversed(), CROWD_AND_ONE, ['.', ...CROWD])
 const deletedCrowd = fc.constantFrom(['b.example', ...CROWD], ['a.example', ...CROWD], ['.', ...CROWD])
 
-const name: Arbitrary<unknown> = fc.oneof(
-  { arbitrary: fc.constantFrom(...USUAL_NAMES), weight: 20 },
-  { arbitrary: fc.constantFrom(...ALL_NAMES), weight: 6 },
-  { arbitrary: fc.constantFrom(...BAD_NAMES), weight: 2 },
-  { arbitrary: fc.constantFrom<unknown>(null, 1, false, {}, ['Web']), weight: 1 },
+const name: Arbitrary<unknown> = weighted(
+  [20, fc.constantFrom(...USUAL_NAMES)],
+  [6, fc.constantFrom(...ALL_NAMES)],
+  [2, fc.constantFrom(...BAD_NAMES)],
+  [1, fc.constantFrom<unknown>(null, 1, false, {}, ['Web'])],
 )
 const strangeField = fc
   .constantFrom('id', 'Domains', 'domain', 'names', 'constructor', '__proto__', '')
@@ -70,12 +60,12 @@ const OVERLAPPING = 256 * 1024
 
 /** The fields as JSON, at times with one more; at times as something else altogether. */
 function bodyOf(fields: Arbitrary<object>): Arbitrary<SentBody> {
-  const value: Arbitrary<unknown> = fc.oneof(
-    { arbitrary: fields, weight: 20 },
-    fc.tuple(fields, strangeField).map(([usual, strange]) => ({ ...strange, ...usual })),
-    fc.constantFrom<unknown>({}, [], null, 'a.example', 1, [{ name: 'Web' }]),
+  const value: Arbitrary<unknown> = weighted(
+    [20, fields],
+    [1, fc.tuple(fields, strangeField).map(([usual, strange]) => ({ ...strange, ...usual }))],
+    [1, fc.constantFrom<unknown>({}, [], null, 'a.example', 1, [{ name: 'Web' }])],
   )
-  return fc.oneof({ arbitrary: value.map(jsonBody), weight: 20 }, value.chain(unusualBody))
+  return weighted([20, value.map(jsonBody)], [1, value.chain(unusualBody)])
 }
 
 function jsonBody(value: unknown): SentBody {
@@ -124,18 +114,13 @@ export const bodyOfAddition = bodyOf(fc.record({ domains: domainsWith(crowd, 5) 
 export const bodyOfDeletion = bodyOf(fc.record({ domains: domainsWith(deletedCrowd, 12) }))
 
 function domainsWith(many: Arbitrary<readonly string[]>, weight: number): Arbitrary<unknown> {
-  return fc.oneof(
-    { arbitrary: distinctDomains, weight: 20 },
-    { arbitrary: members, weight: 3 },
-    { arbitrary: notTexts, weight: 1 },
-    { arbitrary: many, weight },
-  )
+  return weighted([20, distinctDomains], [3, members], [1, notTexts], [weight, many])
 }
 
 export const bodyOfGroup = bodyOf(
-  fc.oneof(
-    { arbitrary: fc.record({ name, domains: members }), weight: 4 },
-    { arbitrary: fc.record({ name, domains: members }, { requiredKeys: [] }), weight: 1 },
+  weighted(
+    [4, fc.record({ name, domains: members })],
+    [1, fc.record({ name, domains: members }, { requiredKeys: [] })],
   ),
 )
 

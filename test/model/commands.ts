@@ -11,16 +11,12 @@ type WeightedCommand = { arbitrary: Arbitrary<Command>; weight: number }
 
 /** Commands in the proportions in which they are worth sending; those of `more` are rare. */
 export function allCommands(more: readonly WeightedCommand[] = []): Arbitrary<Command>[] {
+  const copies = fc.integer({ min: 2, max: 5 })
   const usual = fc.oneof(
-    { arbitrary: plannedRequest.map((plan) => new Send(plan, 1)), weight: 40 },
-    {
-      arbitrary: fc
-        .tuple(plannedRequest, fc.integer({ min: 2, max: 5 }))
-        .map(([plan, copies]) => new Send(plan, copies)),
-      weight: 3,
-    },
-    { arbitrary: fc.tuple(plannedReading, fc.nat(2)).map(([plan, left]) => new UseUp(plan, left)), weight: 1 },
-    { arbitrary: fc.constantFrom(...LEAPS).map((leap) => new PassTime(leap)), weight: 3 },
+    { arbitrary: plannedRequest.map((plan) => sending(plan, 1)), weight: 40 },
+    { arbitrary: fc.tuple(plannedRequest, copies).map(([plan, count]) => sending(plan, count)), weight: 3 },
+    { arbitrary: fc.tuple(plannedReading, fc.nat(2)).map(([plan, left]) => usingUp(plan, left)), weight: 1 },
+    { arbitrary: fc.constantFrom(...LEAPS).map(passing), weight: 3 },
     { arbitrary: controlling, weight: 25 },
     ...more,
   )
@@ -28,62 +24,39 @@ export function allCommands(more: readonly WeightedCommand[] = []): Arbitrary<Co
 }
 
 export function reopening(keeps: { keepsSnapshots: boolean }): Arbitrary<Command> {
-  return fc.constant(null).map(() => new Reopen(keeps))
+  return fc.constant(null).map(() =>
+    command('(the service is closed and opened again)', async (model, real) => {
+      await real.reopen()
+      model.reopen(keeps)
+      real.reach('the service was opened again')
+    }),
+  )
+}
+
+function command(name: string, run: Command['run']): Command {
+  return { check: () => true, run, toString: () => name }
 }
 
 /**
  * Sends copies of one request at the same time. Whichever order the service takes them in, it must answer what it
  * answers to as many in a row.
  */
-class Send implements Command {
-  readonly #plan: PlannedRequest
-  readonly #copies: number
-
-  constructor(plan: PlannedRequest, copies: number) {
-    this.#plan = plan
-    this.#copies = copies
-  }
-
-  check(): boolean {
-    return true
-  }
-
-  async run(model: Model, real: Real): Promise<void> {
-    await send(this.#plan, this.#copies, model, real)
-  }
-
-  toString(): string {
-    return `${describeRequest(this.#plan)}${this.#copies > 1 ? ` × ${this.#copies} at once` : ''}`
-  }
+function sending(plan: PlannedRequest, copies: number): Command {
+  const name = `${describeRequest(plan)}${copies > 1 ? ` × ${copies} at once` : ''}`
+  return command(name, async (model, real) => void (await send(plan, copies, model, real)))
 }
 
 /** Reads until so many requests are left of the quota. */
-class UseUp implements Command {
-  readonly #plan: PlannedRequest
-  readonly #left: number
-
-  constructor(plan: PlannedRequest, left: number) {
-    this.#plan = plan
-    this.#left = left
-  }
-
-  check(): boolean {
-    return true
-  }
-
-  async run(model: Model, real: Real): Promise<void> {
-    let [answer] = await send(this.#plan, 1, model, real)
+function usingUp(plan: PlannedRequest, left: number): Command {
+  return command(`${describeRequest(plan)} until ${left} are left`, async (model, real) => {
+    let [answer] = await send(plan, 1, model, real)
     // A young key may read so often that it is not worth the time.
     if ((answer?.quota?.remaining ?? 0) > 100) return
-    while ((answer?.quota?.remaining ?? 0) > this.#left) {
-      const copies = Math.min(10, (answer?.quota?.remaining ?? 0) - this.#left)
-      answer = (await send(this.#plan, copies, model, real)).at(-1)
+    while ((answer?.quota?.remaining ?? 0) > left) {
+      const copies = Math.min(10, (answer?.quota?.remaining ?? 0) - left)
+      answer = (await send(plan, copies, model, real)).at(-1)
     }
-  }
-
-  toString(): string {
-    return `${describeRequest(this.#plan)} until ${this.#left} are left`
-  }
+  })
 }
 
 const SECOND = 1000
@@ -115,48 +88,12 @@ const LEAPS: readonly Leap[] = [
   { name: 'until 1 ms before the end of the grace period', from: (now) => before(GRACE_END, now) },
 ]
 
-class PassTime implements Command {
-  readonly #leap: Leap
-
-  constructor(leap: Leap) {
-    this.#leap = leap
-  }
-
-  check(): boolean {
-    return true
-  }
-
-  async run(model: Model, real: Real): Promise<void> {
-    const milliseconds = this.#leap.from(model.now)
+function passing({ name, from }: Leap): Command {
+  return command(`(time passes: ${name})`, async (model, real) => {
+    const milliseconds = from(model.now)
     model.now += milliseconds
     real.advance(milliseconds)
-  }
-
-  toString(): string {
-    return `(time passes: ${this.#leap.name})`
-  }
-}
-
-class Reopen implements Command {
-  readonly #keeps: { keepsSnapshots: boolean }
-
-  constructor(keeps: { keepsSnapshots: boolean }) {
-    this.#keeps = keeps
-  }
-
-  check(): boolean {
-    return true
-  }
-
-  async run(model: Model, real: Real): Promise<void> {
-    await real.reopen()
-    model.reopen(this.#keeps)
-    real.reach('the service was opened again')
-  }
-
-  toString(): string {
-    return '(the service is closed and opened again)'
-  }
+  })
 }
 
 /** Reads everything that there is and compares it with the model. */

@@ -1,4 +1,5 @@
 import fc, { type Arbitrary } from 'fast-check'
+import { weighted } from '../support/weighted.ts'
 import { type Account, idOf, instant } from './account.ts'
 import type { Deed } from './admin-expected.ts'
 import { bodyOfAddition, bodyOfChanges, bodyOfDeletion, bodyOfGroup, type SentBody } from './bodies.ts'
@@ -44,10 +45,11 @@ const clockChange: Arbitrary<PlannedDeed> = fc
   .map((body) => plan('updateClock', body))
 
 const createdAt = fc.constantFrom(0, 0, -WEEK, -WEEK + 1, -WEEK + HOUR, -30 * DAY, 1).map(after)
-const newKey: Arbitrary<PlannedDeed> = fc.oneof(
-  { arbitrary: fc.constant(plan('createKey')), weight: 1 },
-  {
-    arbitrary: fc
+const newKey: Arbitrary<PlannedDeed> = weighted(
+  [1, fc.constant(plan('createKey'))],
+  [
+    3,
+    fc
       .record(
         {
           key: fc.constantFrom('late', 'late', 'spare', 'fixed', 'young').map(secretOf),
@@ -57,17 +59,13 @@ const newKey: Arbitrary<PlannedDeed> = fc.oneof(
         { requiredKeys: [] },
       )
       .map((body) => plan('createKey', body)),
-    weight: 3,
-  },
+  ],
 )
 /** Often the last key, and seldom the first, which most requests are made with. */
 const keyIndex = fc.constantFrom(0, 1, 2, 2, 3, -1, -1, -1, undefined)
-const keyChange: Arbitrary<PlannedDeed> = fc.oneof(
-  {
-    arbitrary: fc.tuple(fc.boolean(), keyIndex).map(([disabled, index]) => plan('updateKey', { disabled }, index)),
-    weight: 3,
-  },
-  keyIndex.map((index) => plan('deleteKey', undefined, index)),
+const keyChange: Arbitrary<PlannedDeed> = weighted(
+  [3, fc.tuple(fc.boolean(), keyIndex).map(([disabled, index]) => plan('updateKey', { disabled }, index))],
+  [1, keyIndex.map((index) => plan('deleteKey', undefined, index))],
 )
 
 const bucket = fc.constantFrom('dmarc', 'domains', 'domaingroups')
@@ -86,17 +84,9 @@ const domainName = fc.oneof(
   fc.constantFrom(...BAD_DOMAINS.slice(2)),
 )
 const pin = fc.constantFrom<object>(
-  { p: 'reject' },
-  { p: 'quarantine', np: 'none', pct: 50 },
-  { sp: 'reject', testing: 'y' },
-  { dmarc: 99.9, dkim: 99.9, spf: 0 },
-  { dkim: 12.5 },
-  { dmarc: 0 },
-  { count: 0 },
-  { count: 7, spf: 100 },
-  { profile: 'enforced' },
-  { profile: 'spoofed' },
-  { profile: 'parked', p: 'none' },
+  ...[{ p: 'reject' }, { p: 'quarantine', np: 'none', pct: 50 }, { sp: 'reject', testing: 'y' }],
+  ...[{ dmarc: 99.9, dkim: 99.9, spf: 0 }, { dkim: 12.5 }, { dmarc: 0 }, { count: 0 }, { count: 7, spf: 100 }],
+  ...[{ profile: 'enforced' }, { profile: 'spoofed' }, { profile: 'parked', p: 'none' }],
 )
 const contradiction = fc.constantFrom<object>({ dmarc: 10, dkim: 20 }, { count: 0, spf: 5 })
 const domainChange: Arbitrary<PlannedDeed> = fc
@@ -120,75 +110,63 @@ function objectOf(body: Arbitrary<SentBody>): Arbitrary<unknown> {
     .filter((value) => typeof value === 'object' && value !== null && !Array.isArray(value))
 }
 const groupIndex = fc.constantFrom(0, 0, 1, 2, undefined)
-const setUp: Arbitrary<PlannedDeed> = fc.oneof(
-  { arbitrary: objectOf(bodyOfAddition).map((body) => plan('addMonitoredDomains', body)), weight: 3 },
-  objectOf(bodyOfDeletion).map((body) => plan('removeMonitoredDomains', body)),
-  { arbitrary: objectOf(bodyOfGroup).map((body) => plan('createGroup', body)), weight: 2 },
-  fc.tuple(objectOf(bodyOfChanges), groupIndex).map(([body, index]) => plan('updateGroup', body, index)),
-  groupIndex.map((index) => plan('deleteGroup', undefined, index)),
+const setUp: Arbitrary<PlannedDeed> = weighted(
+  [3, objectOf(bodyOfAddition).map((body) => plan('addMonitoredDomains', body))],
+  [1, objectOf(bodyOfDeletion).map((body) => plan('removeMonitoredDomains', body))],
+  [2, objectOf(bodyOfGroup).map((body) => plan('createGroup', body))],
+  [1, fc.tuple(objectOf(bodyOfChanges), groupIndex).map(([body, index]) => plan('updateGroup', body, index))],
+  [1, groupIndex.map((index) => plan('deleteGroup', undefined, index))],
 )
 
 const snapshotName = fc.constantFrom('one', 'two')
 const snapshotIndex = fc.constantFrom(0, 0, 0, 0, 0, 1, 1, 1, 1, undefined)
-const snapshotDeed: Arbitrary<PlannedDeed> = fc.oneof(
-  {
-    arbitrary: fc
+const snapshotDeed: Arbitrary<PlannedDeed> = weighted(
+  [
+    4,
+    fc
       .record({ name: snapshotName, replace: fc.constantFrom(true, true, false) }, { requiredKeys: ['name'] })
       .map((body) => plan('takeSnapshot', body)),
-    weight: 4,
-  },
-  { arbitrary: snapshotIndex.map((index) => plan('restoreSnapshot', undefined, index)), weight: 5 },
-  snapshotIndex.map((index) => plan('deleteSnapshot', undefined, index)),
+  ],
+  [5, snapshotIndex.map((index) => plan('restoreSnapshot', undefined, index))],
+  [1, snapshotIndex.map((index) => plan('deleteSnapshot', undefined, index))],
 )
 
-const beginning: Arbitrary<PlannedDeed> = fc.oneof(
-  { arbitrary: fc.constant(plan('resetAccount')), weight: 2 },
-  fc
-    .record(
-      {
-        fixture: fc.constantFrom<unknown>('empty', ...FIXTURES),
-        seed: fc.constantFrom(42, 7, 1),
-        now: fc.constantFrom(-DAY, 0, DAY).map(after),
-        frozen: fc.boolean(),
-      },
-      { requiredKeys: [] },
-    )
-    .map((body) => plan('resetAccount', body)),
+const beginning: Arbitrary<PlannedDeed> = weighted(
+  [2, fc.constant(plan('resetAccount'))],
+  [
+    1,
+    fc
+      .record(
+        {
+          fixture: fc.constantFrom<unknown>('empty', ...FIXTURES),
+          seed: fc.constantFrom(42, 7, 1),
+          now: fc.constantFrom(-DAY, 0, DAY).map(after),
+          frozen: fc.boolean(),
+        },
+        { requiredKeys: [] },
+      )
+      .map((body) => plan('resetAccount', body)),
+  ],
 )
-const stateTransfer: Arbitrary<PlannedDeed> = fc.oneof(
-  { arbitrary: fc.constant(plan('exportState')), weight: 3 },
-  { arbitrary: fc.constant({ operation: 'importState', takesExport: true }), weight: 3 },
-  fc.constantFrom(...FIXTURES).map((body) => plan('importState', body)),
+const stateTransfer: Arbitrary<PlannedDeed> = weighted(
+  [3, fc.constant(plan('exportState'))],
+  [3, fc.constant({ operation: 'importState', takesExport: true })],
+  [1, fc.constantFrom(...FIXTURES).map((body) => plan('importState', body))],
 )
 const badFixture: Arbitrary<PlannedDeed> = fc
   .tuple(fc.constantFrom(...BAD_FIXTURES), fc.boolean())
   .map(([fixture, resets]) => (resets ? plan('resetAccount', { fixture }) : plan('importState', fixture)))
 
 const match = fc.constantFrom<object>(
-  {},
-  {},
-  {},
-  { path: '/domaingroups' },
-  { path: '/domains' },
-  { path: '/dmarc' },
-  { method: 'POST' },
-  { method: 'GET' },
-  { method: 'HEAD' },
-  { operation: 'createDomainGroup' },
-  { operation: 'addDomains' },
-  { operation: 'deleteDomains' },
+  ...[{}, {}, {}, { path: '/domaingroups' }, { path: '/domains' }, { path: '/dmarc' }],
+  ...[{ method: 'POST' }, { method: 'GET' }, { method: 'HEAD' }, { key: idOf(secretOf('main')) }],
+  ...['createDomainGroup', 'addDomains', 'deleteDomains'].map((operation) => ({ operation })),
   { operation: 'updateDomainGroup', method: 'PATCH' },
-  { key: idOf(secretOf('main')) },
 )
 const respond = fc.constantFrom<object>(
-  { error: 'internal_error' },
-  { error: 'internal_error' },
-  { error: 'rate_limited' },
-  { error: 'unauthorized' },
+  ...['internal_error', 'internal_error', 'rate_limited', 'unauthorized'].map((error) => ({ error })),
   { error: 'unauthorized', status: 403 },
-  { error: 'not_found' },
-  { error: 'duplicate_name' },
-  { error: 'domain_delete_failed' },
+  ...['not_found', 'duplicate_name', 'domain_delete_failed'].map((error) => ({ error })),
 )
 const newFault: Arbitrary<PlannedDeed> = fc
   .record(
@@ -211,35 +189,28 @@ const faultRemoval: Arbitrary<PlannedDeed> = fc.oneof(
 const planChange = fc
   .constantFrom('stone', 'stone', 'above-stone', 'above-stone', 'below-stone', 'gold')
   .map((name) => plan('updateAccount', { plan: name }))
-const look: Arbitrary<PlannedDeed> = fc
+const look = fc
   .constantFrom(
-    'getAccount',
-    'getClock',
-    'getQuotas',
-    'listKeys',
-    'listFaults',
-    'listSnapshots',
-    'listGroups',
-    'exportState',
+    ...['getAccount', 'getClock', 'getQuotas', 'listKeys', 'listFaults', 'listSnapshots', 'listGroups', 'exportState'],
   )
   .map((operation) => plan(operation))
 
 /** Deeds of every kind. */
-export const plannedDeed: Arbitrary<PlannedDeed> = fc.oneof(
-  { arbitrary: clockChange, weight: 4 },
-  { arbitrary: newKey, weight: 3 },
-  { arbitrary: keyChange, weight: 3 },
-  { arbitrary: quotaChange, weight: 3 },
-  { arbitrary: domainChange, weight: 6 },
-  { arbitrary: setUp, weight: 3 },
-  { arbitrary: snapshotDeed, weight: 7 },
-  { arbitrary: beginning, weight: 2 },
-  { arbitrary: stateTransfer, weight: 3 },
-  { arbitrary: badFixture, weight: 1 },
-  { arbitrary: newFault, weight: 5 },
-  { arbitrary: faultRemoval, weight: 1 },
-  { arbitrary: planChange, weight: 1 },
-  { arbitrary: look, weight: 6 },
+export const plannedDeed: Arbitrary<PlannedDeed> = weighted(
+  [4, clockChange],
+  [3, newKey],
+  [3, keyChange],
+  [3, quotaChange],
+  [6, domainChange],
+  [3, setUp],
+  [7, snapshotDeed],
+  [2, beginning],
+  [3, stateTransfer],
+  [1, badFixture],
+  [5, newFault],
+  [1, faultRemoval],
+  [1, planChange],
+  [6, look],
 )
 /** What is asked, with what is open in the plan as it is now. */
 export function settleDeed(

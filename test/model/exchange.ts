@@ -1,7 +1,7 @@
 import { expect } from 'vitest'
 import { operationAt, type TestResponse, type TestService } from '../support/service.ts'
 import type { Account } from './account.ts'
-import { learnGroups } from './admin-plane.ts'
+import { learnGroups, resend } from './admin-plane.ts'
 import { overlapping } from './bodies.ts'
 import type { Expected } from './expected.ts'
 import { holdReading, type Memory, type Reading } from './figures.ts'
@@ -38,7 +38,7 @@ export async function send(planned: PlannedRequest, copies: number, model: Model
   const number = model.isUnderFaults(plan.authorization) ? 1 : copies
   const { contentType, content } = number > 1 ? overlapping(plan.body) : plan.body
   const headers = { authorization: plan.authorization ?? null, 'content-type': contentType ?? null }
-  const once = () => real.service.send(plan.method, target, content, headers)
+  const once = () => resend(() => real.service.send(plan.method, target, content, headers))
   const responses = await Promise.all(Array.from({ length: number }, once))
   const expected = responses.map(() => model.play(request))
 

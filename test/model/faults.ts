@@ -44,7 +44,7 @@ const LIVES: Readonly<Record<string, number>> = { PT1H: 3_600_000, P1D: 86_400_0
  */
 export function strike({ contents }: Account, request: Admitted, now: number): Fault | undefined {
   for (const fault of contents.faults) {
-    if (stateOf(fault, now) !== 'active' || !isFor(fault, request)) continue
+    if (stateOf(fault, now) !== 'active' || !isFor(fault.rule, request)) continue
     fault.matched += 1
     if (fault.matched <= (fault.rule.skip ?? 0)) continue
     fault.hits += 1
@@ -59,8 +59,7 @@ export function stateOf({ rule, hits, createdAt }: Fault, now: number): 'active'
   return now - createdAt >= life ? 'expired' : 'active'
 }
 
-function isFor({ rule }: Fault, { method, path, key }: Admitted): boolean {
-  const { match = {}, respond } = rule
+function isFor({ match = {}, respond }: FaultRule, { method, path, key }: Admitted): boolean {
   const operation = OPERATIONS[`${method} ${path}`] ?? ''
   return (
     (match.operation ?? operation) === operation &&
@@ -72,15 +71,10 @@ function isFor({ rule }: Fault, { method, path, key }: Admitted): boolean {
 }
 
 /** Whether there is a request that the rule could strike. */
-export function canStrike({ match = {}, respond }: FaultRule): boolean {
-  return Object.entries(OPERATIONS).some(([request, operation]) => {
-    const [method, path] = request.split(' ')
-    return (
-      (match.operation ?? operation) === operation &&
-      (match.method ?? method) === method &&
-      (match.path ?? path) === path &&
-      ANSWERED_BY[respond.error]?.includes(operation) === true
-    )
+export function canStrike(rule: FaultRule): boolean {
+  return Object.keys(OPERATIONS).some((request) => {
+    const [method = '', path = ''] = request.split(' ')
+    return isFor(rule, { method, path, key: rule.match?.key ?? '' })
   })
 }
 

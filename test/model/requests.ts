@@ -1,4 +1,5 @@
 import fc, { type Arbitrary } from 'fast-check'
+import { weighted } from '../support/weighted.ts'
 import type { Account } from './account.ts'
 import {
   bodyOfAddition,
@@ -73,45 +74,39 @@ function findId(choice: IdChoice, index: number, account: Account | undefined, m
 const bearer = (key: string) => `Bearer ${secretOf(key)}`
 /** In place of the last key whose secret the service chose, and of the one before it. */
 const LATER_KEYS = ['<last chosen key>', '<chosen key before the last>']
-const usableKey = fc.oneof(
-  { arbitrary: fc.constant(bearer('main')), weight: 8 },
-  { arbitrary: fc.constant(bearer('young')), weight: 2 },
-  { arbitrary: fc.constant(bearer('other')), weight: 2 },
-  fc.constant(bearer('spare')),
-  fc.constantFrom(bearer('late'), bearer('fixed')),
-  fc.constantFrom(...LATER_KEYS),
+const usableKey = weighted(
+  [8, fc.constant(bearer('main'))],
+  [2, fc.constant(bearer('young'))],
+  [2, fc.constant(bearer('other'))],
+  [1, fc.constant(bearer('spare'))],
+  [1, fc.constantFrom(bearer('late'), bearer('fixed'))],
+  [1, fc.constantFrom(...LATER_KEYS)],
 )
 const uselessKey = fc.constantFrom(
-  bearer('small'),
-  bearer('small'),
-  bearer('small'),
-  bearer('disabled'),
-  bearer('unknown'),
+  ...['small', 'small', 'small', 'disabled', 'unknown'].map(bearer),
   bearer('main').toLowerCase(),
-  bearer('main').replace('Bearer', 'bearer'),
-  bearer('main').replace('Bearer ', 'Bearer  '),
-  bearer('main').replace('Bearer ', 'Basic '),
-  bearer('main').replace('Bearer ', ''),
-  'Bearer',
-  '',
-  undefined,
+  ...['bearer ', 'Bearer  ', 'Basic ', ''].map((scheme) => bearer('main').replace('Bearer ', scheme)),
+  ...['Bearer', '', undefined],
 )
-const authorization = fc.oneof({ arbitrary: usableKey, weight: 20 }, uselessKey)
+const authorization = weighted([20, usableKey], [1, uselessKey])
 
-const oneId: Arbitrary<PlannedParameter> = fc.oneof(
-  { arbitrary: fc.record({ of: fc.constant('group' as const), index: fc.nat(5) }), weight: 24 },
-  fc.record({
-    of: fc.constantFrom<IdChoice>('former group', 'group in other case', 'group of another account'),
-    index: fc.nat(5),
-  }),
-  fc.constantFrom(UNKNOWN_ID, '', '__proto__', 'zzzzzzz', ' ').map((value) => ({ name: 'id', value })),
+const oneId = weighted<PlannedParameter>(
+  [24, fc.record({ of: fc.constant('group' as const), index: fc.nat(5) })],
+  [
+    1,
+    fc.record({
+      of: fc.constantFrom<IdChoice>('former group', 'group in other case', 'group of another account'),
+      index: fc.nat(5),
+    }),
+  ],
+  [1, fc.constantFrom(UNKNOWN_ID, '', '__proto__', 'zzzzzzz', ' ').map((value) => ({ name: 'id', value }))],
 )
 const noId = fc.constantFrom<PlannedParameter[]>([], [{ name: 'ID', value: UNKNOWN_ID }])
-const withId: Arbitrary<PlannedParameter[]> = fc.oneof(
-  { arbitrary: oneId.map((id) => [id]), weight: 24 },
-  fc.tuple(oneId, oneId),
-  oneId.map((id) => [{ name: 'name', value: 'Web' }, id]),
-  noId,
+const withId: Arbitrary<PlannedParameter[]> = weighted(
+  [24, oneId.map((id) => [id])],
+  [1, fc.tuple(oneId, oneId)],
+  [1, oneId.map((id) => [{ name: 'name', value: 'Web' }, id])],
+  [1, noId],
 )
 
 interface Parts {
@@ -129,36 +124,31 @@ function plan(
 
 const strayRequest = fc
   .constantFrom(
-    ['GET', '/'],
-    ['GET', '/domain'],
-    ['GET', '/domains/'],
-    ['GET', '/Domains'],
-    ['POST', '/domaingroups/zzzzzzzz'],
-    ['GET', '/__proto__'],
-    ['POST', '/dmarc'],
-    ['PATCH', '/domains'],
-    ['PUT', '/domaingroups'],
-    ['OPTIONS', '/dmarc'],
+    ...['GET /', 'GET /domain', 'GET /domains/', 'GET /Domains', 'POST /domaingroups/zzzzzzzz', 'GET /__proto__'],
+    ...['POST /dmarc', 'PATCH /domains', 'PUT /domaingroups', 'OPTIONS /dmarc'],
   )
-  .chain(([method = '', path = '']) => plan(method, path))
+  .chain((stray) => {
+    const [method = '', path = ''] = stray.split(' ')
+    return plan(method, path)
+  })
 
 /** Requests of every kind, those that change something the most often. */
-export const plannedRequest: Arbitrary<PlannedRequest> = fc.oneof(
-  { arbitrary: plan('POST', '/domains', { body: bodyOfAddition }), weight: 7 },
-  { arbitrary: plan('DELETE', '/domains', { body: bodyOfDeletion }), weight: 5 },
-  { arbitrary: plan('POST', '/domaingroups', { body: bodyOfGroup }), weight: 10 },
-  { arbitrary: plan('PATCH', '/domaingroups', { query: withId, body: bodyOfChanges }), weight: 9 },
-  { arbitrary: plan('DELETE', '/domaingroups', { query: withId, body: idleBody }), weight: 3 },
-  { arbitrary: plan('GET', '/domaingroups', { query: fc.oneof(noId, withId) }), weight: 3 },
-  { arbitrary: plan('GET', '/domains'), weight: 2 },
-  { arbitrary: plan('GET', '/dmarc'), weight: 4 },
-  {
-    arbitrary: plan('HEAD', '/dmarc').chain((head) =>
+export const plannedRequest: Arbitrary<PlannedRequest> = weighted(
+  [7, plan('POST', '/domains', { body: bodyOfAddition })],
+  [5, plan('DELETE', '/domains', { body: bodyOfDeletion })],
+  [10, plan('POST', '/domaingroups', { body: bodyOfGroup })],
+  [9, plan('PATCH', '/domaingroups', { query: withId, body: bodyOfChanges })],
+  [3, plan('DELETE', '/domaingroups', { query: withId, body: idleBody })],
+  [3, plan('GET', '/domaingroups', { query: fc.oneof(noId, withId) })],
+  [2, plan('GET', '/domains')],
+  [4, plan('GET', '/dmarc')],
+  [
+    1,
+    plan('HEAD', '/dmarc').chain((head) =>
       fc.constantFrom('/dmarc', '/domains', '/domaingroups').map((path) => ({ ...head, path })),
     ),
-    weight: 1,
-  },
-  { arbitrary: strayRequest, weight: 1 },
+  ],
+  [1, strayRequest],
 )
 
 /** Readings that use up the quota of a path. */

@@ -8,7 +8,7 @@ import { hashKey } from '../../src/ground/secrets.ts'
 import { describeEntry } from '../../src/journal/description.ts'
 import type { Entry } from '../../src/journal/entry.ts'
 import { Journal, type NewEntry } from '../../src/journal/journal.ts'
-import { Secrets } from '../../src/journal/secrets.ts'
+import { Secrets } from '../../src/journal/redaction/secrets.ts'
 import { decodeExchange, encodeExchange } from '../../src/replicas/exchange-codec.ts'
 import { StoreError } from '../../src/store/store-error.ts'
 import { budget } from '../support/budget.ts'
@@ -61,15 +61,12 @@ const anyBody = fc.option(
   ),
   { nil: undefined },
 )
+const anyCredentials = fc.tuple(fc.constantFrom('', 'Bearer '), anyText).map(([scheme, text]) => scheme + text)
 const anyHeaders = fc
   .array(
     fc.tuple(
       fc.constantFrom('X-Api-Key', 'Cookie', 'Accept', 'X-Custom'),
-      fc.oneof(
-        anyText,
-        anyText.map((text) => `Bearer ${text}`),
-        fc.constant(`Bearer ${KEY}`),
-      ),
+      fc.oneof(anyCredentials, fc.constant(`Bearer ${KEY}`)),
     ),
     { maxLength: 4 },
   )
@@ -81,10 +78,7 @@ const anyExchange = fc.record({
   method: anyText,
   target: anyTarget,
   headers: anyHeaders,
-  authorization: fc.oneof(
-    anyText,
-    anyText.map((text) => `Bearer ${text}`),
-  ),
+  authorization: anyCredentials,
   body: anyBody,
   responseBody: anyBody,
   responseHeaders: anyHeaders,
@@ -106,8 +100,10 @@ function exchangeOf({ value, field, account, key, authorization, ...chosen }: Ch
   return entry({ ...chosen, headers, ...ofAccount, path, operation, problems: [problem] })
 }
 
+const INJECTION = { source: 'rule', id: undefined, rule: { respond: { status: 503 } }, effect: undefined } as const
+
 describe('An exchange in the store', () => {
-  it('is described as in the replica that has answered it', () => {
+  it('is described as in the replica that has answered it', { tags: ['slow'] }, () => {
     fc.assert(
       fc.property(anyExchange, (chosen) => {
         const given = exchangeOf(chosen)
@@ -132,14 +128,8 @@ describe('An exchange in the store', () => {
     ['what the service had decided', { decided: { status: 200, code: undefined } }],
     ['evidence of its key', { keyEvidence: { ordinal: 2, disabled: true, inGrace: false } }],
     ['a moment', { moment: { incarnation: 123_456_789_012, version: '7 abc', sequence: 9 } }],
-    [
-      'an injection',
-      {
-        injected: true,
-        injection: { source: 'rule', id: 'f1', rule: { respond: { status: 503 } }, effect: 'It was so.' },
-      },
-    ],
-    ['an injection without an id', { injection: { source: 'prefer', id: undefined, rule: {}, effect: undefined } }],
+    ['an injection', { injected: true, injection: { ...INJECTION, id: 'f1', effect: 'It was so.' } }],
+    ['an injection without an id', { injection: { ...INJECTION, source: 'prefer' } }],
     ['a violation of the response', { violations: [{ pointer: '/a', message: 'It is wrong.' } as never] }],
     ['a group', { group: { id: 'g', name: 'G', domains: ['a.example.com'] } }],
     ['that it violates the contract', { violatesContract: true }],

@@ -1,4 +1,3 @@
-import { createServer } from 'node:http'
 import { onTestFinished } from 'vitest'
 import { loadFixture } from '../../src/accounts/fixture.ts'
 import { DEFAULT_ACCOUNT, Worlds } from '../../src/accounts/worlds.ts'
@@ -10,11 +9,12 @@ import { loadContract } from '../../src/contract/contract.ts'
 import type { AccountState } from '../../src/domain/account.ts'
 import type { ExplanationReport } from '../../src/explain/explanation.ts'
 import { findPublicKey } from '../../src/ground/secrets.ts'
-import { closeServer, listen } from '../../src/http/engine/http-server.ts'
-import { SILENT } from '../../src/http/log.ts'
+import { createCarrier } from '../../src/http/engine/carrier.ts'
+import { closeServer, createHttpServer, listen } from '../../src/http/engine/http-server.ts'
+import { type Log, SILENT } from '../../src/http/log.ts'
 import { countNobodyIds } from '../../src/http/nobody-ids.ts'
 import { Journal, type JournalLimits } from '../../src/journal/journal.ts'
-import { Secrets } from '../../src/journal/secrets.ts'
+import { Secrets } from '../../src/journal/redaction/secrets.ts'
 import { openSharedExchangeLog, type SharedExchangeLog } from '../../src/replicas/shared-exchange-log.ts'
 import { createPipeline } from '../../src/service/pipeline.ts'
 import { createExplainer } from '../../src/start/violation-explainer.ts'
@@ -35,6 +35,9 @@ export interface ReplicaOptions {
   journal?: Partial<JournalLimits>
   window?: number
   waiting?: number
+  /** By what the times are multiplied that a step may take, for a test about them. */
+  patience?: () => number
+  log?: Log
   /** How many other replicas it believes that there are. */
   others?: number
 }
@@ -68,7 +71,8 @@ export async function startReplica(
   options: ReplicaOptions & { server: RedisServer; prefix: string },
 ): Promise<Replica> {
   const { server, prefix } = options
-  const connection = await openConnection({ kind: 'unix', path: server.socket }, { now: Date.now() })
+  const { patience = () => 25 } = options
+  const connection = await openConnection({ kind: 'unix', path: server.socket }, { now: Date.now(), patience })
   const clock = () => connection.clock.now()
   const store = openRedisStore({ connection, prefix, settings: contract.settings })
   const journal = new Journal(options.journal, undefined, new Secrets(['the-token-of-the-control-plane']))
@@ -78,6 +82,7 @@ export async function startReplica(
     ...{ connection, prefix, contract, journal, publicKeyOf },
     explain: createExplainer({ contract, store, journal, publicKeyOf, urls, log: SILENT }),
     others: () => options.others ?? 1,
+    ...(options.log !== undefined && { log: options.log }),
     readAccount: async (id) => ((await store.has(id)) ? store.read(id) : undefined),
     ...(options.window !== undefined && { window: options.window }),
     ...(options.waiting !== undefined && { waiting: options.waiting }),
@@ -92,16 +97,10 @@ export async function startReplica(
   const stopping = new AbortController()
   const readiness = ALWAYS_READY
   const shared = { contract, store, clock, worlds, exchanges, log: SILENT, stopping: stopping.signal }
-  const service = createPipeline({
+  const answer = createPipeline({
     ...shared,
-    ...{
-      nextId: countNobodyIds(42, contract.requestIds),
-      prefer: true,
-      simulator: true,
-      enforceQuotas: true,
-      responseValidation: 'error',
-      cors: undefined,
-    },
+    ...{ prefer: true, simulator: true, enforceQuotas: true, responseValidation: 'error', cors: undefined },
+    nextId: countNobodyIds(42, contract.requestIds),
     namesUs: () => true,
   })
   const admin = createAdmin({
@@ -112,8 +111,11 @@ export async function startReplica(
     ...{ readiness, token: undefined, host: '127.0.0.1', instance: 'test', log: SILENT, stopping: stopping.signal },
     urls: () => urls,
   })
-  const http = createServer((request, response) =>
-    request.url?.startsWith('/__admin') ? admin(request, response) : service(request, response),
+  const serve = createCarrier({ answer, stopping: stopping.signal, log: SILENT })
+  const http = createHttpServer(
+    (request, response) => (request.url?.startsWith('/__admin') ? admin : serve)(request, response),
+    (_, socket) => socket.destroy(),
+    { limit: 1000, refuse: (_, response) => void response.destroy(), began() {}, ended() {} },
   )
   const origin = await listen(http, 0, '127.0.0.1')
   Object.assign(urls, { baseUrl: origin + contract.basePath, adminUrl: `${origin}/__admin` })
@@ -131,10 +133,8 @@ export async function startReplica(
   return {
     ...{ baseUrl, store, worlds, journal, exchanges, connection, stop },
     async send(method, path, body, headers = {}) {
-      const received = await sendRequest(method, baseUrl + path, body, {
-        authorization: `Bearer ${API_KEY}`,
-        ...headers,
-      })
+      const sent = { authorization: `Bearer ${API_KEY}`, ...headers }
+      const received = await sendRequest(method, baseUrl + path, body, sent)
       await exchanges.caughtUp().catch(() => {})
       return received
     },
@@ -142,20 +142,24 @@ export async function startReplica(
   }
 }
 
+/** By the type of a key, how all of it is read. */
+const READING: Readonly<Record<string, string>> = {
+  ...{
+    string: 'GET',
+    hash: 'HGETALL',
+    list: 'LRANGE 0 -1',
+    set: 'SMEMBERS',
+    zset: 'ZRANGE 0 -1',
+    stream: 'XRANGE - +',
+  },
+}
+
 /** All texts of a store: the names and the contents of its keys. */
 export async function dumpStore(server: RedisServer): Promise<string> {
   const texts: string[] = []
   for (const key of (await server.command('KEYS', '*')) as string[]) {
-    const type = await server.command('TYPE', key)
-    const read: Record<string, (string | number)[]> = {
-      string: ['GET', key],
-      hash: ['HGETALL', key],
-      list: ['LRANGE', key, 0, -1],
-      set: ['SMEMBERS', key],
-      zset: ['ZRANGE', key, 0, -1],
-      stream: ['XRANGE', key, '-', '+'],
-    }
-    texts.push(key, JSON.stringify(await server.command(...(read[String(type)] ?? []))))
+    const [command = '', ...range] = (READING[`${await server.command('TYPE', key)}`] ?? '').split(' ')
+    texts.push(key, JSON.stringify(await server.command(command, key, ...range)))
   }
   return texts.join('\n')
 }

@@ -33,10 +33,7 @@ describe('a report within bounds', () => {
     expect(bounded.findings.filter(({ level }) => level === 'note').map(({ message }) => message)).toEqual(
       [0, 1, 2, 3, 4].map((index) => `Number ${index}.`),
     )
-    expect(bounded.facts.at(-1)).toEqual({
-      name: 'Findings left out',
-      value: '5, because a report shows at most 1000',
-    })
+    expect(bounded.facts.at(-1)).toEqual({ name: 'Findings left out', value: '5, because a report shows at most 1000' })
     expect(bounded.checks[0]?.findings).toHaveLength(BOUNDS.findings)
   })
 
@@ -54,10 +51,7 @@ describe('a report within bounds', () => {
     const bounded = boundReport(report({ checks, sections }))
     expect(bounded.checks).toHaveLength(BOUNDS.checks)
     expect(bounded.checks.at(-1)?.outcome).toBe('failed')
-    expect(bounded.facts.at(-1)).toEqual({
-      name: 'Checks left out',
-      value: '1, because a report shows at most 10000',
-    })
+    expect(bounded.facts.at(-1)).toEqual({ name: 'Checks left out', value: '1, because a report shows at most 10000' })
     expect(bounded.sections[0]?.blocks[0]).toMatchObject({
       rows: expect.objectContaining({ length: BOUNDS.rows + 1, [BOUNDS.rows]: ['… and 7 more rows'] }),
     })

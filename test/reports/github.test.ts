@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { ANNOTATIONS, annotate, appendStepSummary, LARGEST_SUMMARY, withoutCommands } from '../../src/reports/github.ts'
@@ -44,11 +44,10 @@ describe('the annotations', () => {
 
   it('escape what would end a property or the line', () => {
     const rule = { id: 'x', name: 'a: b, c%\n::d', description: '' }
-    expect(
-      lines(
-        report({ findings: [finding({ rule, message: '50% ::x\r\ny,z', remedy: undefined, request: undefined })] }),
-      ),
-    ).toEqual(['::error title=a%3A b%2C c%25%0A%3A%3Ad,file=openapi.yaml,line=7::50%25 ::x%0Ay,z'])
+    const odd = finding({ rule, message: '50% ::x\r\ny,z', remedy: undefined, request: undefined })
+    expect(lines(report({ findings: [odd] }))).toEqual([
+      '::error title=a%3A b%2C c%25%0A%3A%3Ad,file=openapi.yaml,line=7::50%25 ::x%0Ay,z',
+    ])
   })
 
   it.each(HOSTILE)('are one command with %j in every text', (text) => {
@@ -78,12 +77,6 @@ describe('the summary of the step', () => {
     writeFileSync(file, '# Before\n')
     expect(await appendStepSummary(report(), SURROUNDINGS, file)).toBeUndefined()
     expect(readFileSync(file, 'utf8')).toMatch(/^# Before\n\n## dmarc-understudy run: npm test\n/)
-  })
-
-  it('is made where there is none', async () => {
-    const file = join(temporaryFolder(), 'summary')
-    expect(await appendStepSummary(report(), SURROUNDINGS, file)).toBeUndefined()
-    expect(existsSync(file)).toBe(true)
   })
 
   it('is never larger than a step can have, with what is there', async () => {

@@ -1,7 +1,9 @@
 import { createHash } from 'node:crypto'
+import { readFileSync } from 'node:fs'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { writeHtmlReport } from '../../src/reports/html.ts'
+import { STYLE } from '../../src/reports/html-style.ts'
 import { html } from '../../src/reports/markup.ts'
 import type { Report } from '../../src/reports/report.ts'
 import { HOSTILE } from './hostile-texts.ts'
@@ -93,4 +95,18 @@ describe('the HTML report', () => {
     expect(page.indexOf('>failed</span>')).toBeLessThan(page.indexOf('>passed</span></td>'))
     expect(await write(report({ checks: checks.slice(1) }))).toContain('<details open>')
   })
+})
+
+/** By name, the colours that a style sheet defines. */
+function coloursOf(style: string): Record<string, string> {
+  return Object.fromEntries(
+    [...style.matchAll(/(--[\w-]+): (light-dark\([^)]*\))/g)].map(([, name, value]) => [name, value]),
+  )
+}
+
+it('The HTML report has the colours of the dashboard', () => {
+  const dashboard = coloursOf(readFileSync(new URL('../../src/dashboard/style/base.css', import.meta.url), 'utf8'))
+  const report = coloursOf(STYLE)
+  expect(Object.keys(report).length).toBeGreaterThan(5)
+  expect(dashboard).toMatchObject(report)
 })

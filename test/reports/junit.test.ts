@@ -4,17 +4,18 @@ import { describe, expect, it } from 'vitest'
 import { validateXML } from 'xmllint-wasm'
 import { writeJUnitReport } from '../../src/reports/junit.ts'
 import type { Report } from '../../src/reports/report.ts'
+import { budget, sample } from '../support/budget.ts'
 import { HOSTILE } from './hostile-texts.ts'
 import { check, finding, report, reportOf, SURROUNDINGS } from './sample-report.ts'
 
-const SCHEMA = readFileSync(new URL('junit.xsd', import.meta.url), 'utf8')
+const SCHEMA = readFileSync(new URL('junit.rng', import.meta.url), 'utf8')
 
 const write = async (value: Report) => writeJUnitReport(value, SURROUNDINGS)
 
 /** The errors that the parser and the schema find in any of the texts. */
 async function errorsOf(texts: readonly string[]): Promise<string[]> {
   const xml = texts.map((contents, index) => ({ fileName: `${index}.xml`, contents }))
-  const { valid, errors } = await validateXML({ xml, schema: SCHEMA, maxMemoryPages: 4096 })
+  const { valid, errors } = await validateXML({ xml, schema: SCHEMA, extension: 'relaxng', maxMemoryPages: 4096 })
   return valid ? [] : errors.map(({ rawMessage }) => rawMessage)
 }
 
@@ -52,9 +53,8 @@ describe('the JUnit report', () => {
   })
 
   it('of a report without anything in it is valid', async () => {
-    expect(
-      await errorsOf([await write(report({ findings: [], checks: [], facts: [], startedAt: undefined }))]),
-    ).toEqual([])
+    const text = await write(report({ findings: [], checks: [], facts: [], startedAt: undefined }))
+    expect(await errorsOf([text])).toEqual([])
   })
 
   it('has one failure for a check with several findings, with the text of all', async () => {
@@ -64,9 +64,10 @@ describe('the JUnit report', () => {
     expect(text).toMatch(/One\.[\s\S]*----[\s\S]*Two\./)
   })
 
-  it('is valid and has no other elements, whatever a client has sent', async () => {
+  it('is valid and has no other elements, whatever a client has sent', { tags: ['slow'] }, async () => {
     const any = fc.string({ unit: 'binary', minLength: 1 })
-    const texts = await Promise.all([...HOSTILE, ...fc.sample(any, 100)].map((text) => write(reportOf(text))))
+    const odd = fc.sample(any, budget({ quick: 10, whole: 100, full: 1000 }))
+    const texts = await Promise.all([...sample(HOSTILE, 5), ...odd].map((text) => write(reportOf(text))))
     expect(await errorsOf(texts)).toEqual([])
     for (const text of texts) expect(text.match(/<testcase /g)).toHaveLength(5)
   })

@@ -1,24 +1,10 @@
 import { loadControlApi } from '../../src/admin/document.ts'
+import { LABELS } from '../../src/conformance/finding.ts'
 import { BASELINE_SCHEMA } from '../../src/evidence/baseline.ts'
 import { EVIDENCE_SCHEMA, VERDICT_SCHEMA } from '../../src/evidence/evidence-schema.ts'
-import { LABELS } from '../../src/evidence/finding.ts'
 import { RISK_RESULTS } from '../../src/evidence/risks.ts'
-import { CHECK_OUTCOMES } from '../../src/evidence/verify/assessment.ts'
 import { isObject, type Json, valueAt } from '../../src/ground/json.ts'
-
-/** The JSON reports that have a schema in `docs/schemas`. */
-export const REPORT_NAMES = [
-  'run',
-  'dependencies',
-  'explore',
-  'check',
-  'evidence',
-  'baseline',
-  'calibration',
-  'risks',
-  'verify',
-] as const
-export type ReportName = (typeof REPORT_NAMES)[number]
+import { CHECK_OUTCOMES } from '../../src/verify/assessment.ts'
 
 const control = (await loadControlApi()).document.source
 
@@ -32,401 +18,299 @@ const list = (items: Json, description?: string) => ({
   ...(description !== undefined && { description }),
 })
 
-/** An object with these fields and no others. All but the optional ones are required. */
-function object(properties: Json, optional: Json = {}, description?: string): Json {
-  return {
-    type: 'object',
-    ...(description !== undefined && { description }),
-    additionalProperties: false,
-    required: Object.keys(properties),
-    properties: { ...properties, ...optional },
-  }
-}
+/** An object with these fields and no others. A question mark at the end of a name says that the field may be absent. */
+const object = (fields: Json): Json => ({
+  type: 'object',
+  additionalProperties: false,
+  required: Object.keys(fields).filter((name) => !name.endsWith('?')),
+  properties: Object.fromEntries(Object.entries(fields).map(([name, schema]) => [name.replace('?', ''), schema])),
+})
+const described = (description: string, fields: Json): Json => ({ type: 'object', description, ...object(fields) })
+const report = (title: string, fields: Json): Json => ({ title, ...object(fields) })
+const objects = (description: string, fields: Json): Json => list(object(fields), description)
 
-const command = {
-  type: 'array',
-  minItems: 1,
-  items: { type: 'string' },
-  description: 'The command of the user, word by word.',
-}
+const word = { type: 'string' }
+const command = { type: 'array', minItems: 1, items: word, description: 'The command of the user, word by word.' }
+const request = { request_id: word, method: word, path: word }
+const statusCode = (description?: string) => ({
+  ...{ type: 'integer', minimum: 100, maximum: 599 },
+  ...(description !== undefined && { description }),
+})
 const seconds = { type: 'number', minimum: 0, description: 'How long it took.' }
 const exitCode = (description: string) => ({ type: 'integer', minimum: 0, maximum: 255, description })
 
-const response = object(
-  {},
-  {
-    status: { type: 'integer', minimum: 100, maximum: 599, description: 'Absent where no response was sent.' },
-    headers: {
-      type: 'object',
-      additionalProperties: { type: 'string' },
-      description: 'The header fields that differ.',
-    },
-    body: text('The body, shortened. Absent where it does not differ.'),
-  },
-)
+const response = object({
+  'status?': statusCode('Absent where no response was sent.'),
+  'headers?': { type: 'object', additionalProperties: word, description: 'The header fields that differ.' },
+  'body?': text('The body, shortened. Absent where it does not differ.'),
+})
 
-const alternative = object(
-  {
-    id: text('The id of the assumption.'),
-    alternative: count('The number of the alternative, as `assumptions overlay ID N` takes it.', 1),
-    verdict: text(
-      '`depends`: the command fails with it. `tolerates`: it does not. `not reached`: no response and no state would have changed. `flaky`: sometimes it fails. `inconclusive`: that could not be decided.',
-      { enum: ['depends', 'tolerates', 'not reached', 'flaky', 'inconclusive'] },
-    ),
-    spec: text('What the specification leaves open.'),
-    chosen: { description: 'What openapi.yaml chooses.' },
-    value: { description: 'What the alternative chooses.' },
-  },
-  {
-    accepted: { const: true, description: 'The user has listed it with --accept.' },
-    reason: text('Why it was not decided.'),
-    first_difference: object(
-      {
-        request: object(
-          { request_id: { type: 'string' }, method: { type: 'string' }, path: { type: 'string' } },
-          { body: { type: 'string' } },
-        ),
-        expected: response,
-        received: response,
-      },
-      {},
-      'The first response of the baseline that the alternative changes.',
-    ),
-    exit_code: exitCode('What the command ended with, where it failed.'),
-    signal: text('The signal that ended the command.'),
-    timed_out: { const: true },
-    tests: list({ type: 'string' }, 'The names of the tests that failed, as far as the output tells them.'),
-    output: text('The last lines that the command wrote.'),
-    seconds,
-    fingerprint: text('What was different in the requests that reached it. `--since FILE` compares it.'),
-  },
-)
+const alternative = object({
+  id: text('The id of the assumption.'),
+  alternative: count('The number of the alternative, as `assumptions overlay ID N` takes it.', 1),
+  verdict: text(
+    '`depends`: the command fails with it. `tolerates`: it does not. `not reached`: no response and no state would have changed. `flaky`: sometimes it fails. `inconclusive`: that could not be decided.',
+    { enum: ['depends', 'tolerates', 'not reached', 'flaky', 'inconclusive'] },
+  ),
+  spec: text('What the specification leaves open.'),
+  chosen: { description: 'What openapi.yaml chooses.' },
+  value: { description: 'What the alternative chooses.' },
+  'accepted?': { const: true, description: 'The user has listed it with --accept.' },
+  'reason?': text('Why it was not decided.'),
+  'first_difference?': described('The first response of the baseline that the alternative changes.', {
+    request: object({ ...request, 'body?': word }),
+    expected: response,
+    received: response,
+  }),
+  'exit_code?': exitCode('What the command ended with, where it failed.'),
+  'signal?': text('The signal that ended the command.'),
+  'timed_out?': { const: true },
+  'tests?': list(word, 'The names of the tests that failed, as far as the output tells them.'),
+  'output?': text('The last lines that the command wrote.'),
+  'seconds?': seconds,
+  'fingerprint?': text('What was different in the requests that reached it. `--since FILE` compares it.'),
+})
 
 const plan = list(shared('FaultRule'), 'The fault rules, as `explore --replay` takes them.')
 const operation = text('The operation that the last of the faults meets.')
 const failures = ['wrong success', 'false failure', 'hang', 'crash', 'storm']
 const verdict = { enum: failures, description: 'What became of the command.' }
 
+const broken = object({ plan, operation, verdict })
+
 const storyLine = {
   oneOf: [
-    object(
-      {
-        method: { type: 'string' },
-        path: { type: 'string' },
-        status: { type: ['integer', 'null'], description: 'Null where nothing was answered.' },
-      },
-      {
-        about: text('What the request is about, by name.'),
-        code: { type: 'string' },
-        times: count('How often it came in a row, if more than once.', 2),
-        changed: { const: true, description: 'The service made a change, and the client was not told so.' },
-        fault: text('What the fault did, in a sentence.'),
-      },
-    ),
+    object({
+      method: word,
+      path: word,
+      status: { type: ['integer', 'null'], description: 'Null where nothing was answered.' },
+      'about?': text('What the request is about, by name.'),
+      'code?': word,
+      'times?': count('How often it came in a row, if more than once.', 2),
+      'changed?': { const: true, description: 'The service made a change, and the client was not told so.' },
+      'fault?': text('What the fault did, in a sentence.'),
+    }),
     object({ omitted: count('How many requests are left out here.', 1) }),
   ],
 }
 
-const requestIds = list({ type: 'string' }, 'The ids of some exchanges that show it.')
+const requestIds = list(word, 'The ids of some exchanges that show it.')
 
-const assumption = object(
-  {
-    id: text('The id of the assumption.'),
-    verdict: text(
-      '`as chosen`: the service does as the stand-in. `alternative`: it has chosen otherwise. `contradicted`: it has shown both. `undecided`: what was seen does not tell.',
-      { enum: ['as chosen', 'alternative', 'contradicted', 'undecided'] },
-    ),
-    evidence: requestIds,
-  },
-  {
-    alternative: count('Which alternative, with the verdict `alternative`.', 1),
-    left: list(
-      count('0 stands for the choice of the stand-in.'),
-      'The numbers that are still possible, where some are excluded.',
-    ),
-  },
-)
-
-const finding = object(
-  {
-    id: text('The same for the same difference in every run. A baseline names it.'),
-    label: text('What the difference means.', { enum: [...LABELS] }),
-    method: { type: 'string' },
-    path: text('Below the base path, with the query.'),
-    message: text('What is wrong, in one or two sentences.'),
-  },
-  {
-    rule: text('The id of the rule of the contract that was broken.'),
-    assumption: text('The id of the assumption that it decides.'),
-    alternative: count('The number of its alternative.', 1),
-    request_id: text('The id of the first exchange.'),
-    by: text('Who did it, where something is wrong: the client, where the request breaks the contract.', {
-      enum: ['client', 'service'],
-    }),
-    status: { type: 'integer', minimum: 100, maximum: 599 },
-    pointer: text('Where openapi.yaml says what is expected.'),
-    line: count('The line of openapi.yaml.', 1),
-    count: count('How often it was found, if more than once.', 2),
-    accepted: text('Why it does not count: the reason in the baseline.'),
-  },
-)
-
-const probe = object(
-  {
-    requests: list(
-      object(
-        { method: { type: 'string' }, path: text('Below the base URL, with the query.') },
-        {
-          headers: {
-            type: 'object',
-            additionalProperties: { type: ['string', 'null'] },
-            description: 'Header fields beside those of every request; null takes one away.',
-          },
-          body: { description: 'Sent as JSON; a text is sent as it is.' },
-          pad_to: count('Spaces follow the body until it has so many bytes.'),
-          times: count('How often it is sent, if more than once.', 2),
-        },
-      ),
-      'In this order. `GROUP`, `OTHER` and `CREATED` stand for the ids of groups, `KEY` for the key.',
-    ),
-    look: text('What tells the choices apart.'),
-  },
-  { given: text('What the account needs for it.') },
-)
-
-/** An assumption with what was seen of it, and what would show more. */
-const calibrated = object(
-  Object.fromEntries(
-    Object.entries(VERDICT_SCHEMA['properties'] as Json).filter(([name]) =>
-      ['id', 'verdict', 'evidence'].includes(name),
-    ),
+const assumption = object({
+  id: text('The id of the assumption.'),
+  verdict: text(
+    '`as chosen`: the service does as the stand-in. `alternative`: it has chosen otherwise. `contradicted`: it has shown both. `undecided`: what was seen does not tell.',
+    { enum: ['as chosen', 'alternative', 'contradicted', 'undecided'] },
   ),
-  {
-    ...Object.fromEntries(
-      Object.entries(VERDICT_SCHEMA['properties'] as Json).filter(([name]) => ['alternative', 'left'].includes(name)),
-    ),
-    unobservable: text('Why exchanges cannot decide it.'),
-    decide_with: { ...probe, description: 'What would decide it.' },
-  },
-)
+  evidence: requestIds,
+  'alternative?': count('Which alternative, with the verdict `alternative`.', 1),
+  'left?': list(
+    count('0 stands for the choice of the stand-in.'),
+    'The numbers that are still possible, where some are excluded.',
+  ),
+})
 
-const { evidence, verdict: seen, alternative: chosen, left } = VERDICT_SCHEMA['properties'] as Json
-const risk = object(
-  {
-    id: text('The id of the assumption.'),
-    result: text(
-      '`contradicted`: the service was seen to do that with which the client fails. `unknown`: what the service does is not decided, or whether the client works with it is not. `confirmed`: the client works with what the service does, or with everything that it may do.',
-      { enum: RISK_RESULTS },
-    ),
-    spec: text('What the specification leaves open.'),
-    reason: text('Why the result is what it is.'),
-    service: object({ verdict: seen, evidence }, { alternative: chosen, left }, 'What the service was seen to do.'),
-    clients: list(
-      object(
-        {
-          alternative: count('The number of the alternative.', 1),
-          verdict: {
-            enum: ['depends', 'flaky', 'inconclusive', 'not tried'],
-            description: 'What vary says, or that it says nothing.',
-          },
-          command: text('The client.'),
-        },
-        {
-          reason: text('Why it was not decided.'),
-          request: object(
-            { request_id: { type: 'string' }, method: { type: 'string' }, path: { type: 'string' } },
-            {},
-            'The first request that was answered otherwise.',
-          ),
-        },
-      ),
-      'How clients get along with the alternatives that the service may have chosen, where that is not well.',
-    ),
-  },
-  { decide_with: { ...probe, description: 'What would show which choice the service has made.' } },
-)
+const finding = object({
+  id: text('The same for the same difference in every run. A baseline names it.'),
+  label: text('What the difference means.', { enum: [...LABELS] }),
+  method: word,
+  path: text('Below the base path, with the query.'),
+  message: text('What is wrong, in one or two sentences.'),
+  'rule?': text('The id of the rule of the contract that was broken.'),
+  'assumption?': text('The id of the assumption that it decides.'),
+  'alternative?': count('The number of its alternative.', 1),
+  'request_id?': text('The id of the first exchange.'),
+  'by?': text('Who did it, where something is wrong: the client, where the request breaks the contract.', {
+    enum: ['client', 'service'],
+  }),
+  'status?': statusCode(),
+  'pointer?': text('Where openapi.yaml says what is expected.'),
+  'line?': count('The line of openapi.yaml.', 1),
+  'count?': count('How often it was found, if more than once.', 2),
+  'accepted?': text('Why it does not count: the reason in the baseline.'),
+})
 
-const SCHEMAS: Readonly<Record<ReportName, Json>> = {
-  run: {
-    title: 'The report of dmarc-understudy run',
-    ...object({
-      command,
-      exit_code: exitCode('What `run` ended with: the exit code of the command if that failed.'),
-      seconds,
-      verdict: shared('Verdict'),
-      coverage: shared('Coverage'),
-    }),
-  },
-  check: {
-    title: 'The report of dmarc-understudy check and of dmarc-understudy proxy',
-    ...object(
-      {
-        exchanges: count('How many requests went to the service.'),
-        judged: count('Of how many of them the behaviour could be judged.'),
-        findings: list(finding, 'Each difference once.'),
-        assumptions: list(assumption),
+const probe = object({
+  requests: objects('In this order. `GROUP`, `OTHER` and `CREATED` stand for the ids of groups, `KEY` for the key.', {
+    method: word,
+    path: text('Below the base URL, with the query.'),
+    'headers?': {
+      type: 'object',
+      additionalProperties: { type: ['string', 'null'] },
+      description: 'Header fields beside those of every request; null takes one away.',
+    },
+    'body?': { description: 'Sent as JSON; a text is sent as it is.' },
+    'pad_to?': count('Spaces follow the body until it has so many bytes.'),
+    'times?': count('How often it is sent, if more than once.', 2),
+  }),
+  look: text('What tells the choices apart.'),
+  'given?': text('What the account needs for it.'),
+})
+
+const { id, evidence, verdict: seen, alternative: chosen, left } = VERDICT_SCHEMA['properties'] as Json
+/** An assumption with what was seen of it, and what would show more. */
+const calibrated = object({
+  id,
+  verdict: seen,
+  evidence,
+  'alternative?': chosen,
+  'left?': left,
+  'unobservable?': text('Why exchanges cannot decide it.'),
+  'decide_with?': { ...probe, description: 'What would decide it.' },
+})
+const risk = object({
+  id: text('The id of the assumption.'),
+  result: text(
+    '`contradicted`: the service was seen to do that with which the client fails. `unknown`: what the service does is not decided, or whether the client works with it is not. `confirmed`: the client works with what the service does, or with everything that it may do.',
+    { enum: RISK_RESULTS },
+  ),
+  spec: text('What the specification leaves open.'),
+  reason: text('Why the result is what it is.'),
+  service: described('What the service was seen to do.', {
+    verdict: seen,
+    evidence,
+    'alternative?': chosen,
+    'left?': left,
+  }),
+  clients: objects(
+    'How clients get along with the alternatives that the service may have chosen, where that is not well.',
+    {
+      alternative: count('The number of the alternative.', 1),
+      verdict: {
+        enum: ['depends', 'flaky', 'inconclusive', 'not tried'],
+        description: 'What vary says, or that it says nothing.',
       },
-      {
-        failures: list({ type: 'string' }, 'What is missing, so that the result is not green, in sentences.'),
-        warnings: list({ type: 'string' }, 'What could not be read, in sentences.'),
-      },
+      command: text('The client.'),
+      'reason?': text('Why it was not decided.'),
+      'request?': described('The first request that was answered otherwise.', request),
+    },
+  ),
+  'decide_with?': { ...probe, description: 'What would show which choice the service has made.' },
+})
+
+const SCHEMAS = {
+  run: report('The report of dmarc-understudy run', {
+    command,
+    exit_code: exitCode('What `run` ended with: the exit code of the command if that failed.'),
+    seconds,
+    verdict: shared('Verdict'),
+    coverage: shared('Coverage'),
+  }),
+  check: report('The report of dmarc-understudy check and of dmarc-understudy proxy', {
+    exchanges: count('How many requests went to the service.'),
+    judged: count('Of how many of them the behaviour could be judged.'),
+    findings: list(finding, 'Each difference once.'),
+    assumptions: list(assumption),
+    'failures?': list(word, 'What is missing, so that the result is not green, in sentences.'),
+    'warnings?': list(word, 'What could not be read, in sentences.'),
+  }),
+  verify: report('The report of dmarc-understudy verify', {
+    target: text('The base URL of the service.'),
+    passed: { type: 'boolean', description: 'Whether the command ended with 0.' },
+    outcomes: described(
+      'How many checks have each outcome.',
+      Object.fromEntries(CHECK_OUTCOMES.map((outcome) => [outcome, { type: 'integer', minimum: 0 }])),
     ),
-  },
-  verify: {
-    title: 'The report of dmarc-understudy verify',
-    ...object({
-      target: text('The base URL of the service.'),
-      passed: { type: 'boolean', description: 'Whether the command ended with 0.' },
-      outcomes: object(
-        Object.fromEntries(CHECK_OUTCOMES.map((outcome) => [outcome, { type: 'integer', minimum: 0 }])),
-        {},
-        'How many checks have each outcome.',
-      ),
-      checks: list(
-        object(
-          {
-            id: text(
-              '`rule/ID`, `assumption/ID`, `operation/ID`, `headers/NAME`, `restoration`, or the id of a finding, which a baseline names.',
-            ),
-            outcome: text(
-              '`not reached`: it was not asked. `undecidable`: the answers, or no answers, can show it. `baselined`: the finding is known.',
-              { enum: [...CHECK_OUTCOMES] },
-            ),
-          },
-          {
-            rule: text('The id of the rule of the contract.'),
-            message: text('Why it is so.'),
-            curl: text('The request, for a POSIX shell. The key is in the variable API_KEY.'),
-            expected: text('What is expected.'),
-            received: text('What was answered, shortened, or which alternative the service has chosen.'),
-          },
+    checks: list(
+      object({
+        id: text(
+          '`rule/ID`, `assumption/ID`, `operation/ID`, `headers/NAME`, `restoration`, or the id of a finding, which a baseline names.',
         ),
-      ),
-      assumptions: list(assumption),
-      quota: list(
-        object(
-          {
-            path: { type: 'string' },
-            limit: count('What the contract allows in a window.'),
-            sent: count('How many requests this run has sent.'),
-          },
-          {
-            remaining: count('What the last response said is left, for all clients together.'),
-            resets_in: count('Seconds until the window ends.'),
-          },
+        outcome: text(
+          '`not reached`: it was not asked. `undecidable`: the answers, or no answers, can show it. `baselined`: the finding is known.',
+          { enum: [...CHECK_OUTCOMES] },
         ),
-      ),
-      cleanup: object(
-        {
-          restored: {
-            type: 'boolean',
-            description: 'Whether two lists show that nothing of the run is left and everything else is as before.',
-          },
-          removed: object({ domains: count('How many.'), groups: count('How many.') }),
-          left: object(
-            { domains: list({ type: 'string' }), groups: list({ type: 'string' }) },
-            {},
-            'What of the run is still there.',
-          ),
-          changes: list({ type: 'string' }, 'What else is otherwise than before, in sentences.'),
-        },
-        { reason: text('Why it is not restored, or why that is not known.') },
-      ),
+        'rule?': text('The id of the rule of the contract.'),
+        'message?': text('Why it is so.'),
+        'curl?': text('The request, for a POSIX shell. The key is in the variable API_KEY.'),
+        'expected?': text('What is expected.'),
+        'received?': text('What was answered, shortened, or which alternative the service has chosen.'),
+      }),
+    ),
+    assumptions: list(assumption),
+    quota: list(
+      object({
+        path: word,
+        limit: count('What the contract allows in a window.'),
+        sent: count('How many requests this run has sent.'),
+        'remaining?': count('What the last response said is left, for all clients together.'),
+        'resets_in?': count('Seconds until the window ends.'),
+      }),
+    ),
+    cleanup: object({
+      restored: {
+        type: 'boolean',
+        description: 'Whether two lists show that nothing of the run is left and everything else is as before.',
+      },
+      removed: object({ domains: count('How many.'), groups: count('How many.') }),
+      left: described('What of the run is still there.', { domains: list(word), groups: list(word) }),
+      changes: list(word, 'What else is otherwise than before, in sentences.'),
+      'reason?': text('Why it is not restored, or why that is not known.'),
     }),
-  },
+  }),
   evidence: { title: 'The evidence file of dmarc-understudy', ...EVIDENCE_SCHEMA },
   baseline: { title: 'The baseline file of dmarc-understudy: known findings that do not count', ...BASELINE_SCHEMA },
-  calibration: {
-    title: 'The report of dmarc-understudy calibrate',
-    ...object(
-      {
-        targets: list({ type: 'string' }, 'The origins of the services that were seen.'),
-        exchanges: count('How many exchanges were seen.'),
-        judged: count('Of how many the behaviour could be judged.'),
-        assumptions: list(calibrated, 'Every assumption, in the order of openapi.yaml.'),
-        messages: list(
-          object({ of: text('An error code, or an operationId.'), template: text('The message, with placeholders.') }),
-          'The texts that the overlay has.',
-        ),
-      },
-      { warnings: list({ type: 'string' }, 'What is missing, in sentences.') },
+  calibration: report('The report of dmarc-understudy calibrate', {
+    targets: list(word, 'The origins of the services that were seen.'),
+    exchanges: count('How many exchanges were seen.'),
+    judged: count('Of how many the behaviour could be judged.'),
+    assumptions: list(calibrated, 'Every assumption, in the order of openapi.yaml.'),
+    messages: list(
+      object({ of: text('An error code, or an operationId.'), template: text('The message, with placeholders.') }),
+      'The texts that the overlay has.',
     ),
-  },
-  risks: {
-    title: 'The report of dmarc-understudy assumptions with evidence and dependencies',
-    ...object(
-      {
-        targets: list({ type: 'string' }, 'The origins of the services that were seen.'),
-        commands: list(command, 'The clients.'),
-        risks: list(risk, 'Every assumption that has an alternative, in the order of openapi.yaml.'),
-      },
-      { warnings: list({ type: 'string' }, 'What does not quite belong together, in sentences.') },
-    ),
-  },
-  dependencies: {
-    title: 'The dependencies file: the report of dmarc-understudy vary',
-    ...object({
-      command,
-      baseline: object(
-        {
-          exit_code: exitCode('What the command ended with.'),
-          seconds,
-          requests: count('How many requests it sent.'),
-          steady: { type: 'boolean', description: 'Whether two runs had the same result and sent the same requests.' },
-        },
-        {},
-        'How the command ran without any alternative.',
-      ),
-      runs: count('How often the command was started, the baselines included.', 1),
-      alternatives: list(alternative),
+    'warnings?': list(word, 'What is missing, in sentences.'),
+  }),
+  risks: report('The report of dmarc-understudy assumptions with evidence and dependencies', {
+    targets: list(word, 'The origins of the services that were seen.'),
+    commands: list(command, 'The clients.'),
+    risks: list(risk, 'Every assumption that has an alternative, in the order of openapi.yaml.'),
+    'warnings?': list(word, 'What does not quite belong together, in sentences.'),
+  }),
+  dependencies: report('The dependencies file: the report of dmarc-understudy vary', {
+    command,
+    baseline: described('How the command ran without any alternative.', {
+      exit_code: exitCode('What the command ended with.'),
+      seconds,
+      requests: count('How many requests it sent.'),
+      steady: { type: 'boolean', description: 'Whether two runs had the same result and sent the same requests.' },
     }),
-  },
-  explore: {
-    title: 'The report of dmarc-understudy explore',
-    ...object(
-      {
-        command,
-        points: count('How many requests of the baseline a fault can meet.'),
-        runs: count('How often the command was started, the baselines included.', 1),
-        tolerated: count('How many plans the command survived.'),
-        gave_up: list(object({ plan, operation }), 'Where the command failed, and said so.'),
-        findings: list(
-          object(
-            {
-              verdict,
-              plan,
-              operation,
-              story: list(storyLine, 'The requests around the faults.'),
-              replay: text('A line for a POSIX shell that runs the command with the plan.'),
-            },
-            {
-              reasons: list({ type: 'string' }, 'What is other than it should be, in sentences.'),
-              others: count('How many other plans broke the command in the same way at the same operation.'),
-            },
-          ),
-          'The smallest plans that break the command.',
-        ),
-      },
-      {
-        flaky: list(object({ plan, operation, verdict }), 'Plans that broke the command once, and not again.'),
-        unconfirmed: list(
-          object({ plan, operation, verdict }),
-          'Plans that broke the command and were not repeated, because the budget was over.',
-        ),
-        never_applied: list(shared('FaultRule'), 'The rules of a replayed plan that met no request.'),
-        unmet: count('How many plans had a fault that met no request, or changed nothing.'),
-        left: count('How many plans were left when the budget was over.'),
-        scaled_window: {
-          type: 'number',
-          exclusiveMinimum: 0,
-          description: 'How long a shortened quota window was, in seconds.',
-        },
-        stable_effects: { type: 'boolean', description: 'Whether runs without a fault have the same effects.' },
-        interrupted: { type: 'boolean', description: 'Whether it was told to stop before the end.' },
-      },
-    ),
-  },
+    runs: count('How often the command was started, the baselines included.', 1),
+    alternatives: list(alternative),
+  }),
+  explore: report('The report of dmarc-understudy explore', {
+    command,
+    points: count('How many requests of the baseline a fault can meet.'),
+    runs: count('How often the command was started, the baselines included.', 1),
+    tolerated: count('How many plans the command survived.'),
+    gave_up: list(object({ plan, operation }), 'Where the command failed, and said so.'),
+    findings: objects('The smallest plans that break the command.', {
+      verdict,
+      plan,
+      operation,
+      story: list(storyLine, 'The requests around the faults.'),
+      replay: text('A line for a POSIX shell that runs the command with the plan.'),
+      'reasons?': list(word, 'What is other than it should be, in sentences.'),
+      'others?': count('How many other plans broke the command in the same way at the same operation.'),
+    }),
+    'flaky?': list(broken, 'Plans that broke the command once, and not again.'),
+    'unconfirmed?': list(broken, 'Plans that broke the command and were not repeated, because the budget was over.'),
+    'never_applied?': list(shared('FaultRule'), 'The rules of a replayed plan that met no request.'),
+    'unmet?': count('How many plans had a fault that met no request, or changed nothing.'),
+    'left?': count('How many plans were left when the budget was over.'),
+    'scaled_window?': {
+      type: 'number',
+      exclusiveMinimum: 0,
+      description: 'How long a shortened quota window was, in seconds.',
+    },
+    'stable_effects?': { type: 'boolean', description: 'Whether runs without a fault have the same effects.' },
+    'interrupted?': { type: 'boolean', description: 'Whether it was told to stop before the end.' },
+  }),
 }
+
+/** The JSON reports that have a schema in `docs/schemas`. */
+export type ReportName = keyof typeof SCHEMAS
+export const REPORT_NAMES = Object.keys(SCHEMAS) as ReportName[]
 
 /** The schema of a report, which needs no other document: what the control plane says of a part is among its `$defs`. */
 export function schemaOf(name: ReportName): Json {

@@ -1,9 +1,9 @@
-import type { Check, Finding, Report, Rule, Surroundings } from '../../src/reports/report.ts'
+import type { Check, Finding, Report, ReportRule, Surroundings } from '../../src/reports/report.ts'
 
 /** The place of POST /domains in openapi.yaml. */
 export const ADD_DOMAINS = '/paths/~1domains/post'
 
-const UNKNOWN_FIELD: Rule = {
+const UNKNOWN_FIELD: ReportRule = {
   id: 'violation/unknown_field',
   name: 'A field that the contract does not know',
   description: 'The body holds only fields that the contract lists. The service refuses any other.',
@@ -42,6 +42,15 @@ export function check(overrides: Partial<Check> = {}): Check {
   return { id: 'operation/listDomains', group: 'operations', name: 'listDomains', outcome: 'passed', ...overrides }
 }
 
+const COVERAGE = {
+  kind: 'table',
+  columns: ['Operation', 'Responses seen'],
+  rows: [
+    ['listDomains', '1 of 4'],
+    ['addDomains', '2 of 9'],
+  ],
+} as const
+
 /** A report of a run that has one finding; a test overrides what it is about. */
 export function report(overrides: Partial<Report> = {}): Report {
   const findings = overrides.findings ?? [finding()]
@@ -65,21 +74,7 @@ export function report(overrides: Partial<Report> = {}): Report {
       check({ id: 'operation/addDomains', name: 'addDomains', outcome: passed ? 'passed' : 'failed', findings }),
       check({ id: 'operation/listDmarc', name: 'listDmarc', outcome: 'skipped', message: 'It was never called.' }),
     ],
-    sections: [
-      {
-        title: 'Coverage',
-        blocks: [
-          {
-            kind: 'table',
-            columns: ['Operation', 'Responses seen'],
-            rows: [
-              ['listDomains', '1 of 4'],
-              ['addDomains', '2 of 9'],
-            ],
-          },
-        ],
-      },
-    ],
+    sections: [{ title: 'Coverage', blocks: [COVERAGE] }],
     json: { command: ['npm', 'test'], exit_code: passed ? 0 : 1 },
     ...overrides,
   }

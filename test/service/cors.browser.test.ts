@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { ServerOptions } from '../../src/start/options.ts'
 import { adminUrl } from '../dashboard/dashboard-page.ts'
-import { newPage, shareBrowser } from '../support/browser.ts'
+import { newPage } from '../support/browser.ts'
 import { API_KEY, startService, type TestService } from '../support/service.ts'
 
 /** Serves an empty page, and returns its origin. */
@@ -46,8 +46,6 @@ async function seenFrom(origin: string, service: TestService): Promise<unknown> 
 }
 
 describe('a page of another origin, in a browser,', () => {
-  shareBrowser()
-
   const ALL = [
     [200, null, '29', true],
     [400, 'no_fields_to_update', '99', true],

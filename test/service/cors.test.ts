@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect } from 'vitest'
 import { UsageError } from '../../src/cli/errors.ts'
 import { readOptions } from '../../src/cli/options.ts'
 import { OptionError } from '../../src/start/option-error.ts'
@@ -7,6 +7,7 @@ import type { ServerOptions } from '../../src/start/options.ts'
 import { startUnderstudy } from '../../src/start/server.ts'
 import { ACCOUNT } from '../support/account.ts'
 import { actionsFor } from '../support/alternatives.ts'
+import { it } from '../support/example-service.ts'
 import { startObserved } from '../support/observed-service.ts'
 import { writeOverlay } from '../support/overlay-file.ts'
 import { startService } from '../support/service.ts'
@@ -30,6 +31,7 @@ const DOMAINS = '/api/v1/domains'
 const APP = 'http://localhost:5173'
 const OTHER = 'https://other.example'
 const FROM_APP: Header = ['Origin', APP]
+const FROM_FORM: Header[] = [AUTHORIZED, JSON_BODY, FROM_APP]
 const EXPOSED =
   'X-Request-Id, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, WWW-Authenticate, Retry-After'
 
@@ -56,11 +58,10 @@ const TO_APP = {
 const TO_NOBODY = { Vary: 'Origin' }
 
 describe('Without CORS', () => {
-  it('no response says anything about origins, and OPTIONS is a wrong method', async () => {
-    const service = await startService()
-    const read = await exchange(service, { target: DOMAINS, headers: [AUTHORIZED, FROM_APP] })
+  it('no response says anything about origins, and OPTIONS is a wrong method', async ({ empty }) => {
+    const read = await exchange(empty, { target: DOMAINS, headers: [AUTHORIZED, FROM_APP] })
     expect([read.status, corsOf(read)]).toEqual([200, {}])
-    const asked = await exchange(service, preflight(DOMAINS, APP))
+    const asked = await exchange(empty, preflight(DOMAINS, APP))
     expect([asked.status, corsOf(asked)]).toEqual([405, {}])
   })
 })
@@ -68,7 +69,7 @@ describe('Without CORS', () => {
 describe('With CORS for any origin', () => {
   const options: ServerOptions = { cors: ['*'], fixture: ACCOUNT }
 
-  it.each<[status: number, what: string, request: WireRequest]>([
+  it.for<[status: number, what: string, request: WireRequest]>([
     [200, 'GET', { target: DOMAINS, headers: [AUTHORIZED, FROM_APP] }],
     [200, 'GET without an Origin', { target: DOMAINS }],
     [200, 'HEAD', { method: 'HEAD', target: DOMAINS, headers: [AUTHORIZED, FROM_APP] }],
@@ -79,17 +80,9 @@ describe('With CORS for any origin', () => {
     [405, 'OPTIONS without an Origin', { method: 'OPTIONS', target: DOMAINS, headers: [] }],
     [405, 'OPTIONS that asks for nothing', { method: 'OPTIONS', target: DOMAINS, headers: [FROM_APP] }],
     [404, 'a preflight request to an unknown path', preflight('/nothing', APP)],
-    [
-      413,
-      'a large body',
-      { method: 'POST', target: DOMAINS, headers: [AUTHORIZED, JSON_BODY, FROM_APP], body: ' '.repeat(1_048_577) },
-    ],
-    [
-      503,
-      'a response that a fault injects',
-      { target: DOMAINS, headers: [AUTHORIZED, FROM_APP, ['Prefer', 'code=503']] },
-    ],
-  ])('every page may read the response, on %i for %s', async (status, _, request) => {
+    [413, 'a large body', { method: 'POST', target: DOMAINS, headers: FROM_FORM, body: ' '.repeat(1_048_577) }],
+    [503, 'an injected response', { target: DOMAINS, headers: [AUTHORIZED, FROM_APP, ['Prefer', 'code=503']] }],
+  ])('every page may read the response, on %i for %s', async ([status, , request]) => {
     const service = await startService(options)
     const response = await exchangeAsIs(service, request)
     expect([response.status, corsOf(response)]).toEqual([status, TO_ALL])
@@ -147,13 +140,15 @@ describe('With CORS for any origin', () => {
     expect((await exchangeAsIs(service, preflight(DOMAINS, APP))).status).toBe(204)
   })
 
-  it('a preflight request is in the journal, violates nothing, and is explained', async () => {
+  it('a preflight request is in the journal, violates nothing, leaves the verdict open, and is explained', async () => {
     const service = await startObserved(options)
     await exchangeAsIs(service, preflight(DOMAINS, APP))
     const entry = await service.latest()
     expect(entry).toMatchObject({ method: 'OPTIONS', status: 204, operation: null, account: null, problems: [] })
     expect(entry.response).toMatchObject({ body: '', headers: { 'access-control-allow-origin': '*' } })
     expect((await service.ask('GET', '/requests?violation=true')).data.count).toBe(0)
+    const { data } = await service.ask('GET', '/verdict')
+    expect(data).toMatchObject({ passed: false, requests: 1, judged: 0, violations: { count: 0 } })
     expect(await service.explain()).toMatchObject({
       summary: 'A browser asked what pages of another origin may send. That needs no key and costs no quota.',
       documented: false,
@@ -162,15 +157,8 @@ describe('With CORS for any origin', () => {
     })
   })
 
-  it('a preflight request alone leaves the verdict open', async () => {
-    const service = await startObserved(options)
-    await exchangeAsIs(service, preflight(DOMAINS, APP))
-    const { data } = await service.ask('GET', '/verdict')
-    expect(data).toMatchObject({ passed: false, requests: 1, judged: 0, violations: { count: 0 } })
-  })
-
-  it.each(['none', 'after-key'])('a preflight request needs no key, whatever others need: %s', async (routing) => {
-    const overlays = routing === 'none' ? [] : [writeOverlay(temporaryFolder(), actionsFor('routing-1'))]
+  it('a preflight request needs no key where others need it before their path is looked at', async () => {
+    const overlays = [writeOverlay(temporaryFolder(), actionsFor('routing-1'))]
     const service = await startService({ ...options, overlays })
     expect((await exchangeAsIs(service, preflight(DOMAINS, APP))).status).toBe(204)
   })
@@ -194,18 +182,14 @@ describe('With CORS for certain origins', () => {
     expect([response.status, corsOf(response)]).toEqual([200, fields])
   })
 
-  it('a preflight request of another origin is told that nothing is allowed', async () => {
+  it.for([
+    [APP, APP],
+    [OTHER, undefined],
+  ] as const)('a preflight request from %s is told that %s may ask', async ([origin, allowed]) => {
     const service = await startService(options)
-    const [ours, theirs] = [
-      await exchangeAsIs(service, preflight(DOMAINS, APP)),
-      await exchangeAsIs(service, preflight(DOMAINS, OTHER)),
-    ]
-    expect([ours.status, headerOf(ours, 'Access-Control-Allow-Origin'), headerOf(ours, 'Vary')]).toEqual([
-      204,
-      APP,
-      'Origin',
-    ])
-    expect([theirs.status, headerOf(theirs, 'Access-Control-Allow-Origin')]).toEqual([204, undefined])
+    const response = await exchangeAsIs(service, preflight(DOMAINS, origin))
+    const fields = ['Access-Control-Allow-Origin', 'Vary'].map((name) => headerOf(response, name))
+    expect([response.status, ...fields]).toEqual([204, allowed, 'Origin'])
   })
 
   it('the choice of the user comes before that of the contract', async () => {
@@ -236,36 +220,20 @@ describe('The control plane', () => {
 describe('The option', () => {
   const REMEDY = 'must be an origin such as http://localhost:5173, or * for any'
 
-  it.each<[args: string[], origins: string[]]>([
-    [[], []],
-    [['--cors'], ['*']],
-    [['--cors', '--port', '1'], ['*']],
-    [['--cors', APP], [APP]],
-    [
-      ['--cors', APP, '--cors', OTHER],
-      [APP, OTHER],
-    ],
-    [
-      [`--cors=${APP}`, '--cors'],
-      [APP, '*'],
-    ],
-    [['--cors', '*'], ['*']],
-    [['--cors', 'chrome-extension://abcdef'], ['chrome-extension://abcdef']],
-  ])('as the arguments %j allows %j', (args, origins) => {
-    expect(readOptions(COMMAND_LINE_OPTIONS, args, {}).values.cors).toEqual(origins)
+  it.for<[args: string, origins: string[]]>([
+    ['--cors --port 1', ['*']],
+    [`--cors ${APP}`, [APP]],
+    [`--cors ${APP} --cors ${OTHER}`, [APP, OTHER]],
+    [`--cors=${APP} --cors`, [APP, '*']],
+    ['--cors chrome-extension://abcdef', ['chrome-extension://abcdef']],
+  ])('as the arguments %j allows %j', ([args, origins]) => {
+    expect(readOptions(COMMAND_LINE_OPTIONS, args.split(' ').filter(Boolean), {}).values.cors).toEqual(origins)
   })
 
-  it('in the environment is a list with commas', () => {
-    const environment = { DMARC_UNDERSTUDY_CORS: `${APP},${OTHER}` }
-    expect(readOptions(COMMAND_LINE_OPTIONS, [], environment).values.cors).toEqual([APP, OTHER])
+  const NO_ORIGINS = ['localhost:5173', 'http://localhost:5173/', 'http://localhost/app', 'http://LOCALHOST', '', 'any']
+  it.each([...NO_ORIGINS, 'null'])('refuses %j, which is no origin', async (wrong) => {
+    const read = () => readOptions(COMMAND_LINE_OPTIONS, [`--cors=${wrong}`], {})
+    expect(read).toThrow(new UsageError(`--cors ${wrong}: ${REMEDY}`))
+    await expect(startUnderstudy({ cors: [wrong] })).rejects.toBeInstanceOf(OptionError)
   })
-
-  it.each(['localhost:5173', 'http://localhost:5173/', 'http://localhost/app', 'http://LOCALHOST', '', 'any', 'null'])(
-    'refuses %j, which is no origin',
-    async (wrong) => {
-      const read = () => readOptions(COMMAND_LINE_OPTIONS, [`--cors=${wrong}`], {})
-      expect(read).toThrow(new UsageError(`--cors ${wrong}: ${REMEDY}`))
-      await expect(startUnderstudy({ cors: [wrong] })).rejects.toBeInstanceOf(OptionError)
-    },
-  )
 })

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import { prettify } from '../../src/cli/log.ts'
 import { hashKey } from '../../src/ground/secrets.ts'
-import { openMemoryStore } from '../../src/store/memory.ts'
 import type { Store } from '../../src/store/store.ts'
 import { withKey } from '../support/account.ts'
 import { askControl } from '../support/control-plane.ts'
+import { overMemory } from '../support/failing-store.ts'
 import { API_KEY, startService } from '../support/service.ts'
 
 const TOKEN = 'a-token-for-the-control-plane'
@@ -97,9 +97,10 @@ describe('The log', () => {
 
 /** A store of which every change fails with this message, which is also in the cause and in a field. */
 function failingStore(message: string): Store {
-  const store = openMemoryStore()
-  store.update = () => {
-    throw Object.assign(new Error(message, { cause: new Error(message) }), { path: message, socket: { message } })
-  }
-  return store
+  const error = Object.assign(new Error(message, { cause: new Error(message) }), { path: message, socket: { message } })
+  return overMemory(() => ({
+    update() {
+      throw error
+    },
+  }))
 }

@@ -25,6 +25,7 @@ describe('an entry of the journal', () => {
   })
 
   const state = () => service.store.read('default')
+  const lastFound = () => last()?.before?.account
   const rule = { respond: { error: 'rate_limited' } }
   const addRule = () =>
     service.store.update('default', (account) =>
@@ -36,9 +37,9 @@ describe('an entry of the journal', () => {
     await service.send('POST', '/domains', { domains: ['a.example'] })
     const second = await state()
     expect(last()).toMatchObject({ before: { hits: undefined, requests: 0 } })
-    expect([last()?.before?.account === first, last()?.after === second]).toEqual([true, true])
+    expect([lastFound() === first, last()?.after === second]).toEqual([true, true])
     await service.send('DELETE', '/domains', { domains: ['a.example'] })
-    expect([last()?.before?.account === second, last()?.after === (await state())]).toEqual([true, true])
+    expect([lastFound() === second, last()?.after === (await state())]).toEqual([true, true])
     expect(last()?.before).toMatchObject({ hits: { used: 1 }, requests: 1 })
     expect(last()?.before?.bucket).toMatch(/ \/domains$/)
     expect([...(entries[0]?.before?.quotas.entries() ?? [])]).toEqual([])
@@ -52,22 +53,16 @@ describe('an entry of the journal', () => {
   ])('has the account before %s, and none after it', async (_, method, path, body) => {
     await service.send(method, path, body)
     expect(last()).toMatchObject({ before: { requests: 0 }, after: undefined })
-    expect(last()?.before?.account === (await state())).toBe(true)
+    expect(lastFound() === (await state())).toBe(true)
   })
 
-  it('has the tallies of fault rules as they were before', async () => {
-    await addRule()
-    for (let sent = 0; sent < 3; sent++) await service.get('/domains')
-    const tallies = entries.map(({ before }) => [...(before?.tallies.entries() ?? [])])
-    expect(tallies).toEqual([[], ...[1, 2].map((count) => [['fault_1', { matched: count, hits: count }]])])
-  })
-
-  it('has the account of a disabled key, and none of a key that nobody has', async () => {
+  it('has the account of a disabled key, which counts nothing, and none of a key that nobody has', async () => {
     await service.store.update('default', (account) =>
       accept({ ...account, keys: account.keys.map((key) => ({ ...key, disabled: true })) }, undefined),
     )
-    await service.get('/domains')
-    expect(last()?.before?.account === (await state())).toBe(true)
+    for (let sent = 0; sent < 2; sent++) await service.get('/domains')
+    expect(lastFound() === (await state())).toBe(true)
+    expect(last()).toMatchObject({ account: 'default', before: { requests: 0 } })
     await service.send('GET', '/domains', undefined, { authorization: 'Bearer nobody' })
     expect(last()).toMatchObject({ before: undefined, after: undefined })
   })
@@ -83,8 +78,7 @@ describe('an entry of the journal', () => {
       return update(id, decide)
     })
     await service.send('POST', '/domains', { domains: ['a.example'] })
-    expect(last()?.before?.account.faults).toHaveLength(1)
-    expect(last()?.before?.account.domains.size).toBe(0)
-    expect(last()?.after?.domains.size).toBe(1)
+    expect([lastFound()?.faults.length, last()?.after?.faults.length]).toEqual([1, 1])
+    expect([lastFound()?.domains.size, last()?.after?.domains.size]).toEqual([0, 1])
   })
 })

@@ -1,83 +1,87 @@
 import { describe, expect, it } from 'vitest'
+import { OPERATIONS } from '../../src/behaviour/operations/operations.ts'
 import type { ServerOptions } from '../../src/start/options.ts'
-import { actionsFor } from '../support/alternatives.ts'
+import { DAY, instant, SECOND_KEY, withKey } from '../support/account.ts'
+import { contractWith } from '../support/alternatives.ts'
 import { failingStore } from '../support/failing-store.ts'
-import { writeOverlay } from '../support/overlay-file.ts'
 import { NO_QUOTA, quotaOf } from '../support/quota-headers.ts'
 import { START, startService, type TestService } from '../support/service.ts'
-import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const RESET = Date.parse('2026-01-15T10:00:00Z') / 1000
 const untouched = { limit: 30, remaining: 30, reset: RESET }
 const used = { limit: 30, remaining: 29, reset: RESET }
 
-function startWith(alternatives: string, options: ServerOptions = {}): Promise<TestService> {
+async function startWith(alternatives: string, options: ServerOptions = {}): Promise<TestService> {
   const names = alternatives === '' ? [] : alternatives.split(' ')
-  const overlays = names.map((name) => writeOverlay(temporaryFolder(), actionsFor(name), `${name}.yaml`))
-  return startService({ ...options, overlays })
+  return startService(options, OPERATIONS, { contract: await contractWith(...names) })
 }
 
 /** Where quotas are shown: as chosen, and with each alternative. */
 const CHOICES = ['', 'quota-headers-1', 'quota-headers-2', 'quota-headers-3']
 
 describe('The headers about the quota', () => {
-  it.each([
-    ['', NO_QUOTA],
-    ['quota-headers-1', untouched],
-    ['quota-headers-2', untouched],
-    ['quota-headers-3', NO_QUOTA],
-    ['gate-order-1', used],
-    ['gate-order-1 quota-headers-1', used],
-    ['gate-order-1 quota-headers-3', NO_QUOTA],
-  ])('on 403, where the plan is too low, with the alternatives %j', async (alternatives, quota) => {
-    const service = await startWith(alternatives, { plan: 'below-stone' })
-    const { status, headers } = await service.get('/domains')
-    expect([status, quotaOf(headers)]).toEqual([403, quota])
-  })
-
-  it.each([
-    ['', used],
-    ['quota-headers-1', used],
-    ['quota-headers-2', used],
-    ['quota-headers-3', NO_QUOTA],
-  ])('on 500, where a change cannot be stored, with the alternative %j', async (alternative, quota) => {
-    const { store, fail } = failingStore('update')
-    const service = await startWith(alternative, { store })
+  const tooLow = async (alternatives: string) =>
+    (await startWith(alternatives, { plan: 'below-stone' })).get('/domains')
+  const failing = (method: 'enter' | 'update') => async (alternatives: string) => {
+    const { store, fail } = failingStore(method)
+    const service = await startWith(alternatives, { store })
     fail()
-    const { status, headers } = await service.send('POST', '/domains', { domains: ['new.example'] })
-    expect([status, quotaOf(headers)]).toEqual([500, quota])
+    return service.send('POST', '/domains', { domains: ['new.example'] })
+  }
+
+  it.each<[status: number, where: string, alternatives: string, quota: object, ask: typeof tooLow]>([
+    [403, 'the plan is too low', '', NO_QUOTA, tooLow],
+    [403, 'the plan is too low', 'quota-headers-1', untouched, tooLow],
+    [403, 'the plan is too low', 'quota-headers-2', untouched, tooLow],
+    [403, 'the plan is too low', 'quota-headers-3', NO_QUOTA, tooLow],
+    [403, 'the plan is too low', 'gate-order-1', used, tooLow],
+    [403, 'the plan is too low', 'gate-order-1 quota-headers-1', used, tooLow],
+    [403, 'the plan is too low', 'gate-order-1 quota-headers-3', NO_QUOTA, tooLow],
+    [500, 'a change cannot be stored', '', used, failing('update')],
+    [500, 'a change cannot be stored', 'quota-headers-1', used, failing('update')],
+    [500, 'a change cannot be stored', 'quota-headers-2', used, failing('update')],
+    [500, 'a change cannot be stored', 'quota-headers-3', NO_QUOTA, failing('update')],
+    [500, 'nobody knows whose key it is', '', NO_QUOTA, failing('enter')],
+    [500, 'nobody knows whose key it is', 'quota-headers-1', NO_QUOTA, failing('enter')],
+    [500, 'nobody knows whose key it is', 'quota-headers-2', untouched, failing('enter')],
+    [500, 'nobody knows whose key it is', 'quota-headers-3', NO_QUOTA, failing('enter')],
+  ])('on %d, where %s, with the alternatives %j', async (expected, _, alternatives, quota, ask) => {
+    const { status, headers } = await ask(alternatives)
+    expect([status, quotaOf(headers)]).toEqual([expected, quota])
   })
 
-  it.each([
-    ['', NO_QUOTA],
-    ['quota-headers-1', NO_QUOTA],
-    ['quota-headers-2', untouched],
-    ['quota-headers-3', NO_QUOTA],
-  ])('on 500, where nobody knows whose key it is, with the alternative %j', async (alternative, quota) => {
-    const { store, fail } = failingStore('enter')
-    const service = await startWith(alternative, { store })
-    fail()
-    const { status, headers } = await service.get('/domains')
-    expect([status, quotaOf(headers)]).toEqual([500, quota])
+  it.each(CHOICES)('on an injected response are as declared, with the alternative %j', async (each) => {
+    const service = await startWith(each)
+    for (const code of ['duplicate_name', 'rate_limited', 'unauthorized', 'internal_error']) {
+      // The harness holds the header of each response to the contract.
+      const sent = { prefer: `code=${code}` }
+      const { body } = await service.send('POST', '/domaingroups', { name: 'New' }, sent)
+      expect(body.error.code).toBe(code)
+    }
   })
 
-  it.each(CHOICES)(
-    'on an injected response are as the contract declares them, with the alternative %j',
-    async (each) => {
-      const service = await startWith(each)
-      for (const code of ['duplicate_name', 'rate_limited', 'unauthorized', 'internal_error']) {
-        // The harness holds the header of each response to the contract.
-        const sent = { prefer: `code=${code}` }
-        const { body } = await service.send('POST', '/domaingroups', { name: 'New' }, sent)
-        expect(body.error.code).toBe(code)
-      }
-    },
-  )
+  it('on 403 where the quota is looked at first are those of 429 when it is used up', async () => {
+    const service = await startWith('gate-order-1', { plan: 'below-stone' })
+    for (let sent = 0; sent < 10; sent++) expect((await service.get('/dmarc')).status).toBe(403)
+    const { status, headers } = await service.get('/dmarc')
+    expect([status, quotaOf(headers).remaining]).toEqual([429, 0])
+  })
 
   it('tell the seconds that are left where the contract says so, also without a valid key', async () => {
     const service = await startWith('quota-headers-2 rate-limit-reset-1')
+    // A second that has begun is left.
+    service.advance(1)
     const { headers } = await service.send('GET', '/domains', undefined, { authorization: null })
     expect(quotaOf(headers)).toEqual({ ...untouched, reset: 1800 })
+  })
+
+  it('tell the higher limit of a new key without a charge, too, until its grace ends', async () => {
+    const keys = [{ key: SECOND_KEY, created_at: instant(1 - 7 * DAY) }]
+    const service = await startWith('quota-headers-1', { fixture: { keys } })
+    const told = async () => quotaOf((await service.send('PUT', '/domains', undefined, withKey(SECOND_KEY))).headers)
+    expect(await told()).toEqual({ ...untouched, limit: 300, remaining: 300 })
+    service.advance(1)
+    expect(await told()).toEqual(untouched)
   })
 
   it('tell a window that begins now, where the contract lets the first request begin it', async () => {
@@ -119,5 +123,14 @@ describe('With charges for successes alone', () => {
     fail()
     const { status, headers } = await service.send('POST', '/domains', { domains: ['new.example'] })
     expect([status, quotaOf(headers).remaining]).toEqual([500, 30])
+  })
+})
+
+describe('The clock of an account', () => {
+  it('is what the header Date shows, so that it goes with X-RateLimit-Reset', async () => {
+    const service = await startService({ now: '2031-05-06T07:08:09Z' })
+    expect((await service.get('/domains')).headers['date']).toBe('Tue, 06 May 2031 07:08:09 GMT')
+    const stranger = await service.send('GET', '/domains', undefined, { authorization: null })
+    expect(stranger.headers['date']).toBe(new Date(START).toUTCString())
   })
 })

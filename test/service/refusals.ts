@@ -1,3 +1,4 @@
+import { expect } from 'vitest'
 import type { Operation } from '../../src/contract/api.ts'
 import { loadContract } from '../../src/contract/contract.ts'
 import type { ErrorCode } from '../../src/domain/errors.ts'
@@ -34,7 +35,14 @@ export const ACCEPTED: Record<string, Sent> = {
 export const ALL = Object.keys(ACCEPTED)
 const ON_DOMAINS = ['listDomains', 'addDomains', 'deleteDomains']
 const ON_GROUPS = ['listDomainGroups', 'createDomainGroup', 'updateDomainGroup', 'deleteDomainGroup']
-const READING_A_BODY = ['addDomains', 'deleteDomains', 'createDomainGroup', 'updateDomainGroup']
+const OF_DOMAINS = ['addDomains', 'deleteDomains']
+const OF_A_GROUP = ['createDomainGroup', 'updateDomainGroup']
+const BY_ID = ['updateDomainGroup', 'deleteDomainGroup']
+const READING_A_BODY = [...OF_DOMAINS, ...OF_A_GROUP]
+
+export function hosts(count: number): string[] {
+  return Array.from({ length: count }, (_, index) => `host-${index}.example`)
+}
 
 type Row = [when: string, sent: Sent, message: string, given?: Given]
 
@@ -85,7 +93,6 @@ const MIXED = 'The field `domains` cannot be combined with `add_domains` or `rem
 const BLANK = '`name` must have a visible character.'
 const TOO_LONG = '`name` must be a name of at most 100 characters, not 101.'
 const TAKEN = 'A domain group with the name "mARKETING" already exists.'
-const FIFTY_ONE = Array.from({ length: 51 }, (_, index) => `host-${index}.example`)
 
 function used(limit: number, path: string): string {
   return `The limit of ${limit} requests for ${path} is used up until 2026-01-15T10:00:00Z.`
@@ -147,7 +154,7 @@ const NO_HOSTNAMES = [
 
 function invalidIn(field: string, beside: object = {}): Row[] {
   return NO_HOSTNAMES.map((name) => [
-    `${JSON.stringify(name)} in ${field}`,
+    `[valid-hostnames] ${JSON.stringify(name)} in ${field}`,
     withBody({ ...beside, [field]: ['two.example', name] }),
     noHostname(`${field}[1]`, name),
   ])
@@ -155,60 +162,50 @@ function invalidIn(field: string, beside: object = {}): Row[] {
 
 function unmonitoredIn(field: string, beside: object = {}): Row[] {
   const message = `\`${field}[1]\`: stranger.example is not a monitored domain.`
+  const row = (when: string, names: string[]): Row => [
+    `${when} in ${field}`,
+    withBody({ ...beside, [field]: names }),
+    message,
+  ]
   return [
-    [
-      `an unmonitored domain in ${field}`,
-      withBody({ ...beside, [field]: ['two.example', 'stranger.example'] }),
-      message,
-    ],
-    [
-      `one in another spelling in ${field}`,
-      withBody({ ...beside, [field]: ['one.example', 'Stranger.Example.'] }),
-      message,
-    ],
+    row('[members-monitored] an unmonitored domain', ['two.example', 'stranger.example']),
+    row('one in another spelling', ['one.example', 'Stranger.Example.']),
   ]
 }
 
 export const CASES: Case[] = [
   ...refused(401, 'unauthorized', ALL, [
-    ['no Authorization header', withKey(null), NO_KEY],
-    ['an empty Authorization header', withKey(''), NO_KEY],
-    ['the scheme without a key', withKey('Bearer'), NO_KEY],
-    ['a key without the scheme', withKey(API_KEY), NO_KEY],
-    ['the scheme in lower case', withKey(`bearer ${API_KEY}`), NO_KEY],
-    ['another scheme', withKey(`Basic ${API_KEY}`), NO_KEY],
+    ['[key-required] no Authorization header', withKey(null), NO_KEY],
     ['an unknown key', withKey(`Bearer ${API_KEY}0`), NO_KEY],
     ['a disabled key', withKey(`Bearer ${DISABLED_KEY}`), NO_KEY],
   ]),
-  ...refused(403, 'unauthorized', ALL, [['a plan below Stone', {}, NO_ACCESS, { plan: 'below-stone' }]]),
+  ...refused(403, 'unauthorized', ALL, [
+    ['[stone-plan-required] a plan below Stone', {}, NO_ACCESS, { plan: 'below-stone' }],
+  ]),
 
-  ...refused(429, 'rate_limited', 'listDmarc', [['its quota used', {}, used(10, '/dmarc'), { exhausted: true }]]),
-  ...refused(429, 'rate_limited', ON_DOMAINS, [['its quota used', {}, used(30, '/domains'), { exhausted: true }]]),
-  ...refused(429, 'rate_limited', ON_GROUPS, [['its quota used', {}, used(100, '/domaingroups'), { exhausted: true }]]),
+  ...refused(429, 'rate_limited', 'listDmarc', [
+    ['[dmarc-limit] its quota used', {}, used(10, '/dmarc'), { exhausted: true }],
+  ]),
+  ...refused(429, 'rate_limited', ON_DOMAINS, [
+    ['[domains-limit] its quota used', {}, used(30, '/domains'), { exhausted: true }],
+  ]),
+  ...refused(429, 'rate_limited', ON_GROUPS, [
+    ['[domaingroups-limit] its quota used', {}, used(100, '/domaingroups'), { exhausted: true }],
+  ]),
 
-  ...refused(
-    400,
-    'missing_id',
-    ['updateDomainGroup', 'deleteDomainGroup'],
-    [
-      ['no id', { id: null }, NO_ID],
-      ['an empty id', { id: '' }, NO_ID],
-    ],
-  ),
+  ...refused(400, 'missing_id', BY_ID, [
+    ['[update-needs-id] [delete-needs-id] no id', { id: null }, NO_ID],
+    ['an empty id', { id: '' }, NO_ID],
+  ]),
 
   ...refused(400, 'invalid_request_body', READING_A_BODY, [
     ['no Content-Type', ofType(null), NO_TYPE],
-    ['an empty Content-Type', ofType(''), NO_TYPE],
-    ['the Content-Type of a form', ofType('application/x-www-form-urlencoded'), NO_TYPE],
     ['the Content-Type of text', ofType('text/plain'), NO_TYPE],
-    ['a Content-Type in another charset', ofType('application/json; charset=latin1'), NO_TYPE],
     ['a Content-Encoding', { headers: { 'content-encoding': 'gzip' } }, NO_CODING],
     ['an empty body', withBody(''), NO_BODY],
     ['an array as its body', withBody('[{}]'), NO_OBJECT],
     ['a string as its body', withBody('"{}"'), NO_OBJECT],
-    ['a number as its body', withBody('5'), NO_OBJECT],
     ['null as its body', withBody('null'), NO_OBJECT],
-    ['true as its body', withBody('true'), NO_OBJECT],
   ]),
   ...refused(413, 'request_too_large', READING_A_BODY, [
     ['a body of 1 MiB and a byte', withBody('{}'.padEnd(1_048_577)), TOO_LARGE],
@@ -217,11 +214,6 @@ export const CASES: Case[] = [
     ['white space as its body', withBody(' \n'), NO_JSON],
     ['half a body', withBody('{"domains":["a.example"]'), NO_JSON],
     ['two bodies', withBody('{}{}'), NO_JSON],
-    ['a comma too many', withBody('{"domains":["a.example"],}'), NO_JSON],
-    ['single quotes', withBody("{'domains':['a.example']}"), NO_JSON],
-    ['NaN as its body', withBody('NaN'), NO_JSON],
-    ['a byte order mark', withBody('\ufeff{}'), NO_JSON],
-    ['bytes that are not UTF-8', withBody(Buffer.from('{"name":"caf\xe9"}', 'latin1')), NO_JSON],
   ]),
 
   ...refused(400, 'unknown_field', READING_A_BODY, [
@@ -230,32 +222,26 @@ export const CASES: Case[] = [
     ['a field in other case', withBody({ Domains: ['a.example'] }), unsupported('Domains')],
     ['an id in its body', withBody({ id: '00000000' }), unsupported('id')],
   ]),
-  ...refused(
-    400,
-    'unknown_field',
-    ['addDomains', 'deleteDomains'],
-    [['a field of groups', withBody({ domains: ['two.example'], name: 'Sales' }), unsupported('name')]],
-  ),
+  ...refused(400, 'unknown_field', OF_DOMAINS, [
+    ['a field of groups', withBody({ domains: ['two.example'], name: 'Sales' }), unsupported('name')],
+  ]),
   ...refused(400, 'unknown_field', 'createDomainGroup', [
     ['a field of updates', withBody({ name: 'Support', add_domains: [] }), unsupported('add_domains')],
   ]),
 
-  ...refused(
-    400,
-    'missing_field',
-    ['addDomains', 'deleteDomains'],
-    [
-      ['no domains', withBody({}), required('domains')],
-      ['empty domains', withBody({ domains: [] }), NO_DOMAIN],
-    ],
-  ),
+  ...refused(400, 'missing_field', OF_DOMAINS, [
+    ['no domains', withBody({}), required('domains')],
+    ['empty domains', withBody({ domains: [] }), NO_DOMAIN],
+  ]),
   ...refused(400, 'missing_field', 'createDomainGroup', [
     ['nothing in its body', withBody({}), required('name')],
     ['no name', withBody({ domains: ['two.example'] }), required('name')],
   ]),
-  ...refused(400, 'no_fields_to_update', 'updateDomainGroup', [['nothing in its body', withBody({}), NO_CHANGE]]),
+  ...refused(400, 'no_fields_to_update', 'updateDomainGroup', [
+    ['[update-needs-a-field] nothing', withBody({}), NO_CHANGE],
+  ]),
 
-  ...refused(400, 'invalid_field_type', ['addDomains', 'deleteDomains'], typesOfArray('domains')),
+  ...refused(400, 'invalid_field_type', OF_DOMAINS, typesOfArray('domains')),
   ...refused(400, 'invalid_field_type', 'createDomainGroup', [
     ...typesOf('name', 'string'),
     ...typesOfArray('domains', { name: 'Support' }),
@@ -267,35 +253,25 @@ export const CASES: Case[] = [
     ...typesOfArray('remove_domains'),
   ]),
   ...refused(400, 'conflicting_fields', 'updateDomainGroup', [
-    ['domains and add_domains', withBody({ domains: [], add_domains: [] }), MIXED],
+    ['[no-mixed-changes] domains and add_domains', withBody({ domains: [], add_domains: [] }), MIXED],
     ['domains and remove_domains', withBody({ domains: [], remove_domains: [] }), MIXED],
     ['domains, add_domains and remove_domains', withBody({ domains: [], add_domains: [], remove_domains: [] }), MIXED],
   ]),
 
-  ...refused(413, 'request_too_large', 'addDomains', [['51 domains', withBody({ domains: FIFTY_ONE }), TOO_MANY]]),
-  ...refused(
-    400,
-    'invalid_name',
-    ['createDomainGroup', 'updateDomainGroup'],
-    [
-      ['an empty name', withBody({ name: '' }), '`name` must not be empty.'],
-      ['a blank name', withBody({ name: ' \t' }), BLANK],
-      ['a name of 101 characters', withBody({ name: 'x'.repeat(101) }), TOO_LONG],
-      ['a name of 101 characters in 202 units', withBody({ name: '😀'.repeat(101) }), TOO_LONG],
-    ],
-  ),
-  ...refused(400, 'invalid_domain', ['addDomains', 'deleteDomains'], invalidIn('domains')),
+  ...refused(413, 'request_too_large', 'addDomains', [['51 domains', withBody({ domains: hosts(51) }), TOO_MANY]]),
+  ...refused(400, 'invalid_name', OF_A_GROUP, [
+    ['[name-length] an empty name', withBody({ name: '' }), '`name` must not be empty.'],
+    ['a blank name', withBody({ name: ' \t' }), BLANK],
+    ['a name of 101 characters', withBody({ name: 'x'.repeat(101) }), TOO_LONG],
+    ['a name of 101 characters in 202 units', withBody({ name: '😀'.repeat(101) }), TOO_LONG],
+  ]),
+  ...refused(400, 'invalid_domain', OF_DOMAINS, invalidIn('domains')),
   ...refused(400, 'invalid_domain', 'createDomainGroup', invalidIn('domains', { name: 'Support' })),
   ...refused(400, 'invalid_domain', 'updateDomainGroup', [...invalidIn('domains'), ...invalidIn('add_domains')]),
-  ...refused(
-    400,
-    'invalid_domain',
-    ['addDomains', 'deleteDomains'],
-    [
-      ...repeated('a domain twice', ['two.example', 'two.example']),
-      ...repeated('a domain in two spellings', ['two.example', 'TWO.example.']),
-    ],
-  ),
+  ...refused(400, 'invalid_domain', OF_DOMAINS, [
+    ...repeated('[no-duplicates] a domain twice', ['two.example', 'two.example']),
+    ...repeated('a domain in two spellings', ['two.example', 'TWO.example.']),
+  ]),
   ...refused(400, 'invalid_domain', 'addDomains', [
     ['a monitored domain', withBody({ domains: ['One.example'] }), '`domains[0]`: one.example is monitored already.'],
   ]),
@@ -303,9 +279,13 @@ export const CASES: Case[] = [
   ...refused(
     404,
     'not_found',
-    ['listDomainGroups', 'updateDomainGroup', 'deleteDomainGroup'],
+    ['listDomainGroups', ...BY_ID],
     [
-      ['an unknown id', { id: '00000000' }, noGroup('00000000')],
+      [
+        '[unknown-id-read] [unknown-id-update] [unknown-id-delete] an unknown id',
+        { id: '00000000' },
+        noGroup('00000000'),
+      ],
       ['a name as its id', { id: 'marketing' }, noGroup('marketing')],
       ['a property of objects as its id', { id: '__proto__' }, noGroup('__proto__')],
     ],
@@ -315,17 +295,19 @@ export const CASES: Case[] = [
     stuck(['two.example', 'used.example'], '`domains[1]`: used.example is in use by mta-sts and cannot be removed.'),
     stuck(['busy.example'], '`domains[0]`: busy.example is in use by mta-sts, tls-rpt and cannot be removed.'),
     stuck(['two.example', 'stranger.example'], '`domains[1]`: stranger.example is not a monitored domain.'),
-    stuck(FIFTY_ONE, '`domains[0]`: host-0.example is not a monitored domain.'),
+    stuck(hosts(51), '`domains[0]`: host-0.example is not a monitored domain.'),
   ]),
   ...refused(400, 'not_monitored', 'createDomainGroup', unmonitoredIn('domains', { name: 'Support' })),
   ...refused(400, 'not_monitored', 'updateDomainGroup', [...unmonitoredIn('domains'), ...unmonitoredIn('add_domains')]),
-  ...refused(
-    409,
-    'duplicate_name',
-    ['createDomainGroup', 'updateDomainGroup'],
-    [['the name of another group', withBody({ name: 'mARKETING' }), TAKEN]],
-  ),
+  ...refused(409, 'duplicate_name', OF_A_GROUP, [
+    ['[name-unique] [new-name-unique] the name of another group', withBody({ name: 'mARKETING' }), TAKEN],
+  ]),
 ]
+
+/** The body of a refusal with some message. */
+export function refusal(code: string): object {
+  return { success: false, error: { code, message: expect.stringMatching(/./) } }
+}
 
 function repeated(when: string, domains: string[]): Row[] {
   return [[when, withBody({ domains }), '`domains[1]`: two.example is named more than once.']]

@@ -1,10 +1,10 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
-import { expect, it, vi } from 'vitest'
+import { expect, vi } from 'vitest'
 import { STOP_PATIENCE } from '../../src/http/engine/http-server.ts'
-import { startUnderstudy } from '../../src/start/server.ts'
+import { it } from '../support/example-service.ts'
 import { holdTime, someoneWaits } from '../support/held-time.ts'
-import { startService, type TestService } from '../support/service.ts'
+import type { TestService } from '../support/service.ts'
 import { AUTHORIZED, bodyOf, Connection, expectLawful, type Header, JSON_BODY, requestBytes } from '../support/wire.ts'
 
 const READ = requestBytes({ target: '/api/v1/domaingroups' })
@@ -34,97 +34,66 @@ async function tryToConnect({ baseUrl }: TestService): Promise<string> {
   }
 }
 
-/** Stops the service, which waits for its clients as long as it may, and not longer. */
-async function stopAfterPatience(service: TestService): Promise<void> {
+it('stops at once when all connections are idle, and closes them', async ({ empty }) => {
+  const connections = await Promise.all(Array.from({ length: 10 }, () => Connection.open(empty)))
+  for (const connection of connections) {
+    await connection.write(READ)
+    expect((await connection.next()).status).toBe(200)
+  }
+  holdTime()
+  await empty.stop()
+  await Promise.all(connections.map(({ closed }) => closed))
+})
+
+it('stops at once when a client is connected and silent, or in the middle of a header', async ({ empty }) => {
+  const silent = await Connection.open(empty)
+  const slow = await Connection.open(empty)
+  await slow.write('GET /api/v1/domains HTTP/1.1\r\nHost: ')
+  holdTime()
+  await empty.stop()
+  await Promise.all([silent.closed, slow.closed])
+})
+
+it('answers a request whose body is half sent when the stop begins, and then stops; new connections are refused', async ({
+  empty,
+}) => {
+  expect(await tryToConnect(empty)).toBe('connected')
+  const connection = await beginRequest(empty)
+  await connection.write(BODY.slice(0, 10))
+  let stopped = false
+  const stopping = empty.stop().then(() => {
+    stopped = true
+  })
+  expect(await tryToConnect(empty)).toBe('ECONNREFUSED')
+  expect(stopped).toBe(false)
+  await connection.write(BODY.slice(10))
+  const response = await connection.next()
+  expectLawful(empty, WRITE, response)
+  expect(bodyOf(response)?.data).toMatchObject({ domains: ['new.example'] })
+  await Promise.all([stopping, connection.closed])
+  expect(await tryToConnect(empty)).toBe('ECONNREFUSED')
+})
+
+it('cuts off a request that never ends, after as long as it may wait', async ({ empty }) => {
+  const connection = await beginRequest(empty)
   holdTime()
   let stopped = false
-  const stopping = service.stop().then(() => {
+  const stopping = empty.stop().then(() => {
     stopped = true
   })
   await someoneWaits()
   await vi.advanceTimersByTimeAsync(STOP_PATIENCE - 1)
   expect(stopped).toBe(false)
   await vi.advanceTimersByTimeAsync(1)
-  await stopping
-}
-
-it('stops at once when all connections are idle, and closes them', async () => {
-  const service = await startService()
-  const connections = await Promise.all(Array.from({ length: 10 }, () => Connection.open(service)))
-  for (const connection of connections) {
-    await connection.write(READ)
-    expect((await connection.next()).status).toBe(200)
-  }
-  holdTime()
-  await service.stop()
-  await Promise.all(connections.map(({ closed }) => closed))
-})
-
-it('stops at once when a client is connected and silent, or in the middle of a header', async () => {
-  const service = await startService()
-  const silent = await Connection.open(service)
-  const slow = await Connection.open(service)
-  await slow.write('GET /api/v1/domains HTTP/1.1\r\nHost: ')
-  holdTime()
-  await service.stop()
-  await Promise.all([silent.closed, slow.closed])
-})
-
-it('answers a request whose body is half sent when the stop begins, and only then has stopped', async () => {
-  const service = await startService()
-  const connection = await beginRequest(service)
-  await connection.write(BODY.slice(0, 10))
-  let stopped = false
-  const stopping = service.stop().then(() => {
-    stopped = true
-  })
-  expect(await tryToConnect(service)).toBe('ECONNREFUSED')
-  expect(stopped).toBe(false)
-  await connection.write(BODY.slice(10))
-  const response = await connection.next()
-  expectLawful(service, WRITE, response)
-  expect(bodyOf(response)?.data).toMatchObject({ domains: ['new.example'] })
   await Promise.all([stopping, connection.closed])
 })
 
-it('refuses new connections while it stops and afterwards', async () => {
-  const service = await startService()
-  expect(await tryToConnect(service)).toBe('connected')
-  const connection = await beginRequest(service)
-  const stopping = service.stop()
-  expect(await tryToConnect(service)).toBe('ECONNREFUSED')
-  await connection.write(BODY)
-  await stopping
-  expect(await tryToConnect(service)).toBe('ECONNREFUSED')
-})
-
-it('cuts off a request that never ends', async () => {
-  const service = await startService()
-  const connection = await beginRequest(service)
-  await stopAfterPatience(service)
-  await connection.closed
-})
-
-it('cuts off a connection that never said anything', async () => {
-  const service = await startService()
-  const connection = await Connection.open(service)
-  holdTime()
-  await Promise.all([service.stop(), connection.closed])
-})
-
-it('closes the store, when the last request is answered', async () => {
-  const service = await startService()
-  const connection = await beginRequest(service)
-  const stopping = service.stop()
-  expect((await service.store.read('default')).id).toBe('default')
+it('closes the store, when the last request is answered', async ({ empty }) => {
+  const connection = await beginRequest(empty)
+  const stopping = empty.stop()
+  expect((await empty.store.read('default')).id).toBe('default')
   await connection.write(BODY)
   expect((await connection.next()).status).toBe(200)
   await stopping
-  await expect(service.store.read('default')).rejects.toThrow('The store is closed')
-})
-
-it('may be stopped twice', async () => {
-  const service = await startUnderstudy({ fixture: 'empty' })
-  await Promise.all([service.stop(), service.stop()])
-  await service.stop()
+  await expect(empty.store.read('default')).rejects.toThrow('The store is closed')
 })

@@ -1,3 +1,4 @@
+import { foldToWidth } from '../../src/reports/columns.ts'
 import { libraryHelpOf, type Options } from '../../src/start/option.ts'
 import { LIBRARY_OPTIONS } from '../../src/start/option-table.ts'
 import { TEST_OPTIONS } from '../../src/start/test-options.ts'
@@ -33,17 +34,7 @@ function writeFields(options: Options): string {
 function writeComment(words: string): string {
   const line = `  /** ${words} */\n`
   if (line.length <= WIDTH + 1) return line
-  return `  /**\n${wrap(words, WIDTH - '   * '.length)
+  return `  /**\n${foldToWidth(words, WIDTH - '   * '.length)
     .map((each) => `   * ${each}\n`)
     .join('')}   */\n`
-}
-
-function wrap(words: string, width: number): string[] {
-  const lines: string[] = []
-  for (const word of words.split(' ')) {
-    const last = lines.at(-1)
-    if (last !== undefined && last.length + 1 + word.length <= width) lines[lines.length - 1] = `${last} ${word}`
-    else lines.push(word)
-  }
-  return lines
 }

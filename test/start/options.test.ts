@@ -10,7 +10,7 @@ import { writeInterface } from './interface.ts'
 const rows = Object.entries<Option<unknown>>(SERVER_OPTIONS)
 
 describe('the table of options', () => {
-  it('is what the interface of the library says, comments included', async () => {
+  it('is what the interface of the library says, comments included', { tags: ['original'] }, async () => {
     // `npx vitest run test/start/options -u` writes the file.
     await expect(writeInterface()).toMatchFileSnapshot('../../src/start/options.ts')
   })
@@ -19,12 +19,6 @@ describe('the table of options', () => {
     type Required = { [Name in keyof ServerOptions]-?: NonNullable<ServerOptions[Name]> }
     type Fields = { [Name in keyof Values<typeof LIBRARY_OPTIONS>]: NonNullable<Values<typeof LIBRARY_OPTIONS>[Name]> }
     expectTypeOf<Fields>().toEqualTypeOf<Required>()
-  })
-
-  it('keeps three options for programs, and four for the command line', () => {
-    const missing = (from: object) => Object.keys(SERVER_OPTIONS).filter((name) => !(name in from))
-    expect(missing(COMMAND_LINE_OPTIONS)).toEqual(['log', 'clock', 'signal'])
-    expect(missing(LIBRARY_OPTIONS)).toEqual(['logLevel', 'logFormat', 'readyFile', 'exitWithParent'])
   })
 
   it('names every ready-made fault set', async () => {
@@ -43,10 +37,6 @@ describe('the table of options', () => {
     expect(option.kind.remedy).toMatch(/^must be /)
   })
 
-  it.each(rows)('can read %s from a text where a person can give it, and only there', (_, { kind, only }) => {
-    expect(kind.read !== undefined).toBe(only !== 'library')
-  })
-
   it('has no flag twice', () => {
     const flags = rows.flatMap(([name, option]) => flagsOf(name, option))
     expect(flags).toEqual([...new Set(flags)])
@@ -54,8 +44,6 @@ describe('the table of options', () => {
 })
 
 describe('an option that is not given', () => {
-  const nothing = undefined
-
   it.each<[options: ServerOptions]>([
     [{}],
     [Object.fromEntries(Object.keys(LIBRARY_OPTIONS).map((name) => [name, undefined]))],
@@ -63,19 +51,11 @@ describe('an option that is not given', () => {
     expect(completeOptions(options)).toEqual({
       port: 0,
       host: '127.0.0.1',
-      data: nothing,
       durability: 'rename',
       skipDamaged: false,
-      store: nothing,
       storePrefix: 'dmarc-understudy',
       fixture: 'demo',
-      seed: nothing,
-      now: nothing,
-      frozen: nothing,
-      apiKey: nothing,
-      plan: nothing,
       faults: [],
-      adminToken: nothing,
       maxAccounts: 10_000,
       sandboxIdle: '1h',
       maxConnections: 10_000,
@@ -90,7 +70,6 @@ describe('an option that is not given', () => {
       responseValidation: 'error',
       log: { info: expect.any(Function), warn: expect.any(Function), error: expect.any(Function) },
       clock: systemClock,
-      signal: nothing,
     })
   })
 
@@ -200,6 +179,24 @@ describe('options that an object inherits', () => {
   })
 })
 
+async function refusalOf(options: object): Promise<OptionError> {
+  const error = await startUnderstudy(options).catch((thrown: unknown) => thrown)
+  expect(error).toBeInstanceOf(OptionError)
+  return error as OptionError
+}
+
+const SEED = 'must be a whole number from 0 to 9007199254740991.'
+const API_KEY = 'must be 1 to 200 visible ASCII characters without spaces.'
+
+it.each<[ServerOptions, message: string]>([
+  [{ seed: 1.5 }, `seed 1.5: ${SEED}`],
+  [{ seed: Number.NaN }, `seed NaN: ${SEED}`],
+  [{ apiKey: 'a\nb' }, `apiKey "a\\nb": ${API_KEY}`],
+  [{ signal: {} as AbortSignal }, 'signal {}: must be the signal of an AbortController.'],
+])('a start with %j is refused', async (options, message) => {
+  expect((await refusalOf(options)).message).toBe(message)
+})
+
 describe('an object of the user', () => {
   const log = { info() {}, warn() {}, error() {} }
   const store = overMemory(() => ({}))
@@ -209,12 +206,8 @@ describe('an object of the user', () => {
   ]
 
   it.each(missing)('as %s is refused without the method %s', async (option, method, whole) => {
-    const error: unknown = await startUnderstudy({ [option]: { ...whole, [method]: undefined } }).catch(
-      (thrown: unknown) => thrown,
-    )
-    expect(error).toBeInstanceOf(OptionError)
-    const { remedy } = error as OptionError
-    const named = remedy.replace('must be an object with the methods ', '').split(', ')
+    const error = await refusalOf({ [option]: { ...whole, [method]: undefined } })
+    const named = error.remedy.replace('must be an object with the methods ', '').split(', ')
     expect(named.toSorted()).toEqual(Object.keys(whole).toSorted())
   })
 
@@ -223,7 +216,6 @@ describe('an object of the user', () => {
   })
 
   it.each<[what: string, clock: unknown]>([
-    ['an instant', 1_768_471_200_000],
     ['a function that returns a Date', () => new Date(0)],
     ['a function that returns no time', () => Number.NaN],
     ['a function that returns nothing', () => undefined],

@@ -1,12 +1,12 @@
 import { setImmediate } from 'node:timers/promises'
 import { type Adapter, Low } from 'lowdb'
-import { beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { accept, refuse } from '../../src/domain/errors.ts'
 import type { Charge } from '../../src/domain/quotas.ts'
 import { Accounts } from '../../src/store/accounts.ts'
 import type { AccountData } from '../../src/store/stored-account.ts'
 import { hit, nextRequest } from './counting.ts'
-import { applyUpdate, exampleAccount, holdKeys, watch } from './example-account.ts'
+import { applyUpdate, domainsOf, exampleAccount, holdKeys, watch } from './example-account.ts'
 
 const charge: Charge = { limit: 20, window: 3600, start: 'aligned', enforced: true }
 
@@ -31,17 +31,15 @@ class Disk implements Adapter<AccountData> {
     for (let looks = 0; this.#pending.length === 0 && looks < 100; looks++) await setImmediate()
   }
 
-  async finish(): Promise<void> {
+  async finish(error?: Error): Promise<void> {
     await this.begun()
-    this.#pending.shift()?.resolve()
+    const write = this.#pending.shift()
+    if (error === undefined) write?.resolve()
+    else write?.reject(error)
     await setImmediate()
   }
 
-  async fail(): Promise<void> {
-    await this.begun()
-    this.#pending.shift()?.reject(new Error('disk full'))
-    await setImmediate()
-  }
+  fail = () => this.finish(new Error('disk full'))
 }
 
 describe('accounts on a slow disk', () => {
@@ -74,158 +72,202 @@ describe('accounts on a slow disk', () => {
     disk(id).writes.length = 0
   }
 
-  async function domains(): Promise<string[]> {
-    return [...(await accounts.read('acme')).domains.keys()]
+  const update = (decide: Parameters<typeof applyUpdate>[2]) => applyUpdate(accounts, 'acme', decide)
+  const add = (name: string, id = 'acme') => applyUpdate(accounts, id, watch(name))
+  const domains = () => domainsOf(accounts)
+
+  /** What is written, and refused to whoever waits for it. */
+  async function lose(update: Promise<unknown>): Promise<void> {
+    const outcome = expect(update).rejects.toThrow('disk full')
+    await disk('acme').fail()
+    await outcome
   }
 
-  it('merges what comes while a write is on its way into one next write', async () => {
-    await create('acme')
-    const first = applyUpdate(accounts, 'acme', watch('a'))
-    await disk('acme').begun()
-    const rest = ['b', 'c', 'd'].map((name) => applyUpdate(accounts, 'acme', watch(name)))
+  /** What is written for whoever waits for it. */
+  async function keep<Result>(update: Promise<Result>): Promise<Result> {
     await disk('acme').finish()
-    await disk('acme').finish()
-    await Promise.all([first, ...rest])
-    expect(disk('acme').writes).toEqual(['a 0 0', 'a b c d 0 0'])
-  })
+    return update
+  }
 
-  it('lets those who were answered together share the next write, when they ask again at once', async () => {
-    await create('acme')
-    const first = ['a', 'b', 'c'].map((name) => applyUpdate(accounts, 'acme', watch(name)))
-    await disk('acme').begun()
-    const others = ['d', 'e'].map((name) => applyUpdate(accounts, 'acme', watch(name)))
-    await disk('acme').finish()
-    await Promise.all(first)
-    const again = ['f', 'g', 'h'].map((name) => applyUpdate(accounts, 'acme', watch(name)))
-    await disk('acme').finish()
-    await Promise.all([...others, ...again])
-    expect(disk('acme').writes).toEqual(['a b c 0 0', 'a b c d e f g h 0 0'])
-  })
+  /** Tells whether it has been answered. */
+  function watched<Result>(answer: Promise<Result>) {
+    const observed = { answer, isAnswered: false }
+    observed.answer = answer.finally(() => {
+      observed.isAnswered = true
+    })
+    return observed
+  }
 
-  it('does not let a client that is alone wait for others', async () => {
-    await create('acme')
-    for (const name of ['a', 'b', 'c']) {
-      const update = applyUpdate(accounts, 'acme', watch(name))
-      // The first look is when the change may be joined by what arrived with it.
-      await setImmediate()
-      await setImmediate()
-      expect(disk('acme').writes.at(-1)).toMatch(`${name} 0 0`)
+  describe('when the account exists', () => {
+    beforeEach(() => create('acme'))
+
+    it('merges what comes while a write is on its way into one next write', async () => {
+      const first = add('a')
+      await disk('acme').begun()
+      const rest = ['b', 'c', 'd'].map((name) => add(name))
       await disk('acme').finish()
-      await update
-    }
-  })
-
-  it('answers an update when the write with it is finished, and not when the one before is', async () => {
-    await create('acme')
-    const answered: string[] = []
-    async function update(name: string): Promise<void> {
-      await applyUpdate(accounts, 'acme', watch(name))
-      answered.push(name)
-    }
-    const first = update('a')
-    await disk('acme').begun()
-    const second = update('b')
-    await disk('acme').begun()
-    expect(answered).toEqual([])
-    await disk('acme').finish()
-    expect(answered).toEqual(['a'])
-    await disk('acme').finish()
-    expect(answered).toEqual(['a', 'b'])
-    await Promise.all([first, second])
-  })
-
-  it('shows an accepted state before its write is finished', async () => {
-    await create('acme')
-    const update = applyUpdate(accounts, 'acme', watch('a'))
-    expect(await domains()).toEqual(['a'])
-    await disk('acme').finish()
-    await update
-  })
-
-  it('writes different accounts at the same time', async () => {
-    await Promise.all([create('acme'), create('other')])
-    const updates = [applyUpdate(accounts, 'acme', watch('a')), applyUpdate(accounts, 'other', watch('b'))]
-    await Promise.all([disk('acme').begun(), disk('other').begun()])
-    expect([disk('acme').writes, disk('other').writes]).toEqual([['a 0 0'], ['b 0 0']])
-    await Promise.all([disk('acme').finish(), disk('other').finish(), ...updates])
-  })
-
-  it('leaves the very same state after a refusal and writes nothing', async () => {
-    await create('acme')
-    const before = await accounts.read('acme')
-    await applyUpdate(accounts, 'acme', () => refuse({ code: 'not_found' }))
-    expect(await accounts.read('acme')).toBe(before)
-    expect(disk('acme').writes).toEqual([])
-  })
-
-  it('writes nothing when the accepted state is the present one, but waits for the write with it', async () => {
-    await create('acme')
-    await applyUpdate(accounts, 'acme', (state) => accept(state, undefined))
-    const change = applyUpdate(accounts, 'acme', watch('a'))
-    let answered = false
-    const same = applyUpdate(accounts, 'acme', (state) => accept(state, undefined)).finally(() => {
-      answered = true
+      await disk('acme').finish()
+      await Promise.all([first, ...rest])
+      expect(disk('acme').writes).toEqual(['a 0 0', 'a b c d 0 0'])
     })
-    await disk('acme').begun()
-    expect(answered).toBe(false)
-    await disk('acme').finish()
-    await Promise.all([change, same])
-    expect(disk('acme').writes).toEqual(['a 0 0'])
-  })
 
-  it('rejects every update of a failed write and every one built on it, and goes back to what is kept', async () => {
-    await create('acme')
-    const before = await accounts.read('acme')
-    const inWrite = [applyUpdate(accounts, 'acme', watch('a')), applyUpdate(accounts, 'acme', watch('b'))]
-    await disk('acme').begun()
-    const builtOnIt = [
-      applyUpdate(accounts, 'acme', watch('c')),
-      applyUpdate(accounts, 'acme', (state) => accept(state, undefined)),
-    ]
-    const outcomes = Promise.allSettled([...inWrite, ...builtOnIt])
-    await disk('acme').fail()
-    expect((await outcomes).map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected', 'rejected'])
-    expect(await accounts.read('acme')).toBe(before)
-    expect(await domains()).toEqual([])
-    expect(disk('acme').writes).toEqual(['a b 0 0'])
-
-    const later = applyUpdate(accounts, 'acme', watch('d'))
-    await disk('acme').finish()
-    await later
-    expect(disk('acme').writes).toEqual(['a b 0 0', 'd 0 0'])
-  })
-
-  it('goes back to the last write that did not fail, and not further', async () => {
-    await create('acme')
-    const kept = applyUpdate(accounts, 'acme', watch('a'))
-    await disk('acme').begun()
-    const lost = applyUpdate(accounts, 'acme', watch('b'))
-    const outcome = expect(lost).rejects.toThrow('disk full')
-    await disk('acme').finish()
-    await disk('acme').fail()
-    await Promise.all([kept, outcome])
-    expect(await domains()).toEqual(['a'])
-  })
-
-  it('keeps an update that comes at the very moment of the failure of another', async () => {
-    await create('acme')
-    let later: Promise<unknown> | undefined
-    const lost = applyUpdate(accounts, 'acme', watch('a')).catch(() => {
-      later = applyUpdate(accounts, 'acme', watch('c'))
+    it('lets those who were answered together share the next write, when they ask again at once', async () => {
+      const first = ['a', 'b', 'c'].map((name) => add(name))
+      await disk('acme').begun()
+      const others = ['d', 'e'].map((name) => add(name))
+      await keep(Promise.all(first))
+      const again = ['f', 'g', 'h'].map((name) => add(name))
+      await keep(Promise.all([...others, ...again]))
+      expect(disk('acme').writes).toEqual(['a b c 0 0', 'a b c d e f g h 0 0'])
     })
-    await disk('acme').begun()
-    const built = applyUpdate(accounts, 'acme', watch('b')).catch(() => undefined)
-    await disk('acme').fail()
-    await Promise.all([lost, built])
-    await disk('acme').finish()
-    await expect(later).resolves.toMatchObject({ ok: true })
-    expect(await domains()).toEqual(['c'])
+
+    it('does not let a client that is alone wait for others', async () => {
+      for (const name of ['a', 'b', 'c']) {
+        const added = add(name)
+        // The first look is when the change may be joined by what arrived with it.
+        await setImmediate()
+        await setImmediate()
+        expect(disk('acme').writes.at(-1)).toMatch(`${name} 0 0`)
+        await keep(added)
+      }
+    })
+
+    it('answers an update when the write with it is finished, and not when the one before is', async () => {
+      const first = watched(add('a'))
+      await disk('acme').begun()
+      const second = watched(add('b'))
+      await disk('acme').begun()
+      const answered = () => [first.isAnswered, second.isAnswered]
+      expect(answered()).toEqual([false, false])
+      await keep(first.answer)
+      expect(answered()).toEqual([true, false])
+      await keep(second.answer)
+    })
+
+    it('shows an accepted state before its write is finished', async () => {
+      const added = add('a')
+      expect(await domains()).toEqual(['a'])
+      await keep(added)
+    })
+
+    it('writes different accounts at the same time', async () => {
+      await create('other')
+      const updates = [add('a'), add('b', 'other')]
+      await Promise.all([disk('acme').begun(), disk('other').begun()])
+      expect([disk('acme').writes, disk('other').writes]).toEqual([['a 0 0'], ['b 0 0']])
+      await Promise.all([disk('acme').finish(), disk('other').finish(), ...updates])
+    })
+
+    it('leaves the very same state after a refusal and writes nothing', async () => {
+      const before = await accounts.read('acme')
+      await update(() => refuse({ code: 'not_found' }))
+      expect(await accounts.read('acme')).toBe(before)
+      expect(disk('acme').writes).toEqual([])
+    })
+
+    it('writes nothing when the accepted state is the present one, but waits for the write with it', async () => {
+      const change = () => update((state) => accept(state, undefined))
+      await change()
+      const added = add('a')
+      const same = watched(change())
+      await disk('acme').begun()
+      expect(same.isAnswered).toBe(false)
+      await keep(Promise.all([added, same.answer]))
+      expect(disk('acme').writes).toEqual(['a 0 0'])
+    })
+
+    it('rejects every update of a failed write and every one built on it, and goes back to what is kept', async () => {
+      const before = await accounts.read('acme')
+      const inWrite = [add('a'), add('b')]
+      await disk('acme').begun()
+      const builtOnIt = [add('c'), update((state) => accept(state, undefined))]
+      const outcomes = Promise.allSettled([...inWrite, ...builtOnIt])
+      await disk('acme').fail()
+      expect((await outcomes).map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected', 'rejected'])
+      expect(await accounts.read('acme')).toBe(before)
+      expect(await domains()).toEqual([])
+      await keep(add('d'))
+      expect(disk('acme').writes).toEqual(['a b 0 0', 'd 0 0'])
+    })
+
+    it('goes back to the last write that did not fail, and not further', async () => {
+      const kept = add('a')
+      await disk('acme').begun()
+      const lost = add('b')
+      await keep(kept)
+      await lose(lost)
+      expect(await domains()).toEqual(['a'])
+    })
+
+    it('keeps an update that comes at the very moment of the failure of another', async () => {
+      let later: Promise<unknown> | undefined
+      const lost = add('a').catch(() => {
+        later = add('c')
+      })
+      await disk('acme').begun()
+      const built = add('b').catch(() => undefined)
+      await disk('acme').fail()
+      await Promise.all([lost, built])
+      await disk('acme').finish()
+      await expect(later).resolves.toMatchObject({ ok: true })
+      expect(await domains()).toEqual(['c'])
+    })
+
+    it('frees the keys that a failed write would have added, and those that came and went before it', async () => {
+      const updates = Promise.allSettled([update(holdKeys('k1')), update(holdKeys('k2'))])
+      await disk('acme').fail()
+      await updates
+      expect(await accounts.accountOf('k1')).toBeUndefined()
+      expect(await accounts.accountOf('k2')).toBeUndefined()
+    })
+
+    it('keeps quotas and the request number with the next write, and through a failed one', async () => {
+      await hit(accounts, 'acme', 'dmarc', charge, 0)
+      await nextRequest(accounts, 'acme')
+      expect(disk('acme').writes).toEqual([])
+      await lose(add('a'))
+      await keep(add('b'))
+      expect(disk('acme').writes).toEqual(['a 1 1', 'b 1 1'])
+    })
+
+    it('answers a recount when it is written', async () => {
+      const recount = watched(accounts.recount('acme', () => 7))
+      await disk('acme').begun()
+      expect(recount.isAnswered).toBe(false)
+      expect(await keep(recount.answer)).toBe(7)
+    })
+
+    it('writes at `close` only the accounts that have something to keep', async () => {
+      await create('other')
+      await nextRequest(accounts, 'acme')
+      await keep(accounts.close())
+      expect([disk('acme').writes, disk('other').writes]).toEqual([['1 0'], []])
+      expect(releases).toBe(1)
+    })
+
+    it('writes at `close` what a failed write did not keep', async () => {
+      await nextRequest(accounts, 'acme')
+      await lose(add('a'))
+      await keep(accounts.close())
+      expect(disk('acme').writes).toEqual(['a 1 0', '1 0'])
+    })
+
+    it('lets go at `close` of the folder even when an account cannot be written, and writes the others', async () => {
+      await create('other')
+      await Promise.all([nextRequest(accounts, 'acme'), nextRequest(accounts, 'other')])
+      const outcome = expect(accounts.close()).rejects.toThrow('disk full')
+      await disk('acme').fail()
+      expect(releases).toBe(0)
+      await disk('other').finish()
+      await outcome
+      expect(releases).toBe(1)
+    })
   })
 
   it('forgets an account whose first write failed, with its keys and with what was built on it', async () => {
     const created = accounts.create(exampleAccount('acme', ['k1']))
     await disk('acme').begun()
-    const outcomes = Promise.allSettled([created, applyUpdate(accounts, 'acme', holdKeys('k1', 'k2'))])
+    const outcomes = Promise.allSettled([created, update(holdKeys('k1', 'k2'))])
     await disk('acme').fail()
     expect((await outcomes).map(({ status }) => status)).toEqual(['rejected', 'rejected'])
     expect(await accounts.has('acme')).toBe(false)
@@ -235,87 +277,75 @@ describe('accounts on a slow disk', () => {
 
   it('gives a key away only when the write that gives it up is finished', async () => {
     await create('acme', 'k1')
-    const givesUp = applyUpdate(accounts, 'acme', holdKeys())
-    const outcome = expect(givesUp).rejects.toThrow('disk full')
+    const givesUp = update(holdKeys())
     await disk('acme').begun()
     await expect(accounts.create(exampleAccount('other', ['k1']))).rejects.toMatchObject({ problem: 'taken' })
-    await disk('acme').fail()
-    await outcome
+    await lose(givesUp)
     expect(await accounts.accountOf('k1')).toBe('acme')
   })
 
   it('holds the keys of the state on disk and of the one on its way, while another write finishes', async () => {
     await create('acme', 'k1')
-    const other = applyUpdate(accounts, 'acme', watch('a'))
+    const other = add('a')
     await disk('acme').begun()
-    const exchange = applyUpdate(accounts, 'acme', holdKeys('k2'))
-    await disk('acme').finish()
-    await other
-    expect(await accounts.accountOf('k1')).toBe('acme')
-    expect(await accounts.accountOf('k2')).toBe('acme')
-    await disk('acme').finish()
-    await exchange
-    expect(await accounts.accountOf('k1')).toBeUndefined()
-    expect(await accounts.accountOf('k2')).toBe('acme')
+    const exchange = update(holdKeys('k2'))
+    const holders = async () => [await accounts.accountOf('k1'), await accounts.accountOf('k2')]
+    await keep(other)
+    expect(await holders()).toEqual(['acme', 'acme'])
+    await keep(exchange)
+    expect(await holders()).toEqual([undefined, 'acme'])
   })
 
-  it('frees the keys that a failed write would have added, and those that came and went before it', async () => {
-    await create('acme')
-    const updates = Promise.allSettled([
-      applyUpdate(accounts, 'acme', holdKeys('k1')),
-      applyUpdate(accounts, 'acme', holdKeys('k2')),
-    ])
-    await disk('acme').fail()
-    await updates
-    expect(await accounts.accountOf('k1')).toBeUndefined()
-    expect(await accounts.accountOf('k2')).toBeUndefined()
-  })
-
-  it('keeps quotas and the request number with the next write, and through a failed one', async () => {
-    await create('acme')
-    await hit(accounts, 'acme', 'dmarc', charge, 0)
-    await nextRequest(accounts, 'acme')
-    expect(disk('acme').writes).toEqual([])
-    const lost = applyUpdate(accounts, 'acme', watch('a')).catch(() => undefined)
-    await disk('acme').fail()
-    await lost
-    const update = applyUpdate(accounts, 'acme', watch('b'))
-    await disk('acme').finish()
-    await update
-    expect(disk('acme').writes).toEqual(['a 1 1', 'b 1 1'])
-  })
-
-  it('writes at `close` only the accounts that have something to keep', async () => {
-    await Promise.all([create('acme'), create('other')])
-    await nextRequest(accounts, 'acme')
-    const closed = accounts.close()
-    await disk('acme').finish()
-    await closed
-    expect([disk('acme').writes, disk('other').writes]).toEqual([['1 0'], []])
-    expect(releases).toBe(1)
-  })
-
-  it('writes at `close` what a failed write did not keep', async () => {
-    await create('acme')
-    await nextRequest(accounts, 'acme')
-    const lost = applyUpdate(accounts, 'acme', watch('a')).catch(() => undefined)
-    await disk('acme').fail()
-    await lost
-    const closed = accounts.close()
-    await disk('acme').finish()
-    await closed
-    expect(disk('acme').writes).toEqual(['a 1 0', '1 0'])
-  })
-
-  it('lets go at `close` of the folder even when an account cannot be written, and writes the others', async () => {
-    await Promise.all([create('acme'), create('other')])
-    await Promise.all([nextRequest(accounts, 'acme'), nextRequest(accounts, 'other')])
-    const closed = accounts.close()
-    const outcome = expect(closed).rejects.toThrow('disk full')
-    await disk('acme').fail()
-    expect(releases).toBe(0)
-    await disk('other').finish()
+  it('has an evicted account in its place again when that which it made room for cannot be written', async () => {
+    const evictable = { limit: 2, evictable: true }
+    for (const id of ['a', 'b']) {
+      const created = accounts.create(exampleAccount(id, [`key of ${id}`]), evictable)
+      await disk(id).finish()
+      await created
+    }
+    const outcome = expect(accounts.create(exampleAccount('c'), evictable)).rejects.toThrow('disk full')
+    await disk('c').fail()
     await outcome
-    expect(releases).toBe(1)
+    expect([(await accounts.list()).toSorted(), await accounts.accountOf('key of a')]).toEqual([['a', 'b'], 'a'])
+    const created = accounts.create(exampleAccount('d'), evictable)
+    await disk('d').finish()
+    expect(['a', 'b']).toContain(await created)
   })
+})
+
+const ACCOUNTS = 1_000
+
+it('A store that is closed writes only what is not written yet, few accounts at a time, and says how far it is', async () => {
+  let clock = 0
+  const now = vi.spyOn(performance, 'now').mockImplementation(() => clock)
+  onTestFinished(() => now.mockRestore())
+  const progress: [written: number, all: number][] = []
+  const writes = new Map<string, number>()
+  let atOnce = 0
+  let most = 0
+  async function write({ state }: AccountData): Promise<void> {
+    most = Math.max(most, ++atOnce)
+    await setImmediate()
+    atOnce--
+    clock += 10
+    writes.set(state.id, (writes.get(state.id) ?? 0) + 1)
+  }
+  const accounts = new Accounts({
+    open: (_, data) => new Low({ read: async () => null, write }, data),
+    saving: (written, all) => progress.push([written, all]),
+  })
+  const ids = Array.from({ length: ACCOUNTS }, (_, index) => `account-${index}`)
+  await Promise.all(ids.map((id) => accounts.create(exampleAccount(id))))
+  const counted = ids.slice(0, ACCOUNTS / 2)
+  for (const id of counted) await nextRequest(accounts, id)
+  writes.clear()
+  most = 0
+  await accounts.close()
+  expect([...writes.keys()].toSorted()).toEqual(counted.toSorted())
+  expect(new Set(writes.values())).toEqual(new Set([1]))
+  expect(most).toBeLessThanOrEqual(128)
+  // 500 writes of 10 ms each on this clock are five seconds.
+  expect(progress.length).toBeGreaterThanOrEqual(4)
+  expect(progress.length).toBeLessThanOrEqual(5)
+  expect(progress.every(([written, all]) => written > 0 && written <= all && all === counted.length)).toBe(true)
 })

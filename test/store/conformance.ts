@@ -1,14 +1,24 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import type { CountingPlan, PlannedCharge } from '../../src/domain/counting.ts'
+import type { CountingPlan } from '../../src/domain/counting.ts'
 import { accept, refuse } from '../../src/domain/errors.ts'
 import type { Charge } from '../../src/domain/quotas.ts'
 import { chanceOfFault, fraction } from '../../src/ground/chance.ts'
 import type { Clock } from '../../src/ground/clock.ts'
 import { encodeAccount } from '../../src/store/record.ts'
-import type { Store, Visitor } from '../../src/store/store.ts'
-import type { StoreError } from '../../src/store/store-error.ts'
-import { enter, hit, look, nextRequest, trigger } from './counting.ts'
-import { applyUpdate, exampleAccount, holdKeys, watch } from './example-account.ts'
+import type { Store } from '../../src/store/store.ts'
+import { ascending, atOnce, range } from '../support/at-once.ts'
+import { enter, hit, look, nextRequest, plannedCharge, trigger } from './counting.ts'
+import {
+  applyUpdate,
+  change,
+  domainsOf,
+  exampleAccount,
+  holdKeys,
+  hosts,
+  NOTHING,
+  watch,
+  withDomains,
+} from './example-account.ts'
 import { describeSnapshots } from './snapshot-conformance.ts'
 
 export interface OpenStore {
@@ -19,6 +29,8 @@ export interface OpenStore {
 
 const HOUR = 3_600_000
 const charge: Charge = { limit: 20, window: 3600, start: 'aligned', enforced: true }
+const target = { operation: 'listDmarc', method: 'GET', path: '/dmarc', key: 'k', answersWith: () => true }
+const UNKNOWN = { problem: 'unknown-account', message: 'There is no account "acme"' }
 
 /**
  * What every store promises. `open` opens one that follows the clock. `outlives`: whether it outlives the process.
@@ -43,29 +55,35 @@ export function describeStore(
 
     afterEach(() => store.close())
 
-    it('knows no account at first', async () => {
-      expect(await store.list()).toEqual([])
-      expect(await store.has('acme')).toBe(false)
-      expect(await store.accountOf('k1')).toBeUndefined()
-    })
+    /** Opens the store again where something outlives it. */
+    async function reopen(): Promise<void> {
+      store = (await opened.reopen?.()) ?? store
+    }
+
+    /** Creates accounts, each with the key `key of ID`. */
+    async function create(...ids: string[]): Promise<void> {
+      for (const id of ids) await store.create(exampleAccount(id, [`key of ${id}`]))
+    }
+
+    const add = (name: string, id = 'acme') => applyUpdate(store, id, watch(name))
+    const holders = (...hashes: string[]) => Promise.all(hashes.map((hash) => store.accountOf(hash)))
 
     it('lists accounts in the order of their creation, whatever happens to them and to others', async () => {
-      for (const id of ['c', 'a', 'B', 'b', 'd']) await store.create(exampleAccount(id, [`key of ${id}`]))
+      await create('c', 'a', 'B', 'b', 'd')
       expect(await store.list()).toEqual(['c', 'a', 'B', 'b', 'd'])
       await store.delete('B')
-      await applyUpdate(store, 'a', watch('new.example'))
-      await store.create(exampleAccount('aa', ['key of aa']))
+      await add('new.example', 'a')
+      await create('aa')
       expect(await store.list()).toEqual(['c', 'a', 'b', 'd', 'aa'])
     })
 
-    it('gives back an account that was created', async () => {
+    it('knows no account at first, and gives back one that was created', async () => {
+      expect([await store.list(), await store.has('acme'), await store.accountOf('k1')]).toEqual([[], false, undefined])
       const state = exampleAccount('acme', ['k1', 'k2'])
       await store.create(state)
       expect(encodeAccount(await store.read('acme'))).toEqual(encodeAccount(state))
-      expect(await store.list()).toEqual(['acme'])
-      expect(await store.has('acme')).toBe(true)
-      expect(await store.accountOf('k1')).toBe('acme')
-      expect(await store.accountOf('k2')).toBe('acme')
+      expect([await store.list(), await store.has('acme')]).toEqual([['acme'], true])
+      expect(await holders('k1', 'k2')).toEqual(['acme', 'acme'])
     })
 
     it.each([
@@ -83,59 +101,45 @@ export function describeStore(
       ['a decomposed letter', 'e\u0301'],
       ['100 characters of four bytes', '\u{1f600}'.repeat(100)],
     ])('takes %s for an id', async (_, id) => {
-      await Promise.all(['ACME', 'Acme', 'acme', '\ud83d', '\ude00', '\u00e9', 'e\u0301'].map(create))
-      if (!(await store.has(id))) await create(id)
-      await applyUpdate(store, id, watch('a.example'))
-      const later = (await opened.reopen?.()) ?? store
-      expect((await later.read(id)).id).toBe(id)
-      expect([...(await later.read(id)).domains.keys()]).toEqual(['a.example'])
-      await later.close()
-
-      async function create(other: string): Promise<void> {
-        await store.create(exampleAccount(other))
-      }
+      // Without keys, because half characters cannot be told apart in their hashes.
+      const others = ['ACME', 'Acme', 'acme', '\ud83d', '\ude00', '\u00e9', 'e\u0301']
+      await Promise.all(others.map((other) => store.create(exampleAccount(other))))
+      if (!(await store.has(id))) await store.create(exampleAccount(id))
+      await add('a.example', id)
+      await reopen()
+      expect((await store.read(id)).id).toBe(id)
+      expect(await domainsOf(store, id)).toEqual(['a.example'])
     })
 
     it('rejects everything that is asked of an unknown account', async () => {
-      const error = { problem: 'unknown-account', message: 'There is no account "acme"' }
-      await expect(store.read('acme')).rejects.toMatchObject(error)
-      await expect(applyUpdate(store, 'acme', watch('a.example'))).rejects.toMatchObject(error)
-      await expect(hit(store, 'acme', 'dmarc', charge, 0)).rejects.toMatchObject(error)
-      await expect(nextRequest(store, 'acme')).rejects.toMatchObject(error)
+      const asked = [() => store.read('acme'), () => add('a.example'), () => hit(store, 'acme', 'dmarc', charge, 0)]
+      for (const ask of [...asked, () => nextRequest(store, 'acme'), () => store.delete('acme')]) {
+        await expect(ask()).rejects.toMatchObject(UNKNOWN)
+      }
     })
 
-    it('rejects an account whose id is taken, and keeps the first', async () => {
+    it('rejects an account whose id or key is taken, and keeps nothing of it', async () => {
       await store.create(exampleAccount('acme', ['k1']))
-      const second = store.create(exampleAccount('acme', ['k2']))
-      await expect(second).rejects.toMatchObject({
+      await expect(store.create(exampleAccount('acme', ['k2']))).rejects.toMatchObject({
         problem: 'taken',
         message: 'There is an account "acme" already',
       })
-      expect(await store.accountOf('k1')).toBe('acme')
-      expect(await store.accountOf('k2')).toBeUndefined()
-    })
-
-    it('creates one of two accounts that ask for the same id at the same time', async () => {
-      const outcomes = await Promise.allSettled([
-        store.create(exampleAccount('acme')),
-        store.create(exampleAccount('acme')),
-      ])
-      expect(outcomes.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected'])
+      await expect(store.create(exampleAccount('other', ['k2', 'k1']))).rejects.toMatchObject({
+        problem: 'taken',
+        message: 'The key "key with hash k1" belongs to the account "acme" already',
+      })
+      expect(await store.list()).toEqual(['acme'])
+      expect(await holders('k1', 'k2')).toEqual(['acme', undefined])
     })
 
     it('opens one account for all who open that of the same key at the same time, and each of them finds it', async () => {
-      const found = await Promise.all(
-        Array.from({ length: 10 }, async () => {
-          const created = store.create(exampleAccount('sandbox', ['k1']))
-          const status = await created.then(
-            () => 'created',
-            (error: StoreError) => error.problem,
-          )
-          return { status, account: await look(store, 'k1') }
-        }),
-      )
+      const found = await atOnce(10, async () => {
+        const created = store.create(exampleAccount('sandbox', ['k1']))
+        const status = await created.then(() => 'created').catch(({ problem }) => problem)
+        return { status, account: await look(store, 'k1') }
+      })
       const statuses = found.map(({ status }) => status)
-      expect(statuses.toSorted()).toEqual(['created', ...Array.from({ length: 9 }, () => 'taken')])
+      expect(statuses.toSorted()).toEqual(['created', ...range(2, 10).map(() => 'taken')])
       const [first] = found
       expect(first?.account?.id).toBe('sandbox')
       expect(found.map(({ account }) => account)).toEqual(found.map(() => first?.account))
@@ -143,23 +147,23 @@ export function describeStore(
 
     describe('asked for a new id', () => {
       it('never gives the same twice, however many ask at the same time', async () => {
-        const ids = await Promise.all(Array.from({ length: 50 }, () => store.newId()))
+        const ids = await atOnce(50, () => store.newId())
         expect(new Set(ids).size).toBe(50)
       })
 
       it('gives none that an account has', async () => {
         // A store of the same kind tells which ids are likely to come next.
         const another = (await open(() => time)).store
-        const likely = await Promise.all(Array.from({ length: 5 }, () => another.newId()))
+        const likely = await atOnce(5, () => another.newId())
         await another.close()
-        for (const id of likely) await store.create(exampleAccount(id))
-        const given = await Promise.all(Array.from({ length: 5 }, () => store.newId()))
+        await create(...likely)
+        const given = await atOnce(5, () => store.newId())
         expect(given.filter((id) => likely.includes(id))).toEqual([])
       })
 
       it('gives none again whose account was deleted', async () => {
         const id = await store.newId()
-        await store.create(exampleAccount(id))
+        await create(id)
         await store.delete(id)
         expect(await store.newId()).not.toBe(id)
       })
@@ -178,14 +182,8 @@ export function describeStore(
         await look(store, `key of ${id}`)
       }
 
-      async function reopened(): Promise<Store> {
-        if (opened.reopen === undefined) throw new Error('The store cannot be opened again.')
-        return opened.reopen()
-      }
-
-      async function ids(): Promise<string[]> {
-        return (await store.list()).toSorted()
-      }
+      const ids = async () => (await store.list()).toSorted()
+      const createIdle = (id: string) => store.create(exampleAccount(id), { limit, idle })
 
       it('refuses an account too many with `full`, and nothing of it stays', async () => {
         for (const id of ['a', 'b', 'c']) expect(await store.create(exampleAccount(id), { limit })).toBeUndefined()
@@ -226,7 +224,7 @@ export function describeStore(
       })
 
       const changes: Record<string, () => Promise<unknown>> = {
-        update: () => applyUpdate(store, 'a', watch('a.example')),
+        update: () => add('a.example', 'a'),
         replace: async () => store.replace('a', exampleAccount('a', ['key of a']), await store.counters('a')),
         count: () => nextRequest(store, 'a'),
         recount: () => store.recount('a', () => ({})),
@@ -239,29 +237,27 @@ export function describeStore(
         await createEvictable('b', 'c')
         await use('c')
         await use('b')
-        expect(await store.create(exampleAccount('d'), { limit, idle })).toBe('c')
-        expect(await store.create(exampleAccount('e'), { limit, idle })).toBe('b')
+        expect([await createIdle('d'), await createIdle('e')]).toEqual(['c', 'b'])
         time += idle - 1
         expect(await store.hasRoom({ limit, idle })).toBe(false)
-        await expect(store.create(exampleAccount('f'), { limit, idle })).rejects.toMatchObject({ problem: 'full' })
+        await expect(createIdle('f')).rejects.toMatchObject({ problem: 'full' })
         time += 1
         expect(await store.hasRoom({ limit })).toBe(false)
         expect(await store.hasRoom({ limit, idle })).toBe(true)
-        expect(await store.create(exampleAccount('f'), { limit, idle })).toBe('a')
+        expect(await createIdle('f')).toBe('a')
         expect(await ids()).toEqual(['d', 'e', 'f'])
       })
 
       it('evicts a changed account after all unchanged ones, and the one first that was idle longest', async () => {
         await createEvictable('a', 'b')
-        for (const id of ['a', 'b']) await applyUpdate(store, id, watch('a.example'))
+        for (const id of ['a', 'b']) await add('a.example', id)
         time += 2 * idle
         await createEvictable('c')
         await use('a')
-        expect(await store.create(exampleAccount('d'), { limit, idle })).toBe('c')
-        expect(await store.create(exampleAccount('e'), { limit, idle })).toBe('b')
+        expect([await createIdle('d'), await createIdle('e')]).toEqual(['c', 'b'])
         expect(await store.hasRoom({ limit, idle })).toBe(false)
         time += idle
-        expect(await store.create(exampleAccount('f'), { limit, idle })).toBe('a')
+        expect(await createIdle('f')).toBe('a')
       })
 
       // No test is skipped: a store in memory has none of these.
@@ -269,23 +265,22 @@ export function describeStore(
 
       itOutlives('knows all of this again when it is opened again', async () => {
         await createEvictable('a', 'b', 'c')
-        await applyUpdate(store, 'a', watch('a.example'))
+        await add('a.example', 'a')
         time += 1
         await use('b')
-        store = await reopened()
-        expect(await store.create(exampleAccount('d'), { limit, idle })).toBe('c')
-        expect(await store.create(exampleAccount('e'), { limit, idle })).toBe('b')
+        await reopen()
+        expect([await createIdle('d'), await createIdle('e')]).toEqual(['c', 'b'])
         expect(await store.hasRoom({ limit, idle })).toBe(false)
         time += idle
-        expect(await store.create(exampleAccount('f'), { limit, idle })).toBe('a')
+        expect(await createIdle('f')).toBe('a')
         expect(await store.hasRoom({ limit, idle })).toBe(false)
       })
 
       itOutlives('evicts an account whose last use is later than its clock shows when it is opened again', async () => {
         await createEvictable('a', 'b', 'c')
-        await applyUpdate(store, 'a', watch('a.example'))
+        await add('a.example', 'a')
         time -= 100 * idle
-        store = await reopened()
+        await reopen()
         for (const id of ['b', 'c']) await store.delete(id)
         time += idle
         expect(await store.create(exampleAccount('d'), { limit: 1, idle })).toBe('a')
@@ -313,36 +308,34 @@ export function describeStore(
 
       it('deletes an evicted account for good, with its keys, also while a change of it is under way', async () => {
         await createEvictable('a', 'b', 'c')
-        const changes = Promise.allSettled(['a', 'b', 'c'].map((id) => applyUpdate(store, id, watch('a.example'))))
+        const changes = Promise.allSettled(['a', 'b', 'c'].map((id) => add('a.example', id)))
         expect(await store.create(exampleAccount('d'), { limit, idle: 0 })).toBe('a')
         await changes
         expect([await store.has('a'), await store.accountOf('key of a')]).toEqual([false, undefined])
         await expect(store.read('a')).rejects.toMatchObject({ problem: 'unknown-account' })
-        await store.create(exampleAccount('a', ['key of a']))
-        expect((await store.read('a')).domains.size).toBe(0)
+        await create('a')
+        expect(await domainsOf(store, 'a')).toEqual([])
         await store.delete('a')
-        if (opened.reopen !== undefined) store = await opened.reopen()
+        await reopen()
         expect(await ids()).toEqual(['b', 'c', 'd'])
       })
 
       it('never holds more, however many are created at the same time, and evicts only as many as it must', async () => {
         await store.create(exampleAccount('kept'), { limit })
-        const created = Array.from({ length: 20 }, (_, index) => `e${index}`)
-        const evicted = await Promise.all(
-          created.map((id) => store.create(exampleAccount(id), { limit, evictable: true })),
+        const evicted = await atOnce(20, (index) =>
+          store.create(exampleAccount(`e${index}`), { limit, evictable: true }),
         )
         expect(await store.list()).toHaveLength(limit)
         expect(await store.has('kept')).toBe(true)
         const gone = evicted.filter((id) => id !== undefined)
-        expect(new Set(gone).size).toBe(created.length + 1 - limit)
-        expect(gone).toHaveLength(created.length + 1 - limit)
-        if (opened.reopen !== undefined) store = await opened.reopen()
+        expect([gone.length, new Set(gone).size]).toEqual([21 - limit, 21 - limit])
+        await reopen()
         expect(await store.list()).toHaveLength(limit)
       })
 
       it('creates exactly as many as there may be of those that are created at the same time', async () => {
         const outcomes = await Promise.allSettled(
-          Array.from({ length: 20 }, (_, index) => store.create(exampleAccount(`a${index}`), { limit })),
+          range(1, 20).map((number) => store.create(exampleAccount(`a${number}`), { limit })),
         )
         expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(limit)
         expect(await store.list()).toHaveLength(limit)
@@ -362,8 +355,8 @@ export function describeStore(
       it('stays the same through every change', async () => {
         await store.create(exampleAccount('acme', ['k1']))
         const first = await incarnationOf('acme')
-        await applyUpdate(store, 'acme', watch('a.example'))
-        await store.replace('acme', exampleAccount('acme', ['k1']), { quotas: new Map(), tallies: new Map() })
+        await add('a.example')
+        await store.replace('acme', exampleAccount('acme', ['k1']), NOTHING)
         expect(await incarnationOf('acme')).toBe(first)
         expect(await look(store, 'k1')).toEqual({ id: 'acme', incarnation: first })
       })
@@ -381,47 +374,28 @@ export function describeStore(
       })
     })
 
-    it('rejects an account with a key of another one, and keeps nothing of it', async () => {
-      await store.create(exampleAccount('acme', ['k1']))
-      await expect(store.create(exampleAccount('other', ['k2', 'k1']))).rejects.toMatchObject({
-        problem: 'taken',
-        message: 'The key "key with hash k1" belongs to the account "acme" already',
-      })
-      expect(await store.has('other')).toBe(false)
-      expect(await store.accountOf('k2')).toBeUndefined()
+    it('keeps what `decide` accepts, answers with its value, and shows it to the next update', async () => {
+      await create('acme')
+      const update = add('a.example')
+      const seen = applyUpdate(store, 'acme', (state) => accept(state, [...state.domains.keys()]))
+      expect(await update).toMatchObject({ ok: true, value: 'a.example' })
+      expect(await seen).toMatchObject({ value: ['a.example'] })
+      expect(await domainsOf(store)).toEqual(['a.example'])
     })
 
-    it('keeps what `decide` accepts and answers with its value', async () => {
-      await store.create(exampleAccount('acme'))
-      expect(await applyUpdate(store, 'acme', watch('a.example'))).toMatchObject({ ok: true, value: 'a.example' })
-      expect([...(await store.read('acme')).domains.keys()]).toEqual(['a.example'])
-    })
-
-    it('keeps nothing when `decide` refuses', async () => {
-      await store.create(exampleAccount('acme'))
+    it('keeps nothing when `decide` refuses, throws, or turns the account into another one', async () => {
+      await create('acme')
       const before = encodeAccount(await store.read('acme'))
-      expect(await applyUpdate(store, 'acme', () => refuse({ code: 'not_found' }))).toEqual({
-        ok: false,
-        problems: [{ code: 'not_found' }],
-      })
-      expect(encodeAccount(await store.read('acme'))).toEqual(before)
-    })
-
-    it('rejects and keeps nothing when `decide` throws', async () => {
-      await store.create(exampleAccount('acme'))
-      const update = applyUpdate(store, 'acme', () => {
+      const refused = await applyUpdate(store, 'acme', () => refuse({ code: 'not_found' }))
+      expect(refused).toEqual({ ok: false, problems: [{ code: 'not_found' }] })
+      const bug = () => {
         throw new Error('a bug')
-      })
-      await expect(update).rejects.toThrow('a bug')
-      await expect(applyUpdate(store, 'acme', watch('a.example'))).resolves.toMatchObject({ ok: true })
-    })
-
-    it('rejects a decision that turns the account into another one', async () => {
-      await store.create(exampleAccount('acme'))
-      await expect(applyUpdate(store, 'acme', (state) => accept({ ...state, id: 'other' }, undefined))).rejects.toThrow(
-        'The account "acme" cannot become another one',
-      )
-      expect(await store.list()).toEqual(['acme'])
+      }
+      await expect(applyUpdate(store, 'acme', bug)).rejects.toThrow('a bug')
+      const another = applyUpdate(store, 'acme', (state) => accept({ ...state, id: 'other' }, undefined))
+      await expect(another).rejects.toThrow('The account "acme" cannot become another one')
+      expect([await store.list(), encodeAccount(await store.read('acme'))]).toEqual([['acme'], before])
+      expect(await add('a.example')).toMatchObject({ ok: true })
     })
 
     it('changes no other account that has got the id meanwhile', async () => {
@@ -432,54 +406,30 @@ export function describeStore(
       await store.create(exampleAccount('acme', ['k1']))
       const late = async () => store.update('acme', watch('b.example'), incarnation)
       await expect(late()).rejects.toMatchObject({ problem: 'unknown-account' })
-      expect([...(await store.read('acme')).domains.keys()]).toEqual([])
-    })
-
-    it('calls `decide` with what the updates before it made', async () => {
-      await store.create(exampleAccount('acme'))
-      const update = applyUpdate(store, 'acme', watch('a.example'))
-      const seen = applyUpdate(store, 'acme', (state) => accept(state, [...state.domains.keys()]))
-      await update
-      expect(await seen).toMatchObject({ value: ['a.example'] })
+      expect(await domainsOf(store)).toEqual([])
     })
 
     it('accepts only one of two updates that exclude each other', async () => {
-      await store.create(exampleAccount('acme'))
-      const decisions = await Promise.all([
-        applyUpdate(store, 'acme', watch('a.example')),
-        applyUpdate(store, 'acme', watch('a.example')),
-      ])
+      await create('acme')
+      const decisions = await atOnce(2, () => add('a.example'))
       expect(decisions.map(({ ok }) => ok).toSorted()).toEqual([false, true])
     })
 
-    it('loses none of 200 updates that come at the same time', async () => {
-      await store.create(exampleAccount('acme'))
-      const names = Array.from({ length: 200 }, (_, index) => `d${index}.example`)
-      const decisions = await Promise.all(names.map((domain) => applyUpdate(store, 'acme', watch(domain))))
+    it('loses none of 200 updates that come at the same time, and keeps those of different accounts apart', async () => {
+      await create('acme', 'other')
+      const other = add('other.example', 'other')
+      const decisions = await Promise.all(hosts(200).map((name) => add(name)))
       expect(decisions.every(({ ok }) => ok)).toBe(true)
-      const later = (await opened.reopen?.()) ?? store
-      expect([...(await later.read('acme')).domains.keys()].toSorted()).toEqual(names.toSorted())
-      await later.close()
-    })
-
-    it('keeps the updates of different accounts apart', async () => {
-      await Promise.all([store.create(exampleAccount('acme')), store.create(exampleAccount('other'))])
-      await Promise.all([
-        applyUpdate(store, 'acme', watch('a.example')),
-        applyUpdate(store, 'other', watch('b.example')),
-      ])
-      expect([...(await store.read('acme')).domains.keys()]).toEqual(['a.example'])
-      expect([...(await store.read('other')).domains.keys()]).toEqual(['b.example'])
+      await other
+      await reopen()
+      expect((await domainsOf(store)).toSorted()).toEqual(hosts(200).toSorted())
+      expect(await domainsOf(store, 'other')).toEqual(['other.example'])
     })
 
     it('finds an account by the keys that an update gave it, and no more by those it took away', async () => {
       await store.create(exampleAccount('acme', ['k1', 'k2']))
       await applyUpdate(store, 'acme', holdKeys('k2', 'k3'))
-      expect(await Promise.all(['k1', 'k2', 'k3'].map((hash) => store.accountOf(hash)))).toEqual([
-        undefined,
-        'acme',
-        'acme',
-      ])
+      expect(await holders('k1', 'k2', 'k3')).toEqual([undefined, 'acme', 'acme'])
       await store.create(exampleAccount('other', ['k1']))
       expect(await store.accountOf('k1')).toBe('other')
     })
@@ -489,28 +439,11 @@ export function describeStore(
       await store.create(exampleAccount('other', ['k2']))
       await expect(applyUpdate(store, 'other', holdKeys('k2', 'k3', 'k1'))).rejects.toMatchObject({ problem: 'taken' })
       expect((await store.read('other')).keys.map(({ hash }) => hash)).toEqual(['k2'])
-      expect(await store.accountOf('k1')).toBe('acme')
-      expect(await store.accountOf('k3')).toBeUndefined()
-    })
-
-    it('allows exactly as many of 50 requests at the same time as the limit says', async () => {
-      await store.create(exampleAccount('acme'))
-      const allowances = await Promise.all(Array.from({ length: 50 }, () => hit(store, 'acme', 'dmarc', charge, HOUR)))
-      const allowed = allowances.filter((allowance) => allowance.allowed)
-      expect(allowed.map(({ remaining }) => remaining).toSorted((a, b) => b - a)).toEqual(
-        Array.from({ length: 20 }, (_, index) => 19 - index),
-      )
-    })
-
-    it('counts anew in the next window', async () => {
-      await store.create(exampleAccount('acme'))
-      for (let request = 0; request < 20; request++) await hit(store, 'acme', 'dmarc', charge, HOUR)
-      expect(await hit(store, 'acme', 'dmarc', charge, 2 * HOUR - 1)).toMatchObject({ allowed: false, resetAt: 7200 })
-      expect(await hit(store, 'acme', 'dmarc', charge, 2 * HOUR)).toMatchObject({ allowed: true, remaining: 19 })
+      expect(await holders('k1', 'k3')).toEqual(['acme', undefined])
     })
 
     it('counts each bucket of each account by itself', async () => {
-      await Promise.all([store.create(exampleAccount('acme')), store.create(exampleAccount('other'))])
+      await create('acme', 'other')
       await hit(store, 'acme', 'dmarc', charge, 0)
       expect(await hit(store, 'acme', 'dmarc', charge, 0)).toMatchObject({ remaining: 18 })
       expect(await hit(store, 'acme', 'domains', charge, 0)).toMatchObject({ remaining: 19 })
@@ -521,63 +454,37 @@ export function describeStore(
     it('has what was recounted before it answers', async () => {
       await store.create(exampleAccount('acme', ['k1']))
       const hits = { startedAt: HOUR, used: 7 }
-      const recount: Visitor<number> = (_, counting) => {
+      const recounted = store.recount('acme', (_, counting) => {
         counting.quotas = counting.quotas.set('k1 /dmarc', hits)
         return counting.quotas.size
-      }
-      expect(await store.recount('acme', recount)).toBe(1)
-      const later = (await opened.reopen?.()) ?? store
-      expect([...(await later.counters('acme')).quotas]).toEqual([['k1 /dmarc', hits]])
-      await later.close()
+      })
+      expect(await recounted).toBe(1)
+      await reopen()
+      expect([...(await store.counters('acme')).quotas]).toEqual([['k1 /dmarc', hits]])
     })
 
     it('forgets what was counted for a key with the key, and not what was counted for another', async () => {
       await store.create(exampleAccount('acme', ['k1', 'k2']))
-      for (const bucket of ['k1 /dmarc', 'k2 /dmarc', '/domains']) await hit(store, 'acme', bucket, charge, HOUR)
+      const buckets = ['k1 /dmarc', 'k1 /domains', 'k2 /dmarc', '/domains']
+      for (const bucket of buckets) await hit(store, 'acme', bucket, charge, HOUR)
       await applyUpdate(store, 'acme', holdKeys('k2'))
       expect([...(await store.counters('acme')).quotas.keys()]).toEqual(['k2 /dmarc', '/domains'])
-      const later = (await opened.reopen?.()) ?? store
-      expect([...(await later.counters('acme')).quotas.keys()]).toEqual(['k2 /dmarc', '/domains'])
-      await later.close()
+      await reopen()
+      expect([...(await store.counters('acme')).quotas.keys()]).toEqual(['k2 /dmarc', '/domains'])
     })
 
     it('forgets what was counted for a fault rule with the rule', async () => {
-      const [first, second] = ['fault_1', 'fault_2'].map((id) => ({ id, createdAt: 0, rule: { delay_ms: 1 } }))
-      if (first === undefined || second === undefined) throw new Error('There are two rules.')
-      const target = { operation: 'listDmarc', method: 'GET', path: '/dmarc', key: 'k', answersWith: () => true }
-      await store.create({ ...exampleAccount('acme'), faults: [first, second] })
+      const faults = ['fault_1', 'fault_2'].map((id) => ({ id, createdAt: 0, rule: { delay_ms: 1 } }))
+      await store.create({ ...exampleAccount('acme'), faults })
       await trigger(store, 'acme', target, 0)
       expect((await store.counters('acme')).tallies.size).toBeGreaterThan(0)
-      await applyUpdate(store, 'acme', (state) => accept({ ...state, faults: [] }, undefined))
+      await change(store, () => ({ faults: [] }))
       expect((await store.counters('acme')).tallies.size).toBe(0)
     })
 
-    it('forgets a window that is over when another one begins', async () => {
-      await store.create(exampleAccount('acme'))
-      for (const bucket of ['a /dmarc', 'b /dmarc', '/domains']) await hit(store, 'acme', bucket, charge, HOUR)
-      await hit(store, 'acme', '/domains', charge, HOUR + 1)
-      expect((await store.counters('acme')).quotas.size).toBe(3)
-      await hit(store, 'acme', '/domains', charge, 2 * HOUR)
-      expect([...(await store.counters('acme')).quotas]).toEqual([['/domains', { startedAt: 2 * HOUR, used: 1 }]])
-    })
-
     describe('counts what a request has planned', () => {
-      const dmarc: PlannedCharge = {
-        bucket: 'k1 /dmarc',
-        limit: 2,
-        graceLimit: 4,
-        graceEnds: 0,
-        window: 3600,
-        start: 'aligned',
-        enforced: true,
-      }
-      const rule = {
-        id: 'fault_1',
-        skip: 0,
-        times: Number.POSITIVE_INFINITY,
-        probability: 1,
-        ends: Number.POSITIVE_INFINITY,
-      }
+      const dmarc = plannedCharge({ bucket: 'k1 /dmarc', limit: 2, graceLimit: 4, start: 'aligned' })
+      const rule = { id: 'fault_1', skip: 0, times: Infinity, probability: 1, ends: Infinity }
 
       const planned = (plan: Partial<CountingPlan>) => enter(store, 'k1', plan, () => time)
 
@@ -603,62 +510,6 @@ export function describeStore(
         })
       })
 
-      it('with the limit of the grace period until its end', async () => {
-        const charge = { ...dmarc, graceEnds: time + 1 }
-        expect((await planned({ charge })).allowance).toMatchObject({ limit: 4, remaining: 3 })
-        time++
-        expect((await planned({ charge })).allowance).toMatchObject({ limit: 2, remaining: 0 })
-      })
-
-      it('from the first request on, where windows begin so', async () => {
-        const charge = { ...dmarc, start: 'first-request' as const }
-        expect((await planned({ charge })).hits).toEqual({ startedAt: time, used: 1 })
-        time += HOUR - 1
-        expect((await planned({ charge })).hits?.used).toBe(2)
-        time++
-        expect((await planned({ charge })).hits).toEqual({ startedAt: time, used: 1 })
-      })
-
-      it('and neither charges nor asks fault rules for a request over the quota, which is a request all the same', async () => {
-        const plan = { charge: dmarc, rules: [rule] }
-        for (let request = 0; request < 2; request++) await planned(plan)
-        const refused = await planned(plan)
-        expect(refused).toMatchObject({ ordinal: 3, allowance: { allowed: false, remaining: 0 }, hits: { used: 2 } })
-        expect([refused.triggered, refused.tallies]).toEqual([undefined, undefined])
-        expect((await store.counters('acme')).tallies.get('fault_1')).toEqual({ matched: 2, hits: 2 })
-      })
-
-      it('and only counts where quotas are not enforced', async () => {
-        const charge = { ...dmarc, enforced: false }
-        for (let request = 0; request < 2; request++) await planned({ charge })
-        expect(await planned({ charge })).toMatchObject({ allowance: { allowed: true }, hits: { used: 3 } })
-      })
-
-      it('and tells what is used in a bucket without a charge', async () => {
-        await planned({ charge: dmarc })
-        const told = await planned({ told: 'k1 /dmarc' })
-        expect([told.formerHits?.used, told.hits, told.allowance]).toEqual([1, undefined, undefined])
-        expect((await store.counters('acme')).quotas.get('k1 /dmarc')?.used).toBe(1)
-      })
-
-      it('with the first fault rule that acts: after those that it skips, so often, and until its end', async () => {
-        const rules = [
-          { ...rule, skip: 1, times: 1 },
-          { ...rule, id: 'fault_2', ends: time + 1 },
-        ]
-        const acting = async () => (await planned({ rules })).triggered
-        expect(await acting()).toEqual({ id: 'fault_2', ordinal: 1 })
-        expect(await acting()).toEqual({ id: 'fault_1', ordinal: 2 })
-        expect(await acting()).toEqual({ id: 'fault_2', ordinal: 2 })
-        time++
-        expect(await acting()).toBeUndefined()
-        const tallies = new Map([
-          ['fault_1', { matched: 2, hits: 1 }],
-          ['fault_2', { matched: 2, hits: 2 }],
-        ])
-        expect((await store.counters('acme')).tallies).toEqual(tallies)
-      })
-
       it('with the chance that the seed, the account, the rule and the ordinal decide', async () => {
         const rules = [{ ...rule, probability: 0.5 }]
         const acted: boolean[] = []
@@ -679,16 +530,14 @@ export function describeStore(
       it('exactly, however many come at the same time', async () => {
         const charge = { ...dmarc, limit: 20 }
         const rules = [{ ...rule, times: 5 }]
-        const all = await Promise.all(Array.from({ length: 50 }, () => planned({ charge, rules })))
+        const all = await atOnce(50, () => planned({ charge, rules }))
         expect(all.filter(({ allowance }) => allowance?.allowed)).toHaveLength(20)
         expect(all.filter(({ triggered }) => triggered !== undefined)).toHaveLength(5)
-        expect(all.map(({ ordinal }) => ordinal).toSorted((one, other) => one - other)).toEqual(
-          Array.from({ length: 50 }, (_, index) => index + 1),
-        )
+        expect(all.map(({ ordinal }) => ordinal).toSorted(ascending)).toEqual(range(1, 50))
       })
 
       it('with the state and the time by which it was planned', async () => {
-        await applyUpdate(store, 'acme', (state) => accept({ ...state, clock: { frozenAt: HOUR } }, undefined))
+        await change(store, () => ({ clock: { frozenAt: HOUR } }))
         const { hits } = await planned({ charge: dmarc })
         expect(hits).toEqual({ startedAt: HOUR, used: 1 })
       })
@@ -697,33 +546,21 @@ export function describeStore(
         const { hits } = await planned({ charge: dmarc })
         const startedAt = hits?.startedAt ?? 0
         const acme = { id: 'acme', incarnation: (await look(store, 'k1'))?.incarnation ?? 0 }
+        const another = { ...acme, incarnation: acme.incarnation + 1 }
         expect(await store.refund(acme, 'k1 /dmarc', startedAt - HOUR)).toBeUndefined()
         expect(await store.refund(acme, 'k1 /domains', startedAt)).toBeUndefined()
         expect(await store.refund(acme, 'k1 /dmarc', startedAt)).toEqual({ startedAt, used: 0 })
         expect(await store.refund(acme, 'k1 /dmarc', startedAt)).toBeUndefined()
-        expect(
-          await store.refund({ id: 'acme', incarnation: acme.incarnation + 1 }, 'k1 /dmarc', startedAt),
-        ).toBeUndefined()
+        expect(await store.refund(another, 'k1 /dmarc', startedAt)).toBeUndefined()
         expect((await planned({ charge: dmarc })).hits?.used).toBe(1)
       })
-    })
-
-    it('numbers the requests of each account from 1 on', async () => {
-      await Promise.all([store.create(exampleAccount('acme')), store.create(exampleAccount('other'))])
-      const numbers = await Promise.all(Array.from({ length: 50 }, () => nextRequest(store, 'acme')))
-      expect(numbers.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 50 }, (_, index) => index + 1))
-      expect(await nextRequest(store, 'other')).toBe(1)
     })
 
     describe('asked to delete an account', () => {
       it('forgets it with its keys, which others may then have', async () => {
         await store.create(exampleAccount('acme', ['k1']))
         await store.delete('acme')
-        expect([await store.list(), await store.has('acme'), await store.accountOf('k1')]).toEqual([
-          [],
-          false,
-          undefined,
-        ])
+        expect([await store.list(), await store.has('acme'), await holders('k1')]).toEqual([[], false, [undefined]])
         await expect(store.read('acme')).rejects.toMatchObject({ problem: 'unknown-account' })
         await store.create(exampleAccount('other', ['k1']))
         expect(await store.accountOf('k1')).toBe('other')
@@ -731,7 +568,7 @@ export function describeStore(
 
       it('takes another of the same id for a new one', async () => {
         await store.create(exampleAccount('acme', ['k1']))
-        await applyUpdate(store, 'acme', watch('a.example'))
+        await add('a.example')
         await hit(store, 'acme', 'dmarc', charge, 0)
         await nextRequest(store, 'acme')
         await store.delete('acme')
@@ -743,23 +580,16 @@ export function describeStore(
 
       it('forgets it for good, also while a change of it is on its way', async () => {
         await store.create(exampleAccount('acme', ['k1']))
-        const changes = Promise.allSettled(
-          Array.from({ length: 5 }, (_, index) => applyUpdate(store, 'acme', watch(`${index}.example`))),
-        )
+        const changes = Promise.allSettled(hosts(5).map((name) => add(name)))
         await store.delete('acme')
         await changes
         expect(await store.list()).toEqual([])
-        if (opened.reopen !== undefined) store = await opened.reopen()
+        await reopen()
         expect([await store.list(), await store.accountOf('k1')]).toEqual([[], undefined])
-      })
-
-      it('rejects one that it does not know', async () => {
-        await expect(store.delete('acme')).rejects.toMatchObject({ problem: 'unknown-account' })
       })
     })
 
     describe('asked to replace an account', () => {
-      const target = { operation: 'listDmarc', method: 'GET', path: '/dmarc', key: 'k', answersWith: () => true }
       const always = { faults: [{ id: 'fault_1', createdAt: 0, rule: { delay_ms: 1 } }], faultsCreated: 1 }
 
       it('puts state and counters in its place, and goes on counting requests', async () => {
@@ -768,12 +598,12 @@ export function describeStore(
         await hit(store, 'acme', 'dmarc', charge, 0)
         await trigger(store, 'acme', target, 0)
         const counters = await store.counters('acme')
-        await applyUpdate(store, 'acme', watch('a.example'))
+        await add('a.example')
         await hit(store, 'acme', 'dmarc', charge, 0)
         await trigger(store, 'acme', target, 0)
         await nextRequest(store, 'acme')
         await store.replace('acme', before, counters)
-        if (opened.reopen !== undefined) store = await opened.reopen()
+        await reopen()
         expect((await store.read('acme')).domains.size).toBe(0)
         expect(await store.counters('acme')).toEqual(counters)
         expect([...counters.tallies]).toEqual([['fault_1', { matched: 1, hits: 1 }]])
@@ -781,7 +611,7 @@ export function describeStore(
       })
 
       it('counts requests from the number that it is given', async () => {
-        await store.create(exampleAccount('acme'))
+        await create('acme')
         await nextRequest(store, 'acme')
         await store.replace('acme', await store.read('acme'), { quotas: new Map(), tallies: new Map(), requests: 0 })
         expect(await nextRequest(store, 'acme')).toBe(1)
@@ -791,24 +621,33 @@ export function describeStore(
         await store.create(exampleAccount('acme', ['k1']))
         await store.create(exampleAccount('other', ['k2']))
         const counters = await store.counters('acme')
-        await expect(store.replace('acme', exampleAccount('acme', ['k2']), counters)).rejects.toMatchObject({
-          problem: 'taken',
-        })
+        const replaced = store.replace('acme', exampleAccount('acme', ['k2']), counters)
+        await expect(replaced).rejects.toMatchObject({ problem: 'taken' })
         await store.replace('acme', exampleAccount('acme', ['k3']), counters)
-        expect([await store.accountOf('k1'), await store.accountOf('k3')]).toEqual([undefined, 'acme'])
+        expect(await holders('k1', 'k3')).toEqual([undefined, 'acme'])
       })
     })
 
-    describeSnapshots(() => store, {
-      get now() {
-        return time
-      },
-      set now(later: number) {
-        time = later
-      },
-    })
+    describeSnapshots(
+      () => store,
+      (milliseconds) => (time += milliseconds),
+    )
 
     const itSharesStates = sharesStates ? it : () => {}
+
+    itSharesStates('lets snapshots share with the account what has not changed since', async () => {
+      await store.create(withDomains(exampleAccount('acme', ['k1']), hosts(500)))
+      for (const host of hosts(3)) {
+        await store.takeSnapshot('acme', { name: host, real: 0, replace: false, limit: 9 })
+        await change(store, ({ domains }) => ({ domains: domains.set(host, { name: host, addedAt: 1, features: [] }) }))
+      }
+      const present = await store.read('acme')
+      for (const [index, name] of hosts(3).entries()) {
+        const kept = (await store.readSnapshot('acme', name))?.state
+        expect(kept && present.domains.changesSince(kept.domains)).toHaveLength(3 - index)
+        expect(kept?.groups).toBe(present.groups)
+      }
+    })
 
     itSharesStates('tells how much of each account only older states and counters still hold', async () => {
       const outdated = new Map<string, number>()
@@ -823,37 +662,34 @@ export function describeStore(
       await store.read('acme')
       await hit(store, 'acme', 'k1 /dmarc', charge, 0)
       expect(told()).toBe(0)
-      await applyUpdate(store, 'acme', watch('a.example'))
+      await add('a.example')
       const small = told()
-      await applyUpdate(store, 'acme', (state) =>
-        accept({ ...state, domains: state.domains.delete('a.example') }, undefined),
-      )
+      await change(store, ({ domains }) => ({ domains: domains.delete('a.example') }))
       expect(told()).toBeGreaterThan(small)
-      for (let index = 0; index < 20; index++) await applyUpdate(store, 'acme', watch(`d${index}.example`))
+      for (const name of hosts(20)) await add(name)
       told()
       const state = await store.read('acme')
-      const counters = { quotas: new Map(), tallies: new Map() }
-      await store.replace('acme', exampleAccount('acme', ['k1']), counters)
+      await store.replace('acme', exampleAccount('acme', ['k1']), NOTHING)
       const whole = told()
       expect(whole).toBeGreaterThan(20 * 100)
-      await store.replace('acme', state, counters)
+      await store.replace('acme', state, NOTHING)
       told()
-      await store.replace('acme', state, { ...counters, outdatedSince: 0 })
+      await store.replace('acme', state, { ...NOTHING, outdatedSince: 0 })
       expect(told()).toBeLessThan(whole)
       await store.takeSnapshot('acme', { name: 's', real: 0, replace: false, limit: 1 })
-      await store.replace('acme', state, { ...counters, snapshot: 's' })
+      await store.replace('acme', state, { ...NOTHING, snapshot: 's' })
       expect(told()).toBeLessThan(whole)
       await store.recount('acme', (_, counting) => {
         for (let index = 0; index < 50; index++)
           counting.quotas = counting.quotas.set(`${index}`, { startedAt: 0, used: 1 })
       })
       expect(told()).toBeGreaterThan(50 * 50)
-      await applyUpdate(store, 'other', watch('a.example'))
+      await add('a.example', 'other')
       expect([...outdated.keys()]).toEqual(['other'])
     })
 
     it('gives counters out in maps of their own', async () => {
-      await store.create(exampleAccount('acme'))
+      await create('acme')
       const counters = await store.counters('acme')
       await hit(store, 'acme', 'dmarc', charge, 0)
       expect(counters.quotas.size).toBe(0)
@@ -863,20 +699,14 @@ export function describeStore(
       expect(await hit(store, 'acme', 'dmarc', charge, 0)).toMatchObject({ allowed: false, remaining: 0 })
     })
 
-    it('rejects what comes after `close`, which may be called twice', async () => {
-      await store.create(exampleAccount('acme'))
+    it('answers an update that was accepted before `close`, and rejects what comes after it', async () => {
+      await create('acme')
+      const update = add('a.example')
       await Promise.all([store.close(), store.close()])
-      const error = { problem: 'closed', message: 'The store is closed' }
-      await expect(store.read('acme')).rejects.toMatchObject(error)
-      await expect(store.create(exampleAccount('other'))).rejects.toMatchObject(error)
-      await expect(applyUpdate(store, 'acme', watch('a.example'))).rejects.toMatchObject(error)
-    })
-
-    it('answers an update that was accepted before `close`', async () => {
-      await store.create(exampleAccount('acme'))
-      const update = applyUpdate(store, 'acme', watch('a.example'))
-      await store.close()
       await expect(update).resolves.toMatchObject({ ok: true })
+      for (const ask of [() => store.read('acme'), () => create('other'), () => add('a.example')]) {
+        await expect(ask()).rejects.toMatchObject({ problem: 'closed', message: 'The store is closed' })
+      }
     })
   })
 }

@@ -1,4 +1,4 @@
-import { type CountingPlan, countRequest, type PlannedCount } from '../../src/domain/counting.ts'
+import { type CountingPlan, countRequest, type PlannedCharge, type PlannedCount } from '../../src/domain/counting.ts'
 import { type FaultTarget, findMatchingRules, type TriggeredRule, triggerRule } from '../../src/domain/faults.ts'
 import { type Allowance, type Charge, chargeQuota } from '../../src/domain/quotas.ts'
 import { type Clock, systemClock } from '../../src/ground/clock.ts'
@@ -39,6 +39,20 @@ export function trigger(
 /** The plan of a request that is counted, and nothing more. */
 const COUNTED: CountingPlan = { isCounted: true, charge: undefined, told: undefined, rules: [] }
 const HOUR = 3_600_000
+
+/** A charge of a request to the quota of its path, without a grace period. */
+export function plannedCharge(chosen: Partial<PlannedCharge> = {}): PlannedCharge {
+  return {
+    bucket: '/dmarc',
+    limit: 30,
+    graceLimit: 30,
+    graceEnds: 0,
+    window: 3600,
+    start: 'first-request',
+    enforced: true,
+    ...chosen,
+  }
+}
 
 /** Lets a request with this plan enter the account that has the key; what it has counted. */
 export async function enter(

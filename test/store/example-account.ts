@@ -6,8 +6,10 @@ import type { Store } from '../../src/store/store.ts'
 
 /** The settings that stores need. */
 export const SETTINGS = { nameComparison: 'unicode' } as const
+/** The counters of an account of which nobody has asked anything. */
+export const NOTHING = { quotas: new Map(), tallies: new Map() }
 
-export function exampleRecord(id: string, hashes: readonly string[] = []): AccountRecord {
+function exampleRecord(id: string, hashes: readonly string[] = []): AccountRecord {
   return {
     id,
     plan: 'stone',
@@ -46,6 +48,20 @@ export function holdKeys(...hashes: string[]): (state: AccountState) => Decision
   return (state) => accept({ ...state, keys: hashes.map((hash) => exampleKey(hash)) }, undefined)
 }
 
+/** The account with these domains beside those that it has. */
+export function withDomains(state: AccountState, names: readonly string[]): AccountState {
+  return { ...state, domains: state.domains.with(names.map((name) => [name, { name, addedAt: 0, features: [] }])) }
+}
+
+/** The names of so many domains. */
+export function hosts(count: number): string[] {
+  return Array.from({ length: count }, (_, index) => `d${index}.example`)
+}
+
+export async function domainsOf(store: Store, id = 'acme'): Promise<string[]> {
+  return [...(await store.read(id)).domains.keys()]
+}
+
 /** The same for a store that answers at once as for one that takes its time. */
 export async function applyUpdate<Value>(
   store: Store,
@@ -53,4 +69,13 @@ export async function applyUpdate<Value>(
   decide: (state: AccountState) => Decision<AccountState, Value>,
 ): Promise<Decision<AccountState, Value>> {
   return store.update(accountId, decide)
+}
+
+/** Changes these parts of an account. */
+export function change(
+  store: Store,
+  edit: (state: AccountState) => Partial<AccountState>,
+  id = 'acme',
+): Promise<Decision<AccountState, undefined>> {
+  return applyUpdate(store, id, (state) => accept({ ...state, ...edit(state) }, undefined))
 }

@@ -4,7 +4,14 @@ import { describe, expect, it } from 'vitest'
 import type { AccountState } from '../../src/domain/account.ts'
 import { comparedName } from '../../src/domain/groups.ts'
 import { PersistentMap } from '../../src/domain/persistent-map.ts'
-import { applyChanges, changesPlans, compareStates, joinParts, type Part, partsOf } from '../../src/store/parts.ts'
+import {
+  applyChanges,
+  changesPlans,
+  compareStates,
+  joinParts,
+  partsOf,
+  type StoredPart,
+} from '../../src/store/parts.ts'
 import { encodeAccount } from '../../src/store/record.ts'
 import { budget } from '../support/budget.ts'
 import { exampleAccount, SETTINGS } from './example-account.ts'
@@ -54,6 +61,8 @@ function take(begin: AccountState, list: readonly Step[]): AccountState {
   return state
 }
 
+const watched = (index: number): Step => ['watch', index, '']
+
 /** The account as it is seen from outside: its record, and which names are taken. */
 function show(state: AccountState) {
   return { record: encodeAccount(state), names: new Map(state.groupNames.entries()), parts: new Map(partsOf(state)) }
@@ -71,7 +80,7 @@ describe(`An account as parts, with seed ${seed},`, () => {
     fc.assert(
       fc.property(steps, fc.infiniteStream(fc.nat()), (list, order) => {
         const state = take(begin, list)
-        const parts: Part[] = [...partsOf(state)]
+        const parts: StoredPart[] = [...partsOf(state)]
         const shuffled = parts
           .map((part) => [order.next().value ?? 0, part] as const)
           .sort(([one], [other]) => one - other)
@@ -85,7 +94,9 @@ describe(`An account as parts, with seed ${seed},`, () => {
     )
   })
 
-  it('is followed by its changes, in the same order as where they were made, whoever makes the next one', () => {
+  it('is followed by its changes, in the same order as where they were made, whoever makes the next one', {
+    tags: ['slow'],
+  }, () => {
     fc.assert(
       fc.property(fc.array(fc.tuple(steps, fc.boolean(), fc.boolean()), { maxLength: 6 }), (rounds) => {
         let [one, other] = [copy(begin), copy(begin)]
@@ -111,11 +122,7 @@ describe(`An account as parts, with seed ${seed},`, () => {
 
 describe('The changes of an account', () => {
   it('are only what has changed', () => {
-    const before = take(exampleAccount('acme', ['k1']), [
-      ['watch', 0, ''],
-      ['watch', 1, ''],
-      ['group', 0, 'One'],
-    ])
+    const before = take(exampleAccount('acme', ['k1']), [watched(0), watched(1), ['group', 0, 'One']])
     const after = take(before, [['use', 1, '']])
     const changed = { name: 'b.example', addedAt: 1, features: ['x', '"y"'] }
     expect(compareStates(before, after, SETTINGS).changes).toEqual([['db.example', JSON.stringify([1, changed])]])
@@ -135,11 +142,7 @@ describe('The changes of an account', () => {
   })
 
   it('of a state that was read anew are what differs, and what comes after an entry that is new before it', () => {
-    const before = take(exampleAccount('acme'), [
-      ['watch', 0, ''],
-      ['watch', 1, ''],
-      ['watch', 3, ''],
-    ])
+    const before = take(exampleAccount('acme'), [watched(0), watched(1), watched(3)])
     const same = compareStates(before, copy(before), SETTINGS)
     expect(same.changes).toEqual([])
     const without = take(before, [['remove', 1, '']])
@@ -152,7 +155,7 @@ describe('The changes of an account', () => {
   })
 
   it('share with the account before them what has not changed', () => {
-    const before = copy(take(exampleAccount('acme', ['k1']), [['watch', 0, '']]))
+    const before = copy(take(exampleAccount('acme', ['k1']), [watched(0)]))
     const after = applyChanges(before, [['.plan', '"bronze"']], SETTINGS)
     expect([after.plan, after.domains === before.domains, after.keys === before.keys]).toEqual(['bronze', true, true])
   })

@@ -1,18 +1,16 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import type { AccountState } from '../../src/domain/account.ts'
-import { accept } from '../../src/domain/errors.ts'
 import type { Charge } from '../../src/domain/quotas.ts'
 import { encodeAccount } from '../../src/store/record.ts'
 import type { SnapshotOutcome, SnapshotRequest, Store } from '../../src/store/store.ts'
+import { atOnce } from '../support/at-once.ts'
 import { hit, nextRequest } from './counting.ts'
-import { applyUpdate, exampleAccount, holdKeys, watch } from './example-account.ts'
+import { applyUpdate, change, domainsOf, exampleAccount, holdKeys, NOTHING, watch } from './example-account.ts'
 
 const HOUR = 3_600_000
 const charge: Charge = { limit: 20, window: 3600, start: 'aligned', enforced: true }
-const NOTHING = { quotas: new Map(), tallies: new Map() }
 
-/** What every store promises of snapshots. `opened` tells which store is open, and `clock` how late it is for it. */
-export function describeSnapshots(opened: () => Store, clock: { now: number }): void {
+/** What every store promises of snapshots. `opened` tells which store is open, and `pass` lets time pass for it, and tells how late it is. */
+export function describeSnapshots(opened: () => Store, pass: (milliseconds: number) => number): void {
   describe('keeps snapshots, which', () => {
     let store: Store
 
@@ -22,36 +20,39 @@ export function describeSnapshots(opened: () => Store, clock: { now: number }): 
     })
 
     function take(name: string, chosen: Partial<SnapshotRequest> = {}): Promise<SnapshotOutcome> {
-      return store.takeSnapshot('acme', { name, real: clock.now, replace: false, limit: 100, ...chosen })
+      return store.takeSnapshot('acme', { name, real: pass(0), replace: false, limit: 100, ...chosen })
     }
 
-    async function names(): Promise<string[]> {
-      return (await store.snapshots('acme')).map(({ name }) => name)
-    }
+    const add = (name: string) => applyUpdate(store, 'acme', watch(name))
+    const names = async () => (await store.snapshots('acme')).map(({ name }) => name)
 
-    async function addGroup(state: AccountState) {
-      const groups = state.groups.set('g', { id: 'g', name: 'G', domains: ['a.example'] })
-      return accept({ ...state, groups, groupNames: state.groupNames.set('g', 'g') }, undefined)
+    /** A snapshot that is there. */
+    async function read(name: string) {
+      const found = await store.readSnapshot('acme', name)
+      if (found === undefined) throw new Error(`There is no snapshot ${name}.`)
+      return found
     }
 
     it('hold state and counters as they were, whatever happens later', async () => {
-      await applyUpdate(store, 'acme', watch('b.example'))
-      await applyUpdate(store, 'acme', watch('a.example'))
-      const group = await addGroup(await store.read('acme'))
-      await applyUpdate(store, 'acme', () => group)
+      await add('b.example')
+      await add('a.example')
+      await change(store, ({ groups, groupNames }) => ({
+        groups: groups.set('g', { id: 'g', name: 'G', domains: ['a.example'] }),
+        groupNames: groupNames.set('g', 'g'),
+      }))
       await hit(store, 'acme', 'k1 /dmarc', charge, HOUR)
       const state = encodeAccount(await store.read('acme'))
       const counters = await store.counters('acme')
       await take('one')
-      await applyUpdate(store, 'acme', watch('c.example'))
-      await applyUpdate(store, 'acme', (present) =>
-        accept({ ...present, domains: present.domains.delete('b.example'), groups: present.groups.delete('g') }, 0),
-      )
+      await add('c.example')
+      await change(store, ({ domains, groups }) => ({
+        domains: domains.delete('b.example'),
+        groups: groups.delete('g'),
+      }))
       await hit(store, 'acme', 'k1 /dmarc', charge, HOUR)
       await store.replace('acme', exampleAccount('acme', ['k1']), NOTHING)
-      for (const reading of ['first', 'second']) {
-        const found = await store.readSnapshot('acme', 'one')
-        if (found === undefined) throw new Error(`The ${reading} reading finds none.`)
+      for (const _ of ['first reading', 'second reading']) {
+        const found = await read('one')
         expect(encodeAccount(found.state)).toEqual(state)
         expect([...found.state.groupNames.entries()]).toEqual([['g', 'g']])
         expect(found.counters).toEqual(counters)
@@ -60,35 +61,33 @@ export function describeSnapshots(opened: () => Store, clock: { now: number }): 
     })
 
     it('are listed in the order in which they were taken, with the time on the clock of the account', async () => {
-      await applyUpdate(store, 'acme', (state) => accept({ ...state, clock: { offset: 500 } }, undefined))
-      const start = clock.now
-      expect(await take('b')).toEqual({
-        ok: true,
-        snapshot: { name: 'b', takenAt: start + 500, domains: 0, groups: 0 },
-      })
-      await applyUpdate(store, 'acme', watch('a.example'))
-      clock.now += 1_000
+      await change(store, () => ({ clock: { offset: 500 } }))
+      const start = pass(0)
+      const first = { name: 'b', takenAt: start + 500, domains: 0, groups: 0 }
+      expect(await take('b')).toEqual({ ok: true, snapshot: first })
+      await add('a.example')
+      pass(1_000)
       await take('a')
-      await applyUpdate(store, 'acme', (state) => accept({ ...state, clock: { frozenAt: 700 } }, undefined))
+      await change(store, () => ({ clock: { frozenAt: 700 } }))
       await take('__proto__')
       expect(await store.snapshots('acme')).toEqual([
-        { name: 'b', takenAt: start + 500, domains: 0, groups: 0 },
+        first,
         { name: 'a', takenAt: start + 1_500, domains: 1, groups: 0 },
         { name: '__proto__', takenAt: 700, domains: 1, groups: 0 },
       ])
-      expect((await store.readSnapshot('acme', 'a'))?.takenAt).toBe(start + 1_500)
-      expect((await store.readSnapshot('acme', '__proto__'))?.state.clock).toEqual({ frozenAt: 700 })
+      expect((await read('a')).takenAt).toBe(start + 1_500)
+      expect((await read('__proto__')).state.clock).toEqual({ frozenAt: 700 })
     })
 
     it('are not replaced unless that is wanted; one that replaces another is the newest', async () => {
       await take('a')
       await take('b')
-      await applyUpdate(store, 'acme', watch('a.example'))
+      await add('a.example')
       expect(await take('a')).toEqual({ ok: false, reason: 'taken' })
-      expect((await store.readSnapshot('acme', 'a'))?.state.domains.size).toBe(0)
+      expect((await read('a')).state.domains.size).toBe(0)
       expect(await take('a', { replace: true })).toMatchObject({ ok: true, snapshot: { domains: 1 } })
       expect(await names()).toEqual(['b', 'a'])
-      expect((await store.readSnapshot('acme', 'a'))?.state.domains.size).toBe(1)
+      expect((await read('a')).state.domains.size).toBe(1)
     })
 
     it('are no more than there may be', async () => {
@@ -100,7 +99,7 @@ export function describeSnapshots(opened: () => Store, clock: { now: number }): 
     })
 
     it('are exactly as many as there may be of those that are taken at the same time, and have one name each', async () => {
-      const outcomes = await Promise.all(Array.from({ length: 20 }, (_, index) => take(`s${index % 10}`, { limit: 5 })))
+      const outcomes = await atOnce(20, (index) => take(`s${index % 10}`, { limit: 5 }))
       expect(outcomes.filter(({ ok }) => ok)).toHaveLength(5)
       expect(new Set(await names()).size).toBe(5)
       const reasons = new Set(outcomes.map((outcome) => (outcome.ok ? 'taken now' : outcome.reason)))
@@ -130,21 +129,19 @@ export function describeSnapshots(opened: () => Store, clock: { now: number }): 
 
     it('can be brought back, again and again, in any order, and after the account was replaced', async () => {
       for (const name of ['a.example', 'b.example', 'c.example']) {
-        await applyUpdate(store, 'acme', watch(name))
+        await add(name)
         await hit(store, 'acme', 'k1 /dmarc', charge, HOUR)
         await take(name)
       }
       await nextRequest(store, 'acme')
       const found = ['b.example', 'c.example', 'a.example', 'a.example', 'c.example']
       for (const [index, name] of found.entries()) {
-        const snapshot = await store.readSnapshot('acme', name)
-        if (snapshot === undefined) throw new Error('It is kept.')
-        const { state, counters, incarnation } = snapshot
+        const { state, counters, incarnation } = await read(name)
         await store.replace('acme', state, { ...counters, snapshot: name, incarnation })
         const domains = ['a.example', 'b.example', 'c.example']
-        expect([...(await store.read('acme')).domains.keys()]).toEqual(domains.slice(0, domains.indexOf(name) + 1))
+        expect(await domainsOf(store)).toEqual(domains.slice(0, domains.indexOf(name) + 1))
         expect(await store.counters('acme')).toEqual(counters)
-        await applyUpdate(store, 'acme', watch(`later-${index}.example`))
+        await add(`later-${index}.example`)
         await hit(store, 'acme', 'k1 /dmarc', charge, HOUR)
         expect(await nextRequest(store, 'acme')).toBe(index + 2)
       }
@@ -153,19 +150,16 @@ export function describeSnapshots(opened: () => Store, clock: { now: number }): 
 
     it('end with their account, and bring back no other one', async () => {
       await take('a')
-      const former = await store.readSnapshot('acme', 'a')
-      if (former === undefined) throw new Error('It is kept.')
+      const { state, counters, incarnation } = await read('a')
       await store.delete('acme')
       const error = { problem: 'unknown-account', message: 'There is no account "acme"' }
-      await expect(store.snapshots('acme')).rejects.toMatchObject(error)
-      await expect(store.snapshotKeys('acme')).rejects.toMatchObject(error)
-      await expect(store.readSnapshot('acme', 'a')).rejects.toMatchObject(error)
-      await expect(store.deleteSnapshot('acme', 'a')).rejects.toMatchObject(error)
-      await expect(take('a')).rejects.toMatchObject(error)
+      const asked = [() => names(), () => store.snapshotKeys('acme'), () => read('a'), () => take('a')]
+      for (const ask of [...asked, () => store.deleteSnapshot('acme', 'a')]) {
+        await expect(ask()).rejects.toMatchObject(error)
+      }
       await store.create(exampleAccount('acme', ['k2']))
       expect(await names()).toEqual([])
       expect(await store.readSnapshot('acme', 'a')).toBeUndefined()
-      const { state, counters, incarnation } = former
       await expect(store.replace('acme', state, { ...counters, incarnation })).rejects.toMatchObject(error)
       expect((await store.read('acme')).keys.map(({ hash }) => hash)).toEqual(['k2'])
     })

@@ -28,11 +28,15 @@ export async function stateOf({ store }: TestService): Promise<AccountRecord> {
   return encodeAccount(await store.read('default'))
 }
 
-/** Where the group of this name is read, changed and deleted. */
-export async function pathOf(service: TestService, name: string): Promise<string> {
+export async function idOf(service: TestService, name: string): Promise<string> {
   const group = (await stateOf(service)).groups.find((each) => each.name === name)
   if (group === undefined) throw new Error(`There is no group ${name}.`)
-  return `/domaingroups?id=${group.id}`
+  return group.id
+}
+
+/** Where the group of this name is read, changed and deleted. */
+export async function pathOf(service: TestService, name: string): Promise<string> {
+  return `/domaingroups?id=${await idOf(service, name)}`
 }
 
 export async function changeAccount(

@@ -1,5 +1,6 @@
 import { assumptionsOf, overlayFor } from '../../src/contract/assumptions.ts'
-import { loadContract } from '../../src/contract/contract.ts'
+import { type Contract, compileContract, loadContract } from '../../src/contract/contract.ts'
+import type { Overlay } from '../../src/contract/overlay.ts'
 import type { Json } from '../../src/ground/json.ts'
 
 export const { document } = await loadContract()
@@ -18,4 +19,13 @@ export function actionsFor(name: string): readonly Json[] {
   const [, , assumption, alternative] = alternatives.find(([id, number]) => `${id}-${number}` === name) ?? []
   if (assumption === undefined || alternative === undefined) throw new Error(`There is no alternative ${name}.`)
   return overlayFor(assumption, alternative, document.source).actions
+}
+
+/**
+ * The contract with these alternatives, chosen together. The document is not validated anew, which takes ten times as long
+ * as all else; `test/contract/assumptions.test.ts` does that.
+ */
+export function contractWith(...names: string[]): Promise<Contract> {
+  const overlays = names.map((name) => ({ name, actions: actionsFor(name) as unknown as Overlay['actions'] }))
+  return compileContract({ source: document.source, overlays, validated: true })
 }

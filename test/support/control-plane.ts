@@ -1,11 +1,12 @@
 import { expect, onTestFinished } from 'vitest'
 import { loadControlApi } from '../../src/admin/document.ts'
 import type { FaultReport } from '../../src/admin/reports.ts'
+import { OPERATIONS } from '../../src/behaviour/operations/operations.ts'
 import type { Api, Operation } from '../../src/contract/api.ts'
 import type { FaultRule } from '../../src/domain/faults.ts'
 import type { RequestReport } from '../../src/journal/description.ts'
 import type { ServerOptions } from '../../src/start/options.ts'
-import { startUnderstudy, type Understudy } from '../../src/start/server.ts'
+import { startServer } from '../../src/start/server.ts'
 import { openMemoryStore } from '../../src/store/memory.ts'
 import type { Store } from '../../src/store/store.ts'
 import { type Received, type SentHeaders, sendRequest } from './request.ts'
@@ -119,64 +120,55 @@ export async function readPages<Item>(
   }
 }
 
-export interface ControlPlane {
-  understudy: Understudy
-  store: Store
-  adminUrl: string
-  /** Asks the control plane, with the token where it wants one. */
-  send(method: string, path: string, body?: unknown, headers?: SentHeaders): Promise<ControlResponse>
-  get(path: string): Promise<ControlResponse>
-  post(path: string, body?: unknown): Promise<ControlResponse>
-  put(path: string, body: unknown): Promise<ControlResponse>
-  patch(path: string, body: unknown): Promise<ControlResponse>
-  delete(path: string): Promise<ControlResponse>
-  /** Asks the service with a key; the answer is held to the service's contract. */
-  ask(key: string, method: string, path: string, body?: unknown): Promise<Received>
-  /** Creates an account, and returns its id and its key. */
-  create(body?: object): Promise<{ id: string; key: string }>
-  /** Moves the machine's clock forward, in milliseconds. */
-  advance(milliseconds: number): void
-  stop(): Promise<void>
-}
+export type ControlPlane = Awaited<ReturnType<typeof openControlPlane>>
 
 /** Starts a stand-in on a free port with a clock that moves only by `advance`; it ends with the test. */
 export async function startControlPlane(options: ServerOptions = {}): Promise<ControlPlane> {
+  const plane = await openControlPlane(options)
+  onTestFinished(plane.stop)
+  return plane
+}
+
+/** The same for several tests, which stop it after the last. */
+export async function openControlPlane(options: ServerOptions = {}) {
   let time = START
   const store = options.store ?? (options.data === undefined ? openMemoryStore({ clock: () => time }) : undefined)
-  const understudy = await startUnderstudy({
-    fixture: 'empty',
-    clock: () => time,
-    ...(store !== undefined && { store }),
-    ...options,
-  })
+  const given = { fixture: 'empty', clock: () => time, ...(store !== undefined && { store }), ...options }
+  // A busy machine is no store that is away.
+  const understudy = await startServer(given, OPERATIONS, { patience: () => 25 })
   const { baseUrl, contract, adminUrl = '' } = understudy
   const stop = () => understudy.stop()
-  onTestFinished(stop)
   const authorization = options.adminToken === undefined ? {} : { authorization: `Bearer ${options.adminToken}` }
 
-  const send: ControlPlane['send'] = (method, path, body, headers) =>
+  /** Asks the control plane, with the token where it wants one. */
+  const send = (method: string, path: string, body?: unknown, headers?: SentHeaders) =>
     askControl(understudy, method, path, body, { ...authorization, ...headers })
 
   return {
     understudy,
     store: store as Store,
     adminUrl,
+    /** The key of the account `default`. */
+    key: understudy.apiKey ?? '',
     send,
-    get: (path) => send('GET', path),
-    post: (path, body) => send('POST', path, body),
-    put: (path, body) => send('PUT', path, body),
-    patch: (path, body) => send('PATCH', path, body),
-    delete: (path) => send('DELETE', path),
-    async ask(key, method, path, body) {
+    get: (path: string) => send('GET', path),
+    post: (path: string, body?: unknown) => send('POST', path, body),
+    put: (path: string, body: unknown) => send('PUT', path, body),
+    patch: (path: string, body: unknown) => send('PATCH', path, body),
+    delete: (path: string) => send('DELETE', path),
+    /** Asks the service with a key; the answer is held to the service's contract. */
+    async ask(key: string, method: string, path: string, body?: unknown): Promise<Received> {
       const received = await sendRequest(method, baseUrl + path, body, { authorization: `Bearer ${key}` })
       expectLawful(contract, method, path, received)
       return received
     },
-    async create(body = {}) {
+    /** Creates an account, and returns its id and its key. */
+    async create(body: object = {}): Promise<{ id: string; key: string }> {
       const { data } = await send('POST', '/accounts', body)
       return { id: data.account.id, key: data.api_key }
     },
-    advance: (milliseconds) => {
+    /** Moves the machine's clock forward, in milliseconds. */
+    advance: (milliseconds: number) => {
       time += milliseconds
     },
     stop,

@@ -1,5 +1,6 @@
-import { Agent, type IncomingMessage, request } from 'node:http'
-import type { Credentials, Exchange, Headers, SeenResponse } from '../../src/evidence/exchange.ts'
+import type { IncomingMessage } from 'node:http'
+import type { Credentials, Exchange, SeenHeaders } from '../../src/exchanges/exchange.ts'
+import { transmit } from './request.ts'
 import { API_KEY } from './service.ts'
 
 /** A request that is to become an exchange. */
@@ -20,7 +21,6 @@ export interface ExchangeRequest {
   overlaps?: boolean
 }
 
-const agent = new Agent({ keepAlive: true })
 const names = new Map<string, string>()
 
 /** Sends a request to a service and returns what was exchanged, as a recorder would: without the key. */
@@ -35,7 +35,12 @@ export async function exchangeWith(baseUrl: string, asked: ExchangeRequest): Pro
     else sent.set(name.toLowerCase(), value)
   }
   const url = new URL(path.startsWith('/') ? baseUrl + path : path)
-  const response = await receive(method, url, bytes, Object.fromEntries(sent))
+  const received = await transmit(method, url, bytes, Object.fromEntries(sent))
+  const response = {
+    status: received.response.statusCode ?? 0,
+    headers: fieldsOf(received.response),
+    body: { isKnown: true as const, bytes: received.bytes },
+  }
   const at = asked.at ?? Date.parse(response.headers['date'] ?? '')
   sent.delete('authorization')
   sent.delete('cookie')
@@ -56,7 +61,7 @@ export async function exchangeWith(baseUrl: string, asked: ExchangeRequest): Pro
 }
 
 /** What an Authorization field says, with a name in place of the key. */
-export function credentialsOf(authorization: string | undefined): Credentials {
+function credentialsOf(authorization: string | undefined): Credentials {
   if (authorization === undefined) return { kind: 'none' }
   const space = authorization.indexOf(' ')
   const [scheme, secret] =
@@ -67,7 +72,7 @@ export function credentialsOf(authorization: string | undefined): Credentials {
 }
 
 /** Header fields as an exchange has them. */
-export function headersOf(fields: Iterable<readonly [name: string, value: string]>): Headers {
+export function headersOf(fields: Iterable<readonly [name: string, value: string]>): SeenHeaders {
   const headers: Record<string, string> = Object.create(null)
   for (const [name, value] of fields) headers[name.toLowerCase()] = value
   return headers
@@ -79,30 +84,6 @@ function bytesOf(body: unknown): Buffer | undefined {
   return Buffer.from(typeof body === 'string' ? body : JSON.stringify(body))
 }
 
-function receive(
-  method: string,
-  url: URL,
-  body: Buffer | undefined,
-  headers: Record<string, string>,
-): Promise<SeenResponse> {
-  return new Promise((resolve, reject) => {
-    const sending = request(url, { method, agent, headers }, (response) => {
-      const chunks: Buffer[] = []
-      response.on('data', (chunk) => chunks.push(chunk))
-      response.once('error', reject)
-      response.once('end', () =>
-        resolve({
-          status: response.statusCode ?? 0,
-          headers: fieldsOf(response),
-          body: { isKnown: true, bytes: Buffer.concat(chunks) },
-        }),
-      )
-    })
-    sending.once('error', reject)
-    sending.end(body)
-  })
-}
-
-function fieldsOf({ headersDistinct }: IncomingMessage): Headers {
+function fieldsOf({ headersDistinct }: IncomingMessage): SeenHeaders {
   return headersOf(Object.entries(headersDistinct).map(([name, values = []]) => [name, values.join(', ')]))
 }

@@ -3,8 +3,9 @@ import type { FaultRule } from '../../src/domain/faults.ts'
 import { elapsed } from '../../src/ground/clock.ts'
 import type { Entry } from '../../src/journal/entry.ts'
 import type { ServerOptions } from '../../src/start/options.ts'
-import { type ServerParts, startServer } from '../../src/start/server.ts'
-import { type Observation, observe } from '../../src/trials/explore/observation.ts'
+import { startServer } from '../../src/start/server.ts'
+import type { StandIn } from '../../src/start/stand-in.ts'
+import { observe, type RunObservation } from '../../src/trials/explore/observation.ts'
 import { type Received, sendRequest } from './request.ts'
 import { API_KEY } from './service.ts'
 
@@ -25,10 +26,10 @@ export const SECOND = 'second:'
 export async function observeRun(
   act: (send: Send) => Promise<unknown>,
   { plan = [], options = {}, exitCode = 0, timedOut = false }: ObservedRun = {},
-): Promise<Observation> {
+): Promise<RunObservation> {
   const exchanges: Entry[] = []
   const ended: number[] = []
-  let parts: ServerParts | undefined
+  let parts: StandIn | undefined
   const service = await startServer({ fixture: 'empty', apiKey: API_KEY, ...options }, OPERATIONS, {
     faults: plan,
     open(opened) {
@@ -52,15 +53,8 @@ export async function observeRun(
     )
     const accounts = new Map()
     for (const id of (await parts?.store.list()) ?? []) accounts.set(id, await parts?.store.read(id))
-    const end = {
-      exitCode,
-      signal: undefined,
-      timedOut,
-      interruptedBy: undefined,
-      seconds: 0.1,
-      output: '',
-      leftBehind: [],
-    }
+    const how = { exitCode, signal: undefined, timedOut, interruptedBy: undefined }
+    const end = { ...how, seconds: 0.1, output: '', leftBehind: [] }
     return observe({ end, exchanges, ended, lost: 0, accounts })
   } finally {
     await service.stop()

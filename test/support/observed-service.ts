@@ -4,33 +4,27 @@ import { OPERATIONS } from '../../src/behaviour/operations/operations.ts'
 import type { ExplanationReport } from '../../src/explain/explanation.ts'
 import type { RequestReport } from '../../src/journal/description.ts'
 import type { ServerOptions } from '../../src/start/options.ts'
+import type { Inside } from '../../src/start/stand-in.ts'
 import { askControl, type ControlResponse, controlApi, journalOf } from './control-plane.ts'
-import { startService, type TestService } from './service.ts'
+import { startService } from './service.ts'
 
-export interface ObservedService extends TestService {
-  adminUrl: string
-  /** Asks the control plane; every answer is held to its document. */
-  ask(method: string, path: string, body?: unknown): Promise<ControlResponse>
-  /** The account's entries, from the oldest to the newest. */
-  requests(query?: string): Promise<RequestReport[]>
-  /** The newest entry of all, whosever it is. */
-  latest(): Promise<RequestReport>
-  /** The explanation of the newest entry, or of this request. */
-  explain(requestId?: string): Promise<ExplanationReport>
-}
+export type ObservedService = Awaited<ReturnType<typeof startObserved>>
 
 /** Starts a stand-in whose control plane is looked at. */
 export async function startObserved(
   options: ServerOptions = {},
   behaviours: Readonly<Record<string, OperationBehaviour>> = OPERATIONS,
-): Promise<ObservedService> {
-  const service = await startService(options, behaviours)
+  inside: Inside = {},
+) {
+  const service = await startService(options, behaviours, inside)
   const adminUrl = new URL('/__admin', service.baseUrl).href
 
+  /** Asks the control plane; every answer is held to its document. */
   function ask(method: string, path: string, body?: unknown): Promise<ControlResponse> {
     return askControl(service, method, path, body)
   }
 
+  /** The newest entry of all, whosever it is. */
   async function latest(): Promise<RequestReport> {
     const { data } = await ask('GET', '/requests?limit=1')
     const [entry] = data.requests
@@ -38,6 +32,7 @@ export async function startObserved(
     return entry
   }
 
+  /** The explanation of the newest entry, or of this request. */
   async function explain(requestId?: string): Promise<ExplanationReport> {
     const id = requestId ?? (await latest()).request_id
     const { status, text, data } = await ask('GET', `/explain/${id}`)
@@ -45,7 +40,12 @@ export async function startObserved(
     return data
   }
 
-  return { ...service, adminUrl, ask, requests: (query) => journalOf(service, 'default', query), latest, explain }
+  /** The account's entries, from the oldest to the newest. */
+  function requests(query?: string): Promise<RequestReport[]> {
+    return journalOf(service, 'default', query)
+  }
+
+  return { ...service, adminUrl, ask, requests, latest, explain }
 }
 
 /** Holds one entry to the document, such as one of an event. */

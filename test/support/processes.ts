@@ -16,7 +16,7 @@ export function findProcesses(text: string): number[] {
 /** Waits until a condition holds; the processes of a test tell nobody what they do. */
 export async function eventually(what: string, holds: () => boolean): Promise<void> {
   for (let waited = 0; !holds(); waited += 20) {
-    if (waited > 30_000) throw new Error(`It did not happen within 30 s: ${what}`)
+    if (waited > 100_000) throw new Error(`It did not happen within 100 s: ${what}`)
     await pause(20)
   }
 }
@@ -26,4 +26,9 @@ let sleepers = 0
 /** A command that sleeps for long and that no other test has, so that one sees whether it still runs. */
 export function sleeper(): string {
   return `sleep 9${process.pid}.${`${++sleepers}`.padStart(4, '0')}`
+}
+
+/** The processes that sleep so, and those whose arguments tell of it. */
+export function sleeping(sleep: string): number[] {
+  return findProcesses(sleep.slice('sleep '.length))
 }

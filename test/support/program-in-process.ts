@@ -1,4 +1,6 @@
 import { tmpdir } from 'node:os'
+import { isMainThread } from 'node:worker_threads'
+import { TestRunner } from 'vitest'
 import { runProgram } from '../../src/cli/program.ts'
 import type { StopSignal, Terminal } from '../../src/cli/terminal.ts'
 import { SILENT } from '../../src/http/log.ts'
@@ -54,10 +56,10 @@ function planStay(folder: string, before: Promise<void> = Promise.resolve()): St
  * Runs the program of the sources in this process, which takes a tenth of the time of a process. It has no log, and it
  * reads relative paths only until it is ready: then the working folder of the process is another one.
  */
-export function startInProcess(
-  args: readonly string[],
-  { environment, folder = tmpdir() }: RunOptions = {},
-): RunningProgram {
+export function startInProcess(args: readonly string[], { environment, folder }: RunOptions = {}): RunningProgram {
+  // A thread has the working folder of its process: the tests of planted mistakes run in one.
+  if (!isMainThread && folder !== undefined)
+    TestRunner.getCurrentTest()?.context.skip('needs a working folder of its own')
   const output = new Output()
   let stop = () => {}
   const stopped = new Promise<void>((resolve) => {
@@ -88,7 +90,7 @@ export function startInProcess(
   const prints = (pattern: RegExp) => output.prints(pattern)
 
   async function run(): Promise<Result> {
-    const leave = await enter(folder)
+    const leave = isMainThread ? await enter(folder ?? tmpdir()) : () => {}
     prints(/is ready\.\n/).then(leave, leave)
     const code = await runProgram(args, terminal).finally(() => output.end())
     return { code, stdout: output.stdout, stderr: output.stderr }

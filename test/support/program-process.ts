@@ -1,11 +1,9 @@
 import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
-import { inject } from 'vitest'
-import { endOf, environmentWith, Output, type Result, type RunningProgram, type RunOptions } from './running-program.ts'
-
-// What was built before is another program than the one of these sources.
-if (inject('buildFailure') !== undefined) throw new Error(inject('buildFailure'))
+import { isMainThread } from 'node:worker_threads'
+import { inject, TestRunner } from 'vitest'
+import { BUDGET } from './budget.ts'
+import { endOf, environmentWith, follow, type Result, type RunningProgram, type RunOptions } from './running-program.ts'
 
 export const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 export const PROGRAM = fileURLToPath(new URL('../../dist/cli.js', import.meta.url))
@@ -22,35 +20,34 @@ export function runProcess(args: readonly string[], options?: RunOptions): Promi
   return endOf(spawnProgram(args, options))
 }
 
-/** Runs a line as a person would type it. */
+/** Starts a line as a person would type it. */
+export function spawnShell(line: string, options?: RunOptions): RunningProgram {
+  return spawnCommand(['sh', '-c', line], options)
+}
+
+/** The same to its end. */
 export function runShell(line: string, options?: RunOptions): Promise<Result> {
-  return spawnCommand(['sh', '-c', line], options).ended
+  return spawnShell(line, options).ended
 }
 
 function spawnCommand(
   [command = '', ...args]: string[],
   { environment, folder = ROOT }: RunOptions = {},
 ): RunningProgram {
+  if (BUDGET === 'quick') {
+    throw new Error(
+      'A test that starts processes belongs into a *.slow.test.ts; `npm test` does not build the program.',
+    )
+  }
+  // Planted mistakes are in the sources that a thread has loaded, and not in what was built.
+  if (!isMainThread) TestRunner.getCurrentTest()?.context.skip('starts the built program')
+  // What was built before is another program than the one of these sources.
+  const failure = inject('buildFailure')
+  if (failure !== undefined) throw new Error(failure)
   const child = spawn(command, args, {
     cwd: folder,
     env: environmentWith(environment),
     stdio: ['ignore', 'pipe', 'pipe'],
   })
-  const output = new Output()
-  for (const name of ['stdout', 'stderr'] as const) {
-    child[name].setEncoding('utf8')
-    child[name].on('data', (text: string) => output.add(name, text))
-  }
-  async function waitForEnd(): Promise<Result> {
-    const [code] = await once(child, 'close')
-    output.end()
-    return { code, stdout: output.stdout, stderr: output.stderr }
-  }
-  return {
-    stdout: () => output.stdout,
-    stderr: () => output.stderr,
-    prints: (pattern) => output.prints(pattern),
-    stop: (signal = 'SIGTERM') => void child.kill(signal),
-    ended: waitForEnd(),
-  }
+  return follow(child)
 }

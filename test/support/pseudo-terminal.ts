@@ -1,5 +1,5 @@
 import { spawn, spawnSync } from 'node:child_process'
-import { endOf, environmentWith, Output, type Result, type RunningProgram } from './running-program.ts'
+import { environmentWith, follow, type RunningProgram } from './running-program.ts'
 
 /** Whether this machine can open a terminal for a test. CI can, and skips nothing. */
 export const HAS_TERMINALS = spawnSync('script', ['--version']).status === 0
@@ -19,30 +19,7 @@ export function startInTerminal(line: string): InTerminal {
     env: { ...environmentWith(), SHELL: '/bin/sh', TERM: 'xterm-256color' },
     stdio: ['pipe', 'pipe', 'pipe'],
   })
-  const output = new Output()
-  for (const name of ['stdout', 'stderr'] as const) {
-    child[name].setEncoding('utf8')
-    child[name].on('data', (text: string) => output.add(name, text))
-  }
   // It may have ended.
   child.stdin.on('error', () => {})
-  const ended = new Promise<Result>((resolve) => {
-    child.once('close', (code) => {
-      output.end()
-      resolve({ code, stdout: output.stdout, stderr: output.stderr })
-    })
-  })
-  return {
-    stdout: () => output.stdout,
-    stderr: () => output.stderr,
-    prints: (pattern) => output.prints(pattern),
-    stop: (signal = 'SIGTERM') => void child.kill(signal),
-    ended,
-    type: (text) => void child.stdin.write(text),
-  }
-}
-
-/** Runs a line in a terminal to its end. */
-export function runInTerminal(line: string): Promise<Result> {
-  return endOf(startInTerminal(line))
+  return { ...follow(child), type: (text) => void child.stdin.write(text) }
 }

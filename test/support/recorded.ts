@@ -1,4 +1,4 @@
-import type { Exchange, Headers } from '../../src/evidence/exchange.ts'
+import type { Exchange, SeenHeaders } from '../../src/exchanges/exchange.ts'
 import type { Json } from '../../src/ground/json.ts'
 import { API_KEY } from './service.ts'
 
@@ -73,7 +73,7 @@ export function harOf(entries: readonly unknown[], log: Json = {}): string {
 
 /** An exchange as an entry of a recording, in which nobody has taken out the key. */
 export function entryFrom({ at, request, response, id }: Exchange, authorization = `Bearer ${API_KEY}`): Json {
-  const namesOf = (headers: Headers) => Object.entries(headers).map(([name, value]) => ({ name, value }))
+  const namesOf = (headers: SeenHeaders) => Object.entries(headers).map(([name, value]) => ({ name, value }))
   const sent = request.body.isKnown ? request.body.bytes.toString() : ''
   const text = response?.body.isKnown ? response.body.bytes.toString() : ''
   return entryOf({

@@ -6,19 +6,8 @@ import { API_KEY } from './service.ts'
 
 /** Starts the built program as a process of its own. */
 export async function startReplicaProcess({ store, prefix }: ReplicaOptions): Promise<Replica> {
-  const args = [
-    'serve',
-    '--port',
-    '0',
-    '--store',
-    store,
-    '--store-prefix',
-    prefix,
-    '--fixture',
-    'empty',
-    '--api-key',
-    API_KEY,
-  ]
+  const shared = ['--store', store, '--store-prefix', prefix]
+  const args = ['serve', '--port', '0', ...shared, '--fixture', 'empty', '--api-key', API_KEY]
   let running: RunningProgram | undefined
   const replica: Replica = {
     baseUrl: undefined,

@@ -1,10 +1,20 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { onTestFinished } from 'vitest'
+import { OPERATIONS } from '../../src/behaviour/operations/operations.ts'
 import type { ServerOptions } from '../../src/start/options.ts'
-import { startUnderstudy, type Understudy } from '../../src/start/server.ts'
+import { startServer, startUnderstudy, type Understudy } from '../../src/start/server.ts'
+import type { Inside } from '../../src/start/stand-in.ts'
 import { askControl } from './control-plane.ts'
 import { freshPrefix, sharedRedis } from './redis-server.ts'
 import { API_KEY } from './service.ts'
+
+/** By what the times are multiplied that a step of the store may take: a busy machine is none that is away. */
+export const PATIENCE = 25
+
+/** Starts a server that is patient with its store. */
+export function startPatient(options: ServerOptions, inside: Inside = {}): Promise<Understudy> {
+  return startServer(options, OPERATIONS, { patience: () => PATIENCE, ...inside })
+}
 
 /** One of several servers that are one service. */
 export interface Replica {
@@ -79,16 +89,9 @@ export async function untilReady(replica: Replica): Promise<void> {
 export async function startFleet(count: number, options: ServerOptions = {}): Promise<readonly Understudy[]> {
   const { url } = await sharedRedis()
   const shared = { store: url, storePrefix: freshPrefix(), fixture: 'empty', apiKey: API_KEY, ...options }
-  const replicas = await Promise.all(Array.from({ length: count }, () => startUnderstudy(shared)))
+  const replicas = await Promise.all(Array.from({ length: count }, () => startPatient(shared)))
   onTestFinished(async () => {
     await Promise.all(replicas.map((replica) => replica.stop()))
   })
   return replicas
-}
-
-/** One server in memory in the place of all replicas: what holds for them must hold for it. */
-export async function startAlone(count: number, options: ServerOptions = {}): Promise<readonly Understudy[]> {
-  const server = await startUnderstudy({ fixture: 'empty', apiKey: API_KEY, ...options })
-  onTestFinished(() => server.stop())
-  return Array.from({ length: count }, () => server)
 }

@@ -1,4 +1,4 @@
-import { Agent, request } from 'node:http'
+import { Agent, type IncomingMessage, request } from 'node:http'
 
 /** A response with its whole body. */
 export interface Received {
@@ -14,13 +14,19 @@ export interface Received {
 /** `null` takes away a header that would be sent otherwise. */
 export type SentHeaders = Record<string, string | null>
 
-const agent = new Agent({ keepAlive: true })
+// An idle connection ends here before the server ends it, so that no request is on its way to a server that closes it.
+const agent = new Agent({ keepAlive: true, timeout: 1_000 })
 
 /**
  * Sends a request; `body` is sent as JSON, or as it is when it is text or bytes. Not by `fetch`, of which a request takes
  * twice the time.
  */
-export function sendRequest(method: string, url: string, body?: unknown, headers: SentHeaders = {}): Promise<Received> {
+export async function sendRequest(
+  method: string,
+  url: string,
+  body?: unknown,
+  headers: SentHeaders = {},
+): Promise<Received> {
   const content =
     body === undefined || typeof body === 'string' || body instanceof Uint8Array ? body : JSON.stringify(body)
   const sent = new Map([['accept', '*/*']])
@@ -30,24 +36,33 @@ export function sendRequest(method: string, url: string, body?: unknown, headers
     else sent.set(name.toLowerCase(), value)
   }
   if (content !== undefined) sent.set('content-length', `${Buffer.byteLength(content)}`)
+  const { response, bytes } = await transmit(method, new URL(url), content, Object.fromEntries(sent))
+  const text = bytes.toString()
+  const given = response.headers as Record<string, string>
+  const isJson = given['content-type']?.startsWith('application/json') && text !== ''
+  return {
+    status: response.statusCode ?? 0,
+    headers: { ...given },
+    text,
+    body: isJson ? JSON.parse(text) : undefined,
+  }
+}
+
+/** Sends a request as it is, on a connection that is kept for others; resolves when the whole response is there. */
+export function transmit(
+  method: string,
+  url: URL,
+  body: string | Uint8Array | undefined,
+  headers: Record<string, string>,
+): Promise<{ response: IncomingMessage; bytes: Buffer }> {
   return new Promise((resolve, reject) => {
-    const sending = request(url, { method, agent, headers: Object.fromEntries(sent) }, (response) => {
+    const sending = request(url, { method, agent, headers }, (response) => {
       const chunks: Buffer[] = []
       response.on('data', (chunk) => chunks.push(chunk))
       response.once('error', reject)
-      response.once('end', () => {
-        const text = Buffer.concat(chunks).toString()
-        const given = response.headers as Record<string, string>
-        const isJson = given['content-type']?.startsWith('application/json') && text !== ''
-        try {
-          const parsed = isJson ? JSON.parse(text) : undefined
-          resolve({ status: response.statusCode ?? 0, headers: { ...given }, text, body: parsed })
-        } catch (error) {
-          reject(error)
-        }
-      })
+      response.once('end', () => resolve({ response, bytes: Buffer.concat(chunks) }))
     })
     sending.once('error', reject)
-    sending.end(content)
+    sending.end(body)
   })
 }

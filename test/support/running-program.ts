@@ -1,3 +1,7 @@
+import type { ChildProcessByStdio } from 'node:child_process'
+import { once } from 'node:events'
+import type { Readable, Writable } from 'node:stream'
+
 /** How the program ended; `code` is `null` when a signal killed it. */
 export interface Result {
   code: number | null
@@ -62,6 +66,27 @@ export class Output {
 
   #wake(): void {
     for (const resolve of this.#waiting.splice(0)) resolve()
+  }
+}
+
+/** The program as a process whose output is read. */
+export function follow(child: ChildProcessByStdio<Writable | null, Readable, Readable>): RunningProgram {
+  const output = new Output()
+  for (const name of ['stdout', 'stderr'] as const) {
+    child[name].setEncoding('utf8')
+    child[name].on('data', (text: string) => output.add(name, text))
+  }
+  async function waitForEnd(): Promise<Result> {
+    const [code] = await once(child, 'close')
+    output.end()
+    return { code, stdout: output.stdout, stderr: output.stderr }
+  }
+  return {
+    stdout: () => output.stdout,
+    stderr: () => output.stderr,
+    prints: (pattern) => output.prints(pattern),
+    stop: (signal = 'SIGTERM') => void child.kill(signal),
+    ended: waitForEnd(),
   }
 }
 

@@ -5,7 +5,8 @@ import { OPERATIONS } from '../../src/behaviour/operations/operations.ts'
 import type { Operation } from '../../src/contract/api.ts'
 import type { Contract } from '../../src/contract/contract.ts'
 import type { ServerOptions } from '../../src/start/options.ts'
-import { type Inside, startServer } from '../../src/start/server.ts'
+import { startServer } from '../../src/start/server.ts'
+import type { Inside } from '../../src/start/stand-in.ts'
 import { openMemoryStore } from '../../src/store/memory.ts'
 import type { Store } from '../../src/store/store.ts'
 import { type Received, type SentHeaders, sendRequest } from './request.ts'
@@ -36,8 +37,9 @@ type Behaviours = Readonly<Record<string, OperationBehaviour>>
 export async function startService(
   options: ServerOptions = {},
   behaviours: Behaviours = OPERATIONS,
+  inside: Inside = {},
 ): Promise<TestService> {
-  const service = await openService(options, behaviours)
+  const service = await openService(options, behaviours, inside)
   onTestFinished(service.stop)
   return service
 }
@@ -88,10 +90,7 @@ async function openOne(options: ServerOptions, behaviours: Behaviours, inside: I
   const store = options.store ?? openMemoryStore({ clock: () => time })
   const defaults = { fixture: 'empty', apiKey: API_KEY, clock: () => time, store }
   const service = await startServer({ ...defaults, ...options }, behaviours, inside)
-  const { contract } = service
-  const { baseUrl, stop: stopRelay } = await relayed(service.baseUrl)
-  let stopped: Promise<void> | undefined
-  const stop = () => (stopped ??= service.stop().then(stopRelay))
+  const { contract, baseUrl, stop } = service
 
   async function send(method: string, path: string, body?: unknown, headers: SentHeaders = {}): Promise<TestResponse> {
     const sent = { authorization: `Bearer ${API_KEY}`, ...headers }
@@ -123,28 +122,6 @@ async function openOne(options: ServerOptions, behaviours: Behaviours, inside: I
       time += milliseconds
     },
     stop,
-  }
-}
-
-/**
- * With `TEST_RELAY=1`, tests reach the stand-in through the relay of the command `proxy`, which must change nothing for
- * them; and at the end, every byte on both sides of it is compared.
- */
-async function relayed(baseUrl: string): Promise<{ baseUrl: string; stop: () => Promise<void> }> {
-  if (process.env['TEST_RELAY'] !== '1') return { baseUrl, stop: async () => {} }
-  const { openRelay } = await import('../evidence/proxy/open-relay.ts')
-  const { compareTaps, openTap } = await import('../evidence/proxy/tap.ts')
-  const { port, pathname } = new URL(baseUrl)
-  const inside = await openTap(Number(port))
-  const { origin, relay } = await openRelay(`http://127.0.0.1:${inside.port}`, { keptPath: undefined })
-  const outside = await openTap(Number(new URL(origin).port))
-  return {
-    baseUrl: `http://127.0.0.1:${outside.port}${pathname}`,
-    async stop() {
-      await relay.stop()
-      await Promise.all([inside.close(), outside.close()])
-      expect(compareTaps(outside.connections, inside.connections)).toEqual([])
-    },
   }
 }
 

@@ -100,9 +100,28 @@ function takeResponse(bytes: Buffer, headOnly: boolean): { response: WireRespons
   })
   const length = headOnly || status < 200 ? 0 : Number(headerOf({ headers }, 'content-length') ?? 0)
   const begin = end + 4
+  const isStream = headers.some(([name, value]) => /^content-type$/i.test(name) && value === 'text/event-stream')
+  if (!headOnly && !isStream && headerOf({ headers }, 'transfer-encoding') === 'chunked') {
+    const body = takeChunks(bytes, begin)
+    return body && { response: { status, headers, text: body.text }, rest: bytes.subarray(body.end) }
+  }
   if (bytes.length < begin + length) return undefined
   const text = bytes.subarray(begin, begin + length).toString()
   return { response: { status, headers, text }, rest: bytes.subarray(begin + length) }
+}
+
+/** The text of a body in chunks, and where it ends; `undefined` until all of it is there (RFC 9112 §7.1). */
+function takeChunks(bytes: Buffer, start: number): { text: string; end: number } | undefined {
+  const chunks: Buffer[] = []
+  for (let at = start; ; ) {
+    const line = bytes.indexOf('\r\n', at)
+    if (line < 0) return undefined
+    const size = Number.parseInt(bytes.subarray(at, line).toString('latin1'), 16)
+    at = line + 2 + size + 2
+    if (bytes.length < at) return undefined
+    if (size === 0) return { text: Buffer.concat(chunks).toString(), end: at }
+    chunks.push(bytes.subarray(line + 2, line + 2 + size))
+  }
 }
 
 /** The value of a header; one that is there twice is a mistake of ours. */
@@ -112,7 +131,8 @@ export function headerOf({ headers }: Pick<WireResponse, 'headers'>, name: strin
   return values[0]
 }
 
-function byName({ headers }: WireResponse): Record<string, string> {
+/** The header fields of a response by their names in lower case. */
+export function byName({ headers }: WireResponse): Record<string, string> {
   return Object.fromEntries(headers.map(([name, value]) => [name.toLowerCase(), value]))
 }
 

@@ -1,183 +1,51 @@
 import { chmodSync, existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, onTestFinished, vi } from 'vitest'
 import { type CommandEnd, type CommandRun, exitCodeOf, runCommand } from '../../src/trials/command.ts'
-import { IS_FULL_BUDGET } from '../support/budget.ts'
-import { eventually, findProcesses, sleeper } from '../support/processes.ts'
-import { temporaryFolder } from '../support/temporary-folder.ts'
+import { eventually, findProcesses, sleeper, sleeping } from '../support/processes.ts'
+import { it } from '../support/program.ts'
+
+const SLOW = { tags: ['slow'] }
 
 /** Runs a line of a shell, whose output is kept. */
 function runLine(line: string, more: Partial<CommandRun> = {}): Promise<CommandEnd> {
   return runCommand({ command: ['sh', '-c', line], environment: process.env, inherits: false, ...more })
 }
 
-/** Signals of a test in the place of those of this process. */
-function openSignals() {
-  const listeners = new Set<(signal: NodeJS.Signals) => void>()
-  return {
-    send(signal: NodeJS.Signals): void {
-      for (const listener of [...listeners]) listener(signal)
-    },
-    onSignal(listener: (signal: NodeJS.Signals) => void): () => void {
-      listeners.add(listener)
-      return () => void listeners.delete(listener)
-    },
-    listeners,
-  }
-}
-
 describe.concurrent('a command', () => {
   it.for<[line: string, code: number, end: Partial<CommandEnd>]>([
     ['exit 0', 0, { exitCode: 0 }],
     ['exit 3', 3, { exitCode: 3 }],
-    ['kill -TERM $$', 143, { signal: 'SIGTERM' }],
     ['kill -KILL $$', 137, { signal: 'SIGKILL' }],
-    ['kill -INT $$', 130, { signal: 'SIGINT' }],
   ])('that does "%s" ends with %i, as a shell says', async ([line, code, end]) => {
     const result = await runLine(line)
     expect(result).toMatchObject({ timedOut: false, leftBehind: [], ...end })
     expect(exitCodeOf(result)).toBe(code)
   })
 
+  it.for<[end: Partial<CommandEnd>, code: number]>([
+    [{ signal: 'SIGTERM' }, 143],
+    [{ exitCode: 0, timedOut: true }, 124],
+    [{ signal: 'SIGKILL', interruptedBy: 'SIGINT' }, 130],
+    [{ signal: 'SIGTERM', interruptedBy: 'SIGINT' }, 143],
+    [{ exitCode: 7, interruptedBy: 'SIGINT' }, 7],
+    [{}, 1],
+  ])('that ends as %j has the exit code %i', ([end, code]) => {
+    const usual = { exitCode: undefined, signal: undefined, timedOut: false, interruptedBy: undefined }
+    expect(exitCodeOf({ ...usual, seconds: 0, output: '', leftBehind: [], ...end })).toBe(code)
+  })
+
   it('has what it is given, reads nothing, and leaves the end of what it writes', async () => {
-    const environment = { ...process.env, GIVEN: 'a value' }
-    const command = ['sh', '-c', 'cat; echo "$GIVEN $1"; echo error >&2', 'sh', 'two  words']
-    const { output, seconds } = await runCommand({ command, environment, inherits: false })
-    expect(output.split('\n').toSorted()).toEqual(['', 'a value two  words', 'error'])
-    expect(seconds).toBeGreaterThan(0)
-  })
-
-  it('may write megabytes', async () => {
-    const { output, exitCode } = await runLine("head -c 5000000 /dev/zero | tr '\\0' x; echo the end; exit 4")
-    expect(exitCode).toBe(4)
-    expect(output).toHaveLength(65_536)
-    expect(output).toMatch(/^x+the end\n$/)
-  })
-
-  it.for<[what: string, line: (sleep: string) => string]>([
-    ['in the background', (sleep) => `${sleep} & true`],
-    ['with nohup', (sleep) => `nohup ${sleep} >/dev/null 2>&1 & true`],
-    ['in a session of its own', (sleep) => `setsid ${sleep} & true`],
-    ['as a daemon', (sleep) => `(setsid sh -c '${sleep} & exec >/dev/null' &); true`],
-    ['whose parents have ended long before', (sleep) => `(sh -c '${sleep} &' &); sleep 1`],
-    ['in a session of its own with another environment', (sleep) => `setsid env -i ${sleep} & sleep 1`],
-    ['that is stopped', (sleep) => `${sleep} & sleep 0.2; kill -STOP $!`],
-  ])('leaves no process behind %s', async ([, line]) => {
-    const sleep = sleeper()
-    const { leftBehind, exitCode } = await runLine(line(sleep))
-    expect(findProcesses(sleep.slice(6))).toEqual([])
-    expect({ leftBehind: new Set(leftBehind), exitCode }).toEqual({ leftBehind: new Set(['sleep']), exitCode: 0 })
-  })
-
-  // It has a fifth of a second, in which a machine may do something else.
-  it('may start what ends by itself soon after it, such as a tee', { retry: 5 }, async () => {
-    const folder = temporaryFolder()
-    const { leftBehind } = await runLine(`(sleep 0.01; echo late >${folder}/log) & true`)
-    expect(leftBehind).toEqual([])
-  })
-
-  it('is not waited for because of a process that cannot be found and keeps its output open', async () => {
-    const sleep = sleeper()
-    // Nobody sees who was its parent, and it has nothing of the environment.
-    const { output, seconds } = await runLine(`setsid env -i setsid ${sleep} & echo done`)
-    for (const pid of findProcesses(sleep.slice(6))) process.kill(pid, 'SIGKILL')
-    expect(output).toBe('done\n')
-    expect(seconds).toBeLessThan(5)
-  })
-
-  it('is found by whoever runs what runs it', async () => {
-    const inner = await runLine('printenv UNDERSTUDY_PROCESS', {
-      environment: { ...process.env, UNDERSTUDY_PROCESS: 'outer' },
+    const environment = { ...process.env, GIVEN: 'a value', UNDERSTUDY_PROCESS: 'outer' }
+    const line = 'cat; echo "$GIVEN $1 $UNDERSTUDY_PROCESS"; echo error >&2'
+    const { output } = await runCommand({
+      command: ['sh', '-c', line, 'sh', 'two  words'],
+      environment,
+      inherits: false,
     })
-    expect(inner.output).toMatch(/^outer \S+\n$/)
-  })
-})
-
-describe.concurrent('a command that runs too long', () => {
-  it('is ended with everything that it has started', async () => {
-    const sleeps = [sleeper(), sleeper()]
-    const result = await runLine(`setsid ${sleeps[0]} & ${sleeps[1]}`, { timeout: 300 })
-    expect(result).toMatchObject({ timedOut: true, signal: 'SIGTERM', leftBehind: [] })
-    expect(exitCodeOf(result)).toBe(124)
-    for (const sleep of sleeps) expect(findProcesses(sleep.slice(6))).toEqual([])
-  })
-
-  it('may end in its own way, but has failed all the same', async () => {
-    const result = await runLine("trap 'echo cleaned up; exit 0' TERM; sleep 60 & wait", { timeout: 1500 })
-    expect(result).toMatchObject({ timedOut: true, exitCode: 0, output: 'cleaned up\n' })
-    expect(exitCodeOf(result)).toBe(124)
-  })
-
-  it('and ignores SIGTERM is killed 5 s later, and so are its children', async () => {
-    // The quick run has less patience.
-    const patience = IS_FULL_BUDGET ? undefined : 500
-    const sleep = sleeper()
-    const line = `trap '' TERM; setsid sh -c "trap '' TERM; ${sleep}" & wait; wait; while true; do sleep 1; done`
-    const result = await runLine(line, { timeout: 1500, patience })
-    expect(result).toMatchObject({ timedOut: true, signal: 'SIGKILL' })
-    expect(result.seconds).toBeGreaterThan(IS_FULL_BUDGET ? 5 : 0.5)
-    expect(findProcesses(sleep.slice(6))).toEqual([])
-  })
-
-  it('is not one that may take longer than a timer can be set', async () => {
-    expect(await runLine('sleep 0.1', { timeout: 1e13 })).toMatchObject({ exitCode: 0, timedOut: false })
-  })
-})
-
-describe.concurrent('a command that is to be ended', () => {
-  it('is, by an abort, with everything that it has started', async () => {
-    const [sleep, ending] = [sleeper(), new AbortController()]
-    const running = runLine(`setsid ${sleep} & wait`, { signal: ending.signal })
-    await eventually('it runs', () => findProcesses(sleep.slice(6)).length > 0)
-    ending.abort()
-    expect(await running).toMatchObject({ signal: 'SIGTERM', timedOut: false, interruptedBy: undefined })
-    expect(findProcesses(sleep.slice(6))).toEqual([])
-  })
-
-  it('is, by an abort that came before it', async () => {
-    expect(await runLine(sleeper(), { signal: AbortSignal.abort() })).toMatchObject({ signal: 'SIGTERM' })
-  })
-
-  it.for(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)(
-    'gets the %s that we get, and so do its children',
-    async (signal) => {
-      const [folder, signals, name] = [temporaryFolder(), openSignals(), signal.slice(3)]
-      const child = `sh -c "trap 'echo child; exit' ${name}; touch ${folder}/ready; while true; do sleep 0.05; done"`
-      const line = `trap 'echo command; exit 7' ${name}; ${child}; true`
-      const running = runLine(line, { onSignal: signals.onSignal })
-      await eventually('both run', () => existsSync(join(folder, 'ready')))
-      signals.send(signal)
-      const result = await running
-      expect(result).toMatchObject({
-        exitCode: 7,
-        interruptedBy: signal,
-        output: expect.stringMatching(/child\n[\s\S]*command\n/),
-      })
-      expect(findProcesses(folder)).toEqual([])
-      expect(signals.listeners.size).toBe(0)
-    },
-  )
-
-  it('is killed at once by a second signal, and counts as ended by the first', async () => {
-    const [sleep, signals] = [sleeper(), openSignals()]
-    const running = runLine(`trap '' INT; ${sleep} & wait; wait`, { onSignal: signals.onSignal })
-    await eventually('it runs', () => findProcesses(sleep.slice(6)).length > 1)
-    const told = performance.now()
-    signals.send('SIGINT')
-    signals.send('SIGTERM')
-    const result = await running
-    // Without the second signal, it would be killed 5 s after the first.
-    expect(performance.now() - told).toBeLessThan(5000)
-    expect(result).toMatchObject({ signal: 'SIGKILL', interruptedBy: 'SIGINT' })
-    expect(exitCodeOf(result)).toBe(130)
-    expect(findProcesses(sleep.slice(6))).toEqual([])
-  })
-
-  it('gets a signal that came while it was started', async () => {
-    const signals = openSignals()
-    const running = runLine(sleeper(), { onSignal: signals.onSignal })
-    signals.send('SIGTERM')
-    expect(await running).toMatchObject({ signal: 'SIGTERM', interruptedBy: 'SIGTERM' })
+    // It is found by whoever runs what runs it.
+    expect(output).toMatch(/^(error\n)?a value two {2}words outer \S+\n(error\n)?$/)
+    expect(output).toContain('error')
   })
 })
 
@@ -185,14 +53,7 @@ describe('a command that cannot start', () => {
   const refuse = (program: string, ...args: string[]) =>
     runCommand({ command: [program, ...args], environment: process.env, inherits: false })
 
-  it('is one that is not there', async () => {
-    const message = 'no-such-command: there is no such command'
-    await expect(refuse('no-such-command')).rejects.toMatchObject({ name: 'CommandError', message, exitCode: 127 })
-    await expect(refuse('./no/such/command')).rejects.toMatchObject({ exitCode: 127 })
-  })
-
-  it('is one that is there and is no program', async () => {
-    const folder = temporaryFolder()
+  it('is one that is there and is no program', async ({ folder }) => {
     const file = (name: string, text: string, mode: number) => {
       writeFileSync(join(folder, name), text)
       chmodSync(join(folder, name), mode)
@@ -200,7 +61,6 @@ describe('a command that cannot start', () => {
     }
     mkdirSync(join(folder, 'folder'))
     const cases: [program: string, reason: RegExp][] = [
-      [file('plain', 'true', 0o644), /plain: cannot be run: it is not executable/],
       [file('orphan', '#!/no/such/interpreter\n', 0o755), /cannot be run: the program that its first line names/],
       [join(folder, 'folder'), /folder: cannot be run/],
     ]
@@ -221,5 +81,179 @@ describe('a command that cannot start', () => {
 
   it('is one whose name no program can have', async () => {
     await expect(refuse('a\0b')).rejects.toMatchObject({ name: 'CommandError' })
+  })
+})
+
+/** Signals of a test in the place of those of this process. */
+function openSignals() {
+  const listeners = new Set<(signal: NodeJS.Signals) => void>()
+  return {
+    send(signal: NodeJS.Signals): void {
+      for (const listener of [...listeners]) listener(signal)
+    },
+    onSignal(listener: (signal: NodeJS.Signals) => void): () => void {
+      listeners.add(listener)
+      return () => void listeners.delete(listener)
+    },
+    listeners,
+  }
+}
+
+describe.concurrent('a command', SLOW, () => {
+  it('may write megabytes', async () => {
+    const { output, exitCode } = await runLine("head -c 5000000 /dev/zero | tr '\\0' x; echo the end; exit 4")
+    expect(exitCode).toBe(4)
+    expect(output).toHaveLength(65_536)
+    expect(output).toMatch(/^x+the end\n$/)
+  })
+
+  it('leaves no process behind, in whatever way it was started', async ({ folder }) => {
+    const ways: readonly ((sleep: string) => string)[] = [
+      (sleep) => `${sleep} &`,
+      (sleep) => `setsid ${sleep} &`,
+      (sleep) => `nohup ${sleep} >/dev/null 2>&1 &`,
+      (sleep) => `(setsid sh -c '${sleep} & exec >/dev/null' &);`,
+      // Their parents have ended long before.
+      (sleep) => `(sh -c '${sleep} &' &);`,
+      // Another environment, so that only its parent tells whose it is, and it must be seen in time.
+      (sleep) => `setsid env -i ${sleep} &`,
+      (sleep) => `${sleep} & while ! grep -q sleep /proc/$!/cmdline; do :; done; kill -STOP $!;`,
+    ]
+    const sleeps = ways.map(sleeper)
+    const enough = join(folder, 'enough')
+    const started = ways.map((way, at) => way(sleeps[at] ?? '')).join(' ')
+    const running = runLine(`${started} while [ ! -e '${enough}' ]; do sleep 0.05; done`)
+    const all = () => sleeps.every((sleep) => sleeping(sleep).length > 0)
+    await eventually('all sleep', all)
+    let looks = 0
+    await eventually('the processes were looked at meanwhile', () => ++looks > 30)
+    writeFileSync(enough, '')
+    const { leftBehind, exitCode } = await running
+    for (const sleep of sleeps) expect(sleeping(sleep), sleep).toEqual([])
+    const named = leftBehind.filter((name) => name === 'sleep')
+    expect({ named: named.length, exitCode }).toEqual({ named: ways.length, exitCode: 0 })
+  })
+
+  it('is not waited for because of a process that cannot be found and keeps its output open', async () => {
+    const sleep = sleeper()
+    // Nobody sees who was its parent, and it has nothing of the environment.
+    const { output } = await runLine(`setsid env -i setsid ${sleep} & echo done`)
+    const alive = sleeping(sleep)
+    for (const pid of alive) process.kill(pid, 'SIGKILL')
+    expect(output).toBe('done\n')
+  })
+})
+
+/** Runs a line until it is there, and then lets time pass: a timeout of a minute, and what comes after it. */
+async function runTooLong(line: string, isThere: () => boolean, after: () => void = () => {}) {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  onTestFinished(() => void vi.useRealTimers())
+  const running = runLine(line, { timeout: 60_000 })
+  await eventually('it runs, and its time is limited', () => vi.getTimerCount() > 0 && isThere())
+  vi.advanceTimersByTime(59_999)
+  expect(isThere()).toBe(true)
+  vi.advanceTimersByTime(1)
+  after()
+  vi.useRealTimers()
+  return running
+}
+
+describe('a command, while the clock stands still', SLOW, () => {
+  it('may start what ends by itself soon after it, such as a tee', async ({ folder }) => {
+    vi.useFakeTimers({ toFake: ['performance'] })
+    onTestFinished(() => void vi.useRealTimers())
+    // The one that is left ends when it sees that its parent has.
+    const { leftBehind } = await runLine(`(while kill -0 $$ 2>/dev/null; do :; done; echo late >${folder}/log) & true`)
+    expect({ leftBehind, late: existsSync(join(folder, 'log')) }).toEqual({ leftBehind: [], late: true })
+  })
+})
+
+describe('a command that runs too long', SLOW, () => {
+  it('is ended with everything that it has started', async () => {
+    const sleeps = [sleeper(), sleeper()]
+    const are = (count: number) => sleeps.every((sleep) => sleeping(sleep).length >= count)
+    const result = await runTooLong(`setsid ${sleeps[0]} & ${sleeps[1]}`, () => are(1))
+    expect(result).toMatchObject({ timedOut: true, signal: 'SIGTERM', leftBehind: [] })
+    expect(exitCodeOf(result)).toBe(124)
+    for (const sleep of sleeps) expect(sleeping(sleep)).toEqual([])
+  })
+
+  it('may end in its own way, but has failed all the same', async ({ folder }) => {
+    const file = join(folder, 'ready')
+    const line = `trap 'echo cleaned up; exit 0' TERM; touch '${file}'; sleep 60 & wait`
+    const result = await runTooLong(line, () => existsSync(file))
+    expect(result).toMatchObject({ timedOut: true, exitCode: 0, output: 'cleaned up\n' })
+  })
+
+  it('and ignores SIGTERM is killed 5 s later, and so are its children', async ({ folder }) => {
+    const [sleep, file] = [sleeper(), join(folder, 'ready')]
+    const child = `trap '' TERM; touch '${file}'; while true; do sleep 0.1; : ${sleep}; done`
+    const isThere = () => existsSync(file) && sleeping(sleep).length > 0
+    const result = await runTooLong(`trap '' TERM; setsid sh -c "${child}" & wait; wait`, isThere, () => {
+      vi.advanceTimersByTime(4_999)
+      expect(sleeping(sleep).length).toBeGreaterThan(0)
+      vi.advanceTimersByTime(1)
+    })
+    expect(result).toMatchObject({ timedOut: true, signal: 'SIGKILL' })
+    expect(sleeping(sleep)).toEqual([])
+  })
+
+  it('is not one that may take longer than a timer can be set', async () => {
+    expect(await runLine('sleep 0.1', { timeout: 1e13 })).toMatchObject({ exitCode: 0, timedOut: false })
+  })
+})
+
+describe.concurrent('a command that is to be ended', SLOW, () => {
+  it('is, by an abort, with everything that it has started', async () => {
+    const [sleep, ending] = [sleeper(), new AbortController()]
+    const running = runLine(`setsid ${sleep} & wait`, { signal: ending.signal })
+    await eventually('it runs', () => sleeping(sleep).length > 0)
+    ending.abort()
+    expect(await running).toMatchObject({ signal: 'SIGTERM', timedOut: false, interruptedBy: undefined })
+    expect(sleeping(sleep)).toEqual([])
+  })
+
+  it('is, by an abort that came before it', async () => {
+    expect(await runLine(sleeper(), { signal: AbortSignal.abort() })).toMatchObject({ signal: 'SIGTERM' })
+  })
+
+  it.for(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)(
+    'gets the %s that we get, and so do its children',
+    async (signal, { folder }) => {
+      const [signals, name] = [openSignals(), signal.slice(3)]
+      const child = `sh -c "trap 'echo child; exit' ${name}; touch ${folder}/ready; while true; do sleep 0.05; done"`
+      const line = `trap 'echo command; exit 7' ${name}; ${child}; true`
+      const running = runLine(line, { onSignal: signals.onSignal })
+      await eventually('both run', () => existsSync(join(folder, 'ready')))
+      signals.send(signal)
+      const result = await running
+      expect(result).toMatchObject({
+        exitCode: 7,
+        interruptedBy: signal,
+        output: expect.stringMatching(/child\n[\s\S]*command\n/),
+      })
+      expect(findProcesses(folder)).toEqual([])
+      expect(signals.listeners.size).toBe(0)
+    },
+  )
+
+  it('is killed at once by a second signal, and counts as ended by the first', async () => {
+    const [sleep, signals] = [sleeper(), openSignals()]
+    // Without the second signal, nobody would end it for long.
+    const running = runLine(`trap '' INT; ${sleep} & wait; wait`, { onSignal: signals.onSignal, patience: 1e8 })
+    await eventually('it runs', () => sleeping(sleep).length > 1)
+    signals.send('SIGINT')
+    signals.send('SIGTERM')
+    const result = await running
+    expect(result).toMatchObject({ signal: 'SIGKILL', interruptedBy: 'SIGINT' })
+    expect(exitCodeOf(result)).toBe(130)
+    expect(sleeping(sleep)).toEqual([])
+  })
+
+  it('gets a signal that came while it was started', async () => {
+    const signals = openSignals()
+    const running = runLine(sleeper(), { onSignal: signals.onSignal })
+    signals.send('SIGTERM')
+    expect(await running).toMatchObject({ signal: 'SIGTERM', interruptedBy: 'SIGTERM' })
   })
 })

@@ -34,7 +34,7 @@ export const addDomains: OperationBehaviour = {
   ],
 }
 
-/** What is special about each domain; where lists spell domains as they were sent, how it was spelt. */
+/** The special properties of each domain, and its sent spelling if lists return that spelling. */
 function traitsFor(sent: readonly string[], names: readonly string[], { settings, traitsOf }: ServiceContract) {
   if (settings.spelling !== 'as-sent') return traitsOf
   const spellings = spellingsOf(sent, names)

@@ -17,7 +17,7 @@ async function loadAccounts(): Promise<Known> {
   const first = await listPage({ limit: FACTS.pageLimit })
   const ids = first.accounts.map(({ id }) => id)
   const known = accounts.data.peek()
-  // There can be thousands, and the page asks every few seconds.
+  // There may be thousands of accounts, and the page asks every few seconds.
   const isKnown = known?.count === first.count && ids.every((id, index) => id === known.ids[index])
   if (isKnown) return known
   if (first.next === null) return { ids, count: first.count }

@@ -8,7 +8,7 @@ import { refreshShown } from '../resource.ts'
 import { chosenAccount, DEFAULT_ACCOUNT } from '../selection.ts'
 import { accounts } from './accounts.ts'
 
-/** Asks for the fields of a new account, creates it, chooses it and shows its key. */
+/** Shows a form for a new account, creates the account, selects it and shows its key. */
 export async function createAccount(): Promise<void> {
   const usual = 'default of the server'
   const content = (
@@ -52,7 +52,7 @@ export async function createAccount(): Promise<void> {
   await showSecret(`The account ${id}`, created.api_key)
 }
 
-/** The fields that are given. A seed that is no number is sent as it is, because the control plane says what is wrong. */
+/** The fields with a value. An invalid seed is sent unchanged, because the control plane returns the error message. */
 function readNewAccount(fields: FormData) {
   const [id, fixture, seed, now, frozen] = ['id', 'fixture', 'seed', 'now', 'frozen'].map((name) =>
     textOf(fields, name).trim(),
@@ -72,7 +72,7 @@ function readNumber(text: string): number {
   return Number.isNaN(number) ? (text as never) : number
 }
 
-/** Asks, and sets the chosen account back to its creation. */
+/** Asks for confirmation, and resets the chosen account to its creation. */
 export async function resetAccount(): Promise<void> {
   const account = chosenAccount.peek()
   const content = (
@@ -100,7 +100,7 @@ export async function resetAccount(): Promise<void> {
   await refreshShown()
 }
 
-/** Asks, and deletes the account that was asked about, even when another one was chosen meanwhile. */
+/** Asks for confirmation, and deletes that account, even if the user has chosen another one meanwhile. */
 export async function deleteAccount(): Promise<void> {
   const account = chosenAccount.peek()
   const text = 'Its state, keys, requests and snapshots are deleted. This cannot be undone.'

@@ -4,7 +4,7 @@ import { readAll } from '../paging.ts'
 import { createResource } from '../resource.ts'
 import type { Group } from '../responses.ts'
 
-/** The domain groups of the chosen account, in the order in which they were created. */
+/** The domain groups of the chosen account, in the order of their creation. */
 export const groups = createResource({
   load: (account) =>
     readAll(
@@ -17,7 +17,7 @@ export const groups = createResource({
   polled: true,
 })
 
-/** Domain → the groups that it is a member of. */
+/** Domain → its groups. */
 export const groupsByDomain = computed((): ReadonlyMap<string, readonly Group[]> => {
   const found = new Map<string, Group[]>()
   for (const group of groups.data.value ?? []) {

@@ -11,7 +11,7 @@ const STATES = {
   lost: { words: 'Reconnecting…', tone: 'warn' },
 } as const
 
-/** The name of the page, what is known of the server and its clients, the choice of the account, and its views. */
+/** The title of the page, the state of the server and its clients, the selected account, and its views. */
 export function Header() {
   const { words, tone } = STATES[connection.value]
   return (

@@ -12,7 +12,7 @@ import { Keys } from './keys.tsx'
 import { Quotas } from './quotas.tsx'
 import { summary } from './summary.ts'
 
-/** The view Account: how a client reaches the service, and what it may do there. */
+/** The view Account: how a client reaches the service, and what it may do. */
 export function AccountPanel() {
   return (
     <div class="halves">

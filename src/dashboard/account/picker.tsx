@@ -5,7 +5,7 @@ import { chosenAccount, DEFAULT_ACCOUNT } from '../selection.ts'
 import { accounts } from './accounts.ts'
 import { createAccount, deleteAccount, resetAccount } from './dialogs.tsx'
 
-/** The choice of the account that the page shows, and what can be done to accounts. */
+/** The selection of the account, and the actions for accounts. */
 export function AccountPicker() {
   const chosen = chosenAccount.value
   return (
@@ -33,7 +33,7 @@ function AccountChoice() {
   const [, redraw] = useState(0)
   const chosen = chosenAccount.value
   const ids = accounts.data.value?.ids ?? []
-  // A list that is open must not change under the pointer.
+  // An open list must not change while the user points at it.
   if (!isOpen(place.current)) shown.current = ids
   const options = shown.current.includes(chosen) ? shown.current : [...shown.current, chosen]
   useEffect(() => {
@@ -72,7 +72,7 @@ function AccountCount() {
   )
 }
 
-/** Whether the list of a `<select>` is open. Where the browser cannot tell, every list with the focus may be. */
+/** Whether the list of a `<select>` is open. If the browser cannot tell, every focused list counts as open. */
 function isOpen(list: HTMLSelectElement | null): boolean {
   if (list === null) return false
   try {

@@ -15,7 +15,7 @@ export const quotas = createResource({
   polled: true,
 })
 
-/** What is left of each quota, and whether requests beyond it are refused. */
+/** The rest of each quota, and whether the service enforces quotas. */
 export function Quotas() {
   return <Loaded of={quotas}>{(data) => <Remaining data={data} />}</Loaded>
 }

@@ -6,12 +6,13 @@ import type { Snapshot } from '../responses.ts'
 import { openTab } from '../selection.ts'
 import { summary } from './summary.ts'
 
-/** How the names of the snapshots begin that stories take. */
+/** The prefix of the names of snapshots for stories. */
 export const SCENE_SNAPSHOT = 'scene-'
 
 /**
- * The snapshots of the chosen account. Every tab tells of a story that was not ended, so all of them have the list; but only
- * the tab that shows it asks for it again while it can be seen elsewhere that nothing was taken or deleted.
+ * The snapshots of the chosen account. Every tab shows unfinished stories, so every tab needs the list. It is loaded
+ * again if the tab Time is open or the number of snapshots has changed. It is also loaded again while it contains the
+ * snapshot of a story.
  */
 export const snapshots = createResource({
   load: async (account): Promise<readonly Snapshot[]> =>
@@ -29,7 +30,7 @@ export const snapshots = createResource({
   },
 })
 
-/** Whether a story has taken a snapshot: one of this page, of another page, or of a page that is closed. */
+/** Whether a story has taken the snapshot, on this page, on another page or on a closed page. */
 export function isOfStory({ name }: Snapshot): boolean {
   return name.startsWith(SCENE_SNAPSHOT)
 }

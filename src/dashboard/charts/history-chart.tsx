@@ -8,13 +8,13 @@ interface HistoryChartProps extends History {
   label: string
   /** What the messages are: `Messages of 30 days`. */
   unit?: string
-  /** Days that mean something, in words. */
+  /** Days with a meaning, and their descriptions. */
   marks?: readonly { date: string; text: string }[]
 }
 
 /**
- * The shares and the messages at the refreshes of some days, as lines above an area. The mouse and the arrow keys choose
- * a day, of which the values are written above; without a choice, it is the newest. The same figures are in a table.
+ * The shares and the messages at the refreshes of some days, as lines above an area. The mouse and the arrow keys
+ * select a day, whose values appear above the chart. The default is the newest day. A table has the same figures.
  */
 export function HistoryChart({ label, unit = 'Messages of 30 days', marks = [], ...history }: HistoryChartProps) {
   const { dates, messages, shares } = history
@@ -41,7 +41,7 @@ export function HistoryChart({ label, unit = 'Messages of 30 days', marks = [], 
   }
   function onPointer({ clientX, currentTarget }: PointerEvent & { currentTarget: Element }): void {
     const { left, width: shown } = currentTarget.getBoundingClientRect()
-    // A page that is printed or zoomed shows the drawing in another size.
+    // In print or zoom, the drawing has another size.
     const x = ((clientX - left) / Math.max(shown, 1)) * plot.width
     setChosen(nearestIndex(x, plot.left, plot.right, dates.length))
   }
@@ -85,7 +85,6 @@ export function HistoryChart({ label, unit = 'Messages of 30 days', marks = [], 
   )
 }
 
-/** The line or the area of a legend. */
 function Swatch({ kind }: { kind: string }) {
   return (
     <svg class="swatch" aria-hidden="true" viewBox="0 0 22 10">
@@ -102,7 +101,7 @@ interface DrawingProps {
   plot: Plot
   dates: readonly string[]
   marks: readonly { date: string; text: string }[]
-  /** The day whose values are written above the chart. */
+  /** The selected day. */
   index: number
 }
 
@@ -126,7 +125,7 @@ function Drawing({ plot, dates, marks, index }: DrawingProps) {
       ))}
       <path class="chart-area" d={messages.area} />
       <path class="chart-edge" d={messages.line} />
-      {/* One short stroke for each refresh. */}
+      {/* A short stroke for each refresh. */}
       <path class="chart-refresh" d={days.map((x) => `M${round(x)},${messages.bottom}v4`).join('')} />
       {marks.map(({ date }) => {
         const x = days[dates.indexOf(date)]
@@ -159,7 +158,7 @@ function Drawing({ plot, dates, marks, index }: DrawingProps) {
   )
 }
 
-/** The figures in words. They are made when somebody asks for them, because there can be many. */
+/** The figures as a table. It is rendered when the user opens it, because it can be long. */
 function FiguresTable({ label, unit, history }: { label: string; unit: string; history: History }) {
   const [open, setOpen] = useState(false)
   const { dates, messages, shares } = history
@@ -198,12 +197,12 @@ function FiguresTable({ label, unit, history }: { label: string; unit: string; h
   )
 }
 
-/** In pixels, the size of the letters for which the chart is planned. */
+/** The font size for which the chart is designed, in pixels. */
 const USUAL_LETTER = 14
-/** How wide the chart is on paper, in the same unit. The paper is not there yet when the chart is drawn. */
+/** The width of the chart on paper, in the same unit. The real width is unknown when the chart is drawn. */
 const PAPER = 1000
 
-/** An element, and how wide it is: in pixels where a letter is as large as on a phone, so that letters grow with others. */
+/** An element and its width, in pixels at the usual font size. So the letters of the chart grow with the font. */
 function useWidth() {
   const place = useRef<HTMLDivElement>(null)
   const [width, setWidth] = useState(720)
@@ -232,7 +231,7 @@ function round(value: number): number {
   return Math.round(value * 10) / 10
 }
 
-/** The day that a key moves to. */
+/** The day that a key selects. */
 function dayAfterKey(key: string, day: number, newest: number): number | undefined {
   switch (key) {
     case 'ArrowRight':

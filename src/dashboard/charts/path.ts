@@ -1,7 +1,7 @@
-/** A place in a drawing; null is a gap. */
+/** A point in a drawing; null is a gap. */
 export type Point = readonly [x: number, y: number] | null
 
-/** The `d` of a line through the points. A point between two gaps is a line without length, which a round cap shows. */
+/** The `d` of a line through the points. A point between two gaps has length 0, and a round cap makes it visible. */
 export function linePath(points: readonly Point[]): string {
   return runsOf(points)
     .map((run) => `M${run.map(write).join('L')}${run.length === 1 ? 'h0' : ''}`)
@@ -19,7 +19,7 @@ export function areaPath(points: readonly Point[], ground: number): string {
     .join('')
 }
 
-/** The points between the gaps. */
+/** Splits the points at the gaps. */
 function runsOf(points: readonly Point[]): (readonly [number, number])[][] {
   const runs: (readonly [number, number])[][] = [[]]
   for (const point of points) {
@@ -29,7 +29,7 @@ function runsOf(points: readonly Point[]): (readonly [number, number])[][] {
   return runs.filter((run) => run.length > 0)
 }
 
-/** A tenth of a pixel is as fine as a screen shows. */
+/** Rounds to a tenth of a pixel, because a screen does not show more. */
 function write([x, y]: readonly [number, number]): string {
   return `${Math.round(x * 10) / 10},${Math.round(y * 10) / 10}`
 }

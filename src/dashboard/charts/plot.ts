@@ -1,13 +1,13 @@
 import { areaPath, linePath, type Point } from './path.ts'
 import { dayTicks, roundTicks, scaleLinear, shareTicks } from './scale.ts'
 
-/** What a chart of some days shows. All lists are as long as `dates`. */
+/** The data of a chart. All lists are as long as `dates`. */
 export interface History {
   /** The days of the refreshes, such as 2026-01-15, the oldest first. */
   dates: readonly string[]
   /** The messages at each refresh. */
   messages: readonly number[]
-  /** Shares in per cent, of which null is a day without mail. The first is the main one; there are at most three. */
+  /** Shares in per cent; null is a day without mail. The first is the main one, and there are at most three. */
   shares: readonly { name: string; values: readonly (number | null)[] }[]
 }
 
@@ -16,16 +16,16 @@ interface Tick {
   value: number
 }
 
-/** Where everything of the chart is, in pixels. The shares are above the messages, over the same days. */
+/** The geometry of the chart in pixels. The shares are above the messages and have the same days. */
 export interface Plot {
   width: number
   height: number
   left: number
   right: number
-  /** The heights between which the two parts are. */
+  /** `top` and `bottom` are the edges of each part. */
   shares: { top: number; bottom: number; ticks: Tick[]; lines: { name: string; path: string; points: Point[] }[] }
   messages: { top: number; bottom: number; ticks: Tick[]; line: string; area: string }
-  /** The place of each day from the left. */
+  /** The x coordinate of each day. */
   days: number[]
   /** The indexes of the days that have a label. */
   labelled: number[]
@@ -33,7 +33,7 @@ export interface Plot {
   dotted: boolean
 }
 
-/** In pixels: what a label of the days needs, and how far apart the dots of two refreshes are at least. */
+/** The width of a day label, and the least distance between two dots, in pixels. */
 const LABEL = 68
 const DOTS = 16
 const MARGINS = { top: 10, right: 14, bottom: 24, left: 46, between: 28 } as const

@@ -1,4 +1,4 @@
-/** Maps numbers from `from` to `to` on places from `low` to `high`; every number on `low` where there is only one. */
+/** Maps the numbers `from`–`to` to the range `low`–`high`. If `from` equals `to`, the result is `low`. */
 export function scaleLinear(
   [from, to]: readonly [number, number],
   [low, high]: readonly [number, number],
@@ -6,13 +6,13 @@ export function scaleLinear(
   return (value) => (to === from ? low : low + ((value - from) / (to - from)) * (high - low))
 }
 
-/** Round numbers from 0 to at least `most`, about as many as `wanted`, for an axis of whole things. */
+/** About `wanted` round numbers from 0 to at least `most`, for an axis of whole numbers. */
 export function roundTicks(most: number, wanted: number): number[] {
   const step = roundStep(Math.max(most, 1) / Math.max(wanted - 1, 1))
   return Array.from({ length: Math.ceil(Math.max(most, 1) / step) + 1 }, (_, index) => index * step)
 }
 
-/** The smallest of 1, 2, 5, 10, 20, 50 … that is not less. */
+/** The smallest of 1, 2, 5, 10, 20, 50 … that is at least `least`. */
 function roundStep(least: number): number {
   const power = 10 ** Math.floor(Math.log10(Math.max(least, 1)))
   const factor = [1, 2, 5, 10].find((each) => each * power >= least) ?? 10
@@ -20,8 +20,8 @@ function roundStep(least: number): number {
 }
 
 /**
- * The ticks of an axis of shares in per cent, up to 100. The axis begins at 0 unless all shares are high: then it shows
- * the upper part only, because a change from 98 to 95 is one that a person must see.
+ * The ticks of an axis of shares in per cent, up to 100. If all shares are high, the axis shows only the upper part,
+ * because a change from 98 to 95 must be visible. If not, it begins at 0.
  */
 export function shareTicks(shares: readonly (number | null)[]): number[] {
   const least = shares.reduce<number>((lowest, share) => Math.min(lowest, share ?? 100), 100)
@@ -31,8 +31,8 @@ export function shareTicks(shares: readonly (number | null)[]): number[] {
 }
 
 /**
- * The indexes of the days that an axis names, at most `wanted` and always the newest: some whole number of weeks lies
- * between two of them where there are weeks.
+ * The indexes of the labelled days: at most `wanted`, and always the newest. Labels that are more than three days apart
+ * have a distance of whole weeks.
  */
 export function dayTicks(count: number, wanted: number): number[] {
   const needed = Math.ceil(count / Math.max(wanted, 1))
@@ -42,7 +42,7 @@ export function dayTicks(count: number, wanted: number): number[] {
   return ticks
 }
 
-/** Of the places from `first` to `last`, `count` in number and equally far apart, the index of the nearest. */
+/** The index of the nearest of `count` equidistant places from `first` to `last`. */
 export function nearestIndex(place: number, first: number, last: number, count: number): number {
   if (count < 2 || last <= first) return 0
   const index = Math.round(((place - first) / (last - first)) * (count - 1))

@@ -2,19 +2,19 @@ import { areaPath, linePath, type Point } from './path.ts'
 import { scaleLinear } from './scale.ts'
 
 const SIZE = { width: 96, height: 24 } as const
-/** Room for the line, which is wider than its path. */
+/** The margin for the stroke, which is wider than the path. */
 const MARGIN = 2
 
 interface SparklineProps {
-  /** The newest last; null where there was nothing to measure. */
+  /** The newest value is last; null means that there was no value. */
   values: readonly (number | null)[]
-  /** What the line shows, in words, for everybody who does not see it: `DMARC from 97.1 % to 62.0 % in 30 days`. */
+  /** A text alternative for the line: `DMARC from 97.1 % to 62.0 % in 30 days`. */
   label: string
-  /** The ends of the axis; by default those of the values. Shares have [0, 100]. */
+  /** The range of the axis; by default that of the values. Shares have [0, 100]. */
   range?: readonly [number, number]
 }
 
-/** A line as small as a word, with a dot at its newest value. */
+/** A line of the size of a word, with a dot at its newest value. */
 export function Sparkline({ values, label, range = rangeOf(values) }: SparklineProps) {
   const x = scaleLinear([0, values.length - 1], [MARGIN, SIZE.width - MARGIN])
   const y = scaleLinear(range, [SIZE.height - MARGIN, MARGIN])

@@ -3,17 +3,17 @@ import { useRef, useState } from 'preact/hooks'
 import { showFailure } from './notices.tsx'
 
 interface ButtonProps extends Omit<ButtonHTMLAttributes, 'onClick' | 'class' | 'type'> {
-  /** Does what the button is for. An error is shown as a note. */
+  /** The action of the button. An error appears as a note. */
   work(): unknown
   kind?: 'primary' | 'danger' | 'link' | ''
   small?: boolean
   children: ComponentChildren
 }
 
-/** A button that ignores clicks while it works. */
+/** A button that ignores clicks while its action runs. */
 export function Button({ work, kind = '', small = false, children, ...attributes }: ButtonProps) {
   const [busy, setBusy] = useState(false)
-  // A state changes only with the next drawing, and the second click of a double click comes before.
+  // The state changes only with the next render, which is too late for the second click of a double click.
   const working = useRef(false)
   async function onClick(): Promise<void> {
     if (working.current) return

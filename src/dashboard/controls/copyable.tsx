@@ -2,7 +2,7 @@ import { useRef } from 'preact/hooks'
 import { Button } from './button.tsx'
 import { showNote } from './notices.tsx'
 
-/** A text with a button that copies it. `label` names the button. */
+/** A text with a button that copies it. `label` is the name of the button. */
 export function Copyable({ text, label, id }: { text: string; label?: string; id?: string }) {
   const place = useRef<HTMLPreElement>(null)
   return (
@@ -18,7 +18,7 @@ export function Copyable({ text, label, id }: { text: string; label?: string; id
 
 interface CopyButtonProps {
   text: string
-  /** The element that shows the text, which is selected where the browser does not let the page copy. */
+  /** The element with the text. It is selected if the browser does not allow the page to copy. */
   shown(): Element | null
   label?: string | undefined
   words?: string
@@ -32,13 +32,13 @@ export function CopyButton({ text, shown, label, words = 'Copy' }: CopyButtonPro
   )
 }
 
-/** Copies a text. If the browser does not allow that, it selects the element that shows the text. */
+/** Copies a text. If the browser does not allow that, it selects the element with the text. */
 async function copyText(text: string, shown: Element | null): Promise<void> {
   try {
     await navigator.clipboard.writeText(text)
     showNote('Copied.')
   } catch {
-    // Browsers allow it only to pages from this machine and to pages over TLS.
+    // Browsers allow it only for pages from localhost or over TLS.
     if (shown !== null) getSelection()?.selectAllChildren(shown)
     showNote('The browser does not let this page copy. The text is selected. Press Ctrl+C or ⌘C.')
   }

@@ -7,10 +7,10 @@ import { Modal } from './modal.tsx'
 interface Question<Result> {
   /** The text of the button that submits the form. */
   submit: string
-  /** Whether the dialog stays open until the form is submitted. */
+  /** Whether only the form can close the dialog. */
   lasting?: boolean
   danger?: boolean
-  /** Does what the form is for. After an error, the dialog stays open and shows the error. */
+  /** The action of the form. After an error, the dialog stays open and shows the error. */
   work(fields: FormData): Result | Promise<Result>
 }
 
@@ -24,8 +24,8 @@ interface OpenDialog {
 const dialogs = signal<readonly OpenDialog[]>([])
 
 /**
- * Shows a dialog. A question makes it a form. Resolves to the result of the question's work, or to `undefined` when the
- * dialog is closed without it.
+ * Shows a dialog; a question makes it a form. Resolves to the result of the action, or to `undefined` if the user
+ * closes the dialog.
  */
 export function openDialog<Result = never>(
   title: string,
@@ -60,7 +60,7 @@ export async function showSecret(title: string, secret: string): Promise<void> {
   )
 }
 
-/** The open dialogs, one above the other. */
+/** The stack of open dialogs. */
 export function Dialogs() {
   return (
     <>

@@ -4,19 +4,19 @@ import { ErrorText } from './notices.tsx'
 
 interface FormProps {
   id?: string
-  /** Other classes than `stack`. */
+  /** Classes in addition to `stack`. */
   class?: string
   /** The text of the button that submits. */
   submit: string
   danger?: boolean
-  /** Does what the form is for. After an error, the form shows the error in its own words. */
+  /** The action of the form. The form shows an error with the labels of its fields. */
   work(fields: FormData, form: HTMLFormElement): unknown
-  /** Stands beside the button that submits. */
+  /** Content beside the submit button. */
   beside?: ComponentChildren
   children?: ComponentChildren
 }
 
-/** A form that ignores submissions while it works, and shows why its work failed. */
+/** A form that ignores submissions while its action runs, and shows the error of a failed action. */
 export function Form({ id, class: kind = '', submit, danger = false, work, beside, children }: FormProps) {
   const [busy, setBusy] = useState(false)
   const [failure, setFailure] = useState<unknown>(undefined)
@@ -56,7 +56,7 @@ export function Form({ id, class: kind = '', submit, danger = false, work, besid
   )
 }
 
-/** Puts the label of a field in place of its name, such as `delay_ms`, which only the control plane uses. */
+/** Replaces names of fields such as `delay_ms` by labels. Only the control plane uses the names. */
 function nameFields(text: string, form: HTMLFormElement | null): string {
   return text.replaceAll(/`([^`]+)`/g, (quoted, name: string) => {
     const field = form?.elements.namedItem(name)
@@ -69,13 +69,13 @@ function nameFields(text: string, form: HTMLFormElement | null): string {
   })
 }
 
-/** The value of a field; empty if the form has no such field. */
+/** The value of a field; empty if the form does not have the field. */
 export function textOf(fields: FormData, name: string): string {
   const value = fields.get(name)
   return typeof value === 'string' ? value : ''
 }
 
-/** The choices of a list. */
+/** Renders values as `<option>` elements. */
 export function Options({ values }: { values: readonly string[] }) {
   return (
     <>

@@ -5,17 +5,20 @@ import type { Resource } from '../resource.ts'
 import { Button } from './button.tsx'
 import { ErrorText } from './notices.tsx'
 
-/** For how many milliseconds something may be loaded without a word. */
+/** How long loading stays silent, in milliseconds. */
 const PATIENCE = 1_000
 
 interface LoadedProps<Data> {
   of: Resource<Data>
-  /** Stands here while nothing has arrived; by default, words after a second. */
+  /** The content before the data arrives; by default, words after a second. */
   loading?: ComponentChildren
   children(data: Data): ComponentChildren
 }
 
-/** What a resource has loaded. Before that, it says that it loads or why it cannot; later, why the data is old. */
+/**
+ * Shows the data of a resource. Before the data arrives, it says that it loads or why it cannot load. Later it says why
+ * the data is old.
+ */
 export function Loaded<Data>({ of: resource, loading = <Loading />, children }: LoadedProps<Data>) {
   const data = resource.data.value
   const failure = resource.failure.value
@@ -32,7 +35,7 @@ export function Loaded<Data>({ of: resource, loading = <Loading />, children }: 
   }
   return (
     <>
-      {/* The page says at its top when the server does not answer. */}
+      {/* The top of the page says if the server does not answer. */}
       {failure instanceof Refused && (
         <p class="refusal warn" role="status">
           This is not the newest. <ErrorText error={failure} />
@@ -43,7 +46,7 @@ export function Loaded<Data>({ of: resource, loading = <Loading />, children }: 
   )
 }
 
-/** Says that something is being loaded, when that takes longer than people wait without a word. */
+/** Says that something loads, after a short delay. */
 export function Loading({ children = 'Loading…' }: { children?: ComponentChildren }) {
   const [late, setLate] = useState(false)
   useEffect(() => {

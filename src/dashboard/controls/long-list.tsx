@@ -3,23 +3,23 @@ import { useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { useRowSizes } from './row-sizes.ts'
 import { rowAfterKey, scrollToShow, type View, windowOf } from './row-window.ts'
 
-/** What a row needs to know: the value of `tabIndex` for its controls, which the arrow keys reach by rows. */
+/** The `tabIndex` for the controls of a row. The arrow keys move between the rows. */
 interface RowState {
   tabIndex: 0 | -1
 }
 
 interface LongListProps<Item> {
   id: string
-  /** Names the list. */
+  /** The name of the list. */
   label: string
   items: readonly Item[]
   keyOf(item: Item): string
-  /** Further attributes of the row, such as `data-group`. */
+  /** More attributes for the row, such as `data-group`. */
   attributesOf?(item: Item): Readonly<Record<string, string>>
   children(item: Item, state: RowState): ComponentChildren
 }
 
-/** A list of rows of one height, of which only those are drawn that are seen. It may have any number of items. */
+/** A list of rows of equal height that renders only visible rows. It may have any number of items. */
 export function LongList<Item>({ id, label, items, keyOf, attributesOf, children }: LongListProps<Item>) {
   const place = useRef<HTMLDivElement>(null)
   const { height, row } = useRowSizes(place)
@@ -49,7 +49,7 @@ export function LongList<Item>({ id, label, items, keyOf, attributesOf, children
     place.current?.querySelector<HTMLElement>(`[data-index="${active}"] [tabindex="0"]`)?.focus({ preventScroll: true })
   })
 
-  // The row with the focus stays when it is scrolled away, because the focus would be lost with it.
+  // The focused row stays rendered when it is scrolled away, so that the focus is not lost.
   const indexes = [...items.slice(first, end).keys()].map((index) => first + index)
   if (active < first) indexes.unshift(active)
   if (active >= end && active < items.length) indexes.push(active)

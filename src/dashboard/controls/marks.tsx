@@ -18,12 +18,12 @@ export function Badge({
   )
 }
 
-/** A horizontal bar. `share` is between 0 and 1, and little is less than `low`; assistive technology reads `text`. */
+/** A horizontal bar. `share` is from 0 to 1, and `low` is the limit of a low share. Screen readers read `text`. */
 export function Meter({ share, label, text, low = 0.2 }: { share: number; label: string; text: string; low?: number }) {
   return <meter min={0} max={1} low={low} value={share} aria-label={label} aria-valuetext={text} title={text} />
 }
 
-/** A list of names and values, without the names that have no value. */
+/** A list of names and values. Entries without a value are left out. */
 export function Pairs({ entries }: { entries: readonly (readonly [name: string, value: ComponentChildren])[] }) {
   return (
     <dl class="pairs">

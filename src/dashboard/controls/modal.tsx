@@ -2,7 +2,7 @@ import { signal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
 
-/** Whether a story is told. Its buttons stay usable beside a sheet, which is then not modal. */
+/** Whether a story is in progress. A sheet is then not modal, so that the buttons of the story stay usable. */
 export const storyIsTold = signal(false)
 
 interface ModalProps {
@@ -10,20 +10,20 @@ interface ModalProps {
   label: string
   id?: string | undefined
   class?: string
-  /** Whether neither Escape nor anything else of the browser closes it. */
+  /** Whether the user cannot close it with Escape or with another control of the browser. */
   lasting?: boolean
-  /** Whether a click beside it closes it, and the rest of the page may stay usable. */
+  /** Whether a click beside it closes it. It may then be non-modal. */
   light?: boolean
-  /** Called when the user closes it. It stays until its parent does not render it any more. */
+  /** Called when the user closes it. It stays until its parent no longer renders it. */
   onClose(): void
   children: ComponentChildren
 }
 
-/** A dialog above the page, which takes the focus while it is open and then returns it to where it was. */
+/** A dialog above the page. It takes the focus, and returns it when it closes. */
 export function Modal({ label, id, class: kind = '', lasting = false, light = false, onClose, children }: ModalProps) {
   const place = useRef<HTMLDialogElement>(null)
   const removed = useRef(false)
-  // A click beside the dialog counts only if the pointer was pressed there, too: selecting text may end outside.
+  // A click beside the dialog counts only if it also began there. A text selection may end outside.
   const pressedBeside = useRef(false)
   useLayoutEffect(() => {
     const dialog = place.current
@@ -33,7 +33,7 @@ export function Modal({ label, id, class: kind = '', lasting = false, light = fa
     return () => {
       removed.current = true
       dialog?.close()
-      // What opened the dialog may be gone, such as the row of something that was deleted.
+      // The opener may no longer exist, such as the row of a deleted item.
       if (opener instanceof HTMLElement && opener !== document.body) {
         const heir = opener.isConnected ? opener : document.getElementById('panel')
         heir?.focus({ preventScroll: true })
@@ -42,7 +42,7 @@ export function Modal({ label, id, class: kind = '', lasting = false, light = fa
   }, [])
 
   useEffect(() => {
-    // The focus of a dialog that is not modal may be outside.
+    // The focus may be outside of a dialog that is not modal.
     function onEscape(event: KeyboardEvent): void {
       if (event.key !== 'Escape' || event.defaultPrevented || document.querySelector('dialog:modal') !== null) return
       event.preventDefault()
@@ -55,7 +55,7 @@ export function Modal({ label, id, class: kind = '', lasting = false, light = fa
 
   function onKeyDown(event: KeyboardEvent): void {
     if (event.key !== 'Escape' || event.isComposing || event.defaultPrevented) return
-    // Without this, the first press would empty a search field in place of closing the dialog.
+    // Without this, the first press would clear a search field instead of closing the dialog.
     event.preventDefault()
     event.stopPropagation()
     if (!lasting) onClose()
@@ -69,14 +69,14 @@ export function Modal({ label, id, class: kind = '', lasting = false, light = fa
       aria-label={label}
       onKeyDown={onKeyDown}
       onCancel={(event) => {
-        // A field inside can be cancelled, too.
+        // A field inside the dialog may fire this event, too.
         if (event.target !== event.currentTarget) return
         event.preventDefault()
         if (!lasting) onClose()
       }}
       onClose={() => {
         if (removed.current) return
-        // A browser may close a dialog although the page has prevented it.
+        // A browser may close a dialog even if the page has prevented it.
         if (lasting) place.current?.showModal()
         else onClose()
       }}
@@ -92,7 +92,7 @@ export function Modal({ label, id, class: kind = '', lasting = false, light = fa
   )
 }
 
-/** Whether a pointer is outside of the dialog, on its backdrop. */
+/** Whether the pointer is on the backdrop of the dialog. */
 function isBeside({ target, currentTarget, clientX, clientY }: MouseEvent): boolean {
   if (target !== currentTarget || !(currentTarget instanceof Element)) return false
   const { left, right, top, bottom } = currentTarget.getBoundingClientRect()

@@ -31,12 +31,12 @@ function showToast(toast: Toast, milliseconds: number): void {
 }
 
 /**
- * The code and the message of a refusal, and its problems if there are several; of another error, its message. `rename`
- * puts the words of a form in place of the names of fields.
+ * The code and the message of a refusal, and its problems if there are several. For another error, it is the message.
+ * `rename` replaces names of fields by labels.
  */
 export function ErrorText({ error, rename = (text) => text }: { error: unknown; rename?: (text: string) => string }) {
   if (!(error instanceof Refused)) return <>{error instanceof Error ? error.message : String(error)}</>
-  // The first problem is usually the one that the message tells.
+  // The message usually repeats the first problem.
   const others = error.problems.filter(({ message }) => message !== error.message)
   return (
     <>
@@ -52,14 +52,14 @@ export function ErrorText({ error, rename = (text) => text }: { error: unknown; 
   )
 }
 
-/** The notes that are shown now, above everything else. */
+/** The current notes, above everything else. */
 export function Toasts() {
   const place = useRef<HTMLDivElement>(null)
   const shown = toasts.value
   useEffect(() => {
     const node = place.current
     if (node === null) return
-    // A popover lies above an open dialog only when it is shown after the dialog.
+    // A popover is above an open dialog only if it is shown later.
     if (node.matches(':popover-open')) node.hidePopover()
     if (shown.length > 0) node.showPopover()
   }, [shown])

@@ -1,18 +1,18 @@
 import { useLayoutEffect, useState } from 'preact/hooks'
 
-/** In pixels: a row is never lower, because it has buttons that are touched. */
+/** The least height of a row in pixels, because its buttons must be easy to touch. */
 const LEAST = 40
 /** The height of a row with one line of text, in rem. */
 const LINE = 2.8
 
 interface RowSizes {
-  /** The height of the part of a list that is seen, in pixels. */
+  /** The height of the visible part of a list, in pixels. */
   height: number
   /** The height of a row, in pixels. */
   row: number
 }
 
-/** The sizes of a list with rows of one height. `heightOf` says how high a row is where it has more than a line of text. */
+/** The sizes of a list with rows of equal height. `heightOf` is for rows with more than one line of text. */
 export function useRowSizes(
   place: { readonly current: HTMLElement | null },
   heightOf: (rem: number) => number = heightOfLine,

@@ -1,32 +1,31 @@
-/** Rows beyond each edge that are drawn, too, so that a scroll shows no gap before the next drawing. */
+/** How many rows are rendered beyond each edge, so that scrolling shows no gap before the next render. */
 const MARGIN = 8
 
-/** A list of rows of one height, of which a part is seen. Lengths are in pixels. */
+/** The state of a partly visible list with rows of equal height. Lengths are in pixels. */
 export interface View {
-  /** How far it is scrolled. */
+  /** The scroll position. */
   top: number
-  /** The height of the part that is seen. */
+  /** The height of the visible part. */
   height: number
-  /** The height of a row. */
   row: number
-  /** How many rows there are. */
+  /** The number of rows. */
   count: number
 }
 
-/** The rows to draw: from `first` to before `end`. */
+/** The rows to render: from `first` to `end`, exclusive. */
 export function windowOf({ top, height, row, count }: View): { first: number; end: number } {
   const reached = Math.max(0, Math.min(top, count * row - height))
   const first = Math.max(0, Math.floor(reached / row) - MARGIN)
   return { first, end: Math.min(count, Math.ceil((reached + height) / row) + MARGIN) }
 }
 
-/** How far to scroll so that a whole row is seen, with as little movement as possible. */
+/** The scroll position at which a row is completely visible, with the least movement. */
 export function scrollToShow(index: number, { top, height, row, count }: View): number {
   const wanted = Math.max((index + 1) * row - height, Math.min(top, index * row))
   return Math.max(0, Math.min(wanted, count * row - height))
 }
 
-/** The row that a key moves to; `undefined` for any other key, and where there is no row. */
+/** The row that a key selects; `undefined` for other keys, and if there is no row. */
 export function rowAfterKey(key: string, index: number, { height, row, count }: View): number | undefined {
   const page = Math.max(1, Math.floor(height / row) - 1)
   const steps: Readonly<Record<string, number>> = {

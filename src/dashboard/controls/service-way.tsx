@@ -1,7 +1,7 @@
 import { summary } from '../account/summary.ts'
 import { avoidsService, wayOfCalls } from '../service-calls.ts'
 
-/** Says which way a change goes. Where there is a choice, the user makes it. */
+/** Shows if a change goes to the service or to the control plane. The user may choose if both are possible. */
 export function ServiceWay() {
   return (
     <div class="service-way">

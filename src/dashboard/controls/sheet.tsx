@@ -4,16 +4,16 @@ import { Modal } from './modal.tsx'
 interface SheetProps {
   title: string
   id?: string
-  /** Stands beside the title, such as buttons that lead to the next item. */
+  /** Content beside the title, such as buttons to the next item. */
   beside?: ComponentChildren
-  /** Called when the user closes the sheet, which stays until its parent does not render it any more. */
+  /** Called when the user closes the sheet. It stays until its parent no longer renders it. */
   onClose(): void
   children: ComponentChildren
 }
 
 /**
- * A dialog at the right side, with everything about one item of a view. The view renders it while an item is open.
- * Escape, the button and a click beside it close it; then the focus returns to what opened it.
+ * A dialog at the right side with the details of one item. The view renders it while an item is open. Escape, the
+ * button and a click beside it close it. Then the focus returns to the element that opened it.
  */
 export function Sheet({ title, id, beside, onClose, children }: SheetProps) {
   return (

@@ -2,10 +2,10 @@ import { call } from '../client.ts'
 import { createResource } from '../resource.ts'
 import type { Coverage, Gap } from '../responses.ts'
 
-/** A report is long, and each request may change it. */
+/** The report is long and may change with each request, so it is loaded at most this often. */
 const MILLISECONDS_OF_REST = 3_000
 
-/** How much of the contract the requests of the account have covered. */
+/** The coverage of the contract by the requests of the account. */
 export const coverage = createResource({
   load: (account) => call('getCoverage', { parameters: { account } }),
   tabs: ['coverage'],
@@ -14,7 +14,7 @@ export const coverage = createResource({
   polled: true,
 })
 
-/** A part of the contract that no request of the account has covered. */
+/** A part of the contract that no request of the account covers. */
 export interface NamedGap {
   kind: 'response' | 'rule' | 'edge'
   name: string

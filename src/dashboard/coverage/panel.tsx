@@ -7,13 +7,13 @@ import { formatShown } from '../formatting.ts'
 import type { Coverage } from '../responses.ts'
 import { coverage, gapsOf, type NamedGap } from './coverage.ts'
 
-/** The share of the documented responses that were seen, beside the title of the view. */
+/** The share of documented responses that occurred, for the title of the view. */
 export function coverageTally(): string | undefined {
   const data = coverage.data.value
   return data && `${data.summary.responses.percent} %`
 }
 
-/** The view Coverage: how much of the contract was covered, and requests that would cover the rest. */
+/** The view Coverage: the covered share of the contract, and requests that would cover the rest. */
 export function CoveragePanel() {
   return <Loaded of={coverage}>{(data) => <Report coverage={data} />}</Loaded>
 }

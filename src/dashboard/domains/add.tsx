@@ -10,7 +10,7 @@ import { callService } from '../service-calls.ts'
 import { refreshAfterChange } from './monitored.ts'
 import { divideNames, placeIn, readNames, type TypedName } from './name-list.ts'
 
-/** Asks for names, and adds them by the rules of the service. */
+/** Asks for names, and adds the domains by the rules of the service. */
 export async function addDomains(): Promise<void> {
   const account = chosenAccount.peek()
   const text = signal('')
@@ -26,7 +26,7 @@ export async function addDomains(): Promise<void> {
           await callService('addDomains', { body: { domains: part.map(nameOf) }, account })
         } catch (error) {
           if (count === 0) throw withLines(error, part)
-          // What was added must not be sent again: the service would refuse it.
+          // Added names must not be sent again, because the service would refuse them.
           const rest = names.slice(count).map(({ name }, index) => ({ name, line: index + 1 }))
           text.value = rest.map(nameOf).join('\n')
           await refreshAfterChange()
@@ -68,7 +68,7 @@ function Fields({ text, limit }: { text: Signal<string>; limit: number | null })
   )
 }
 
-/** Names the lines that a refusal is about. `words` are added to the message. */
+/** Adds the line numbers to a refusal. `words` are added to the message. */
 function withLines(error: unknown, names: readonly TypedName[], words = ''): unknown {
   if (!(error instanceof Refused)) return addWords(error, words)
   const { status, code, message, problems } = error
@@ -81,7 +81,7 @@ function withLines(error: unknown, names: readonly TypedName[], words = ''): unk
   return addWords(new Refused(status, { code, message: isLocated ? first.message : message, problems: located }), words)
 }
 
-/** Puts the line in place of the item of the request, such as `domains[2]`, with which a message begins. */
+/** Replaces an item of the request such as `domains[2]` at the beginning of a message by its line. */
 function nameLine(message: string, line: number): string {
   const rest = message.replace(/^`domains\[\d+\]`/, '')
   return rest === message ? `Line ${line}: ${message}` : `Line ${line}${rest}`
@@ -95,7 +95,7 @@ function describeNames(names: readonly TypedName[], requests: number, limit: num
   return `${start} in ${requests} requests${reason}.`
 }
 
-/** How many domains one request of an operation may name; null if there is no limit. */
+/** How many domains a request of an operation may contain; null without a limit. */
 export function limitOf(operation: string): number | null {
   return FACTS.operations.find(({ id }) => id === operation)?.mostDomains ?? null
 }

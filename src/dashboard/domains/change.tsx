@@ -10,7 +10,7 @@ import { type DomainChange, PIN_FIELDS, readChange, valueToday } from './pin.ts'
 
 const USUAL_FEATURES = ['mta-sts', 'tls-rpt', 'bimi']
 
-/** Shows a form with today's values of a domain, and changes what the user changes in it. */
+/** Shows a form with the current values of a domain, and saves the changes of the user. */
 export async function changeDomain(domain: MonitoredDomain): Promise<void> {
   const account = chosenAccount.peek()
   const saved = await openDialog(`Change ${domain.domain}`, <Fields domain={domain} />, {
@@ -35,7 +35,7 @@ async function applyChange({ domain, profile }: MonitoredDomain, change: DomainC
   if (pin === 'none') {
     await call('unpinDmarc', { parameters })
     await reloadDomain(domain)
-    // With its pins, a domain loses the profile that was chosen for it. Here only the pins were to go.
+    // Removing the pins also resets the chosen profile. The user did not ask for that, so it is set again.
     const now = monitored.data.peek()?.find((each) => each.domain === domain)
     if (now !== undefined && now.profile !== profile) await call('pinDmarc', { parameters, body: { profile } })
   } else if (pin !== undefined) {
@@ -44,7 +44,7 @@ async function applyChange({ domain, profile }: MonitoredDomain, change: DomainC
   if (features !== undefined) await call('setFeatures', { parameters, body: { features } })
 }
 
-/** Lets the record of a domain follow the generated figures again. */
+/** Removes the pins of a domain, so that its record follows the generated figures again. */
 export async function removePins({ domain }: MonitoredDomain): Promise<void> {
   await call('unpinDmarc', { parameters: { domain } })
   await reloadDomain(domain)

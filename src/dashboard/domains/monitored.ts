@@ -9,27 +9,27 @@ import type { MonitoredDomain } from '../responses.ts'
 import { chosenAccount } from '../selection.ts'
 import { filterDomains, type Order, sortDomains, type Wanted } from './selection.ts'
 
-/** How often the pages are begun again, because another client removed the domain after which a page begins. */
+/** How often the load restarts because another client removed the domain after which a page begins. */
 const ATTEMPTS = 4
 /**
- * For how many milliseconds, for each domain, a list is young: too young to be loaded again because domains were added or
- * removed, and because somebody may have changed one. 1,000 domains are half a megabyte.
+ * The time per domain, in milliseconds, for which a loaded list is not loaded again. `changed` applies if the number of
+ * domains or the day has changed, and `unchanged` if not. 1,000 domains are half a megabyte.
  */
 const YOUTH = { changed: 0.2, unchanged: 2 }
 const SHORTEST_YOUTH = 1_000
 
-/** What tells of an account that the domains, or their figures, have changed. */
+/** The state of an account that shows whether the domains or their figures have changed. */
 interface Mark {
   domains: number
   day: string
 }
 
-/** How much of the list has arrived; `undefined` while nothing is loaded. */
+/** The progress of loading; `undefined` while nothing loads. */
 export const progress = signal<{ done: number; total: number } | undefined>(undefined)
 
-/** What the account was like when the list was loaded last. */
+/** The state of the account at the last load. */
 let loaded: Mark | undefined
-/** Until when the list is too young to be loaded again, if it is. */
+/** The phase after a load. During `changed` no load starts; during `unchanged` only after a change. */
 let youth: keyof typeof YOUTH | undefined
 let growing: ReturnType<typeof setTimeout> | undefined
 
@@ -60,7 +60,7 @@ async function loadDomains(account: string): Promise<readonly MonitoredDomain[]>
   }
 }
 
-/** The list is young from now on. */
+/** Starts the phases after a load. */
 function grow(): void {
   clearTimeout(growing)
   const domains = monitored.data.peek()?.length ?? 0
@@ -86,14 +86,14 @@ async function loadPages(account: string): Promise<readonly MonitoredDomain[]> {
     const query = { limit: FACTS.pageLimit, ...(after !== undefined && { after }) }
     const page = await call('listMonitoredDomains', { parameters: { account }, query })
     domains.push(...page.domains)
-    // What arrives for an account that is not shown any more is dropped.
+    // The result is discarded if the user has selected another account.
     if (page.next === null || account !== chosenAccount.peek()) return domains
     after = page.next
     progress.value = { done: domains.length, total: page.count }
   }
 }
 
-/** Whether the list is old enough to be loaded again, for what is known of the account. */
+/** Whether the list may be loaded again, by its phase and by the state of the account. */
 function isStale(): boolean {
   const now = readMark()
   const isChanged = loaded?.domains !== now?.domains || loaded?.day !== now?.day
@@ -105,7 +105,7 @@ function readMark(): Mark | undefined {
   return account && { domains: account.domains, day: refreshDate(account.now) }
 }
 
-/** Loads one domain again after a change of it, in place of all. */
+/** Loads only one domain again after a change of it. */
 export async function reloadDomain(name: string): Promise<void> {
   const account = chosenAccount.peek()
   const index = monitored.data.peek()?.findIndex(({ domain }) => domain === name) ?? -1
@@ -117,7 +117,7 @@ export async function reloadDomain(name: string): Promise<void> {
     const isSame = domain?.domain === name && domains?.[index]?.domain === name && account === chosenAccount.peek()
     if (isSame) return monitored.set(domains.with(index, domain))
   } catch {
-    // The domain before it may be gone.
+    // The previous domain, after which the page begins, may be gone.
   }
   await monitored.refresh()
 }
@@ -127,12 +127,12 @@ export const wanted = signal<Wanted>({ search: '', policy: '', profile: '' })
 
 const sorted = computed(() => {
   const { by } = order.value
-  // The groups of other orders may change without a new sorting.
+  // Only the order by groups must follow changes of the groups.
   const membership = by === 'groups' ? groupsByDomain.value : groupsByDomain.peek()
   return sortDomains(monitored.data.value ?? [], order.value, membership)
 })
 
-/** What the table shows. The search does not sort again. */
+/** The rows of the table. A search does not sort again. */
 export const shown = computed(() => filterDomains(sorted.value, wanted.value))
 
 /** The day of the refresh that GET /dmarc shows at an instant, such as 2026-01-15. */
@@ -141,12 +141,12 @@ export function refreshDate(now: string): string {
   return new Date(Date.parse(now) - (hours * 60 + minutes) * 60_000).toISOString().slice(0, 10)
 }
 
-/** The day so many days before another. */
+/** The day that is `days` days earlier. */
 export function dayBefore(day: string, days: number): string {
   return new Date(Date.parse(`${day}T00:00:00Z`) - days * 86_400_000).toISOString().slice(0, 10)
 }
 
-/** Loads everything that changes when domains come or go. */
+/** Loads all data that depends on the list of domains. */
 export async function refreshAfterChange(): Promise<void> {
   await Promise.allSettled([summary.refresh(), monitored.refresh(), groups.refresh()])
 }

@@ -1,15 +1,15 @@
-/** A name as it was typed, and the line that it is in, beginning at 1. */
+/** A name that the user typed, and its line, from 1. */
 export interface TypedName {
   name: string
   line: number
 }
 
-/** About how many bytes of names one request has. The service reads a body of a megabyte. */
+/** The approximate limit for the names in one request, in bytes. The service accepts a body of one megabyte. */
 const BYTES = 200_000
-/** How many names one request has at most, where the service has no limit. */
+/** The most names in one request if the service has no limit. */
 const NAMES = 1_000
 
-/** The names of a text with one or several in a line, with white space, commas or semicolons between them. */
+/** The names in a text. Line breaks, white space, commas and semicolons separate them. */
 export function readNames(text: string): TypedName[] {
   return text.split('\n').flatMap((content, index) =>
     content
@@ -19,7 +19,7 @@ export function readNames(text: string): TypedName[] {
   )
 }
 
-/** The names in as few parts as the limit of the service, of names in one request, permits. */
+/** Divides the names into as few requests as the limit of the service permits. */
 export function divideNames<Item>(
   items: readonly Item[],
   limit: number | null,
@@ -41,7 +41,7 @@ export function divideNames<Item>(
   return parts
 }
 
-/** The place in a list that a JSON pointer such as `/domains/3` is about. */
+/** The index in the list for a JSON pointer such as `/domains/3`. */
 export function placeIn(pointer: string | null | undefined): number | undefined {
   const [, place] = /^\/domains\/(\d+)$/.exec(pointer ?? '') ?? []
   return place === undefined ? undefined : Number(place)

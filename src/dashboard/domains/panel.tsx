@@ -38,7 +38,7 @@ export function DomainsPanel() {
     wanted.value = { search: look.search ?? '', policy: '', profile: '' }
     opened.value = look.domain === undefined ? undefined : { account: chosenAccount.peek(), domain: look.domain }
   })
-  // What was selected or opened in one account means nothing in another.
+  // The selection and the open sheet do not apply to another account.
   useEffect(() => selectNone, [account])
   const sheet = opened.value
   return (
@@ -61,7 +61,6 @@ export function DomainsPanel() {
   )
 }
 
-/** Search, filters and the buttons that change the list. */
 function Tools() {
   const { search, policy, profile } = wanted.value
   return (
@@ -109,7 +108,7 @@ function Tools() {
   )
 }
 
-/** The order where there is no room for the heads of the columns. */
+/** The sort order on screens that are too narrow for column headers. */
 function PhoneOrder() {
   const { by, descending } = order.value
   return (
@@ -167,7 +166,6 @@ function Rows({ domains }: { domains: readonly MonitoredDomain[] }) {
   )
 }
 
-/** How much has arrived. */
 function Progress() {
   const { done = 0, total = 0 } = progress.value ?? {}
   return (

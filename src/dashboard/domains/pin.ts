@@ -1,25 +1,25 @@
 import type { MonitoredDomain, Pin } from '../responses.ts'
 
-/** The fields of a record that can have a fixed value, in the order of the form. */
+/** The fields of a record that can be pinned, in the order of the form. */
 export const PIN_FIELDS = ['p', 'sp', 'np', 'testing', 'pct', 'dmarc', 'dkim', 'spf', 'count'] as const
 type PinField = (typeof PIN_FIELDS)[number]
 const TEXTS: readonly string[] = ['p', 'sp', 'np', 'testing']
 
-/** What a change of a domain asks the control plane for; what is absent stays as it is. */
+/** The changes to a domain for the control plane. Absent fields do not change. */
 export interface DomainChange {
-  /** The pins from now on, and perhaps another profile. `none` removes all pins. */
+  /** The new pins, and perhaps another profile. `none` removes all pins. */
   pin?: Pin | 'none'
   features?: readonly string[]
 }
 
-/** Today's value of a field: the fixed one, or that of the record. Empty if there is none. */
+/** The current value of a field: the pinned one, or the one of the record. Empty if there is none. */
 export function valueToday({ pinned, record }: MonitoredDomain, field: PinField): string {
   return String(pinned[field] ?? record?.[field] ?? '')
 }
 
 /**
- * What a form asks for, whose fields began with today's values. A field that was not touched is not fixed, unless it was
- * before; one that was emptied is fixed no more. The control plane decides whether a value is possible.
+ * The changes in a form that began with the current values. An untouched field is pinned only if it was pinned before.
+ * An emptied field is no longer pinned. The control plane validates the values.
  */
 export function readChange(domain: MonitoredDomain, textOf: (field: string) => string): DomainChange {
   const pin: Record<string, string | number> = { ...domain.pinned }
@@ -40,7 +40,7 @@ export function readChange(domain: MonitoredDomain, textOf: (field: string) => s
   }
 }
 
-/** The names between commas, each once. */
+/** The unique names in a list with commas. */
 function readFeatures(text: string): string[] {
   const names = text.split(',').map((name) => name.trim())
   return [...new Set(names)].filter((name) => name !== '')

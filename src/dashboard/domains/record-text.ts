@@ -1,6 +1,6 @@
 /**
- * The records of a domain in an answer with daily records, as texts: a number such as 100.0 loses its decimal when it is
- * read. The answer is of one domain, so each day has one record at most.
+ * The text of the last record in an answer with daily records of one domain. Each day has at most one record. Parsing
+ * would turn a number such as 100.0 into 100.
  */
 export function lastRecordText(answer: string): string | undefined {
   const start = answer.lastIndexOf('"records":[')
@@ -8,7 +8,7 @@ export function lastRecordText(answer: string): string | undefined {
   return start >= 0 && text.startsWith('{') ? text : undefined
 }
 
-/** Puts each field of a flat JSON object in a line of its own, and leaves its values as they are. */
+/** Formats a flat JSON object with one field per line, and keeps the text of its values. */
 export function layOut(text: string): string {
   const fields = text.match(/"(?:[^"\\]|\\.)*":(?:"(?:[^"\\]|\\.)*"|[^,}]+)/g) ?? []
   return `{\n${fields.map((field) => `  ${field.replace(/":/, '": ')}`).join(',\n')}\n}`

@@ -10,10 +10,10 @@ import { limitOf } from './add.tsx'
 import { refreshAfterChange } from './monitored.ts'
 import { divideNames } from './name-list.ts'
 
-/** How many names the question lists. */
+/** How many names the confirmation lists. */
 const LISTED = 10
 
-/** Asks whether to remove the domains, and removes them by the rules of the service. Resolves to whether it did. */
+/** Asks for confirmation, and removes the domains by the rules of the service. Resolves to false if it did not. */
 export async function removeDomains(domains: readonly MonitoredDomain[]): Promise<boolean> {
   const account = chosenAccount.peek()
   const used = domains.filter(({ features }) => features.length > 0)

@@ -13,20 +13,19 @@ import { TREND_DAYS, trendOf } from './trends.ts'
 
 const TONES: Readonly<Record<string, Tone>> = { reject: 'good', quarantine: 'warn', none: '', [NO_RECORD]: 'bad' }
 
-/** The names of the domains that are selected. */
 export const selected = signal<ReadonlySet<string>>(new Set())
 
 interface RowProps {
   domain: MonitoredDomain
   index: number
   row: number
-  /** Whether the tab key reaches this row; the arrow keys reach the others. */
+  /** Whether the tab key reaches this row. The arrow keys reach the others. */
   isActive: boolean
   onFocus(): void
   onOpen(domain: string): void
 }
 
-/** A domain of the table. */
+/** A row of the table. */
 export function Row({ domain, index, row, isActive, onFocus, onOpen }: RowProps) {
   const { domain: name, record, features } = domain
   const isSelected = selected.value.has(name)
@@ -42,7 +41,7 @@ export function Row({ domain, index, row, isActive, onFocus, onOpen }: RowProps)
       onFocusIn={onFocus}
       onClick={({ target }) => {
         const isControl = target instanceof Element && target.closest('button, label, input') !== null
-        // Who selects a text does not want to open anything.
+        // A click that ends a text selection must not open the sheet.
         if (!isControl && getSelection()?.isCollapsed !== false) onOpen(name)
       }}
     >
@@ -105,7 +104,7 @@ export function Row({ domain, index, row, isActive, onFocus, onOpen }: RowProps)
   )
 }
 
-/** What GET /dmarc says of the policy; the policies for subdomains only where they differ. */
+/** The policy in GET /dmarc. Policies for subdomains are shown only if they differ. */
 export function Policy({ domain }: { domain: MonitoredDomain }) {
   const { record } = domain
   const policy = policyOf(domain)

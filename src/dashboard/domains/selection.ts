@@ -1,8 +1,8 @@
 import type { Group, MonitoredDomain } from '../responses.ts'
 
-/** What the policy of a domain can be for the filter. `no record` is that of a domain which publishes none. */
+/** The filter value for a domain that publishes no record. */
 export const NO_RECORD = 'no record'
-/** How much protection each policy gives; any other text of a contract comes first. */
+/** The protection by each policy. Any other text of a contract sorts first. */
 const RANKS: Readonly<Record<string, number>> = { [NO_RECORD]: 1, none: 2, quarantine: 3, reject: 4 }
 
 export type Column = 'added' | 'domain' | 'policy' | 'dmarc' | 'dkim' | 'spf' | 'count' | 'features' | 'groups'
@@ -15,21 +15,21 @@ export interface Order {
 export interface Wanted {
   /** A part of a name, in any case and script. */
   search: string
-  /** A policy; empty for all. */
+  /** A policy, or empty for all. */
   policy: string
-  /** A profile; empty for all. */
+  /** A profile, or empty for all. */
   profile: string
 }
 
 export type GroupsByDomain = ReadonlyMap<string, readonly Group[]>
 
-/** The policy that GET /dmarc shows for a domain, or that there is no record to read one from. */
+/** The policy that GET /dmarc shows for a domain, or `NO_RECORD`. */
 export function policyOf({ record, policy, inherits_from: source, pinned }: MonitoredDomain): string {
   const isPublished = policy !== null || source !== null || pinned['p'] !== undefined
   return isPublished ? (record?.p ?? NO_RECORD) || NO_RECORD : NO_RECORD
 }
 
-/** The domains in an order. Those that are equal in it, and those without a value at the end, stay as they were added. */
+/** Sorts domains. Equal domains keep the order of addition. Domains without a value come last. */
 export function sortDomains(
   domains: readonly MonitoredDomain[],
   { by, descending }: Order,
@@ -64,7 +64,7 @@ function keyOf(domain: MonitoredDomain, by: Column, groups: GroupsByDomain): str
   }
 }
 
-/** A policy is above the same policy in test mode, and the subdomains decide between equal ones. */
+/** A policy ranks above the same policy in test mode. The policies for subdomains decide between equal ones. */
 function rankOf(domain: MonitoredDomain): number {
   const rank = (policy: string | null | undefined) => RANKS[policy ?? ''] ?? 0
   const policy = policyOf(domain)
@@ -73,7 +73,7 @@ function rankOf(domain: MonitoredDomain): number {
   return rank(policy) * 1000 + (testing === 'y' ? 0 : 500) + rank(sp) * 10 + rank(np)
 }
 
-/** The domains that are wanted, in their order. */
+/** Filters domains and keeps their order. */
 export function filterDomains(domains: readonly MonitoredDomain[], wanted: Wanted): readonly MonitoredDomain[] {
   const { search, policy, profile } = wanted
   const parts = spellingsOf(search)
@@ -86,7 +86,7 @@ export function filterDomains(domains: readonly MonitoredDomain[], wanted: Wante
   )
 }
 
-/** What is searched for: names are stored in lower case and in ASCII, so `Münch` stands for `xn--…`, too. */
+/** The spellings to search for. Names are stored in lower case and ASCII, so `Münch` also means `xn--…`. */
 function spellingsOf(search: string): string[] {
   const typed = search.trim().toLowerCase()
   if (typed === '') return []

@@ -200,7 +200,7 @@ function Chart({ name, days, events }: { name: string; days: Days; events: reado
   )
 }
 
-/** Why the figures are as they are, in words and dates. */
+/** The reasons for the figures, with their dates. */
 function Events({ events }: { events: readonly DomainEvent[] }) {
   if (events.length === 0) return <p class="soft">Nothing changes its figures but weekdays and seasons.</p>
   return (
@@ -223,12 +223,12 @@ function describePeriod(from: string | null, until: string | null): string {
 
 interface LoadedHistory {
   days?: Days
-  /** Today's record as the service writes it. */
+  /** The record of today as the service writes it. */
   text?: string | undefined
   failure?: unknown
 }
 
-/** The records of a domain, which are loaded again when its record changes. */
+/** The daily records of a domain. They are loaded again when its current record changes. */
 function useHistory({ domain, record }: MonitoredDomain): LoadedHistory {
   const [history, setHistory] = useState<LoadedHistory & { of?: string }>({})
   const account = chosenAccount.value

@@ -11,7 +11,7 @@ import { Row, selected } from './row.tsx'
 import type { Column } from './selection.ts'
 import { showTrends, TREND_DAYS } from './trends.ts'
 
-/** The names of the columns that sort. `numeric` columns begin with the greatest value. */
+/** The sortable columns. `numeric` columns sort in descending order first. */
 export const COLUMNS: readonly { by: Column; title: string; numeric?: boolean; class?: string }[] = [
   { by: 'domain', title: 'Domain' },
   { by: 'policy', title: 'Policy' },
@@ -22,7 +22,7 @@ export const COLUMNS: readonly { by: Column; title: string; numeric?: boolean; c
   { by: 'features', title: 'In use', numeric: true, class: 'late' },
   { by: 'groups', title: 'Groups', numeric: true, class: 'late' },
 ]
-/** Before which column the trend is. */
+/** The column after the trend. */
 const TREND_BEFORE: Column = 'features'
 const PHONE = '(max-width: 40rem)'
 
@@ -31,7 +31,7 @@ interface TableProps {
   onOpen(domain: string): void
 }
 
-/** The domains as rows of one height, of which only those are drawn that are seen. */
+/** The domains as a table with rows of equal height. Only visible rows are rendered. */
 export function DomainTable({ domains, onOpen }: TableProps) {
   const place = useRef<HTMLDivElement>(null)
   const { height, row } = useRowSizes(place, heightOfRow)
@@ -61,7 +61,7 @@ export function DomainTable({ domains, onOpen }: TableProps) {
     setTop(wanted)
   }
 
-  // The row with the focus stays when it is scrolled away, because the focus would be lost with it.
+  // The focused row stays rendered when it is scrolled away, so that the focus is not lost.
   const indexes = [...seen.keys()].map((index) => first + index)
   if (active < first && active < domains.length) indexes.unshift(active)
   if (active >= end && active < domains.length) indexes.push(active)
@@ -151,7 +151,7 @@ function SortingHeader(props: { by: Column; kind: string; numeric: boolean; chil
   )
 }
 
-/** Sorts by a column; once more, the other way round; a third time, in the order of addition. */
+/** The first click sorts by a column, the second reverses the order, the third restores the order of addition. */
 function sortBy(by: Column, numeric: boolean): void {
   const { by: current, descending } = order.value
   if (by !== current) order.value = { by, descending: numeric }
@@ -159,12 +159,12 @@ function sortBy(by: Column, numeric: boolean): void {
   else order.value = { by: 'added', descending: false }
 }
 
-/** Where there is little room, a row has two lines. */
+/** On a narrow screen, a row has two lines. */
 function heightOfRow(rem: number): number {
   return matchMedia(PHONE).matches ? Math.max(68, Math.round(4.9 * rem)) : heightOfLine(rem)
 }
 
-/** The place of the row that the tab key reaches. It follows its domain when others come, go, or are sorted. */
+/** The index of the row that the tab key reaches. It follows its domain when rows are added, removed or sorted. */
 function useActive(domains: readonly MonitoredDomain[]): [active: number, setActive: (index: number) => void] {
   const [active, setActive] = useState({ index: 0, name: domains[0]?.domain })
   const index = useMemo(() => {
@@ -175,7 +175,7 @@ function useActive(domains: readonly MonitoredDomain[]): [active: number, setAct
   return [index, (next) => setActive({ index: next, name: domains[next]?.domain })]
 }
 
-/** Moves the focus to the active row, and keeps it in the table when the row that has it is drawn no more. */
+/** Moves the focus to the active row. The focus stays in the table when its row is no longer rendered. */
 function useFocus(place: { readonly current: HTMLElement | null }, active: number) {
   const kind = useRef('open')
   const moving = useRef(false)
@@ -190,7 +190,7 @@ function useFocus(place: { readonly current: HTMLElement | null }, active: numbe
       ?.focus({ preventScroll: true })
   })
   return {
-    /** After the next drawing, the active row has the focus, at the same place as `from`. */
+    /** Focuses the active row after the next render, at the same control as `from`. */
     move(from: HTMLElement) {
       kind.current = from.dataset['kind'] ?? 'open'
       moving.current = true

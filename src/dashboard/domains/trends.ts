@@ -6,19 +6,19 @@ import { dayBefore } from './monitored.ts'
 
 /** How many days a trend shows. */
 export const TREND_DAYS = 30
-/** How many domains one request names, and how long their names are together: a target has about 8,000 characters. */
+/** The limits of one request: the number of names and their length. A request target has about 8,000 characters. */
 const NAMES = 100
 const CHARACTERS = 6_000
 /** How many trends are kept. */
 const KEPT = 20_000
-/** How long, in milliseconds, the rows must stay before their trends are loaded: a scroll passes thousands. */
+/** How long rows must stay visible before their trends load, in milliseconds. A scroll passes thousands of rows. */
 const REST = 120
 /** The pause, in milliseconds, after a failure. */
 const PAUSE = 3_000
 
-/** The shares of DMARC, the oldest first; null where there was no mail or no record. */
+/** The shares of DMARC with the oldest first; null without mail or without a record. */
 interface Trend {
-  /** The day and the record for which it was made. */
+  /** Identifies the day and the record of the trend. */
   version: string
   values: readonly (number | null)[]
 }
@@ -30,12 +30,12 @@ let today = ''
 let timer: ReturnType<typeof setTimeout> | undefined
 let loading = false
 
-/** The trend of a domain, if it is known. An old one is shown until the new one arrives. */
+/** The trend of a domain if it is loaded. An old trend is shown until the new one arrives. */
 export function trendOf({ domain }: MonitoredDomain): readonly (number | null)[] | undefined {
   return trends.value.get(domain)?.values
 }
 
-/** Says which domains are seen on which day, so that their trends are loaded when they stay. */
+/** Sets the visible domains and their day. Their trends are loaded if they stay visible. */
 export function showTrends(domains: readonly MonitoredDomain[], day: string): void {
   const chosen = chosenAccount.peek()
   if (account !== chosen) {
@@ -65,7 +65,7 @@ async function load(): Promise<void> {
     const { days } = await call('listDailyRecords', { parameters: { account: wanted }, query })
     if (wanted === chosenAccount.peek()) keep(missing, day, days)
   } catch {
-    // The page says elsewhere that the server does not answer, and the row has its figures without the line.
+    // The page shows elsewhere that the server does not answer. The figures of the row do not need the trend.
     pause = PAUSE
   } finally {
     loading = false
@@ -73,7 +73,7 @@ async function load(): Promise<void> {
   }
 }
 
-/** The domains that are seen and have no trend of today, as many as one request can name. */
+/** The visible domains without a trend of today, as many as one request can contain. */
 function selectMissing(): readonly MonitoredDomain[] {
   const missing: MonitoredDomain[] = []
   let characters = 0
@@ -101,7 +101,7 @@ function keep(
   trends.value = kept
 }
 
-/** The share of a record; null where there is no mail of which it could be one. */
+/** The share of a record; null without mail. */
 export function shareOf({ dmarc, count }: DmarcRecord): number | null {
   return count === 0 ? null : dmarc
 }

@@ -5,7 +5,6 @@ import { chosenAccount } from '../selection.ts'
 import { quoteWord } from '../shell.ts'
 import { readToken } from '../token.tsx'
 
-/** A command that adds a rule to the chosen account. */
 function curlOfRule(rule: FaultRule): string {
   const root = `${location.origin}${location.pathname.replace(/\/+$/, '')}`
   const token = readToken() === null ? '' : ' -H "Authorization: Bearer $ADMIN_TOKEN"'
@@ -13,16 +12,17 @@ function curlOfRule(rule: FaultRule): string {
   return `curl -sS${token} --json ${quoteWord(JSON.stringify(rule))} ${quoteWord(url)}`
 }
 
-/** A line of a test that adds a rule, with the library. */
+/** A line of a test that adds a rule with the library. */
 function codeOfRule(rule: FaultRule): string {
-  // Most names of fields need no quotes. The quotes of a text within are escaped. Another name would set the prototype.
+  // Removes the quotes of most field names. Quotes in texts are escaped. An unquoted `__proto__` would set the
+  // prototype.
   const literal = formatJson(rule)
     .replace(/^(\s*)"(?!__proto__")([A-Za-z_]\w*)":/gm, '$1$2:')
     .replace(/^(\s*)"__proto__":/gm, '$1["__proto__"]:')
   return `await account.faults.add(${literal})`
 }
 
-/** A rule as a command and as a line of a test. `name` says which rule. */
+/** A rule as a command and as a line of a test. `name` identifies the rule. */
 export function RuleAsCode({ name, rule }: { name: string; rule: FaultRule }) {
   return (
     <div class="stack">

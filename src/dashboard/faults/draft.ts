@@ -3,14 +3,14 @@ import { FACTS } from '../facts.ts'
 import type { FaultKind, FaultRule } from '../responses.ts'
 import { openTab } from '../selection.ts'
 
-/** The kinds of faults that the form offers together. */
+/** The kinds of faults that share a choice in the form. */
 export type Family = 'error' | 'status' | Exclude<FaultKind['field'], 'respond'>
 
-/** How often a rule acts: one of the usual answers, or as often as the field `times` says. */
+/** How often a rule acts: a usual number, or the value of the field `times`. */
 export const USUAL_TIMES = { once: '1', '3 times': '3', always: '' } as const
 export type Often = keyof typeof USUAL_TIMES | 'n times'
 
-/** The texts of the form. Each is named as the control plane names the field in its messages. */
+/** The texts of the form. The keys are the field names of the control plane. */
 export interface Draft {
   family: Family
   often: Often
@@ -57,22 +57,21 @@ const EMPTY: Draft = {
   description: '',
 }
 
-/** What is in the form. */
 export const draft = signal<Draft>(EMPTY)
 
-/** Opens the form with a rule in it, which the user may still change. */
+/** Opens the form with a rule that the user can change. */
 export function proposeRule(rule: FaultRule): void {
   draft.value = draftOf(rule)
   openTab.value = 'faults'
 }
 
-/** The kind of fault that is in the form. */
+/** The kind of fault in the form. */
 export function kindIn({ family, connection, corrupt, event }: Draft): FaultKind | undefined {
   const names = { connection, corrupt, event, delay_ms: 'delay', error: 'error', status: 'status' }
   return FACTS.faults.kinds.find(({ name }) => name === names[family])
 }
 
-/** The error codes with which the operation can answer; with those of all operations, if none is named. */
+/** The error codes of the operation, or of all operations if none is named. */
 export function codesOf(operation: string): string[] {
   const chosen = FACTS.operations.filter(({ id }) => operation === '' || id === operation)
   return [...new Set(chosen.flatMap(({ codes }) => codes))].sort()
@@ -126,7 +125,7 @@ function readResponse(given: Draft): NonNullable<FaultRule['respond']> {
   }
 }
 
-/** A number that may not be missing: without it, JSON has null, which the control plane refuses by the field's name. */
+/** A required number. An empty field becomes null in JSON, and the control plane then refuses it by its name. */
 function numberIn(text: string): number {
   return text.trim() === '' ? Number.NaN : Number(text)
 }
@@ -140,7 +139,7 @@ function draftOf(rule: FaultRule): Draft {
   return {
     ...EMPTY,
     ...Object.fromEntries(known.map(([name, value]) => [name, String(value)])),
-    // Of what is to go wrong, a proposal may know nothing.
+    // A proposed rule may have no effect yet.
     family: doesSomething(rule) ? familyOf(rule) : EMPTY.family,
     often: usual ?? 'n times',
     'match.operation': match.operation ?? '',

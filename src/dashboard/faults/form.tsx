@@ -32,7 +32,7 @@ const FAMILIES: Readonly<Record<Family, string>> = {
 const OFTEN = [...Object.keys(USUAL_TIMES), 'n times'] as Often[]
 const CONTENT_TYPES = ['application/json', 'text/html', 'text/plain']
 
-/** Changes the form. What the chosen operation cannot answer with gives way to what it can. */
+/** Changes the form. Values that the chosen operation does not support are replaced. */
 function change(changes: Partial<Draft>): void {
   const next = { ...draft.value, ...changes }
   const codes = codesOf(next['match.operation'])
@@ -98,7 +98,6 @@ export function FaultForm() {
   )
 }
 
-/** The fields of the chosen family. */
 function Effect() {
   const { family } = draft.value
   switch (family) {
@@ -170,7 +169,6 @@ function Delay() {
   )
 }
 
-/** Which requests the rule is for. */
 function Requests() {
   const operations = FACTS.operations.map(({ id, method, path }) => [id, `${method} ${path} · ${id}`] as const)
   const labels = keys.data.value?.map(({ id, label }) => [id, label === null ? id : `${label} · ${id}`] as const)
@@ -182,7 +180,7 @@ function Requests() {
   )
 }
 
-/** The fields of the form whose value is any text. */
+/** The fields of the form with free text. */
 type TextName = Exclude<keyof Draft, 'family' | 'often'>
 
 function Text({ name, title, kind = 'text' }: { name: TextName; title: string; kind?: 'text' | 'number' }) {
@@ -205,14 +203,14 @@ interface ChoiceProps {
   name: TextName
   title: string
   values: readonly (string | readonly [value: string, words: string])[]
-  /** What an empty value means, if it is allowed. */
+  /** The label of the empty value, if it is allowed. */
   none?: string
 }
 
 function Choice({ name, title, values, none }: ChoiceProps) {
   const chosen = draft.value[name]
   const choices = values.map((value) => (typeof value === 'string' ? ([value, value] as const) : value))
-  // A rule that is proposed may name what the list does not have, such as a key that was deleted.
+  // A proposed rule may contain a value that is not in the list, such as a deleted key.
   const isListed = chosen === '' || choices.some(([value]) => value === chosen)
   return (
     <label>
@@ -238,7 +236,7 @@ interface ChoicesProps<Value extends string> {
   children?: ComponentChildren
 }
 
-/** A choice of one of few, side by side. */
+/** A choice of one of a few values, side by side. */
 function Choices<Value extends string>({ legend, name, values, titleOf, children }: ChoicesProps<Value>) {
   return (
     <fieldset>
@@ -268,7 +266,7 @@ interface ExplainedProps {
   values: readonly (readonly [value: string, says: string])[]
 }
 
-/** A choice of one of few, each with a sentence. */
+/** A choice of one of a few values, each with an explanation. */
 function Explained({ legend, name, values }: ExplainedProps) {
   return (
     <fieldset>
@@ -293,7 +291,7 @@ function Explained({ legend, name, values }: ExplainedProps) {
   )
 }
 
-/** A text whose names are in backticks. */
+/** A text with names in backticks. */
 function Quoting({ text }: { text: string }) {
   return <>{text.split('`').map((part, index) => (index % 2 === 1 ? <code>{part}</code> : part))}</>
 }

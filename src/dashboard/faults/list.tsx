@@ -15,7 +15,7 @@ import { describeRule, explainRule } from './words.ts'
 /** How many of the requests on which a rule acted are shown. */
 const LAST_REQUESTS = 5
 
-/** The rules of the account and, live, what each has done. */
+/** The rules of the account, with live results. */
 export function FaultList() {
   const rules = faults.data.value
   return (
@@ -84,14 +84,14 @@ function FaultCard({ id, set, matched, hits, state, rule }: Fault) {
   )
 }
 
-/** The newest requests on which a rule acted. They are loaded again whenever it has acted on more. */
+/** The newest requests on which a rule acted. They are loaded again when it acts again. */
 function LastRequests({ fault, hits }: { fault: string; hits: number }) {
   const [entries, setEntries] = useState<readonly JournalEntry[]>([])
   useEffect(() => {
     let isCurrent = true
     if (hits === 0) setEntries([])
     else {
-      // A rule may be removed meanwhile, and the journal may have been cleared.
+      // The rule or the journal may be removed in the meantime.
       call('listRequests', { query: { limit: LAST_REQUESTS, fault } }).then(
         ({ requests }) => isCurrent && setEntries(requests.toReversed()),
         () => isCurrent && setEntries([]),

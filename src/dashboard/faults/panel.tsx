@@ -2,7 +2,7 @@ import { FaultForm } from './form.tsx'
 import { FaultList } from './list.tsx'
 import { FaultSets } from './sets.tsx'
 
-/** The view Faults: what goes wrong on purpose, and what came of it. */
+/** The view Faults: the fault rules, and their results. */
 export function FaultsPanel() {
   return (
     <>

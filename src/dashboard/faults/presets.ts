@@ -1,6 +1,6 @@
 import type { FaultRule } from '../responses.ts'
 
-/** What a developer usually wants to see the client survive. */
+/** Faults that developers usually test. */
 export const PRESETS: readonly { title: string; rule: FaultRule }[] = [
   {
     title: 'The next POST /domains is lost after the change was made',

@@ -4,7 +4,7 @@ import { createResource } from '../resource.ts'
 
 const TABS = ['faults'] as const
 
-/** The fault rules of the account and what each has done. They are loaded soon after each request. */
+/** The fault rules of the account with their results. They are loaded soon after each request. */
 export const faults = createResource({
   load: (account) =>
     readAll(
@@ -16,7 +16,7 @@ export const faults = createResource({
   polled: true,
 })
 
-/** The sets of rules that can be added by name; they are those of the server. */
+/** The sets of rules that the server offers by name. */
 export const faultSets = createResource({
   load: async () => (await call('listFaultSets')).sets,
   tabs: TABS,

@@ -7,7 +7,7 @@ import type { FaultSet } from '../responses.ts'
 import { faultSets, faults } from './rules.ts'
 import { describeRule } from './words.ts'
 
-/** The ready-made sets, and those of the server's own file. */
+/** The built-in sets, and those in the file of the server. */
 export function FaultSets() {
   return (
     <section class="stack" aria-labelledby="fault-sets-title">

@@ -2,7 +2,7 @@ import { FACTS } from '../facts.ts'
 import type { FaultKind, FaultRule } from '../responses.ts'
 import { familyOf } from './draft.ts'
 
-/** A rule in a sentence, such as "The next POST /domains: connection reset, after the change was made". */
+/** A rule as a sentence, such as "The next POST /domains: connection reset, after the change was made". */
 export function describeRule(rule: FaultRule): string {
   const { skip = 0, probability, expires_after: life } = rule
   const conditions = [
@@ -14,7 +14,7 @@ export function describeRule(rule: FaultRule): string {
   return [`${requestsOf(rule)}: ${effectOf(rule)}`, ...conditions.filter(Boolean)].join(', ')
 }
 
-/** What the document of the control plane says about the fault of a rule. */
+/** The explanation of a fault in the document of the control plane. */
 export function explainRule(rule: FaultRule): string {
   return kindOf(rule)?.says ?? ''
 }
@@ -47,7 +47,7 @@ function effectOf(rule: FaultRule): string {
   return effects.filter(Boolean).join(' and ') || 'nothing'
 }
 
-/** When the rule acts, where it could be otherwise. */
+/** The phase in which the rule acts, if the kind of fault allows both phases. */
 function whenOf(rule: FaultRule): string | false {
   if (kindOf(rule)?.phase !== 'either') return false
   return rule.phase === 'after' ? 'after the change was made' : 'before anything changes'

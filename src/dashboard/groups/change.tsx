@@ -12,7 +12,7 @@ import { chosenAccount } from '../selection.ts'
 import { callService, type ServiceRequest } from '../service-calls.ts'
 import { DomainPicker } from './picker.tsx'
 
-/** How many members a question lists. */
+/** How many members the confirmation lists. */
 const LISTED = 10
 
 /** Asks for a name and members, and creates the group by the rules of the service. Resolves to its name. */
@@ -82,7 +82,7 @@ export async function addMembers({ id, domains }: Group): Promise<void> {
   if (added !== undefined) showNote(formatDeed(added, 'member', 'added'))
 }
 
-/** Asks whether to remove the members. Resolves to whether it did. */
+/** Asks for confirmation, and removes the members. Resolves to false if it did not. */
 export async function removeMembers({ id }: Group, members: readonly string[]): Promise<boolean> {
   const account = chosenAccount.peek()
   const rest = members.length - LISTED
@@ -110,7 +110,7 @@ export async function removeMembers({ id }: Group, members: readonly string[]): 
   return removed ?? false
 }
 
-/** Asks whether to delete the group. Resolves to whether it did. */
+/** Asks for confirmation, and deletes the group. Resolves to false if it did not. */
 export async function deleteGroup({ id, name, domains }: Group): Promise<boolean> {
   const account = chosenAccount.peek()
   const content = (
@@ -135,7 +135,7 @@ export async function deleteGroup({ id, name, domains }: Group): Promise<boolean
   return deleted ?? false
 }
 
-/** Sends a change of a group, and loads what it changes. After a refusal, too: another client may have been faster. */
+/** Changes a group and reloads the data. A refusal also reloads: another client may have changed the group first. */
 async function change(operation: string, request: ServiceRequest): Promise<void> {
   try {
     await callService(operation, request)

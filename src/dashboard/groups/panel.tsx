@@ -18,7 +18,6 @@ const PREVIEWED = 6
 const opened = signal<{ account: string; id: string; name: string } | undefined>(undefined)
 const search = signal('')
 
-/** What the list shows. */
 const shown = computed(() => filterBy(groups.data.value ?? [], search.value, ({ id, name }) => [name, id]))
 
 function open({ id, name }: Group): void {
@@ -31,7 +30,7 @@ export function GroupsPanel() {
   useSignalEffect(() => {
     const look = lookedAt.value
     const known = groups.data.value
-    // Which group it is, only the list says.
+    // Only the list can say which group it is.
     if (look === undefined || (look.group !== undefined && known === undefined)) return
     takeLook()
     search.value = look.search ?? ''
@@ -76,7 +75,7 @@ export function GroupsPanel() {
   )
 }
 
-/** Creates a group, and sees to it that it is in the list. */
+/** Creates a group, and clears the search so that the list shows it. */
 async function create(): Promise<void> {
   if ((await createGroup()) !== undefined) search.value = ''
 }

@@ -11,12 +11,12 @@ import { filterBy } from './search.ts'
 
 interface PickerProps {
   chosen: Signal<ReadonlySet<string>>
-  /** Domains that cannot be chosen, because they are members already. */
+  /** Domains that cannot be selected, because they are already members. */
   without?: ReadonlySet<string> | undefined
   label: string
 }
 
-/** Lets the user choose among the monitored domains of the account. */
+/** Lets the user select monitored domains of the account. */
 export function DomainPicker({ chosen, without, label }: PickerProps) {
   useEffect(() => {
     const known = monitored.data.peek()?.length
@@ -52,7 +52,7 @@ function Choices({ domains, chosen, without, label }: PickerProps & { domains: r
             search.value = currentTarget.value
           }}
           onKeyDown={(event) => {
-            // It would submit the form around it.
+            // Enter would submit the form around it.
             if (event.key === 'Enter') event.preventDefault()
           }}
         />

@@ -1,4 +1,4 @@
-/** The items of which one of the texts contains what is searched for, in whichever case. */
+/** The items with at least one text that contains the search text. Upper and lower case are equal. */
 export function filterBy<Item>(
   items: readonly Item[],
   search: string,

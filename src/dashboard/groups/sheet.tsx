@@ -9,13 +9,13 @@ import { show } from '../view.ts'
 import { addMembers, deleteGroup, removeMembers, renameGroup } from './change.tsx'
 import { filterBy } from './search.ts'
 
-/** From how many members on there is a search. */
+/** The number of members from which a search is shown. */
 const MANY = 8
 
 interface SheetProps {
-  /** `undefined` when it does not exist any more. */
+  /** `undefined` if it no longer exists. */
   group: Group | undefined
-  /** The name that it had. */
+  /** Its last known name. */
   name: string
   onClose(): void
 }

@@ -10,7 +10,7 @@ const SEVERITIES: Readonly<Record<Overview['attention'][number]['severity'], rea
   low: ['Low', ''],
 }
 
-/** The domains that need attention, the worst first, and why. */
+/** The domains that need attention, with the worst first and with the reasons. */
 export function AttentionTable({ data: { attention, attention_count, period_days } }: { data: Overview }) {
   return (
     <section class="stack" aria-labelledby="overview-attention">

@@ -6,10 +6,10 @@ import { compareOverviews } from './comparison.ts'
 import { nameOfPolicy } from './policy-mix.tsx'
 import { before, closeComparison } from './refreshes.ts'
 
-/** What has changed since the clock passed a refresh. */
+/** The changes since the clock passed a refresh. */
 export function BeforeAndAfter({ now }: { now: Overview }) {
   const past = before.value
-  // The region is there before it has a text, because only then does a screen reader read the text.
+  // A screen reader announces the text only if the region exists before the text.
   return (
     <div role="status" class="before-after">
       {past !== undefined && <Changes past={past} now={now} />}

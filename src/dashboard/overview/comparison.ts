@@ -2,25 +2,25 @@ import type { Overview, PolicyOrMissing } from '../responses.ts'
 
 export const POLICIES = ['reject', 'quarantine', 'none', 'missing'] as const satisfies readonly PolicyOrMissing[]
 
-/** What is different between two refreshes. Numbers are pairs: before and after. */
+/** The differences between two refreshes. Pairs are the values before and after. */
 export interface Comparison {
   dates: readonly [string, string]
   messages: readonly [number, number]
   share: readonly [number | null, number | null]
-  /** The policies of which the number of domains has changed. */
+  /** The policies whose number of domains has changed. */
   policies: readonly { policy: PolicyOrMissing; domains: readonly [number, number] }[]
-  /** The domains that came on the list of those that need attention, and those that left it. */
+  /** The domains that newly need attention, and those that no longer need it. */
   joined: readonly string[]
   left: readonly string[]
   attention: readonly [number, number]
-  /** The domains on both lists whose failing messages changed most, with these messages. */
+  /** The domains on both lists with the largest changes of failing messages, with these numbers. */
   changed: readonly { domain: string; messages: readonly [number, number] }[]
 }
 
-/** How many domains are named whose messages have changed. */
+/** How many domains with changed messages are named. */
 const NAMED = 5
 
-/** What has changed since an earlier refresh. */
+/** The differences from an earlier refresh. */
 export function compareOverviews(before: Overview, after: Overview): Comparison {
   const [listed, now] = [before, after].map(({ attention }) => attention.map(({ domain }) => domain))
   return {
@@ -49,7 +49,6 @@ function differenceOf([before, after]: readonly [number, number]): number {
   return Math.abs(after - before)
 }
 
-/** The day of the refresh that an overview shows. */
 function dateOf({ refreshed_at }: Overview): string {
   return refreshed_at.slice(0, 10)
 }

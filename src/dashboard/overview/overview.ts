@@ -4,12 +4,12 @@ import { createResource } from '../resource.ts'
 /** How many refreshes the chart shows. */
 const DAYS = 90
 /**
- * For how many milliseconds figures stay as they are, however much is written: the server computes them anew after each
- * change, for 10,000 domains in most of a second.
+ * The least time between two loads after changes, in milliseconds. The server computes the figures again after each
+ * change. For 10,000 domains that takes most of a second.
  */
 const REST = 5_000
 
-/** The figures of the chosen account. While nothing changes them, the server computes them once. */
+/** The figures of the chosen account. The server computes them again only after a change. */
 export const overview = createResource({
   load: (account) => call('getOverview', { parameters: { account }, query: { days: DAYS } }),
   tabs: ['overview', 'time'],

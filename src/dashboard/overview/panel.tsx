@@ -11,7 +11,7 @@ import { overview } from './overview.ts'
 import { PolicyMix } from './policy-mix.tsx'
 import { Tiles } from './tiles.tsx'
 
-/** The figures of all domains together: for a person who has a minute. */
+/** The total figures of all domains, for a quick look. */
 export function OverviewPanel() {
   const data = overview.data.value
   const failure = overview.failure.value
@@ -113,7 +113,7 @@ function Failure({ error }: { error: unknown }) {
   )
 }
 
-/** As large as what comes, so that nothing jumps. */
+/** A placeholder with the final size, so that the layout does not jump. */
 function Skeleton() {
   return (
     <div class="stack overview-loading" role="status" aria-label="The figures are being loaded">

@@ -9,7 +9,7 @@ const WORDS: Readonly<Record<PolicyOrMissing, string>> = {
   missing: 'no record',
 }
 
-/** How many domains have which policy, as one bar. */
+/** The number of domains with each policy, as one bar. */
 export function PolicyMix({ data: { policies, domains } }: { data: Overview }) {
   const shown = POLICIES.filter((policy) => policies[policy] > 0)
   const words = shown.map((policy) => `${formatNumber(policies[policy])} ${WORDS[policy]}`)

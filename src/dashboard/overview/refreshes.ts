@@ -3,17 +3,17 @@ import type { Overview } from '../responses.ts'
 import { chosenAccount } from '../selection.ts'
 import { overview } from './overview.ts'
 
-/** The overview with which the present one is compared; `undefined` while there is nothing to compare. */
+/** The earlier overview of the comparison; `undefined` without a comparison. */
 export const before = signal<Overview | undefined>(undefined)
 
-/** Ends the comparison. The next refresh begins another one. */
+/** Ends the comparison. The next refresh begins a new one. */
 export function closeComparison(): void {
   before.value = undefined
 }
 
 /**
- * Begins a comparison when the clock of the chosen account has passed a refresh, whoever has moved it. It goes on until
- * somebody closes it, so that several refreshes are compared as a whole. An account that was set back has no past.
+ * Begins a comparison when the clock of the chosen account passes a refresh, whichever client moved it. It continues
+ * until the user closes it, so it can cover several refreshes. It ends if the account is set back.
  */
 export function followRefreshes(): void {
   let account: string | undefined

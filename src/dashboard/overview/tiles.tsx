@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact'
 import { formatNumber, formatShare } from '../formatting.ts'
 import type { Overview } from '../responses.ts'
 
-/** The figures that a person in a hurry reads. */
+/** The most important figures. */
 export function Tiles({ data }: { data: Overview }) {
   const { messages, passing, share, domains, attention_count, attention, period_days, testing, days } = data
   const last = days.at(-2)
@@ -50,13 +50,13 @@ function Tile({ name, figure, children }: { name: string; figure: string; childr
 interface ChangeProps {
   value: number
   unit: string
-  /** How many decimals are written. */
+  /** The number of decimals. */
   decimals?: number
-  /** What is good news, if anything is. */
+  /** The direction of a good change, if there is one. */
   good?: 'more' | 'less'
 }
 
-/** A change since the refresh before, with an arrow, so that nobody needs the colour. */
+/** The change since the previous refresh. An arrow makes it readable without the colour. */
 function Change({ value, unit, decimals = 0, good }: ChangeProps) {
   if (value === 0) return <>The same as at the refresh before</>
   const isGood = good === undefined ? undefined : value > 0 === (good === 'more')
@@ -76,7 +76,7 @@ function sentence(parts: readonly (string | false)[]): string {
   return parts.filter((part) => part !== false).join(', ')
 }
 
-/** The difference of two numbers with one decimal. */
+/** Rounds a difference to one decimal. */
 function round(value: number): number {
   return Math.round(value * 10) / 10
 }

@@ -5,7 +5,7 @@ import { Part } from './part.tsx'
 
 const TITLE = 'What it changed in the account'
 
-/** The account before and after a request, as a difference. */
+/** The difference of the account before and after a request. */
 export function Changes({ explanation }: { explanation: Explanation }) {
   const { changes, changes_count: count, changes_note: note, account } = explanation
   if (account === null) return null
@@ -72,7 +72,7 @@ function ChangeLine({ change: { what, name, before, after, members } }: { change
   )
 }
 
-/** Members that a group has won or lost. */
+/** The members that a group gained or lost. */
 function Names({ sign, names, count }: { sign: '+' | '−'; names: readonly string[]; count: number }) {
   if (count === 0) return null
   const more = count - names.length
@@ -87,7 +87,7 @@ function Names({ sign, names, count }: { sign: '+' | '−'; names: readonly stri
   )
 }
 
-/** The fields that are not the same, with both values. The name of what came or went is said already. */
+/** The fields that differ, with both values. The name of an added or removed item is omitted: it is shown already. */
 function differingFields(before: object | null, after: object | null): [name: string, old: unknown, fresh: unknown][] {
   const [old, fresh] = [new Map(Object.entries(before ?? {})), new Map(Object.entries(after ?? {}))]
   return [...new Set([...old.keys(), ...fresh.keys()])]

@@ -8,7 +8,7 @@ import { refreshShown } from '../resource.ts'
 import { chosenAccount } from '../selection.ts'
 import { forgetSkipped } from './list.ts'
 
-/** Asks, and then removes the requests of the chosen account from the journal. */
+/** Asks for confirmation, and removes the requests of the chosen account from the journal. */
 export async function clearJournal(): Promise<void> {
   const account = chosenAccount.peek()
   const { count } = await call('listRequests', { parameters: { account }, query: { limit: 1 } })

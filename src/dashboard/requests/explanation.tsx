@@ -12,7 +12,7 @@ import { Part } from './part.tsx'
 import { Reproduction } from './reproduction.tsx'
 import { RewindButton } from './rewind.tsx'
 
-/** Everything that the control plane knows about one exchange. */
+/** The explanation of an exchange by the control plane. */
 export function ExplanationView({ explanation, gone }: { explanation: Explanation; gone: boolean }) {
   const { summary, rules, assumptions, problems, fault, failure, correction, exchange } = explanation
   return (
@@ -27,7 +27,7 @@ export function ExplanationView({ explanation, gone }: { explanation: Explanatio
           ))}
         </Part>
       )}
-      {/* Nobody knows what a request has changed in another service. */}
+      {/* A proxy cannot know the changes in the other service. */}
       {PLAYS_SERVICE && <Changes explanation={explanation} />}
       {problems.length > 0 && (
         <Part title="Problems; the response reports the first one">
@@ -81,7 +81,7 @@ function Bullets({ items }: { items: readonly ComponentChildren[] }) {
   )
 }
 
-/** A text that may be long: it scrolls, which the keyboard must be able to do. */
+/** A text that may be long. It scrolls, so the keyboard must be able to focus it. */
 function LongText({ children }: { children: string }) {
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: see above.

@@ -8,52 +8,52 @@ import { type Conditions, findWords, type ListedRequest, meets, NO_CONDITIONS, t
 import { MOST_REQUESTS, Newest } from './newest.ts'
 
 const MILLISECONDS_BETWEEN_DRAWINGS = 50
-/** How many rows are highlighted when they are drawn together: more than these, nobody follows. */
+/** How many rows are highlighted at once. A user cannot follow more. */
 const MOST_HIGHLIGHTED = 20
-/** After this time, the journal is asked how many requests it has. */
+/** The delay before the page asks the journal for the number of its requests. */
 const MILLISECONDS_BEFORE_COUNT = 400
 
-/** Whose requests the list has: those of the chosen account, of no account, or of all accounts and of none. */
+/** Whose requests the list has: those of the chosen account, those without an account, or all. */
 export type Scope = 'account' | 'none' | 'all'
 
 export const scope = signal<Scope>('account')
 export const conditions = signal<Conditions>(NO_CONDITIONS)
 /** The words that the user looks for. */
 export const words = signal('')
-/** What is drawn, the newest first. */
+/** The rendered requests, with the newest first. */
 const drawn = signal<readonly ListedRequest[]>([])
-/** How many requests the journal has that meet the conditions; `undefined` until it is known. */
+/** How many requests in the journal meet the conditions; `undefined` until it is known. */
 export const total = signal<number | undefined>(undefined)
-/** Whether the list stands still. */
+/** Whether the user has paused the list. */
 export const isPaused = signal(false)
-/** How many requests arrived since the list stands still. */
+/** How many requests arrived during the pause. */
 export const waiting = signal(0)
-/** How many requests arrived too fast to be drawn; there may be more if the stream was interrupted for being slow. */
+/** How many requests arrived too fast to be rendered. It is not exact if the stream was interrupted as too slow. */
 export const skipped = signal({ count: 0, isExact: true })
-/** The requests that contain the words, the newest first. */
+/** The requests that contain the words, with the newest first. */
 export const shown = computed(() => findWords(drawn.value, words.value))
-/** How many requests are drawn if no words are looked for. */
+/** How many requests are rendered without a search. */
 export const drawnCount = computed(() => drawn.value.length)
-/** How many requests have arrived since the list was loaded for this choice. */
+/** How many requests have arrived since this selection was loaded. */
 export const arrivals = signal(0)
 
 const newest = new Newest()
-/** How many requests arrived since they were drawn, since the list was loaded, and in all. */
+/** How many requests arrived since the last render, since the last load, and in total. */
 const came = { sinceDrawing: 0, sinceLoad: 0, inAll: 0 }
-/** Which requests are wanted; another one after each choice, so that nothing is shown that was wanted before. */
+/** The number of the current selection. Responses for an earlier selection are dropped. */
 let choice = 0
 
-/** What is asked of the list: how to load it, and which requests of the stream it takes. */
+/** The interface of the list for the stream: how to load it, and which requests it takes. */
 export const requestList = {
   stream: (): 'streamEvents' | 'streamAllEvents' => (scope.peek() === 'account' ? 'streamEvents' : 'streamAllEvents'),
 
-  /** Fills the list with the requests in the journal, and resolves to the ordinal of the newest one. */
+  /** Fills the list with the requests in the journal. */
   async load(signal: AbortSignal): Promise<void> {
     const wanted = choice
     const loaded: ListedRequest[] = []
     let count = 0
     let query: RequestsQuery = { limit: MOST_REQUESTS }
-    // Long bodies make a page end early.
+    // A page can be short if bodies are long.
     for (let next: number | null = 0; next !== null && loaded.length < MOST_REQUESTS; ) {
       const page = await ask(query, signal)
       if (wanted !== choice) return
@@ -73,7 +73,7 @@ export const requestList = {
     draw()
   },
 
-  /** Takes a request that has just been answered. */
+  /** Adds a new request. */
   take(entry: JournalEntry): void {
     const listed = toListed(entry)
     if (listed.ordinal <= newest.ordinal || !isWanted(listed)) return
@@ -87,7 +87,7 @@ export const requestList = {
   },
 }
 
-/** Begins again when something else is wanted. */
+/** Clears and reloads the list when the account, the scope or the conditions change. */
 export function followScope(): void {
   effect(() => {
     void [chosenAccount.value, scope.value, conditions.value]
@@ -106,14 +106,14 @@ export function followScope(): void {
   })
 }
 
-/** Lets the list stand still, or go on with the newest requests. */
+/** Pauses the list, or continues with the newest requests. */
 export function pause(paused: boolean): void {
   isPaused.value = paused
   waiting.value = 0
   draw()
 }
 
-/** Begins to count again how many requests were too fast. */
+/** Resets the counts of skipped and arrived requests, and empties the list of the newest requests. */
 export function forgetSkipped(): void {
   skipped.value = { count: 0, isExact: true }
   arrivals.value = 0
@@ -121,7 +121,7 @@ export function forgetSkipped(): void {
   newest.replace([])
 }
 
-/** Whether a request is one of those that the list has. The stream has those of more accounts and of all operations. */
+/** Whether the list shows a request. The stream also has requests of other accounts and operations. */
 function isWanted(entry: ListedRequest): boolean {
   if (scope.peek() === 'none' && entry.account !== null) return false
   return meets(entry, conditions.peek())
@@ -141,17 +141,17 @@ function ask(query: RequestsQuery, signal?: AbortSignal) {
   return call(scope.peek() === 'account' ? 'listRequests' : 'listAllRequests', { query: wanted, ...abortable })
 }
 
-/** `resting` while nothing may be drawn, `due` when something is drawn as soon as that is over. */
+/** `resting` while rendering must wait; `due` if a render must follow the wait. */
 let pencil: 'idle' | 'resting' | 'due' = 'idle'
 
-/** Draws at once, but no more than about twenty times in a second, because requests can arrive faster than that. */
+/** Renders at once, but at most about twenty times per second, because requests can arrive faster. */
 function draw(): void {
   if (pencil !== 'idle') {
     pencil = 'due'
     return
   }
   pencil = 'resting'
-  // Everything that arrives together is drawn together.
+  // Requests that arrive together are rendered together.
   setTimeout(publish)
   setTimeout(() => {
     const isDue = pencil === 'due'
@@ -171,7 +171,7 @@ function publish(): void {
     }
     const list = newest.list()
     drawn.value = list
-    // Until the journal is asked again, it has at least those that are shown.
+    // The journal has at least the rendered requests. The exact number follows.
     if (total.peek() !== undefined) total.value = Math.max(total.peek() ?? 0, list.length)
     if (fresh > MOST_REQUESTS) {
       skipped.value = { ...skipped.peek(), count: skipped.peek().count + fresh - MOST_REQUESTS }
@@ -181,12 +181,12 @@ function publish(): void {
 
 let counting = false
 
-/** Asks the journal, a little later, how many requests it has. */
+/** Asks the journal for the number of its requests after a short delay. */
 function countSoon(): void {
   if (counting) return
   counting = true
   setTimeout(() => {
-    // The list is loaded again soon, and the stream shows when the server does not answer.
+    // An error can be ignored: the list is loaded again soon, and the stream reports a lost server.
     count()
       .catch(() => undefined)
       .finally(() => {
@@ -196,8 +196,8 @@ function countSoon(): void {
 }
 
 /**
- * Compares the list with the journal. Where requests have arrived meanwhile, that is done again. When it is quiet, the
- * list is loaded again if it differs, or if so many requests came that the stream may have left some out.
+ * Compares the list with the journal, and repeats that if requests arrived meanwhile. If not, it reloads the list if it
+ * differs, or if the stream may have skipped some of many requests.
  */
 async function count(): Promise<void> {
   const [wanted, before] = [choice, came.inAll]

@@ -1,7 +1,7 @@
 import { targetOf } from '../request-lines.ts'
 import type { JournalEntry } from '../responses.ts'
 
-/** An exchange without its headers and bodies, because they can be large. */
+/** An exchange without its headers and bodies, which can be large. */
 export interface ListedRequest
   extends Pick<
     JournalEntry,
@@ -19,7 +19,7 @@ export interface ListedRequest
     | 'duration_ms'
     | 'violates_contract'
   > {
-  /** What a fault did to the response, in words. */
+  /** The effect of a fault on the response, in words. */
   fault: string | null
   /** Whether the response violates the contract. */
   breach: boolean
@@ -27,12 +27,12 @@ export interface ListedRequest
   fresh?: boolean
 }
 
-/** What the server is asked for. Words are looked for by the page, among what the server has answered. */
+/** The filter for the server. The page itself searches for words in the loaded requests. */
 export interface Conditions {
   violation: boolean
   injected: boolean
   refused: boolean
-  /** Empty for all operations. */
+  /** Empty means all operations. */
   operation: string
 }
 
@@ -49,7 +49,7 @@ export function toListed(entry: JournalEntry): ListedRequest {
   }
 }
 
-/** Whether a request meets the conditions, as the server decides it. */
+/** Whether a request meets the conditions. The server uses the same rules. */
 export function meets(entry: ListedRequest, { violation, injected, refused, operation }: Conditions): boolean {
   return (
     !(violation && !entry.violates_contract && !entry.breach) &&
@@ -59,7 +59,7 @@ export function meets(entry: ListedRequest, { violation, injected, refused, oper
   )
 }
 
-/** Those that contain every word, such as `post 4xx invalid_domain injected`. */
+/** The requests that contain every word, such as `post 4xx invalid_domain injected`. */
 export function findWords(entries: readonly ListedRequest[], text: string): readonly ListedRequest[] {
   const wanted = text.toLowerCase().split(/\s+/).filter(Boolean)
   if (wanted.length === 0) return entries

@@ -5,10 +5,10 @@ import { formatCount, formatJson, formatNumber } from '../formatting.ts'
 import type { Message } from '../responses.ts'
 import { Part } from './part.tsx'
 
-/** Characters of a body that are shown at first: the browser lays out more of them noticeably slowly. */
+/** How many characters of a body are shown at first. Browsers lay out longer texts slowly. */
 const LONGEST_BODY = 20_000
 
-/** Header fields and body. A body of JSON is indented; a button shows it as it was sent. */
+/** The header fields and the body. A JSON body is indented, and a button shows the original text. */
 export function MessageView({ title, message }: { title: string; message: Message }) {
   const fields = Object.entries(message.headers).map(
     ([name, value]) => [name, <bdi class="mono">{value}</bdi>] as const,
@@ -63,7 +63,7 @@ function Body({ title, message: { body, body_size, truncated } }: { title: strin
   )
 }
 
-/** Indents a text that is JSON, and returns any other text unchanged. */
+/** Indents JSON, and returns any other text unchanged. */
 function prettyJson(text: string): string {
   try {
     return formatJson(JSON.parse(text))

@@ -1,14 +1,14 @@
 import type { ListedRequest } from './listed-request.ts'
 
-/** How many requests are shown at most; the journal has the others. */
+/** How many requests are shown at most. The journal has the others. */
 export const MOST_REQUESTS = 300
 
-/** The newest requests of a stream that may be fast: to add one costs the same, however many there are. */
+/** The newest requests of a fast stream. Adding one has a constant cost. */
 export class Newest {
-  /** The oldest first. It may have twice as many as are shown, so that it is seldom shortened. */
+  /** The oldest is first. It may have twice as many entries as are shown, so that it rarely must be shortened. */
   #entries: ListedRequest[] = []
 
-  /** Replaces all. `entries` begin with the newest. */
+  /** Replaces all entries. The newest must be first. */
   replace(entries: readonly ListedRequest[]): void {
     this.#entries = [...entries].reverse()
   }

@@ -11,7 +11,7 @@ import { chosenAccount, openTab } from '../selection.ts'
 
 type Rule = RequestOf<'addFault'>['body']
 
-/** What can happen to the next request, beside the errors of its operation. */
+/** The effects for the next request, in addition to the errors of its operation. */
 const EFFECTS: readonly { name: string; title: string; effect: Partial<Rule> }[] = [
   { name: 'unavailable', title: 'answer 503', effect: { respond: { status: 503, body: 'Service Unavailable\n' } } },
   { name: 'reset', title: 'reset the connection', effect: { connection: 'reset' } },
@@ -20,7 +20,7 @@ const EFFECTS: readonly { name: string; title: string; effect: Partial<Rule> }[]
   { name: 'delay', title: 'answer 5 seconds later', effect: { delay_ms: 5_000 } },
 ]
 
-/** A form that makes a fault rule of a request: the next such request meets something else. */
+/** A form that adds a fault rule for the next request like this one. */
 export function NextFault({ exchange }: { exchange: JournalEntry }) {
   const { account, operation, method, key } = exchange
   const [added, setAdded] = useState<string>()
@@ -99,7 +99,7 @@ export function NextFault({ exchange }: { exchange: JournalEntry }) {
   )
 }
 
-/** What the next such request has in common with this one; `undefined` where no rule can match it. */
+/** The match for the next request like this one; `undefined` if no rule can match it. */
 function matchOf({
   operation,
   method,
@@ -118,7 +118,7 @@ function showRules(account: string): void {
   openTab.value = 'faults'
 }
 
-/** Opens the form that can say everything about a rule, with what this one knows. */
+/** Opens the complete form for rules with the values of this one. */
 function proposeElsewhere(account: string, rule: Rule): void {
   chosenAccount.value = account
   proposeRule(rule)

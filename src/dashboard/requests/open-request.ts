@@ -2,7 +2,7 @@ import { signal } from '@preact/signals'
 import { shown } from './list.ts'
 import type { ListedRequest } from './listed-request.ts'
 
-/** A request whose details are shown. Its ordinal is known if it was opened from the list. */
+/** The request whose details are open. Its ordinal is known if the user opened it from the list. */
 export interface OpenRequest {
   requestId: string
   ordinal: number | undefined
@@ -10,7 +10,7 @@ export interface OpenRequest {
 
 export const openedRequest = signal<OpenRequest | undefined>(undefined)
 
-/** Shows the details of a request, above any view. It need not be in the list. */
+/** Shows the details of a request above any view. The request need not be in the list. */
 export function openRequest(requestId: string, ordinal?: number): void {
   openedRequest.value = { requestId, ordinal }
 }
@@ -19,7 +19,7 @@ export function closeRequest(): void {
   openedRequest.value = undefined
 }
 
-/** The requests that the list has before and after the open one, if the list has that one. */
+/** The requests before and after the open one, if the list contains it. */
 export function neighbours(): { newer: ListedRequest | undefined; older: ListedRequest | undefined } {
   const open = openedRequest.value
   const list = shown.value

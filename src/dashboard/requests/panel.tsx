@@ -13,7 +13,7 @@ import { closeRequest, openRequest } from './open-request.ts'
 import { RequestTable } from './rows.tsx'
 import { RequestToolbar } from './toolbar.tsx'
 
-/** How many requests have no valid key. The stream of an account does not have them, so nothing says when they come. */
+/** The number of requests without a valid key. The stream of an account does not have them and cannot announce them. */
 const keyless = createResource({
   async load() {
     const { count } = await call('listAllRequests', { query: { account: 'none', limit: 1 } })
@@ -29,7 +29,7 @@ export function requestsTally(): number | undefined {
   return total.value
 }
 
-/** The requests as they happen. */
+/** The view Requests, with live requests. */
 export function RequestsPanel() {
   useSignalEffect(() => {
     if (lookedAt.value === undefined) return
@@ -48,7 +48,7 @@ export function RequestsPanel() {
   )
 }
 
-/** Leads to the requests that no account has: a client with a wrong key would look for its requests in vain. */
+/** Leads to requests without an account, because a request with a wrong key does not appear in its account. */
 function Keyless() {
   const count = keyless.data.value ?? 0
   if (scope.value !== 'account') {
@@ -82,7 +82,7 @@ function look(at: 'account' | 'none'): void {
   })
 }
 
-/** Says why no request is shown, and what to do. */
+/** Explains why no request is shown, and what the user can do. */
 function Nothing() {
   if (total.value === undefined) return <p class="empty">Loading the requests…</p>
   if (drawnCount.value > 0) {

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact'
 
-/** A part of the details with a heading. */
+/** A section of the details with a heading. */
 export function Part({ title, children }: { title: string; children: ComponentChildren }) {
   return (
     <section class="stack">

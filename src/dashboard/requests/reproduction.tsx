@@ -9,7 +9,7 @@ const WAYS = [
   ['pytest', 'pytest'],
 ] as const
 
-/** Code that sends the request again and expects the same outcome. */
+/** Code that sends the request again and expects the same result. */
 export function Reproduction({ explanation }: { explanation: Explanation }) {
   const [way, setWay] = useState<(typeof WAYS)[number][0]>('curl')
   const { reproduction, reproduction_note: note } = explanation

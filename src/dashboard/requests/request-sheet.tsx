@@ -13,15 +13,15 @@ import { RequestMarks, StatusBadge } from './marks.tsx'
 import { closeRequest, neighbours, type OpenRequest, openedRequest, openRequest } from './open-request.ts'
 
 const ID = 'request-sheet'
-/** Characters of a path and query in the title. The details show all of it. */
+/** How many characters of the path and query are in the title. The details show all of it. */
 const LONGEST_TITLE = 160
-/** How often the journal is asked whether it still has the request. */
+/** How often the page checks that the journal still has the request. */
 const MILLISECONDS_BETWEEN_CHECKS = 3_000
 
 /** The details of the open request, above any view. */
 export function RequestSheet() {
   useSignalEffect(() => {
-    // Somebody leads the reader to another view.
+    // Another part of the page has opened another view.
     void openTab.value
     closeRequest()
   })
@@ -29,7 +29,7 @@ export function RequestSheet() {
   return open === undefined ? null : <OpenSheet open={open} />
 }
 
-/** What is known of the open request. `gone` is whether the journal has lost it since it was loaded. */
+/** The data of the open request. `gone`: whether the journal has removed it since the load. */
 interface Known {
   requestId: string
   explanation?: Explanation
@@ -104,7 +104,7 @@ function Step({ id, words, to }: { id: string; words: string; to: ReturnType<typ
   )
 }
 
-/** The explanation of a request. It is loaded once; then only whether the journal still has the request is looked at. */
+/** The explanation of a request. It is loaded once. After that, only the existence of the request is checked. */
 function useExplanation(requestId: string): Known {
   const [known, setKnown] = useState<Known>({ requestId })
   useEffect(() => {
@@ -112,7 +112,7 @@ function useExplanation(requestId: string): Known {
     const { signal } = leaving
     let timer: ReturnType<typeof setTimeout> | undefined
     async function follow({ exchange }: Explanation): Promise<void> {
-      // While the server does not answer, nobody knows.
+      // The result is unknown while the server does not answer.
       const kept = await isKept(exchange, signal).catch(() => undefined)
       if (signal.aborted) return
       if (kept !== undefined) setKnown((before) => ({ ...before, gone: !kept }))
@@ -136,7 +136,7 @@ function useExplanation(requestId: string): Known {
   return known.requestId === requestId ? known : { requestId }
 }
 
-/** Whether the journal has an exchange. */
+/** Whether the journal still has an exchange. */
 async function isKept({ account, ordinal }: JournalEntry, signal: AbortSignal): Promise<boolean> {
   const query = { limit: 1, before: ordinal + 1 }
   try {
@@ -151,14 +151,14 @@ async function isKept({ account, ordinal }: JournalEntry, signal: AbortSignal): 
   }
 }
 
-/** The arrow keys lead to the next request, except where they have a meaning of their own. */
+/** The arrow keys open the next request, unless they have another function. */
 function useStepsByKey(): void {
   useEffect(() => {
     function onKeyDown(event: KeyboardEvent): void {
       const { key, target, altKey, ctrlKey, metaKey, shiftKey } = event
       if ((key !== 'ArrowUp' && key !== 'ArrowDown') || altKey || ctrlKey || metaKey || shiftKey) return
       if (!(target instanceof Element) || event.defaultPrevented) return
-      // In a body they scroll, in a field they move the cursor. Another dialog may be open above this one.
+      // The arrow keys scroll a body and move the cursor in a field. Another dialog may also be above this one.
       const isBusy = target.matches('pre, input, select, textarea') || target.closest('dialog')?.id !== ID
       if (isBusy && target !== document.body) return
       event.preventDefault()

@@ -8,10 +8,10 @@ import { targetOf } from '../request-lines.ts'
 import { refreshShown } from '../resource.ts'
 import type { JournalEntry } from '../responses.ts'
 
-/** Characters of a path and query in a question. */
+/** How many characters of the path and query are in the confirmation. */
 const LONGEST_TARGET = 200
 
-/** Returns the account of a request to how it was just before the request. */
+/** Restores the account to its state just before a request. */
 export function RewindButton({ exchange, gone }: { exchange: JournalEntry; gone: boolean }) {
   const { account } = exchange
   if (account === null || gone || !isOffered('rewindAccount')) return null
@@ -24,7 +24,7 @@ export function RewindButton({ exchange, gone }: { exchange: JournalEntry; gone:
   )
 }
 
-/** Asks, and returns the account to how it was just before a request. */
+/** Asks for confirmation, and restores the account to its state just before a request. */
 export async function rewind(account: string, exchange: JournalEntry): Promise<void> {
   const { method, at, request_id } = exchange
   const line = `${method} ${targetOf(exchange).slice(0, LONGEST_TARGET)}`

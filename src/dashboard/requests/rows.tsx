@@ -7,10 +7,10 @@ import type { ListedRequest } from './listed-request.ts'
 import { RequestMarks, StatusBadge } from './marks.tsx'
 import { openRequest } from './open-request.ts'
 
-/** Characters of a path and query that a row shows. The details show all of it. */
+/** How many characters of the path and query are in a row. The details show all of it. */
 const LONGEST_TARGET = 300
 
-/** The requests as a table, the newest first. */
+/** The requests as a table, with the newest first. */
 export function RequestTable() {
   const withAccount = scope.value === 'all'
   return (
@@ -42,7 +42,7 @@ interface RowProps {
   withAccount: boolean
 }
 
-/** A row never changes, so it is drawn once, although the list is drawn many times in a second. */
+/** A row never changes, so it is rendered once, although the list is rendered many times per second. */
 class Row extends Component<RowProps> {
   override shouldComponentUpdate({ request, withAccount }: RowProps): boolean {
     return request !== this.props.request || withAccount !== this.props.withAccount
@@ -52,7 +52,7 @@ class Row extends Component<RowProps> {
     const { request_id, ordinal, account, at, method, status, code, duration_ms, fresh } = request
     const target = targetOf(request)
     const open = () => openRequest(request_id, ordinal)
-    // The row is a larger target for the pointer. The keyboard has the button inside.
+    // The row is a larger target for the pointer. For the keyboard there is a button inside.
     return (
       <tr class={fresh === true ? 'fresh' : ''} data-ordinal={ordinal} data-request={request_id} onClick={open}>
         <td class="at soft">

@@ -29,7 +29,7 @@ const SCOPES: readonly (readonly [Scope, string])[] = [
   ['all', 'All accounts'],
 ]
 
-/** What of the requests is shown, and for whom. */
+/** The filters and the scope of the list. */
 export function RequestToolbar() {
   return (
     <div class="stack no-print request-tools">
@@ -105,7 +105,7 @@ function want(changed: Partial<Conditions>): void {
   conditions.value = { ...conditions.peek(), ...changed }
 }
 
-/** How many requests are shown, and how many there are. */
+/** How many requests are shown, and how many exist. */
 function sayHowMany(): string {
   const all = total.value
   if (all === undefined) return 'Loading…'

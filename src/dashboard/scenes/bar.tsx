@@ -7,7 +7,7 @@ import { others } from './leftovers.ts'
 import { endStory, goTo, isForStory, lookAgain, moving } from './story.ts'
 import { telling } from './telling.ts'
 
-/** The scene that is told now, at the bottom of the window, with the buttons that lead through the story. */
+/** The current scene at the bottom of the window, with the buttons of the story. */
 export function StoryBar() {
   return telling.value === undefined ? null : <Bar />
 }
@@ -17,7 +17,7 @@ const STEPS: Readonly<Record<string, number>> = { ArrowRight: 1, n: 1, N: 1, Arr
 function Bar() {
   const place = useRef<HTMLElement>(null)
   useLayoutEffect(() => {
-    // What began the story may be gone, and the words are what is to be read next.
+    // The opener of the story may be gone, and the user reads the words next.
     place.current?.querySelector<HTMLElement>('.words')?.focus({ preventScroll: true })
     return reserveRoom(place.current)
   }, [])
@@ -87,7 +87,7 @@ function Bar() {
   )
 }
 
-/** Keeps the end of the page, and what is shown at its bottom, above the bar. */
+/** Keeps the end of the page, and content at its bottom, above the bar. */
 function reserveRoom(bar: HTMLElement | null): (() => void) | undefined {
   if (bar === null) return undefined
   const { style } = document.documentElement
@@ -99,7 +99,7 @@ function reserveRoom(bar: HTMLElement | null): (() => void) | undefined {
   }
 }
 
-/** The words of a scene; a line break begins another paragraph. */
+/** The words of a scene. A line break begins another paragraph. */
 export function Paragraphs({ text }: { text: string }) {
   const paragraphs = text.split('\n').filter((line) => line.trim() !== '')
   return (

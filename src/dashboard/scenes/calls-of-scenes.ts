@@ -5,22 +5,22 @@ import { Refused } from '../refusals.ts'
 import type { SceneCall } from '../responses.ts'
 import { callService, type Way } from '../service-calls.ts'
 
-/** What became of a call of a scene. */
+/** The result of a call of a scene. */
 export interface Outcome {
   call: SceneCall
-  /** Whether it was answered as the scene expects. */
+  /** Whether the answer is the one that the scene expects. */
   expected: boolean
-  /** What was answered, in a sentence. */
+  /** The answer as a sentence. */
   text: string
-  /** Names the request in the journal; null for a call that is not there. */
+  /** The id of the request in the journal; null if it is not there. */
   requestId: string | null
 }
 
-/** Why the service may refuse what the control plane accepts in its place. */
+/** Explains why the control plane accepts a call that the service may refuse. */
 const WAY_AROUND =
   'The key of the account is secret, so it was sent through the control plane, on which neither faults nor quotas act.'
 
-/** Sends a call of a scene for an account, and says what was answered. A refusal never ends the story. */
+/** Sends a call of a scene for an account, and describes the answer. A refusal does not end the story. */
 export async function sendCall(call: SceneCall, account: string): Promise<Outcome> {
   const { expect } = call
   try {
@@ -44,7 +44,7 @@ export async function sendCall(call: SceneCall, account: string): Promise<Outcom
   }
 }
 
-/** The method and the path of a call, as a person reads them. */
+/** The method and the path of a call, for the user. */
 export function describeCall({ operation, parameters = {}, query }: SceneCall): string {
   const own = FACTS.operations.find(({ id }) => id === operation)
   const [method, template] =
@@ -55,7 +55,7 @@ export function describeCall({ operation, parameters = {}, query }: SceneCall): 
   return `${method} ${path}${query === undefined ? '' : `?${new URLSearchParams(query)}`}`.trim()
 }
 
-/** Resolves to the way that a call of the service went, and to the request that it is in the journal. */
+/** Resolves to the way of the call to the service, and to the id of its request in the journal. */
 async function sendToOwner(
   { operation, parameters, query, body }: SceneCall,
   account: string,

@@ -1,10 +1,7 @@
 import { effect } from '@preact/signals'
 import { telling } from './telling.ts'
 
-/**
- * Highlights what the scene looks at, wherever a view shows it: a rule of a style sheet also holds for rows that are drawn
- * later.
- */
+/** Highlights the subject of the scene in any view. A style sheet also applies to rows that are rendered later. */
 export function followScene(): void {
   const sheet = new CSSStyleSheet()
   document.adoptedStyleSheets = [...document.adoptedStyleSheets, sheet]

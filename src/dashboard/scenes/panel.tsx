@@ -17,7 +17,7 @@ const scenes = createResource({
   polled: true,
 })
 
-/** The scenes of the account's story, and the button that begins it. */
+/** The scenes of the story of the account, and the button that begins it. */
 export function ScenesPanel() {
   return (
     <Loaded of={scenes}>

@@ -12,7 +12,7 @@ import { show } from '../view.ts'
 import { sendCall } from './calls-of-scenes.ts'
 import { type Telling, telling } from './telling.ts'
 
-/** Whether a scene is being begun or ended. */
+/** Whether a scene is starting or ending. */
 export const moving = signal(false)
 
 effect(() => {
@@ -22,7 +22,7 @@ effect(() => {
 /**
  * Takes a snapshot of the chosen account and begins its story with one of the scenes.
  *
- * @throws Refused when the snapshot is refused, for example because there are too many.
+ * @throws Refused if the snapshot is refused, for example because there are too many.
  */
 export async function beginStory(story: Story, step = 0): Promise<void> {
   const account = chosenAccount.peek()
@@ -34,7 +34,7 @@ export async function beginStory(story: Story, step = 0): Promise<void> {
   })
 }
 
-/** Ends the scene and begins another one of the story, which finds the account as it was before the story. */
+/** Ends the scene and begins another one, after it has restored the account to its state before the story. */
 export async function goTo(step: number): Promise<void> {
   await work(async (told) => {
     if (told === undefined || told.end !== undefined || told.story.scenes[step] === undefined) return
@@ -44,7 +44,7 @@ export async function goTo(step: number): Promise<void> {
   })
 }
 
-/** Restores the account as it was before the story, and forgets the snapshot. */
+/** Restores the account to its state before the story, and deletes the snapshot. */
 export async function endStory(): Promise<void> {
   await work(async (told) => {
     if (told === undefined) return
@@ -60,7 +60,7 @@ export async function endStory(): Promise<void> {
   })
 }
 
-/** Opens again what the scene looks at. */
+/** Shows the subject of the scene again. */
 export function lookAgain(): void {
   const told = telling.peek()
   if (told === undefined) return
@@ -69,7 +69,7 @@ export function lookAgain(): void {
   if (look !== undefined) showLook(look, told)
 }
 
-/** Does one thing at a time: what is asked for meanwhile is left out, such as by a key that is pressed twice. */
+/** Runs one step at a time. A further step during that time is ignored, for example after a double key press. */
 async function work(step: (told: Telling | undefined) => Promise<void>): Promise<void> {
   if (moving.peek()) return
   moving.value = true
@@ -86,7 +86,7 @@ async function playScene(): Promise<void> {
   if (told === undefined || scene === undefined) return
   chosenAccount.value = told.account
   closeRequest()
-  // What it looks at may be there only after the calls; until then, its tab is open.
+  // The subject may exist only after the calls. Until then, only its tab is open.
   const { look_at: look, calls = [] } = scene
   if (look !== undefined) showLook(calls.length > 0 ? { tab: look.tab } : look)
   for (const each of calls) {
@@ -102,8 +102,8 @@ async function playScene(): Promise<void> {
 }
 
 /**
- * Shows what a scene looks at. Among the requests, that is the last one which the scene has sent. A tab that this page does
- * not have is as good as none.
+ * Shows the subject of a scene. In the tab of the requests, it is the last request of the scene. A tab that this page
+ * does not have is ignored.
  */
 function showLook({ tab, ...what }: NonNullable<Scene['look_at']>, told?: Telling): void {
   const sent = told?.outcomes.findLast(({ requestId }) => requestId !== null)?.requestId
@@ -111,7 +111,7 @@ function showLook({ tab, ...what }: NonNullable<Scene['look_at']>, told?: Tellin
   show({ ...what, ...request, tab: OFFERED_TABS.find((each) => each === tab) })
 }
 
-/** Whether the account is as it was before the story. If it cannot be any more, the story says why. */
+/** Restores the account to its state before the story. If that is impossible, the story says why. */
 async function restore(told: Telling): Promise<boolean> {
   const { account, snapshot } = told
   try {
@@ -138,19 +138,19 @@ async function explainLoss(account: string): Promise<string> {
   )
 }
 
-/** Eight letters and digits that no other page draws. */
+/** Eight random hexadecimal digits, so that pages do not choose the same name. */
 function drawName(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(4))
   return [...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('')
 }
 
-/** Whether a key that was pressed there is for the story. */
+/** Whether a key press is for the story. */
 export function isForStory({ target, altKey, ctrlKey, metaKey, shiftKey, isComposing }: KeyboardEvent): boolean {
   if (altKey || ctrlKey || metaKey || shiftKey || isComposing) return false
   if (document.querySelector('dialog:modal') !== null) return false
   return !(isObject(target) && target instanceof Element && target.closest(USES_KEYS) !== null)
 }
 
-/** What uses letters or arrow keys itself. */
+/** Elements that use letters or arrow keys themselves. */
 const USES_KEYS =
   'input, select, textarea, [contenteditable], summary, [role=tab], [role=slider], [role=grid], [role=listbox], [role=menu], [role=row]'

@@ -2,19 +2,19 @@ import { signal } from '@preact/signals'
 import type { Story } from '../responses.ts'
 import type { Outcome } from './calls-of-scenes.ts'
 
-/** A story that is told. */
+/** A story in progress. */
 export interface Telling {
   account: string
   story: Story
-  /** The index of the scene. */
+  /** The index of the current scene. */
   step: number
-  /** The name of the snapshot with the account as it was before the story. */
+  /** The snapshot of the account before the story. */
   snapshot: string
-  /** What the calls of the scene were answered so far. */
+  /** The results of the calls of the scene so far. */
   outcomes: readonly Outcome[]
-  /** Why the story cannot go on. The account stays as it is then. */
+  /** The reason why the story cannot continue. The account stays as it is then. */
   end: string | undefined
 }
 
-/** The story that this page tells now. */
+/** The story in progress on this page. */
 export const telling = signal<Telling | undefined>(undefined)

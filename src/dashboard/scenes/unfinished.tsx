@@ -6,7 +6,7 @@ import type { Snapshot } from '../responses.ts'
 import { keepPresent, others, restoreBefore } from './leftovers.ts'
 import { telling } from './telling.ts'
 
-/** Offers the way back after a story whose page was closed, unless this page tells one itself. */
+/** Offers to restore the account after a story whose page was closed, unless this page has a story in progress. */
 export function UnfinishedStory() {
   const [first] = others.value
   if (first === undefined || telling.value !== undefined) return null

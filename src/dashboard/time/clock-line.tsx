@@ -2,7 +2,7 @@ import { Button } from '../controls/button.tsx'
 import { formatInstant } from '../formatting.ts'
 import { changeClock, isFrozen, shownTime } from './clock.ts'
 
-/** The clock of the chosen account in one line, and the two steps that are needed most. */
+/** The clock of the chosen account in one line, with the two most useful steps. */
 export function ClockLine() {
   if (shownTime.value === undefined) return null
   return (

@@ -15,7 +15,7 @@ import { formatMoment, readWritten, writeMinute } from './instants.ts'
 const HOUR = 3_600_000
 const DAY = 24 * HOUR
 
-/** The clock, large, and everything that moves it. */
+/** The clock in a large size, and the controls that move it. */
 export function ClockSection() {
   return <Loaded of={summary}>{() => <Clock />}</Loaded>
 }
@@ -50,7 +50,7 @@ function Clock() {
   )
 }
 
-/** A button, and below it where it leads. */
+/** A button, and its target time below. */
 function Move({ leads, children }: { leads: string; children: ComponentChildren }) {
   return (
     <div class="move">
@@ -62,7 +62,7 @@ function Move({ leads, children }: { leads: string; children: ComponentChildren 
 
 function NextRefresh({ now }: { now: number }) {
   const next = overview.data.value?.next_refresh_at
-  // What was loaded before the clock moved may be over.
+  // The loaded refresh may be in the past after the clock has moved.
   const isKnown = next !== undefined && next !== null && Date.parse(next) > now
   return (
     <Move
@@ -92,12 +92,12 @@ function NextWindow({ now }: { now: number }) {
 }
 
 function wordsForRefill(buckets: readonly string[]): string {
-  // Only GET is possible there.
+  // GET is the only method of /dmarc.
   const paths = buckets.map((bucket) => (bucket === 'dmarc' ? 'GET /dmarc' : `/${bucket}`))
   return paths.length === 1 ? `${paths[0]} is refilled` : `${paths.join(', ')} are refilled`
 }
 
-/** The end of the first window in which requests were charged, and the quotas that are full again then. */
+/** The earliest end of a window with charged requests, and the quotas that are full again then. */
 function nextWindow(all: readonly Quota[]): { end: number; buckets: string[] } | undefined {
   const used = all.filter(({ limit, remaining }) => remaining < limit)
   if (used.length === 0) return undefined
@@ -107,7 +107,7 @@ function nextWindow(all: readonly Quota[]): { end: number; buckets: string[] } |
 }
 
 function ChosenInstant() {
-  // Until somebody writes something else, the field follows the clock.
+  // The field follows the clock until the user changes it.
   const [written, setWritten] = useState<string | undefined>(undefined)
   const nextHour = useComputed(() => (Math.floor((shownTime.value ?? 0) / HOUR) + 1) * HOUR)
   return (

@@ -13,7 +13,7 @@ setInterval(() => {
   tick.value += 1
 }, MILLISECONDS_OF_TICK)
 
-/** What the account's clock showed, in milliseconds since the Unix epoch, and when the browser learned it. */
+/** The last time on the clock of the account, in milliseconds since the Unix epoch, and when it was received. */
 const reading = computed(() => {
   const account = summary.data.value?.account
   return account && { now: Date.parse(account.now), frozen: account.frozen, at: performance.now() }
@@ -26,14 +26,14 @@ export const shownTime = computed(() => {
   return read && (read.frozen ? read.now : read.now + performance.now() - read.at)
 })
 
-/** Whether the clock of the chosen account stands still; `undefined` until it is known. */
+/** Whether the clock of the chosen account is frozen; `undefined` until it is known. */
 export const isFrozen = computed(() => reading.value?.frozen)
 
-/** Changes the clock of the chosen account, and shows what follows from that. */
+/** Changes the clock of the chosen account, and loads the data that depends on it. */
 export async function changeClock(body: RequestOf<'updateClock'>['body']): Promise<void> {
   const known = summary.data.peek()
   const clock = await call('updateClock', { body })
-  // Another account may have been chosen meanwhile.
+  // The user may have chosen another account.
   if (known !== undefined && summary.data.peek()?.account.id === known.account.id) {
     summary.set({ ...known, account: { ...known.account, ...clock } })
   }

@@ -24,7 +24,7 @@ const SPEEDS = [
   [2, '2'],
 ] as const
 
-/** Says on every tab that the page shows an account that was made for a play, and how to get back. */
+/** Says on every tab that the account was made for a play, and offers the way back. */
 export function PlayBanner() {
   const playing = play.value
   const account = chosenAccount.value
@@ -95,7 +95,7 @@ async function stepOnce(): Promise<void> {
   await stepPlay()
 }
 
-/** An account that another page plays, or that was left behind when its page was closed. */
+/** The account of a play on another page or on a closed page. */
 function Remains({ account, original }: { account: string; original: string }) {
   async function goBack(): Promise<void> {
     const text = `It was made to play ${original}, perhaps by another page that still plays it. ${original} does not change.`

@@ -1,9 +1,9 @@
 import type { DomainEvent, MonitoredDomain } from '../responses.ts'
 
-/** What is over without another event that says so. */
+/** Kinds of events whose end has no event of its own. */
 const ENDING: ReadonlySet<string> = new Set(['attack', 'broken-dkim', 'broken-spf'])
 
-/** What happens to the domains of an account, in sentences, by the day such as 2026-01-12 on which it happens. */
+/** The events of the domains of an account in sentences, by days such as 2026-01-12. */
 export function describeDays(domains: readonly MonitoredDomain[]): Map<string, string[]> {
   const days = new Map<string, string[]>()
   const add = (day: string | null, text: string) => {

@@ -14,11 +14,11 @@ import { deletePlayed, leftBehind, originalOf, play, stage, startPlay } from './
 /** How many refreshes the chart shows. */
 const SHOWN_DAYS = 60
 const MONTH = 30 * 86_400_000
-/** How many of the days that have passed are told, and how many sentences of each. */
+/** How many of the past days are listed, and how many sentences for each. */
 const TOLD_DAYS = 5
 const TOLD_SENTENCES = 3
 
-/** Plays the account: what its figures were, day by day. */
+/** Plays the account: its figures day by day. */
 export function PlaySection() {
   const playing = play.value
   const isShown = playing !== undefined && playing.account === chosenAccount.value
@@ -88,7 +88,7 @@ function PlayForm() {
   )
 }
 
-/** The figures of the last refreshes, of which the newest is the one before the clock. */
+/** The figures of the last refreshes up to the time of the clock. */
 function FiguresUntilNow() {
   const data = overview.data.value
   if (data === undefined || data.domains === 0) return null
@@ -103,7 +103,7 @@ function FiguresUntilNow() {
   )
 }
 
-/** What has happened on the days that have passed, the newest first. */
+/** The events of the past days, with the newest first. */
 function PassedDays() {
   const playing = play.value
   const known = stage.value
@@ -136,7 +136,7 @@ function PassedDays() {
   )
 }
 
-/** Accounts of earlier plays, which end with the page that began them only if the user goes back. */
+/** Accounts of earlier plays. A page deletes its account only if the user goes back. */
 function LeftBehind() {
   const others = leftBehind.value.filter((id) => id !== play.value?.account && id !== chosenAccount.value)
   if (others.length === 0) return null

@@ -9,60 +9,60 @@ import { chosenAccount } from '../selection.ts'
 import { describeDays } from './play-events.ts'
 
 const DAY = 86_400_000
-/** For how many days after the instant at which they are asked for the control plane lists events. */
+/** For how many days from the time of the request the control plane lists events. */
 const DAYS_OF_EVENTS = 90
-/** How often another id is tried, because somebody else plays the same account. */
+/** How often another id is tried, because another page plays the same account. */
 const TRIES = 5
-/** The id of an account that was made to play another one. */
+/** The id of an account that was made for a play. */
 const PLAYED = /^(.+)-play-(\d+)$/
 
-/** An account whose days pass in seconds. */
+/** A play: an account whose days pass in seconds. */
 export interface Play {
   account: string
-  /** The account that it is like. */
+  /** The account that was copied. */
   original: string
-  /** What its clock shows, and where it stops, in milliseconds since the Unix epoch. */
+  /** The time of its clock and the end of the play, in milliseconds since the Unix epoch. */
   now: number
   end: number
 }
 
-/** What is played, if anything is. */
+/** The current play, if there is one. */
 export const play = signal<Play | undefined>(undefined)
-/** Whether the days pass by themselves. */
+/** Whether the days pass automatically. */
 export const isPlaying = signal(false)
-/** Why the play has been paused, if it was not the user. */
+/** The reason for the pause, if the user did not cause it. */
 export const playTrouble = signal<unknown>(undefined)
-/** How many days pass in a second. */
+/** How many days pass per second. */
 export const speed = signal(1)
 
 interface Stage {
-  /** What happens, by day. */
+  /** Events by day. */
   events: ReadonlyMap<string, readonly string[]>
-  /** Of how many domains, and how many there are. */
+  /** How many domains the events cover, and how many exist. */
   shown: number
   count: number
-  /** The last day for which the events are known, in milliseconds. */
+  /** The last day with known events, in milliseconds. */
   until: number
 }
 
-/** What happens to the domains of the account that is played. */
+/** The events of the domains in the play. */
 export const stage = signal<Stage | undefined>(undefined)
 
-/** Names what is playing now; something else does after a pause. */
+/** Identifies the current run. A pause and a restart begin another run. */
 let run: object | undefined
 
-/** The original of an account that was made to play it; `undefined` for any other account. */
+/** The original of an account that was made for a play; `undefined` for any other account. */
 export function originalOf(account: string): string | undefined {
   return PLAYED.exec(account)?.[1]
 }
 
-/** Accounts that were made to play the chosen one, or the one that the chosen one plays, and that are still there. */
+/** The existing accounts that were made to play the chosen account, or its original. */
 export const leftBehind = computed(() => {
   const prefix = nameFor(originalOf(chosenAccount.value) ?? chosenAccount.value)
   return (accounts.data.value?.ids ?? []).filter((id) => originalOf(id) === prefix)
 })
 
-/** Makes an account that is like the chosen one, and plays it from `start` to `end`, RFC 3339 and in milliseconds. */
+/** Creates an account like the chosen one, and plays it from `start` (RFC 3339) to `end` (milliseconds). */
 export async function startPlay(start: string, end: number): Promise<void> {
   const original = chosenAccount.peek()
   if (play.peek() !== undefined) await endPlay()
@@ -88,12 +88,12 @@ async function createPlay(original: string, now: string): Promise<{ account: str
   }
 }
 
-/** The id of a sandbox may have signs that the id of another account may not have, and an id has at most 100. */
+/** The id of a sandbox may contain characters that other ids may not contain. An id has at most 100 characters. */
 function nameFor(original: string): string {
   return original.replaceAll(/[^A-Za-z0-9._~-]/g, '_').slice(0, 80)
 }
 
-/** Takes up again the play of the chosen account, which another page or an earlier visit has begun. */
+/** Continues a play of the chosen account from another page or an earlier visit. */
 export async function adoptPlay(): Promise<void> {
   const account = chosenAccount.peek()
   const original = originalOf(account)
@@ -107,7 +107,7 @@ export async function adoptPlay(): Promise<void> {
   continuePlay()
 }
 
-/** Lets the days pass, each after the answer of the day before. */
+/** Lets the days pass. Each day waits for the answer of the previous one. */
 export function continuePlay(): void {
   const mine = {}
   run = mine
@@ -129,19 +129,19 @@ async function keepPlaying(mine: object): Promise<void> {
   }
 }
 
-/** Pauses the play, or only the given run of it. */
+/** Pauses the play, or only the given run. */
 export function pausePlay(mine = run): void {
   if (run !== mine) return
   run = undefined
   isPlaying.value = false
 }
 
-/** Moves the account that is played on to its next refresh, but not past the end. */
+/** Moves the played account to its next refresh, but not past the end. */
 export async function stepPlay(): Promise<void> {
   const playing = play.peek()
   if (playing === undefined || playing.now >= playing.end) return
   const { account, now, end } = playing
-  // After the first step, the refreshes are days apart.
+  // After the first step, the refreshes are one day apart.
   const body = now + DAY > end ? { now: new Date(end).toISOString() } : ({ to: 'refresh' } as const)
   try {
     const clock = await call('updateClock', { parameters: { account }, body })
@@ -157,7 +157,7 @@ export async function stepPlay(): Promise<void> {
   if (chosenAccount.peek() === account) await refreshShown()
 }
 
-/** Shows the original again and deletes the account that was played. */
+/** Shows the original again and deletes the played account. */
 export async function endPlay(): Promise<void> {
   const playing = play.peek()
   if (playing === undefined) return
@@ -169,7 +169,7 @@ export async function endPlay(): Promise<void> {
   await deletePlayed(playing.account)
 }
 
-/** Deletes an account that was made to play another one, if it is still there. */
+/** Deletes an account that was made for a play, if it still exists. */
 export async function deletePlayed(account: string): Promise<void> {
   await call('deleteAccount', { parameters: { account } }).catch((error) => {
     if (!(error instanceof Refused && error.status === 404)) throw error

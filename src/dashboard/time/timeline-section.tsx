@@ -16,7 +16,7 @@ import { layTimeline, type Moment } from './timeline.ts'
 
 /** How many requests the timeline has at most. */
 const REQUESTS = 300
-/** They come with their bodies, of which there may be many. */
+/** The requests come with their bodies, which may be large, so they are loaded at most this often. */
 const MILLISECONDS_OF_REST = 3_000
 /** How many characters of a body are shown. */
 const BODY = 120
@@ -29,7 +29,7 @@ const requests = createResource({
   load: (account) => call('listRequests', { parameters: { account }, query: { limit: REQUESTS } }),
 })
 
-/** Snapshots and requests on one line: everything that the account can be set back to. */
+/** The snapshots and requests on one line: all states that the account can return to. */
 export function TimelineSection() {
   return (
     <section class="card stack" aria-labelledby="timeline-title">

@@ -1,19 +1,19 @@
 import { mayHaveChanged } from '../request-lines.ts'
 import type { JournalEntry, Snapshot } from '../responses.ts'
 
-/** Something on the timeline of an account. */
+/** An entry of the timeline. */
 export type Moment =
   | { kind: 'snapshot'; snapshot: Snapshot }
-  /** A request that changed the account, or may have. */
+  /** A request that changed the account, or may have changed it. */
   | { kind: 'change'; request: JournalEntry }
-  /** Requests one after the other that changed nothing, the newest first. */
+  /** Consecutive requests that changed nothing, with the newest first. */
   | { kind: 'rest'; requests: readonly JournalEntry[] }
-  /** The clock went back after the next older request, from what it showed then. */
+  /** The clock was set back after the next older request, `from` its time then. */
   | { kind: 'setback'; from: string; to: string }
 
 /**
- * Snapshots and requests on one line, the newest first. `requests` are in the order in which they came. Of a snapshot,
- * only the time on the account's clock is known, so it stands where the clock showed that.
+ * The snapshots and requests in one list with the newest first. `requests` are in the order of their arrival. A
+ * snapshot has only a time on the clock of the account, so that time determines its place.
  */
 export function layTimeline(requests: readonly JournalEntry[], snapshots: readonly Snapshot[]): Moment[] {
   const waiting = snapshots.toSorted((one, other) => compareInstants(other.taken_at, one.taken_at))
@@ -45,7 +45,7 @@ export function layTimeline(requests: readonly JournalEntry[], snapshots: readon
   return [...moments, ...waiting.map((snapshot) => ({ kind: 'snapshot', snapshot }) as const)]
 }
 
-/** Instants have different numbers of digits, so their texts cannot be compared. */
+/** Instants have different numbers of digits, so a comparison of their texts would be wrong. */
 function compareInstants(one: string, other: string): number {
   return Date.parse(one) - Date.parse(other)
 }

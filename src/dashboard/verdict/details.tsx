@@ -9,7 +9,7 @@ import type { Verdict } from '../responses.ts'
 import { show } from '../view.ts'
 import { clearVerdict, SCOPE, shownVerdict, verdict } from './verdict.ts'
 
-/** What is behind the verdict: its sentence, its counts, and the requests that decided it. */
+/** The details of the verdict: its sentence, its counts, and the requests that decided it. */
 export function VerdictDetails({ close }: { close(): void }) {
   const report = verdict.data.value
   const failure = verdict.failure.value

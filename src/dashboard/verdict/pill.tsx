@@ -3,7 +3,7 @@ import { Sheet } from '../controls/sheet.tsx'
 import { VerdictDetails } from './details.tsx'
 import { SCOPE, shownVerdict } from './verdict.ts'
 
-/** The verdict of all accounts in a few words. A click shows what is behind it. */
+/** The verdict about all accounts in a few words. A click opens the details. */
 export function VerdictPill() {
   const open = useSignal(false)
   const { tone, words } = shownVerdict.value

@@ -8,35 +8,34 @@ import { createResource } from '../resource.ts'
 import type { Verdict } from '../responses.ts'
 
 const MILLISECONDS_AFTER_REQUEST = 400
-/** The stream has the requests of one account, and the verdict is that of all. */
+/** The verdict covers all accounts, but the stream has only the requests of one. So the verdict is loaded regularly. */
 const MILLISECONDS_BETWEEN_LOADS = 2_000
-/** After this time without an answer, what was known is old. */
+/** After this time without an answer, the verdict counts as old. */
 const MILLISECONDS_UNTIL_OLD = 4_000
 
-/** Whose requests the verdict is about. A proxy knows no accounts. */
+/** The subject of the verdict. A proxy does not know accounts. */
 export const SCOPE = PLAYS_SERVICE ? 'all accounts' : 'all clients'
 
-/** Whether the clients of all accounts kept the contract. */
+/** Whether the clients of all accounts complied with the contract. */
 export const verdict = createResource({ load: loadVerdict, afterRequests: MILLISECONDS_AFTER_REQUEST, shared: true })
 
-/** Whether the server has not said for some time how the verdict is. */
+/** Whether the last answer of the server is too old. */
 const old = signal(false)
 let watchdog: ReturnType<typeof setTimeout> | undefined
 
-/** A verdict in a few words. */
 interface ShownVerdict {
   tone: Tone
   words: string
 }
 
-/** The verdict as it may be shown: green only while the server says so. */
+/** The verdict for display. It is green only while the server confirms it. */
 export const shownVerdict = computed((): ShownVerdict => {
   const isCurrent = connection.value !== 'lost' && verdict.failure.value === undefined && !old.value
   const report = verdict.data.value
   return report === undefined || !isCurrent ? { tone: '', words: 'verdict unknown' } : describe(report)
 })
 
-/** Loads the verdict again and again while the page is visible. */
+/** Loads the verdict regularly while the page is visible. */
 export function followVerdict(): void {
   function load(): void {
     if (!document.hidden) verdict.refresh().catch(() => undefined)
@@ -45,7 +44,7 @@ export function followVerdict(): void {
   document.addEventListener('visibilitychange', load)
 }
 
-/** Forgets the violations that were counted, of all accounts. */
+/** Clears the counted violations of all accounts. */
 export async function clearVerdict(): Promise<void> {
   await call('clearVerdict')
   await verdict.refresh()
@@ -69,6 +68,6 @@ function describe({ passed, requests, violations: { count }, service }: Verdict)
   ]
   if (wrong.length > 0) return { tone: 'bad', words: wrong.join(', ') }
   if (passed) return { tone: 'good', words: 'kept the contract' }
-  // The verdict has not passed when nothing was judged, which is nobody's fault.
+  // Without a checked request, the verdict has not passed, but no client has failed.
   return { tone: '', words: requests === 0 ? 'no request yet' : 'nothing checked yet' }
 }

@@ -1,13 +1,13 @@
 import { isObject } from '../../ground/json.ts'
 import type { Draw } from '../injection.ts'
-import { type Candidate, type CorruptionKind, violates } from './corruption-kind.ts'
+import { type CorruptionKind, type PossibleChange, violates } from './corruption-kind.ts'
 import { documentSpan, insertEntry, removeEntry, replaceSpan, spanAt, textOf } from './json-text.ts'
 import { type ParsedResponse, shuffle } from './parsed-response.ts'
 
 /** The envelope that the contract promises is missing, or incomplete. */
 export const badEnvelope: CorruptionKind = { candidates, verify: violates }
 
-function* candidates({ text, root }: ParsedResponse, draw: Draw): Generator<Candidate> {
+function* candidates({ text, root }: ParsedResponse, draw: Draw): Generator<PossibleChange> {
   if (!isObject(root.value)) return
   const failed = root.value['success'] === false
   const [own, other] = failed ? ['error', 'data'] : ['data', 'error']
@@ -15,7 +15,7 @@ function* candidates({ text, root }: ParsedResponse, draw: Draw): Generator<Cand
   const success = spanAt(text, ['success'])
   const content = spanAt(text, [own])
   const otherValue = failed ? '{}' : '{"code":"unknown","message":"Unknown error."}'
-  const ways: Candidate['make'][] = [
+  const ways: PossibleChange['make'][] = [
     () => ({ text: removeEntry(text, envelope, 'success'), change: '/success was left out.' }),
     () => ({ text: replaceSpan(text, success, `${failed}`), change: `/success became ${failed}.` }),
     () => ({ text: replaceSpan(text, success, `"${!failed}"`), change: '/success became a string.' }),

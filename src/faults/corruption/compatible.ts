@@ -1,7 +1,7 @@
 import { fraction, scramble } from '../../ground/chance.ts'
 import { isObject } from '../../ground/json.ts'
 import type { Draw } from '../injection.ts'
-import { type Candidate, type CorruptionKind, violates } from './corruption-kind.ts'
+import { type CorruptionKind, type PossibleChange, violates } from './corruption-kind.ts'
 import {
   documentSpan,
   entriesOf,
@@ -9,24 +9,24 @@ import {
   replaceSpan,
   respace,
   type Spacing,
-  type Span,
+  type TextSpan,
   textOf,
 } from './json-text.ts'
 import { additions, hasNewValues, newValues, replacement } from './novelties.ts'
 import { type ParsedResponse, placesIn, pointerOf, type Shape, shuffle, spanOf } from './parsed-response.ts'
 
-/** How often changes that only this contract allows are tried before those that every JSON text allows. */
+/** How often, as a share, changes that only this contract allows are tried before those for every JSON text. */
 const FREEDOM_FIRST = 3 / 4
-/** How often an order is drawn; it may be the present one. */
+/** How often a new order is drawn; a draw may give the present order. */
 const TRIALS = 3
 
-/** Another body that the contract also allows: it means the same, or the contract leaves room for the difference. */
+/** Another body that the contract also allows: it has the same meaning, or the contract permits the difference. */
 export const compatible: CorruptionKind = {
   candidates,
   verify: (text, response) => text !== response.text && !violates(text, response),
 }
 
-function* candidates(response: ParsedResponse, draw: Draw): Generator<Candidate> {
+function* candidates(response: ParsedResponse, draw: Draw): Generator<PossibleChange> {
   const freedoms = [newValuesOf, omissions, newPropertiesOf]
   const spellings = [properties, items, spacing, escapes, numbers, plainNumbers]
   const [shuffledFreedoms, shuffledSpellings] = [shuffle(freedoms, draw), shuffle(spellings, draw)]
@@ -36,7 +36,7 @@ function* candidates(response: ParsedResponse, draw: Draw): Generator<Candidate>
 }
 
 /** New values for fields whose possible values the contract does not list. */
-function* newValuesOf(response: ParsedResponse, draw: Draw): Generator<Candidate> {
+function* newValuesOf(response: ParsedResponse, draw: Draw): Generator<PossibleChange> {
   for (const place of placesIn(response.root, draw, isOpenList)) {
     if (place.shape.values !== undefined) continue
     for (const value of shuffle(newValues(place), draw)) yield replacement(response, place, value)
@@ -47,7 +47,7 @@ function isOpenList(shape: Shape): boolean {
   return shape.declared.some((name) => hasNewValues(name) && shape.property(name).values === undefined)
 }
 
-function* omissions(response: ParsedResponse, draw: Draw): Generator<Candidate> {
+function* omissions(response: ParsedResponse, draw: Draw): Generator<PossibleChange> {
   for (const place of placesIn(response.root, draw, hasOptional)) {
     const { step, parent } = place
     if (typeof step !== 'string' || parent === undefined || !isOptional(parent.shape, step)) continue
@@ -69,7 +69,7 @@ function isOptional(shape: Shape, name: string): boolean {
   return shape.declared.includes(name) && !shape.requires(name)
 }
 
-function* newPropertiesOf(response: ParsedResponse, draw: Draw): Generator<Candidate> {
+function* newPropertiesOf(response: ParsedResponse, draw: Draw): Generator<PossibleChange> {
   for (const place of placesIn(response.root, draw, isOpenObject)) {
     if (isObject(place.value) && isOpenObject(place.shape)) yield* additions(response, place, place.value, draw)
   }
@@ -79,15 +79,15 @@ function isOpenObject(shape: Shape): boolean {
   return shape.mayBe('object') && !shape.isClosed
 }
 
-/** As if another library wrote the body: any two properties have the same order in all objects. */
-function* properties({ text }: ParsedResponse, draw: Draw): Generator<Candidate> {
+/** The order of another library: any two properties have the same order in all objects. */
+function* properties({ text }: ParsedResponse, draw: Draw): Generator<PossibleChange> {
   const ranks = new Map<string, number>()
   function rank({ key = '' }: { key?: string }): number {
     const known = ranks.get(key) ?? draw()
     ranks.set(key, known)
     return known
   }
-  function write(span: Span): string {
+  function write(span: TextSpan): string {
     const opening = text[span.start]
     if (opening === '{') {
       const ranked = [...entriesOf(text, span)].map((entry) => ({ entry, rank: rank(entry) }))
@@ -104,7 +104,7 @@ function* properties({ text }: ParsedResponse, draw: Draw): Generator<Candidate>
   }
 }
 
-function* items(response: ParsedResponse, draw: Draw): Generator<Candidate> {
+function* items(response: ParsedResponse, draw: Draw): Generator<PossibleChange> {
   const { text, root } = response
   for (const place of placesIn(root, draw, isArray)) {
     if (!Array.isArray(place.value) || place.value.length < 2) continue
@@ -127,7 +127,7 @@ function isArray(shape: Shape): boolean {
   return shape.mayBe('array')
 }
 
-/** Many numbers from one draw, because draws may be counted. */
+/** Many numbers from one draw, because the number of draws may be limited. */
 function chanceFrom(draw: Draw): Draw {
   let word = Math.floor(draw() * 4294967296)
   return () => fraction(scramble(word++ >>> 0))
@@ -139,7 +139,7 @@ const SPACINGS: readonly [how: string, spacing: Spacing][] = [
   ['with spaces after commas and colons', { line: () => '', comma: ' ', colon: ' ' }],
 ]
 
-function* spacing({ text }: ParsedResponse, draw: Draw): Generator<Candidate> {
+function* spacing({ text }: ParsedResponse, draw: Draw): Generator<PossibleChange> {
   const ended = (end: string) => ({ text: text + end, change: 'The answer was ended with a line break.' })
   const ways = [
     ...SPACINGS.map(([how, spaces]) => () => ({
@@ -152,7 +152,7 @@ function* spacing({ text }: ParsedResponse, draw: Draw): Generator<Candidate> {
   for (const make of shuffle(ways, draw)) yield { about: make, make }
 }
 
-/** Characters that some libraries escape without need; they occur only in strings. */
+/** Characters that some libraries escape without need. They occur only in strings. */
 const ESCAPABLE: readonly [characters: string, pattern: RegExp, written: (character: string) => string][] = [
   ['characters beyond ASCII', /[\u0080-\uffff]/g, escaped],
   ['angle brackets, ampersands and backticks', /[<>&`]/g, escaped],
@@ -160,7 +160,7 @@ const ESCAPABLE: readonly [characters: string, pattern: RegExp, written: (charac
 ]
 
 /** RFC 8259 §7: any character of a string may be written as its code. */
-function* escapes(response: ParsedResponse, draw: Draw): Generator<Candidate> {
+function* escapes(response: ParsedResponse, draw: Draw): Generator<PossibleChange> {
   const { text, root } = response
   for (const [characters, pattern, written] of shuffle(ESCAPABLE, draw)) {
     const change = `All ${characters} of the answer were written as escapes.`
@@ -182,7 +182,7 @@ function escaped(unit: string): string {
   return `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`
 }
 
-function* numbers(response: ParsedResponse, draw: Draw): Generator<Candidate> {
+function* numbers(response: ParsedResponse, draw: Draw): Generator<PossibleChange> {
   const { text, root } = response
   for (const place of placesIn(root, draw, isNumber)) {
     const { value } = place
@@ -204,8 +204,8 @@ function isNumber(shape: Shape): boolean {
   return shape.mayBe('number', 'integer')
 }
 
-/** As most libraries write numbers: without zeros at the end. */
-function* plainNumbers({ root }: ParsedResponse): Generator<Candidate> {
+/** Numbers as most libraries write them: without zeros at the end. */
+function* plainNumbers({ root }: ParsedResponse): Generator<PossibleChange> {
   const change = 'The numbers of the answer were written without zeros at their end.'
   yield { about: plainNumbers, make: () => ({ text: JSON.stringify(root.value), change }) }
 }

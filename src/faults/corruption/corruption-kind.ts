@@ -1,24 +1,24 @@
 import type { Draw } from '../injection.ts'
 import type { ParsedResponse } from './parsed-response.ts'
 
-/** A way to change bodies, and what it promises. */
+/** A way to change bodies, and the promise that a changed body keeps. */
 export interface CorruptionKind {
-  /** Changes that may keep the promise, in an order that chance decides. */
-  candidates(response: ParsedResponse, draw: Draw): Iterable<Candidate>
+  /** Changes that may keep the promise, in random order. */
+  candidates(response: ParsedResponse, draw: Draw): Iterable<PossibleChange>
   /** Whether a changed text keeps the promise. */
   verify(text: string, response: ParsedResponse): boolean
 }
 
-/** A change that is possible; whether it keeps the promise of its kind must still be verified. */
-export interface Candidate {
+/** A possible change; it must still be checked whether it keeps the promise of its kind. */
+export interface PossibleChange {
   /** Candidates for the same kind of place usually all succeed or all fail. */
   about: unknown
-  make(): Change
+  make(): BodyChange
 }
 
-export interface Change {
+export interface BodyChange {
   text: string
-  /** What was done, one sentence with a JSON pointer, for the journal: "/data/domains was left out." */
+  /** A description of the change, one sentence with a JSON pointer, for the journal: "/data/domains was left out." */
   change: string
 }
 

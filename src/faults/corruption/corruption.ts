@@ -5,16 +5,16 @@ import { parseResponse } from './parsed-response.ts'
 
 export interface CorruptedBody {
   body: Buffer
-  /** What was done, one sentence for the journal. */
+  /** A description of the change, one sentence for the journal. */
   change: string
 }
 
-/** How many candidates for one kind of place may fail before the others for it are given up. */
+/** How many candidates for one kind of place may fail before the rest of that kind is skipped. */
 const PATIENCE = 3
 
 /**
  * Changes the body of a genuine response in a way that the kind promises. The result was verified against the contract,
- * and the parts that should not change keep their bytes. `undefined` where the body has nothing that can be changed so.
+ * and the other parts keep their bytes. `undefined` if the body has nothing that can be changed so.
  */
 export function corruptBody(
   { candidates, verify }: CorruptionKind,

@@ -1,14 +1,14 @@
 /** Finds values in a text that is known to be JSON, and changes them without touching the rest of the text. */
 
 /** From `start` up to `end`, exclusive. */
-export interface Span {
+export interface TextSpan {
   start: number
   end: number
 }
 
 /** A member of an object or an item of an array; the span is that of its value. */
-export interface Entry extends Span {
-  /** Where it begins; if it has a key, that is where the key begins. */
+export interface JsonMember extends TextSpan {
+  /** The beginning of the key, or of the value if there is no key. */
   from: number
   /** The key as it is written, with its quotes. */
   key?: string
@@ -23,7 +23,7 @@ const OPENING = 1
 const CLOSING = 2
 const BETWEEN = 3
 const SPACE = 4
-/** The role of each character outside of strings; others are part of a value. A table, because a body has millions. */
+/** The role of each character outside of strings; others are part of a value. A table is fast for large bodies. */
 const ROLES = new Uint8Array(128)
 for (const [role, characters] of [
   [OPENING, '{['],
@@ -35,18 +35,18 @@ for (const [role, characters] of [
 }
 
 /** The span of the whole value. */
-export function documentSpan(text: string): Span {
+export function documentSpan(text: string): TextSpan {
   const start = skipSpace(text, 0)
   return { start, end: endOfValue(text, start) }
 }
 
-/** The span of the value to which `steps` lead; there must be one. */
-export function spanAt(text: string, steps: readonly (string | number)[]): Span {
-  return steps.reduce<Span>((span, step) => entryAt(text, span, step), documentSpan(text))
+/** The span of the value at `steps`, which must exist. */
+export function spanAt(text: string, steps: readonly (string | number)[]): TextSpan {
+  return steps.reduce<TextSpan>((span, step) => entryAt(text, span, step), documentSpan(text))
 }
 
 /** The entries of the object or array that begins at `start`. */
-export function* entriesOf(text: string, { start }: Pick<Span, 'start'>): Generator<Entry> {
+export function* entriesOf(text: string, { start }: Pick<TextSpan, 'start'>): Generator<JsonMember> {
   const keyed = text[start] === '{'
   let from = skipSpace(text, start + 1)
   while (roleAt(text, from) !== CLOSING) {
@@ -66,16 +66,16 @@ export function* entriesOf(text: string, { start }: Pick<Span, 'start'>): Genera
   }
 }
 
-export function textOf(text: string, { start, end }: Span): string {
+export function textOf(text: string, { start, end }: TextSpan): string {
   return text.slice(start, end)
 }
 
-export function replaceSpan(text: string, { start, end }: Span, replacement: string): string {
+export function replaceSpan(text: string, { start, end }: TextSpan, replacement: string): string {
   return text.slice(0, start) + replacement + text.slice(end)
 }
 
 /** Removes an entry with its comma. */
-export function removeEntry(text: string, container: Span, step: string | number): string {
+export function removeEntry(text: string, container: TextSpan, step: string | number): string {
   const entries = [...entriesOf(text, container)]
   const index = entries.findIndex((entry, place) => isAt(entry, place, step))
   const [before, entry, after] = [entries[index - 1], entries[index], entries[index + 1]]
@@ -85,7 +85,7 @@ export function removeEntry(text: string, container: Span, step: string | number
 }
 
 /** Inserts an entry before the one at `index`, or at the end. A member includes its key. */
-export function insertEntry(text: string, container: Span, index: number, entry: string): string {
+export function insertEntry(text: string, container: TextSpan, index: number, entry: string): string {
   const entries = [...entriesOf(text, container)]
   const [next, last] = [entries[index], entries.at(-1)]
   if (next !== undefined) return replaceSpan(text, { start: next.from, end: next.from }, `${entry},`)
@@ -93,14 +93,14 @@ export function insertEntry(text: string, container: Span, index: number, entry:
   return replaceSpan(text, { start: at, end: at }, last === undefined ? entry : `,${entry}`)
 }
 
-/** White space: `line` before each value at that depth, the others after commas and colons. */
+/** White space: `line` before each value at that depth, `comma` and `colon` after these characters. */
 export interface Spacing {
   line: (depth: number) => string
   comma: string
   colon: string
 }
 
-/** The text with other white space between its values; it means the same. */
+/** The text with other white space between its values. Its meaning is the same. */
 export function respace(text: string, { line, comma, colon }: Spacing): string {
   const lines: string[] = []
   const lineAt = (depth: number) => (lines[depth] ??= line(depth))
@@ -132,13 +132,13 @@ export function respace(text: string, { line, comma, colon }: Spacing): string {
   return spaced + text.slice(from)
 }
 
-function entryAt(text: string, container: Span, step: string | number): Entry {
+function entryAt(text: string, container: TextSpan, step: string | number): JsonMember {
   let index = 0
   for (const entry of entriesOf(text, container)) if (isAt(entry, index++, step)) return entry
   throw new Error(`There is nothing at ${step}.`)
 }
 
-function isAt({ key }: Entry, index: number, step: string | number): boolean {
+function isAt({ key }: JsonMember, index: number, step: string | number): boolean {
   return key === undefined ? index === step : JSON.parse(key) === step
 }
 

@@ -1,5 +1,5 @@
 import type { Draw } from '../injection.ts'
-import { type Candidate, type CorruptionKind, violates } from './corruption-kind.ts'
+import { type CorruptionKind, type PossibleChange, violates } from './corruption-kind.ts'
 import { removeEntry } from './json-text.ts'
 import { type ParsedResponse, placesIn, pointerOf, type Shape, spanOf } from './parsed-response.ts'
 
@@ -7,7 +7,7 @@ import { type ParsedResponse, placesIn, pointerOf, type Shape, spanOf } from './
 export const missingField: CorruptionKind = { candidates: missingFields, verify: violates }
 
 /** The fields of the envelope belong to `bad-envelope`. */
-function* missingFields(response: ParsedResponse, draw: Draw): Generator<Candidate> {
+function* missingFields(response: ParsedResponse, draw: Draw): Generator<PossibleChange> {
   for (const place of placesIn(response.root, draw, requiresSomething)) {
     const { step, parent } = place
     if (typeof step !== 'string' || parent?.parent === undefined || !parent.shape.requires(step)) continue

@@ -1,10 +1,10 @@
 import { pointTo } from '../../ground/json.ts'
 import type { Draw } from '../injection.ts'
-import type { Candidate } from './corruption-kind.ts'
+import type { PossibleChange } from './corruption-kind.ts'
 import { insertEntry, replaceSpan } from './json-text.ts'
-import { type ParsedResponse, type Place, pointerOf, shuffle, spanOf } from './parsed-response.ts'
+import { type BodyPlace, type ParsedResponse, pointerOf, shuffle, spanOf } from './parsed-response.ts'
 
-/** Values that a later version of the service could have, by field. They are invented, so no contract has them. */
+/** Values that a later version of the service could have, by field. They are invented, so no contract contains them. */
 const VALUES: ReadonlyMap<unknown, readonly string[]> = new Map([
   ['p', ['monitor', 'report', 'discard']],
   ['sp', ['monitor', 'report', 'discard']],
@@ -13,7 +13,7 @@ const VALUES: ReadonlyMap<unknown, readonly string[]> = new Map([
   ['code', ['maintenance', 'account_suspended', 'try_again_later']],
 ])
 
-/** Properties that it could have, with their values as JSON. */
+/** Properties that a later version could have, with their values as JSON. */
 const PROPERTIES: readonly (readonly [name: string, json: string])[] = [
   ['created_at', '"2026-01-15T09:00:00Z"'],
   ['status', '"active"'],
@@ -24,7 +24,7 @@ const PROPERTIES: readonly (readonly [name: string, json: string])[] = [
 ]
 
 /** New values for a field by its name; none for a field that may hold any text. */
-export function newValues({ step, value }: Place): readonly string[] {
+export function newValues({ step, value }: BodyPlace): readonly string[] {
   return typeof value === 'string' ? (VALUES.get(step) ?? []) : []
 }
 
@@ -32,8 +32,8 @@ export function hasNewValues(field: string): boolean {
   return VALUES.has(field)
 }
 
-/** Values that a field with the `known` values does not have: new ones, and the present one in other spellings. */
-export function unknownValues(place: Place, known: readonly unknown[]): unknown[] {
+/** Values outside of the `known` ones: new values, and the present value in other spellings. */
+export function unknownValues(place: BodyPlace, known: readonly unknown[]): unknown[] {
   const { value } = place
   if (typeof value === 'number') {
     return [Math.max(value, ...known.filter((each) => typeof each === 'number')) + 1]
@@ -44,7 +44,7 @@ export function unknownValues(place: Place, known: readonly unknown[]): unknown[
 }
 
 /** Replaces a listed value by another value. */
-export function replacement(response: ParsedResponse, place: Place, value: unknown): Candidate {
+export function replacement(response: ParsedResponse, place: BodyPlace, value: unknown): PossibleChange {
   const json = JSON.stringify(value)
   return {
     about: place.shape,
@@ -56,7 +56,12 @@ export function replacement(response: ParsedResponse, place: Place, value: unkno
 }
 
 /** Adds a property that the object at `place` does not have yet. */
-export function* additions(response: ParsedResponse, place: Place, object: object, draw: Draw): Generator<Candidate> {
+export function* additions(
+  response: ParsedResponse,
+  place: BodyPlace,
+  object: object,
+  draw: Draw,
+): Generator<PossibleChange> {
   for (const [name, json] of shuffle(PROPERTIES, draw)) {
     if (Object.hasOwn(object, name)) continue
     const index = Math.floor(draw() * (Object.keys(object).length + 1))

@@ -1,26 +1,26 @@
 import type { ResponseContract } from '../../contract/api.ts'
 import { isObject, type Json, pointTo } from '../../ground/json.ts'
 import type { Draw } from '../injection.ts'
-import { type Span, spanAt } from './json-text.ts'
+import { spanAt, type TextSpan } from './json-text.ts'
 
-/** The body of a genuine response, with what the contract says about it. */
+/** The body of a genuine response, with its contract. */
 export interface ParsedResponse {
   text: string
   /** The whole body as a place. */
-  root: Place
+  root: BodyPlace
   contract: ResponseContract
 }
 
 /** A value in a body. */
-export interface Place {
+export interface BodyPlace {
   value: unknown
   shape: Shape
-  /** Where it is in `parent`; both are absent for the whole body. */
+  /** The place in `parent`; both are absent for the whole body. */
   step?: string | number
-  parent?: Place
+  parent?: BodyPlace
 }
 
-/** How often a container is visited before its contents. */
+/** The probability that a container is visited before its contents. */
 const OWN_SHARE = 1 / 4
 
 export function parseResponse(body: Buffer, contract: ResponseContract): ParsedResponse {
@@ -29,11 +29,10 @@ export function parseResponse(body: Buffer, contract: ResponseContract): ParsedR
 }
 
 /**
- * All values of a body. Chance decides their order at each step down, so that all branches are equally likely, and only
- * values that are asked for are visited. With `wanted`, everything below a shape that leads to no wanted shape is left
- * out.
+ * All values of a body, in random order at each step down. All branches are equally likely, and only requested values
+ * are visited. With `wanted`, a part of the body is skipped if its shape leads to no wanted shape.
  */
-export function* placesIn(place: Place, draw: Draw, wanted?: (shape: Shape) => boolean): Generator<Place> {
+export function* placesIn(place: BodyPlace, draw: Draw, wanted?: (shape: Shape) => boolean): Generator<BodyPlace> {
   const { value, shape } = place
   if (typeof value !== 'object' || value === null || (wanted !== undefined && !shape.leadsTo(wanted))) {
     yield place
@@ -59,15 +58,15 @@ function* stepsInto(value: unknown, draw: Draw): Generator<string | number> {
   }
 }
 
-export function pointerOf({ step, parent }: Place): string {
+export function pointerOf({ step, parent }: BodyPlace): string {
   return step === undefined || parent === undefined ? '' : pointTo(pointerOf(parent), step)
 }
 
-export function spanOf({ text }: ParsedResponse, place: Place): Span {
+export function spanOf({ text }: ParsedResponse, place: BodyPlace): TextSpan {
   return spanAt(text, stepsTo(place))
 }
 
-function stepsTo({ step, parent }: Place): (string | number)[] {
+function stepsTo({ step, parent }: BodyPlace): (string | number)[] {
   return step === undefined || parent === undefined ? [] : [...stepsTo(parent), step]
 }
 
@@ -77,8 +76,8 @@ export function shuffle<Item>(items: readonly Item[], draw: Draw): Item[] {
 }
 
 /**
- * What the schemas that may apply to a place say about it together. All alternatives (`oneOf`) count, so it is a guess,
- * which the check of the contract confirms or refutes.
+ * The combined statements of the schemas that may apply to a place. All alternatives (`oneOf`) count, so the result is
+ * a guess. The check of the contract confirms or refutes it.
  */
 export class Shape {
   readonly #schemas: readonly Json[]
@@ -114,7 +113,7 @@ export class Shape {
     return this.#schemas.some((schema) => [schema['type']].flat().some((type) => types.includes(String(type))))
   }
 
-  /** Whether other properties are forbidden. */
+  /** Whether undeclared properties are forbidden. */
   get isClosed(): boolean {
     return this.#schemas.some(
       ({ additionalProperties, unevaluatedProperties }) =>
@@ -122,7 +121,7 @@ export class Shape {
     )
   }
 
-  /** The values that it may have, if they are listed. */
+  /** The allowed values, if they are listed. */
   get values(): readonly unknown[] | undefined {
     const lists = this.#schemas.map((schema) => schema['enum']).filter((list) => Array.isArray(list))
     return lists.length === 0 ? undefined : lists.flat()
@@ -132,7 +131,7 @@ export class Shape {
     return this.#schemas.some(({ required }) => Array.isArray(required) && required.includes(name))
   }
 
-  /** Whether it, or a shape declared below it, passes the test. */
+  /** Whether this shape, or a shape declared below it, passes the test. */
   leadsTo(test: (shape: Shape) => boolean): boolean {
     if (this.#schemas.length === 0) return false
     let leads = this.#leads.get(test)

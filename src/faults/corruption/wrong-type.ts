@@ -1,12 +1,12 @@
 import type { Draw } from '../injection.ts'
-import { type Candidate, type CorruptionKind, violates } from './corruption-kind.ts'
-import { entriesOf, replaceSpan, type Span, textOf } from './json-text.ts'
-import { type ParsedResponse, type Place, placesIn, pointerOf, shuffle, spanOf } from './parsed-response.ts'
+import { type CorruptionKind, type PossibleChange, violates } from './corruption-kind.ts'
+import { entriesOf, replaceSpan, type TextSpan, textOf } from './json-text.ts'
+import { type BodyPlace, type ParsedResponse, placesIn, pointerOf, shuffle, spanOf } from './parsed-response.ts'
 
 /** A value has another type. */
 export const wrongType: CorruptionKind = { candidates: wrongTypes, verify: violates }
 
-function* wrongTypes(response: ParsedResponse, draw: Draw): Generator<Candidate> {
+function* wrongTypes(response: ParsedResponse, draw: Draw): Generator<PossibleChange> {
   for (const place of placesIn(response.root, draw)) {
     // `success` and the whole body belong to `bad-envelope`.
     if (place.parent === undefined || (place.parent.parent === undefined && place.step === 'success')) continue
@@ -25,7 +25,7 @@ function* wrongTypes(response: ParsedResponse, draw: Draw): Generator<Candidate>
   }
 }
 
-type Rewriting = [type: string, json: (text: string, span: Span) => string]
+type Rewriting = [type: string, json: (text: string, span: TextSpan) => string]
 
 const NULL: Rewriting = ['null', () => 'null']
 const QUOTED: Rewriting = ['a string', (text, span) => `"${textOf(text, span)}"`]
@@ -33,7 +33,7 @@ const WRAPPED: Rewriting = ['an array', (text, span) => `[${textOf(text, span)}]
 const BLANK: Rewriting = ['a string', () => '""']
 
 /** How other servers are known to write such a value. */
-function otherTypes({ value }: Place): Rewriting[] {
+function otherTypes({ value }: BodyPlace): Rewriting[] {
   if (value === null) return [BLANK, ['an array', () => '[]'], ['an object', () => '{}'], ['a number', () => '0']]
   if (Array.isArray(value)) return [['an object', keyedByIndex], NULL, BLANK]
   switch (typeof value) {
@@ -53,8 +53,8 @@ function otherTypes({ value }: Place): Rewriting[] {
   }
 }
 
-/** As PHP writes an array whose indexes have a gap. */
-function keyedByIndex(text: string, span: Span): string {
+/** The form in which PHP writes an array whose indexes have a gap. */
+function keyedByIndex(text: string, span: TextSpan): string {
   return `{${[...entriesOf(text, span)].map((item, index) => `"${index}":${textOf(text, item)}`).join(',')}}`
 }
 

@@ -1,12 +1,12 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { attempt } from '../../ground/awaitable.ts'
-import { announcedLength, interceptClose, isReading, passedOn, unsentOn } from './node-internals.ts'
+import { announcedLength, interceptClose, isReading, passedOn, type ServerRequest, unsentOn } from './node-internals.ts'
 import { postTogether } from './outbox.ts'
 
-/** How many requests of one connection are handled before those of others have their turn. */
+/** How many requests of one connection are handled before other connections get a turn. */
 export const TURN = 10
-/** How many may be received before they are handled: the system may have megabytes of them, and reads them at once. */
+/** How many requests may be received before they are handled: megabytes of them may be read at once. */
 const RECEIVED = 100
 /**
  * In milliseconds, how long the server still reads, and ignores, what a client sends after its last response. A
@@ -14,22 +14,22 @@ const RECEIVED = 100
  */
 export const LINGER = 10_000
 
-/** What one connection may take of what belongs to all. */
+/** How much of the shared resources one connection may use. */
 export interface ConnectionLimits {
-  /** In milliseconds, how often the server looks whether the client is still there and whether anything passes. */
+  /** In milliseconds, how often the server checks whether the client is still there and whether data passes. */
   look: number
   /**
-   * How many bytes of requests are read behind one that takes its time. The end of a connection is behind everything
-   * that the client has sent, so it is noticed only as far as is read.
+   * In bytes, how much is read ahead while a request takes time. The end of a connection follows everything that the
+   * client has sent, so the server notices it only after reading that far.
    */
   readAhead: number
-  /** How many bytes of responses may wait before no further request of the connection is handled. */
+  /** In bytes, how many responses may wait before no further request of the connection is handled. */
   unsent: number
-  /** In milliseconds, how long a client may read nothing of what is sent to it, or have more to send than is read. */
+  /** In milliseconds, how long a client may read no response data, or send more than is read. */
   stuck: number
-  /** In milliseconds, how long nothing at all may pass. A fault delays a response for a shorter time. */
+  /** In milliseconds, how long no data at all may pass. A fault delays a response for a shorter time. */
   silent: number
-  /** In milliseconds, how long a client that has closed its side of the connection is kept while nothing passes. */
+  /** In milliseconds, how long a half-closed connection is kept while no data passes. */
   halfClosed: number
 }
 
@@ -42,38 +42,38 @@ export const CONNECTION_LIMITS: ConnectionLimits = {
   halfClosed: 5_000,
 }
 
-/** Answers a request. If that takes time, the promise resolves once everything that the request changes is changed. */
-export type RequestHandler = (request: IncomingMessage, response: ServerResponse) => void | Promise<void>
+/** Answers a request. A promise resolves once all changes of the request are done. */
+export type RequestHandler = (request: ServerRequest, response: ServerResponse) => void | Promise<void>
 
 const connections = new WeakMap<Socket, Connection>()
 
-/** What is known of a connection. It keeps one client from using up what belongs to all. */
+/** The state of a connection. It keeps one client from using up the shared resources. */
 export class Connection {
-  /** Whether it is one more than there may be. Each of its requests is refused, and it is closed. */
+  /** Whether it exceeds the limit. Then each of its requests is refused, and it is closed. */
   isSurplus = false
   readonly #socket: Socket
   readonly #limits: ConnectionLimits
-  /** How many requests have come in and are not answered yet. */
+  /** How many received requests are not answered yet. */
   #unanswered = 0
   /** How many of them are being handled. */
   #started = 0
   /** What to do once all of them are answered. */
   #afterAll: (() => void) | undefined
-  /** Whether one of them has to wait for something. */
+  /** Whether one of them has to wait. */
   #waiting = false
-  /** Those whose turn is still to come. While there are any, nothing more is read. */
+  /** Requests that wait for their turn. Nothing more is read while there are any. */
   #deferred: (() => void)[] = []
-  /** Whether more is read all the same, and up to how many bytes of the connection. */
+  /** Whether more is read nevertheless, and how many bytes of the connection at most. */
   #readsAhead = false
   #ahead = 0
-  /** Whether so many have been received that nothing more is read until they have their turn. */
+  /** Whether so many requests have been received that reading pauses until they get their turn. */
   #isFull = false
-  /** The last one that came in. */
+  /** The last received request. */
   #latest: IncomingMessage | undefined
-  /** The bytes of the responses that are not out yet, but for the latest one. */
+  /** The unsent bytes of the responses, without the latest one. */
   #unsent = 0
   #latestResponse: ServerResponse | undefined
-  /** What had passed at the last look, and for how many milliseconds it is the same. */
+  /** What had passed at the last check, and for how many milliseconds this is unchanged. */
   #passed = -1
   #still = 0
   #lingering: NodeJS.Timeout | undefined
@@ -81,7 +81,7 @@ export class Connection {
   private constructor(socket: Socket, limits: ConnectionLimits) {
     this.#socket = socket
     this.#limits = limits
-    // Node resumes reading for reasons of its own, for example when somebody reads a body.
+    // Node may resume reading, for example when a handler reads a body.
     socket.on('resume', () => {
       if (this.#isFull || (this.#deferred.length > 0 && !this.#readsAhead)) socket.pause()
     })
@@ -101,7 +101,7 @@ export class Connection {
     return connection
   }
 
-  /** Whether everything that still comes in is ignored, because its response was the last one. */
+  /** Whether all further input is ignored, because the last response was given. */
   get lingers(): boolean {
     return this.#lingering !== undefined
   }
@@ -116,7 +116,7 @@ export class Connection {
     return this.#deferred.length > 0 || (this.#waiting && this.#latestResponse?.headersSent === false)
   }
 
-  /** Takes note of a request that has come in. */
+  /** Records a received request. */
   receive(request: IncomingMessage): void {
     this.#unanswered++
     this.#latest = request
@@ -128,8 +128,8 @@ export class Connection {
   }
 
   /**
-   * Does something once all requests that have come in completely are answered. The last one may be incomplete: if its
-   * body cannot be read, it may never be answered.
+   * Acts once all completely received requests are answered. The last one may be incomplete: if its body cannot be
+   * read, it may never be answered.
    */
   afterAnswers(act: () => void): void {
     this.#afterAll ??= act
@@ -138,10 +138,10 @@ export class Connection {
 
   /**
    * Handles a request when it is its turn. A client may send thousands of requests without waiting for responses. They
-   * neither keep other clients waiting nor fill the memory, and none overtakes an earlier one, which may be a change
+   * must neither delay other clients nor fill the memory. No request overtakes an earlier one, which may be a change
    * (RFC 9112 §9.3.2).
    */
-  take(request: IncomingMessage, response: ServerResponse, handle: RequestHandler): void {
+  take(request: ServerRequest, response: ServerResponse, handle: RequestHandler): void {
     if (this.#deferred.length === 0) {
       if (this.#mayStart()) {
         this.#start(request, response, handle)
@@ -159,8 +159,8 @@ export class Connection {
   }
 
   /**
-   * Closes the connection when its client is gone, or has kept it for too long without any progress. While nothing is
-   * read, a client that leaves is not noticed by itself.
+   * Closes the connection if its client is gone, or has kept it for too long without progress. While the server does
+   * not read, it does not notice that a client leaves.
    */
   look(): void {
     const socket = this.#socket
@@ -179,14 +179,14 @@ export class Connection {
       return
     }
     if (isReading(socket) || !socket.writable) return
-    // Sends nothing, but fails where the client has reset the connection.
+    // Sends nothing, but fails if the client has reset the connection.
     socket.write('')
     if (this.#deferred.length === 0 || hasMore) return
     this.#readsAhead = true
     socket.resume()
   }
 
-  /** Takes note that the response to a request is out. */
+  /** Records that the response to a request is sent. */
   finish(request: IncomingMessage): void {
     this.#unanswered--
     this.#started--
@@ -205,7 +205,7 @@ export class Connection {
     })
   }
 
-  /** Sends the last bytes and closes the connection, when the client does so as well or else a little later. */
+  /** Sends the last bytes and closes the connection: when the client closes it too, or a little later. */
   end(bytes = ''): void {
     this.#socket.end(bytes)
     this.#linger()
@@ -234,10 +234,10 @@ export class Connection {
     return this.#unsent <= this.#limits.unsent
   }
 
-  #start(request: IncomingMessage, response: ServerResponse, handle: RequestHandler): void {
+  #start(request: ServerRequest, response: ServerResponse, handle: RequestHandler): void {
     this.#started++
     this.#latestResponse = response
-    // A handler that throws or rejects has a bug. No other request may suffer from it.
+    // A handler that throws or rejects has a bug, which must not affect other requests.
     const fail = () => void response.destroy()
     const handling = attempt<void>(() => handle(request, response), fail)
     if (handling === undefined) return
@@ -250,7 +250,7 @@ export class Connection {
 
   #proceed(): void {
     if (this.#socket.destroyed) return
-    // The responses are sent before anything else happens to the connection, such as a fault that ends it.
+    // The responses are sent before any other action on the connection, such as a fault that ends it.
     postTogether(() => {
       while (this.#deferred.length > 0 && this.#mayStart()) this.#deferred.shift()?.()
     })

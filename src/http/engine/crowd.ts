@@ -1,28 +1,28 @@
 import type { Socket } from 'node:net'
 import { Connection, type ConnectionLimits, type RequestHandler } from './connection.ts'
 
-/** What happens when there are as many connections as there may be. */
+/** The limit of connections, and what happens at the limit. */
 export interface CrowdOptions {
   /** How many connections there may be at the same time. */
   limit: number
-  /** Answers the first request of one more; the connection is closed with the response. */
+  /** Answers the first request of a surplus connection. The connection is closed with the response. */
   refuse: RequestHandler
-  /** Called when the first one is refused, and once there is room again with how many were refused. */
+  /** Called at the first refusal, and once there is room again, with the number of refusals. */
   began(): void
   ended(refused: number): void
 }
 
 /** In milliseconds, how long a surplus connection may be silent: others wait for its place. */
 const PATIENCE = 1_000
-/** There is room again when this share of the limit is in use, so that a few clients that come and go are one event. */
+/** There is room again below this share of the limit, so that a few clients that come and go are one event. */
 const ROOM = 0.9
 
-/** How many surplus connections are heard at the same time before they are refused; any other is reset. */
+/** How many surplus connections may wait for their refusal at the same time; any other is reset. */
 export function surplusFor(limit: number): number {
   return Math.max(16, Math.ceil(limit / 10))
 }
 
-/** The connections of a server, of which there is a limited number. */
+/** The connections of a server, whose number is limited. */
 export class Crowd {
   readonly #options: CrowdOptions
   readonly #connections = new Set<Connection>()
@@ -33,7 +33,7 @@ export class Crowd {
     this.#options = options
   }
 
-  /** Takes in a new connection; `undefined` for one that is reset. */
+  /** Admits a new connection; `undefined` if it is reset. */
   admit(socket: Socket, limits: ConnectionLimits): Connection | undefined {
     const { limit } = this.#options
     if (this.#connections.size - this.#surplus >= limit) {

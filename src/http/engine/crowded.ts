@@ -6,8 +6,8 @@ import type { NobodyIds } from '../nobody-ids.ts'
 import { post } from './outbox.ts'
 
 /**
- * A function that answers the request of a connection too many with the one error of the service that stands for a
- * failure of its own. The contract has no 503, and a client that was made from it could not read one.
+ * Creates the function that answers requests of surplus connections, with the service's error for its own failures. The
+ * contract has no 503, and a client generated from it could not read one.
  */
 export function createCrowdedReply(
   { catalogue, settings }: Contract,
@@ -24,6 +24,6 @@ export function createCrowdedReply(
       'X-Request-Id',
       nextId('crowded'),
     ]
-    post(response, { status, headers, written: undefined, body }, request.method === 'HEAD')
+    post(response, { status, headers, written: undefined, body, transmission: undefined }, request.method === 'HEAD')
   }
 }

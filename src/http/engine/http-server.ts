@@ -4,12 +4,12 @@ import type { AddressInfo, Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { CONNECTION_LIMITS, Connection, type ConnectionLimits, type RequestHandler } from './connection.ts'
 import { Crowd, type CrowdOptions } from './crowd.ts'
-import { createApplication, keepOpenAtEnd } from './node-internals.ts'
+import { createApplication, keepOpenAtEnd, type ServerRequest } from './node-internals.ts'
 import { postTogether } from './outbox.ts'
 
 /**
- * In milliseconds: how long a client may take for a header, for a whole request, and between two requests; and how often
- * Node checks that, so that a client may be cut off later by as much.
+ * In milliseconds: how long a client may take for a header, for a whole request, and between two requests; and how
+ * often Node checks this, so that a client may be cut off later by this time.
  */
 export const TIMEOUTS = {
   headersTimeout: 10_000,
@@ -17,7 +17,7 @@ export const TIMEOUTS = {
   keepAliveTimeout: 5_000,
   connectionsCheckingInterval: 1_000,
 }
-/** How long requests that are under way when a stop begins may still take, in milliseconds. */
+/** In milliseconds, how long requests that are under way at a stop may still take. */
 export const STOP_PATIENCE = 1500
 
 /** An Express application behind Node's HTTP server. `handle` answers every request; it neither throws nor rejects. */
@@ -30,9 +30,9 @@ export function createHttpServer(
   const crowd = new Crowd(crowdOptions)
   const app = createApplication(queue, (request, socket) => Connection.of(socket).finish(request))
   const unused = new Set<Socket>()
-  let arrived: [IncomingMessage, ServerResponse][] = []
-  /** No request is handled before everything that has arrived is received, bodies included. */
-  function queue(request: IncomingMessage, response: ServerResponse): void {
+  let arrived: [ServerRequest, ServerResponse][] = []
+  /** Handles requests only after everything that has arrived is received, bodies included. */
+  function queue(request: ServerRequest, response: ServerResponse): void {
     Connection.of(request.socket).receive(request)
     if (arrived.length === 0) setImmediate(handleAll)
     arrived.push([request, response])
@@ -48,7 +48,7 @@ export function createHttpServer(
       }
     })
   }
-  function refuseSurplus(request: IncomingMessage, response: ServerResponse): void | Promise<void> {
+  function refuseSurplus(request: ServerRequest, response: ServerResponse): void | Promise<void> {
     response.shouldKeepAlive = false
     return crowdOptions.refuse(request, response)
   }
@@ -61,8 +61,8 @@ export function createHttpServer(
   server.on('connection', (socket) => {
     if (crowd.admit(socket, limits) === undefined) return
     unused.add(socket)
-    // A client may send a request and close its side at once. Its request is handled before Node closes our side as well,
-    // or leaves it open until the last answer where that takes longer.
+    // A client may send a request and close its side at once. Its request is handled before Node closes our side too.
+    // If the answer takes longer, our side stays open until the last answer.
     socket.prependListener('end', () => {
       handleAll()
       keepOpenAtEnd(server, Connection.of(socket).awaitsAnswer)
@@ -70,17 +70,17 @@ export function createHttpServer(
     socket.once('close', () => unused.delete(socket))
   })
   server.once('listening', () => {
-    // The timeout of Node would be set and cleared with each request, which takes 2 % of a small one.
+    // Node would set and clear its timeout with each request, which takes 2 % of a small one.
     const looking = setInterval(() => crowd.look(), limits.look)
     looking.unref()
     server.once('close', () => clearInterval(looking))
   })
-  // Node would silently drop all fields after the thousandth; the size of the header is limited anyway.
+  // Node would silently drop all fields after the thousandth. The size of the header is limited anyway.
   server.maxHeadersCount = 0
-  // Node would answer an unknown Expect header by itself, with 417 and no envelope. Here it changes nothing.
+  // Node would answer an unknown Expect header itself, with 417 and no envelope. Here the header has no effect.
   server.on('checkExpectation', listener)
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) => refuseMalformed(error, socket as Socket))
-  // Without this, a client that takes the server for a proxy would be cut off without a response.
+  // Without this, a client that uses the server as a proxy would be cut off without a response.
   server.on('connect', ({ url }, socket: Duplex) => {
     socket.on('error', () => {})
     const rawPacket = Buffer.from(`CONNECT ${url} HTTP/1.1`)
@@ -89,7 +89,7 @@ export function createHttpServer(
   return server
 }
 
-/** Resolves to the origin under which the server is reached from this machine. Rejects with the error of `listen`. */
+/** Resolves to the server's origin for clients on this machine. Rejects with the error of `listen`. */
 export async function listen(server: Server, port: number, host: string): Promise<string> {
   server.listen(port, host)
   await once(server, 'listening')
@@ -98,14 +98,14 @@ export async function listen(server: Server, port: number, host: string): Promis
   return `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${bound}`
 }
 
-/** Connections that have not brought a request yet. When a server closes, Node waits for them as if they were busy. */
+/** Connections without a request yet. When a server closes, Node waits for them as if they were busy. */
 const unusedSockets = new WeakMap<Server, Set<Socket>>()
 
-/** Accepts no new request, answers those that are under way, and closes every connection. */
+/** Accepts no new request, answers those under way, and closes every connection. */
 export async function closeServer(server: Server): Promise<void> {
   for (const socket of unusedSockets.get(server) ?? []) socket.destroy()
   const closed = new Promise<void>((resolve) => server.close(() => resolve()))
-  // A connection that becomes idle after the first sweep would be kept alive for its next request.
+  // Node would keep a connection that becomes idle after the first sweep for its next request.
   const sweep = setInterval(() => server.closeIdleConnections(), 20)
   const deadline = setTimeout(() => server.closeAllConnections(), STOP_PATIENCE)
   await closed

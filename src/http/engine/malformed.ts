@@ -2,31 +2,29 @@ import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Contract } from '../../contract/contract.ts'
 import type { Problem } from '../../domain/errors.ts'
-import { errorEnvelope } from '../envelope.ts'
 import type { Log } from '../log.ts'
+import { type MalformedResponse, malformedResponse } from '../malformed-response.ts'
 import type { NobodyIds } from '../nobody-ids.ts'
 import { Connection } from './connection.ts'
 import { responseOn } from './node-internals.ts'
 
-/** In how many bytes the first line of a request is searched. */
+/** In bytes, how far the first line of a request is searched. */
 const FIRST_LINE = 4_096
 
-/** What was not HTTP, and what was answered. */
+/** Input that was not HTTP, and the answer to it. */
 export interface MalformedExchange {
   requestId: string
-  /** As much as could be read of the first line. */
+  /** The readable part of the first line. */
   method: string
   target: string
   problem: Problem
-  /** Absent where the connection was closed without a response. */
-  response:
-    | { status: number; code: string; headers: Readonly<Record<string, string | number>>; body: Buffer }
-    | undefined
+  /** Absent if the connection was closed without a response. */
+  response: MalformedResponse | undefined
 }
 
-/** Answers what is not HTTP with the envelope of every other refusal, and closes the connection. */
+/** Answers input that is not HTTP with the usual error envelope, and closes the connection. */
 export function createMalformedReply(
-  { catalogue, settings }: Contract,
+  contract: Contract,
   nextId: NobodyIds,
   log: Log,
   record: (exchange: MalformedExchange) => void = () => {},
@@ -37,12 +35,12 @@ export function createMalformedReply(
       socket.destroy()
       return
     }
-    // Earlier responses may tell of changes, so they are sent first. Requests that arrived together with this are handled first.
+    // Earlier responses may report changes, so they are sent first. Earlier requests are handled first.
     setImmediate(() => connection.afterAnswers(() => answer(error, socket, connection)))
   }
 
   function answer(error: NodeJS.ErrnoException, socket: Socket, connection: Connection): void {
-    // The rest of a request that is refused already is not refused again. A client that is too slow with it is cut off.
+    // The rest of a refused request is not refused again. A client that is too slow with it is cut off.
     if (connection.lingers) {
       if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT') socket.destroy()
       else if (socket.writable) connection.end()
@@ -52,12 +50,12 @@ export function createMalformedReply(
       socket.destroy()
       return
     }
-    // After the last request of a connection nothing is answered; the response to that request closes the connection.
+    // Nothing after the last request of a connection is answered. The response to that request closes it.
     if (error.code === 'HPE_CLOSED_CONNECTION') {
       connection.end()
       return
     }
-    // If the body of a request is malformed, the response to that request may be on its way, or about to be sent.
+    // If the body of a request is malformed, its response may already be under way, or about to be sent.
     const pending = responseOn(socket)
     if (pending?.headersSent) {
       pending.once('finish', () => connection.end())
@@ -68,24 +66,19 @@ export function createMalformedReply(
     }
     const problem = problemOf(error)
     const requestId = nextId('malformed')
-    if (settings.notHttp === 'closed') {
-      log.info({ request_id: requestId, cause: error.code }, 'malformed request')
-      record({ requestId, ...firstLineOf(error), problem, response: undefined })
+    const response = malformedResponse(contract, problem, requestId)
+    const { status, code } = response ?? {}
+    log.info({ request_id: requestId, ...(response && { status, code }), cause: error.code }, 'malformed request')
+    record({ requestId, ...firstLineOf(error), problem, response })
+    if (response === undefined) {
       connection.end()
       return
     }
-    const { status, code, message } = catalogue.answer(problem)
-    log.info({ request_id: requestId, status, code, cause: error.code }, 'malformed request')
-    const body = Buffer.from(JSON.stringify(errorEnvelope({ code, message })))
-    const headers = {
-      'Content-Type': settings.responseType,
-      'Content-Length': body.length,
-      'X-Request-Id': requestId,
-      Connection: 'close',
-    }
-    record({ requestId, ...firstLineOf(error), problem, response: { status, code, headers, body } })
+    const { headers, body } = response
     const fields = Object.entries(headers).map(([name, value]) => `${name}: ${value}`)
-    connection.end([`HTTP/1.1 ${status} ${STATUS_CODES[status]}`, ...fields, '', body.toString()].join('\r\n'))
+    connection.end(
+      [`HTTP/1.1 ${response.status} ${STATUS_CODES[response.status]}`, ...fields, '', body.toString()].join('\r\n'),
+    )
   }
 }
 

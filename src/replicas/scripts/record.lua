@@ -1,9 +1,9 @@
 #!lua
--- Does what a replica has gathered: records exchanges, counts them, clears what somebody wants cleared.
--- KEYS: the stream of exchanges, what is known of all of it, the entries of each account, their weights, what is dropped
--- but still read by replicas that are behind, the history of each account, the accounts of the registry, the verdict with
--- its examples, both as they were cleared, the coverage of all accounts and that of all time, the number of the last batch
--- of this replica; then the coverage of each account that the batch is about.
+-- Does the work that a replica has gathered: records exchanges, counts them, and clears what a user wants cleared.
+-- KEYS: the stream of exchanges, its history, the entries of each account, their weights, the records that are dropped
+-- but still read by replicas that are behind, the history of each account, the accounts of the registry, the verdict
+-- with its examples, both before the last clearing, the coverage of all accounts and that of all time, the number of
+-- the last batch of this replica; then the coverage of each account in the batch.
 -- ARGV: the batch as JSON, then the text of each exchange.
 local exchanges, history, rings, weights, dropped, histories, accounts = unpack(KEYS, 1, 7)
 local verdict, examples, verdict_before, examples_before, present, totals, guard = unpack(KEYS, 8, 14)
@@ -12,19 +12,24 @@ local batch = cjson.decode(ARGV[1])
 local SHOWN = 10
 local PRUNED = 500
 
--- The reply was lost, and the batch came again.
+-- The reply was lost, and the batch was sent again.
 if tonumber(redis.call('GET', guard) or '0') >= batch.number then
   return redis.call('HGET', history, 'last')
 end
 redis.call('SET', guard, string.format('%d', batch.number), 'PX', 3600000)
 redis.call('HSETNX', history, 'born', batch.replica .. ' ' .. batch.number)
 
--- An exchange has the id ORDINAL-0. What happens between two of them has ORDINAL-1 and so on, so that ordinals have no gaps.
+-- An exchange has the id ORDINAL-0. Events after it have ORDINAL-1 and so on, so that ordinals have no gaps.
 local last = redis.call('HGET', history, 'last')
 if not last then
-  -- Of a history that was evicted or deleted, the rest says nothing any more.
+  -- If the history was evicted or deleted, the other keys are useless.
   redis.call('DEL', exchanges, rings, weights, dropped)
   last = '0-0'
+end
+-- If one of these keys is missing, the exchanges of an account are unknown, so that none would ever be dropped.
+if tonumber(redis.call('HGET', history, 'bytes') or '0') > 0 and redis.call('EXISTS', rings, weights) < 2 then
+  redis.call('DEL', exchanges, rings, weights, dropped)
+  redis.call('HSET', history, 'bytes', '0', 'born', batch.replica .. ' ' .. batch.number)
 end
 local ordinal, sequence = string.match(last, '^(%d+)-(%d+)$')
 ordinal, sequence = tonumber(ordinal), tonumber(sequence)
@@ -38,8 +43,8 @@ local function id_of_last()
   return whole(ordinal) .. '-' .. whole(sequence)
 end
 
--- Appends a record behind the last one. A server that takes over, or a script that was stopped, may have left the stream
--- further than the history knows.
+-- Appends a record after the last one. After a failover or a stopped script, the stream may be longer than the history
+-- knows.
 local function append(is_exchange, fields)
   for attempt = 1, 50 do
     if is_exchange then
@@ -55,7 +60,7 @@ local function append(is_exchange, fields)
       ordinal, sequence = string.match(top[1], '^(%d+)-(%d+)$')
       ordinal, sequence = tonumber(ordinal), tonumber(sequence)
     else
-      -- The end of the stream was deleted, and only Redis knows how far it went.
+      -- The end of the stream was deleted, and only Redis knows its last id.
       ordinal, sequence = ordinal + 2 ^ attempt, 0
     end
   end
@@ -108,7 +113,7 @@ local function keep(account, weight)
   end
 end
 
--- The heaviest account gives up its oldest, so that one with few requests loses none because of the requests of others.
+-- The heaviest account loses its oldest entry, so that an account with few requests loses none because of others.
 local function thin()
   local upto = {}
   while tonumber(redis.call('HGET', history, 'bytes') or '0') > batch.total do
@@ -143,7 +148,7 @@ local function clear_requests(account)
   drop(account, redis.call('ZRANGEBYLEX', rings, low, high))
 end
 
--- Takes what an account has shown out of that of all accounts.
+-- Subtracts the coverage of an account from that of all accounts.
 local function clear_coverage(coverage)
   local fields = redis.call('HGETALL', coverage)
   for place = 1, #fields, 2 do
@@ -160,7 +165,7 @@ local function finish(account, coverage, kind)
   add_event(kind, account)
 end
 
--- Puts something at its place among the first, by the ordinals.
+-- Inserts an entry among the first ones, ordered by ordinal.
 local function add_first(field, key, place, request)
   local first = cjson.decode(redis.call('HGET', key, field) or '[]')
   table.insert(first, { place, request })
@@ -191,7 +196,7 @@ function DO.exchange(item)
     else
       local known = read_history(account)
       if known ~= item.incarnation then
-        -- Whoever has deleted the former account of this id has not come to say so.
+        -- The server that deleted the former account with this id has not reported the deletion.
         if known then finish(account, coverage, 'end') end
         redis.call('HSET', histories, account, item.incarnation .. ' ' .. whole(ordinal))
       end
@@ -217,7 +222,7 @@ function DO.exchange(item)
     if item.presented then add('p', item.presented) end
   end
   append(true, fields)
-  -- To be explained by the replica, behind the ordinal.
+  -- The replica adds the explanation after the ordinal later.
   if example then redis.call('HSET', examples, example, whole(ordinal) .. ' ') end
   keep(account, item.weight)
   if is_orphan then return end
@@ -225,7 +230,7 @@ function DO.exchange(item)
   if item.response then count(coverage, item.response) end
 end
 
--- What the request of an exchange has shown, which its replica finds out when it reads the exchange back.
+-- The coverage of an exchange's request. Its replica determines it when it reads the exchange back.
 function DO.shown(item)
   local coverage = KEYS[FIRST_COVERAGE + item.coverage]
   if not is_since(item.account, item.incarnation, item.ordinal) then return end
@@ -268,7 +273,7 @@ end
 
 DO['end'] = function(item)
   local known = read_history(item.account)
-  -- Another account has the id by now, and the former one has ended with the first request of this one.
+  -- Another account has the id by now. The former one ended with the first request of this one.
   if known and known == redis.call('HGET', accounts, item.account) then return end
   finish(item.account, KEYS[FIRST_COVERAGE + item.coverage], 'end')
   redis.call('HDEL', histories, item.account)
@@ -304,7 +309,7 @@ end
 thin()
 if forgotten > 0 then redis.call('HINCRBY', history, 'forgotten', forgotten) end
 
--- Replicas that are a little behind still read what was dropped.
+-- Replicas that are a little behind still read dropped records.
 local old = redis.call('ZRANGEBYSCORE', dropped, '-inf', ordinal - batch.window, 'LIMIT', 0, PRUNED)
 if #old > 0 then
   redis.call('XDEL', exchanges, unpack(old))

@@ -18,15 +18,15 @@ export interface FileAccess {
   settings: Pick<Settings, 'nameComparison'>
   durability: Durability
   lock: LockedFolder
-  /** Path of each file that was read or written → what tells it from one that another process has written. */
+  /** Path of each file that was read or written → the identity that shows whether another process has written it. */
   known: Map<string, string>
   failures: WriteFailures
   semaphore: Semaphore
 }
 
 /**
- * Bytes of the largest file of an account: more than two million domains, and half of the longest text that JavaScript
- * can have.
+ * In bytes, the largest file of an account. It is enough for more than two million domains, and is half of the longest
+ * JavaScript string.
  */
 export const LARGEST_FILE = 256 * 2 ** 20
 
@@ -60,9 +60,10 @@ export class AccountFile implements Adapter<AccountData> {
   async write(data: AccountData): Promise<void> {
     // Serialized before it waits for the semaphore, because the data may change in the meantime.
     const content = await runInTurns(writeAccountFile(data, this.#written))
-    // A character has at most three bytes, so that few texts have to be measured.
+    // A character has at most three bytes, so only long texts have to be measured.
     if (content.length > LARGEST_FILE / 3 && Buffer.byteLength(content) > LARGEST_FILE) {
-      throw new StoreError('unusable', `${this.#path} cannot be written (it would have ${TOO_LARGE})`)
+      const message = `${this.#path} cannot be written (it would have ${TOO_LARGE})`
+      throw new StoreError('unusable', message, { cause: Object.assign(new Error(TOO_LARGE), { code: 'EFBIG' }) })
     }
     const { known, durability } = this.#access
     await this.#change('written', async () => {
@@ -99,7 +100,7 @@ export class AccountFile implements Adapter<AccountData> {
       await semaphore.run(async () => {
         await lock.renew()
         await change()
-        // A process that takes the lock after this reads what was written. One that took it before may have read less.
+        // A process that takes the lock after this reads what was written. An earlier one may have read less.
         lock.confirm()
       })
     } catch (cause) {

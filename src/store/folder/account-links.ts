@@ -3,15 +3,15 @@ import { pointTo } from '../../ground/json.ts'
 import { show } from '../../ground/show.ts'
 import type { AccountRecord } from '../record.ts'
 
-/** What is checked of a file of the right shape. */
+/** The parts of a valid file that are checked. */
 interface Linked {
   account: AccountRecord
   tallies: Readonly<Record<string, FaultTally>>
 }
 
 /**
- * Where parts of a file contradict each other, which no schema can say: a JSON pointer and the rest of a sentence;
- * `undefined` where they agree.
+ * Finds parts of a file that contradict each other, which a schema cannot express. Returns a JSON pointer and the rest
+ * of a sentence; `undefined` if all parts agree.
  */
 export function findBrokenLink({ account, tallies }: Linked): string | undefined {
   const { domains, formerDomains = [], groups, keys, faults } = account
@@ -53,7 +53,7 @@ function strangerIn({ domains, groups }: AccountRecord): string | undefined {
   return undefined
 }
 
-/** Ids of fault rules are given in turn, so that none is given twice. */
+/** Ids of fault rules are given in ascending order, so that no id is given twice. */
 function wrongOrdinalIn({ faults, faultsCreated }: AccountRecord): string | undefined {
   for (const [index, { id }] of faults.entries()) {
     const ordinal = Number(/^fault_([1-9]\d*)$/.exec(id)?.[1] ?? Number.NaN)

@@ -12,19 +12,19 @@ const fsync = promisify(fs.fsync)
 const close = promisify(fs.close)
 const rename = promisify(fs.rename)
 
-/** Files hold hashes of keys, and what an account monitors: nobody but their owner may read them. */
+/** Files hold hashes of keys and the monitored domains. Only their owner may read them. */
 const PRIVATE_FILE = 0o600
 
 /**
- * What a finished write survives: the end of the process (`rename`), or also that of the machine (`fsync`), for which
- * file and folder are flushed to the disk.
+ * What a finished write survives: the end of the process (`rename`), or also the end of the machine (`fsync`). For
+ * `fsync`, file and folder are flushed to the disk.
  */
 export type Durability = 'rename' | 'fsync'
 
 /**
- * Replaces the content of a file atomically: a reader finds the old content or the new one, at any moment and also after
- * the process was killed. Each path takes only one write at a time. Resolves to what tells the new file from any other.
- * Rejects with the error of the file system; then the old content stays.
+ * Replaces the content of a file atomically. A reader always finds the old content or the new one, also after the
+ * process was killed. Each path takes only one write at a time. Resolves to the identity of the new file. Rejects with
+ * the error of the file system; the old content stays then.
  */
 export async function replaceFile(path: string, content: string, durability: Durability): Promise<string> {
   const temporary = join(dirname(path), `.${basename(path)}.tmp`)
@@ -44,18 +44,18 @@ export async function replaceFile(path: string, content: string, durability: Dur
   }
 }
 
-/** Deletes a file for good; a missing one is no error. */
+/** Deletes a file for good; a missing file is no error. */
 export async function removeFile(path: string, durability: Durability): Promise<void> {
   await rm(path, { force: true })
   if (durability === 'fsync') await syncFolder(dirname(path))
 }
 
-/** Flushes folders that were made, from the innermost outwards. */
+/** Flushes new folders, from the innermost outwards. */
 export async function syncMade(folders: readonly string[]): Promise<void> {
   for (const folder of folders) await syncFolder(dirname(folder))
 }
 
-/** Opens a file that is not there yet. What a killed process or somebody else has left there is removed, never followed. */
+/** Creates and opens a file. An existing file or link at this path is removed, never followed. */
 async function openNew(path: string): Promise<number> {
   try {
     return await open(path, 'wx', PRIVATE_FILE)
@@ -66,7 +66,7 @@ async function openNew(path: string): Promise<number> {
   }
 }
 
-/** A rename changes the folder, which is flushed separately from its files. */
+/** A rename changes the folder. The folder is flushed separately from its files. */
 async function syncFolder(folder: string): Promise<void> {
   await using(await open(folder, 'r'), fsync)
 }

@@ -1,7 +1,9 @@
+import { basename } from 'node:path'
 import type { AccountOrigin, DomainGroup, DomainNature, MonitoredDomain } from '../../domain/account.ts'
 import { countersFor } from '../../domain/counting.ts'
 import type { Fault, FaultTally } from '../../domain/faults.ts'
 import type { ApiKey } from '../../domain/keys.ts'
+import { LIMITS } from '../../domain/limits.ts'
 import { PROFILE_NAMES } from '../../domain/profile.ts'
 import type { Hits } from '../../domain/quotas.ts'
 import { isObject } from '../../ground/json.ts'
@@ -13,20 +15,20 @@ import type { AccountData, Use } from '../stored-account.ts'
 import { findBrokenLink } from './account-links.ts'
 
 const FORMAT = 'dmarc-understudy/account'
-/** Version 2 has domains that were removed and the tags of a domain's own record; a file of version 1 has none. */
+/** Version 2 adds removed domains and the tags of a domain's own record. */
 const VERSION = 2
 
-/** The content of a file, beside its format and version. */
+/** The content of a file, without its format and version. */
 export interface AccountContent {
   account: AccountRecord
   quotas: Readonly<Record<string, Hits>>
   tallies: Readonly<Record<string, FaultTally>>
   requests: number
-  /** Absent for an account that is never evicted, as those of older files. */
+  /** Absent for an account that is never evicted. Older files never have it. */
   use?: Use
 }
 
-interface AccountFile extends AccountContent {
+interface StoredFile extends AccountContent {
   format: typeof FORMAT
   version: 1 | typeof VERSION
 }
@@ -34,12 +36,16 @@ interface AccountFile extends AccountContent {
 const text = { type: 'string' }
 const textList = { type: 'array', items: text }
 const number = { type: 'number' }
-/** Of ordinals and days; the next ones are exact numbers as well. */
-const MOST = 2 ** 52
-const integer = { type: 'integer', minimum: -MOST, maximum: MOST }
-const count = { type: 'integer', minimum: 0, maximum: MOST }
-/** The times that JavaScript can represent, in milliseconds. */
-const time = { type: 'number', minimum: -8.64e15, maximum: 8.64e15 }
+const integer = { type: 'integer' }
+/** No upper limit, because earlier versions had no limits for some counts. See also `LIMITS`. */
+const count = { type: 'integer', minimum: 0 }
+/** For items that are counted one by one. The next numbers are exact as well. */
+const ordinal = { ...count, maximum: 2 ** 52 }
+/**
+ * In milliseconds, up to the last time that JavaScript can represent. Earlier versions could count back to a time
+ * before the first one.
+ */
+const time = { type: 'number', maximum: 8.64e15 }
 
 const tags = { p: text, sp: text, np: text, pct: count, testing: text }
 
@@ -62,21 +68,21 @@ const pin = {
   },
 }
 
-// Strict about shape, so that the next write loses nothing that is in a file; lenient about values, because everything
+// Strict about the shape, so that the next write loses nothing of the file. Lenient about values, because each value
 // that an account can hold must be readable again.
-const usual = shapeOf<Omit<AccountFile, 'use'>>({
+const usual = shapeOf<Omit<StoredFile, 'use'>>({
   format: { const: FORMAT },
   version: { enum: [1, VERSION] },
   account: shapeOf<AccountRecord>(
     {
       id: text,
       plan: text,
-      seed: { ...count, maximum: Number.MAX_SAFE_INTEGER },
+      seed: { ...count, maximum: LIMITS.seed },
       // Fixtures and fault rules have schemas of their own.
       origin: shapeOf<AccountOrigin>(
         {
           fixture: { type: ['string', 'object'] },
-          seed: { ...count, maximum: Number.MAX_SAFE_INTEGER },
+          seed: { ...count, maximum: LIMITS.seed },
           now: text,
           countedFrom: text,
           frozen: { type: 'boolean' },
@@ -115,21 +121,21 @@ const usual = shapeOf<Omit<AccountFile, 'use'>>({
         nature: shapeOf<DomainNature>(nature, ['profile', 'since', 'volume', 'policy']),
       }),
       groups: listOf<DomainGroup>({ id: text, name: text, domains: textList }),
-      groupsCreated: count,
-      keysCreated: count,
+      groupsCreated: { ...count, maximum: Number.MAX_SAFE_INTEGER },
+      keysCreated: ordinal,
       faults: listOf<Fault>({ id: text, set: text, createdAt: time, rule: { type: 'object' } }, ['set']),
-      faultsCreated: count,
+      faultsCreated: ordinal,
     },
     ['formerDomains'],
   ),
   quotas: { type: 'object', additionalProperties: shapeOf<Hits>({ startedAt: time, used: count }) },
-  tallies: { type: 'object', additionalProperties: shapeOf<FaultTally>({ matched: count, hits: count }) },
-  requests: count,
+  tallies: { type: 'object', additionalProperties: shapeOf<FaultTally>({ matched: ordinal, hits: ordinal }) },
+  requests: ordinal,
 })
 const use = shapeOf<Use>({ usedAt: number, changed: { type: 'boolean' } })
-const schema = { ...usual, properties: { ...usual.properties, use } satisfies Record<keyof AccountFile, object> }
+const schema = { ...usual, properties: { ...usual.properties, use } satisfies Record<keyof StoredFile, object> }
 
-/** The text of a file, as work that can pause. `last` is what was written to it before, see `writeAccount`. */
+/** The text of a file, as work that can pause. `last` is what this account wrote before, see `writeAccount`. */
 export function* writeAccountFile(
   { state, quotas, tallies, requests, use }: AccountData,
   last: ListTexts,
@@ -144,7 +150,7 @@ export function* writeAccountFile(
   return `{"format":"${FORMAT}","version":${VERSION},"account":${yield* writeAccount(state, last)},${counted}\n`
 }
 
-/** Parses and validates the content of a file. @throws StoreError `damaged`, which names `path`. */
+/** Parses and validates the content of a file. @throws StoreError `damaged`, which names `path` */
 export async function readAccountFile(path: string, content: string): Promise<AccountContent> {
   const file = parseJson(path, content)
   const { format, version } = isObject(file) ? file : {}
@@ -154,14 +160,16 @@ export async function readAccountFile(path: string, content: string): Promise<Ac
   }
   const violation = await findViolation(schema, file)
   if (violation !== undefined) throw damagedFile(path, `${violation.pointer} ${violation.reason}`.trim())
-  const valid = file as AccountFile
+  const valid = file as StoredFile
   const contradiction = findBrokenLink(valid)
   if (contradiction !== undefined) throw damagedFile(path, contradiction)
   return valid
 }
 
 export function damagedFile(path: string, problem: string, options?: ErrorOptions): StoreError {
-  return new StoreError('damaged', `${path}: ${problem}`, options)
+  const error = new StoreError('damaged', `${path}: ${problem}`, options)
+  error.file = basename(path)
+  return error
 }
 
 function parseJson(path: string, content: string): unknown {
@@ -173,7 +181,7 @@ function parseJson(path: string, content: string): unknown {
   }
 }
 
-/** An object with exactly these properties. The type makes sure that none is forgotten. */
+/** A schema for an object with exactly these properties. The type ensures that no property is forgotten. */
 function shapeOf<Shape>(properties: Record<keyof Shape & string, object>, optional: (keyof Shape & string)[] = []) {
   const required = Object.keys(properties).filter((name) => !optional.some((other) => other === name))
   return { type: 'object', properties, required, additionalProperties: false }

@@ -7,19 +7,19 @@ import { codeOf } from './error-code.ts'
 import { makeFolders, unusableFolder } from './private-folder.ts'
 import { readRegularFile } from './regular-file.ts'
 
-/** The name of the file that says which process has locked the folder. */
+/** The name of the file that names the process which has locked the folder. */
 export const LOCK = '.lock'
 
-/** No lock file has more bytes. */
+/** In bytes, the largest lock file. */
 const LARGEST_LOCK = 10_000
 
-/** How long, in milliseconds, a process that has created its lock file may take to write its name into it. */
+/** In milliseconds, how long a process may take to write its name into a lock file that it has created. */
 const WRITING = 100
 
 interface Holder {
   pid: number
   host: string
-  /** When the process began, where the system tells it. Pids are used again; a pid and its start together are unique. */
+  /** When the process began, if the system tells it. Pids are used again; a pid together with its start is unique. */
   began?: string
 }
 
@@ -28,10 +28,10 @@ const lockedHere = new Set<string>()
 let name: string | undefined
 
 /**
- * Makes the folder if it is missing and locks it. Resolves to the function that releases the lock. A lock is dead, and is
- * replaced, when its process no longer runs on this host, also if another process has its pid by now, or this one has it
- * (as in a restarted container), and when it names no process, because its writer was killed while it wrote. A process
- * on another host cannot be checked and counts as running.
+ * Makes the folder if it is missing, and locks it. Resolves to the function that releases the lock. A lock is dead, and
+ * is replaced, in these cases: its process no longer runs on this host; another process has its pid now; this process
+ * has its pid (as in a restarted container); it names no process, because the writer was killed during the write. A
+ * process on another host cannot be checked and counts as running.
  */
 export async function lockFolder(folder: string): Promise<() => void> {
   const realFolder = makeFolder(folder)
@@ -46,7 +46,7 @@ export async function lockFolder(folder: string): Promise<() => void> {
   }
   let released = false
   return () => {
-    // When it is called a second time, another process may have the lock.
+    // On a second call, another process may have the lock.
     if (released) return
     released = true
     lockedHere.delete(realFolder)
@@ -59,13 +59,13 @@ async function takeLock(path: string): Promise<void> {
     await refuseIfHeld(path)
     if (await replaceDeadLock(path)) break
   }
-  // If we wrote our name so slowly that our lock was taken for dead, another process has replaced it.
+  // If this process wrote its name too slowly, another process may have replaced the lock as dead.
   if (!isOurs(path)) throw new StoreError('locked', `${dirname(path)} was just taken by another process`)
 }
 
 /**
- * Only one process at a time does this: of two that found the same dead lock, the slower would replace the new lock of
- * the faster. The file that keeps the slower one out becomes the new lock, so that there is a lock at every moment.
+ * Only one process at a time does this. If two processes found the same dead lock, the slower one would replace the new
+ * lock of the faster one. The file that excludes the slower process becomes the new lock, so that a lock always exists.
  */
 async function replaceDeadLock(path: string): Promise<boolean> {
   const successor = `${path}.next`
@@ -83,7 +83,7 @@ async function replaceDeadLock(path: string): Promise<boolean> {
   }
 }
 
-/** Resolves to whether there is a lock file. @throws StoreError `locked` when its process runs. */
+/** Resolves to whether there is a lock file. @throws StoreError `locked` if its process runs */
 async function refuseIfHeld(path: string): Promise<boolean> {
   let content = readLock(path)
   if (content !== undefined && parseHolder(content) === undefined) {
@@ -98,14 +98,14 @@ async function refuseIfHeld(path: string): Promise<boolean> {
   throw new StoreError('locked', `${dirname(path)} is in use by ${user}: ${advice}`)
 }
 
-/** Returns false when the file exists already. */
+/** Returns false if the file exists already. */
 function createLock(path: string): boolean {
   try {
     writeFileSync(path, ourName(), { flag: 'wx', mode: 0o600 })
     return true
   } catch (error) {
     if (codeOf(error) !== 'EEXIST') throw error
-    // Reading a pipe would never end, and a dangling link can neither be read nor replaced by a file.
+    // Reading a pipe would never end. A dangling link can be neither read nor replaced by a file.
     const found = lstatSync(path, { throwIfNoEntry: false })
     if (found !== undefined && !found.isFile()) {
       throw new StoreError('unusable', `${path} is not a regular file; remove it or choose another folder`)
@@ -128,7 +128,7 @@ function isOurs(path: string): boolean {
   return readLock(path) === ourName()
 }
 
-/** It is read once, because later there may be no file descriptor left to ask the system with. */
+/** The name is read once, because later the process may have no file descriptor left for it. */
 function ourName(): string {
   if (name === undefined) {
     const began = beginningOf(process.pid)
@@ -141,11 +141,11 @@ function ourName(): string {
   return name
 }
 
-/** The id of the machine's boot and the clock ticks since then, where `/proc` tells them; `undefined` for a process that does not run. */
+/** The boot id and the start of the process in clock ticks, if `/proc` tells them; `undefined` if it does not run. */
 function beginningOf(pid: number): string | undefined {
   try {
     const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()
-    // The command's name stands in parentheses and may contain anything, so the fields are counted after it.
+    // The command's name stands in parentheses and may contain any character. So the fields are counted after it.
     const ticks = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)?.split(' ')[19]
     return ticks === undefined ? undefined : `${boot} ${ticks}`
   } catch {
@@ -164,20 +164,20 @@ function parseHolder(content: string): Holder | undefined {
 
 function isHolder(value: unknown): value is Holder {
   if (typeof value !== 'object' || value === null || !('pid' in value) || !('host' in value)) return false
-  // For the system, zero and negative numbers mean groups of processes.
+  // Zero and negative numbers name groups of processes.
   if ('began' in value && typeof value.began !== 'string') return false
   return Number.isSafeInteger(value.pid) && Number(value.pid) > 0 && typeof value.host === 'string'
 }
 
 function isRunning({ pid, host, began }: Holder): boolean {
   if (host !== hostname()) return true
-  // Another thread, or another copy of this module, may hold the lock; a process that had our pid before us does not.
+  // Another thread, or another copy of this module, may hold the lock. An earlier process with this pid does not.
   if (pid === process.pid) return began !== undefined && began === beginningOf(pid)
   try {
     process.kill(pid, 0)
     return began === undefined || began === (beginningOf(pid) ?? began)
   } catch (error) {
-    // Any other error means that it runs, but that we may not signal it.
+    // Any other error means that the process runs, but that this process may not signal it.
     return codeOf(error) !== 'ESRCH'
   }
 }

@@ -20,31 +20,31 @@ import { type WriteFailureListener, WriteFailures } from './write-failures.ts'
 
 /** How many files are written at the same time: each needs a file descriptor, and there may be thousands of accounts. */
 const MAX_WRITES = 64
-/** The temporary file of a process that was killed while it wrote an account. */
+/** The temporary file that a killed process has left during a write. */
 const LEFTOVER = /^\.account[-~].*\.json\.tmp$/
 
 export interface FolderOptions extends AccountsOptions {
-  /** Returns what is wrong with an account whose file has the right shape. */
+  /** Returns the problem of an account whose file has the right shape. */
   validate?(record: AccountRecord): Awaitable<string | undefined>
   /** What an acknowledged change survives; `rename` by default. */
   durability?: Durability | undefined
   /**
-   * Is told of each damaged account. Such an account is left out: its file stays as it is, and no other account gets
-   * its id. Without this option, the first damaged account stops the opening.
+   * Called for each damaged account. Such an account is left out: its file stays as it is, and no other account gets
+   * its id. Without this option, the first damaged account makes the opening fail.
    */
   skipDamaged?: ((error: StoreError) => void) | undefined
   writeFailures?: WriteFailureListener | undefined
-  /** Is told once a second how many accounts are written of those that have to be, when the store is closed. */
+  /** Called once a second while the store closes, with the number of written accounts and of all to be written. */
   saving?: ((written: number, all: number) => void) | undefined
-  /** Is told of what the user should change, in one sentence. */
+  /** Called with one sentence about what the user should change. */
   warn?: ((message: string) => void) | undefined
 }
 
 /**
  * Accounts in a folder, one JSON file each, which are read once, at the opening. Each write goes to a temporary file,
- * which then replaces the old one, so that a killed process loses nothing that was answered. When the folder is deleted
- * or replaced, writes are refused until there is a folder again, and then all accounts are written anew. A file that is
- * not an account stops the opening and stays as it is. Files whose names do not end in `.json`, or start with a dot, are
+ * which then replaces the old file. So a killed process loses no answered change. If the folder is deleted or replaced,
+ * writes are refused until a folder exists again; then all accounts are written again. A file that is not an account
+ * makes the opening fail, and stays as it is. Files whose names do not end in `.json`, or start with a dot, are
  * ignored.
  */
 export async function openFolderStore(
@@ -86,7 +86,7 @@ export async function openFolderStore(
     open: (accountId, data) => new Low(fileOf(accountId), data),
     isBlocked: (accountId) => damaged.has(fileName(accountId).toLowerCase()),
     remove: (accountId) => fileOf(accountId).remove(),
-    // If the folder was replaced and nobody noticed, all accounts that are not in it have to be written.
+    // If the folder was replaced unnoticed, all accounts that are not in it have to be written.
     prepareClose: () => lock.renew().catch(() => {}),
     saving: saving ?? (() => {}),
     close: () => lock.release(),
@@ -133,8 +133,8 @@ function makeFor(folder: string): string[] {
 }
 
 /**
- * What another process has written while the lock was missing would be lost if it were written over. A file that is not
- * there any more was deleted together with the folder. @throws StoreError `locked`
+ * Refuses to overwrite what another process has written while the lock was missing. A file that is missing now was
+ * deleted together with the folder. @throws StoreError `locked`
  */
 function refuseForeignWrites(folder: string, known: ReadonlyMap<string, string>): void {
   for (const [path, identity] of known) {
@@ -145,7 +145,7 @@ function refuseForeignWrites(folder: string, known: ReadonlyMap<string, string>)
   }
 }
 
-/** The names of the account files, sorted. Removes what killed processes have left. */
+/** The names of the account files, sorted. Removes the temporary files that killed processes have left. */
 function listFiles(folder: string): string[] {
   const names = readdirSync(folder)
   for (const name of names.filter((each) => LEFTOVER.test(each))) removeLeftover(join(folder, name))
@@ -177,17 +177,17 @@ function removeLeftover(path: string): void {
   try {
     rmSync(path)
   } catch {
-    // The next write of that account reports what is wrong with it.
+    // The next write of that account reports the problem.
   }
 }
 
 /**
  * The name of an account's file. An id may be any string, but a file name may not: it could lead out of the folder, be
- * too long or reserved, or differ from another only in case, which some file systems ignore. Therefore an id stands in
- * the name only where it is surely safe, and otherwise its hash does. The hash is of UTF-16, because UTF-8 cannot tell
- * lone surrogates apart.
+ * too long or reserved, or differ from another name only in case, which some file systems ignore. So only a safe id is
+ * part of the name; for any other id, its hash is. The hash is of UTF-16, because UTF-8 cannot distinguish lone
+ * surrogates.
  */
-function fileName(accountId: string): string {
+export function fileName(accountId: string): string {
   if (/^[a-z0-9_-]{1,100}$/.test(accountId)) return `account-${accountId}.json`
   return `account~${createHash('sha256').update(accountId, 'utf16le').digest('hex')}.json`
 }

@@ -6,8 +6,8 @@ import { codeOf } from './error-code.ts'
 import { LOCK, lockFolder } from './folder-lock.ts'
 
 /**
- * A folder that this process has locked. It takes the lock again when somebody deletes the folder, replaces it or
- * removes the lock.
+ * A folder that this process has locked. It takes the lock again after the folder was deleted or replaced, or the lock
+ * was removed.
  */
 export class LockedFolder {
   readonly #folder: string
@@ -25,8 +25,8 @@ export class LockedFolder {
   }
 
   /**
-   * `onReplaced` is called when the folder may be another one, or when another process may have used it while the lock
-   * was missing. It throws where the folder must not be written to. @throws StoreError
+   * `onReplaced` is called when the folder may be another one, or when another process may have used it without the
+   * lock. It throws if the folder must not be written to. @throws StoreError
    */
   static async open(folder: string, onReplaced: () => void): Promise<LockedFolder> {
     const release = await lockFolder(folder)
@@ -46,7 +46,7 @@ export class LockedFolder {
     await this.#relocking
   }
 
-  /** Call it after each change. @throws StoreError `locked` when somebody has removed the lock meanwhile */
+  /** Call it after each change. @throws StoreError `locked` if the lock was removed meanwhile */
   confirm(): void {
     const lock = statSync(join(this.#folder, LOCK), { throwIfNoEntry: false })
     if (lock !== undefined && identityOf(lock) === this.#lock) return
@@ -58,7 +58,7 @@ export class LockedFolder {
   }
 
   async #relock(): Promise<void> {
-    // `lockFolder` would make a missing folder; but whoever deleted this one may be about to mount or move another.
+    // `lockFolder` would make a missing folder, but the user may be about to mount or move another one.
     await stat(this.#folder)
     this.#release()
     this.#release = await lockFolder(this.#folder)
@@ -72,7 +72,7 @@ export class LockedFolder {
   }
 }
 
-/** Tells one lock file from another: it is written once and never changed. */
+/** Identifies a lock file, which is written once and never changed. */
 function identityOf({ dev, ino, mtimeMs }: Stats): string {
   return `${dev} ${ino} ${mtimeMs}`
 }

@@ -1,31 +1,30 @@
 import { closeSync, constants, fstatSync, openSync, readFileSync, type Stats } from 'node:fs'
 import { codeOf } from './error-code.ts'
 
-/** Windows has neither; there, opening a pipe by its name does not wait. */
+/** Windows has neither flag; there, opening a pipe by its name does not wait. */
 const { O_RDONLY, O_NOFOLLOW = 0, O_NONBLOCK = 0 } = constants
 
-/** A file as it was read. */
 interface ReadFile {
   content: Buffer
-  /** Tells it from every other file, and from itself after a change. */
+  /** Distinguishes the file from every other file, and from itself after a change. */
   identity: string
 }
 
-/** What tells a file from every other one, and from itself after a change. */
+/** Distinguishes a file from every other file, and from itself after a change. */
 export function identityOf({ dev, ino, size, mtimeMs }: Stats): string {
   return `${dev} ${ino} ${size} ${mtimeMs}`
 }
 
 /**
- * The content of a file, unless it has more than `limit` bytes, or is no file: a link is not followed, and a pipe or a
- * device not read, which might never end. @throws the error of the file system
+ * The content of a file of at most `limit` bytes. A link is not followed. A pipe or a device is not read, because the
+ * read might never end. @throws the error of the file system
  */
 export function readRegularFile(path: string, limit: number): ReadFile | 'irregular' | 'large' {
   let file: number
   try {
     file = openSync(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
   } catch (error) {
-    // Of a link, and of a socket.
+    // The errors for a link and for a socket.
     if (['ELOOP', 'EMLINK', 'ENXIO'].some((code) => code === codeOf(error))) return 'irregular'
     throw error
   }

@@ -1,30 +1,30 @@
 import type { StoreError } from '../store-error.ts'
 import { codeOf } from './error-code.ts'
 
-/** Hears of failed writes: once for each cause, however many requests fail because of it. */
+/** Is notified of failed writes: once for each cause, however many requests fail because of it. */
 export interface WriteFailureListener {
-  /** Writes fail for a cause for which none failed before. */
+  /** The first write fails for this cause. */
   began(error: StoreError): void
-  /** Everything that could not be written has been written since, or was deleted. */
+  /** Everything that could not be written has been written or deleted since then. */
   ended(): void
 }
 
-/** Stands for all files that could never be written: perhaps nobody asks for those accounts again. */
+/** Stands for all files that could never be written. Possibly no request asks for those accounts again. */
 const NEW_FILES = ''
 
 /** Tracks which files cannot be written, and why. */
 export class WriteFailures {
   readonly #listener: WriteFailureListener | undefined
-  /** Cause → the paths whose last write failed for it. */
+  /** Cause → the paths whose last write failed because of it. */
   readonly #failing = new Map<unknown, Set<string>>()
-  /** The paths at which there is a file. */
+  /** The paths of existing files. */
   readonly #existing = new Set<string>()
 
   constructor(listener: WriteFailureListener | undefined) {
     this.#listener = listener
   }
 
-  /** Marks the error as reported where there is a listener. */
+  /** Marks the error as reported if there is a listener. */
   failed(path: string, error: StoreError): void {
     const cause = codeOf(error.cause) ?? (error.cause instanceof Error ? error.cause.message : error.message)
     const others = this.#failing.get(cause)
@@ -39,7 +39,7 @@ export class WriteFailures {
     if (others === undefined) this.#listener.began(error)
   }
 
-  /** `exists` is false when the file was deleted. */
+  /** `exists` is false if the file was deleted. */
   succeeded(path: string, exists: boolean): void {
     if (exists) this.#existing.add(path)
     else this.#existing.delete(path)

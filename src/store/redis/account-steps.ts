@@ -4,30 +4,30 @@ import type { Counters, CountingPlan, PlannedCount } from '../../domain/counting
 import type { FaultTally } from '../../domain/faults.ts'
 import type { Hits } from '../../domain/quotas.ts'
 import type { Settings } from '../../domain/settings.ts'
-import { applyChanges, type Part, type PartChange, partsOf } from '../parts.ts'
+import { applyChanges, type PartChange, partsOf, type StoredPart } from '../parts.ts'
 import { type LogRecord, readAccount, readRecord } from './account-reading.ts'
-import { type CommandOptions, DEADLINE, type Reply, type StoreConnection } from './connection.ts'
-import type { Copies, Copy } from './copies.ts'
+import { type CommandOptions, DEADLINE, type RedisReply, type StoreConnection } from './connection.ts'
+import type { AccountCopy, Copies } from './copies.ts'
 import { readCounters, readTexts, writeHits, writeTally } from './counter-texts.ts'
 import { accountKeys, formerKeys, snapshotKey } from './keys.ts'
 import { readCount, writePlan } from './plan-texts.ts'
 import type { readScripts, ScriptName } from './scripts.ts'
 
-/** How many parts of a new account are written at a time. */
+/** How many parts of a new account are written in one step. */
 const WRITTEN = 5_000
-/** How many parts of an account may be changed in each further millisecond of the deadline. */
+/** How many changed parts of an account extend the deadline by one millisecond. */
 const CHANGED_IN_TIME = 20
 
-/** An account that is not there any more. */
+/** Stands for an account that does not exist any more. */
 export const GONE = Symbol('gone')
 export type Gone = typeof GONE
 
 /** A request that has entered an account. */
 export interface EnteredStep {
-  copy: Copy
-  /** The time of the store. */
+  copy: AccountCopy
+  /** The time of the store, in milliseconds since the Unix epoch. */
   real: number
-  /** How many changes of the counters came before. */
+  /** The number of earlier changes of the counters. */
   sequence: number
   /** The version that the request has found. */
   version: number
@@ -36,19 +36,19 @@ export interface EnteredStep {
 }
 
 /** A change of an account. */
-export interface Step {
+export interface AccountStep {
   operation: string
-  /** The version that it was decided on. */
-  base: Pick<Copy, 'version' | 'token'>
+  /** The version on which the change was decided. */
+  base: Pick<AccountCopy, 'version' | 'token'>
   changes: readonly PartChange[]
-  /** Whether it changes what requests plan by. */
+  /** Whether it changes a part on which plans of requests depend. */
   changesPlans: boolean
-  /** The hashes of the keys, and the ids of the fault rules, that it takes away. */
+  /** The hashes of the removed keys, and the ids of the removed fault rules. */
   removedKeys: readonly string[]
   removedRules: readonly string[]
-  /** The counters that take the place of the present ones, if they do. */
+  /** The counters that replace the present ones, if there are any. */
   counters?: ReplacingCounters | undefined
-  /** Whether others shall wait for it, because it was too late too often. */
+  /** Whether other replicas shall wait for it, because it was too late too often. */
   wantsTurn: boolean
 }
 
@@ -58,26 +58,26 @@ interface ReplacingCounters {
   requests: number | undefined
 }
 
-/** The counters of an account, and the account as it was then. */
+/** The counters of an account, and the account at the same time. */
 export interface CountersStep extends Counters {
-  copy: Copy
+  copy: AccountCopy
   requests: number
   /** Changes with each change of the counters. */
   sequence: string
 }
 
-/** A counter with what was there, and what comes there. */
+/** A counter with its old and its new text; `undefined` for no counter. */
 export type CounterChange = readonly [name: string, before: string | undefined, after: string | undefined]
 
-/** Versions and changes, as several scripts tell them. */
-interface Told {
-  version: Reply | undefined
-  token: Reply | undefined
-  gate: Reply | undefined
-  changes: Reply | undefined
+/** Versions and changes, as several scripts return them. */
+interface ToldVersions {
+  version: RedisReply | undefined
+  token: RedisReply | undefined
+  gate: RedisReply | undefined
+  changes: RedisReply | undefined
 }
 
-/** The scripts that run on the data of one account. Copies are brought up to date with what the scripts tell. */
+/** The scripts that run on the data of one account. Copies are updated with the replies of the scripts. */
 export class AccountSteps {
   readonly #connection: StoreConnection
   readonly #scripts: ReturnType<typeof readScripts>
@@ -85,10 +85,10 @@ export class AccountSteps {
   readonly #settings: Pick<Settings, 'nameComparison'>
   readonly #prefix: string
   readonly #now: () => string
-  /** Whose turn it is, where it is that of this process. */
+  /** Names this process as the holder of a turn, see `change.lua`. */
   readonly #replica = randomBytes(9).toString('base64url')
   /** The accounts that are being read, by incarnation. */
-  readonly #loads = new Map<string, Promise<Copy | Gone>>()
+  readonly #loads = new Map<string, Promise<AccountCopy | Gone>>()
 
   constructor(
     connection: StoreConnection,
@@ -105,10 +105,10 @@ export class AccountSteps {
   }
 
   /**
-   * Reads the whole account. Who comes while it is being read waits for that, and then asks only for what was changed
-   * since: many requests at the same time would read a large account so often that the store serves nobody else.
+   * Reads the whole account. A second caller waits for a reading that is under way, and then asks only for later
+   * changes. If many requests read a large account at the same time, the store would serve no other client.
    */
-  async load(incarnation: string): Promise<Copy | Gone> {
+  async load(incarnation: string): Promise<AccountCopy | Gone> {
     const underWay = this.#loads.get(incarnation)
     if (underWay !== undefined) {
       const copy = await underWay
@@ -119,7 +119,7 @@ export class AccountSteps {
     return load
   }
 
-  async #read(incarnation: string): Promise<Copy | Gone> {
+  async #read(incarnation: string): Promise<AccountCopy | Gone> {
     const { look } = this.#scripts
     const deps = { connection: this.#connection, look, settings: this.#settings }
     const copy = await readAccount(incarnation, accountKeys(this.#prefix, incarnation), deps)
@@ -134,15 +134,15 @@ export class AccountSteps {
   }
 
   /** The account as it is now. */
-  async look(copy: Copy): Promise<Copy | Gone> {
+  async look(copy: AccountCopy): Promise<AccountCopy | Gone> {
     const reply = await this.#run('look', copy.incarnation, () => [`${copy.version}`, copy.token])
     const [outcome, version, token, gate, changes] = reply
     if (outcome !== 'ok') return this.#forget(copy.incarnation)
     return this.#bring(copy, copy.version, { version, token, gate, changes })
   }
 
-  /** Whether the copy is up to date. If it is not, the present copy is brought up to date. */
-  async confirm(copy: Copy): Promise<boolean | Gone> {
+  /** Whether the copy is up to date. If not, it is updated. */
+  async confirm(copy: AccountCopy): Promise<boolean | Gone> {
     const reply = await this.#run('look', copy.incarnation, () => [`${copy.version}`, copy.token])
     const [outcome, version, token, gate, changes] = reply
     if (outcome !== 'ok') return this.#forget(copy.incarnation)
@@ -152,15 +152,15 @@ export class AccountSteps {
   }
 
   /**
-   * Lets a request enter; the copy that is up to date where it must be planned again. `expected` is the version that the
-   * changes which are on their way make of the copy. It is no news when their replies come first.
+   * Lets a request enter. Returns an updated copy if the request must be planned again. `expected` is the version of
+   * the copy after all changes that are under way. It is the same version when their replies come first.
    */
   async enter(
-    copy: Copy,
+    copy: AccountCopy,
     plan: CountingPlan,
     longestWindow: number,
     expected: string,
-  ): Promise<EnteredStep | Copy | Gone> {
+  ): Promise<EnteredStep | AccountCopy | Gone> {
     const { state, incarnation } = copy
     const operation = newOperation()
     const planned = writePlan(plan, state)
@@ -184,8 +184,8 @@ export class AccountSteps {
     return { copy: brought, real: time, ...found, counted }
   }
 
-  /** Writes a new account, which nobody finds yet. */
-  async create(incarnation: string, state: AccountState, isEvictable: boolean): Promise<Copy> {
+  /** Writes a new account, which no request finds yet. */
+  async create(incarnation: string, state: AccountState, isEvictable: boolean): Promise<AccountCopy> {
     const operation = newOperation()
     const parts = [...partsOf(state)]
     for (let from = 0; from < parts.length; from += WRITTEN) {
@@ -195,20 +195,20 @@ export class AccountSteps {
     return { incarnation, state, version: 1, token: operation, gate: operation, isEvictable, isChanged: false }
   }
 
-  /** A new account that is registered stays. */
-  async settle(copy: Copy): Promise<void> {
+  /** Keeps a new account that is registered now. */
+  async settle(copy: AccountCopy): Promise<void> {
     await this.#run('settle', copy.incarnation, () => [], { repeatable: true })
     if (this.#copies.get(copy.incarnation) === undefined) this.#keep(copy)
   }
 
-  /** Makes `copy` of it if that succeeds. Otherwise the present copy is the answer, or that the account is gone. */
+  /** Makes `copy` of the account. On a conflict, returns the present copy; or that the account is gone. */
   async change(
-    { incarnation, isEvictable }: Copy,
+    { incarnation, isEvictable }: AccountCopy,
     state: AccountState,
-    step: Step,
-  ): Promise<{ done: Copy; real: number } | { conflict: Copy; isHeld: boolean } | Gone> {
+    step: AccountStep,
+  ): Promise<{ done: AccountCopy; real: number } | { conflict: AccountCopy; isHeld: boolean } | Gone> {
     const { operation, base, changes, changesPlans, removedKeys, removedRules, counters, wantsTurn } = step
-    const sets = changes.filter((each): each is Part => each[1] !== undefined)
+    const sets = changes.filter((each): each is StoredPart => each[1] !== undefined)
     const deletions = changes.flatMap(([name, value]) => (value === undefined ? [name] : []))
     const quotas = (counters?.quotas ?? []).map(([name, hits]) => [name, writeHits(hits)])
     const tallies = (counters?.tallies ?? []).map(([id, tally]) => [id, writeTally(tally)])
@@ -233,14 +233,14 @@ export class AccountSteps {
     }
     if (reply[0] !== 'ok') throw unexpected(reply)
     const [, real, made, version, token, gate, told] = reply
-    // Where others were faster than a repeated command, the gate may be theirs. They are told then.
+    // If another replica changed the account before a repeated command, the gate may come from that change.
     const copy = { incarnation, state, version: Number(made), token: operation, gate: gate as string }
     const done = this.#keep({ ...copy, isEvictable, isChanged: true })
     if (token !== operation) await this.#bring(done, base.version, { version, token, gate, changes: told })
     return { done, real: Number(real) }
   }
 
-  async counters(copy: Copy): Promise<CountersStep | Gone> {
+  async counters(copy: AccountCopy): Promise<CountersStep | Gone> {
     const reply = await this.#run('counters', copy.incarnation, () => [`${copy.version}`, copy.token])
     const [outcome, version, token, gate, changes, requests, sequence, quotas, tallies] = reply
     if (outcome !== 'ok') return this.#forget(copy.incarnation)
@@ -250,7 +250,7 @@ export class AccountSteps {
     return { copy: brought, ...read, requests: Number(requests), sequence: sequence as string }
   }
 
-  /** Sets counters, unless they have changed since they were read; when that was done, if it was. */
+  /** Sets counters, unless they have changed since they were read. Returns the time, or `undefined` after a change. */
   async recount(
     { copy, sequence }: CountersStep,
     requests: number,
@@ -268,7 +268,7 @@ export class AccountSteps {
       return undefined
     }
     if (outcome !== 'ok') throw unexpected([outcome ?? null])
-    // A later version may be known already.
+    // This process may know a later version already.
     const present = this.#copies.get(copy.incarnation)
     if (present !== undefined && !present.isChanged) this.#copies.put({ ...present, isChanged: true })
     return Number(real)
@@ -282,15 +282,18 @@ export class AccountSteps {
     return outcome === 'ok' ? { startedAt, used: Number(used) } : undefined
   }
 
-  /** Deletes the data of an account; whether there was some, and what is known of its snapshots, which stay. */
-  async kill(incarnation: string): Promise<{ existed: boolean; snapshots: readonly string[] }> {
+  /**
+   * Deletes the data of an account. Returns whether the data existed, the entries of its snapshots, which stay, and
+   * whether another caller has just deleted the account.
+   */
+  async kill(incarnation: string): Promise<{ existed: boolean; snapshots: readonly string[]; wasKilled: boolean }> {
     this.#copies.forget(incarnation)
     const operation = newOperation()
     const args = (attempt: number) => [operation, `${attempt}`]
     const { kill } = this.#scripts
     const keys = [...this.#keysOf('kill', incarnation), snapshotKey(this.#prefix, incarnation)]
-    const reply = (await this.#connection.run(kill, keys, args(1), { repeat: args })) as readonly Reply[]
-    return { existed: reply[0] === 1, snapshots: reply[1] as readonly string[] }
+    const reply = (await this.#connection.run(kill, keys, args(1), { repeat: args })) as readonly RedisReply[]
+    return { existed: reply[0] === 1, snapshots: reply[1] as readonly string[], wasKilled: reply[2] === 1 }
   }
 
   async #run(
@@ -298,9 +301,9 @@ export class AccountSteps {
     incarnation: string,
     args: (attempt: number) => readonly string[],
     options?: CommandOptions,
-  ): Promise<readonly Reply[]> {
+  ): Promise<readonly RedisReply[]> {
     const keys = this.#keysOf(name, incarnation)
-    return (await this.#connection.run(this.#scripts[name], keys, args(1), options)) as readonly Reply[]
+    return (await this.#connection.run(this.#scripts[name], keys, args(1), options)) as readonly RedisReply[]
   }
 
   #keysOf(name: ScriptName, incarnation: string): string[] {
@@ -308,7 +311,7 @@ export class AccountSteps {
     return name === 'change' || name === 'kill' ? [...keys, ...formerKeys(this.#prefix, incarnation)] : keys
   }
 
-  #keep(copy: Copy): Copy {
+  #keep(copy: AccountCopy): AccountCopy {
     this.#copies.put(copy)
     return copy
   }
@@ -319,10 +322,14 @@ export class AccountSteps {
   }
 
   /**
-   * Brings the copy up to date with what a script tells: the changes after the version `known`. Meanwhile, replies to
-   * others may have brought it further already. `asked` is the copy that the caller has.
+   * Updates the copy with the changes after the version `known`, as a script returns them. Replies to other requests
+   * may have updated the copy further already. `asked` is the copy of the caller.
    */
-  async #bring(asked: Copy, known: Copy['version'], { version, token, gate, changes }: Told): Promise<Copy | Gone> {
+  async #bring(
+    asked: AccountCopy,
+    known: AccountCopy['version'],
+    { version, token, gate, changes }: ToldVersions,
+  ): Promise<AccountCopy | Gone> {
     const kept = this.#copies.get(asked.incarnation)
     const copy = kept !== undefined && kept.version >= asked.version ? kept : asked
     if (copy.token === token) return copy
@@ -339,7 +346,7 @@ export class AccountSteps {
   }
 }
 
-/** What the operations of this process have in common, and how many there were. */
+/** The common beginning of the operation ids of this process, and how many ids there were. */
 const origin = randomBytes(9).toString('base64url')
 let operations = 0
 
@@ -348,7 +355,7 @@ export function newOperation(): string {
   return `${origin}.${(++operations).toString(36)}`
 }
 
-/** Only a bug makes a script answer so. */
-function unexpected(reply: readonly Reply[]): Error {
+/** Only a bug causes such a reply of a script. */
+function unexpected(reply: readonly RedisReply[]): Error {
   return new Error(`A script of the store has answered ${JSON.stringify(reply)}`)
 }

@@ -6,27 +6,29 @@ import { StoreFigures } from './figures.ts'
 import { explainReply } from './reply-problem.ts'
 import { StoreClock } from './store-clock.ts'
 
-/** In milliseconds, how long a command may take with everything that it waits for. */
+/** In milliseconds, how long a command may take, all waiting included. */
 export const DEADLINE = 800
-/** The same for a command of the control plane that copies or reads a whole account, which may be large. */
+/** The same for a command of the control plane that copies or reads a whole, possibly large, account. */
 export const LARGE_DEADLINE = 5_000
-/** In milliseconds, how late a timer is where the process was busy, and how long a reply is awaited then. */
+/** In milliseconds: the timer delay that shows a busy process, and how long a reply is then awaited. */
 const [BUSY, GRACE] = [25, 100]
-/** How often that is done while the process stays busy. */
+/** How often the wait is extended while the process stays busy. */
 const MAX_GRACES = 5
-/** In milliseconds, how long to wait before the next attempt to connect: longer each time. */
+/** In milliseconds, the pauses before the next attempts to connect. */
 const PAUSES = [20, 50, 100, 200, 350, 500]
 /** In milliseconds, how long an attempt to connect may take. */
-export const CONNECTING = 1_000
+const CONNECTING = 1_000
+/** The same for the first attempt, after which a start fails. The machine is busy if many processes start at once. */
+export const FIRST_CONNECTING = 3_000
 
-/** Where the server listens, and as whom to log in. */
+/** The address of the server, and the user for the login. */
 export interface StoreAddress {
   kind: 'tcp' | 'unix'
-  /** Of a server that listens on TCP. */
+  /** For a server that listens on TCP. */
   host?: string | undefined
   port?: number | undefined
   tls?: boolean | undefined
-  /** Of a server that listens on a Unix socket. */
+  /** For a server that listens on a Unix socket. */
   path?: string | undefined
   username?: string | undefined
   password?: string | undefined
@@ -34,78 +36,84 @@ export interface StoreAddress {
 }
 
 /** What the server answers: texts, whole numbers, nothing, or a list of them. */
-export type Reply = string | number | null | readonly Reply[]
+export type RedisReply = string | number | null | readonly RedisReply[]
 
-/** Whether the store can be reached; `reason` is a sentence without a full stop, for the person who runs the service. */
+/** Whether the store can be reached. `reason` is a sentence without a full stop, for the operator of the service. */
 export type ConnectionState = { isReady: true } | { isReady: false; reason: string }
 
 export interface CommandOptions {
   /**
-   * Whether the command may be sent again when the connection was lost before its reply. By default only a script that
-   * changes nothing is.
+   * Whether the command may be sent again if the connection was lost before its reply. Default: true only for a script
+   * that changes nothing.
    */
   repeatable?: boolean
-  /** Whether a command changes nothing. Then it is repeatable, and never `unknown`. */
+  /** Whether the command changes nothing. Such a command is repeatable, and its outcome is never `unknown`. */
   isReadOnly?: boolean
   /**
-   * In milliseconds, how long the command may take; 800 by default. A command that blocks on the server needs longer, and
-   * a connection of its own.
+   * In milliseconds, how long the command may take. Default: 800. A command that blocks on the server needs more time,
+   * and a connection of its own.
    */
   deadline?: number
-  /** Whether the server may wait before it answers, so that the time until then is no latency. */
+  /** Whether the server may wait before it replies. The time until such a reply is not counted as latency. */
   blocks?: boolean
-  /** Gives other arguments when the command is sent again, so that it can look for what was done already. */
+  /** Gives the arguments for another attempt, so that the command can detect that it was done already. */
   repeat?: (attempt: number) => readonly string[]
 }
 
 /** What the parts of the program use of the store's server. */
 export interface StoreConnection {
   /**
-   * Runs a script as one atomic step. Rejects with a `StoreError`: `unavailable` when nothing was done, `unknown` when it
-   * was sent and got no reply, `full` when the server has no memory left.
+   * Runs a script as one atomic step. Rejects with a `StoreError`: `unavailable` if nothing was done, `unknown` if it
+   * was sent and got no reply, `full` if the server has no memory left.
    */
-  run(script: Script, keys: readonly string[], args: readonly string[], options?: CommandOptions): Promise<Reply>
+  run(script: Script, keys: readonly string[], args: readonly string[], options?: CommandOptions): Promise<RedisReply>
   /** The same for one command, as a list of words. */
-  send(command: readonly string[], options?: CommandOptions): Promise<Reply>
-  /** Another connection to the same server, for commands that block. It counts in the same figures. */
+  send(command: readonly string[], options?: CommandOptions): Promise<RedisReply>
+  /** Another connection to the same server, for commands that block. Both count in the same figures. */
   duplicate(): StoreConnection
+  /** The factor for all times that a caller may wait; see `ConnectionOptions`. */
+  readonly patience: number
   readonly state: ConnectionState
-  /** Is told at once, and each time when the connection is lost or there again. Returns a function that ends that. */
+  /** Calls the listener at once, and for each loss or return of the connection. Returns a function that stops this. */
   listen(listener: (state: ConnectionState) => void): () => void
   /** The time of the server. */
   readonly clock: StoreClock
   readonly figures: StoreFigures
-  /** Commands without a reply become `unknown`. */
+  /** Closes the connection. Commands without a reply become `unknown`. */
   close(): void
 }
 
 export interface ConnectionOptions {
-  /** Shown to whoever lists the connections of the server. */
+  /** Shown in the server's list of connections. */
   name?: string
-  /** The time that the clock shows before the server has told its own, in milliseconds. */
+  /** The time of the clock before the first reply of the server, in milliseconds. */
   now: number
+  /** The factor for all time limits. Default: 1. Tests use more on a slow machine. */
+  patience?: (() => number) | undefined
 }
 
 /**
- * Opens a connection, and answers once it is there. It opens itself again for as long as it is not closed.
- * @throws StoreError `unavailable` when the first attempt fails.
+ * Opens a connection, and resolves once it exists. It reconnects by itself until it is closed.
+ * @throws StoreError `unavailable` if the first attempt fails
  */
 export async function openConnection(address: StoreAddress, options: ConnectionOptions): Promise<StoreConnection> {
-  // Whoever keeps accounts in memory or in a folder does not wait for this package.
+  // Users with accounts in memory or in a folder do not wait for this package.
   const { createClient } = await import('@redis/client')
-  const create = (name: string) => createClient(clientOptions(address, name)) as unknown as RedisClientType
-  const { name = 'dmarc-understudy', now } = options
-  const connection = new Connection(create, name, new StoreFigures(), new StoreClock(now))
+  const { name = 'dmarc-understudy', now, patience = () => 1 } = options
+  const create = (each: string) =>
+    createClient(clientOptions(address, each, 2 * FIRST_CONNECTING * patience())) as unknown as RedisClientType
+  const connection = new TcpStoreConnection(create, name, patience, new StoreFigures(), new StoreClock(now))
   const reason = await connection.firstAttempt
   if (reason === undefined) return connection
   connection.close()
   throw new StoreError('unavailable', reason)
 }
 
-function clientOptions(address: StoreAddress, name: string): RedisClientOptions {
+function clientOptions(address: StoreAddress, name: string, connectTimeout: number): RedisClientOptions {
   const { kind, host = '127.0.0.1', port = 6379, path = '', tls = false, username, password, database } = address
-  // The package would wait for longer and longer. Here, each connection is used until it is lost.
-  const common = { connectTimeout: CONNECTING, reconnectStrategy: false as const }
+  // The package would wait longer before each attempt. Here, each connection is used until it is lost. An attempt ends
+  // before the package ends it, so that the message for a silent server is always the same.
+  const common = { connectTimeout, reconnectStrategy: false as const }
   return {
     RESP: 2,
     name,
@@ -127,22 +135,25 @@ interface Call {
   isSafe: boolean
   /** In milliseconds. */
   deadline: number
+  /** Whether the deadline is longer than usual. */
+  isLong: boolean
   until: number
   /** How often it was sent. */
   sent: number
 }
 
-class Connection implements StoreConnection {
+class TcpStoreConnection implements StoreConnection {
   readonly clock: StoreClock
   readonly figures: StoreFigures
-  /** What was wrong with the first attempt to connect, if something was. */
+  /** The problem of the first attempt to connect, if there was one. */
   readonly firstAttempt: Promise<string | undefined>
   readonly #create: (name: string) => RedisClientType
   readonly #name: string
+  readonly #patience: () => number
   readonly #listeners = new Set<(state: ConnectionState) => void>()
   /** Commands under way that may take longer than others. */
   readonly #long = new Set<Call>()
-  /** Those who wait for a connection. */
+  /** The callers that wait for a connection. */
   readonly #waiting = new Set<() => void>()
   #client: RedisClientType | undefined
   #state: ConnectionState = { isReady: false, reason: 'The store is not connected yet' }
@@ -152,12 +163,23 @@ class Connection implements StoreConnection {
   #wasConnected = false
   #pause: NodeJS.Timeout | undefined
 
-  constructor(create: (name: string) => RedisClientType, name: string, figures: StoreFigures, clock: StoreClock) {
+  constructor(
+    create: (name: string) => RedisClientType,
+    name: string,
+    patience: () => number,
+    figures: StoreFigures,
+    clock: StoreClock,
+  ) {
     this.#create = create
     this.#name = name
+    this.#patience = patience
     this.figures = figures
     this.clock = clock
     this.firstAttempt = this.#connect(0)
+  }
+
+  get patience(): number {
+    return this.#patience()
   }
 
   get state(): ConnectionState {
@@ -171,7 +193,7 @@ class Connection implements StoreConnection {
   }
 
   duplicate(): StoreConnection {
-    return new Connection(this.#create, `${this.#name}-tail`, this.figures, this.clock)
+    return new TcpStoreConnection(this.#create, `${this.#name}-tail`, this.#patience, this.figures, this.clock)
   }
 
   async run(
@@ -179,29 +201,28 @@ class Connection implements StoreConnection {
     keys: readonly string[],
     args: readonly string[],
     options: CommandOptions = {},
-  ): Promise<Reply> {
-    const { repeat, deadline = DEADLINE } = options
+  ): Promise<RedisReply> {
+    const { repeat } = options
     const write = (program: readonly string[], attempt: number) => [
       ...program,
       String(keys.length),
       ...keys,
       ...(attempt > 1 && repeat !== undefined ? repeat(attempt) : args),
     ]
-    const until = elapsed() + deadline
-    const call: Call = { name: script.name, isSafe: script.isReadOnly, deadline, until, sent: 0 }
+    const call = this.#begin(script.name, script.isReadOnly, options)
     const given = { ...options, repeatable: options.repeatable ?? (script.isReadOnly || repeat !== undefined) }
     try {
       return await this.#call(call, (attempt) => write(['EVALSHA', script.digest], attempt), given)
     } catch (error) {
-      // Another server, or one that was restarted, does not know the script yet.
+      // Another server, or a restarted server, does not know the script yet.
       if (!(error instanceof Error && error.message.startsWith('NOSCRIPT'))) throw error
       return this.#call(call, (attempt) => write(['EVAL', script.text], attempt), given)
     }
   }
 
-  send(command: readonly string[], options: CommandOptions = {}): Promise<Reply> {
-    const { deadline = DEADLINE, repeat, isReadOnly = false } = options
-    const call: Call = { name: command[0] ?? '', isSafe: isReadOnly, deadline, until: elapsed() + deadline, sent: 0 }
+  send(command: readonly string[], options: CommandOptions = {}): Promise<RedisReply> {
+    const { repeat, isReadOnly = false } = options
+    const call = this.#begin(command[0] ?? '', isReadOnly, options)
     return this.#call(call, (attempt) => (attempt > 1 && repeat ? repeat(attempt) : command), options)
   }
 
@@ -214,12 +235,17 @@ class Connection implements StoreConnection {
     this.#wake()
   }
 
+  #begin(name: string, isSafe: boolean, { deadline: usual = DEADLINE }: CommandOptions): Call {
+    const deadline = usual * this.patience
+    return { name, isSafe, deadline, isLong: usual > DEADLINE, until: elapsed() + deadline, sent: 0 }
+  }
+
   /** Sends a command until there is a reply. */
   async #call(
     call: Call,
     write: (attempt: number) => readonly string[],
     { isReadOnly = false, repeatable = isReadOnly, blocks = false }: CommandOptions,
-  ): Promise<Reply> {
+  ): Promise<RedisReply> {
     for (;;) {
       const client = this.#client ?? (await this.#waitUntil(call))
       if (client === undefined) throw this.#giveUp(call)
@@ -236,7 +262,7 @@ class Connection implements StoreConnection {
           if (error.message.startsWith('NOSCRIPT')) call.sent--
           throw this.#explain(client, error)
         }
-        // A client that is no longer connected has sent nothing.
+        // A client that is not connected any more has sent nothing.
         if (error instanceof Error && /The client is (offline|closed)/.test(error.message)) call.sent--
         else if (!repeatable) throw this.#giveUp(call)
         this.#lose(client, 'The connection to the store was lost')
@@ -244,23 +270,23 @@ class Connection implements StoreConnection {
     }
   }
 
-  /** Rejects when there is no reply in time: then the connection is perhaps dead, and is replaced. */
-  #reply(client: RedisClientType, words: readonly string[], call: Call): Promise<Reply> {
-    const { until, deadline } = call
-    if (deadline > DEADLINE) this.#long.add(call)
-    const reply = client.sendCommand(words as string[]) as unknown as Promise<Reply>
+  /** Rejects if there is no reply in time. Then the connection may be dead, and is replaced. */
+  #reply(client: RedisClientType, words: readonly string[], call: Call): Promise<RedisReply> {
+    const { until, deadline, isLong } = call
+    if (isLong) this.#long.add(call)
+    const reply = client.sendCommand(words as string[]) as unknown as Promise<RedisReply>
     return new Promise((resolve, reject) => {
       let timer: NodeJS.Timeout
       let [due, graces] = [until, 0]
       const expire = () => {
-        // Replies come in order, so this one waits for those of commands that may take longer.
+        // Replies come in order, so this call also waits for the replies of longer commands.
         const last = Math.max(until, ...[...this.#long].map((each) => each.until))
         if (last > elapsed()) {
           due = last
           timer = setTimeout(expire, last - elapsed())
           return
         }
-        // A process that was busy itself has perhaps not yet sent the command, or not read a reply that is there.
+        // If the process itself was busy, it may not have sent the command, or not have read the reply.
         if (elapsed() - due > BUSY && graces++ < MAX_GRACES) {
           due = elapsed() + GRACE
           timer = setTimeout(expire, GRACE)
@@ -274,18 +300,20 @@ class Connection implements StoreConnection {
     })
   }
 
-  /** The client, as soon as there is one; `undefined` when that takes too long. */
+  /** The client, as soon as there is one; `undefined` if that takes too long. */
   #waitUntil({ until }: Call): Promise<RedisClientType | undefined> {
-    // While the store is away for long, nobody waits for it.
-    const patience = Math.min(until, this.#lostAt + DEADLINE) - elapsed()
-    if (this.#isClosed || patience <= 0) return Promise.resolve(undefined)
+    // If the store is away for long, callers do not wait for it.
+    const since = this.#lostAt + DEADLINE * this.patience
+    // Before the first connection, the store is not counted as lost. Then only the deadline of the caller counts.
+    const left = (this.#wasConnected ? Math.min(until, since) : until) - elapsed()
+    if (this.#isClosed || left <= 0) return Promise.resolve(undefined)
     return new Promise((resolve) => {
       const end = () => {
         clearTimeout(timer)
         this.#waiting.delete(end)
         resolve(this.#client)
       }
-      const timer = setTimeout(end, patience)
+      const timer = setTimeout(end, left)
       this.#waiting.add(end)
     })
   }
@@ -303,7 +331,7 @@ class Connection implements StoreConnection {
     const error = isUnknown
       ? new StoreError('unknown', `${reason}; whether it has done "${name}" is unknown`)
       : new StoreError('unavailable', reason)
-    // Each change of the connection's state is logged, and not each request that feels it.
+    // Each change of the connection's state is logged, but not each request that fails because of it.
     error.reported = true
     return error
   }
@@ -314,7 +342,7 @@ class Connection implements StoreConnection {
     return explained?.error ?? error
   }
 
-  /** Replaces a connection that cannot be used. */
+  /** Replaces an unusable connection. */
   #lose(client: RedisClientType, reason: string): void {
     if (this.#client !== client) return
     this.#client = undefined
@@ -327,11 +355,11 @@ class Connection implements StoreConnection {
   #tell(state: ConnectionState): void {
     const { isReady } = this.#state
     this.#state = state
-    // One line for each change: the next reason of the same trouble is none.
+    // One log line for each change: a second reason for the same outage is not a change.
     if (isReady !== state.isReady) for (const listener of this.#listeners) listener(state)
   }
 
-  /** Tries to connect until that succeeds. Resolves after the first attempt to what was wrong with it. */
+  /** Tries to connect until it succeeds. Resolves after the first attempt, to the problem of that attempt. */
   async #connect(attempt: number): Promise<string | undefined> {
     const client = this.#create(this.#name)
     try {
@@ -355,14 +383,15 @@ class Connection implements StoreConnection {
     return undefined
   }
 
-  /** Connects, and asks for the time: a server that is stopped accepts connections, and answers nothing. */
+  /** Connects, and asks for the time: a stopped server accepts connections, but does not reply. */
   async #greet(client: RedisClientType): Promise<void> {
-    // Without a listener, an error would end the process. What is wrong is seen where the commands fail.
+    // Without a listener, an error would end the process. The failing commands report the problem.
     client.on('error', () => this.#lose(client, 'The connection to the store was lost'))
+    const limit = (this.#wasConnected ? CONNECTING : FIRST_CONNECTING) * this.patience
     let timer: NodeJS.Timeout | undefined
     const late = new Promise<never>((_, reject) => {
-      const giveUp = () => reject(new Error(`it has not answered within ${CONNECTING} ms`))
-      timer = setTimeout(() => setImmediate(giveUp), CONNECTING)
+      const giveUp = () => reject(new Error(`it has not answered within ${limit} ms`))
+      timer = setTimeout(() => setImmediate(giveUp), limit)
     })
     const greeting = async () => {
       await client.connect()
@@ -375,7 +404,7 @@ class Connection implements StoreConnection {
     } finally {
       clearTimeout(timer)
     }
-    // The figures are those of several connections, each of which has a first time.
+    // The figures are those of several connections. The first connect of each is not counted.
     if (this.#wasConnected) this.figures.reconnects++
     this.#wasConnected = true
   }
@@ -392,7 +421,7 @@ function explainFailure(error: unknown): string {
   if (!(error instanceof Error)) return 'The store cannot be reached'
   if (isReply(error)) return explainReply(error.message)?.error.message ?? `The store answers "${error.message}"`
   const { code, errors } = error as Error & { code?: string; errors?: readonly Error[] }
-  // A name with several addresses gives an error for each of them.
+  // A hostname with several addresses gives one error for each of them.
   const detail = error.message || (errors ?? []).map(({ message }) => message).join(', ') || code || error.name
   return `The store cannot be reached: ${detail}`
 }

@@ -2,44 +2,44 @@ import type { AccountState } from '../../domain/account.ts'
 import { weighAccount, weighChange } from '../weight.ts'
 
 /** An account as it was at one version. */
-export interface Copy {
-  /** See `Visitor`; as text, as it stands in the names of keys. */
+export interface AccountCopy {
+  /** See `Visitor`. It is text, because it is part of key names. */
   incarnation: string
   state: AccountState
   version: number
-  /** The operation that made the version. Unlike a number, it tells versions of a store apart that lost some of them. */
+  /** The operation that made the version. A number is not enough: a store that lost versions uses numbers again. */
   token: string
-  /** The last operation that changed what requests plan by. */
+  /** The last operation that changed a part on which plans of requests depend. */
   gate: string
   isEvictable: boolean
-  /** Whether somebody has changed it since its creation. */
+  /** Whether it was changed since its creation. */
   isChanged: boolean
 }
 
-/** The version as a `Moment` names it: it is never another one, also not after the store has lost some versions. */
+/** The version as a `Moment` names it. The name is unique, also after the store has lost some versions. */
 export function momentVersion(version: number, token: string): string {
   return `${version} ${token}`
 }
 
-interface Kept {
-  copy: Copy
+interface KeptCopy {
+  copy: AccountCopy
   /** In bytes. */
   weight: number
 }
 
 /**
- * The accounts that this process knows, with the ids and keys by which they were found. The store decides whether a copy
- * is up to date, and whether its account is still there. When they are too large, those that were used longest ago go.
+ * The accounts that this process knows, with the ids and keys by which they were found. The store decides whether a
+ * copy is up to date and its account still exists. If the copies are too large, the least recently used are dropped.
  */
 export class Copies {
   readonly #limit: number
-  readonly #copies = new Map<string, Kept>()
+  readonly #copies = new Map<string, KeptCopy>()
   /** By incarnation. */
   readonly #byId = new Map<string, string>()
   readonly #byKey = new Map<string, string>()
   #weight = 0
 
-  /** `limit` in bytes. One account is kept at least. */
+  /** `limit` in bytes. At least one account is kept. */
   constructor(limit: number) {
     this.#limit = limit
   }
@@ -49,16 +49,16 @@ export class Copies {
     return { limit: this.#limit, used: this.#weight }
   }
 
-  get(incarnation: string): Copy | undefined {
+  get(incarnation: string): AccountCopy | undefined {
     const kept = this.#copies.get(incarnation)
     if (kept === undefined) return undefined
-    // The last one of a `Map` is the one that was used last.
+    // The last entry of a `Map` is the most recently used one.
     this.#copies.delete(incarnation)
     this.#copies.set(incarnation, kept)
     return kept.copy
   }
 
-  /** The incarnation of the account that had the id when it was last seen. */
+  /** The incarnation of the account that had the id at the last reply of the store. */
   withId(id: string): string | undefined {
     return this.#byId.get(id)
   }
@@ -67,7 +67,7 @@ export class Copies {
     return this.#byKey.get(hash)
   }
 
-  put(copy: Copy): void {
+  put(copy: AccountCopy): void {
     const { incarnation, state } = copy
     const former = this.#copies.get(incarnation)
     const weight =

@@ -1,23 +1,23 @@
 /** The upper ends of the classes in which latencies are counted, in milliseconds. */
 export const LATENCY_CLASSES = [0.25, 0.5, 1, 2.5, 5, 10, 25, 50, 100, 250, 500, 1_000]
 
-/** What the connections to the store have done since the start. */
+/** Statistics of the connections to the store since the start. */
 export class StoreFigures {
-  /** Replies, also those that are errors. */
+  /** Replies, errors included. */
   roundTrips = 0
   /** Commands that were sent again because the connection was lost before their reply. */
   retries = 0
   /** Changes that were decided again because another replica was faster. */
   conflicts = 0
-  /** Commands that were sent, and of which nobody knows whether they were done. */
+  /** Commands that were sent, but whose outcome is unknown. */
   unknowns = 0
-  /** Commands that were not done because the store was away. */
+  /** Commands that were not done because the store could not be reached. */
   unavailable = 0
-  /** Connections that took the place of a lost one. */
+  /** Connections that replaced a lost one. */
   reconnects = 0
   /** The sum of all latencies, in milliseconds. */
   latencySum = 0
-  /** How many latencies are in each class, and at the end how many are in none. */
+  /** The number of latencies in each class; the last number is for latencies above all classes. */
   readonly latencies: number[] = LATENCY_CLASSES.map(() => 0).concat(0)
 
   /** `latency` in milliseconds. */
@@ -30,13 +30,15 @@ export class StoreFigures {
   }
 }
 
-/** What is counted about a store that is another process. */
+/** Figures of a store in another process. */
 export interface StoreTraffic {
   readonly figures: StoreFigures
   /** Whether there is a connection. */
   readonly isConnected: boolean
   /** How many servers use the store, as far as is known. */
   readonly servers: number
-  /** How many exchanges wait to be told to the other servers. */
+  /** How many exchanges wait to be sent to the other servers. */
   readonly queued: number
+  /** How many answers were given before all other servers had sent what they had. */
+  readonly incomplete: number
 }

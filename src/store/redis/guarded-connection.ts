@@ -1,9 +1,9 @@
 import type { Script } from '../script.ts'
 import { StoreError } from '../store-error.ts'
-import type { CommandOptions, Reply, StoreConnection } from './connection.ts'
+import type { CommandOptions, RedisReply, StoreConnection } from './connection.ts'
 import type { Membership } from './membership.ts'
 
-/** The connection for everything that must not act once servers with another contract have taken over. */
+/** The connection for work that must stop once servers with another contract have taken over. */
 export class GuardedConnection implements StoreConnection {
   readonly #inner: StoreConnection
   readonly #membership: Membership
@@ -13,16 +13,20 @@ export class GuardedConnection implements StoreConnection {
     this.#membership = membership
   }
 
-  run(script: Script, keys: readonly string[], args: readonly string[], options?: CommandOptions): Promise<Reply> {
+  run(script: Script, keys: readonly string[], args: readonly string[], options?: CommandOptions): Promise<RedisReply> {
     return this.#refusal() ?? this.#inner.run(script, keys, args, options)
   }
 
-  send(command: readonly string[], options?: CommandOptions): Promise<Reply> {
+  send(command: readonly string[], options?: CommandOptions): Promise<RedisReply> {
     return this.#refusal() ?? this.#inner.send(command, options)
   }
 
   duplicate(): StoreConnection {
     return new GuardedConnection(this.#inner.duplicate(), this.#membership)
+  }
+
+  get patience() {
+    return this.#inner.patience
   }
 
   get state() {

@@ -1,27 +1,29 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import { elapsed } from '../../ground/clock.ts'
 import type { StoreState } from '../readiness.ts'
 import { readScript } from '../script.ts'
 import { StoreError } from '../store-error.ts'
 import type { ConnectionState, StoreConnection } from './connection.ts'
+import { registryKeys } from './keys.ts'
 
-// Both may run any number of times, so nobody has to know whether one without a reply was run.
+// Both scripts may run any number of times. So a script without a reply can be sent again.
 const JOIN = { ...readScript('store/redis/scripts/join.lua'), isReadOnly: true }
 const BEAT = { ...readScript('store/redis/scripts/beat.lua'), isReadOnly: true }
 
-/** The form of everything that is kept under a prefix. Another number says that this version cannot read it. */
+/** The format of all data under a prefix. This version cannot read a format with another number. */
 export const FORMAT = '1'
-/** In milliseconds, how often a server looks whether the store is there, and is the one that it knew. */
+/** In milliseconds, how often a server checks whether the store is available, and is still the same one. */
 export const BEAT_EVERY = 500
-/** In milliseconds, for how long others count a server that is heard of no more. */
+/** In milliseconds, how long other servers count a server after its last sign of life. */
 export const LEASE = 5_000
 
-/** What a server serves, by which others know whether they serve the same. */
-export interface Terms {
+/** The contract and options of a server. By them, servers see whether they serve the same. */
+export interface ServerTerms {
   /** Digest of the document with its overlays. */
   contract: string
   /** Name and digest of each overlay, in their order. */
   overlays: readonly string[]
-  /** Options that change what is answered: name → value as text. */
+  /** Options that change the answers: name → value as text. */
   options: Readonly<Record<string, string>>
 }
 
@@ -29,34 +31,36 @@ export interface Terms {
 export interface Joining {
   /** Whether the server takes part now. */
   isJoined: boolean
-  /** How many others take part. */
+  /** How many other servers take part. */
   others: number
   format: string
-  terms: Terms
+  terms: ServerTerms
 }
 
-/** What happens to a server that takes part. Each is told once for each change. */
+/** Events of a server that takes part. Each change causes one call. */
 export interface MembershipEvents {
   away(reason: string): void
   /** `after` in milliseconds. */
   back(after: number): void
-  /** The store has no memory for changes, or has it again. */
+  /** Called when the store has no memory for changes, and when it has memory again. */
   full(isFull: boolean): void
   /**
-   * The store is another one, or was emptied, so that nothing holds that was known of it. Requests wait until the promise
-   * is resolved, but not for ever.
+   * The store is another one, or was emptied, so all knowledge about it is invalid. Requests wait until the promise is
+   * resolved, but only for a limited time.
    */
   emptied(): Promise<void>
+  /** Keys of the list of accounts were deleted or evicted. Their names follow `PREFIX:{all}:`. */
+  lost(names: readonly string[]): Promise<void>
 }
 
 /** Whether requests may go to the store. */
 export interface Door {
   readonly isOpen: boolean
-  /** Resolves when they may, or when they have waited long enough. */
+  /** Resolves when requests may go to the store, or have waited long enough. */
   opened(): Promise<void>
 }
 
-/** In milliseconds, how long requests wait at most to learn whether the store is the one that it was. */
+/** In milliseconds, how long requests wait at most to learn whether the store is still the same one. */
 export const PATIENCE = 600
 const FULL: StoreState = {
   isReady: true,
@@ -64,14 +68,15 @@ const FULL: StoreState = {
 }
 const DISPLACED = 'Servers with another contract have taken over the keys of this prefix; restart this one with theirs'
 
-/** One of the servers that use the keys of a prefix: it takes part, looks after the store, and leaves. */
+/** One of the servers that use the keys of a prefix. It joins, watches the store, and leaves. */
 export class Membership implements Door {
   readonly #connection: StoreConnection
-  readonly #keys: readonly [marker: string, leases: string]
-  /** A hash that the probe for memory may write to. */
+  readonly #keys: readonly [marker: string, leases: string, accounts: string]
+  readonly #registry: readonly string[]
+  /** The key of a hash that the probe for memory may write to. */
   readonly #numbers: string
   readonly #instance: string
-  readonly #terms: Terms
+  readonly #terms: ServerTerms
   readonly #drawId: () => string
   #born = ''
   #events: MembershipEvents | undefined
@@ -79,7 +84,7 @@ export class Membership implements Door {
   #awaySince = 0
   #isFull = false
   #isDisplaced = false
-  /** Whether the store is another one than before, and not everything was done yet that this needs. */
+  /** Whether the store has changed, and the work that this needs is not finished. */
   #isStrange = false
   /** How many servers take part, as far as is known. */
   members = 0
@@ -87,16 +92,17 @@ export class Membership implements Door {
   #beating: Promise<void> | undefined
   #stopListening = () => {}
   #isOver = false
-  /** Until when requests wait, in milliseconds of `elapsed`; 0 where they need not. */
+  /** Until when requests wait, in milliseconds of `elapsed`; 0 if they need not wait. */
   #closedUntil = 0
   readonly #waiting = new Set<() => void>()
 
   constructor(
     connection: StoreConnection,
-    { prefix, instance, terms, drawId }: { prefix: string; instance: string; terms: Terms; drawId: () => string },
+    { prefix, instance, terms, drawId }: { prefix: string; instance: string; terms: ServerTerms; drawId: () => string },
   ) {
     this.#connection = connection
-    this.#keys = [`${prefix}:{all}:marker`, `${prefix}:{all}:replicas`]
+    this.#registry = registryKeys(prefix)
+    this.#keys = [`${prefix}:{all}:marker`, `${prefix}:{all}:replicas`, `${prefix}:{all}:accounts`]
     this.#numbers = `${prefix}:{all}:numbers`
     this.#instance = instance
     this.#terms = terms
@@ -107,18 +113,31 @@ export class Membership implements Door {
     return this.#state.isReady && this.#isFull ? FULL : this.#state
   }
 
-  /** Whether other servers have replaced the contract, so that nothing may be answered. */
+  /** Whether other servers have replaced the contract, so that this server may answer no request. */
   get isDisplaced(): boolean {
     return this.#isDisplaced
   }
 
-  /** Asks to take part. `replaceable` is the contract of nobody's that the server may replace by its own. */
-  async join(replaceable = ''): Promise<Joining> {
+  /**
+   * Asks to take part. `replaceable` is an unused contract that the server may replace by its own. An empty text stands
+   * for a lost marker with existing accounts.
+   */
+  async join(replaceable?: string): Promise<Joining> {
+    for (;;) {
+      const joining = await this.#join(replaceable)
+      // Running servers soon write a lost marker again, or their leases end.
+      if (joining.isJoined || joining.format !== '' || joining.others === 0) return joining
+      await pause(BEAT_EVERY / 5)
+    }
+  }
+
+  async #join(replaceable: string | undefined): Promise<Joining> {
     const { contract, overlays, options } = this.#terms
     const reply = await this.#connection
       .run(JOIN, this.#keys, [
-        ...[this.#instance, String(LEASE), FORMAT, contract],
-        ...[JSON.stringify(overlays), JSON.stringify(options), this.#drawId(), replaceable],
+        ...[this.#instance, this.#lease, FORMAT, contract],
+        ...[JSON.stringify(overlays), JSON.stringify(options), this.#drawId(), replaceable ?? ''],
+        replaceable === '' ? '1' : '0',
       ])
       .catch((error: unknown) => {
         if (error instanceof Error && error.message.startsWith('WRONGTYPE'))
@@ -142,12 +161,12 @@ export class Membership implements Door {
     return { isJoined, others, format: `${format}`, terms }
   }
 
-  /** Looks after the store from now on. */
+  /** Watches the store from now on. */
   watch(events: MembershipEvents): void {
     this.#events = events
     let isFirst = true
     this.#stopListening = this.#connection.listen((state) => {
-      // The first call tells what is known.
+      // The first call reports the known state.
       if (!isFirst) this.#follow(state)
       isFirst = false
     })
@@ -171,20 +190,20 @@ export class Membership implements Door {
     })
   }
 
-  /** Leaves, so that others need not wait for the end of the lease. */
+  /** Leaves, so that other servers need not wait for the end of the lease. */
   async leave(): Promise<void> {
     this.#isOver = true
     clearTimeout(this.#timer)
     this.#stopListening()
     this.#open()
     await this.#beating
-    // Where the store is away, the lease ends by itself.
+    // If the store is away, the lease ends by itself.
     await this.#connection.send(['ZREM', this.#keys[1], this.#instance], { deadline: 300 }).catch(() => {})
   }
 
   #follow(state: ConnectionState): void {
     if (this.#isOver) return
-    // Requests wait a little: most connections are there again at once, and then it is seen what is there.
+    // Requests wait a little: most connections return at once. Then the server checks the store.
     this.#close()
     if (state.isReady) this.#beatNow()
     else this.#tell(state)
@@ -193,7 +212,7 @@ export class Membership implements Door {
   #schedule(): void {
     if (this.#isOver) return
     this.#timer = setTimeout(() => this.#beatNow(), BEAT_EVERY)
-    // A server that is stopped does not wait for the next look.
+    // A server that stops does not wait for the next check.
     this.#timer.unref()
   }
 
@@ -208,15 +227,17 @@ export class Membership implements Door {
   async #beat(): Promise<void> {
     try {
       const asked = elapsed()
-      const args = [this.#instance, String(LEASE), this.#terms.contract, this.#born]
-      const reply = await this.#connection.run(BEAT, this.#keys, args)
-      const [now, contract, born, members] = reply as [number, string, string, number]
+      const args = [this.#instance, this.#lease, this.#terms.contract, this.#born]
+      const [marker, leases] = this.#keys
+      const reply = await this.#connection.run(BEAT, [...this.#registry, marker, leases], args)
+      const [now, contract, born, members, lost] = reply as [number, string, string, number, readonly string[]]
       this.members = members
       this.#connection.clock.learn(now, asked)
       const isSame = contract === this.#terms.contract && born === this.#born
       if (!isSame && !(await this.#rejoin())) return
       if (this.#isStrange) await this.#events?.emptied()
       this.#isStrange = false
+      if (lost.length > 0) await this.#events?.lost(lost)
       this.#isDisplaced = false
       this.#tell({ isReady: true })
       this.#open()
@@ -226,7 +247,7 @@ export class Membership implements Door {
     }
   }
 
-  /** Looks whether there is memory for changes. The look itself, as everything that must go on, may exceed the memory. */
+  /** Checks whether the store has memory for changes. The script `beat` itself also runs without memory. */
   async #probeMemory(): Promise<void> {
     const isFull = await this.#connection.send(['HINCRBY', this.#numbers, 'probes', '0'], { isReadOnly: true }).then(
       () => false,
@@ -239,11 +260,12 @@ export class Membership implements Door {
     this.#isFull = isFull
   }
 
-  /** Takes part again in a store that is not the one that was known. Says whether it may. */
+  /** Takes part again in a changed store. Resolves to whether the server may. */
   async #rejoin(): Promise<boolean> {
     this.#close()
     const known = this.#born
-    const { isJoined } = await this.join()
+    // Accounts without a marker were served by servers with this contract.
+    const { isJoined } = await this.join('')
     if (!isJoined) {
       this.#isDisplaced = true
       this.#tell({ isReady: false, reason: DISPLACED })
@@ -265,8 +287,12 @@ export class Membership implements Door {
     }
   }
 
+  get #lease(): string {
+    return String(Math.round(LEASE * this.#connection.patience))
+  }
+
   #close(): void {
-    this.#closedUntil = elapsed() + PATIENCE
+    this.#closedUntil = elapsed() + PATIENCE * this.#connection.patience
   }
 
   #open(): void {

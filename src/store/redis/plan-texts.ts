@@ -2,7 +2,7 @@ import type { AccountState } from '../../domain/account.ts'
 import { timeOn } from '../../domain/clock.ts'
 import { type CountingPlan, countPlanned, type PlannedCount } from '../../domain/counting.ts'
 import { beginChanceOfFault, chanceOfFault, fraction } from '../../ground/chance.ts'
-import type { Reply } from './connection.ts'
+import type { RedisReply } from './connection.ts'
 import { readHits, readTally } from './counter-texts.ts'
 
 /** The part of a plan that the script needs, see `enter.lua`. */
@@ -21,13 +21,13 @@ export function writePlan({ charge, told, rules }: CountingPlan, account: Accoun
   return [...charged, ...asked]
 }
 
-/** What was there before a request was counted, as the script tells it. */
+/** The values before a request was counted, as the script returns them. */
 interface FormerCounters {
-  requests: Reply | undefined
-  /** Of the bucket of the plan. */
-  hits: Reply | undefined
-  /** Of the rules of the plan, in their order. Those behind one that acts are not there. */
-  tallies: Reply | undefined
+  requests: RedisReply | undefined
+  /** For the bucket of the plan. */
+  hits: RedisReply | undefined
+  /** For the rules of the plan, in their order. Rules after one that acts are missing. */
+  tallies: RedisReply | undefined
 }
 
 /** What a request has counted by its plan. The script has counted the same. `real` is the time of the store. */
@@ -38,7 +38,7 @@ export function readCount(
   { requests, hits, tallies }: FormerCounters,
 ): PlannedCount {
   const former = isThere(hits) ? readHits(hits) : undefined
-  const texts = tallies as readonly Reply[]
+  const texts = tallies as readonly RedisReply[]
   const known = plan.rules.flatMap(({ id }, index) => {
     const text = texts[index]
     return isThere(text) ? [[id, readTally(text)] as const] : []
@@ -48,11 +48,11 @@ export function readCount(
   return countPlanned(plan, before, timeOn(account.clock, real), draw)
 }
 
-function isThere(text: Reply | undefined): text is string {
+function isThere(text: RedisReply | undefined): text is string {
   return typeof text === 'string' && text !== ''
 }
 
-/** Lua reads the greatest number as infinite enough. */
+/** The script gets the greatest finite number in place of infinity. */
 function writeNumber(number: number): string {
   return Number.isFinite(number) ? `${number}` : `${Math.sign(number) * Number.MAX_VALUE}`
 }

@@ -1,22 +1,22 @@
 import type { Settings } from '../../domain/settings.ts'
 import { exchangeParts, joinParts } from '../parts.ts'
 import type { FormerAccount, Moment } from '../store.ts'
-import { LARGE_DEADLINE, type Reply, type StoreConnection } from './connection.ts'
-import type { Copy } from './copies.ts'
+import { LARGE_DEADLINE, type RedisReply, type StoreConnection } from './connection.ts'
+import type { AccountCopy } from './copies.ts'
 import { readCounters, readTexts } from './counter-texts.ts'
 import { accountKeys, formerKeys } from './keys.ts'
 import type { readScripts } from './scripts.ts'
 
 /** The fields of a record of a stream: names and values alternate. */
-type Fields = readonly string[]
+type StreamFields = readonly string[]
 
 /**
- * The account as it was at a moment; `undefined` where the records of what was changed since do not reach back so far, or
- * the account has ended. It is made of `copy`, which is not older than the moment, so that the account is not sent again.
+ * The account at a moment; `undefined` if the records do not reach back so far, or the account has ended. It is
+ * computed from `copy`, which is not older than the moment, so that the account is not sent again.
  */
 export async function recallAccount(
   { incarnation, version: text, sequence }: Moment,
-  copy: Copy,
+  copy: AccountCopy,
   connection: StoreConnection,
   { recall }: ReturnType<typeof readScripts>,
   { prefix, settings }: { prefix: string; settings: Pick<Settings, 'nameComparison'> },
@@ -25,33 +25,33 @@ export async function recallAccount(
   const [version = '', token = ''] = text.split(' ')
   const keys = [...accountKeys(prefix, `${incarnation}`), ...formerKeys(prefix, `${incarnation}`)]
   const args = [version, token, `${sequence}`, `${copy.version}`, copy.token]
-  const reply = (await connection.run(recall, keys, args, { deadline: LARGE_DEADLINE })) as readonly Reply[]
+  const reply = (await connection.run(recall, keys, args, { deadline: LARGE_DEADLINE })) as readonly RedisReply[]
   const [outcome, parts, changes, counts, quotas, tallies] = reply
   if (outcome !== 'ok') return undefined
   const undone = new Map<string, string | undefined>()
-  for (const fields of [...(changes as readonly Fields[])].reverse()) undoChange(undone, fields)
+  for (const fields of [...(changes as readonly StreamFields[])].reverse()) undoChange(undone, fields)
   const state =
     parts === null
       ? exchangeParts(copy.state, undone, settings)
       : exchangeParts(joinParts(readTexts(parts), settings), undone, settings)
   const counters = { q: new Map(readTexts(quotas)), t: new Map(readTexts(tallies)) }
-  const records = counts as readonly (readonly [id: string, fields: Fields])[]
+  const records = counts as readonly (readonly [id: string, fields: StreamFields])[]
   for (const [, fields] of [...records].reverse()) undoCounts(counters, fields)
   return { incarnation, state, counters: readCounters(counters.q, counters.t) }
 }
 
-/** Undoes a change: each part was what stands behind `-`, and was not there where nothing does. */
-function undoChange(parts: Map<string, string | undefined>, fields: Fields): void {
+/** Undoes a change. The text after `-` is the old value of a part; without `-`, the part did not exist. */
+function undoChange(parts: Map<string, string | undefined>, fields: StreamFields): void {
   for (const [field] of pairsOf(fields)) if (field.startsWith('+')) parts.set(field.slice(1), undefined)
   for (const [field, text] of pairsOf(fields)) if (field.startsWith('-')) parts.set(field.slice(1), text)
 }
 
-/** Undoes what a request, or somebody who has set counters, has counted. */
-function undoCounts(counters: Record<'q' | 't', Map<string, string>>, fields: Fields): void {
+/** Undoes the counts of a request, or of a call that has set counters. */
+function undoCounts(counters: Record<'q' | 't', Map<string, string>>, fields: StreamFields): void {
   const known = new Set<string>()
   for (const [field, text] of pairsOf(fields)) {
     const letter = field.charAt(0)
-    // Where a field stands twice, the first one is what was there.
+    // If a field occurs twice, the first one is the old value.
     if ((letter !== 'q' && letter !== 't') || known.has(field)) continue
     known.add(field)
     if (text === '') counters[letter].delete(field.slice(1))
@@ -59,7 +59,7 @@ function undoCounts(counters: Record<'q' | 't', Map<string, string>>, fields: Fi
   }
 }
 
-/** The fields after the operation, which comes first. */
-function* pairsOf(fields: Fields): Generator<[field: string, text: string]> {
+/** The fields after the operation, which is the first pair. */
+function* pairsOf(fields: StreamFields): Generator<[field: string, text: string]> {
   for (let index = 2; index < fields.length; index += 2) yield [fields[index] ?? '', fields[index + 1] ?? '']
 }

@@ -23,45 +23,54 @@ import type {
 import { StoreError } from '../store-error.ts'
 import { AccountSteps, type CounterChange, type CountersStep, GONE, type Gone } from './account-steps.ts'
 import type { StoreConnection } from './connection.ts'
-import { Copies, type Copy, momentVersion } from './copies.ts'
+import { type AccountCopy, Copies, momentVersion } from './copies.ts'
 import { writeHits, writeTally } from './counter-texts.ts'
+import { accountKeys } from './keys.ts'
 import { recallAccount } from './recall.ts'
-import { Registry } from './registry.ts'
+import { type ListedAccount, Registry } from './registry.ts'
+import { repairRegistry } from './registry-repair.ts'
 import { readScripts } from './scripts.ts'
 import { RedisSnapshots } from './snapshots.ts'
 import { Updates } from './updates.ts'
 
-/** How many bytes of accounts a process keeps copies of, unless it is told another number. */
+/** In bytes, how much memory a process uses for copies of accounts by default. */
 const COPIES_LIMIT = 256 * 2 ** 20
-/** In milliseconds, how often a process looks for deletions that another one has begun and not finished. */
+/** In milliseconds, how often a process looks for unfinished deletions of other processes. */
 const SWEEPING = 30_000
-/** How often a request is planned again because the account was changed meanwhile, and a count counted again. */
+/** How often a request is planned again after a change of the account, and a count is repeated. */
 const MAX_ATTEMPTS = 200
 
 export interface RedisStoreOptions {
   connection: StoreConnection
-  /** What the names of all keys begin with. */
+  /** The beginning of the names of all keys. */
   prefix: string
   settings: Pick<Settings, 'nameComparison'>
-  /** How many bytes copies of accounts may take in this process. */
+  /** In bytes, how much memory copies of accounts may take in this process. */
   copiesLimit?: number | undefined
-  /** Says how late it is in place of the server, for tests with a clock of their own. */
+  /** Gives the time in place of the server, for tests with their own clock. */
   clock?: Clock | undefined
+  /**
+   * Called for an account whose data was lost: the key with this name was deleted or evicted. The caller that asked for
+   * the account looks again when this has resolved.
+   */
+  lost?: ((accountId: string, key: string) => Promise<void>) | undefined
+  /** The restoration of accounts that is under way, if any. Until its end, no key counts as unknown. */
+  restoring?: (() => Promise<unknown> | undefined) | undefined
 }
 
-/** What a process tells of its store. */
+/** A store on Redis, with what a process reports about it. */
 export interface RedisStore extends Store {
   /** The memory that copies of accounts take in this process, in bytes. */
   readonly copies: { limit: number; used: number }
   /** Forgets all copies, for a server that was emptied or replaced. */
   forgetCopies(): void
-  /** Ends deletions that a process had begun which has ended. It is done from time to time by itself. */
+  /** Restores lost keys of the list of accounts, and returns their names. */
+  repair(): Promise<readonly string[]>
+  /** Finishes deletions of processes that have ended. The store also does this from time to time by itself. */
   sweep(): Promise<void>
 }
 
-/**
- * Accounts in Redis or Valkey, which any number of processes serve together. The connection stays the caller's.
- */
+/** Accounts in Redis or Valkey, which any number of processes serve together. The caller closes the connection. */
 export function openRedisStore(options: RedisStoreOptions): RedisStore {
   return new Replica(options)
 }
@@ -72,24 +81,35 @@ class Replica implements RedisStore {
   readonly #copies: Copies
   readonly #updates: Updates
   readonly #snapshots: RedisSnapshots
-  readonly #recall: (moment: Moment, copy: Copy) => Promise<FormerAccount | undefined>
-  /** By incarnation, the last of the counts that wait for each other. */
+  readonly #repair: () => Promise<readonly string[]>
+  readonly #lost: RedisStoreOptions['lost']
+  readonly #restoring: RedisStoreOptions['restoring']
+  readonly #prefix: string
+  readonly #recall: (moment: Moment, copy: AccountCopy) => Promise<FormerAccount | undefined>
+  /** By incarnation, the last one of the counts that run one after another. */
   readonly #counting = new Map<string, Promise<unknown>>()
+  /** Reports of accounts with lost data that are under way. */
+  readonly #losing = new Set<Promise<unknown>>()
   /** What is under way. */
   readonly #pending = new Set<Promise<unknown>>()
   readonly #sweeping: NodeJS.Timeout
   #closing: Promise<void> | undefined
 
-  constructor({ connection, prefix, settings, copiesLimit = COPIES_LIMIT, clock }: RedisStoreOptions) {
+  constructor({ connection, prefix, settings, copiesLimit = COPIES_LIMIT, clock, lost, restoring }: RedisStoreOptions) {
     const scripts = readScripts()
     const now = () => (clock === undefined ? '' : `${clock()}`)
+    const finish = (doomed: string) => this.#finish(doomed)
+    this.#lost = lost
+    this.#restoring = restoring
+    this.#prefix = prefix
+    this.#repair = () => repairRegistry({ connection, scripts, prefix, now, finish })
     this.#copies = new Copies(copiesLimit)
     this.#registry = new Registry(connection, scripts, { prefix, now })
     this.#steps = new AccountSteps(connection, scripts, this.#copies, { prefix, settings, now })
     const { steps, registry, copies } = { steps: this.#steps, registry: this.#registry, copies: this.#copies }
     this.#snapshots = new RedisSnapshots(connection, scripts, { prefix, settings, now })
     this.#recall = (moment, copy) => recallAccount(moment, copy, connection, scripts, { prefix, settings })
-    this.#updates = new Updates({ steps, registry, copies, settings, finish: (doomed) => this.#finish(doomed) })
+    this.#updates = new Updates({ steps, registry, copies, settings, finish })
     this.#sweeping = setInterval(() => void this.sweep().catch(() => {}), SWEEPING)
     this.#sweeping.unref()
   }
@@ -100,6 +120,10 @@ class Replica implements RedisStore {
 
   forgetCopies(): void {
     this.#copies.clear()
+  }
+
+  repair(): Promise<readonly string[]> {
+    return this.#track(this.#repair)
   }
 
   async sweep(): Promise<void> {
@@ -114,8 +138,8 @@ class Replica implements RedisStore {
     const found = await this.#registry.find('id', accountId)
     if (found === undefined) return false
     if (await this.#steps.isThere(found.incarnation)) return true
-    // The list names an account whose data is lost. Somebody may create it again.
-    await this.#finish(found.incarnation)
+    // The list names an account whose data is lost. The id may belong to a new account by now.
+    if (await this.#lose(found)) return (await this.#registry.find('id', accountId)) !== undefined
     return false
   }
 
@@ -137,11 +161,11 @@ class Replica implements RedisStore {
 
   async #create(state: AccountState, capacity: Capacity): Promise<string | undefined> {
     const incarnation = `${randomInt(1, 2 ** 48 - 1)}`
-    // First the data, which nobody finds, and then the list, which decides at one moment whether the account is there.
+    // The data is written first; no request finds it. The entry in the list then makes the account exist, atomically.
     const copy = await this.#steps.create(incarnation, state, capacity.evictable === true)
     const finish = async (doomed: string) => void (await this.#finish(doomed))
     const registered = await this.#registry.register(state, incarnation, capacity, finish).catch((error) => {
-      // Data that is perhaps registered stays for now. Any other vanishes by itself if this fails too.
+      // Data that may be registered stays for now. Other data expires by itself if this fails too.
       if (!isUnknown(error)) void this.#steps.kill(incarnation).catch(() => {})
       throw error
     })
@@ -150,7 +174,7 @@ class Replica implements RedisStore {
     try {
       await Promise.all([this.#steps.settle(copy), ...gone.map((each) => this.#finish(each))])
     } catch (error) {
-      // It is there, but perhaps not for long.
+      // The account exists, but may expire soon.
       throw asUnknown(error)
     }
     return evicted?.id
@@ -240,7 +264,7 @@ class Replica implements RedisStore {
 
   recount<Value>(accountId: string, visit: Visitor<Value>): Promise<Value> {
     return this.#with(accountId, (incarnation) => {
-      // Those of this process do not race with each other.
+      // Counts of this process run one after another.
       const last = this.#counting.get(incarnation)
       const counted = (last ?? Promise.resolve()).then(() => this.#recount(incarnation, visit))
       const settled = counted
@@ -293,7 +317,7 @@ class Replica implements RedisStore {
     })
   }
 
-  /** Nothing: the journal of replicas keeps no states. */
+  /** Does nothing: the journal of replicas keeps no states. */
   listenOutdated(): void {}
 
   close(): Promise<void> {
@@ -308,8 +332,8 @@ class Replica implements RedisStore {
   }
 
   /**
-   * Acts on the account of this id. Where the account that this process knows by it is gone, another one may have it.
-   * @throws StoreError `unknown-account`
+   * Acts on the account with this id. If the account that this process knows by the id is gone, the store is asked for
+   * another one. @throws StoreError `unknown-account`
    */
   async #with<Value>(accountId: string, act: (incarnation: string) => Promise<Value | Gone>): Promise<Value> {
     return this.#track(() => this.#find(accountId, act))
@@ -325,30 +349,60 @@ class Replica implements RedisStore {
     if (found !== undefined) {
       const value = await act(found.incarnation)
       if (value !== GONE) return value
-      // Whoever has deleted its data has perhaps ended before the rest was done.
-      if ((await this.#refresh(found.incarnation)) === GONE) await this.#finish(found.incarnation)
+      // The process that deleted the data may have ended before the rest was done.
+      if ((await this.#refresh(found.incarnation)) === GONE && (await this.#lose(found))) {
+        const again = await this.#registry.find('id', accountId)
+        const made = again === undefined ? GONE : await act(again.incarnation)
+        if (made !== GONE) return made
+      }
     }
     throw new StoreError('unknown-account', `There is no account "${accountId}"`)
   }
 
   /** The account of a key as this process knows it. */
-  #known(keyHash: string): Copy | undefined {
+  #known(keyHash: string): AccountCopy | undefined {
     const incarnation = this.#copies.withKey(keyHash)
     return incarnation === undefined ? undefined : this.#copies.get(incarnation)
   }
 
-  /** The account of a key as the store knows it. */
-  async #open(keyHash: string): Promise<Copy | undefined> {
+  /** The account of a key as the store knows it. While accounts are restored, the request waits and is not refused. */
+  async #open(keyHash: string): Promise<AccountCopy | undefined> {
+    const copy = await this.#look(keyHash)
+    if (copy !== undefined) return copy
+    const restoring = [...this.#losing, this.#restoring?.()].filter((each) => each !== undefined)
+    if (restoring.length === 0) return undefined
+    await Promise.all(restoring)
+    return this.#look(keyHash)
+  }
+
+  async #look(keyHash: string): Promise<AccountCopy | undefined> {
     const found = await this.#registry.find('key', keyHash)
     if (found === undefined) return undefined
     const copy = await this.#refresh(found.incarnation)
     if (copy !== GONE) return copy
-    await this.#finish(found.incarnation)
-    return undefined
+    if (!(await this.#lose(found))) return undefined
+    const again = await this.#registry.find('key', keyHash)
+    const made = again === undefined ? GONE : await this.#refresh(again.incarnation)
+    return made === GONE ? undefined : made
+  }
+
+  /** Frees id and keys of an account without data. Resolves to whether the data was lost, and not deleted. */
+  #lose(found: ListedAccount): Promise<boolean> {
+    const losing = this.#tellLoss(found).finally(() => this.#losing.delete(losing))
+    this.#losing.add(losing)
+    return losing
+  }
+
+  async #tellLoss({ incarnation, id }: ListedAccount): Promise<boolean> {
+    const { existed, wasKilled } = await this.#end(incarnation)
+    if (existed || wasKilled || this.#lost === undefined) return false
+    const [meta = ''] = accountKeys(this.#prefix, incarnation)
+    await this.#lost(id, meta)
+    return true
   }
 
   /** The account as it is now. */
-  #refresh(incarnation: string): Promise<Copy | Gone> {
+  #refresh(incarnation: string): Promise<AccountCopy | Gone> {
     const copy = this.#copies.get(incarnation)
     return copy === undefined ? this.#steps.load(incarnation) : this.#steps.look(copy)
   }
@@ -379,19 +433,23 @@ class Replica implements RedisStore {
     throw tooManyOthers()
   }
 
-  /** Ends the deletion of an account, whoever has begun it; whether it had data. */
+  /** Finishes the deletion of an account that any process has begun. Resolves to whether it had data. */
   async #finish(doomed: string): Promise<boolean> {
-    const { existed, snapshots } = await this.#steps.kill(doomed)
+    return (await this.#end(doomed)).existed
+  }
+
+  async #end(doomed: string): Promise<{ existed: boolean; wasKilled: boolean }> {
+    const { existed, snapshots, wasKilled } = await this.#steps.kill(doomed)
     try {
       await this.#snapshots.sweep(doomed, snapshots)
       await this.#registry.release(doomed)
     } catch (error) {
       throw asUnknown(error)
     }
-    return existed
+    return { existed, wasKilled }
   }
 
-  /** Whoever closes the store waits for what is under way. */
+  /** Tracks work, so that `close` can wait for it. */
   #track<Value>(act: () => Promise<Value>): Promise<Value> {
     if (this.#closing !== undefined) return Promise.reject(new StoreError('closed', 'The store is closed'))
     const pending = act().finally(() => this.#pending.delete(pending))
@@ -400,7 +458,7 @@ class Replica implements RedisStore {
   }
 }
 
-/** The error of the rest of a work whose first part is done. */
+/** The error for work whose first part is done. */
 function asUnknown(error: unknown): unknown {
   if (!(error instanceof StoreError)) return error
   return Object.assign(new StoreError('unknown', error.message), { reported: true })

@@ -1,43 +1,43 @@
 import type { AccountState } from '../../domain/account.ts'
 import type { Capacity } from '../store.ts'
 import { StoreError } from '../store-error.ts'
-import type { Reply, StoreConnection } from './connection.ts'
+import type { RedisReply, StoreConnection } from './connection.ts'
 import { decodeId, encodeId, registryKeys } from './keys.ts'
 import type { readScripts, ScriptName } from './scripts.ts'
 
-/** In milliseconds, how long uses of accounts are gathered before they are told together. */
+/** In milliseconds, how long uses of accounts are collected before they are sent together. */
 const GATHERING = 100
-/** How many ids are read at a time. Lua can hand on so many arguments. */
+/** How many ids are read at a time. Lua can pass this number of arguments. */
 const PAGE = 5_000
 
-/** How many accounts that are being deleted, and still have the id or a key of another one, are finished for it. */
+/** How often a registration finishes the deletion of another account that still has the id or a key. */
 const MAX_ATTEMPTS = 100
 
-/** An account as the list of all accounts knows it. */
-export interface Found {
+/** An account in the list of all accounts. */
+export interface ListedAccount {
   incarnation: string
   id: string
 }
 
-/** What has become of a registration. */
+/** The result of a registration. */
 export interface Registered {
-  /** The account that makes room, whose data is to be deleted. */
-  evicted: Found | undefined
-  /** Other accounts whose data is still to be deleted, because whoever began that has ended. */
+  /** The evicted account, whose data is to be deleted. */
+  evicted: ListedAccount | undefined
+  /** Other accounts whose data must still be deleted, because the process that began the deletion has ended. */
   doomed: readonly string[]
 }
 
-/** Ids, keys and capacity: what all replicas agree on beside the accounts themselves. */
+/** Ids, keys and capacity: the data on which all replicas agree, beside the accounts themselves. */
 export class Registry {
   readonly #connection: StoreConnection
   readonly #scripts: ReturnType<typeof readScripts>
   readonly #keys: readonly string[]
   readonly #now: () => string
-  /** When which accounts were used, in the order of the uses. */
+  /** The times of uses by account, in the order of the uses. */
   #uses = new Map<string, number>()
   #telling: NodeJS.Timeout | undefined
 
-  /** `now` gives the time for scripts: an empty text where they ask the server. */
+  /** `now` gives the time for scripts: an empty text if they ask the server. */
   constructor(
     connection: StoreConnection,
     scripts: ReturnType<typeof readScripts>,
@@ -49,14 +49,14 @@ export class Registry {
     this.#now = now
   }
 
-  async find(by: 'id' | 'key', name: string): Promise<Found | undefined> {
+  async find(by: 'id' | 'key', name: string): Promise<ListedAccount | undefined> {
     const reply = (await this.#run('find', [by, by === 'id' ? encodeId(name) : name])) as readonly string[]
     const [incarnation, id] = reply
     return incarnation === undefined || id === undefined ? undefined : { incarnation, id: decodeId(id) }
   }
 
   /**
-   * Makes the account known. `finish` deletes the data of one that is being deleted and still has the id or a key.
+   * Registers the account. `finish` deletes the data of an account that is being deleted and still has the id or a key.
    * @throws StoreError `taken`, `full`
    */
   async register(
@@ -70,7 +70,7 @@ export class Registry {
     const args = [encodeId(id), incarnation, ...options, ...keys.map(({ hash }) => hash)]
     await this.flush()
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
-      const reply = (await this.#run('register', args)) as readonly Reply[]
+      const reply = (await this.#run('register', args)) as readonly RedisReply[]
       const [outcome, one, other, rest] = reply
       if (outcome === 'dying') await finish(one as string)
       else if (outcome === 'taken') throw new StoreError('taken', `There is an account "${id}" already`)
@@ -92,9 +92,8 @@ export class Registry {
   }
 
   /**
-   * Claims keys for an account that a change is to give or to take away. `unclaim` has to follow, as soon as it is known
-   * what has become of the change. `false` where the account is gone.
-   * @throws StoreError `taken`
+   * Claims keys for an account before a change adds or removes them. `unclaim` must follow as soon as the outcome of
+   * the change is known. Resolves to `false` if the account is gone. @throws StoreError `taken`
    */
   async claim(
     incarnation: string,
@@ -104,7 +103,7 @@ export class Registry {
   ): Promise<boolean> {
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
       const args = [incarnation, operation, this.#now(), ...keys.map(({ hash }) => hash)]
-      const [outcome, one, other] = (await this.#run('claim', args)) as readonly Reply[]
+      const [outcome, one, other] = (await this.#run('claim', args)) as readonly RedisReply[]
       if (outcome === 'dying') await finish(one as string)
       else if (outcome === 'held') throw heldKey(keys, one as number, other as string)
       else return outcome === 'ok'
@@ -112,7 +111,7 @@ export class Registry {
     throw stillDying()
   }
 
-  /** Tells which of the keys that a change has claimed the account has at a version. It lets go of the others. */
+  /** Reports which of the claimed keys the account has at a version, and releases the others. */
   async unclaim(
     incarnation: string,
     operation: string,
@@ -123,7 +122,7 @@ export class Registry {
     await this.#run('unclaim', [incarnation, operation, `${version}`, ...pairs])
   }
 
-  /** Takes note that an account that may be evicted was used at a time of the store. It is told soon. */
+  /** Records that an evictable account was used at a time of the store. It is sent to the store soon. */
   noteUse(incarnation: string, time: number): void {
     this.#uses.delete(incarnation)
     this.#uses.set(incarnation, time)
@@ -132,24 +131,24 @@ export class Registry {
     this.#telling.unref()
   }
 
-  /** Tells all uses. What comes next on the same connection finds them told. */
+  /** Sends all uses. Later commands on the same connection run after them. */
   async flush(): Promise<void> {
     clearTimeout(this.#telling)
     this.#telling = undefined
     if (this.#uses.size === 0) return
     const args = [...this.#uses].flatMap(([incarnation, time]) => [incarnation, `${time}`])
     this.#uses = new Map()
-    // Without them, another account perhaps makes room. Nobody waits for that.
+    // If this fails, another account may be evicted. No caller waits for the result.
     await this.#run('use', args).catch(() => {})
   }
 
-  /** An account that may be evicted is going to be changed. `false` where it is gone. */
+  /** Records that an evictable account is going to be changed. Resolves to `false` if it is gone. */
   async mark(incarnation: string): Promise<boolean> {
     await this.flush()
     return (await this.#run('mark', [incarnation, this.#now()])) === 1
   }
 
-  /** Accounts that somebody has begun to delete a while ago, and has not finished. */
+  /** Accounts whose deletion began a while ago, and is not finished. */
   async doomed(): Promise<readonly string[]> {
     return (await this.#run('doomed', [this.#now()])) as readonly string[]
   }
@@ -173,8 +172,8 @@ export class Registry {
     }
   }
 
-  #run(name: ScriptName, args: readonly string[]): Promise<Reply> {
-    // All of them may run twice: what is done already stays as it is.
+  #run(name: ScriptName, args: readonly string[]): Promise<RedisReply> {
+    // All of these scripts may run twice: a finished step stays as it is.
     return this.#connection.run(this.#scripts[name], this.#keys, args, { repeatable: true })
   }
 }

@@ -3,11 +3,11 @@ import { StoreError, type StoreProblem } from '../store-error.ts'
 interface Meaning {
   problem: StoreProblem
   reason: string
-  /** Whether another connection may lead to a server that answers otherwise. */
+  /** Whether another connection may lead to a server that answers differently. */
   isOfConnection?: boolean
 }
 
-/** What the errors of the server mean, by their first word. Nothing was done where one of them is the answer. */
+/** The meaning of the server's errors, by their first word. After such an error, nothing was done. */
 const MEANINGS: Readonly<Record<string, Meaning>> = {
   OOM: {
     problem: 'full',
@@ -24,7 +24,7 @@ const MEANINGS: Readonly<Record<string, Meaning>> = {
     reason: 'The store is a replica whose master is away',
     isOfConnection: true,
   },
-  // Whoever waits for what comes next is told so, because nothing comes any more.
+  // A caller that waits on a blocked command gets this error, because no data follows.
   UNBLOCKED: {
     problem: 'unavailable',
     reason: 'The store has become a replica of another server',
@@ -47,7 +47,7 @@ const MEANINGS: Readonly<Record<string, Meaning>> = {
   ERR: { problem: 'unavailable', reason: 'The store refuses the connection', isOfConnection: true },
 }
 
-/** The errors without a code of their own that are about the connection. */
+/** Errors without a code of their own that concern the connection. */
 const OF_CONNECTIONS =
   /^ERR (invalid password|AUTH |Client sent AUTH|max number of clients|invalid DB index|DB index is)/i
 
@@ -57,7 +57,7 @@ export interface ReplyProblem {
   isOfConnection: boolean
 }
 
-/** What the server's error `text` means; `undefined` for one that only a bug can cause. */
+/** The meaning of the server's error `text`; `undefined` for an error that only a bug can cause. */
 export function explainReply(text: string): ReplyProblem | undefined {
   const code = /^[A-Z]+/.exec(text)?.[0] ?? ''
   if (code === 'ERR' && !OF_CONNECTIONS.test(text)) return undefined

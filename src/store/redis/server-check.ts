@@ -6,7 +6,7 @@ import type { StoreConnection } from './connection.ts'
 
 const RIGHTS = readScript('store/redis/scripts/rights.lua')
 
-/** The first version whose scripts may say what they need, and be asked what their user may do. */
+/** The first version whose scripts can declare flags and check the rights of their user. */
 const OLDEST = 7
 /** In milliseconds, for how long the start waits for a server that is still loading its data. */
 export const LOADING = 1_500
@@ -14,20 +14,19 @@ export const LOADING = 1_500
 /** How many parts the keys of a cluster have. */
 const SLOTS = 16_384
 
-/** What serves the store. */
 export interface StoreServer {
   name: 'Redis' | 'Valkey'
   version: string
-  /** Sentences about settings of the server with which accounts may get lost. */
+  /** Sentences about server settings that may cause the loss of accounts. */
   warnings: readonly string[]
 }
 
-/** Commands that are sent without a script. What scripts call is read from their texts. */
+/** Commands that are sent without a script. The commands of scripts are read from their texts. */
 export const SENT: readonly string[] = [
-  ...['eval', 'evalsha', 'info', 'time', 'zrem', 'unlink', 'hscan'],
+  ...['eval', 'evalsha', 'info', 'time', 'zrem', 'zrange', 'unlink', 'hscan'],
   ...['xadd', 'xread', 'xrange', 'xrevrange', 'hget', 'hmget', 'hgetall', 'hsetnx', 'hincrby'],
 ]
-/** The arguments of commands that do not begin with one key, which is `K` here. */
+/** The arguments of commands whose first argument is not one key. `K` stands for a key. */
 const SHAPES: Readonly<Record<string, readonly string[]>> = {
   eval: ['return 1', '0'],
   evalsha: ['da39a3ee5e6b4b0d3255bfef95601890afd80709', '0'],
@@ -42,8 +41,8 @@ const SHAPES: Readonly<Record<string, readonly string[]>> = {
 }
 
 /**
- * Finds out whether the server can be the store, before anything is written. `prefix` is how the keys begin; `scripts`
- * are those that will run. @throws StoreError `unusable` that says what is wrong, as the end of a sentence about the server
+ * Checks whether the server can be the store, before any write. `prefix` is the beginning of the keys; `scripts` are
+ * the scripts that will run. @throws StoreError `unusable`; its message is the end of a sentence about the server
  */
 export async function checkServer(
   connection: StoreConnection,
@@ -69,7 +68,7 @@ export async function checkServer(
   return { name, version, warnings: warningsOf(facts) }
 }
 
-/** One node that has all slots is as good as a server that is none. The client here follows no redirections. */
+/** One node with all slots is as good as a server without cluster mode. The client here follows no redirections. */
 async function checkCluster(connection: StoreConnection): Promise<void> {
   const text = `${await connection.send(['CLUSTER', 'INFO'], { repeatable: true }).catch(explainRefusal)}`
   const fact = (name: string) => Number(new RegExp(`^${name}:(\\d+)`, 'm').exec(text)?.[1])
@@ -79,7 +78,7 @@ async function checkCluster(connection: StoreConnection): Promise<void> {
   if (fact('cluster_slots_ok') < SLOTS) throw unusable('is a cluster that does not serve all slots')
 }
 
-/** What the server says about itself, as soon as it has loaded its data. */
+/** The server's description of itself, once it has loaded its data. */
 async function readFacts(connection: StoreConnection): Promise<ReadonlyMap<string, string>> {
   const until = elapsed() + LOADING
   for (;;) {
@@ -117,7 +116,7 @@ export function commandsIn(text: string): string[] {
   return [...text.matchAll(/redis\.p?call\(\s*['"](\w+)['"]/g)].map(([, name = '']) => name.toLowerCase())
 }
 
-/** Where the check itself may not run, the server says why. */
+/** If the check itself is not allowed, the server gives the reason. */
 function explainRefusal(error: unknown, prefix?: string): never {
   const [, unknown] = /^ERR unknown command '([^']+)'/.exec(error instanceof Error ? error.message : '') ?? []
   if (unknown !== undefined) {

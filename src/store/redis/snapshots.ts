@@ -3,12 +3,12 @@ import { joinParts } from '../parts.ts'
 import type { FormerAccount, SnapshotOutcome, SnapshotRequest, SnapshotSummary } from '../store.ts'
 import { StoreError } from '../store-error.ts'
 import { GONE, type Gone, newOperation } from './account-steps.ts'
-import { type CommandOptions, LARGE_DEADLINE, type Reply, type StoreConnection } from './connection.ts'
+import { type CommandOptions, LARGE_DEADLINE, type RedisReply, type StoreConnection } from './connection.ts'
 import { readCounters, readTexts } from './counter-texts.ts'
 import { accountKeys, decodeId, encodeId, snapshotKey, snapshotKeys } from './keys.ts'
 import type { readScripts, ScriptName } from './scripts.ts'
 
-/** The name stands for another copy than was expected. */
+/** Means that the name stands for another copy than expected. */
 class OtherCopy {
   readonly operation: string
 
@@ -17,14 +17,14 @@ class OtherCopy {
   }
 }
 
-/** How often a command is tried again because others were faster. */
+/** How often a command is repeated because other callers were faster. */
 const ATTEMPTS = 20
 /** About how many parts of a snapshot are read at a time. */
 const PAGE = '10000'
 
-/** A snapshot with the operation that made its copy, which stands in the names of the copy's keys. */
-interface Entry extends Omit<SnapshotSummary, 'name'> {
-  /** Counts all snapshots of the account. */
+/** A snapshot with the operation that made its copy. That operation is part of the copy's key names. */
+interface SnapshotRecord extends Omit<SnapshotSummary, 'name'> {
+  /** The ordinal of the snapshot among all snapshots of the account. */
   number: number
   operation: string
 }
@@ -32,14 +32,13 @@ interface Entry extends Omit<SnapshotSummary, 'name'> {
 export interface SnapshotsOptions {
   prefix: string
   settings: Pick<Settings, 'nameComparison'>
-  /** The time for scripts: an empty text where they ask the server. */
+  /** The time for scripts: an empty text if they ask the server. */
   now: () => string
 }
 
 /**
  * The snapshots of accounts. The server copies the account, so that it is not sent. A script must name all keys that it
- * uses, but the copy that has a name is known only to the server. So the scripts tell of another copy than the one that
- * is expected, and run again.
+ * uses, but only the server knows the copy behind a name. So a script reports an unexpected copy, and is run again.
  */
 export class RedisSnapshots {
   readonly #connection: StoreConnection
@@ -52,7 +51,7 @@ export class RedisSnapshots {
     this.#options = options
   }
 
-  /** `mark` takes note that the account is going to be changed for the first time; `false` where it is gone. */
+  /** `mark` records that the account is going to be changed for the first time; `false` if it is gone. */
   take(
     incarnation: string,
     { name, replace, limit }: SnapshotRequest,
@@ -60,7 +59,7 @@ export class RedisSnapshots {
   ): Promise<SnapshotOutcome | Gone> {
     let isMarked = false
     return this.#insist<SnapshotOutcome | Gone>(async (replaced) => {
-      // A new one each time: the server keeps in mind which commands it must not execute any more.
+      // A new operation for each attempt, because the server remembers which commands it must not run any more.
       const operation = newOperation()
       const given = [
         encodeId(name),
@@ -108,10 +107,13 @@ export class RedisSnapshots {
         this.#readPages(parts),
         ...counters.map(async (key) => readTexts(await this.#ask('HGETALL', key))),
       ])
-      // A copy never changes. It is whole if it is still there after it was read.
+      // A copy never changes. It is complete if it still exists after the reading.
       if ((await find()) !== told) continue
       // A server that evicts keys may have evicted it.
-      if (texts.length === 0) return undefined
+      if (texts.length === 0) {
+        const message = `The store lacks the key ${parts} of the snapshot "${name}": it was deleted, or evicted`
+        throw new StoreError('damaged', `${message}; delete the snapshot`)
+      }
       const state = joinParts(texts, settings)
       const counted = readCounters(quotas ?? [], tallies ?? [])
       return { incarnation: Number(incarnation), takenAt, state, counters: counted }
@@ -119,7 +121,7 @@ export class RedisSnapshots {
     throw replacedTooOften()
   }
 
-  /** The hashes of all keys that some snapshot could bring back. */
+  /** The hashes of all keys that a snapshot could restore. */
   async keyHashes(incarnation: string): Promise<Set<string> | Gone> {
     const entries = await this.#entries(incarnation)
     if (entries === GONE) return GONE
@@ -147,7 +149,7 @@ export class RedisSnapshots {
     })
   }
 
-  /** Deletes the snapshots of an account whose data is gone, so that nobody can take another one. */
+  /** Deletes the snapshots of an account without data, so that no call can restore one. */
   async sweep(incarnation: string, entries: readonly string[]): Promise<void> {
     if (entries.length === 0) return
     const { prefix } = this.#options
@@ -155,14 +157,14 @@ export class RedisSnapshots {
     await this.#connection.send(['UNLINK', ...copies, snapshotKey(prefix, incarnation)], { repeatable: true })
   }
 
-  async #entries(incarnation: string): Promise<[name: string, entry: Entry][] | Gone> {
+  async #entries(incarnation: string): Promise<[name: string, entry: SnapshotRecord][] | Gone> {
     const [outcome, told] = await this.#run('list-snapshots', incarnation, [], [])
     if (outcome === 'gone') return GONE
-    const entries = readTexts(told).map(([name, text]) => [decodeId(name), readEntry(text)] as [string, Entry])
+    const entries = readTexts(told).map(([name, text]) => [decodeId(name), readEntry(text)] as [string, SnapshotRecord])
     return entries.sort(([, one], [, other]) => one.number - other.number)
   }
 
-  /** Acts again with the copy that the server tells, as long as it is another one than was expected. */
+  /** Repeats the action with the copy that the server names, until that is the expected copy. */
   async #insist<Result>(act: (copy: string) => Promise<Result | OtherCopy>): Promise<Result> {
     let expected = ''
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
@@ -173,19 +175,19 @@ export class RedisSnapshots {
     throw replacedTooOften()
   }
 
-  /** Reads a large hash page by page: the server serves others in between. */
+  /** Reads a large hash page by page, so that the server can serve other clients in between. */
   async #readPages(key: string): Promise<[string, string][]> {
     const pairs = new Map<string, string>()
     let cursor = '0'
     do {
-      const reply = (await this.#ask('HSCAN', key, cursor, 'COUNT', PAGE)) as readonly [string, Reply]
+      const reply = (await this.#ask('HSCAN', key, cursor, 'COUNT', PAGE)) as readonly [string, RedisReply]
       cursor = reply[0]
       for (const [name, text] of readTexts(reply[1])) pairs.set(name, text)
     } while (cursor !== '0')
     return [...pairs]
   }
 
-  #ask(...command: string[]): Promise<Reply> {
+  #ask(...command: string[]): Promise<RedisReply> {
     return this.#connection.send(command, { isReadOnly: true })
   }
 
@@ -195,13 +197,13 @@ export class RedisSnapshots {
     copies: readonly string[],
     args: readonly string[],
     options?: CommandOptions,
-  ): Promise<readonly Reply[]> {
+  ): Promise<readonly RedisReply[]> {
     const { prefix } = this.#options
     const keys = [
       ...[...accountKeys(prefix, incarnation), snapshotKey(prefix, incarnation)],
       ...copies.flatMap((operation) => snapshotKeys(prefix, incarnation, operation)),
     ]
-    return (await this.#connection.run(this.#scripts[script], keys, args, options)) as readonly Reply[]
+    return (await this.#connection.run(this.#scripts[script], keys, args, options)) as readonly RedisReply[]
   }
 }
 
@@ -210,7 +212,7 @@ function replacedTooOften(): StoreError {
 }
 
 /** What `take-snapshot.lua` writes. */
-function readEntry(text: string): Entry {
+function readEntry(text: string): SnapshotRecord {
   const [number, operation = '', takenAt, domains, groups] = text.split(' ')
   const [counted, time, ofDomains, ofGroups] = [number, takenAt, domains, groups].map(Number) as [
     number,
@@ -221,6 +223,6 @@ function readEntry(text: string): Entry {
   return { number: counted, operation, takenAt: time, domains: ofDomains, groups: ofGroups }
 }
 
-function summarize(name: string, { takenAt, domains, groups }: Entry): SnapshotSummary {
+function summarize(name: string, { takenAt, domains, groups }: SnapshotRecord): SnapshotSummary {
   return { name, takenAt, domains, groups }
 }

@@ -4,21 +4,21 @@ import type { Decision } from '../../domain/errors.ts'
 import type { Settings } from '../../domain/settings.ts'
 import { type Comparison, changesPlans, compareStates } from '../parts.ts'
 import { StoreError } from '../store-error.ts'
-import { type AccountSteps, GONE, type Gone, newOperation, type Step } from './account-steps.ts'
-import { type Copies, type Copy, momentVersion } from './copies.ts'
+import { type AccountStep, type AccountSteps, GONE, type Gone, newOperation } from './account-steps.ts'
+import { type AccountCopy, type Copies, momentVersion } from './copies.ts'
 import type { Registry } from './registry.ts'
 
-/** How many changes of an account are under way at most: each is built on those before it, which may fail. */
+/** How many changes of an account are under way at most. Each depends on those before it, which may fail. */
 const MAX_FLYING = 16
 /** How often a change is decided again because other replicas were faster. */
 export const MAX_ATTEMPTS = 200
-/** After how many lost attempts the others wait for a change, and in milliseconds, how long they wait at a time. */
+/** After how many lost attempts other replicas wait for a change, and in milliseconds, how long each wait is. */
 const LOST_OFTEN = 3
 const TURN_PAUSE = 10
 
-/** In milliseconds, how long after a change whose end is unknown its keys are looked at, first; each time twice as long. */
+/** In milliseconds, the first delay before a check of the keys of an unknown change. It doubles each time. */
 const LATER = 2_000
-/** How often that is tried again: for an hour. */
+/** How often the check is repeated: for an hour. */
 const MAX_LATER = 10
 
 // biome-ignore lint/suspicious/noExplicitAny: each update has a value and codes of its own, which only its caller knows
@@ -28,7 +28,7 @@ type Decide = (state: AccountState, version: string) => AnyDecision
 interface Job {
   ordinal: number
   decide: Decide
-  counters: Step['counters']
+  counters: AccountStep['counters']
   attempts: number
   resolve(decision: AnyDecision | Gone): void
   reject(error: unknown): void
@@ -39,14 +39,14 @@ export interface UpdatesDeps {
   registry: Registry
   copies: Copies
   settings: Pick<Settings, 'nameComparison'>
-  /** Deletes the data of an account that somebody has begun to delete. */
+  /** Deletes the data of an account whose deletion has begun. */
   finish(doomed: string): Promise<unknown>
 }
 
 /**
- * The changes that this process makes. Those of one account do not race with each other: each is decided on what the ones
- * before it make of the account, and sent without waiting for their replies. If another replica was faster, all of them
- * are decided again.
+ * The changes of this process. Changes of one account do not race with each other: each is decided on the result of the
+ * changes before it, and sent without waiting for their replies. If another replica was faster, all of them are decided
+ * again.
  */
 export class Updates {
   readonly #deps: UpdatesDeps
@@ -56,8 +56,8 @@ export class Updates {
     this.#deps = deps
   }
 
-  /** Changes the account as `decide` says, and replaces its counters where some are given. */
-  run(incarnation: string, decide: Decide, counters?: Step['counters']): Promise<AnyDecision | Gone> {
+  /** Changes the account as `decide` returns, and replaces its counters if `counters` is given. */
+  run(incarnation: string, decide: Decide, counters?: AccountStep['counters']): Promise<AnyDecision | Gone> {
     let line = this.#lines.get(incarnation)
     if (line === undefined) {
       line = new Line(incarnation, this.#deps, (ended) => {
@@ -68,7 +68,7 @@ export class Updates {
     return line.add(decide, counters)
   }
 
-  /** The version that the account has when all changes that are under way have succeeded; `undefined` without any. */
+  /** The version after all changes that are under way, if they succeed; `undefined` if there are none. */
   expectedOf(incarnation: string): string | undefined {
     return this.#lines.get(incarnation)?.expected
   }
@@ -79,12 +79,12 @@ class Line {
   readonly #incarnation: string
   readonly #deps: UpdatesDeps
   readonly #end: () => void
-  /** Those that are not sent, in their order. */
+  /** Changes that are not sent yet, in their order. */
   #waiting: Job[] = []
   #flying = 0
-  /** What the account is when all that fly have succeeded; absent while none flies. */
-  #head: Copy | undefined
-  /** Whether none is sent before all that fly have ended: one of them has failed, or one has to fly alone. */
+  /** The account after all sent changes, if they succeed; absent if none is under way. */
+  #head: AccountCopy | undefined
+  /** Whether sending is paused until all sent changes have ended: one has failed, or one must be sent alone. */
   #isHeld = false
   #depth = MAX_FLYING
   #ordinals = 0
@@ -99,7 +99,7 @@ class Line {
     return this.#head?.token
   }
 
-  add(decide: Decide, counters: Step['counters']): Promise<AnyDecision | Gone> {
+  add(decide: Decide, counters: AccountStep['counters']): Promise<AnyDecision | Gone> {
     return new Promise((resolve, reject) => {
       this.#waiting.push({ ordinal: this.#ordinals++, decide, counters, attempts: 0, resolve, reject })
       this.#send()
@@ -120,7 +120,7 @@ class Line {
     if (this.#flying === 0 && this.#waiting.length === 0) this.#end()
   }
 
-  /** Without a copy of the account, nothing can be decided. */
+  /** Loads the account, because a change can be decided only on a copy. */
   async #load(): Promise<void> {
     try {
       if ((await this.#deps.steps.load(this.#incarnation)) !== GONE) return
@@ -130,7 +130,7 @@ class Line {
     }
   }
 
-  #decide(job: Job, base: Copy): void {
+  #decide(job: Job, base: AccountCopy): void {
     let decision: AnyDecision
     let comparison: Comparison
     try {
@@ -151,7 +151,7 @@ class Line {
       return
     }
     const [kept, present] = [new Set(hashesOf(state)), new Set(hashesOf(base.state))]
-    const step: Step = {
+    const step: AccountStep = {
       ...{ operation: newOperation(), base, changes, changesPlans: changesPlans(changes), counters: job.counters },
       wantsTurn: job.attempts >= LOST_OFTEN,
       removedKeys: hashesOf(base.state).filter((hash) => !kept.has(hash)),
@@ -183,8 +183,8 @@ class Line {
     })
   }
 
-  /** A refusal holds only for the account as it is. */
-  async #confirm(job: Job, base: Copy, decision: AnyDecision): Promise<void> {
+  /** Confirms that the copy is up to date. A refusal is valid only for the present account. */
+  async #confirm(job: Job, base: AccountCopy, decision: AnyDecision): Promise<void> {
     try {
       const isPresent = await this.#deps.steps.confirm(base)
       if (isPresent === GONE) job.resolve(GONE)
@@ -197,10 +197,10 @@ class Line {
 
   async #change(
     job: Job,
-    base: Copy,
+    base: AccountCopy,
     decision: AnyDecision,
     state: AccountState,
-    step: Step,
+    step: AccountStep,
     { isFirst, addedKeys }: { isFirst: boolean; addedKeys: readonly string[] },
   ): Promise<void> {
     const { steps, registry, finish } = this.#deps
@@ -237,14 +237,14 @@ class Line {
       job.resolve(decision)
     } catch (error) {
       if (touched.size > 0 && !isTaken(error)) void this.#unclaimLater(operation, touched, 0)
-      // What was decided on this change cannot succeed if it was not done.
+      // If this change was not done, the changes that depend on it cannot succeed.
       this.#isHeld = true
       job.reject(error)
     }
   }
 
-  /** Tells which of the keys the account has. The change is done, or was not possible, whether that succeeds or not. */
-  async #unclaim(operation: string, touched: ReadonlySet<string>, { state, version }: Copy): Promise<void> {
+  /** Reports which keys the account has. The outcome of the change does not depend on this report. */
+  async #unclaim(operation: string, touched: ReadonlySet<string>, { state, version }: AccountCopy): Promise<void> {
     const held = new Set(hashesOf(state))
     const keys = [...touched].map((hash) => [hash, held.has(hash)] as const)
     try {
@@ -254,10 +254,10 @@ class Line {
     }
   }
 
-  /** The same when it is not known what has become of the change, or the store was away, after a while. */
+  /** The same later, if the outcome of the change is unknown, or the store was away. */
   async #unclaimLater(operation: string, touched: ReadonlySet<string>, attempt: number): Promise<void> {
     const { steps, registry } = this.#deps
-    // By then, no command is on its way any more.
+    // By then, no command is under way any more.
     await pause(LATER * 2 ** attempt, undefined, { ref: false })
     try {
       const copy = await steps.load(this.#incarnation)
@@ -270,10 +270,10 @@ class Line {
     }
   }
 
-  /** Others were faster. */
+  /** Decides the change again, because another replica was faster. */
   #repeat(job: Job): void {
     this.#isHeld = true
-    // Until it has succeeded, what is built on a change would fail with it.
+    // Until it has succeeded, changes that depend on it would fail too.
     this.#depth = 1
     job.attempts++
     if (job.attempts < MAX_ATTEMPTS) this.#waiting.push(job)
@@ -281,7 +281,7 @@ class Line {
   }
 }
 
-/** Whether the change was refused because of a key, so that it has claimed none. */
+/** Whether the change was refused because of a key. Then it has claimed no key. */
 function isTaken(error: unknown): boolean {
   return error instanceof StoreError && error.problem === 'taken'
 }

@@ -1,8 +1,8 @@
 import { elapsed } from '../../ground/clock.ts'
-import type { Budget } from './exploration.ts'
+import type { ExplorationBudget } from './exploration.ts'
 
-/** So many runs, or as many as begin in so many milliseconds. When the time is over, the runs that go on are ended. */
-export class RunBudget implements Budget {
+/** A number of runs, or a time in milliseconds for new runs. When the time is over, the current runs are ended. */
+export class RunBudget implements ExplorationBudget {
   readonly #runs: number
   readonly #deadline: number
   readonly #over = new AbortController()

@@ -1,11 +1,11 @@
 import type { AccountState, DomainGroup } from '../../domain/account.ts'
 import type { Entry } from '../../journal/entry.ts'
 
-/** What a run of a command has done, by meaning: ids, order and times are no part of it. */
+/** The effects of a run of the command. Ids, order and times are left out. */
 export interface Effects {
-  /** For each account that is left, in no order: everything that it holds, as sorted sentences. */
+  /** For each remaining account, its content as sorted sentences. The accounts have no order. */
   accounts: readonly (readonly string[])[]
-  /** The changes that requests have made, as sorted sentences. Those that were undone later are there, too. */
+  /** The changes by requests, as sorted sentences. They include changes that were undone later. */
   changes: readonly string[]
 }
 
@@ -16,7 +16,7 @@ export function effectsOf(accounts: Iterable<AccountState>, exchanges: readonly 
   }
 }
 
-/** What an account holds. Its sentences are sorted. */
+/** The content of an account, as sorted sentences. */
 function contentsOf({ plan, domains, groups, keys }: AccountState): string[] {
   const facts = [`has the plan ${plan}`]
   for (const { label, disabled } of keys) facts.push(`has a key ${label ?? ''}${disabled ? ', disabled' : ''}`)
@@ -32,7 +32,7 @@ function contentsOf({ plan, domains, groups, keys }: AccountState): string[] {
   return facts.toSorted()
 }
 
-/** What one request has changed. */
+/** The changes by one request. */
 export function changesBy({ before, after }: Pick<Entry, 'before' | 'after'>): string[] {
   return before === undefined || after === undefined ? [] : changesBetween(before.account, after)
 }
@@ -67,13 +67,13 @@ export function haveSameEffects(one: Effects, other: Effects): boolean {
   return JSON.stringify(one) === JSON.stringify(other)
 }
 
-/** How many differences are told. */
+/** The most differences in a message. */
 export const TOLD = 5
 
-/** What is other than expected, in a few sentences. */
+/** Describes the differences from the expected effects in a few sentences. */
 export function describeDifference(expected: Effects, received: Effects): string[] {
   const changes = compare(expected.changes, received.changes, 'not done', 'done too often')
-  // What was changed by a request says why the account is as it is.
+  // The changes by requests explain the state of the account. So the states are compared only if the changes are equal.
   const differences =
     changes.length > 0
       ? changes
@@ -88,7 +88,7 @@ function compare(expected: readonly string[], received: readonly string[], missi
   return [...lacks.map((each) => `${missing}: ${each}`), ...extras.map((each) => `${surplus}: ${each}`)]
 }
 
-/** The items of a list that another does not have, or not as often. */
+/** The items that the other list does not have, or has less often. */
 function without(list: readonly string[], other: readonly string[]): string[] {
   const left = new Map<string, number>()
   for (const item of other) left.set(item, (left.get(item) ?? 0) + 1)

@@ -1,59 +1,58 @@
 import type { Contract } from '../../contract/contract.ts'
 import type { FaultRule } from '../../domain/faults.ts'
 import type { Pool } from '../pool.ts'
-import { canonical, type Fault, faultsAt } from './faults.ts'
+import { canonical, faultsAt, type PlannedFault } from './faults.ts'
 import { mildest, operationOf, reasonsFor } from './findings.ts'
-import type { Observation } from './observation.ts'
-import { type Pair, pairsAfter, rankSingles } from './order.ts'
+import type { RunObservation } from './observation.ts'
+import { type FaultPair, pairsAfter, rankSingles } from './order.ts'
 import { describePlan, exceedsPlan, idleRules, milderRules, writePlan } from './plan.ts'
 import { pointsOf } from './points.ts'
 import { shrinkPlan } from './shrinking.ts'
-import { isSurvived, type Tried, TriedPlans, withoutIdleRequests } from './tried-plans.ts'
-import { type Baseline, type Failure, isFailure, judge, type Verdict } from './verdict.ts'
+import { isSurvived, type TriedPlan, TriedPlans, withoutIdleRequests } from './tried-plans.ts'
+import { type ExploreFailure, type FaultlessRun, isFailure, judge, type RunVerdict } from './verdict.ts'
 
-/** How a run of the command is made. Rejects when it is aborted. */
-type Run = (
+/** Runs the command. Rejects when the run is aborted. */
+type RunCommand = (
   plan: readonly FaultRule[],
   terms: { timeout: number; signal: AbortSignal; name: string },
-) => Promise<Observation>
+) => Promise<RunObservation>
 
 export interface ExplorationDeps {
-  run: Run
+  run: RunCommand
   contract: Contract
-  baseline: Baseline
+  baseline: FaultlessRun
   pool: Pool
-  budget: Budget
-  limits: Limits
-  /** Is told what is being done. */
+  budget: ExplorationBudget
+  limits: RunLimits
+  /** Called with the current step. */
   watch(words: string): void
 }
 
-/** How long a run may take, in milliseconds. */
-export interface Limits {
+/** Time limits of a run, in milliseconds. */
+export interface RunLimits {
   usual: number
-  /** How much more for each quota that is used up, until whose reset a client waits. */
+  /** Additional time for each quota that is used up, because a client waits for its reset. */
   perWindow: number
-  /** How long a run is repeated that took too long. */
+  /** The limit for the repetition of a run that took too long. */
   longer: number
 }
 
-/** How much may be done. */
-export interface Budget {
-  /** Takes one run out of it; `false` where there is none left, or no time. */
+/** The budget of an exploration. */
+export interface ExplorationBudget {
+  /** Takes one run from the budget. Returns `false` if no run or no time is left. */
   take(): boolean
-  /** How many runs were taken. */
   readonly taken: number
-  /** Aborted when the time is over, or somebody has asked for the end. */
+  /** Aborted when the time is over, or when the caller stops the exploration. */
   readonly signal: AbortSignal
 }
 
-export interface Finding {
-  verdict: Failure
+export interface FailingPlan {
+  verdict: ExploreFailure
   plan: readonly FaultRule[]
-  /** That of the last fault. */
+  /** The operation of the last fault. */
   operation: string
-  observation: Observation
-  /** What is other than it should be, in sentences. */
+  observation: RunObservation
+  /** The differences from the expected behaviour, in sentences. */
   reasons: readonly string[]
   /** How many other plans broke the command in the same way at the same operation. */
   others: number
@@ -62,23 +61,23 @@ export interface Finding {
 export interface Exploration {
   points: number
   tolerated: number
-  /** How many plans had a fault that met no request, or changed nothing. */
+  /** How many plans had a fault that met no request, changed nothing, or acted too often. */
   unmet: number
   gaveUp: readonly { plan: readonly FaultRule[]; operation: string }[]
-  findings: readonly Finding[]
-  /** Plans that broke the command once and not again. */
-  flaky: readonly { plan: readonly FaultRule[]; operation: string; verdict: Failure }[]
-  /** Plans that broke the command and were not repeated, because the budget was over. */
-  unconfirmed: readonly { plan: readonly FaultRule[]; operation: string; verdict: Failure }[]
-  /** The run with a plan that was replayed, and what became of it. */
-  replayed?: { verdict: Verdict; observation: Observation }
-  /** The rules of a replayed plan that met no request, or changed nothing. */
+  findings: readonly FailingPlan[]
+  /** Plans that broke the command once, but not in the repetition. */
+  flaky: readonly { plan: readonly FaultRule[]; operation: string; verdict: ExploreFailure }[]
+  /** Plans that broke the command but were not repeated, because the budget was used up. */
+  unconfirmed: readonly { plan: readonly FaultRule[]; operation: string; verdict: ExploreFailure }[]
+  /** The run of a replayed plan, with its verdict. */
+  replayed?: { verdict: RunVerdict; observation: RunObservation }
+  /** The rules of a replayed plan that met no request or changed nothing. */
   idle: readonly FaultRule[]
-  /** How many plans were left when the budget was over. */
+  /** How many plans were not tried, because the budget was used up. */
   left: number
 }
 
-/** Tries single faults, then pairs, confirms what breaks the command, and shrinks it. */
+/** Tries single faults and then pairs. It repeats each failure to confirm it, and then shrinks the plan. */
 export class Explorer {
   readonly #deps: ExplorationDeps
   readonly #tried = new TriedPlans()
@@ -101,9 +100,9 @@ export class Explorer {
     return this.#report(points.length, findings)
   }
 
-  /** Tries plans and repeats the first of each new weakness. */
-  async #tryTier(plans: readonly (readonly Fault[])[]): Promise<void> {
-    // All slow responses end in the same way in a client that waits for ever.
+  /** Tries plans, and repeats one plan of each new weakness. */
+  async #tryTier(plans: readonly (readonly PlannedFault[])[]): Promise<void> {
+    // If a client waits for ever, all slow responses have the same result, so the first one is tried alone.
     const [first, ...rest] = plans
     const isSlow = first?.[0]?.slow === true && plans.every(([fault]) => fault?.slow === true)
     if (isSlow && first !== undefined) {
@@ -118,7 +117,7 @@ export class Explorer {
     await this.#confirm()
   }
 
-  async #tryAll(plans: readonly (readonly Fault[])[]): Promise<void> {
+  async #tryAll(plans: readonly (readonly PlannedFault[])[]): Promise<void> {
     const { pool, watch } = this.#deps
     let done = 0
     const results = await pool.runAll(
@@ -138,8 +137,12 @@ export class Explorer {
     }
   }
 
-  /** What became of a plan; `undefined` where the budget does not allow it. */
-  async #try(plan: readonly FaultRule[], faults: readonly Fault[], limit = this.#limit): Promise<Tried | undefined> {
+  /** Runs the command with a plan; `undefined` if the budget does not allow it. */
+  async #try(
+    plan: readonly FaultRule[],
+    faults: readonly PlannedFault[],
+    limit = this.#limit,
+  ): Promise<TriedPlan | undefined> {
     const { run, budget, baseline, limits } = this.#deps
     if (!budget.take()) return undefined
     const name = `explore-${budget.taken}`
@@ -154,7 +157,7 @@ export class Explorer {
     }
   }
 
-  /** Repeats the first plan of each weakness that was not repeated yet: one that hangs, with more time. */
+  /** Repeats the mildest plan of each unconfirmed weakness. A plan that hangs gets more time. */
   async #confirm(): Promise<void> {
     const { pool, limits, watch } = this.#deps
     const open = this.#tried.weaknesses.filter(({ confirmed }) => confirmed === undefined)
@@ -173,13 +176,13 @@ export class Explorer {
       weakness.confirmed = again.verdict === weakness.verdict
       weakness.repeated = first
       weakness.again = again
-      // A client that ends after all needs this much time for a slow response.
+      // The client did end, so later slow responses need this limit, too.
       if (!weakness.confirmed && weakness.verdict === 'hang') this.#limit = limits.longer
     }
   }
 
-  /** Pairs of a fault that was tolerated and another one at a request that came after it. */
-  #pairsOf(singles: readonly Tried[]): Pair[] {
+  /** Pairs of a fault that the client tolerated and a fault at a later request. */
+  #pairsOf(singles: readonly TriedPlan[]): FaultPair[] {
     const { contract, baseline } = this.#deps
     const survived = singles.filter(isSurvived)
     const broken = new Set(
@@ -196,13 +199,13 @@ export class Explorer {
     )
   }
 
-  async #shrinkAll(): Promise<Finding[]> {
-    const findings = new Map<string, Finding>()
+  async #shrinkAll(): Promise<FailingPlan[]> {
+    const findings = new Map<string, FailingPlan>()
     for (const { verdict, tried, confirmed, repeated, again } of this.#tried.weaknesses) {
       if (confirmed !== true || repeated === undefined || again === undefined) continue
       const smallest = repeated.plan.length > 1 ? await this.#shrink(repeated, verdict) : mildest(tried)
       const isRepeated = canonical(smallest.plan) === canonical(repeated.plan)
-      // What is reported was seen twice.
+      // A reported failure must have occurred twice.
       const shown = isRepeated ? again : ((await this.#repeat(smallest, verdict)) ?? again)
       const id = `${verdict} ${canonical(shown.plan)}`
       const others = tried.length - 1 + (findings.has(id) ? (findings.get(id)?.others ?? 0) + 1 : 0)
@@ -211,16 +214,16 @@ export class Explorer {
     return [...findings.values()]
   }
 
-  /** The repetition of a plan, if it breaks the command again. */
-  async #repeat({ plan, faults }: Tried, verdict: Failure): Promise<Tried | undefined> {
+  /** Repeats a plan. Returns the repetition if the command breaks again. */
+  async #repeat({ plan, faults }: TriedPlan, verdict: ExploreFailure): Promise<TriedPlan | undefined> {
     const { pool, limits } = this.#deps
     const limit = verdict === 'hang' ? limits.longer : this.#limit
     const again = await pool.run(() => this.#try(plan, faults, limit))
     return again?.verdict === verdict ? again : undefined
   }
 
-  /** One plan after the other: each depends on what became of the one before. */
-  async #shrink(tried: Tried, verdict: Failure): Promise<Tried> {
+  /** Tries one plan at a time, because each plan depends on the result of the one before. */
+  async #shrink(tried: TriedPlan, verdict: ExploreFailure): Promise<TriedPlan> {
     const { pool, watch } = this.#deps
     let smallest = tried
     watch('looking for the smallest plan')
@@ -235,13 +238,13 @@ export class Explorer {
         if (fails) smallest = { ...result, plan }
         return fails
       },
-      // Two faults of different families may be the same mistake of the client.
+      // Faults of different families may show the same mistake of the client.
       (rule) => milderRules(rule, true),
     )
     return smallest
   }
 
-  #describe({ plan, observation }: Tried, verdict: Failure): Omit<Finding, 'others'> {
+  #describe({ plan, observation }: TriedPlan, verdict: ExploreFailure): Omit<FailingPlan, 'others'> {
     const { baseline } = this.#deps
     return {
       verdict,
@@ -252,9 +255,9 @@ export class Explorer {
     }
   }
 
-  #report(points: number, findings: readonly Finding[]): Exploration {
+  #report(points: number, findings: readonly FailingPlan[]): Exploration {
     const tried = this.#tried.all
-    const told = ({ plan }: Tried) => ({ plan, operation: operationOf(plan) })
+    const told = ({ plan }: TriedPlan) => ({ plan, operation: operationOf(plan) })
     const weaknesses = this.#tried.weaknesses.flatMap(({ verdict, tried: [first], confirmed }) =>
       first === undefined || confirmed === true ? [] : [{ ...told(first), verdict, confirmed }],
     )
@@ -274,6 +277,6 @@ export class Explorer {
   }
 }
 
-function placeOf({ point, effect }: Fault): string {
+function placeOf({ point, effect }: PlannedFault): string {
   return `${point.operation.id} ${canonical(effect)}`
 }

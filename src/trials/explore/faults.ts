@@ -5,38 +5,38 @@ import { isObject } from '../../ground/json.ts'
 import type { Point } from './points.ts'
 
 /**
- * What faults have in common for a client: it is told that nothing was done; or is told nothing; or gets an odd answer; or
- * only the time is another one.
+ * The effect of a fault for the client: the service refuses the change, gives no answer, gives an odd answer, or only
+ * the time changes.
  */
 type Family = 'refused' | 'unanswered' | 'odd' | 'instant'
 
-/** What a rule does, without what it matches. */
+/** The effect of a rule, without its match. */
 export type Effect = Pick<FaultRule, 'phase' | 'respond' | 'connection' | 'corrupt' | 'event'>
 
-/** A way in which something goes wrong. */
-export interface FaultKind {
+/** A kind of fault. */
+export interface PlannedFaultKind {
   family: Family
   effect: Effect
-  /** What goes wrong, as a clause. */
+  /** The fault as a clause. */
   words: string
-  /** The lower, the earlier it is tried: it shows more of a client. */
+  /** A lower tier is tried earlier, because it shows more about a client. */
   tier: number
-  /** Whether a client can be expected to survive it, so that it is worth a try together with another one. */
+  /** Whether a client can be expected to survive it. Only then a second fault is worth a try. */
   survivable?: true
-  /** Whether a client may keep waiting for as long as the trial lasts. */
+  /** Whether a client may wait for it until the trial ends. */
   slow?: true
 }
 
 /** A fault at a point. */
-export interface Fault extends FaultKind {
+export interface PlannedFault extends PlannedFaultKind {
   point: Point
 }
 
-/** The tiers, from the most informative on. */
+/** The tiers, with the most informative first. */
 export const TIERS = { lostWrite: 0, refusedWrite: 1, firstSlow: 2, limited: 3, rest: 4, slow: 5 } as const
 const { rest } = TIERS
 
-/** All but the refusals with one of the other codes, each family from the mildest on. */
+/** All kinds except refusals with other error codes. Each family begins with its mildest kind. */
 const KINDS = {
   failure: {
     family: 'refused',
@@ -85,31 +85,31 @@ const KINDS = {
     words: 'the grace period of the key ends',
     tier: rest,
   },
-} as const satisfies Readonly<Record<string, FaultKind>>
+} as const satisfies Readonly<Record<string, PlannedFaultKind>>
 
-const TABLE: readonly FaultKind[] = Object.values(KINDS)
+const TABLE: readonly PlannedFaultKind[] = Object.values(KINDS)
 const CODES: readonly string[] = ERROR_CODES
 
-/** Every fault that can make a difference at a point. */
-export function faultsAt(point: Point, contract: Contract): Fault[] {
+/** All faults that can make a difference at a point. */
+export function faultsAt(point: Point, contract: Contract): PlannedFault[] {
   const kinds = [...refusals(point, contract), ...silences(point), ...oddities(point), ...instants(point)]
   return kinds.map((kind) => ({ ...kind, point }))
 }
 
-/** Whether the request changed something without a fault. */
+/** Whether the request changed the state in the run without faults. */
 export function changesState({ entry }: Point): boolean {
   return entry.after !== undefined
 }
 
-function refusals({ operation, entry }: Point, contract: Contract): FaultKind[] {
+function refusals({ operation, entry }: Point, contract: Contract): PlannedFaultKind[] {
   const codes = new Set([...operation.responses.values()].flatMap((response) => [...response.codes]))
   const byRequest = codesOfRequests(contract)
   const isWrite = operation.method !== 'GET'
-  const refused = [...codes].flatMap((error): FaultKind[] => {
-    // One 429 alone would be kinder than the service, which goes on to refuse until the reset.
+  const refused = [...codes].flatMap((error): PlannedFaultKind[] => {
+    // A single 429 would be milder than the service, which refuses every request until the reset. See `limit`.
     if (error === 'rate_limited') return []
     if (error === 'internal_error') return [isWrite ? KINDS.failure : { ...KINDS.failure, tier: rest }]
-    // What the account holds may change at any time; what is wrong with a request is wrong each time.
+    // The account can cause a refusal at any time. An error in the request itself is refused every time.
     const isLikely = isWrite && error !== 'unauthorized' && !byRequest.has(error)
     const tier = isLikely ? TIERS.refusedWrite : rest
     return [{ family: 'refused', effect: { respond: { error } }, words: `the answer is ${error}`, tier }]
@@ -117,24 +117,24 @@ function refusals({ operation, entry }: Point, contract: Contract): FaultKind[] 
   return entry.allowance === undefined ? refused : [KINDS.limit, ...refused]
 }
 
-/** A lost response of a request that changes nothing is the same as a connection that is lost before. */
-function silences(point: Point): FaultKind[] {
+/** If a request changes nothing, a lost response is equal to a connection that is lost before the request. */
+function silences(point: Point): PlannedFaultKind[] {
   const { lostRequest, lostResponse, lateResponse } = KINDS
   return changesState(point) ? [lostRequest, lostResponse, lateResponse] : [lostRequest, lateResponse]
 }
 
-/** A response to HEAD has no body in which anything could be odd. */
-function oddities({ entry }: Point): FaultKind[] {
+/** A response to HEAD has no body, so it cannot have an odd body. */
+function oddities({ entry }: Point): PlannedFaultKind[] {
   return entry.method === 'HEAD' ? [] : [KINDS.newField, KINDS.newValue, KINDS.noJson]
 }
 
-/** The request itself comes after the instant, so the request before it ends with the change of the clock. */
-function instants({ predecessor, operation }: Point): FaultKind[] {
+/** The fault changes the clock at the end of the previous request, so that this request comes after that instant. */
+function instants({ predecessor, operation }: Point): PlannedFaultKind[] {
   if (predecessor === undefined) return []
   const { allowance, keyEvidence } = predecessor.entry
   return [
     ...(allowance === undefined ? [] : [KINDS.windowEnd]),
-    // What changes with a refresh can only be read.
+    // Only a GET request can see what a refresh changes.
     ...(operation.method === 'GET' ? [KINDS.refresh] : []),
     ...(keyEvidence.inGrace ? [KINDS.graceEnd] : []),
   ]
@@ -142,7 +142,7 @@ function instants({ predecessor, operation }: Point): FaultKind[] {
 
 const known = new WeakMap<Contract, ReadonlySet<string>>()
 
-/** The codes by which a request itself is refused, whatever the account holds, as far as the document says it. */
+/** The error codes that depend only on the request and not on the account, as far as the document names them. */
 function codesOfRequests(contract: Contract): ReadonlySet<string> {
   const remembered = known.get(contract)
   if (remembered !== undefined) return remembered
@@ -161,7 +161,7 @@ function collectCodes(value: unknown, codes: Set<string>): void {
   }
 }
 
-/** What the effect of a rule is, as a clause. */
+/** The effect of a rule as a clause. */
 export function wordEffect(effect: Effect): string {
   const kind = TABLE.find((each) => canonical(each.effect) === canonical(effect))
   if (kind !== undefined) return kind.words
@@ -170,15 +170,15 @@ export function wordEffect(effect: Effect): string {
   return 'error' in respond ? `the answer is ${respond.error}` : `the answer has the status ${respond.status}`
 }
 
-/** The place of a fault in its family, from the mildest on. */
-export function weightOf({ family, effect }: FaultKind): number {
+/** The position of a fault in its family, from the mildest. */
+export function weightOf({ family, effect }: PlannedFaultKind): number {
   const place = TABLE.filter((kind) => kind.family === family).findIndex((kind) => isSame(kind.effect, effect))
   if (place >= 0) return place
   const { respond } = effect
   return TABLE.length + (respond !== undefined && 'error' in respond ? CODES.indexOf(respond.error) : 0)
 }
 
-/** The effects that are milder and of the same family; with `anyFamily`, all that a client can survive. */
+/** The milder effects of the same family. `anyFamily` adds those of other families that a client can survive. */
 export function milderEffects(effect: Effect, anyFamily = false): Effect[] {
   const found = TABLE.find((kind) => isSame(kind.effect, effect))
   const isRefusal = effect.respond !== undefined && 'error' in effect.respond
@@ -192,7 +192,7 @@ function isSame(one: Effect, other: Effect): boolean {
   return canonical(one) === canonical(other)
 }
 
-/** A plan, or a part of one, as a text that is the same for plans that do the same. */
+/** Serialises a plan, or a part of it. Plans with the same effect have the same text. */
 export function canonical(plan: unknown): string {
   return JSON.stringify(plan, (name, value: unknown) => {
     if (name === 'description') return undefined

@@ -1,12 +1,12 @@
 import type { FaultRule } from '../../domain/faults.ts'
 import { describeDifference } from './effects.ts'
-import { type Fault, weightOf } from './faults.ts'
-import type { Observation } from './observation.ts'
+import { type PlannedFault, weightOf } from './faults.ts'
+import type { RunObservation } from './observation.ts'
 import { findStorm } from './storm.ts'
-import type { Baseline, Verdict } from './verdict.ts'
+import type { FaultlessRun, RunVerdict } from './verdict.ts'
 
-/** Of single faults of one family at one operation, that at the earliest request, and the mildest there. */
-export function mildest<Single extends { faults: readonly Fault[] }>(tried: readonly Single[]): Single {
+/** The mildest of the single faults at the earliest request. All have the same family and operation. */
+export function mildest<Single extends { faults: readonly PlannedFault[] }>(tried: readonly Single[]): Single {
   const [smallest] = tried.toSorted((one, other) => {
     const [a, b] = [one.faults[0], other.faults[0]]
     if (a === undefined || b === undefined) return 0
@@ -16,17 +16,17 @@ export function mildest<Single extends { faults: readonly Fault[] }>(tried: read
   return smallest
 }
 
-/** The operation that the last rule of a plan is for. */
+/** The operation of the last rule of a plan. */
 export function operationOf(plan: readonly FaultRule[]): string {
   const { operation, path } = plan.at(-1)?.match ?? {}
   return operation ?? path ?? 'any'
 }
 
-/** Why a run was judged so, in sentences. */
-export function reasonsFor(verdict: Verdict, run: Observation, { observation }: Baseline): string[] {
+/** The reasons for the verdict of a run, in sentences. */
+export function reasonsFor(verdict: RunVerdict, run: RunObservation, { observation }: FaultlessRun): string[] {
   switch (verdict) {
     case 'hang':
-      // Without the time that it took, so that two explorations agree.
+      // The duration is left out, so that two explorations give the same text.
       return ['It did not end, although it had more time when it was repeated.']
     case 'crash':
       return [

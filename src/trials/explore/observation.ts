@@ -3,26 +3,26 @@ import type { CommandEnd } from '../command.ts'
 import type { TrialResult } from '../trial.ts'
 import { type Effects, effectsOf } from './effects.ts'
 
-/** What was seen of one run of the command. */
-export interface Observation {
+/** The observations of one run of the command. */
+export interface RunObservation {
   end: CommandEnd
-  /** In the order in which the requests came. */
+  /** In the order of arrival. */
   requests: readonly ObservedRequest[]
   effects: Effects
-  /** How many requests were made beyond those that are kept. */
+  /** How many requests were not kept. */
   lost: number
 }
 
 export interface ObservedRequest {
   entry: Entry
-  /** When it came and when it was answered, in milliseconds of real time. */
+  /** The arrival of the request and the end of its response, in milliseconds of real time. */
   started: number
   ended: number
 }
 
-type Observed = Pick<TrialResult, 'end' | 'exchanges' | 'ended' | 'lost' | 'accounts'>
+type ObservedTrial = Pick<TrialResult, 'end' | 'exchanges' | 'ended' | 'lost' | 'accounts'>
 
-export function observe({ end, exchanges, ended, lost, accounts }: Observed): Observation {
+export function observe({ end, exchanges, ended, lost, accounts }: ObservedTrial): RunObservation {
   const requests = exchanges.map((entry, index): ObservedRequest => {
     const end = ended[index] ?? 0
     return { entry, started: end - entry.duration, ended: end }

@@ -1,22 +1,22 @@
 import { createHash } from 'node:crypto'
 import type { Contract } from '../../contract/contract.ts'
 import { changesBy } from './effects.ts'
-import { canonical, changesState, type Fault, faultsAt, TIERS, weightOf } from './faults.ts'
-import type { Observation, ObservedRequest } from './observation.ts'
+import { canonical, changesState, faultsAt, type PlannedFault, TIERS, weightOf } from './faults.ts'
+import type { ObservedRequest, RunObservation } from './observation.ts'
 import { targetOf } from './plan.ts'
 import { aboutOf, type Point, pointsOf } from './points.ts'
-import type { Baseline } from './verdict.ts'
+import type { FaultlessRun } from './verdict.ts'
 
-/** Two faults, of which the second is at a request that came after the first. */
-export interface Pair {
-  faults: readonly [first: Fault, second: Fault]
+/** Two faults. The request of the second one comes after the request of the first one. */
+export interface FaultPair {
+  faults: readonly [first: PlannedFault, second: PlannedFault]
 }
 
 /**
- * Single faults in the order in which they are tried, by tier. In a tier, the first request of each operation comes
- * before the second one of any, so that a short budget sees all operations.
+ * Single faults by tier, in the order of the trials. In a tier, the first request of each operation comes before any
+ * second request. So a short budget covers all operations.
  */
-export function rankSingles(faults: readonly Fault[]): Fault[][] {
+export function rankSingles(faults: readonly PlannedFault[]): PlannedFault[][] {
   const seen = new Set<string>()
   const different = faults.filter(({ point, effect, family }) => {
     const target = family === 'instant' ? point.predecessor : point
@@ -29,41 +29,41 @@ export function rankSingles(faults: readonly Fault[]): Fault[][] {
       const index = one.rank.findIndex((number, at) => number !== other.rank[at])
       return index < 0 ? one.place - other.place : (one.rank[index] ?? 0) - (other.rank[index] ?? 0)
     })
-  const tiers = new Map<number, Fault[]>()
+  const tiers = new Map<number, PlannedFault[]>()
   for (const { fault } of ranked) tiers.set(fault.tier, [...(tiers.get(fault.tier) ?? []), fault])
   return [...tiers.values()]
 }
 
-/** The first slow response comes early: a client that waits for ever does so for all of them. */
-function withFirstSlow(faults: readonly Fault[]): Fault[] {
+/** Moves the first slow response forward. A client that waits for ever does so for all slow responses. */
+function withFirstSlow(faults: readonly PlannedFault[]): PlannedFault[] {
   const first = faults.find(({ slow, point }) => slow && changesState(point)) ?? faults.find(({ slow }) => slow)
   return faults.map((fault) => (fault === first ? { ...fault, tier: TIERS.firstSlow } : fault))
 }
 
 const FAMILIES = ['unanswered', 'odd', 'refused', 'instant'] as const
 
-function rankOf(fault: Fault): number[] {
+function rankOf(fault: PlannedFault): number[] {
   const { tier, point, family } = fault
   return [tier, point.occurrence, FAMILIES.indexOf(family), weightOf(fault), point.index]
 }
 
 /** A run in which the client survived one fault. */
 export interface Survived {
-  faults: readonly Fault[]
-  observation: Observation
+  faults: readonly PlannedFault[]
+  observation: RunObservation
 }
 
 /**
- * Pairs of a fault that a client has survived, and one at a request that it sent because of it. What cannot differ is
- * left out: faults that the client has answered with the same requests at the same state are one, and so are two pairs
- * with the same answers and the same state before the second fault. `expects` says which second faults are worth a try.
+ * Pairs of a fault that the client survived, and a fault at a request that it sent because of it. Redundant pairs are
+ * left out. Two first faults are equal if the client reacted with the same requests in the same state. Two pairs are
+ * equal if the answers and the state before the second fault are. `expects` says if a second fault is worth a try.
  */
 export function pairsAfter(
   survived: readonly Survived[],
   contract: Contract,
-  { observation }: Pick<Baseline, 'observation'>,
-  expects: (second: Fault) => boolean,
-): Pair[] {
+  { observation }: Pick<FaultlessRun, 'observation'>,
+  expects: (second: PlannedFault) => boolean,
+): FaultPair[] {
   const known = new Set<string>()
   const isNew = (id: string) => !known.has(id) && known.add(id) !== undefined
   const kinds = alikeEffects(survived)
@@ -89,7 +89,7 @@ export function pairsAfter(
     .map(({ faults }) => ({ faults }))
 }
 
-/** Effects from those that cost the least time on. */
+/** Effects, from the least expensive in time. */
 const COSTS: readonly string[] = [
   { connection: 'reset', phase: 'after' },
   { respond: { error: 'internal_error' } },
@@ -103,10 +103,14 @@ function costOf({ faults: [fault] }: Survived): number {
 }
 
 /**
- * The requests after the one at `from` that the run without faults does not have: what is left of both when the same end
- * is taken off.
+ * The requests after index `from` that the run without faults does not have. It removes the common end of both runs and
+ * returns the rest.
  */
-export function broughtAbout({ requests }: Observation, baseline: Observation, from: number): ReadonlySet<number> {
+export function broughtAbout(
+  { requests }: RunObservation,
+  baseline: RunObservation,
+  from: number,
+): ReadonlySet<number> {
   const usual = baseline.requests.slice(from + 1).map(meaningOf)
   const tail = requests.slice(from + 1).map(meaningOf)
   let same = 0
@@ -119,7 +123,10 @@ function meaningOf({ entry }: ObservedRequest): string {
   return JSON.stringify([method, operation?.id, key, aboutOf(entry), status, code])
 }
 
-/** What a client did after a fault, and what the fault has left behind: the same for faults that it takes for the same. */
+/**
+ * The reaction of a client to a fault, with the changes by the request of the fault. It is equal for faults that the
+ * client handles in the same way.
+ */
 function tailOf({ faults: [fault], observation: { requests } }: Survived): string {
   if (fault === undefined) return ''
   const from = targetOf(fault).index
@@ -127,11 +134,8 @@ function tailOf({ faults: [fault], observation: { requests } }: Survived): strin
   return hash([from, hit && changesBy(hit.entry), requests.slice(from + 1).map(meaningOf)])
 }
 
-/**
- * Names the effect of a fault, and gives one name to all effects at an operation that the client has always taken for
- * the same.
- */
-function alikeEffects(survived: readonly Survived[]): (fault: Fault) => string {
+/** Gives effects at an operation the same name if the client has always handled them in the same way. */
+function alikeEffects(survived: readonly Survived[]): (fault: PlannedFault) => string {
   const tails = new Map<string, string[]>()
   for (const run of survived) {
     const [fault] = run.faults
@@ -145,18 +149,18 @@ function alikeEffects(survived: readonly Survived[]): (fault: Fault) => string {
   }
 }
 
-function rankPair({ distance, faults: [first, second] }: Pair & { distance: number }): number {
-  // A slow response takes as long as the client waits.
+function rankPair({ distance, faults: [first, second] }: FaultPair & { distance: number }): number {
+  // A slow response takes until the client gives up.
   const slow = (first.slow ? 1 : 0) + (second.slow ? 1 : 0)
   const waits = [first, second].filter(({ effect }) => effect.event !== undefined).length
   return slow * 10_000_000 + waits * 1_000_000 + distance * 10 + second.tier
 }
 
 /**
- * The points of a run, each with what a client knew by then and what the account held by meaning: equal for two points
- * before which a client has seen the same.
+ * The points of a run, each with a signature of what the client has seen and of the content of the account. Points with
+ * equal histories have equal signatures.
  */
-function withSignatures({ requests }: Observation): { point: Point; signature: string }[] {
+function withSignatures({ requests }: RunObservation): { point: Point; signature: string }[] {
   const points = new Map(pointsOf(requests).map((point) => [point.index, point]))
   let signature = ''
   return requests.flatMap(({ entry }, index) => {

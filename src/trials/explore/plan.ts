@@ -1,20 +1,20 @@
 import { type FaultRule, faultId } from '../../domain/faults.ts'
 import { kindOf } from '../../faults/kinds.ts'
 import type { Entry } from '../../journal/entry.ts'
-import { type Effect, type Fault, milderEffects, wordEffect } from './faults.ts'
-import type { Observation } from './observation.ts'
+import { type Effect, milderEffects, type PlannedFault, wordEffect } from './faults.ts'
+import type { RunObservation } from './observation.ts'
 import { namePoint, type Point, pointsOf } from './points.ts'
 
-/** The request on which the rule of a fault acts. */
-export function targetOf({ family, point }: Fault): Point {
+/** The request on which the rule of a fault acts. For an instant, it is the request before. */
+export function targetOf({ family, point }: PlannedFault): Point {
   return family === 'instant' && point.predecessor !== undefined ? point.predecessor : point
 }
 
 /**
- * Faults as the rules of a plan. The rules are in the order of the requests on which they act: a rule does not count the
- * requests on which one before it acts, so that it has to let fewer pass.
+ * Writes faults as rules of a plan, in the order of their requests. A rule does not count the requests on which an
+ * earlier rule acts, so its `skip` is smaller.
  */
-export function writePlan(faults: readonly Fault[]): FaultRule[] {
+export function writePlan(faults: readonly PlannedFault[]): FaultRule[] {
   const ordered = faults.toSorted((one, other) => targetOf(one).index - targetOf(other).index)
   const met = new Map<string, number>()
   return ordered.map((fault) => {
@@ -33,12 +33,12 @@ export function writePlan(faults: readonly Fault[]): FaultRule[] {
   })
 }
 
-function describe({ family }: Pick<Fault, 'family'>, point: Point, words: string): string {
+function describe({ family }: Pick<PlannedFault, 'family'>, point: Point, words: string): string {
   return `${family === 'instant' ? 'Just before' : 'At'} ${namePoint(point)}, ${words}.`
 }
 
-/** The plan with the rules described that have no description, by what they met. */
-export function describePlan(plan: readonly FaultRule[], { requests }: Pick<Observation, 'requests'>): FaultRule[] {
+/** Adds a description to each rule without one, from the request that it met. */
+export function describePlan(plan: readonly FaultRule[], { requests }: Pick<RunObservation, 'requests'>): FaultRule[] {
   const points = pointsOf(requests)
   return plan.map((rule, index) => {
     if (rule.description !== undefined) return rule
@@ -52,20 +52,20 @@ function effectOf({ description: _, match: __, skip: ___, times: ____, ...effect
   return effect
 }
 
-/** The rules for the same request with a milder effect, from the mildest on, see `milderEffects`. */
+/** The rules for the same request with a milder effect, with the mildest first. See `milderEffects`. */
 export function milderRules(rule: FaultRule, anyFamily = false): FaultRule[] {
   const { match, skip, times } = rule
   const kept = { ...(match && { match }), ...(skip !== undefined && { skip }), ...(times !== undefined && { times }) }
   return milderEffects(effectOf(rule), anyFamily).map((milder) => ({ ...kept, ...milder }))
 }
 
-/** The rules of a plan that acted on no request, or changed nothing. */
-export function idleRules(plan: readonly FaultRule[], { requests }: Pick<Observation, 'requests'>): FaultRule[] {
+/** The rules of a plan that met no request or changed nothing. */
+export function idleRules(plan: readonly FaultRule[], { requests }: Pick<RunObservation, 'requests'>): FaultRule[] {
   return plan.filter((rule, index) => !requests.some(({ entry }) => hasActed(entry, rule, faultId(index + 1))))
 }
 
-/** Whether a rule acted more often than it says: the command has reset an account, so that the rule began anew. */
-export function exceedsPlan(plan: readonly FaultRule[], { requests }: Pick<Observation, 'requests'>): boolean {
+/** Whether a rule acted more often than its `times`. A rule starts again if the command resets an account. */
+export function exceedsPlan(plan: readonly FaultRule[], { requests }: Pick<RunObservation, 'requests'>): boolean {
   return plan.some((rule, index) => {
     const acts = requests.filter(({ entry }) => hasActed(entry, rule, faultId(index + 1)))
     return acts.length > (rule.times ?? Number.POSITIVE_INFINITY)
@@ -75,6 +75,6 @@ export function exceedsPlan(plan: readonly FaultRule[], { requests }: Pick<Obser
 function hasActed({ injection, injected }: Entry, rule: FaultRule, id: string): boolean {
   if (injection?.source !== 'rule' || injection.id !== id) return false
   const { type } = kindOf(rule).action
-  // A delay and a change of the clock leave the response as it is.
+  // A delay or a change of the clock does not change the response.
   return injected || type === 'delay' || type === 'pass' || type === 'send'
 }

@@ -7,25 +7,25 @@ import type { Entry } from '../../journal/entry.ts'
 import type { ObservedRequest } from './observation.ts'
 
 /**
- * A request that a fault can meet. Its place is what a fault rule can say: the how-many-th request to the operation, with
- * the key where the command uses several.
+ * A request that a fault can meet. A fault rule can address it as the n-th request to the operation, and by the key if
+ * the command uses several.
  */
 export interface Point {
   operation: Operation
-  /** The id of the key; absent where the command has only one. */
+  /** The id of the key; absent if the command uses only one. */
   key: string | undefined
-  /** How many requests that a rule for this operation and key matches came before it. */
+  /** The number of earlier requests that match the same operation and key. */
   occurrence: number
-  /** The domains or the group that it is about, by name; empty where nothing is named. */
+  /** The names of the domains or of the group in the request; empty if it names none. */
   about: string
   entry: Entry
-  /** The place among all requests of the run. */
+  /** The index among all requests of the run. */
   index: number
-  /** The request with the same key that came before it. */
+  /** The previous request with the same key. */
   predecessor: Point | undefined
 }
 
-/** The points of a run, in the order of its requests. With `keyed`, points tell their keys. */
+/** The points of a run in the order of its requests. `keyed`: whether points include their key. */
 export function pointsOf(requests: readonly ObservedRequest[], keyed = hasManyKeys(requests)): Point[] {
   const occurrences = new Map<string, number>()
   const latest = new Map<string, Point>()
@@ -53,7 +53,7 @@ function hasManyKeys(requests: readonly ObservedRequest[]): boolean {
   return new Set(requests.flatMap(({ entry }) => entry.key ?? [])).size > 1
 }
 
-/** Whether fault rules were asked: no request meets them that was refused for its key, plan or quota, or that prefers a fault. */
+/** Whether fault rules applied. They do not if key, plan or quota refuse the request, or if it prefers a fault. */
 function meetsFaults({ allowance, code, injected, injection, decided, operation }: Entry): boolean {
   if (injection?.source === 'prefer') return false
   if (injection !== undefined || injected || decided !== undefined) return true
@@ -61,10 +61,10 @@ function meetsFaults({ allowance, code, injected, injection, decided, operation 
   return code !== 'unauthorized' || operation === undefined
 }
 
-/** How many names are told. */
+/** The most names in a text. */
 const TOLD = 3
 
-/** What a request is about, by the names in it and not by ids. */
+/** The subject of a request, by names and not by ids. */
 export function aboutOf({ group, body }: Pick<Entry, 'group' | 'body'>): string {
   if (group !== undefined) return shorten(group.name)
   if (body === undefined || isUnread(body) || isCut(body)) return ''
@@ -82,7 +82,7 @@ export function aboutOf({ group, body }: Pick<Entry, 'group' | 'body'>): string 
   return names.length > TOLD ? `${texts.join(', ')} and ${names.length - TOLD} more` : texts.join(', ')
 }
 
-/** A point in words: `the 2nd createDomainGroup (Retail)`. */
+/** Names a point: `the 2nd createDomainGroup (Retail)`. */
 export function namePoint({ operation, occurrence, about }: Pick<Point, 'operation' | 'occurrence' | 'about'>): string {
   return `the ${ordinal(occurrence + 1)} ${operation.id}${about === '' ? '' : ` (${about})`}`
 }

@@ -1,38 +1,39 @@
 import type { FaultRule } from '../../domain/faults.ts'
 import { pointTo } from '../../ground/json.ts'
-import type { Finding, Report, Rule, Section } from '../../reports/report.ts'
+import { plural } from '../../ground/plural.ts'
+import type { Finding, Report, ReportRule, Section } from '../../reports/report.ts'
 import { writeShellLine } from '../shell-line.ts'
 import type { Exploration } from './exploration.ts'
 import { canonical } from './faults.ts'
 import { type StoryLine, tellStory, wordStory } from './story.ts'
-import type { Failure, Verdict } from './verdict.ts'
+import type { ExploreFailure, RunVerdict } from './verdict.ts'
 
 /** The report of `explore` as JSON; `docs/schemas/explore.json` describes it. */
 export interface ExploreReport {
   command: readonly string[]
   /** How many requests of the baseline a fault can meet. */
   points: number
-  /** How often the command was started, the baselines included. */
+  /** How often the command was started, including the baselines. */
   runs: number
-  /** How many plans it survived. */
+  /** How many plans the command survived. */
   tolerated: number
   gave_up: readonly PlanAt[]
   findings: readonly FindingReport[]
-  /** Plans that broke the command once, and not when they were repeated. */
-  flaky: readonly (PlanAt & { verdict: Failure })[]
-  /** Plans that broke the command and were not repeated, because the budget was over. */
-  unconfirmed: readonly (PlanAt & { verdict: Failure })[]
-  /** The rules of a replayed plan that met no request, or changed nothing. */
+  /** Plans that broke the command once, but not in the repetition. */
+  flaky: readonly (PlanAt & { verdict: ExploreFailure })[]
+  /** Plans that broke the command but were not repeated, because the budget was used up. */
+  unconfirmed: readonly (PlanAt & { verdict: ExploreFailure })[]
+  /** The rules of a replayed plan that met no request or changed nothing. */
   never_applied: readonly FaultRule[]
-  /** How many plans had a fault that met no request, or changed nothing. */
+  /** How many plans had a fault that met no request, changed nothing, or acted too often. */
   unmet: number
-  /** How many plans were left when the budget was over. */
+  /** How many plans were not tried, because the budget was used up. */
   left: number
-  /** How long a quota window was, in seconds, where it was shortened. */
+  /** The length of a shortened quota window, in seconds. */
   scaled_window?: number
-  /** Whether runs without a fault have the same effects; if not, only exit codes were judged. */
+  /** Whether runs without a fault have the same effects. If not, only exit codes were judged. */
   stable_effects: boolean
-  /** Whether it was told to stop before the end. */
+  /** Whether a signal stopped it before the end. */
   interrupted: boolean
 }
 
@@ -42,26 +43,26 @@ interface PlanAt {
 }
 
 interface FindingReport extends PlanAt {
-  verdict: Failure
-  /** What is other than it should be, in sentences. */
+  verdict: ExploreFailure
+  /** The differences from the expected behaviour, in sentences. */
   reasons: readonly string[]
   /** How many other plans broke the command in the same way at the same operation. */
   others: number
   story: readonly StoryLine[]
-  /** A line for a POSIX shell. */
+  /** A command line for a POSIX shell. */
   replay: string
 }
 
-/** What is known beside what was found. */
+/** Facts for the report that the exploration itself does not contain. */
 export interface ExploreTerms {
   command: readonly string[]
-  /** The options that a replay needs, too, as words. */
+  /** The options that a replay also needs, as words. */
   options: readonly string[]
   runs: number
   jobs: number
   scaledWindow: number | undefined
   isStable: boolean
-  /** The exit code, where it was told to stop before the end. */
+  /** The exit code if a signal stopped it before the end. */
   interruptedWith: number | undefined
   /** RFC 3339. */
   startedAt: string
@@ -98,12 +99,12 @@ export function reportExploration(found: Exploration, terms: ExploreTerms): Expl
   }
 }
 
-/** The line that runs the command with a plan. The plan is in the line, so that the line needs no file. */
+/** The command line that replays a plan. It contains the plan, so it needs no file. */
 function writeReplay(plan: readonly FaultRule[], options: readonly string[], command: readonly string[]): string {
   return writeShellLine(['dmarc-understudy', 'explore', ...options, '--replay', canonical(plan), '--', ...command])
 }
 
-const RULES: Readonly<Record<Failure | 'gave up', Omit<Rule, 'id'>>> = {
+const RULES: Readonly<Record<ExploreFailure | 'gave up', Omit<ReportRule, 'id'>>> = {
   'wrong success': {
     name: 'The command says that all is well, and it is not',
     description:
@@ -131,12 +132,12 @@ const RULES: Readonly<Record<Failure | 'gave up', Omit<Rule, 'id'>>> = {
   },
 }
 
-function ruleFor(verdict: Failure | 'gave up'): Rule {
+function ruleFor(verdict: ExploreFailure | 'gave up'): ReportRule {
   return { id: `explore/${verdict.replaceAll(' ', '-')}`, ...RULES[verdict] }
 }
 
-/** The model from which every format is written. */
-export function modelExploration(report: ExploreReport, terms: ExploreTerms, replayed?: Verdict): Report {
+/** The model of the report for all formats. */
+export function modelExploration(report: ExploreReport, terms: ExploreTerms, replayed?: RunVerdict): Report {
   const { failsOnGaveUp, startedAt, seconds, interruptedWith } = terms
   const findings = [...report.findings.map(modelFinding), ...(failsOnGaveUp ? modelGivingUp(report) : [])]
   const passed = findings.length === 0
@@ -173,14 +174,14 @@ function modelFinding({ verdict, plan, operation, reasons, others, story, replay
   }
 }
 
-/** The first reason is a sentence; those after it are the parts of another one. */
+/** The first reason is a sentence. The other reasons are parts of a second sentence. */
 function wordReasons([first = '', ...differences]: readonly string[]): string {
   if (differences.length === 0) return first
   const list = differences.join('; ')
   return `${first} ${list.charAt(0).toUpperCase()}${list.slice(1)}.`
 }
 
-/** The request that the first fault met, and where the contract describes it. */
+/** The request that the first fault met, and its place in the contract. */
 function placeOf(story: readonly StoryLine[], operation: string): Pick<Finding, 'request' | 'pointer'> {
   const met = story.find((line) => 'fault' in line && line.fault !== undefined)
   if (met === undefined || !('method' in met)) return {}
@@ -209,12 +210,12 @@ function modelGivingUp({ gave_up: gaveUp }: ExploreReport): Finding[] {
   }))
 }
 
-/** What goes wrong, in sentences. */
+/** The faults of a plan, in sentences. */
 function wordPlan(plan: readonly FaultRule[]): string {
   return plan.map(({ description, ...rule }) => description ?? `A fault: ${canonical(rule)}.`).join(' ')
 }
 
-const SUMMARIES: Readonly<Record<Verdict, string>> = {
+const SUMMARIES: Readonly<Record<RunVerdict, string>> = {
   tolerated: 'With the plan, the command did what it does without faults.',
   'gave up': 'With the plan, the command gave up: it failed, and said so.',
   'wrong success': 'With the plan, the command said that all is well, and it is not.',
@@ -226,11 +227,11 @@ const SUMMARIES: Readonly<Record<Verdict, string>> = {
 
 function summarise({ findings, tolerated, gave_up: gaveUp, points, interrupted, left }: ExploreReport): string {
   const { length } = findings
-  const broken = `${count(length, 'way')} to break the command ${length === 1 ? 'was' : 'were'} found`
+  const broken = `${plural(length, 'way')} to break the command ${length === 1 ? 'was' : 'were'} found`
   const stopped = interrupted ? 'Stopped before the end. ' : ''
   const rest = left > 0 ? `; ${left} more ${left === 1 ? 'was' : 'were'} left` : ''
-  const survived = `it survived ${count(tolerated, 'plan')} and gave up at ${gaveUp.length}${rest}`
-  return `${stopped}${length === 0 ? 'No fault broke the command' : broken}. With faults at ${count(points, 'request')}, ${survived}.`
+  const survived = `it survived ${plural(tolerated, 'plan')} and gave up at ${gaveUp.length}${rest}`
+  return `${stopped}${length === 0 ? 'No fault broke the command' : broken}. With faults at ${plural(points, 'request')}, ${survived}.`
 }
 
 function factsOf(report: ExploreReport, { jobs }: Pick<ExploreTerms, 'jobs'>): { name: string; value: string }[] {
@@ -249,16 +250,16 @@ function factsOf(report: ExploreReport, { jobs }: Pick<ExploreTerms, 'jobs'>): {
     { name: 'Runs', value: `${runs}, the baseline included` },
     ...(gaveUp.length === 0
       ? []
-      : [{ name: 'Gave up', value: `${count(gaveUp.length, 'time')}, at ${operations.join(', ')}` }]),
+      : [{ name: 'Gave up', value: `${plural(gaveUp.length, 'time')}, at ${operations.join(', ')}` }]),
     ...(flaky.length === 0
       ? []
-      : [{ name: 'Flaky', value: `${count(flaky.length, 'plan')} broke the command once and not again` }]),
+      : [{ name: 'Flaky', value: `${plural(flaky.length, 'plan')} broke the command once and not again` }]),
     ...(unconfirmed.length === 0
       ? []
       : [
           {
             name: 'Not repeated',
-            value: `${count(unconfirmed.length, 'plan')} broke the command when the budget was over`,
+            value: `${plural(unconfirmed.length, 'plan')} broke the command when the budget was over`,
           },
         ]),
     ...(left === 0
@@ -266,10 +267,10 @@ function factsOf(report: ExploreReport, { jobs }: Pick<ExploreTerms, 'jobs'>): {
       : [
           {
             name: 'Left',
-            value: `${count(left, 'plan')}; a larger --budget or --runs${jobs === 1 ? ', or --jobs 2,' : ''} tries more`,
+            value: `${plural(left, 'plan')}; a larger --budget or --runs${jobs === 1 ? ', or --jobs 2,' : ''} tries more`,
           },
         ]),
-    ...(unmet === 0 ? [] : [{ name: 'Not met', value: `${count(unmet, 'plan')} met no request, or changed nothing` }]),
+    ...(unmet === 0 ? [] : [{ name: 'Not met', value: `${plural(unmet, 'plan')} met no request, or changed nothing` }]),
     ...(scaled === undefined
       ? []
       : [
@@ -285,7 +286,7 @@ function factsOf(report: ExploreReport, { jobs }: Pick<ExploreTerms, 'jobs'>): {
 }
 
 function sectionsOf({ gave_up: gaveUp, flaky, unconfirmed }: ExploreReport): Section[] {
-  const list = (title: string, plans: readonly (PlanAt & { verdict?: Verdict })[]): Section[] =>
+  const list = (title: string, plans: readonly (PlanAt & { verdict?: RunVerdict })[]): Section[] =>
     plans.length === 0
       ? []
       : [
@@ -304,8 +305,4 @@ function sectionsOf({ gave_up: gaveUp, flaky, unconfirmed }: ExploreReport): Sec
     ...list('What broke the command once and not again', flaky),
     ...list('What broke the command and was not repeated', unconfirmed),
   ]
-}
-
-function count(number: number, noun: string): string {
-  return `${number} ${noun}${number === 1 ? '' : 's'}`
 }

@@ -4,71 +4,71 @@ import type { FaultRule } from '../../domain/faults.ts'
 import { printable, shorten } from '../../ground/show.ts'
 import type { ServerOptions } from '../../start/options.ts'
 import type { CommandRun } from '../command.ts'
-import type { Variable } from '../environment.ts'
+import type { EnvironmentVariable } from '../environment.ts'
 import { Pool } from '../pool.ts'
 import { runTrial } from '../trial.ts'
 import { RunBudget } from './budget.ts'
 import { haveSameEffects } from './effects.ts'
-import { type Exploration, Explorer, type Limits } from './exploration.ts'
+import { type Exploration, Explorer, type RunLimits } from './exploration.ts'
 import { operationOf, reasonsFor } from './findings.ts'
-import { type Observation, observe } from './observation.ts'
+import { observe, type RunObservation } from './observation.ts'
 import { idleRules } from './plan.ts'
 import { pointsOf } from './points.ts'
 import { findStorm } from './storm.ts'
-import { type Baseline, isFailure, judge } from './verdict.ts'
+import { type FaultlessRun, isFailure, judge } from './verdict.ts'
 
-/** Everything that is known before the command is started. */
+/** The facts that are known before the command starts. */
 export interface SessionTerms {
   command: readonly string[]
   environment: NodeJS.ProcessEnv
-  variables: readonly Variable[]
+  variables: readonly EnvironmentVariable[]
   options: ServerOptions
   contract: Contract
   jobs: number
-  /** In milliseconds: how long the command may run; by default, that follows from how long it runs without faults. */
+  /** The time limit of the command in milliseconds. By default it follows from its duration without faults. */
   timeout: number | undefined
-  /** The longest quota window, in seconds, and whether windows were shortened. */
+  /** The longest quota window in seconds, and whether windows were shortened. */
   window: number
   isScaled: boolean
   runs: number | undefined
-  /** The budget; without one, there is as much time as it takes. */
+  /** The time budget; unlimited by default. */
   milliseconds: number | undefined
   stop: AbortSignal
-  /** Passes on the signals that this process is given, see `CommandRun`. */
+  /** Passes on the signals to this process. See `CommandRun`. */
   onSignal: CommandRun['onSignal']
   watch(words: string): void
 }
 
-export interface Session {
-  /** The runs without a fault; or why there is nothing to compare with, as a sentence. */
-  establish(): Promise<Baseline | string>
-  explore(baseline: Baseline): Promise<Exploration>
-  /** Runs the command once, with the faults of a plan. */
-  replay(plan: readonly FaultRule[], baseline: Baseline): Promise<Exploration>
+export interface ExploreSession {
+  /** The run without a fault as a baseline, or a sentence that says why there is none. */
+  establish(): Promise<FaultlessRun | string>
+  explore(baseline: FaultlessRun): Promise<Exploration>
+  /** Runs the command once with the faults of a plan. */
+  replay(plan: readonly FaultRule[], baseline: FaultlessRun): Promise<Exploration>
   /** How often the command was started. */
   readonly runs: number
-  /** Releases what it holds. */
+  /** Releases its resources. */
   end(): void
 }
 
-/** What the command may need beside what it needs without faults: to start on a busy machine, in milliseconds. */
+/** Additional time for a start on a busy machine, in milliseconds. */
 export const SPARE = 2_000
-/** How much longer than without faults it may take. */
+/** How much longer a run may take than the run without faults. */
 export const FACTOR = 3
-/** What a reset is rounded up to, in milliseconds. */
+/** A reset is rounded up to a multiple of this, in milliseconds. */
 const ROUNDED = 1_000
-/** How many lines of its output are searched for the reason why a baseline failed. */
+/** How many lines of the output are searched for the reason of a failed baseline. */
 const LOOKED_AT = 20
-/** How much longer a run is repeated that took too long, and how long at least, in milliseconds. */
+/** The factor for the repetition of a run that took too long, and its lower limit in milliseconds. */
 const LONGER = 3
 export const PATIENCE = 10_000
 
-export function openSession(terms: SessionTerms): Session {
+export function openSession(terms: SessionTerms): ExploreSession {
   const { contract, jobs, stop, watch } = terms
   const budget = new RunBudget(terms, stop)
   const pool = new Pool(jobs)
 
-  async function run(plan: readonly FaultRule[], name: string, timeout: number | undefined): Promise<Observation> {
+  async function run(plan: readonly FaultRule[], name: string, timeout: number | undefined): Promise<RunObservation> {
     const { command, environment, variables, options, onSignal } = terms
     const { signal } = budget
     const trial = {
@@ -85,14 +85,14 @@ export function openSession(terms: SessionTerms): Session {
       onSignal,
     }
     const result = await runTrial(trial)
-    // What was ended from outside shows nothing.
+    // A run that was ended from outside has no result.
     signal.throwIfAborted()
     return observe(result)
   }
 
-  async function establish(): Promise<Baseline | string> {
+  async function establish(): Promise<FaultlessRun | string> {
     watch('running the command without faults')
-    const observations: Observation[] = []
+    const observations: RunObservation[] = []
     for (const name of ['explore-baseline-1', 'explore-baseline-2']) {
       if (!budget.take()) break
       try {
@@ -115,15 +115,15 @@ export function openSession(terms: SessionTerms): Session {
     }
   }
 
-  /** How long runs may take, in milliseconds. */
-  function limitsFor({ observation }: Baseline): Limits {
+  /** The time limits of runs, in milliseconds. */
+  function limitsFor({ observation }: FaultlessRun): RunLimits {
     const { timeout, window, isScaled } = terms
     const usual = timeout ?? SPARE + FACTOR * observation.end.seconds * 1000
     const perWindow = timeout === undefined && isScaled ? window * 1000 + ROUNDED : 0
     return { usual, perWindow, longer: timeout ?? Math.max(PATIENCE, LONGER * usual) }
   }
 
-  function explore(baseline: Baseline): Promise<Exploration> {
+  function explore(baseline: FaultlessRun): Promise<Exploration> {
     const explorer = new Explorer({
       run: (plan, { timeout, name }) => run(plan, name, timeout),
       contract,
@@ -136,7 +136,7 @@ export function openSession(terms: SessionTerms): Session {
     return explorer.explore()
   }
 
-  async function replay(plan: readonly FaultRule[], baseline: Baseline): Promise<Exploration> {
+  async function replay(plan: readonly FaultRule[], baseline: FaultlessRun): Promise<Exploration> {
     const points = pointsOf(baseline.observation.requests).length
     const nothing = {
       points,
@@ -151,7 +151,7 @@ export function openSession(terms: SessionTerms): Session {
     }
     watch('running the command with the plan')
     if (!budget.take()) return nothing
-    let observation: Observation
+    let observation: RunObservation
     try {
       observation = await run(plan, 'explore-replay', limitsFor(baseline).longer)
     } catch (error) {
@@ -185,8 +185,8 @@ export function openSession(terms: SessionTerms): Session {
   }
 }
 
-/** Why the last run without a fault is no baseline. */
-function problemOf(observations: readonly Observation[]): string | undefined {
+/** The reason why the last run without a fault cannot be a baseline. */
+function problemOf(observations: readonly RunObservation[]): string | undefined {
   const { end, requests } = observations.at(-1) ?? {}
   if (end === undefined || requests === undefined) return undefined
   const before =
@@ -205,7 +205,7 @@ function problemOf(observations: readonly Observation[]): string | undefined {
   return undefined
 }
 
-/** The line of its output that says most: the last that speaks of an error, else the last. */
+/** The most informative line of the output: the last one that mentions an error, or else the last one. */
 function lastLine(output: string): string {
   const lines = stripVTControlCharacters(output).trimEnd().split('\n').slice(-LOOKED_AT)
   const line = lines.findLast((each) => /error|fail/i.test(each)) ?? lines.at(-1) ?? ''

@@ -7,8 +7,8 @@ export type StillFails = (plan: readonly FaultRule[]) => Promise<boolean>
 export const EARLIER = 8
 
 /**
- * The smallest plan that still fails: the fewest rules, then the earliest requests, then the mildest effects. From what
- * it returns, no rule can be removed. `milder` gives rules for the same requests, from the mildest on.
+ * The smallest plan that still fails: the fewest rules, then the earliest requests, then the mildest effects. No rule
+ * of the result can be removed. `milder` returns rules for the same requests, with the mildest first.
  */
 export async function shrinkPlan(
   plan: readonly FaultRule[],
@@ -20,7 +20,7 @@ export async function shrinkPlan(
   return replaceRules(earliest, stillFails, milder)
 }
 
-/** Delta debugging: whole parts first, then smaller ones, until no single rule can be removed. */
+/** Delta debugging: it removes large parts first and then smaller ones, until no single rule can be removed. */
 async function removeRules(plan: readonly FaultRule[], stillFails: StillFails): Promise<readonly FaultRule[]> {
   let left = plan
   let size = Math.ceil(left.length / 2)
@@ -35,7 +35,7 @@ async function removeRules(plan: readonly FaultRule[], stillFails: StillFails): 
   return left
 }
 
-/** The plan without one part of this size, if it fails without it. */
+/** The plan without a part of this size, if it still fails. */
 async function removePart(
   plan: readonly FaultRule[],
   size: number,
@@ -48,7 +48,7 @@ async function removePart(
   return undefined
 }
 
-/** The plan with each rule replaced by the first of its substitutes with which it still fails. */
+/** Replaces each rule by its first substitute with which the plan still fails. */
 async function replaceRules(
   plan: readonly FaultRule[],
   stillFails: StillFails,
@@ -66,7 +66,7 @@ async function replaceRules(
   return current
 }
 
-/** The same rule for earlier requests, from the first on. */
+/** The same rule for earlier requests, with the earliest first. */
 function earlierRules(rule: FaultRule): FaultRule[] {
   const { skip = 0, description: _, ...rest } = rule
   return Array.from({ length: Math.min(skip, EARLIER) }, (__, earlier) => ({

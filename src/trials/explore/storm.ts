@@ -3,14 +3,14 @@ import { isUnread } from '../../journal/description.ts'
 import type { Entry } from '../../journal/entry.ts'
 import type { ObservedRequest } from './observation.ts'
 
-/** So many tries of one request may follow each other quickly. */
+/** The most quick tries of one request in a row. */
 const TRIES = 5
-/** A try that begins sooner after the end of the last one follows quickly. In milliseconds. */
+/** A try is quick if it begins sooner than this after the end of the last one, in milliseconds. */
 const SOON = 1_000
-/** So many requests to a path may come between its 429 and the reset. */
+/** The most requests to a path between its 429 and the reset. */
 const IMPATIENT = 2
 
-/** What makes a run a storm of requests, as a sentence; `undefined` for any other run. */
+/** Explains in a sentence why a run is a storm of requests; `undefined` for any other run. */
 export function findStorm(requests: readonly ObservedRequest[]): string | undefined {
   return findTries(requests) ?? findImpatience(requests)
 }
@@ -20,7 +20,7 @@ interface Chain {
   tries: number
 }
 
-/** A request that is sent again and again because it failed. What follows a success is no try of it. */
+/** Finds a request that the client repeats because it failed. A request after a success is not a repetition. */
 function findTries(requests: readonly ObservedRequest[]): string | undefined {
   const chains = new Map<string, Chain[]>()
   for (const request of requests) {
@@ -49,7 +49,7 @@ function hasFailed({ status, injected, operation }: Entry): boolean {
 }
 
 function mayHaveSameBody(one: Entry, other: Entry): boolean {
-  // A body that a fault has kept from being read may be any.
+  // A fault has kept this body from being read, so it may be equal to any other body.
   if (one.body === undefined || other.body === undefined || isUnread(one.body) || isUnread(other.body)) return true
   return bytesOf(one.body).equals(bytesOf(other.body))
 }

@@ -1,33 +1,34 @@
-import type { Observation } from './observation.ts'
+import { plural } from '../../ground/plural.ts'
+import type { RunObservation } from './observation.ts'
 import { aboutOf } from './points.ts'
 
-/** A request of a run, as a person needs it to understand what the client did; or how many requests are left out. */
+/** A request of a run for a report, or the number of omitted requests. */
 export type StoryLine = StoryRequest | { omitted: number }
 
 interface StoryRequest {
   method: string
   path: string
-  /** What it is about, by name; left out where the request names nothing, and where a fault kept its body from being read. */
+  /** The names in the request. Absent if it has none, or if a fault kept its body from being read. */
   about?: string
-  /** What was answered; null where nothing was. */
+  /** The status of the answer; null if there was none. */
   status: number | null
   code?: string
-  /** Whether the service made a change, where the client was not told so. */
+  /** Whether the service made a change but the client did not learn it. */
   changed?: true
-  /** How often it came in a row, if more than once. */
+  /** How often it occurred in a row, if more than once. */
   times?: number
-  /** What the fault did, in a sentence. */
+  /** The effect of the fault, in a sentence. */
   fault?: string
 }
 
-/** How many requests are told before the first fault, and after the last. */
+/** How many requests are listed before the first fault, and after the last one. */
 export const BEFORE = 4
 export const AFTER = 12
-/** How many are told between two faults, at each end. */
+/** How many requests between two faults are listed next to each of them. */
 const BETWEEN = 6
 
-/** The requests of a run around its faults. Equal ones that follow each other are told once. */
-export function tellStory({ requests }: Pick<Observation, 'requests'>): StoryLine[] {
+/** The requests of a run near its faults. Equal consecutive requests are listed once. */
+export function tellStory({ requests }: Pick<RunObservation, 'requests'>): StoryLine[] {
   const told = requests.reduce<StoryRequest[]>((lines, { entry }) => addRequest(lines, tell(entry)), [])
   const faults = told.flatMap(({ fault }, index) => (fault === undefined ? [] : [index]))
   const first = faults[0] ?? 0
@@ -58,12 +59,12 @@ function omit(lines: StoryLine[], count: number): void {
   else lines.push({ omitted: count })
 }
 
-function tell(entry: Observation['requests'][number]['entry']): StoryRequest {
+function tell(entry: RunObservation['requests'][number]['entry']): StoryRequest {
   const { method, operation, status, code, injection, injected, after } = entry
   const about = aboutOf(entry)
   return {
     method,
-    // A path that the service does not have may hold anything, also a key.
+    // A path that is unknown to the service may contain anything, even a key.
     path: operation?.path ?? '(no path of the service)',
     ...(about !== '' && { about }),
     status: status ?? null,
@@ -73,9 +74,9 @@ function tell(entry: Observation['requests'][number]['entry']): StoryRequest {
   }
 }
 
-/** A line of a story as a person reads it. */
+/** Formats a line of a story for a person. */
 export function wordStory(line: StoryLine): string {
-  if ('omitted' in line) return `… ${line.omitted} more request${line.omitted === 1 ? '' : 's'}`
+  if ('omitted' in line) return `… ${plural(line.omitted, 'more request')}`
   const { method, path, about, status, code, changed, times, fault } = line
   const request = `${method} ${path}${about === undefined ? '' : ` (${about})`}`
   const answer = `${status ?? 'no answer'}${code === undefined ? '' : ` ${code}`}`

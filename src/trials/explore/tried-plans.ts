@@ -1,63 +1,62 @@
 import type { FaultRule } from '../../domain/faults.ts'
-import { canonical, type Fault } from './faults.ts'
-import type { Observation } from './observation.ts'
-import { type Failure, isFailure, type Verdict } from './verdict.ts'
+import { canonical, type PlannedFault } from './faults.ts'
+import type { RunObservation } from './observation.ts'
+import { type ExploreFailure, isFailure, type RunVerdict } from './verdict.ts'
 
-/** A plan that was tried. */
-export interface Tried {
+export interface TriedPlan {
   plan: readonly FaultRule[]
-  faults: readonly Fault[]
-  observation: Observation
-  verdict: Verdict
-  /** Whether each of its rules met its request, and changed something. */
+  faults: readonly PlannedFault[]
+  observation: RunObservation
+  verdict: RunVerdict
+  /** Whether each of its rules met its request and changed something, and none acted too often. */
   hasApplied: boolean
 }
 
-/** What plans have in common that show the same weakness of a client. */
+/** A weakness of a client that several plans show. */
 export interface Weakness {
-  verdict: Failure
-  tried: Tried[]
-  /** Whether it broke the command again; set once it was repeated. */
+  verdict: ExploreFailure
+  tried: TriedPlan[]
+  /** Whether it broke the command again. Absent until it was repeated. */
   confirmed?: boolean
-  /** The plan that was repeated, and its repetition. */
-  repeated?: Tried
-  again?: Tried
+  /** The repeated plan, and its repetition. */
+  repeated?: TriedPlan
+  again?: TriedPlan
 }
 
-/** How many requests of all runs are kept. Runs beyond that are not looked at for pairs. */
+/** How many requests of all runs are kept. Later runs are not used for pairs. */
 export const KEPT = 200_000
 const NO_EFFECTS = { accounts: [], changes: [] }
 
-/** What became of the plans that were tried, and the weaknesses that they show. */
+/** The results of the plans, and the weaknesses that they show. */
 export class TriedPlans {
-  readonly #plans = new Map<string, Tried>()
+  readonly #plans = new Map<string, TriedPlan>()
   readonly #weaknesses = new Map<string, Weakness>()
   /** How many requests are kept. */
   #requests = 0
 
-  get all(): Tried[] {
+  get all(): TriedPlan[] {
     return [...this.#plans.values()]
   }
 
-  /** In the order in which they were found. */
+  /** In the order of discovery. */
   get weaknesses(): Weakness[] {
     return [...this.#weaknesses.values()]
   }
 
-  find(plan: readonly FaultRule[]): Tried | undefined {
+  find(plan: readonly FaultRule[]): TriedPlan | undefined {
     return this.#plans.get(canonical(plan))
   }
 
-  /** Keeps what became of a plan, and its requests only while there is room. */
-  keep(tried: Tried): void {
+  /** Keeps the result of a plan, and its requests if there is room. */
+  keep(tried: TriedPlan): void {
     const { length } = tried.observation.requests
     const hasRoom = this.#requests + length <= KEPT
     if (hasRoom) this.#requests += length
     this.#plans.set(canonical(tried.plan), hasRoom ? tried : forgetRequests(tried))
   }
 
-  /** Adds a plan that broke the command to the weakness that it shows. */
-  note(tried: Tried, verdict: Failure): void {
+  /** Adds a plan that broke the command to its weakness. */
+  note(tried: TriedPlan, verdict: ExploreFailure): void {
     const places = tried.faults.map(({ point, family }) => `${point.operation.id} ${family}`)
     const id = [verdict, ...places].join(' / ')
     const weakness = this.#weaknesses.get(id) ?? { verdict, tried: [] }
@@ -66,16 +65,16 @@ export class TriedPlans {
   }
 }
 
-/** The same without its requests, unless they are reported, or lead to pairs. */
-export function withoutIdleRequests(tried: Tried): Tried {
+/** Drops the requests of a plan that is neither reported nor used for pairs. */
+export function withoutIdleRequests(tried: TriedPlan): TriedPlan {
   return isFailure(tried.verdict) || isSurvived(tried) ? tried : forgetRequests(tried)
 }
 
-function forgetRequests(tried: Tried): Tried {
+function forgetRequests(tried: TriedPlan): TriedPlan {
   return { ...tried, observation: { ...tried.observation, requests: [], effects: NO_EFFECTS } }
 }
 
-/** Whether a client that met the fault can meet another one. */
-export function isSurvived({ verdict, hasApplied, faults }: Tried): boolean {
+/** Whether the client survived the fault, so that a second fault can be tried. */
+export function isSurvived({ verdict, hasApplied, faults }: TriedPlan): boolean {
   return verdict === 'tolerated' && hasApplied && faults.length === 1 && faults[0]?.survivable === true
 }

@@ -1,30 +1,30 @@
 import type { CommandEnd } from '../command.ts'
 import { haveSameEffects } from './effects.ts'
-import type { Observation } from './observation.ts'
+import type { RunObservation } from './observation.ts'
 import { findStorm } from './storm.ts'
 
-/** What became of a run with a fault. */
-export type Verdict = 'tolerated' | 'gave up' | Failure
+/** The verdict about a run with a fault. */
+export type RunVerdict = 'tolerated' | 'gave up' | ExploreFailure
 /** From the worst to the mildest. */
 const FAILURES = ['wrong success', 'false failure', 'hang', 'crash', 'storm'] as const
-export type Failure = (typeof FAILURES)[number]
+export type ExploreFailure = (typeof FAILURES)[number]
 
-export function isFailure(verdict: Verdict): verdict is Failure {
+export function isFailure(verdict: RunVerdict): verdict is ExploreFailure {
   return FAILURES.some((failure) => failure === verdict)
 }
 
-/** What a run without a fault did. */
-export interface Baseline {
-  observation: Observation
-  /** Whether another run without a fault had the same effects; if not, only exit codes are judged. */
+/** The result of the run without a fault. */
+export interface FaultlessRun {
+  observation: RunObservation
+  /** Whether another run without a fault had the same effects. If not, only exit codes are judged. */
   isStable: boolean
-  /** Whether it had changed something. */
+  /** Whether the run changed something. */
   changes: boolean
-  /** Whether it is a storm itself, so that a storm shows nothing of a fault. */
+  /** Whether the run itself is a storm. If so, a storm says nothing about a fault. */
   storms: boolean
 }
 
-export function judge(run: Observation, { observation, isStable, changes, storms }: Baseline): Verdict {
+export function judge(run: RunObservation, { observation, isStable, changes, storms }: FaultlessRun): RunVerdict {
   const { end } = run
   if (end.timedOut) return 'hang'
   if (isCrash(end)) return 'crash'
@@ -36,7 +36,7 @@ export function judge(run: Observation, { observation, isStable, changes, storms
   return isDone && changes ? 'false failure' : 'gave up'
 }
 
-/** A signal ended the command, as a shell tells it, too: 128 and the number of the signal. */
+/** A shell reports a signal that ended a command as 128 plus the number of the signal. */
 const OF_SIGNALS = 128
 
 export function isCrash({ exitCode, signal, output }: Pick<CommandEnd, 'exitCode' | 'signal' | 'output'>): boolean {
@@ -46,9 +46,9 @@ export function isCrash({ exitCode, signal, output }: Pick<CommandEnd, 'exitCode
   return TRACES.some((trace) => trace.test(output)) && !SUMMARY.test(output)
 }
 
-/** What runtimes write about an exception that nobody has caught. */
+/** The output of runtimes for an uncaught exception. */
 const TRACES: readonly RegExp[] = [
-  // Node.js writes its version at the end.
+  // Node.js writes its version last.
   /^Node\.js v\d+\.\d+\.\d+\s*$/m,
   // Python.
   /^Traceback \(most recent call last\):\n(?:[ \t].*\n)+(?:\w+\.)*\w+(?::|\s*$)/m,
@@ -67,5 +67,5 @@ const TRACES: readonly RegExp[] = [
   // Deno.
   /^error: Uncaught /m,
 ]
-/** A runner of tests goes on after the stack of a test that failed, and sums up. */
+/** A test runner continues after the stack of a failed test, and writes a summary. */
 const SUMMARY = /^Ran \d+ tests? in |^=+ .*\b(?:failed|passed|errors?)\b.* =+$/m

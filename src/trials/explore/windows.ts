@@ -1,11 +1,11 @@
 import { type Contract, loadContract } from '../../contract/contract.ts'
 import { readOverlay } from '../../contract/overlay.ts'
 
-/** How long a quota window is when it is shortened, in seconds. */
+/** The length of a shortened quota window, in seconds. */
 export const SHORT_WINDOW = 2
 
 /**
- * The contract with these overlays, where no quota window is longer than this many seconds. The limits stay as they are.
+ * The contract with these overlays and with quota windows of at most this many seconds. The limits do not change.
  * @throws ContractError
  */
 export async function shortenWindows(paths: readonly string[], seconds = SHORT_WINDOW): Promise<Contract> {

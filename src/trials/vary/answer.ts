@@ -3,19 +3,19 @@ import type { AccountState } from '../../domain/account.ts'
 import { PersistentMap } from '../../domain/persistent-map.ts'
 import { bytesOf, type Content } from '../../http/content.ts'
 
-/** What a request is answered, and what it makes of its account. */
-export interface Answer {
-  /** Absent where no response is sent. */
+/** The answer to a request, and its change of the account. */
+export interface ReplayedAnswer {
+  /** Absent if no response is sent. */
   status: number | undefined
-  /** Names and values alternate. */
+  /** Alternating names and values. */
   headers: readonly (string | number)[]
   body: Content | undefined
-  /** The account as the request has made it; absent where it accepts no change. */
+  /** The account after the request; absent if the request changes nothing. */
   after: AccountState | undefined
 }
 
-/** In what two answers differ: `status`, `header` and its name, `body`, `state`. */
-export function differencesOf(one: Answer, other: Answer): string[] {
+/** The names of the parts that differ: `status`, `header` with its name, `body`, `state`. */
+export function differencesOf(one: ReplayedAnswer, other: ReplayedAnswer): string[] {
   const parts = namesOfDifferent(one.headers, other.headers)
   if (one.status !== other.status) parts.push('status')
   if (!areSameBodies(one.body, other.body)) parts.push('body')
@@ -23,17 +23,17 @@ export function differencesOf(one: Answer, other: Answer): string[] {
   return parts
 }
 
-function namesOfDifferent(some: Answer['headers'], others: Answer['headers']): string[] {
+function namesOfDifferent(some: ReplayedAnswer['headers'], others: ReplayedAnswer['headers']): string[] {
   if (some.length === others.length && some.every((each, index) => each === others[index])) return []
-  // The length of a body tells no more than the body.
+  // A different content-length adds nothing to a different body.
   const names = differentFieldsOf(some, others).map(([name]) => `header ${name}`)
   return names.length > 0 ? names : ['order of the headers']
 }
 
-/** The header fields that only one has, or both with other values: name, value of one, value of the other. */
+/** The header fields that differ or that only one answer has: name, first value, second value. */
 export function differentFieldsOf(
-  some: Answer['headers'],
-  others: Answer['headers'],
+  some: ReplayedAnswer['headers'],
+  others: ReplayedAnswer['headers'],
 ): [name: string, one: string | undefined, other: string | undefined][] {
   const [one, other] = [fieldsOf(some), fieldsOf(others)]
   return [...new Set([...one.keys(), ...other.keys()])]
@@ -41,8 +41,8 @@ export function differentFieldsOf(
     .map((name) => [name, one.get(name), other.get(name)])
 }
 
-/** By lower-case name. */
-function fieldsOf(headers: Answer['headers']): Map<string, string> {
+/** The fields by lower-case name. */
+function fieldsOf(headers: ReplayedAnswer['headers']): Map<string, string> {
   const fields = new Map<string, string>()
   for (let index = 0; index < headers.length; index += 2) {
     const name = String(headers[index]).toLowerCase()
@@ -59,7 +59,7 @@ export function areSameBodies(one: Content | undefined, other: Content | undefin
   return bytesOf(one).equals(bytesOf(other))
 }
 
-/** Whether nothing that comes later can tell the accounts apart. States that share their parts are compared fast. */
+/** Whether the accounts are equal for all later requests. The comparison is fast if they share parts. */
 export function areSameStates(one: AccountState | undefined, other: AccountState | undefined): boolean {
   if (one === other) return true
   if (one === undefined || other === undefined) return false

@@ -3,14 +3,14 @@ import type { Entry } from '../../journal/entry.ts'
 import type { CommandEnd } from '../command.ts'
 import type { TrialResult } from '../trial.ts'
 
-/** A run, as far as two of them are compared. */
-type Run = Pick<TrialResult, 'end' | 'exchanges' | 'lost'>
+/** The parts of a run that are compared. */
+type ComparedRun = Pick<TrialResult, 'end' | 'exchanges' | 'lost'>
 
 /**
- * In what two runs of the same command differ, in a sentence; `undefined` where they do not. Requests in another order are
- * no difference: commands send some at the same time.
+ * The difference between two runs of the same command, in a sentence; `undefined` if there is none. The order of
+ * requests does not count, because commands may send requests concurrently.
  */
-export function compareBaselines(one: Run, other: Run): string | undefined {
+export function compareBaselines(one: ComparedRun, other: ComparedRun): string | undefined {
   const [first, second] = [resultOf(one.end), resultOf(other.end)]
   if (first !== second) return `The command is unsteady: of two runs, one ${first} and one ${second}.`
   if (one.exchanges.length + one.lost !== other.exchanges.length + other.lost) {
@@ -28,7 +28,7 @@ export function compareBaselines(one: Run, other: Run): string | undefined {
 }
 
 /** Whether both runs sent the same requests in the same order. */
-export function sendTheSame({ exchanges: some }: Run, { exchanges: others }: Run): boolean {
+export function sendTheSame({ exchanges: some }: ComparedRun, { exchanges: others }: ComparedRun): boolean {
   if (some.length !== others.length) return false
   return some.every((entry, index) => {
     const other = others[index]
@@ -36,7 +36,7 @@ export function sendTheSame({ exchanges: some }: Run, { exchanges: others }: Run
   })
 }
 
-/** A request as a text. The id of a group is not the client's own. */
+/** A request as a text. The id of a group is left out, because the service chooses it. */
 export function requestIn({ method, target, body }: Entry): string {
   const path = target.replace(/([?&]id=)[^&]+/, '$1*')
   return `${method} ${path} ${body === undefined ? '' : textOf(body)}`

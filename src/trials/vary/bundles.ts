@@ -1,16 +1,16 @@
 import type { Reach } from './counterfactual.ts'
 
-/** How many alternatives one trial tries at most: the more there are, the more often one of them breaks it. */
+/** The most alternatives in one trial. With more of them, it is more likely that one breaks the trial. */
 export const LARGEST = 8
 
 /**
- * Divides alternatives into bundles that one trial can try together. When a trial passes, and the command has sent the
- * same requests as without them, it has seen what each of them changes. That is so because the members of a bundle change
- * different parts of the responses, and nothing of what later responses depend on:
+ * Divides alternatives into bundles for one trial each. If the trial passes and the command sends the usual requests,
+ * the command has seen all changes of the bundle. This is certain because the members change different parts of the
+ * responses, and no state for later responses:
  *
- * - no two of them belong to one assumption;
- * - no two of them change the same part of the response to the same request;
- * - one that changes the state of an account, or how accounts begin, is alone.
+ * - no two members belong to the same assumption;
+ * - no two members change the same part of the response to the same request;
+ * - an alternative that changes the state or the creation of an account is alone.
  */
 export function bundle(reached: readonly Reach[]): Reach[][] {
   const bundles: { members: Reach[]; taken: Set<string> }[] = []
@@ -28,7 +28,7 @@ export function bundle(reached: readonly Reach[]): Reach[][] {
 
 const ALONE = 'alone'
 
-/** What no other member may have; `undefined` for an alternative that has to be alone. */
+/** The parts that no other member may have; `undefined` for an alternative that must be alone. */
 function partsOf({ alternative, changes, changesCreation }: Reach): string[] | undefined {
   if (changesCreation || changes.length === 0) return undefined
   if (changes.some(({ parts }) => parts.includes('state'))) return undefined

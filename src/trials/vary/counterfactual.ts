@@ -1,37 +1,36 @@
 import { recreateAccount } from '../../accounts/creation.ts'
-import { type Alternative, type Choices, nameOf } from '../../contract/choices.ts'
+import { type Alternative, type Choices, nameOf, tryToCompile } from '../../contract/choices.ts'
 import type { Contract } from '../../contract/contract.ts'
+import { ContractError } from '../../contract/contract-error.ts'
 import type { AccountState } from '../../domain/account.ts'
 import type { ServerOptions } from '../../start/options.ts'
-import { type Answer, areSameBodies, areSameStates, differencesOf } from './answer.ts'
+import { areSameBodies, areSameStates, differencesOf, type ReplayedAnswer } from './answer.ts'
 import type { OtherWorld } from './recorded-store.ts'
 import type { RecordedRequest, Recording } from './recording.ts'
 import { replay } from './replay.ts'
 
-/** What is otherwise about one request: parts of its response, such as `status`, `body` or `header date`, or the `state`. */
-interface Change {
-  /** The place of the request in the recording. */
+/** The changes to one request: parts of its response, such as `status`, `body` or `header date`, or the `state`. */
+interface AnswerChange {
+  /** The index of the request in the recording. */
   index: number
   parts: readonly string[]
 }
 
-/** What an alternative would have changed of a recorded run. */
+/** The changes that an alternative would make to a recorded run. */
 export interface Reach {
   alternative: Alternative
-  /**
-   * What would have been otherwise in the first recording. What comes after the first of it depends on the client, too.
-   */
-  changes: readonly Change[]
-  /** Whether an account of the run would have begun otherwise. */
+  /** The changes to the first recording. Changes after the first one also depend on the client. */
+  changes: readonly AnswerChange[]
+  /** Whether the initial state of an account would be different. */
   changesCreation: boolean
 }
 
 export interface Counterfactual {
-  /** Each alternative that could have changed a byte of a response, or the state of an account. */
+  /** Each alternative that could change a byte of a response, or the state of an account. */
   reached: readonly Reach[]
-  /** Alternatives that cannot be tried, because the accounts of the run cannot be made under them; and why. */
+  /** Alternatives that do not fit the overlays, or under which an account cannot be created, with the reason. */
   unfit: readonly { alternative: Alternative; reason: string }[]
-  /** How many requests could not be answered again as they were, so that any alternative might have changed them. */
+  /** How many requests could not be answered again as recorded. Any alternative might have changed them. */
   unanswerable: number
 }
 
@@ -39,25 +38,25 @@ export interface CounterfactualOptions {
   server: ServerOptions
   choices: Choices
   recordings: readonly Recording[]
-  /** Is called before each alternative is looked at. */
+  /** Called before each alternative. */
   onProgress?(done: number, all: number): void
   signal?: AbortSignal | undefined
 }
 
-/** A recording with the answers of our own contract. */
+/** A recording with the answers under our own contract. */
 interface Reference {
   firsts: readonly AccountState[]
   requests: readonly RecordedRequest[]
-  answers: readonly (Answer | undefined)[]
+  answers: readonly (ReplayedAnswer | undefined)[]
   recounted: Set<RecordedRequest>
   unanswerable: number
 }
 
 /**
- * Finds out which alternatives a run has reached: each of its requests is answered again from the state that it found,
- * under our contract and under the alternative. If no answer and no change of state differs, then the whole run would
- * have been the same: each request would have found the same state as well. What is counted is not taken from the
- * recording but counted anew, because an alternative may count otherwise without showing it at once.
+ * Finds the alternatives that a run has reached. It answers each request again from its recorded state, under our
+ * contract and under the alternative. If no answer and no change of state differs, the whole run would have been the
+ * same: each request would have found the same state. Quotas and other counters are not taken from the recording but
+ * counted again. An alternative may count differently without an immediate effect.
  *
  * @throws the reason of the signal
  */
@@ -68,16 +67,17 @@ export async function findReached(options: CounterfactualOptions): Promise<Count
   const origins = new Beginnings(recordings.flatMap((recording) => recording.origins))
   const reference = await origins.under(contract)
   const unanswerable = references.reduce((sum, each) => sum + each.unanswerable, 0)
-  // Of what is not recorded, nobody knows what would have changed it.
+  // Without a complete recording, every alternative may have changed the run.
   const isUncertain = unanswerable > 0 || recordings.some(({ isCut }) => isCut)
   const reached: Reach[] = []
   const unfit: { alternative: Alternative; reason: string }[] = []
   for (const [index, alternative] of alternatives.entries()) {
     signal?.throwIfAborted()
     onProgress?.(index, alternatives.length)
-    const compiled = await tryToCompile(choices, alternative)
-    if (typeof compiled === 'string') {
-      unfit.push({ alternative, reason: compiled })
+    const compiled = await tryToCompile(choices, [alternative])
+    if (compiled instanceof ContractError) {
+      const reason = `${nameOf(alternative)} does not fit the overlays that are given: ${compiled.message}`
+      unfit.push({ alternative, reason })
       continue
     }
     const beginnings = await origins.under(compiled)
@@ -96,21 +96,12 @@ export async function findReached(options: CounterfactualOptions): Promise<Count
   return { reached, unfit, unanswerable }
 }
 
-async function tryToCompile(choices: Choices, alternative: Alternative): Promise<Contract | string> {
-  try {
-    return await choices.compile([alternative])
-  } catch (error) {
-    if ((error as Error).name !== 'ContractError') throw error
-    return `${nameOf(alternative)} does not fit the overlays that are given: ${(error as Error).message}`
-  }
-}
-
 async function answerAgain(
   server: ServerOptions,
   contract: Contract,
   { requests, firsts }: Recording,
 ): Promise<Reference> {
-  const answers: (Answer | undefined)[] = []
+  const answers: (ReplayedAnswer | undefined)[] = []
   const recounted = new Set<RecordedRequest>()
   let unanswerable = 0
   await replay({
@@ -130,35 +121,38 @@ async function answerAgain(
   return { firsts, requests, answers, recounted, unanswerable }
 }
 
-/** Whether the answer is the recorded one. The ids of requests that belong to no account depend on all such requests. */
-function isRecorded({ status, headers, body }: Answer, { entry }: RecordedRequest): boolean {
+/**
+ * Whether the answer equals the recorded one. The ids of requests without an account depend on all such requests, so
+ * they may differ.
+ */
+function isRecorded({ status, headers, body }: ReplayedAnswer, { entry }: RecordedRequest): boolean {
   if (status !== entry.status || headers.length !== entry.responseHeaders.length) return false
   const isOther = headers.some(
     (each, index) =>
       each !== entry.responseHeaders[index] && !(entry.account === undefined && headers[index - 1] === 'X-Request-Id'),
   )
   if (isOther) return false
-  // The journal keeps the beginning of a very long body.
+  // The journal keeps only the beginning of a very long body.
   const kept = entry.responseBody
   return kept !== undefined && kept.held.length < Math.min(kept.size, body?.size ?? 0)
     ? true
     : areSameBodies(body, kept)
 }
 
-/** What is answered otherwise under the other contract. */
+/** The requests whose answers differ under the other contract. */
 async function findChanged(
   server: ServerOptions,
   own: Contract,
   contract: Contract,
   { firsts, requests, answers, recounted }: Reference,
   changesCreation: boolean,
-): Promise<Change[]> {
+): Promise<AnswerChange[]> {
   const everything = () => [...requests.keys()].map((index) => ({ index, parts: ['state'] }))
-  // What was counted under other names cannot be taken over where the control plane has set it.
+  // The other contract names the counters differently. So the values that the control plane has set cannot be used.
   if (contract.settings.quotaScope !== own.settings.quotaScope && recounted.size > 0) return everything()
   const beginnings = changesCreation ? await findBeginnings(firsts, own, contract) : undefined
   if (changesCreation && beginnings === undefined) return everything()
-  const changed: Change[] = []
+  const changed: AnswerChange[] = []
   await replay({
     server,
     contract,
@@ -169,7 +163,7 @@ async function findChanged(
     onAnswer(index, answer) {
       const reference = answers[index]
       if (reference === undefined) return true
-      // The states of an account that has begun otherwise cannot be compared. It is followed to the end instead.
+      // If accounts begin differently, their states cannot be compared. Only the answers are compared, up to the end.
       const parts =
         answer === undefined
           ? ['state']
@@ -182,8 +176,8 @@ async function findChanged(
 }
 
 /**
- * What each account would have been at its first request; `undefined` where that is not known, because the control plane
- * has changed one before.
+ * The state of each account at its first request under the other contract; `undefined` if it is unknown, because the
+ * control plane has changed an account before.
  */
 async function findBeginnings(
   firsts: readonly AccountState[],
@@ -202,7 +196,7 @@ async function findBeginnings(
   return beginnings
 }
 
-/** How the accounts of a run begin under different contracts. */
+/** The initial states of the accounts of a run under different contracts. */
 class Beginnings {
   readonly #states: readonly AccountState[]
 
@@ -210,7 +204,7 @@ class Beginnings {
     this.#states = states
   }
 
-  /** The accounts as they are made under a contract; or why one cannot be made. */
+  /** The initial accounts under a contract, or the reason why one cannot be created. */
   async under(contract: Contract): Promise<readonly AccountState[] | string> {
     try {
       return await mapInOrder(this.#states, (state) => recreateAccount(state, { real: state.createdAt }, contract))

@@ -6,17 +6,18 @@ import { findViolation } from '../../ground/schema.ts'
 import { shorten } from '../../ground/show.ts'
 import type { AlternativeReport, Dependencies } from './dependencies.ts'
 
-/** A file that cannot be used; the message is the end of a sentence about the option. */
+/** A file that cannot be used. The message is the end of a sentence about the option. */
 export class DependenciesError extends Error {
   override name = 'DependenciesError'
 }
 
-/** As much of the file as is read. docs/schemas has the whole. */
+/** The schema of the parts that are read. docs/schemas has the complete schema. */
 const SCHEMA: Json = {
   type: 'object',
-  required: ['command', 'alternatives'],
+  required: ['command', 'baseline', 'alternatives'],
   properties: {
     command: { type: 'array', minItems: 1, items: { type: 'string' } },
+    baseline: { type: 'object', required: ['steady'], properties: { steady: { type: 'boolean' } } },
     alternatives: {
       type: 'array',
       items: {
@@ -48,10 +49,10 @@ const SCHEMA: Json = {
   },
 }
 
-/** A larger file is no report of a run. */
+/** The largest file that can be a report, in bytes. */
 export const LARGEST_DEPENDENCIES = 64 << 20
 
-/** Reads what a run has found out about its command. @throws DependenciesError */
+/** Reads the dependencies of a command. @throws DependenciesError */
 export async function readDependenciesFile(path: string): Promise<Dependencies> {
   const size = await stat(path).then(
     (facts) => facts.size,
@@ -74,8 +75,8 @@ export async function readDependenciesFile(path: string): Promise<Dependencies> 
 }
 
 /**
- * Reads what an earlier run has found out about the same command. @throws DependenciesError, also for a file of another
- * command or of another contract
+ * Reads the dependencies that an earlier run of the same command has found. @throws DependenciesError, also if the file
+ * is about another command or another contract
  */
 export async function readDependencies(
   path: string,
@@ -96,10 +97,10 @@ export async function readDependencies(
   return dependencies
 }
 
-/** These stand until something changes. */
+/** The verdicts that stay valid until something changes. */
 const LASTING: readonly string[] = ['depends', 'tolerates']
 
-/** What is known already of an alternative that changes the same of the same requests as it did then. */
+/** The known report of an alternative, if it changes the same parts of the same requests as in the earlier run. */
 export function findKnown(
   { alternatives }: Dependencies,
   { id, number, assumption, value }: Alternative,

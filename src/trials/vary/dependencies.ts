@@ -1,61 +1,61 @@
 import type { Json } from '../../ground/json.ts'
 
-/** What became of an alternative. */
+/** The verdict about an alternative. */
 export type VaryVerdict = 'depends' | 'tolerates' | 'not reached' | 'flaky' | 'inconclusive'
 
-/** A response in a report: what differs of it, shortened. */
+/** The differing parts of a response, shortened for a report. */
 export interface ShownResponse {
-  /** Absent where none was sent. */
+  /** Absent if no response was sent. */
   status?: number
   /** The fields that differ. */
   headers?: Readonly<Record<string, string>>
-  /** Absent where it does not differ. */
+  /** Absent if it does not differ. */
   body?: string
 }
 
-/** The first response that was not what it is with our choice, in the same state and at the same instant. */
+/** The first response that differs from the response under our choice, in the same state and at the same instant. */
 export interface FirstDifference {
   request: { request_id: string; method: string; path: string; body?: string }
   expected: ShownResponse
   received: ShownResponse
 }
 
-/** What the report says of one alternative. */
+/** The report about one alternative. */
 export interface AlternativeReport {
   /** The id of its assumption. */
   id: string
-  /** Its number among those of the assumption, from 1. */
+  /** Its number within the assumption, from 1. */
   alternative: number
   verdict: VaryVerdict
-  /** What the specification says about it, or that it says nothing. */
+  /** The text of the specification about it, or a note that there is none. */
   spec: string
   chosen: Json
   value: Json
-  /** Whether the user has listed it as one that the command may depend on. */
+  /** Whether the user accepts that the command depends on it. */
   accepted?: true
-  /** Why it was not decided. */
+  /** The reason if it was not decided. */
   reason?: string
   first_difference?: FirstDifference
-  /** How the command ended with it, where it failed. */
+  /** The end of a command that failed with it. */
   exit_code?: number
   signal?: string
   timed_out?: true
-  /** The names of the tests that failed, as far as the output of the command tells them. */
+  /** The names of the failed tests, if the output of the command has them. */
   tests?: readonly string[]
-  /** The last lines that the command wrote. */
+  /** The last lines of the output. */
   output?: string
-  /** How long the command took. */
+  /** The duration of the command. */
   seconds?: number
-  /** What was different in the requests that reached it: a later run with the same has the same verdict. */
+  /** Identifies the changes to the requests of the command. A later run with the same value has the same verdict. */
   fingerprint?: string
 }
 
-/** How the command ran without any alternative. */
+/** The run of the command without an alternative. */
 interface BaselineReport {
   exit_code: number
   seconds: number
   requests: number
-  /** Whether the two runs had the same result and sent the same requests. */
+  /** Whether both runs had the same result and sent the same requests. */
   steady: boolean
 }
 
@@ -63,7 +63,7 @@ interface BaselineReport {
 export interface Dependencies {
   command: readonly string[]
   baseline: BaselineReport
-  /** How often the command was started, the baselines included. */
+  /** How often the command was started, including the baselines. */
   runs: number
   alternatives: readonly AlternativeReport[]
 }

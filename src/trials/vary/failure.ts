@@ -1,14 +1,14 @@
-import { redactorForAnybody } from '../../journal/redaction.ts'
-import type { Secrets } from '../../journal/secrets.ts'
+import { redactorForAnybody } from '../../journal/redaction/redaction.ts'
+import type { Secrets } from '../../journal/redaction/secrets.ts'
 import type { CommandEnd } from '../command.ts'
 import { findFailedTests } from '../failed-tests.ts'
 import type { AlternativeReport } from './dependencies.ts'
 
-/** How many lines, and characters, of what a command wrote last are told. */
+/** The most lines and characters at the end of an output that are reported. */
 export const LINES = 12
 export const CHARACTERS = 2_000
 
-/** How a failing command ended, for a report. */
+/** The end of a failed command, for a report. */
 export function describeEnd(end: CommandEnd, secrets: Secrets): Partial<AlternativeReport> {
   const { exitCode, signal, timedOut, output } = end
   const tests = findFailedTests(output).map(redactorForAnybody(secrets))
@@ -22,7 +22,7 @@ export function describeEnd(end: CommandEnd, secrets: Secrets): Partial<Alternat
   }
 }
 
-/** Why a command that fails by itself cannot be judged, in a sentence. */
+/** Explains in a sentence why a command that fails without alternatives cannot be judged. */
 export function describeFailure(end: CommandEnd, secrets: Secrets): string {
   const { exitCode, signal, timedOut, seconds, output } = end
   const how = timedOut
@@ -35,7 +35,7 @@ export function describeFailure(end: CommandEnd, secrets: Secrets): string {
   return `The command ${how} although nothing is varied, so there is nothing to compare with; ${said}`
 }
 
-/** The end of what a command wrote, without colours and secrets. */
+/** The end of the output, without colours and secrets. */
 function lastLines(output: string, secrets: Secrets): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: what sets a colour is a control character
   const text = output.replaceAll(/\u001b\[[\d;]*m/g, '').trimEnd()

@@ -4,8 +4,8 @@ import type { Reach } from './counterfactual.ts'
 import type { Recording } from './recording.ts'
 
 /**
- * Names which requests of a run an alternative reaches and what it changes of them. As long as both stay the same, so does
- * what the command is answered.
+ * Identifies the requests that an alternative reaches, and its changes to them. If both stay the same, the command gets
+ * the same answers.
  */
 export function fingerprintOf(
   { alternative, changes, changesCreation }: Reach,

@@ -1,21 +1,21 @@
 import type { Contract } from '../../contract/contract.ts'
 import { bytesOf, type Content } from '../../http/content.ts'
 import type { Entry } from '../../journal/entry.ts'
-import { type Redact, redactorFor } from '../../journal/redaction.ts'
-import type { Secrets } from '../../journal/secrets.ts'
+import { type Redact, redactorFor } from '../../journal/redaction/redaction.ts'
+import type { Secrets } from '../../journal/redaction/secrets.ts'
 import type { ServerOptions } from '../../start/options.ts'
-import { type Answer, areSameBodies, differentFieldsOf } from './answer.ts'
+import { areSameBodies, differentFieldsOf, type ReplayedAnswer } from './answer.ts'
 import type { FirstDifference, ShownResponse } from './dependencies.ts'
 import type { Recording } from './recording.ts'
 import { replay } from './replay.ts'
 
-/** How many characters of a body are shown, and how many of them before the first difference. */
+/** How many characters of a body are shown, and how many of them are before the first difference. */
 export const SHOWN = 400
 const BEFORE = 100
 
 /**
- * The first response of a recorded run that our own contract would not have given, with what it would have given to the
- * same request in the same state at the same instant; `undefined` where there is none.
+ * The first response of a recorded run that differs under our own contract; `undefined` if there is none. It comes with
+ * our response to the same request in the same state at the same instant.
  */
 export async function findFirstDifference(
   server: ServerOptions,
@@ -39,7 +39,7 @@ export async function findFirstDifference(
   return found
 }
 
-function differenceIn(entry: Entry, expected: Answer, redact: Redact): FirstDifference | undefined {
+function differenceIn(entry: Entry, expected: ReplayedAnswer, redact: Redact): FirstDifference | undefined {
   const received = { status: entry.status, headers: entry.responseHeaders, body: entry.responseBody }
   const fields = differentFieldsOf(expected.headers, received.headers).filter(
     // The ids of requests without an account depend on all such requests.

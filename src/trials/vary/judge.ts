@@ -1,5 +1,5 @@
 import { type Alternative, type Choices, nameOf } from '../../contract/choices.ts'
-import type { Secrets } from '../../journal/secrets.ts'
+import type { Secrets } from '../../journal/redaction/secrets.ts'
 import type { ServerOptions } from '../../start/options.ts'
 import type { TrialResult } from '../trial.ts'
 import type { AlternativeReport, VaryVerdict } from './dependencies.ts'
@@ -8,33 +8,33 @@ import { findFirstDifference } from './first-difference.ts'
 import { recordingOf } from './recording.ts'
 import { hasPassed, type TrialRunner, type Untried } from './trial-runner.ts'
 
-export interface JudgeOptions {
+export interface DependencyJudgeOptions {
   runner: Pick<TrialRunner, 'try'>
   choices: Choices
   server: ServerOptions
   secrets: Secrets
-  /** How often a trial is run: 2 for a steady command, of which only a failure is repeated. */
+  /** How often a trial runs. It is 2 for a steady command, and then only a failure is repeated. */
   repeats: number
   isSteady: boolean
   /** In milliseconds. */
   limit: number
-  /** Whether the command does in a trial what it does by itself. */
+  /** Whether the command behaves in a trial like without alternatives. */
   isAsUsual(result: TrialResult): boolean
   onVerdict(report: AlternativeReport): void
 }
 
-/** A trial that took too long is repeated with so many times the limit. */
+/** The factor of the time limit for the repetition of a trial that took too long. */
 export const MORE_PATIENCE = 3
 
-/** Runs trials until it is known of alternatives whether the command depends on them. */
-export class Judge {
-  readonly #options: JudgeOptions
+/** Runs trials until it is known whether the command depends on alternatives. */
+export class DependencyJudge {
+  readonly #options: DependencyJudgeOptions
 
-  constructor(options: JudgeOptions) {
+  constructor(options: DependencyJudgeOptions) {
     this.#options = options
   }
 
-  /** Judges alternatives, together as far as possible. */
+  /** Judges alternatives, with as few trials as possible. */
   async judge(alternatives: readonly Alternative[]): Promise<AlternativeReport[]> {
     const { onVerdict } = this.#options
     const [alone, ...others] = alternatives
@@ -49,11 +49,11 @@ export class Judge {
     return (await Promise.all(halves.map((half) => this.judge(half)))).flat()
   }
 
-  /** The reports of all; `undefined` where one trial cannot tell, so that there must be several. */
+  /** The reports of all alternatives; `undefined` if one trial is not enough to decide. */
   async #judgeTogether(alternatives: readonly Alternative[]): Promise<AlternativeReport[] | undefined> {
     const { runner, choices, limit, isAsUsual } = this.#options
     const result = await runner.try(alternatives.map(nameOf).join(' '), () => choices.load(alternatives), limit)
-    // Each of them may fit alone.
+    // An alternative may fit when it is tried alone.
     if ('untried' in result) return result.isOver ? alternatives.map((each) => undecided(each, result)) : undefined
     if (!hasPassed(result.end) || !isAsUsual(result)) return undefined
     return alternatives.map((each) => ({ ...describe(each, 'tolerates'), seconds: round(result.end.seconds) }))
@@ -66,7 +66,7 @@ export class Judge {
       const result = await this.#tryPatiently(alternative)
       if ('untried' in result) return undecided(alternative, result)
       results.push(result)
-      // A steady command that passes once passes always; only a failure must be seen again.
+      // A steady command that passes once always passes. Only a failure must be repeated.
       if (isSteady && hasPassed(result.end)) break
     }
     const failures = results.filter(({ end }) => !hasPassed(end))
@@ -77,7 +77,7 @@ export class Judge {
     return { ...describe(alternative, verdict), ...(await this.#describeFailure(failure)), seconds }
   }
 
-  /** Runs a trial, and once more with a longer limit where it took too long. */
+  /** Runs a trial, and repeats it with a longer limit if it took too long. */
   async #tryPatiently(alternative: Alternative): Promise<TrialResult | Untried> {
     const { runner, choices, limit } = this.#options
     const load = () => choices.load([alternative])
@@ -104,7 +104,7 @@ function undecided(alternative: Alternative, { untried }: Untried): AlternativeR
   return { ...describe(alternative, 'inconclusive'), reason: untried }
 }
 
-/** Seconds to three places. */
+/** Rounds seconds to three decimals. */
 export function round(seconds: number): number {
   return Math.round(seconds * 1000) / 1000
 }

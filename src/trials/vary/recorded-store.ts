@@ -1,43 +1,42 @@
 import type { AccountState } from '../../domain/account.ts'
-import { timeOn } from '../../domain/clock.ts'
-import { type Counting, type CountingPlan, countPlanned, countRequest, refundCharge } from '../../domain/counting.ts'
+import { type Counting, type CountingPlan, refundCharge } from '../../domain/counting.ts'
 import type { Decision, ErrorCode } from '../../domain/errors.ts'
 import { PersistentMap } from '../../domain/persistent-map.ts'
 import type { Hits } from '../../domain/quotas.ts'
-import { chanceOfFault, fraction } from '../../ground/chance.ts'
 import type { Past } from '../../journal/past.ts'
+import { enterAccount } from '../../store/admission.ts'
 import type { Admission, Counters, Incarnate, Store } from '../../store/store.ts'
 import { StoreError } from '../../store/store-error.ts'
 import { areSameStates } from './answer.ts'
 import { findOwner, type RecordedRequest } from './recording.ts'
 
-/** An account that has begun otherwise than it was recorded. */
+/** An account whose initial state differs from the recorded one. */
 export interface OtherWorld {
-  /** The recorded state that the next request of the account should have found. */
+  /** The recorded state for the next request to the account. */
   recorded: AccountState
-  /** What it finds instead. */
+  /** The state that the request gets instead. */
   own: AccountState
 }
 
 /**
- * A store that holds the accounts as one recorded request has found them. Nothing that a request changes is there for the
- * next one, except for what is counted: under another contract, other requests may count, and under another name. An
- * account that has begun otherwise has a life of its own.
+ * A store with the accounts in the state that one recorded request found. A change by a request is not visible to the
+ * next request. The counters are an exception: under another contract, other requests may count, or under other names.
+ * An account with a different initial state keeps its own changes.
  */
 export class RecordedStore implements Store {
-  /** What the last request has made of its account; absent where it has accepted no change. */
+  /** The account after the last request; absent if the request accepted no change. */
   after: AccountState | undefined
-  /** Whether the control plane has changed an account that has begun otherwise, so that nobody knows what it would be. */
+  /** Whether the control plane has changed an account with a different initial state, so that its state is unknown. */
   isLost = false
   #request: RecordedRequest | undefined
   readonly #worlds: Map<string, OtherWorld>
   readonly #default: AccountState
   readonly #counting = new Map<string, Counting>()
-  /** The requests whose counters somebody has set before, as a run under the contract of the recording finds out. */
+  /** The requests whose counters were set from outside. The run under the contract of the recording finds them. */
   readonly #recounted: Set<RecordedRequest>
   readonly #finds: boolean
 
-  /** `finds`: whether this is the run that adds to `recounted`; the other runs read it. */
+  /** `finds`: whether this run adds to `recounted`. The other runs only read it. */
   constructor(
     anyAccount: AccountState,
     recounted: Set<RecordedRequest>,
@@ -50,7 +49,7 @@ export class RecordedStore implements Store {
     this.#finds = finds
   }
 
-  /** Holds the accounts as this request has found them. */
+  /** Shows the accounts in the state that this request found. */
   show(request: RecordedRequest | undefined): void {
     this.#keepChange()
     this.#request = request
@@ -60,7 +59,7 @@ export class RecordedStore implements Store {
     if (world !== undefined && !areSameStates(world.recorded, account)) this.isLost = true
   }
 
-  /** The last request has changed an account with a life of its own. */
+  /** Keeps the change by the last request to an account with a different initial state. */
   #keepChange(): void {
     const { past, entry } = this.#request ?? {}
     const world = past && this.#worlds.get(past.account.id)
@@ -70,21 +69,13 @@ export class RecordedStore implements Store {
 
   enter<Plan extends CountingPlan, Value extends object>(
     keyHash: string,
-    { clock, longestWindow, plan: makePlan, conclude }: Admission<Plan, Value>,
+    admission: Admission<Plan, Value>,
   ): Value | undefined {
     if (this.#request === undefined) return undefined
     const found = findOwner(this.#request, keyHash)
     const account = found && (this.#worlds.get(found.id)?.own ?? found)
     if (account === undefined) return undefined
-    const counting = this.#countingFor(account, this.#request)
-    const before = { ...counting }
-    const real = clock()
-    const now = timeOn(account.clock, real)
-    const plan = makePlan(account)
-    const draw = (rule: string, ordinal: number) => fraction(chanceOfFault(account, rule, ordinal)[0])
-    const counted = countPlanned(plan, counting, now, draw)
-    if (plan.isCounted) countRequest(counting, counted, account.faults, now, longestWindow)
-    return conclude({ account, incarnation: 1, real, plan, counted, before, moment: undefined })
+    return enterAccount(account, this.#countingFor(account, this.#request), admission)
   }
 
   refund({ id }: Incarnate, bucket: string, startedAt: number): Hits | undefined {
@@ -98,9 +89,9 @@ export class RecordedStore implements Store {
     const own = past?.account.id === id ? past : undefined
     if (known !== undefined && own === undefined) return known
     if (known !== undefined && own !== undefined) {
-      // Where the control plane has changed the counters, they continue from there.
+      // If the control plane has changed the counters, they continue from its values.
       if (this.#finds && isRecounted(known, own)) this.#recounted.add(request)
-      // Also names the request.
+      // The number also names the request.
       known.requests = own.requests
       if (!this.#recounted.has(request)) return known
     }
@@ -201,7 +192,7 @@ export class RecordedStore implements Store {
   async close(): Promise<void> {}
 }
 
-/** Whether somebody has set what a request was charged to, or what fault rules have counted. */
+/** Whether the quota of a request, or the counters of fault rules, were set from outside. */
 function isRecounted(known: Counting, { bucket, hits, tallies }: Past): boolean {
   if (bucket !== undefined) {
     const own = known.quotas.get(bucket)

@@ -3,27 +3,27 @@ import type { Entry } from '../../journal/entry.ts'
 import type { Past } from '../../journal/past.ts'
 import type { TrialResult } from '../trial.ts'
 
-/** A request of a trial, and all that it takes to answer it again as the service was then. */
+/** A request of a trial, with the state that is necessary to answer it again. */
 export interface RecordedRequest {
   entry: Entry
-  /** The account that it found, and what was counted there; absent where its key belonged to none. */
+  /** The account and its counters before the request; absent if no account has the key. */
   past: Past | undefined
-  /** Of every account, the state at that time. A request that belongs to none might belong to one of them elsewhere. */
+  /** The state of every account then. Under another contract, a key without an account may belong to one of them. */
   others: readonly AccountState[]
 }
 
-/** What a trial has recorded, to be answered again. */
+/** The recording of a trial. */
 export interface Recording {
   requests: readonly RecordedRequest[]
-  /** One account of each kind that there was: those of one kind differ in their id and key only. */
+  /** One account of each kind. Accounts of one kind differ only in their id and key. */
   origins: readonly AccountState[]
-  /** Each account as its first request has found it. */
+  /** The state of each account before its first request. */
   firsts: readonly AccountState[]
-  /** Whether there were more requests than are recorded. */
+  /** Whether some requests were not recorded. */
   isCut: boolean
 }
 
-/** What a trial has recorded. */
+/** Makes the recording of a trial. */
 export function recordingOf({
   exchanges,
   lost,
@@ -33,7 +33,7 @@ export function recordingOf({
   for (const { before } of exchanges) {
     if (before !== undefined && !firsts.has(before.account.id)) firsts.set(before.account.id, before.account)
   }
-  // An account that no request has entered is as the control plane has left it.
+  // Accounts without a request are in the state in which the control plane left them.
   const present = new Map([...accounts, ...firsts])
   const origins = new Map(
     [...accounts.values(), ...exchanges.flatMap(({ before }) => before?.account ?? [])].map((state) => [
@@ -49,7 +49,7 @@ export function recordingOf({
     if (before === undefined) return request
     const { id } = before.account
     if (lasts.get(id) === index && !accounts.has(id)) {
-      // It was deleted at some time after its last request.
+      // The account was deleted after its last request. The exact time is unknown.
       present.delete(id)
       others = [...present.values()]
       return request
@@ -67,7 +67,7 @@ export function recordingOf({
 const fixtures = new WeakMap<object, number>()
 let named = 0
 
-/** From what the account was made, except for its id and key. */
+/** The origin of an account without its id and key. */
 function kindOf({ origin: { fixture, key: _, ...chosen } }: AccountState): string {
   if (typeof fixture === 'string') return JSON.stringify([fixture, chosen])
   const number = fixtures.get(fixture) ?? ++named
@@ -75,7 +75,7 @@ function kindOf({ origin: { fixture, key: _, ...chosen } }: AccountState): strin
   return JSON.stringify([number, chosen])
 }
 
-/** The state of an account whose key has this hash. */
+/** The state of the account whose key has this hash. */
 export function findOwner({ past, others }: RecordedRequest, keyHash: string): AccountState | undefined {
   const owns = ({ keys }: AccountState) => keys.some(({ hash }) => hash === keyHash)
   return past !== undefined && owns(past.account) ? past.account : others.find(owns)

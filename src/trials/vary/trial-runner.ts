@@ -2,40 +2,40 @@ import type { Contract } from '../../contract/contract.ts'
 import { elapsed, systemClock } from '../../ground/clock.ts'
 import type { ServerOptions } from '../../start/options.ts'
 import type { CommandEnd, CommandRun } from '../command.ts'
-import type { Variable } from '../environment.ts'
+import type { EnvironmentVariable } from '../environment.ts'
 import { Pool, type Task } from '../pool.ts'
 import { runTrial, type TrialResult } from '../trial.ts'
 
 export interface TrialRunnerOptions {
   command: readonly string[]
   environment: NodeJS.ProcessEnv
-  variables: readonly Variable[]
+  variables: readonly EnvironmentVariable[]
   server: ServerOptions
   /** How many trials may run at the same time. */
   jobs: number
-  /** How long everything may take, in milliseconds. */
+  /** The time limit for all trials, in milliseconds. */
   maxTime?: number | undefined
   signal?: AbortSignal | undefined
   /** See `CommandRun`. */
   onSignal?: CommandRun['onSignal']
 }
 
-/** Why a trial was not run, or not to its end. */
+/** The reason why a trial did not run, or did not run to its end. */
 export interface Untried {
   untried: string
-  /** Whether no other trial is run any more, either. */
+  /** Whether no more trials will run. */
   isOver: boolean
 }
 
-/** What a contract that cannot be served is refused with. */
+/** The errors for a contract that cannot be served. */
 const UNFIT = new Set(['ContractError', 'FixtureError', 'OptionError', 'FaultSetError'])
 const OUT_OF_TIME: Untried = { untried: 'The time of --max-time was over.', isOver: true }
 
-/** Runs a command against servers that differ in their contract only. */
+/** Runs a command against servers that differ only in their contract. */
 export class TrialRunner {
   readonly #options: TrialRunnerOptions
   readonly #pool: Pool
-  /** What the clocks of all servers show at their start, so that the time of day makes no difference. */
+  /** The initial time on the clocks of all servers, so that the time of day does not matter. */
   readonly #instant = systemClock()
   readonly #began = elapsed()
   #runs = 0
@@ -52,25 +52,25 @@ export class TrialRunner {
     return this.#runs
   }
 
-  /** How long all of these took together. */
+  /** The total duration of these runs. */
   get seconds(): number {
     return this.#milliseconds / 1000
   }
 
-  /** From now on, nothing is tried any more. */
+  /** Starts no more trials from now on. */
   stop(reason: string): void {
     this.#over ??= { untried: reason, isOver: true }
   }
 
   /**
-   * Runs the command once, when there is room for it. `load` makes the contract; `limit` is in milliseconds.
-   * @throws CommandError, the reason of the signal, and what `load` and a start throw
+   * Runs the command once when there is room for it. `load` makes the contract; `limit` is in milliseconds.
+   * @throws CommandError, the reason of the signal, and the errors of `load` and of a start
    */
   run(name: string, load: () => Promise<Contract>, limit: number | undefined): Promise<TrialResult | Untried> {
     return this.#whenThereIsRoom(async (signal) => this.#run(name, await load(), limit, signal))
   }
 
-  /** The same with a contract that may not fit what the server is given. @throws CommandError, the reason of the signal */
+  /** Like `run`, but the contract may not fit the options. @throws CommandError, the reason of the signal */
   try(name: string, load: () => Promise<Contract>, limit: number): Promise<TrialResult | Untried> {
     return this.#whenThereIsRoom(async (signal) => {
       try {
@@ -122,7 +122,7 @@ export class TrialRunner {
     }
   }
 
-  /** In milliseconds. */
+  /** The rest of the time limit, in milliseconds. */
   get #left(): number {
     const { maxTime = Number.POSITIVE_INFINITY } = this.#options
     return maxTime - (elapsed() - this.#began)

@@ -1,4 +1,5 @@
 import type { Choices } from '../../contract/choices.ts'
+import { plural } from '../../ground/plural.ts'
 import type { Block, Check, Finding, Report } from '../../reports/report.ts'
 import { writeShellLine } from '../shell-line.ts'
 import type { AlternativeReport, FirstDifference, ShownResponse } from './dependencies.ts'
@@ -10,17 +11,17 @@ export interface VaryReportOptions {
   /** RFC 3339, in UTC. */
   startedAt: string
   seconds: number
-  /** How many trials could run at the same time, and how many could on this machine. */
+  /** How many trials could run at the same time here, and how many this machine supports. */
   jobs: number
   processors: number
-  /** The options for which `run` starts the same server, as words for a shell. */
+  /** The options with which `run` starts the same server, as words for a shell. */
   sameOptions: readonly string[]
 }
 
-/** Trials that take longer in all, in seconds, are worth running at the same time. */
+/** If the trials take longer than this in total, in seconds, the report suggests to run them in parallel. */
 const LONG = 10
 
-/** What a run of `vary` has found out, for every format. */
+/** The report of `vary` for all formats. */
 export function describeVary(options: VaryReportOptions): Report {
   const { result, startedAt, seconds } = options
   const { dependencies, notes } = result
@@ -67,7 +68,7 @@ function factsOf({ result, jobs, processors }: VaryReportOptions): Report['facts
   const { runs, baseline } = dependencies
   const wouldHelp = jobs === 1 && processors > 1 && trialSeconds > LONG
   return [
-    { name: 'Runs', value: `${count(runs, 'start')} of the command, of ${baseline.seconds} s by itself` },
+    { name: 'Runs', value: `${plural(runs, 'start')} of the command, of ${baseline.seconds} s by itself` },
     { name: 'Requests', value: `${baseline.requests} in one run` },
     ...(wouldHelp
       ? [{ name: 'Faster', value: `--jobs ${processors} runs trials at the same time, if the command allows it` }]
@@ -75,7 +76,7 @@ function factsOf({ result, jobs, processors }: VaryReportOptions): Report['facts
   ]
 }
 
-/** What a person should read about an alternative: that the command depends on it, or is flaky with it. */
+/** The finding about an alternative: the command depends on it, or is flaky with it. */
 function findingsOf(report: AlternativeReport, options: VaryReportOptions): [AlternativeReport, Finding][] {
   const { verdict, accepted } = report
   if (verdict !== 'depends' && verdict !== 'flaky') return []
@@ -140,7 +141,7 @@ function whatIsOtherwise(difference: FirstDifference | undefined, report: Altern
   return choice === undefined ? answer : `${choice} and so ${answer}`
 }
 
-/** What the service chooses, where that is a single value: `has "alphabetical" instead of "addition" as domain-order`. */
+/** The choice of the service if it is a single value: `has "alphabetical" instead of "addition" as domain-order`. */
 function choiceIn({ id, chosen, value }: AlternativeReport): string | undefined {
   const { value: other, ...more } = value
   if (other === undefined || typeof other === 'object' || Object.keys(more).length > 0) return undefined
@@ -175,7 +176,7 @@ function write({ status, headers = {}, body }: ShownResponse): string {
   return [status ?? 'no response', ...fields, ...(body === undefined ? [] : [body])].join('\n')
 }
 
-/** A line for a shell that runs the command with the alternative. */
+/** A command line that runs the command with the alternative. */
 function replayOf({ id, alternative }: AlternativeReport, { result, sameOptions }: VaryReportOptions): string {
   const file = `${id}-${alternative}.yaml`
   const overlay = writeShellLine(['dmarc-understudy', 'assumptions', 'overlay', id, `${alternative}`])
@@ -184,7 +185,7 @@ function replayOf({ id, alternative }: AlternativeReport, { result, sameOptions 
   return `${overlay} > ${file} && ${run}`
 }
 
-/** One finding for all that were not decided for the same reason. */
+/** One finding for all alternatives that were undecided for the same reason. */
 function undecidedIn(alternatives: readonly AlternativeReport[]): Finding[] {
   const undecided = alternatives.filter(({ verdict }) => verdict === 'inconclusive')
   const reasons = [...new Set(undecided.map(({ reason = '' }) => reason))]
@@ -192,7 +193,7 @@ function undecidedIn(alternatives: readonly AlternativeReport[]): Finding[] {
     const names = undecided
       .filter((each) => (each.reason ?? '') === reason)
       .map((each) => `${each.id}/${each.alternative}`)
-    const some = names.length === 1 ? (names[0] ?? '') : count(names.length, 'alternative')
+    const some = names.length === 1 ? (names[0] ?? '') : plural(names.length, 'alternative')
     return {
       rule: {
         id: 'vary/undecided',
@@ -231,8 +232,4 @@ function checkOf(report: AlternativeReport, finding: Finding | undefined): Check
     ...(finding !== undefined && { findings: [finding] }),
     seconds,
   }
-}
-
-function count(number: number, noun: string): string {
-  return `${number} ${noun}${number === 1 ? '' : 's'}`
 }

@@ -1,6 +1,6 @@
 import { type Alternative, type Choices, nameOf } from '../../contract/choices.ts'
 import { Semaphore } from '../../ground/semaphore.ts'
-import { Secrets } from '../../journal/secrets.ts'
+import { Secrets } from '../../journal/redaction/secrets.ts'
 import type { TrialResult } from '../trial.ts'
 import { compareBaselines, sendTheSame } from './baselines.ts'
 import { bundle } from './bundles.ts'
@@ -9,49 +9,49 @@ import type { AlternativeReport, Dependencies } from './dependencies.ts'
 import { findKnown } from './dependencies-file.ts'
 import { describeFailure } from './failure.ts'
 import { fingerprintOf } from './fingerprint.ts'
-import { describe, Judge, round } from './judge.ts'
+import { DependencyJudge, describe, round } from './judge.ts'
 import { recordingOf } from './recording.ts'
 import { hasPassed, TrialRunner, type TrialRunnerOptions } from './trial-runner.ts'
 
 export interface VaryOptions extends TrialRunnerOptions {
   choices: Choices
-  /** How often each trial is run where the command is unsteady. */
+  /** How often each trial runs if the command is unsteady. */
   repeats: number
-  /** How long the command may run, in milliseconds; by default, a multiple of what it takes by itself. */
+  /** The time limit of the command in milliseconds; by default a multiple of its duration without alternatives. */
   timeout?: number | undefined
   /** Whether to stop at the first dependency that is not accepted. */
   bail: boolean
   /** Whether one trial may try several alternatives. */
   bundles: boolean
-  /** Whether each alternative is tried, alone, also where it cannot have changed anything. */
+  /** Whether each alternative is tried alone, even if it cannot have changed anything. */
   exhaustive: boolean
   accepts(alternative: Pick<Alternative, 'id' | 'number'>): boolean
-  /** What an earlier run has found out. */
+  /** The result of an earlier run. */
   since?: Dependencies | undefined
-  /** Says what is being done. */
+  /** Called with the current step. */
   onProgress?(text: string): void
 }
 
 export interface VaryResult {
   dependencies: Dependencies
-  /** What a reader has to know beside: sentences. */
+  /** Additional information for the reader, in sentences. */
   notes: readonly string[]
-  /** How long all trials took together, in seconds. */
+  /** The total duration of all trials, in seconds. */
   trialSeconds: number
 }
 
-/** A command with which nothing can be found out. The message is one sentence. */
+/** A command that cannot be examined. The message is one sentence. */
 export class BaselineError extends Error {
   override name = 'BaselineError'
 }
 
-/** The command gets so many times what it takes by itself, and at least so much, in milliseconds. */
+/** The time limit of the command as a multiple of its usual duration, and the least limit in milliseconds. */
 export const PATIENCE = { factor: 10, least: 10_000 }
 
 /**
- * Finds out which alternatives a command depends on.
- * @throws BaselineError where the command fails by itself; CommandError where it cannot start; what a start of the server
- *   throws; the reason of the signal
+ * Finds the alternatives on which a command depends.
+ * @throws BaselineError if the command fails without alternatives; CommandError if it cannot start; the errors of a
+ * server start; the reason of the signal
  */
 export async function vary(options: VaryOptions): Promise<VaryResult> {
   const { choices, server, command, bundles, exhaustive, jobs, signal, onProgress } = options
@@ -59,7 +59,7 @@ export async function vary(options: VaryOptions): Promise<VaryResult> {
   const secrets = new Secrets([server.apiKey, server.adminToken].filter((secret) => secret !== undefined))
   const baseline = await runBaselines(runner, options, secrets)
   const { first, second, isSteady, isInOrder } = baseline
-  // Requests in another order find other states.
+  // Requests in a different order find different states.
   const recordings = isInOrder ? [recordingOf(first)] : [recordingOf(first), recordingOf(second)]
   const found = await findReached({
     server,
@@ -78,7 +78,7 @@ export async function vary(options: VaryOptions): Promise<VaryResult> {
     if (known !== undefined) reports.set(alternative, known)
     return known === undefined
   })
-  const judge = new Judge({
+  const judge = new DependencyJudge({
     runner,
     choices,
     server,
@@ -96,7 +96,7 @@ export async function vary(options: VaryOptions): Promise<VaryResult> {
   }
   const canBundle = bundles && !exhaustive && isSteady && found.unanswerable === 0
   const groups = canBundle ? bundle(tried) : tried.map((reach) => [reach])
-  // One after the other, as far as there is room: what was begun is brought to its end before something else begins.
+  // Limits the work in progress, so that a group is finished before another one begins.
   const room = new Semaphore(jobs)
   await Promise.all(
     groups.map(async (members) => {
@@ -133,26 +133,26 @@ export async function vary(options: VaryOptions): Promise<VaryResult> {
   }
 }
 
-/** How the command runs by itself. */
-interface Baseline {
+/** The runs of the command without alternatives. */
+interface SteadyRun {
   /** A run that has passed. */
   first: TrialResult
   second: TrialResult
-  /** Whether both had the same result and sent the same requests, in whatever order. */
+  /** Whether both had the same result and sent the same requests in any order. */
   isSteady: boolean
-  /** Whether both sent them in the same order. */
+  /** Whether both sent the requests in the same order. */
   isInOrder: boolean
-  /** How long a trial may take, in milliseconds. */
+  /** The time limit of a trial, in milliseconds. */
   limit: number
   notes: readonly string[]
 }
 
-/** Runs the command twice as it is. @throws BaselineError */
+/** Runs the command twice without alternatives. @throws BaselineError */
 async function runBaselines(
   runner: TrialRunner,
   { choices, timeout, repeats, onProgress }: VaryOptions,
   secrets: Secrets,
-): Promise<Baseline> {
+): Promise<SteadyRun> {
   const results: TrialResult[] = []
   for (const name of ['baseline 1', 'baseline 2']) {
     onProgress?.(`running ${name} of 2`)
@@ -183,7 +183,7 @@ const NO_REQUEST =
 const BAILED = 'It was not tried, because of --bail.'
 const CUT = 'The command sends more requests than are recorded, so every alternative counts as reached.'
 
-/** All alternatives that can be tried, also those that have not been reached. */
+/** All alternatives that can be tried, even if the run did not reach them. */
 function addUnreached({ alternatives }: Choices, { reached, unfit }: Counterfactual): Reach[] {
   const known = new Map(reached.map((reach) => [reach.alternative, reach]))
   const isUnfit = new Set(unfit.map(({ alternative }) => alternative))
@@ -197,7 +197,7 @@ function describeUnanswerable(count: number): string {
   return `${requests} could not be answered again as recorded. Any alternative may have changed ${which}, so all are tried.`
 }
 
-/** A report with what does not come from trials, which may be of an earlier run. */
+/** Completes a report, which may come from an earlier run, with the facts that do not come from trials. */
 function complete(report: AlternativeReport, fingerprint: string | undefined, isAccepted: boolean): AlternativeReport {
   const { accepted: _, fingerprint: __, ...rest } = report
   return {

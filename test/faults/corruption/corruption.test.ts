@@ -1,11 +1,10 @@
-import fc from 'fast-check'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import type { Operation, ResponseContract } from '../../../src/contract/api.ts'
 import { CORRUPTIONS, type Corruption } from '../../../src/faults/kinds.ts'
 import { Replier } from '../../../src/http/reply.ts'
 import { ACCEPTED, CASES, contract, operationOf, refuse, send } from '../../service/refusals.ts'
 import { ACCOUNT } from '../../support/account.ts'
-import { budget } from '../../support/budget.ts'
+import { budget, sample } from '../../support/budget.ts'
 import { startService } from '../../support/service.ts'
 import {
   changed,
@@ -18,19 +17,15 @@ import {
   outcomes,
   RECORD,
   records,
-  refusalOf,
   SEEDS,
   successOf,
-  values,
 } from './outcomes.ts'
 
-const SEED = 20260115
-
 /** Of how many draws each outcome is held to what its kind promises, which takes longer than to make it. */
-const PROOFS = SEEDS.slice(0, budget({ quick: 2, full: 80 }))
+const PROOFS = SEEDS.slice(0, budget({ quick: 1, whole: 4, full: 80 }))
 
 /** How many records a long answer has. */
-const MANY = budget({ quick: 1_000, full: 10_000 })
+const MANY = budget({ quick: 200, whole: 1_000, full: 10_000 })
 
 /** A genuine answer of an operation with a status, as a service gives it. */
 async function genuine(operation: Operation, status: number): Promise<string> {
@@ -49,7 +44,7 @@ describe('An answer is changed', () => {
     [...operation.responses.values()].map((response) => [operation.id, response.status, response] as const),
   )
 
-  it.each(answers)('as each kind promises and the contract proves: %s %i', async (id, status, response) => {
+  it.each(sample(answers, 6))('as each kind promises and the contract proves: %s %i', async (id, status, response) => {
     const text = await genuine(operationOf(id), status)
     expect(response.check(JSON.parse(text))).toEqual([])
     for (const kind of CORRUPTIONS) {
@@ -61,24 +56,7 @@ describe('An answer is changed', () => {
     }
   })
 
-  it.each(['demo', 'edge-cases', 'empty', 'agency'])('from the fixture %s', async (name) => {
-    const fixture = name === 'demo' || name === 'empty' ? name : `fixtures/${name}.json`
-    const service = await startService({ fixture })
-    const listed = await service.get('/domaingroups')
-    const paths = ['/dmarc', '/domains', '/domaingroups']
-    if (listed.body.data.count > 0) paths.push(`/domaingroups?id=${listed.body.data.groups[0].id}`)
-    for (const path of paths) {
-      const { text } = await service.get(path)
-      const response = contract.routes.get(path.split('?')[0] ?? '')?.get('GET')?.success
-      if (response === undefined) throw new Error(`There is no GET ${path}.`)
-      for (const kind of CORRUPTIONS) {
-        for (const corrupted of outcomes(kind, text, response, PROOFS.slice(0, 30)))
-          expectPromised(kind, text, response, corrupted)
-      }
-    }
-  })
-
-  it.each(CORRUPTIONS)('with %s the same way at the same draws, and in many ways at different ones', (kind) => {
+  it.each(CORRUPTIONS)('with %s alike at the same draws, in many ways at others', { tags: ['slow'] }, (kind) => {
     const text = successOf('listDmarc').write(records)
     const made = outcomes(kind, text, successOf('listDmarc'))
     expect(outcomes(kind, text, successOf('listDmarc'))).toEqual(made)
@@ -111,39 +89,25 @@ describe('An answer that has nothing to change is left alone', () => {
   it('when the contract lets everything pass, after a few trials', () => {
     const response = successOf('listDmarc')
     const data = Array.from({ length: MANY }, () => ({ ...RECORD, ...FIGURES }))
-    let checks = 0
-    const lenient: ResponseContract = {
-      ...response,
-      check() {
-        checks++
-        return []
-      },
-    }
+    const check = vi.fn(() => [])
+    const lenient: ResponseContract = { ...response, check }
     expect(corrupt('missing-field', response.write({ success: true, data }), lenient, drawsOf(1))).toBeUndefined()
-    expect(checks).toBe(3 * 10)
+    expect(check).toHaveBeenCalledTimes(3 * 10)
   })
 })
 
 describe('A contract that an overlay gave other forms', () => {
-  it('of schemas and types is read all the same', async () => {
-    const response = successOf(
-      'createDomainGroup',
-      await changed({
-        target: '$.components.schemas.DomainGroup',
-        update: {
-          properties: { owner: { type: ['string', 'null'] }, kind: { anyOf: [{ enum: [1, 2] }, { const: 'x' }] } },
-          allOf: [{ required: ['owner'] }, { required: ['kind'] }],
-        },
-      }),
-    )
+  it('of schemas and types is read all the same', { tags: ['slow'] }, async () => {
+    const properties = { owner: { type: ['string', 'null'] }, kind: { anyOf: [{ enum: [1, 2] }, { const: 'x' }] } }
+    const update = { properties, allOf: [{ required: ['owner'] }, { required: ['kind'] }] }
+    const open = await changed({ target: '$.components.schemas.DomainGroup', update })
+    const response = successOf('createDomainGroup', open)
     const text = response.write({ success: true, data: { group: { ...GROUP, owner: null, kind: 2 } } })
-    const made = (kind: Corruption) => {
-      const all = outcomes(kind, text, response)
-      return all.map(({ body, change }) => {
+    const made = (kind: Corruption) =>
+      outcomes(kind, text, response).map(({ body, change }) => {
         expect(response.check(JSON.parse(body.toString()))).not.toEqual([])
         return change
       })
-    }
     expect(made('missing-field')).toEqual(
       expect.arrayContaining(['/data/group/owner was left out.', '/data/group/kind was left out.']),
     )
@@ -154,7 +118,7 @@ describe('A contract that an overlay gave other forms', () => {
 })
 
 describe('Keys that objects inherit', () => {
-  it.each(CORRUPTIONS)('are as any other, and nothing is polluted: %s', async (kind) => {
+  it.each(CORRUPTIONS)('are as any other, and nothing is polluted: %s', { tags: ['slow'] }, async (kind) => {
     const open = { target: '$.components.schemas.DomainGroup', update: { additionalProperties: { type: 'string' } } }
     const response = successOf('listDomainGroups', await changed(open))
     const odd = '"__proto__":"x","constructor":"y","toString":"z"'
@@ -178,11 +142,10 @@ describe(`An answer of ${MANY} records`, () => {
     for (let seed = 0; seed < 6; seed++) {
       const draw = drawsOf(seed)
       let draws = 0
-      const counting = () => {
+      const corrupted = corrupt(kind, text, response, () => {
         draws++
         return draw()
-      }
-      const corrupted = corrupt(kind, text, response, counting)
+      })
       expect(corrupted?.body.toString()).not.toBe(text)
       expect(draws).toBeLessThan(100)
     }
@@ -195,76 +158,5 @@ describe(`An answer of ${MANY} records`, () => {
     const indexes = places.map(Number)
     expect(new Set(places).size).toBeGreaterThan(15)
     expect([Math.min(...indexes) < MANY / 4, Math.max(...indexes) > (MANY * 3) / 4]).toEqual([true, true])
-  })
-})
-
-describe('Whatever the answer', () => {
-  const text = fc.oneof(
-    fc.string({ unit: 'binary', minLength: 1, maxLength: 20 }),
-    fc.constantFrom(
-      '"',
-      '\\',
-      '\\\\"',
-      '</script>',
-      '\u0000',
-      '\u2028',
-      'é',
-      '😀',
-      '\ud800',
-      '1e2',
-      '{"a":1}',
-      '__proto__',
-    ),
-  )
-  const name = text.filter((each) => /\S/.test(each))
-  const domain = fc.constantFrom('a.example', 'b.example', 'xn--mnchen-3ya.example', '1.2.3.4.example')
-  const someGroup = fc.record({
-    id: fc.constantFrom('00000000', '4fTq81Zb', '1e234567'),
-    name,
-    domains: fc.array(domain, { maxLength: 3 }),
-  })
-  const policy = fc.constantFrom('none', 'quarantine', 'reject')
-  const share = fc.integer({ min: 0, max: 1000 }).map((tenths) => tenths / 10)
-  const record = fc.record({
-    domain,
-    p: policy,
-    sp: policy,
-    np: policy,
-    pct: fc.nat(100),
-    testing: fc.constantFrom('y', 'n'),
-    dmarc: share,
-    dkim: share,
-    spf: share,
-    count: fc.nat(),
-  })
-  const success = (data: unknown) => ({ success: true, data })
-  const answer = fc.oneof(
-    fc.array(record, { maxLength: 4 }).map((data) => [successOf('listDmarc'), success(data)] as const),
-    fc.array(domain, { maxLength: 4 }).map((domains) => [successOf('listDomains'), success({ domains })] as const),
-    fc
-      .record({ message: text, domains: fc.array(domain, { maxLength: 4 }), count: fc.nat() })
-      .map((data) => [successOf('addDomains'), success(data)] as const),
-    fc
-      .array(someGroup, { maxLength: 3 })
-      .map((groups) => [successOf('listDomainGroups'), success({ groups, count: groups.length })] as const),
-    someGroup.map((each) => [successOf('listDomainGroups'), success({ group: each })] as const),
-    fc
-      .record({ code: fc.constantFrom('invalid_domain', 'missing_field'), message: text })
-      .map((error) => [refusalOf(400), { success: false, error }] as const),
-  )
-
-  it(`each kind keeps its promise, or there is nothing to change (seed ${SEED})`, () => {
-    fc.assert(
-      fc.property(answer, fc.constantFrom(...CORRUPTIONS), fc.nat(), ([response, body], kind, seed) => {
-        const written = response.write(body)
-        fc.pre(response.check(body).length === 0)
-        const corrupted = corrupt(kind, written, response, drawsOf(seed))
-        if (corrupted !== undefined) expectPromised(kind, written, response, corrupted)
-        if (corrupted !== undefined && kind === 'compatible')
-          expect(values(JSON.parse(corrupted.body.toString()))).toEqual(values(JSON.parse(written)))
-        if (corrupted === undefined) expect(['missing-field', 'unknown-enum']).toContain(kind)
-      }),
-      { seed: SEED, numRuns: budget({ quick: 50, full: 3000 }) },
-    )
   })
 })

@@ -10,8 +10,10 @@ import {
   textOf,
 } from '../../../src/faults/corruption/json-text.ts'
 import { define, isObject, type Json } from '../../../src/ground/json.ts'
+import { budget } from '../../support/budget.ts'
 
 const SEED = 20260115
+const RUNS = budget({ quick: 50, whole: 300, full: 3_000 })
 
 type Step = string | number
 
@@ -62,7 +64,7 @@ describe('in a text of JSON', () => {
       fc.property(written, ({ value, text }) => {
         for (const place of valuesIn(value)) same(textOf(text, spanAt(text, place.steps)), place.value)
       }),
-      { seed: SEED, numRuns: 500 },
+      { seed: SEED, numRuns: RUNS },
     )
   })
 
@@ -76,7 +78,7 @@ describe('in a text of JSON', () => {
         same(textOf(replaced, spanAt(replaced, steps)), 'new')
         expect(replaced.startsWith(text.slice(0, start)) && replaced.endsWith(text.slice(end))).toBe(true)
       }),
-      { seed: SEED, numRuns: 500 },
+      { seed: SEED, numRuns: RUNS },
     )
   })
 
@@ -92,7 +94,7 @@ describe('in a text of JSON', () => {
           }
         }
       }),
-      { seed: SEED, numRuns: 300 },
+      { seed: SEED, numRuns: RUNS },
     )
   })
 
@@ -115,7 +117,7 @@ describe('in a text of JSON', () => {
           }
         }
       }),
-      { seed: SEED, numRuns: 300 },
+      { seed: SEED, numRuns: RUNS },
     )
   })
 
@@ -124,7 +126,7 @@ describe('in a text of JSON', () => {
       fc.property(written, space, space, space, ({ value, text }, line, comma, colon) => {
         same(respace(text, { line: (depth) => line.repeat(depth), comma, colon }), value)
       }),
-      { seed: SEED, numRuns: 500 },
+      { seed: SEED, numRuns: RUNS },
     )
   })
 

@@ -8,6 +8,7 @@ import { fraction, scramble } from '../../../src/ground/chance.ts'
 import { isObject, type Json, pointTo } from '../../../src/ground/json.ts'
 import { contract } from '../../service/refusals.ts'
 
+/** What is drawn of each kind: enough that everything that is possible comes. */
 export const SEEDS = Array.from({ length: 80 }, (_, seed) => seed)
 
 export function drawsOf(seed: number): () => number {
@@ -62,7 +63,7 @@ function typeOf(value: unknown): string {
   return value === null ? 'null' : Array.isArray(value) ? 'array' : typeof value
 }
 
-function isJson(text: string): boolean {
+export function isJson(text: string): boolean {
   try {
     JSON.parse(text)
     return true

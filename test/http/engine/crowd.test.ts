@@ -50,7 +50,9 @@ it('A connection that is closed makes room for another', async () => {
   await vi.waitFor(() => occupy(service, 1), { timeout: 30_000 })
 })
 
-it('A surplus connection that says nothing keeps its place for a second at most, and there are few such places', async () => {
+it('A surplus connection that says nothing keeps its place for a second at most, and there are few such places', {
+  tags: ['slow'],
+}, async () => {
   const service = await startService({ maxConnections: 1 })
   await occupy(service, 1)
   const silent = await Promise.all(Array.from({ length: 20 }, () => Connection.open(service)))
@@ -60,10 +62,8 @@ it('A surplus connection that says nothing keeps its place for a second at most,
 
 it('The log has a line when the first is refused, and one when there is room again', async () => {
   const said: unknown[] = []
+  const note = (fields: object, text: string) => text === 'request' || said.push([fields, text])
   const log = { ...recordingLog(), warn: (_: object, text: string) => said.push(text), info: note }
-  function note(fields: object, text: string): void {
-    if (text !== 'request') said.push([fields, text])
-  }
   const service = await startService({ maxConnections: 2, log })
   const connections = await occupy(service, 2)
   for (let count = 0; count < 3; count++) await ask(service, requestBytes(READ))

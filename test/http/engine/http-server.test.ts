@@ -2,15 +2,14 @@ import { once } from 'node:events'
 import type { ServerResponse } from 'node:http'
 import { connect } from 'node:net'
 import { expect, it, onTestFinished, vi } from 'vitest'
-import { answer, type ExpressRequest, GET, open, POST } from './open-server.ts'
+import { answer, type ExpressRequest, GET, open, POST, send } from './open-server.ts'
 
 it('All requests that have arrived are received before one is handled, and handled before one is answered', async () => {
   const seen: string[] = []
   const responses: ServerResponse[] = []
   const socket = await open((request, response) => {
-    seen.push(
-      `${request.method} ${(request as ExpressRequest).arrived ?? ''} ended ${responses.some((each) => each.writableEnded)}`,
-    )
+    const { method, arrived = '' } = request as ExpressRequest
+    seen.push(`${method} ${arrived} ended ${responses.some(({ writableEnded }) => writableEnded)}`)
     responses.push(response)
     answer(response)
   })
@@ -24,8 +23,7 @@ it('A connection is not taken for stalled because it is new', async () => {
   onTestFinished(() => void vi.useRealTimers())
   const socket = await open((_, response) => answer(response))
   vi.advanceTimersByTime(30 * 60_000)
-  socket.write(GET)
-  expect((await once(socket, 'data'))[0].toString()).toContain('200 OK')
+  expect(await send(socket)).toContain('200 OK')
 })
 
 it('A request that fails in a way that nobody expects takes no other with it', async () => {

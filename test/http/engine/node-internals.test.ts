@@ -13,7 +13,9 @@ import {
   unsentOn,
 } from '../../../src/http/engine/node-internals.ts'
 import { post } from '../../../src/http/engine/outbox.ts'
-import { answer, type ExpressRequest, GET, open, POST } from './open-server.ts'
+import { answer, type ExpressRequest, GET, open, POST, send } from './open-server.ts'
+
+const CHUNKED = 'POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n'
 
 // The server relies on parts of Node.js and Express that neither of them documents. These tests fail when one changes.
 
@@ -27,8 +29,7 @@ it('Express changes the prototype of no request and no response, because they ha
     changed++
     return Reflect.setPrototypeOf(object, prototype) && object
   })
-  socket.write(GET)
-  await once(socket, 'data')
+  await send(socket)
   expect(set).toHaveBeenCalledTimes(2)
   expect(changed).toBe(0)
 })
@@ -39,8 +40,7 @@ it('A request is one of Express, and the router of Express has not seen it', asy
     seen.push(request.app?.enabled('x-powered-by'), Object.hasOwn(request, '_parsedUrl'))
     answer(response)
   })
-  socket.write(GET)
-  await once(socket, 'data')
+  await send(socket)
   expect(seen).toEqual([false, false])
 })
 
@@ -50,14 +50,9 @@ it('A body that has already arrived is not read as a stream, neither by us nor b
     requests.push(request)
     answer(response)
   })
-  for (const bytes of [GET, `${POST}abcdef`]) {
-    socket.write(bytes)
-    await once(socket, 'data')
-  }
-  expect(requests.map(({ isWhole, arrived }) => [isWhole, arrived?.toString()])).toEqual([
-    [true, undefined],
-    [true, 'abcdef'],
-  ])
+  for (const bytes of [GET, `${POST}abcdef`]) await send(socket, bytes)
+  expect(requests.map(({ isWhole }) => isWhole)).toEqual([true, true])
+  expect(requests.map(({ arrived }) => arrived?.toString())).toEqual([undefined, 'abcdef'])
   for (const request of requests) expect([request.readableFlowing, request.readableLength]).toEqual([null, 0])
 })
 
@@ -65,10 +60,7 @@ it.each<[how: string, pieces: string[]]>([
   ['at once', [`${POST}abcdef`]],
   ['in pieces', [`${POST}ab`, 'cd', 'ef']],
   ['after its header', [POST, 'abcdef']],
-  [
-    'in chunks',
-    ['POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n', '3\r\ndef\r\n0\r\n\r\n'],
-  ],
+  ['in chunks', [`${CHUNKED}3\r\nabc\r\n`, '3\r\ndef\r\n0\r\n\r\n']],
 ])('A body that comes %s can be read as a stream like any other', async (_, pieces) => {
   const socket = await open(async (request, response) => {
     const chunks: Buffer[] = []
@@ -83,19 +75,17 @@ it.each<[how: string, pieces: string[]]>([
   const [bytes] = await once(socket, 'data')
   expect(bytes.toString()).toMatch(/abcdef$/)
   // The connection is good for another one.
-  socket.write(`${POST}uvwxyz`)
-  expect((await once(socket, 'data'))[0].toString()).toMatch(/uvwxyz$/)
+  expect(await send(socket, `${POST}uvwxyz`)).toMatch(/uvwxyz$/)
 })
 
 it('A short answer is one string to the system, header and body', async () => {
   const socket = await open((_, response) => answer(response))
   const write = vi.spyOn(Socket.prototype, 'write')
   onTestFinished(() => write.mockRestore())
-  socket.write(GET)
-  const [bytes] = await once(socket, 'data')
+  const text = await send(socket)
   const [asked, answered, ...more] = write.mock.calls.map(([chunk]) => chunk)
   expect([asked, more]).toEqual([GET, []])
-  expect(answered).toBe(bytes.toString())
+  expect(answered).toBe(text)
   expect(answered).toMatch(/^HTTP\/1\.1 200 OK\r\nContent-Length: 4\r\n(?:.*\r\n)*\r\ndone$/)
 })
 
@@ -105,12 +95,11 @@ it('A header to which fields are added as text has the lines that Node writes fo
   const ways = [undefined, { entries: 6, text: 'X-One: a\r\nX-Two: 2\r\n' }]
   const socket = await open((_, response) => {
     response.sendDate = false
-    post(response, { status: 200, headers: fields, written: ways.shift(), body }, false)
+    post(response, { status: 200, headers: fields, written: ways.shift(), body, transmission: undefined }, false)
   })
   const seen: string[] = []
   for (let round = 0; round < 2; round++) {
-    socket.write(GET)
-    let bytes = ''
+    let bytes = await send(socket)
     while (!bytes.endsWith('done')) bytes += String((await once(socket, 'data'))[0])
     seen.push(bytes)
   }
@@ -129,10 +118,7 @@ it('The response that is being sent on a connection is known, until the next one
     })
     answer(response)
   })
-  for (let round = 0; round < 2; round++) {
-    socket.write(GET)
-    await once(socket, 'data')
-  }
+  for (let round = 0; round < 2; round++) await send(socket)
   for (const [own, during] of seen) expect(during).toBe(own)
   expect([seen.length, after]).toEqual([2, undefined])
 })
@@ -145,10 +131,7 @@ it('A response is told of when it is out, once, with its request and its connect
     requests.push(request)
     answer(response)
   })
-  for (let round = 0; round < 2; round++) {
-    socket.write(GET)
-    await once(socket, 'data')
-  }
+  for (let round = 0; round < 2; round++) await send(socket)
   expect(finished.mock.calls).toEqual(requests.map((request) => [request]))
 })
 
@@ -161,8 +144,7 @@ it('A connection is closed as was decided when its last response is out', async 
     })
     answer(response)
   })
-  socket.write(GET)
-  await once(socket, 'data')
+  await send(socket)
   expect(closed).toEqual([])
   socket.write(GET.replace('Host', 'Connection: close\r\nHost'))
   await once(socket, 'close')
@@ -176,10 +158,7 @@ it('The length of a response is known once its header is written, and a response
     answer(response)
     lengths.push(announcedLength(response))
   })
-  for (const bytes of [GET, GET.replace('GET', 'HEAD')]) {
-    socket.write(bytes)
-    await once(socket, 'data')
-  }
+  for (const bytes of [GET, GET.replace('GET', 'HEAD')]) await send(socket, bytes)
   expect(lengths).toEqual([0, 4, 0, 0])
 })
 
@@ -215,8 +194,7 @@ it('A paused connection is not read, and a write of nothing tells that its clien
     answer(response)
   })
   client.on('error', () => {})
-  client.write(GET)
-  await once(client, 'data')
+  await send(client)
   const connection = sockets[0] as Socket
   expect(isReading(connection)).toBe(true)
   connection.pause()

@@ -1,8 +1,8 @@
 import { afterEach, describe } from 'vitest'
-import type { AccountWithKey } from '../../../src/index.ts'
+import type { AccountWithKey, Understudy } from '../../../src/index.ts'
 import { createTest } from '../../../src/vitest.ts'
 
-const test = createTest({ now: '2026-01-15T09:00:00Z', journal: 2, failOnViolation: true })
+const test = createTest({ now: '2026-01-15T09:00:00Z', failOnViolation: true })
 
 const send = (account: AccountWithKey, path: string, body?: unknown, headers: object = account.headers) =>
   fetch(account.baseUrl + path, {
@@ -13,78 +13,36 @@ const read = (account: AccountWithKey) => send(account, '/domains')
 const violate = (account: AccountWithKey) => send(account, '/domains', { domain: ['a.example'] })
 const misspell = (account: AccountWithKey, headers?: object) => send(account, '/domain', undefined, headers)
 
-test('keeps the contract', async ({ account }) => {
-  await read(account)
-  await account.domains.add('a.example')
-  await send(account, '/domains', { domains: ['a.example'] })
-  await send(account, '/domaingroups?id=nothing')
-})
+/** What each test does, by its name. */
+const DEEDS: Readonly<Record<string, (account: AccountWithKey, understudy: Understudy) => Promise<unknown>>> = {
+  async 'keeps the contract'(account) {
+    await read(account)
+    await account.domains.add('a.example')
+    await send(account, '/domains', { domains: ['a.example'] })
+    await send(account, '/domaingroups?id=nothing')
+  },
+  'violates it': violate,
+  async 'fails itself as well'(account) {
+    await violate(account)
+    throw new Error('the error of the test')
+  },
+  'deletes the account': async (account) => [await violate(account), await account.delete()],
+  'misspells a path without a key': (account) => misspell(account, {}),
+  'uses another account': (_, understudy) => violate(understudy.account as AccountWithKey),
+  async 'does not wait for the response'(account) {
+    // The connection is free again, so that the next request does not have to open one.
+    await (await read(account)).text()
+    violate(account).catch(() => {})
+  },
+  async 'hides the violation behind a fault'(account) {
+    await account.faults.add({ phase: 'after', connection: 'reset' })
+    await violate(account).catch(() => {})
+  },
+}
 
-test('violates it', async ({ account }) => {
-  await violate(account)
-})
-
-test('violates it five times', async ({ account }) => {
-  for (let count = 0; count < 5; count++) await violate(account)
-})
-
-test('violates it in many ways', async ({ account }) => {
-  for (let count = 0; count < 5; count++) await send(account, `/domain-${count}`)
-})
-
-test('fails itself as well', async ({ account }) => {
-  await violate(account)
-  throw new Error('the error of the test')
-})
-
-test('deletes the account', async ({ account }) => {
-  await violate(account)
-  await account.delete()
-})
-
-test('resets the account', async ({ account }) => {
-  await violate(account)
-  await account.reset()
-})
-
-test('clears the journal and the verdict', async ({ account, understudy }) => {
-  await violate(account)
-  await account.requests.clear()
-  await understudy.clearVerdict()
-})
-
-test('fills the journal', async ({ account }) => {
-  await violate(account)
-  for (let count = 0; count < 5; count++) await read(account)
-})
-
-test('misspells a path', async ({ account }) => {
-  await misspell(account)
-})
-
-test('misspells a path with a key of its own', async ({ account }) => {
-  const { api_key } = await account.keys.create()
-  await misspell(account, { authorization: `Bearer ${api_key}` })
-})
-
-test('misspells a path without a key', async ({ account }) => {
-  await misspell(account, {})
-})
-
-test('uses another account', async ({ account: _, understudy }) => {
-  await violate(understudy.account as AccountWithKey)
-})
-
-test('does not wait for the response', async ({ account }) => {
-  // The connection is free again, so that the next request does not have to open one.
-  await (await read(account)).text()
-  violate(account).catch(() => {})
-})
-
-test('hides the violation behind a fault', async ({ account }) => {
-  await account.faults.add({ phase: 'after', connection: 'reset' })
-  await violate(account).catch(() => {})
-})
+for (const [name, act] of Object.entries(DEEDS)) {
+  test(name, async ({ account, understudy }) => void (await act(account, understudy)))
+}
 
 describe('after each test', () => {
   afterEach<{ account: AccountWithKey }>(async ({ account }) => void (await violate(account)))
@@ -121,8 +79,7 @@ describe.concurrent('at the same time', () => {
   })
   /** Is there as soon as both of the first two tests are. */
   async function meet(): Promise<void> {
-    waiting--
-    if (waiting === 0) release()
+    if (--waiting === 0) release()
     await all
   }
 

@@ -1,10 +1,13 @@
 import { execFileSync } from 'node:child_process'
 import {
+  chmodSync,
+  existsSync,
   mkdirSync,
   readdirSync,
   readFileSync,
   rmdirSync,
   rmSync,
+  statSync,
   symlinkSync,
   truncateSync,
   writeFileSync,
@@ -18,7 +21,7 @@ import type { Store } from '../../../src/store/store.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 import { describeStore } from '../conformance.ts'
 import { hit, nextRequest, trigger } from '../counting.ts'
-import { exampleAccount, SETTINGS, watch } from '../example-account.ts'
+import { exampleAccount, hosts, SETTINGS, watch } from '../example-account.ts'
 
 const charge: Charge = { limit: 20, window: 3600, start: 'aligned', enforced: true }
 
@@ -54,13 +57,24 @@ const fullFile = `${JSON.stringify({
   requests: 9,
 })}\n`
 
+/** Where Linux lists the files that the process has open. */
+const OPEN_FILES = '/proc/self/fd'
+const MEMBERS = '"b.example","a.example"'
 const NOT_ALLOWED =
   'is not allowed here; allowed fields are id, plan, seed, origin, createdAt, clock, keys, domains, formerDomains, groups, groupsCreated, keysCreated, faults, faultsCreated'
 
-async function open(folder: string): Promise<Store> {
-  const store = await openFolderStore(folder, SETTINGS)
+async function open(folder: string, options?: Parameters<typeof openFolderStore>[2]): Promise<Store> {
+  const store = await openFolderStore(folder, SETTINGS, options)
   onTestFinished(() => store.close().catch(() => undefined))
   return store
+}
+
+/** A folder, in which the account `acme` has a file with this content where there is one. */
+function folderWith(content?: string) {
+  const folder = temporaryFolder()
+  const path = join(folder, 'account-acme.json')
+  if (content !== undefined) writeFileSync(path, content)
+  return { folder, path, read: () => readFileSync(path, 'utf8') }
 }
 
 describeStore(
@@ -80,14 +94,8 @@ describeStore(
 )
 
 describe('a folder of accounts', () => {
-  it('is made when it is missing', async () => {
-    const folder = join(temporaryFolder(), 'not', 'there')
-    await (await open(folder)).create(exampleAccount('acme'))
-    expect(readdirSync(folder)).toEqual(['.lock', 'account-acme.json'])
-  })
-
   it('holds one file for each account, in the documented format', async () => {
-    const folder = temporaryFolder()
+    const { folder, read } = folderWith()
     const store = await open(folder)
     await store.create(decodeAccount(fullRecord, SETTINGS))
     await hit(store, 'acme', 'key_1/dmarc', charge, 0)
@@ -97,26 +105,16 @@ describe('a folder of accounts', () => {
     for (let request = 0; request < 9; request++) await nextRequest(store, 'acme')
     await store.close()
     expect(readdirSync(folder)).toEqual(['account-acme.json'])
-    expect(JSON.parse(readFileSync(join(folder, 'account-acme.json'), 'utf8'))).toEqual(JSON.parse(fullFile))
+    expect(JSON.parse(read())).toEqual(JSON.parse(fullFile))
   })
 
   it('gives back every part of an account after it was closed', async () => {
-    const folder = temporaryFolder()
-    writeFileSync(join(folder, 'account-acme.json'), fullFile)
+    const { folder } = folderWith(fullFile)
     const store = await open(folder)
     expect(encodeAccount(await store.read('acme'))).toEqual(fullRecord)
     expect(await store.accountOf('k1')).toBe('acme')
     expect(await hit(store, 'acme', 'key_1/dmarc', charge, 0)).toMatchObject({ remaining: 17 })
     expect(await nextRequest(store, 'acme')).toBe(10)
-  })
-
-  it('has an account on disk once it is created, and a change once it is answered', async () => {
-    const folder = temporaryFolder()
-    const store = await open(folder)
-    await store.create(exampleAccount('acme'))
-    expect(readFileSync(join(folder, 'account-acme.json'), 'utf8')).toContain('"domains":[]')
-    await store.update('acme', watch('a.example'))
-    expect(readFileSync(join(folder, 'account-acme.json'), 'utf8')).toContain('"name":"a.example"')
   })
 
   it('names files so that they differ in more than case, and by the id where it is surely safe', async () => {
@@ -128,54 +126,26 @@ describe('a folder of accounts', () => {
     expect(names.filter((name) => /^account~[0-9a-f]{64}\.json$/.test(name))).toHaveLength(4)
   })
 
+  it('has on the disk, when it is answered, neither a deleted account nor the former holder of its id', async () => {
+    const { folder, read } = folderWith()
+    const store = await open(folder)
+    await store.create(exampleAccount('acme', ['k1']))
+    await Promise.all([store.delete('acme'), store.create(exampleAccount('other', ['k2']))])
+    await store.create(exampleAccount('acme', ['k3']))
+    // As it stands on the disk at this moment, which is what a kill would leave.
+    const names = readdirSync(folder).filter((name) => name.endsWith('.json'))
+    await store.close()
+    expect(names.toSorted()).toEqual(['account-acme.json', 'account-other.json'])
+    expect(read()).toContain('"k3"')
+  })
+
   it('does not touch the file of an account that is only read', async () => {
-    const folder = temporaryFolder()
     const spaced = JSON.stringify(JSON.parse(fullFile), null, 2)
-    writeFileSync(join(folder, 'account-acme.json'), spaced)
+    const { folder, read } = folderWith(spaced)
     const store = await open(folder)
     await store.read('acme')
     await store.close()
-    expect(readFileSync(join(folder, 'account-acme.json'), 'utf8')).toBe(spaced)
-  })
-
-  it('rejects what it cannot write, stays as it was, and works again when the disk does', async () => {
-    const folder = temporaryFolder()
-    const path = join(folder, 'account-acme.json')
-    const obstacle = join(folder, '.account-acme.json.tmp')
-    const store = await open(folder)
-    await store.create(exampleAccount('acme'))
-    const before = await store.read('acme')
-    const fileBefore = readFileSync(path, 'utf8')
-
-    mkdirSync(obstacle)
-    const outcomes = await Promise.allSettled([
-      store.update('acme', watch('a.example')),
-      store.update('acme', watch('b.example')),
-    ])
-    const reason = {
-      problem: 'unusable',
-      message: `${path} cannot be written (EISDIR: illegal operation on a directory, unlink '${obstacle}')`,
-    }
-    expect(outcomes).toMatchObject([
-      { status: 'rejected', reason },
-      { status: 'rejected', reason },
-    ])
-    expect(await store.read('acme')).toBe(before)
-    expect(readFileSync(path, 'utf8')).toBe(fileBefore)
-
-    rmdirSync(obstacle)
-    await store.update('acme', watch('c.example'))
-    expect(readFileSync(path, 'utf8')).toContain('"domains":[{"name":"c.example"')
-  })
-
-  it('forgets an account that it could not write', async () => {
-    const folder = temporaryFolder()
-    const store = await open(folder)
-    mkdirSync(join(folder, '.account-acme.json.tmp'))
-    await expect(store.create(exampleAccount('acme', ['k1']))).rejects.toMatchObject({ problem: 'unusable' })
-    expect(await store.list()).toEqual([])
-    rmdirSync(join(folder, '.account-acme.json.tmp'))
-    await store.create(exampleAccount('acme', ['k1']))
+    expect(read()).toBe(spaced)
   })
 
   it('takes no notice of files that are not its own', async () => {
@@ -188,20 +158,8 @@ describe('a folder of accounts', () => {
     expect(readdirSync(folder).toSorted()).toEqual(strangers.toSorted())
   })
 
-  it('takes no notice of the temporary file of a process that was killed, and writes over it', async () => {
-    const folder = temporaryFolder()
-    writeFileSync(join(folder, 'account-acme.json'), fullFile)
-    writeFileSync(join(folder, '.account-acme.json.tmp'), fullFile.slice(0, 100))
-    const store = await open(folder)
-    expect(encodeAccount(await store.read('acme'))).toEqual(fullRecord)
-    await store.update('acme', watch('c.example'))
-    await store.close()
-    expect(readdirSync(folder)).toEqual(['account-acme.json'])
-  })
-
   it('evicts only accounts of which it is stored that they may be evicted', async () => {
-    const folder = temporaryFolder()
-    writeFileSync(join(folder, 'account-acme.json'), fullFile)
+    const { folder } = folderWith(fullFile)
     const store = await open(folder)
     await store.create(exampleAccount('sandbox'), { evictable: true })
     await store.close()
@@ -216,8 +174,7 @@ describe('a folder of accounts', () => {
   it('keeps an evicted account in its place when its file cannot be removed', async () => {
     const folder = temporaryFolder()
     let time = 0
-    const store = await openFolderStore(folder, SETTINGS, { clock: () => ++time })
-    onTestFinished(() => store.close())
+    const store = await open(folder, { clock: () => ++time })
     for (const id of ['a', 'b']) await store.create(exampleAccount(id), { evictable: true })
     const path = join(folder, 'account-a.json')
     rmSync(path)
@@ -228,158 +185,118 @@ describe('a folder of accounts', () => {
     expect(await store.create(exampleAccount('d'), { limit: 3 })).toBe('a')
   })
 
+  it.skipIf(!existsSync(OPEN_FILES))('keeps no file open that it has written', async () => {
+    const store = await openFolderStore(temporaryFolder(), SETTINGS, { durability: 'fsync' })
+    onTestFinished(() => store.close())
+    await store.create(exampleAccount('acme'))
+    const before = readdirSync(OPEN_FILES).length
+    for (const host of hosts(20)) await store.update('acme', watch(host))
+    await expect.poll(() => readdirSync(OPEN_FILES).length).toBeLessThan(before + 10)
+  })
+
   it('reads files of version 1, which know no removed domains, and writes them in the present version', async () => {
-    const folder = temporaryFolder()
-    const path = join(folder, 'account-acme.json')
     const { formerDomains: _, ...older } = fullRecord
-    writeFileSync(
-      path,
+    const { folder, read } = folderWith(
       fullFile.replace(JSON.stringify(fullRecord), JSON.stringify(older)).replace('"version":2', '"version":1'),
     )
     const store = await open(folder)
     expect(encodeAccount(await store.read('acme'))).toEqual(older)
     await store.update('acme', watch('c.example'))
-    expect(JSON.parse(readFileSync(path, 'utf8')).version).toBe(2)
+    expect(JSON.parse(read()).version).toBe(2)
   })
 
-  it.each([
-    ['a path that is a file', 'file', 'is not a folder'],
-    ['a path below a file', join('file', 'below'), 'is not a folder'],
-  ])('cannot be %s', async (_, name, problem) => {
+  it.each([['a file'], ['a file', 'below']])('cannot be at the path %s/%s', async (...names) => {
     const folder = temporaryFolder()
-    writeFileSync(join(folder, 'file'), '')
-    const path = join(folder, name)
-    await expect(openFolderStore(path, SETTINGS)).rejects.toMatchObject({
-      problem: 'unusable',
-      message: `${path} ${problem}`,
-    })
+    writeFileSync(join(folder, 'a file'), '')
+    const path = join(folder, ...names)
+    const refused = { problem: 'unusable', message: `${path} is not a folder` }
+    await expect(open(path)).rejects.toMatchObject(refused)
   })
 
-  it.each([
-    ['is empty', '', 'is empty'],
-    ['holds nothing but a line break', '\n', 'is empty'],
-    ['was cut off', fullFile.slice(0, -20), 'is not JSON; it was cut off or changed by hand'],
-    ['is no JSON', 'hello', 'is not JSON; it was cut off or changed by hand'],
-    ['belongs to another program', '{"name": "x"}', notOurs()],
-    ['is an array', '[]', notOurs()],
-    ['is `null`', 'null', notOurs()],
-    ['hides its format in a prototype', `{"__proto__": ${fullFile}}`, notOurs()],
+  const FORMER = { name: 'old.example', nature: {} }
+  const KEY = { id: 'key_2', hash: 'k1', createdAt: 5, disabled: false }
+  const FAULT = { id: 'fault_1', createdAt: 6, rule: {} }
+  /** Files with a removed domain whose nature has such a problem at a place. */
+  const natures = (rows: readonly [place: string, nature: object, problem: string][]) =>
+    rows.map(([place, nature, problem]): [string, string] => [
+      `/account/formerDomains/0/nature/${place} ${problem}`,
+      withEntry('formerDomains', { name: 'new.example', nature }),
+    ])
+  const CUT_OFF = 'is not JSON; it was cut off or changed by hand'
+  const FOREIGN = 'is not an account of dmarc-understudy: /format must be "dmarc-understudy/account"'
+
+  it.each<[problem: string, content: string]>([
+    ['is empty', ''],
+    ['is empty', '\n'],
+    [CUT_OFF, fullFile.slice(0, -20)],
+    [CUT_OFF, 'hello'],
+    [FOREIGN, '{"name": "x"}'],
+    [FOREIGN, '[]'],
+    [FOREIGN, 'null'],
+    [FOREIGN, `{"__proto__": ${fullFile}}`],
+    ['was written by a newer dmarc-understudy (version 3; this one reads 2)', edited('"version":2', '"version":3')],
+    ['/version is missing', edited('"version":2,', '')],
+    ['/version is 0 but must be one of 1, 2', edited('"version":2', '"version":0')],
+    ['/account/plan is missing', edited('"plan":"stone",', '')],
+    ['/account/groups/1/name is 7 but must be of type string', edited('"name":"Web"', '"name":7')],
+    ['/account/seed is 7.5 but must be of type integer', edited('"seed":7', '"seed":7.5')],
+    ['/requests is -9 but must be at least 0', edited('"requests":9', '"requests":-9')],
+    ['/quotas/key_1~1dmarc/used is null but must be of type integer', edited('"used":2', '"used":null')],
     [
-      'is of a newer version',
-      edited('"version":2', '"version":3'),
-      'was written by a newer dmarc-understudy (version 3; this one reads 2)',
-    ],
-    ['is of no version', edited('"version":2,', ''), '/version is missing'],
-    ['is of an impossible version', edited('"version":2', '"version":0'), '/version is 0 but must be one of 1, 2'],
-    ['lacks a property', edited('"plan":"stone",', ''), '/account/plan is missing'],
-    [
-      'has a property of the wrong type',
-      edited('"name":"Web"', '"name":7'),
-      '/account/groups/1/name is 7 but must be of type string',
-    ],
-    ['has a broken number', edited('"seed":7', '"seed":7.5'), '/account/seed is 7.5 but must be of type integer'],
-    ['has a negative count', edited('"requests":9', '"requests":-9'), '/requests is -9 but must be at least 0'],
-    [
-      'has a broken quota',
-      edited('"used":2', '"used":null'),
-      '/quotas/key_1~1dmarc/used is null but must be of type integer',
-    ],
-    [
-      'has a clock that both stands and goes',
-      edited('"clock":{', '"clock":{"offset":1,'),
       '/account/clock is {"offset":1,"frozenAt":1768467600000} but must have at most 1 field',
+      edited('"clock":{', '"clock":{"offset":1,'),
     ],
-    ['has an unknown property', edited('"seed":', '"a/b":1,"seed":'), `/account/a~1b ${NOT_ALLOWED}`],
-    ['has a prototype', edited('"seed":', '"__proto__":{"plan":"x"},"seed":'), `/account/__proto__ ${NOT_ALLOWED}`],
+    [`/account/a~1b ${NOT_ALLOWED}`, edited('"seed":', '"a/b":1,"seed":')],
+    [`/account/__proto__ ${NOT_ALLOWED}`, edited('"seed":', '"__proto__":{"plan":"x"},"seed":')],
+    ['/quotas/__proto__ is 1 but must be of type object', edited('"quotas":{', '"quotas":{"__proto__":1,')],
+    ['/account/domains/1/name "b.example" appears twice', edited('"name":"a.example"', '"name":"b.example"')],
+    ['/account/groups/1/id "g1" appears twice', edited('"id":"g2"', '"id":"g1"')],
+    ['/account/groups/0/domains/1 "c.example" is not monitored', edited(MEMBERS, '"b.example","c.example"')],
+    ['/account/groups/0/domains/1 "b.example" appears twice', edited(MEMBERS, '"b.example","b.example"')],
+    ['/account/formerDomains/1/name "old.example" appears twice', withEntry('formerDomains', FORMER)],
+    ...natures([
+      ['profile', { profile: 'odd' }, ''],
+      ['since', { since: 'x' }, 'is "x" but must be of type integer'],
+      ['volume', { volume: -1 }, 'is -1 but must be at least 0'],
+      ['policy', { policy: 7 }, 'is 7 but must be of type object'],
+      ['policy/p', { policy: { p: 7 } }, 'is 7 but must be of type string'],
+      ['policy/q', { policy: { q: 'x' } }, ''],
+    ]),
     [
-      'has a prototype for a quota',
-      edited('"quotas":{', '"quotas":{"__proto__":1,'),
-      '/quotas/__proto__ is 1 but must be of type object',
+      '/account/domains/0/pin is 7 but must be of type object',
+      edited('"name":"b.example"', '"name":"b.example","pin":7'),
     ],
+    ['/account/domains/0/pin/q ', edited('"name":"b.example"', '"name":"b.example","pin":{"q":1}')],
+    ['/account/keys/1/hash "k1" appears twice', withEntry('keys', KEY)],
+    ['/account/faults/1/id "fault_1" appears twice', withEntry('faults', FAULT)],
     [
-      'monitors a domain twice',
-      edited('"name":"a.example"', '"name":"b.example"'),
-      '/account/domains/1/name "b.example" appears twice',
-    ],
-    ['has a group twice', edited('"id":"g2"', '"id":"g1"'), '/account/groups/1/id "g1" appears twice'],
-    [
-      'has a member that is not monitored',
-      edited('"b.example","a.example"', '"b.example","c.example"'),
-      '/account/groups/0/domains/1 "c.example" is not monitored',
-    ],
-    [
-      'has a member twice',
-      edited('"b.example","a.example"', '"b.example","b.example"'),
-      '/account/groups/0/domains/1 "b.example" appears twice',
-    ],
-    [
-      'has a removed domain twice',
-      edited('"formerDomains":[', '"formerDomains":[{"name":"old.example","nature":{}},'),
-      '/account/formerDomains/1/name "old.example" appears twice',
-    ],
-    [
-      'has a key twice',
-      edited('"keys":[', '"keys":[{"id":"key_2","hash":"k1","createdAt":5,"disabled":false},'),
-      '/account/keys/1/hash "k1" appears twice',
-    ],
-    [
-      'has a fault rule twice',
-      edited('"faults":[', '"faults":[{"id":"fault_1","createdAt":6,"rule":{}},'),
-      '/account/faults/1/id "fault_1" appears twice',
-    ],
-    [
-      'has more fault rules than were created',
-      edited('"faultsCreated":1', '"faultsCreated":0'),
       '/account/faults/0/id "fault_1" is none of the ids fault_1 to fault_0 (/account/faultsCreated)',
+      edited('"faultsCreated":1', '"faultsCreated":0'),
     ],
+    ['/tallies/fault_1/hits is 4, which is more than the 3 that matched', edited('"matched":4', '"matched":3')],
+    ['/account/origin/fixture is 7 but must be of type string or object', edited('"fixture":"empty"', '"fixture":7')],
     [
-      'has a fault rule that acted more often than it matched',
-      edited('"matched":4', '"matched":3'),
-      '/tallies/fault_1/hits is 4, which is more than the 3 that matched',
-    ],
-    [
-      'says that it was made of nothing',
-      edited('"fixture":"empty"', '"fixture":7'),
-      '/account/origin/fixture is 7 but must be of type string or object',
-    ],
-    [
-      'has a time that does not exist',
-      edited('"createdAt":5', '"createdAt":1e300'),
       '/account/keys/0/createdAt is 1e+300 but must be at most 8640000000000000',
+      edited('"createdAt":5', '"createdAt":1e300'),
     ],
-    [
-      'is nested deeply',
-      edited('"quotas":{', `"quotas":{"x":${'['.repeat(50_000)}${']'.repeat(50_000)},`),
-      expect.stringContaining('/quotas/x is '),
-    ],
-    [
-      'is a copy of another',
-      edited('"id":"acme"', '"id":"other"'),
-      '/account/id "other" belongs in account-other.json',
-    ],
-  ])('is not opened, and not changed, when a file %s', async (_, content, problem) => {
-    const folder = temporaryFolder()
-    const path = join(folder, 'account-acme.json')
-    writeFileSync(path, content)
-    await expect(openFolderStore(folder, SETTINGS)).rejects.toMatchObject({
-      name: 'StoreError',
-      problem: 'damaged',
-      message: typeof problem === 'string' ? `${path}: ${problem}` : problem,
-    })
+    ['/quotas/x is ', edited('"quotas":{', `"quotas":{"x":${'['.repeat(50_000)}${']'.repeat(50_000)},`)],
+    ['/account/id "other" belongs in account-other.json', edited('"id":"acme"', '"id":"other"')],
+  ])('is not opened, and not changed, when a file %s', async (problem, content) => {
+    const { folder, path, read } = folderWith(content)
+    const message = problem.endsWith(' ') ? expect.stringContaining(`${path}: ${problem}`) : `${path}: ${problem}`
+    const error = { name: 'StoreError', problem: 'damaged', message }
+    await expect(open(folder)).rejects.toMatchObject(error)
     expect(readdirSync(folder)).toEqual(['account-acme.json'])
-    expect(readFileSync(path, 'utf8')).toBe(content)
+    expect(read()).toBe(content)
     writeFileSync(path, fullFile)
     await open(folder)
   })
 
   it('is not opened when two of its accounts have the same key', async () => {
-    const folder = temporaryFolder()
-    writeFileSync(join(folder, 'account-acme.json'), fullFile)
+    const { folder } = folderWith(fullFile)
     writeFileSync(join(folder, 'account-other.json'), edited('"id":"acme"', '"id":"other"'))
-    await expect(openFolderStore(folder, SETTINGS)).rejects.toMatchObject({
-      problem: 'damaged',
-      message: `${join(folder, 'account-other.json')}: /account/keys/0 belongs to the account "acme" too`,
-    })
+    const message = `${join(folder, 'account-other.json')}: /account/keys/0 belongs to the account "acme" too`
+    await expect(open(folder)).rejects.toMatchObject({ problem: 'damaged', message })
   })
 
   it.each<[what: string, make: (path: string) => void]>([
@@ -395,37 +312,69 @@ describe('a folder of accounts', () => {
     ],
     ['a device', (path) => symlinkSync('/dev/zero', path)],
   ])('is not opened when what should be a file is %s', async (_, make) => {
-    const folder = temporaryFolder()
-    const path = join(folder, 'account-acme.json')
+    const { folder, path } = folderWith()
     make(path)
-    await expect(openFolderStore(folder, SETTINGS)).rejects.toMatchObject({
-      problem: 'damaged',
-      message: `${path}: is not a regular file`,
-    })
+    const refused = { problem: 'damaged', message: `${path}: is not a regular file` }
+    await expect(open(folder)).rejects.toMatchObject(refused)
   })
 
   it('is not opened when a file is larger than any account, which is known before it is read', async () => {
-    const folder = temporaryFolder()
-    const path = join(folder, 'account-acme.json')
-    writeFileSync(path, '{')
+    const { folder, path } = folderWith('{')
     // Takes no space on the disk; reading it would take a gigabyte of memory.
     truncateSync(path, 2 ** 30)
-    await expect(openFolderStore(folder, SETTINGS)).rejects.toMatchObject({
-      problem: 'damaged',
-      message: `${path}: has more than 256 MiB, which is the most that an account may have`,
-    })
+    const message = `${path}: has more than 256 MiB, which is the most that an account may have`
+    await expect(open(folder)).rejects.toMatchObject({ problem: 'damaged', message })
+  })
+})
+
+describe('a folder of accounts, and the other users of the machine:', { tags: ['original'] }, () => {
+  const modeOf = (path: string) => (statSync(path).mode & 0o777).toString(8)
+
+  it.each([0o000, 0o022, 0o077])('it and all in it belong to its owner alone, with a umask of %i', async (mask) => {
+    const usual = process.umask(mask)
+    onTestFinished(() => void process.umask(usual))
+    const folder = join(temporaryFolder(), 'not', 'there')
+    const store = await open(folder)
+    await store.create(exampleAccount('acme'))
+    await store.update('acme', watch('a.example'))
+    expect(modeOf(folder)).toBe('700')
+    const names = readdirSync(folder)
+    expect(names).toEqual(['.lock', 'account-acme.json'])
+    for (const name of names) expect([name, modeOf(join(folder, name))]).toEqual([name, '600'])
   })
 
-  it('opens with hundreds of accounts', async () => {
+  it('one that others can look into stays as it is, with a warning that says how to change that', async () => {
+    const folder = join(temporaryFolder(), "owner's")
+    mkdirSync(folder)
+    chmodSync(folder, 0o755)
+    const warnings: string[] = []
+    await open(folder, { warn: (message) => warnings.push(message) })
+    expect(modeOf(folder)).toBe('755')
+    const command = `chmod 700 '${folder.replace("'", "'\\''")}'`
+    expect(warnings).toEqual([`Other users of this machine can look into ${folder}; keep them out with: ${command}`])
+  })
+
+  it('one that only its owner can use needs no warning, and neither does one that is made', async () => {
+    const warnings: string[] = []
     const folder = temporaryFolder()
-    const first = await open(folder)
-    const ids = Array.from({ length: 300 }, (_, index) => `account-${index}`)
-    await Promise.all(ids.map((id) => first.create(exampleAccount(id, [id]))))
-    await Promise.all(ids.map((id) => nextRequest(first, id)))
-    await first.close()
-    const second = await open(folder)
-    expect((await second.list()).toSorted()).toEqual(ids.toSorted())
-    expect(await nextRequest(second, 'account-299')).toBe(2)
+    await open(folder, { warn: (message) => warnings.push(message) })
+    await open(join(folder, 'made'), { warn: (message) => warnings.push(message) })
+    expect(warnings).toEqual([])
+  })
+
+  it('it is written through no link that somebody has put in the place of a temporary file', async () => {
+    const folder = temporaryFolder()
+    const precious = join(temporaryFolder(), 'precious')
+    writeFileSync(precious, 'precious')
+    const store = await open(folder)
+    for (const id of ['acme', 'other']) symlinkSync(precious, join(folder, `.account-${id}.json.tmp`))
+    await store.create(exampleAccount('acme'))
+    await store.update('acme', watch('a.example'))
+    expect(readFileSync(precious, 'utf8')).toBe('precious')
+    expect(readFileSync(join(folder, 'account-acme.json'), 'utf8')).toContain('a.example')
+    await store.close()
+    await open(folder)
+    expect(readdirSync(folder)).toEqual(['.lock', 'account-acme.json'])
   })
 })
 
@@ -434,6 +383,7 @@ function edited(part: string, replacement: string): string {
   return fullFile.replace(part, replacement)
 }
 
-function notOurs(): string {
-  return 'is not an account of dmarc-understudy: /format must be "dmarc-understudy/account"'
+/** The file with one more entry at the beginning of a list. */
+function withEntry(list: string, entry: object): string {
+  return edited(`"${list}":[`, `"${list}":[${JSON.stringify(entry)},`)
 }

@@ -5,25 +5,21 @@ import { openConnection, type StoreAddress, type StoreConnection } from '../../.
 import { explainReply } from '../../../src/store/redis/reply-problem.ts'
 import { checkServer } from '../../../src/store/redis/server-check.ts'
 import { StoreClock } from '../../../src/store/redis/store-clock.ts'
-import { freshPrefix, HAS_REDIS, type RedisServer, sharedRedis, startRedis } from '../../support/redis-server.ts'
+import { freshPrefix, HAS_REDIS, sharedRedis, startRedis } from '../../support/redis-server.ts'
 
-async function open(address: StoreAddress): Promise<StoreConnection> {
-  const connection = await openConnection(address, { now: 0 })
+async function open(address: StoreAddress, patience = () => 25): Promise<StoreConnection> {
+  const connection = await openConnection(address, { now: 0, patience })
   onTestFinished(() => connection.close())
   return connection
 }
 
-describe.skipIf(!HAS_REDIS)('a connection', () => {
-  it('speaks with a server on a port and on a Unix socket', async () => {
-    const server = await sharedRedis()
-    const key = freshPrefix()
-    const one = await open({ kind: 'tcp', host: '127.0.0.1', port: server.port })
-    expect(await one.send(['SET', key, 'ä'])).toBe('OK')
-    const other = await open({ kind: 'unix', path: server.socket })
-    expect(await other.send(['GET', key])).toBe('ä')
-    expect(await other.duplicate().send(['LRANGE', `${key} list`, '0', '1'])).toEqual([])
-  })
+/** Opens a connection to the server of all tests. */
+async function openShared(patience?: () => number): Promise<StoreConnection> {
+  return open({ kind: 'tcp', port: (await sharedRedis()).port }, patience)
+}
 
+describe.skipIf(!HAS_REDIS)('a connection', () => {
+  // That it speaks on a port and on a Unix socket is shown by every test of replicas.
   it('uses the database of the address', async () => {
     const { port } = await sharedRedis()
     const key = freshPrefix()
@@ -41,85 +37,49 @@ describe.skipIf(!HAS_REDIS)('a connection', () => {
     expect(await app.send(['ACL', 'WHOAMI'])).toBe('app')
   })
 
-  const refusals: [what: string, address: (server: RedisServer) => StoreAddress, reason: RegExp][] = [
-    ['no password', ({ port }) => ({ kind: 'tcp', port }), /^The store asks for a password/],
-    ['a wrong password', ({ port }) => ({ kind: 'tcp', port, password: 'x' }), /refuses this user and password/],
-    [
-      'a database that it has not',
-      ({ port }) => ({ kind: 'tcp', port, password: 'secret', database: 99 }),
-      /^The store refuses the connection \(ERR DB index is out of range\)/,
-    ],
-    ['a socket that is not there', () => ({ kind: 'unix', path: '/nowhere/redis.sock' }), /ENOENT/],
-    ['TLS where there is none', ({ port }) => ({ kind: 'tcp', port, tls: true }), /^The store cannot be reached: /],
-  ]
-
-  it('says what is wrong with the first attempt', async () => {
-    const server = await startRedis({ requirepass: 'secret' })
-    for (const [what, address, reason] of refusals) {
-      const opened = openConnection(address(server), { now: 0 })
-      await expect(opened, what).rejects.toMatchObject({
-        problem: 'unavailable',
-        message: expect.stringMatching(reason),
-      })
-    }
-    await server.kill()
-    const refused = openConnection({ kind: 'tcp', port: server.port }, { now: 0 })
-    await expect(refused).rejects.toMatchObject({ message: expect.stringContaining('ECONNREFUSED') })
-  })
-
+  // What a start says of a server that refuses it is in test/start/shared-store.test.ts.
   it('does not wait for a server that accepts connections and answers nothing', async () => {
     const silent = createServer()
     onTestFinished(() => void silent.close())
     await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve))
     const { port } = silent.address() as { port: number }
-    const began = elapsed()
-    await expect(openConnection({ kind: 'tcp', port }, { now: 0 })).rejects.toMatchObject({
-      message: 'The store cannot be reached: it has not answered within 1000 ms',
-    })
-    expect(elapsed() - began).toBeLessThan(1_500)
+    const message = 'The store cannot be reached: it has not answered within 300 ms'
+    await expect(open({ kind: 'tcp', port }, () => 0.1)).rejects.toMatchObject({ problem: 'unavailable', message })
   })
 
-  it('waits as long for a short command as for a long one before it', async () => {
-    const { port } = await sharedRedis()
-    const connection = await open({ kind: 'tcp', port })
+  it('waits as long for a short command as for a long one before it', { tags: ['slow'] }, async () => {
+    let patience = 25
+    const connection = await openShared(() => patience)
     const key = freshPrefix()
-    const long = connection.send(['BLPOP', key, '0.95'], { deadline: 3_000 })
+    patience = 0.1
+    const long = connection.send(['BLPOP', key, '0.2'], { deadline: 300_000 })
     const short = connection.send(['ECHO', 'a'])
     expect(await Promise.all([long, short])).toEqual([null, 'a'])
     expect(connection.figures.reconnects).toBe(0)
   })
 
   it('counts what it does', async () => {
-    const { port } = await sharedRedis()
-    const { figures, send } = await openBound(port)
-    await send(['PING'])
-    await send(['PING'])
+    const connection = await openShared()
+    for (const _ of [1, 2]) await connection.send(['PING'])
+    const { figures } = connection
     expect(figures.roundTrips).toBe(2)
     expect(figures.latencies.reduce((sum, count) => sum + count, 0)).toBe(2)
     expect(figures.latencySum).toBeGreaterThan(0)
   })
 
-  async function openBound(port: number) {
-    const connection = await open({ kind: 'tcp', port })
-    return { figures: connection.figures, send: connection.send.bind(connection) }
-  }
-
   it('answers nothing any more when it is closed', async () => {
-    const { port } = await sharedRedis()
-    const connection = await open({ kind: 'tcp', port })
+    const connection = await openShared()
     connection.close()
     await expect(connection.send(['PING'])).rejects.toMatchObject({ problem: 'closed' })
   })
 
-  it('finds a cluster of one node usable, and says of another what is wrong', async () => {
+  it('finds a cluster of one node usable, and says of another what is wrong', { tags: ['slow'] }, async () => {
     const server = await startRedis({ 'cluster-enabled': 'yes' })
     const connection = await open({ kind: 'tcp', port: server.port })
     const check = () => checkServer(connection, { prefix: 'p', scripts: [] })
     await server.command('CLUSTER', 'ADDSLOTSRANGE', 0, 9_999)
-    await expect(check()).rejects.toMatchObject({
-      problem: 'unusable',
-      message: 'is a cluster that does not serve all slots',
-    })
+    const message = 'is a cluster that does not serve all slots'
+    await expect(check()).rejects.toMatchObject({ problem: 'unusable', message })
     await server.command('CLUSTER', 'ADDSLOTSRANGE', 10_000, 16_383)
     await expect.poll(async () => `${await server.command('CLUSTER', 'INFO')}`).toContain('cluster_state:ok')
     expect((await check()).name).toMatch(/^(Redis|Valkey)$/)

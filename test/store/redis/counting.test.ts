@@ -1,13 +1,13 @@
 import { randomInt } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { accept } from '../../../src/domain/errors.ts'
+import type { CountingPlan, PlannedCount } from '../../../src/domain/counting.ts'
 import { openMemoryStore } from '../../../src/store/memory.ts'
-import type { Counters } from '../../../src/store/store.ts'
+import type { Counters, Store } from '../../../src/store/store.ts'
 import { budget } from '../../support/budget.ts'
-import { HAS_REDIS } from '../../support/redis-server.ts'
-import { enter } from '../counting.ts'
-import { applyUpdate, exampleAccount, holdKeys } from '../example-account.ts'
+import { freshPrefix, HAS_REDIS } from '../../support/redis-server.ts'
+import { enter, plannedCharge } from '../counting.ts'
+import { change, exampleAccount } from '../example-account.ts'
 import { openReplica } from './open-replicas.ts'
 
 const seed = Number(process.env['SEED'] ?? randomInt(2 ** 31))
@@ -53,74 +53,137 @@ function withoutOver({ quotas, tallies }: Counters, now: number): Counters {
 }
 
 /** The same for what a request has met: a window that is over is as good as none, and only one store may still know it. */
-function withoutFormer<Counted>(counted: Counted, now: number): Counted {
-  const { formerHits } = counted as { formerHits?: { startedAt: number } }
-  return formerHits === undefined || formerHits.startedAt > now - 3_600_000
-    ? counted
-    : { ...counted, formerHits: undefined }
+function withoutFormer(counted: PlannedCount, now: number): PlannedCount {
+  const { formerHits } = counted
+  if (formerHits === undefined || formerHits.startedAt > now - 3_600_000) return counted
+  return { ...counted, formerHits: undefined }
+}
+
+/** The store on Redis, the one in memory that it is held to, and their clock. */
+async function openBoth() {
+  const clock = { now: START, read: () => clock.now }
+  const { store } = await openReplica({ clock: clock.read })
+  return { store, memory: openMemoryStore({ clock: clock.read }), clock }
 }
 
 describe.skipIf(!HAS_REDIS)('the script that lets a request enter', () => {
-  it(`counts as the JavaScript does, whatever is planned (seed ${seed})`, async () => {
-    let time = START
-    const clock = () => time
-    const { store } = await openReplica({ clock })
-    const memory = openMemoryStore({ clock })
+  it(`counts as the JavaScript does, whatever is planned (seed ${seed})`, { tags: ['slow'] }, async () => {
+    const { store, memory, clock } = await openBoth()
     let number = 0
     const property = fc.asyncProperty(
       fc.array(requests, { minLength: 1, maxLength: 12 }),
       fc.constantFrom(0, 0.5, -1_000, 86_400_000),
       async (planned, offset) => {
-        time = START
+        clock.now = START
         const id = `account ${++number}`
         const faults = RULES.map((rule) => ({ id: rule, createdAt: 0, rule: {} }))
         const state = { ...exampleAccount(id, [`key of ${id}`]), faults, clock: { offset } }
         for (const each of [store, memory]) await each.create(state)
         for (const { later, ...plan } of planned) {
-          time += later
+          clock.now += later
           const [counted, expected] = [
-            await enter(store, `key of ${id}`, plan, clock),
-            await enter(memory, `key of ${id}`, plan, clock),
+            await enter(store, `key of ${id}`, plan, clock.read),
+            await enter(memory, `key of ${id}`, plan, clock.read),
           ]
-          const now = time + offset
+          const now = clock.now + offset
           expect(withoutFormer(counted, now)).toEqual(withoutFormer(expected, now))
         }
-        expect(withoutOver(await store.counters(id), time + offset)).toEqual(
-          withoutOver(await memory.counters(id), time + offset),
+        expect(withoutOver(await store.counters(id), clock.now + offset)).toEqual(
+          withoutOver(await memory.counters(id), clock.now + offset),
         )
       },
     )
     await fc.assert(property, { seed, numRuns: budget({ quick: 60, full: 1_000 }) })
   })
 
-  it('forgets what was counted for the keys and rules that are gone, as the JavaScript does', async () => {
-    const { store } = await openReplica()
-    await store.create(exampleAccount('acme', ['k1', 'k2']))
-    const charge = { limit: 5, graceLimit: 5, graceEnds: 0, window: 60, start: 'aligned' as const, enforced: true }
-    for (const bucket of ['k1 /a', 'k1 /b', 'k2 /a', '/c']) {
-      await enter(store, 'k1', { charge: { ...charge, bucket } }, () => 0)
+  const first = { charge: plannedCharge({ bucket: '/a', limit: 1, graceLimit: 9, graceEnds: START + 100, window: 60 }) }
+  const aligned = { charge: { ...first.charge, start: 'aligned' as const } }
+  const strict = { charge: { ...first.charge, graceEnds: 0 } }
+  const rule = (chosen: object = {}) => ({
+    rules: [{ id: 'fault_1', skip: 0, times: 9, probability: 1, ends: START + 100, ...chosen }],
+  })
+  /** So many milliseconds after the start, a request comes, and this is counted then. */
+  const at = (after: number, counted: object) => ({ after, counted })
+
+  it.each<[what: string, plan: Partial<CountingPlan>, requests: ReturnType<typeof at>[]]>([
+    ['the end of a window', first, [at(0, { used: 1 }), at(59_999, { used: 1 }), at(60_000, { used: 1 })]],
+    ['the end of a grace period', first, [at(0, { used: 1 }), at(99, { used: 2 }), at(100, { used: 2 })]],
+    [
+      'the end of a window without grace',
+      strict,
+      [at(5, { used: 1 }), at(60_004, { used: 1 }), at(60_005, { startedAt: START + 60_005 })],
+    ],
+    [
+      'the end of an aligned window',
+      aligned,
+      [at(7, { startedAt: START }), at(50, { used: 2 }), at(60_000, { startedAt: START + 60_000 })],
+    ],
+    [
+      'the end of another aligned window',
+      aligned,
+      [at(7, { used: 1 }), at(59_999, { startedAt: START }), at(119_999, { startedAt: START + 60_000 })],
+    ],
+    [
+      'a clock that was set back',
+      strict,
+      [at(5, { startedAt: START + 5 }), at(4, { startedAt: START + 4, used: 1 }), at(4, { used: 1 })],
+    ],
+    ['the end of a rule', rule(), [at(0, { matched: 1 }), at(99, { matched: 2 }), at(100, { matched: 2 })]],
+    ['the last time of a rule', rule({ times: 1 }), [at(0, { matched: 1, hits: 1 }), at(1, { matched: 1, hits: 1 })]],
+    ['the first time of a rule', rule({ skip: 1 }), [at(0, { matched: 1, hits: 0 }), at(1, { matched: 2, hits: 1 })]],
+  ])('counts at %s as the JavaScript does', async (_, plan, times) => {
+    const { store, memory, clock } = await openBoth()
+    const faults = [{ id: 'fault_1', createdAt: 0, rule: {} }]
+    for (const each of [store, memory]) await each.create({ ...exampleAccount('acme', ['k1']), faults })
+    for (const { after, counted } of times) {
+      clock.now = START + after
+      const [told, expected] = [await enter(store, 'k1', plan, clock.read), await enter(memory, 'k1', plan, clock.read)]
+      expect({ ...told, formerHits: undefined }).toEqual({ ...expected, formerHits: undefined })
+      const { quotas, tallies } = await store.counters('acme')
+      expect({ ...quotas.get('/a'), ...tallies.get('fault_1') }).toMatchObject(counted)
     }
-    await applyUpdate(store, 'acme', holdKeys('k2'))
-    expect([...(await store.counters('acme')).quotas.keys()].toSorted()).toEqual(['/c', 'k2 /a'])
+  })
+
+  it('forgets a window when the longest one would have ended, and not before', async () => {
+    const { store, clock } = await openBoth()
+    await store.create(exampleAccount('acme', ['k1']))
+    const enterAt = async (after: number, bucket: string) => {
+      clock.now = START + after
+      await enter(store, 'k1', { charge: { ...strict.charge, bucket } }, clock.read)
+      return [...(await store.counters('acme')).quotas.keys()].toSorted()
+    }
+    await enterAt(0, '/old')
+    expect(await enterAt(3_599_999, '/b')).toEqual(['/b', '/old'])
+    expect(await enterAt(3_600_000, '/c')).toEqual(['/b', '/c'])
+    // One of a later time is none, because the clock was set back.
+    expect(await enterAt(3_599_998, '/d')).toEqual(['/d'])
+  })
+
+  /** When a window begins that a request of now opens. */
+  async function startOf(store: Store, bucket: string): Promise<number> {
+    const { hits } = await enter(store, 'k1', { charge: { ...strict.charge, bucket } }, () => 0)
+    return hits?.startedAt ?? 0
+  }
+
+  it('never lets the time of an account go back, also where that of the server does', async () => {
+    const prefix = freshPrefix()
+    const { store, connection } = await openReplica({ prefix })
+    await store.create(exampleAccount('acme', ['k1']))
+    const [meta = ''] = (await connection.send(['KEYS', `${prefix}:*:meta`])) as string[]
+    expect(`${await startOf(store, '/a')}`).toBe(await connection.send(['HGET', meta, 'real']))
+    await connection.send(['HSET', meta, 'real', '4000000000000'])
+    expect([await startOf(store, '/b'), await startOf(store, '/c')]).toEqual([4_000_000_000_000, 4_000_000_000_000])
   })
 
   it('uses the time of the server, to which the clock of the account relates', async () => {
     const { store, connection } = await openReplica()
     await store.create(exampleAccount('acme', ['k1']))
     const [seconds] = (await connection.send(['TIME'])) as [string]
-    const charge = {
-      limit: 5,
-      graceLimit: 5,
-      graceEnds: 0,
-      window: 60,
-      start: 'first-request' as const,
-      enforced: true,
-    }
-    const { hits } = await enter(store, 'k1', { charge: { ...charge, bucket: '/a' } }, () => 0)
-    expect((hits?.startedAt ?? 0) - Number(seconds) * 1_000).toBeLessThan(10_000)
-    expect((hits?.startedAt ?? 0) - Number(seconds) * 1_000).toBeGreaterThanOrEqual(0)
-    await applyUpdate(store, 'acme', (state) => accept({ ...state, clock: { offset: 86_400_000 } }, undefined))
-    const later = await enter(store, 'k1', { charge: { ...charge, bucket: '/b' } }, () => 0)
-    expect((later.hits?.startedAt ?? 0) - Number(seconds) * 1_000).toBeGreaterThanOrEqual(86_400_000)
+    const time = Number(seconds) * 1_000
+    const start = await startOf(store, '/a')
+    expect(start - time).toBeLessThan(10_000)
+    expect(start - time).toBeGreaterThanOrEqual(0)
+    await change(store, () => ({ clock: { offset: 86_400_000 } }))
+    expect((await startOf(store, '/b')) - time).toBeGreaterThanOrEqual(86_400_000)
   })
 })

@@ -1,35 +1,21 @@
 import { describe } from 'vitest'
 import type { Clock } from '../../../src/ground/clock.ts'
-import { openConnection, type StoreConnection } from '../../../src/store/redis/connection.ts'
-import { openRedisStore } from '../../../src/store/redis/redis-store.ts'
-import type { Store } from '../../../src/store/store.ts'
 import { freshPrefix, HAS_REDIS, sharedRedis } from '../../support/redis-server.ts'
-import { describeStore } from '../conformance.ts'
-import { SETTINGS } from '../example-account.ts'
+import { openStoreAt } from '../../support/redis-store.ts'
+import { describeStore, type OpenStore } from '../conformance.ts'
 
 /** A store with a prefix of its own. */
-async function open(clock: Clock): Promise<{ store: Store; reopen: () => Promise<Store> }> {
+async function open(clock: Clock): Promise<OpenStore> {
   const { port } = await sharedRedis()
   const prefix = freshPrefix()
-  const connect = async () => {
-    const connection = await openConnection({ kind: 'tcp', port }, { now: 0 })
-    return closing(openRedisStore({ connection, prefix, settings: SETTINGS, clock }), connection)
-  }
-  const store = await connect()
+  const store = await openStoreAt(port, prefix, clock)
   return {
     store,
     async reopen() {
       await store.close()
-      return connect()
+      return openStoreAt(port, prefix, clock)
     },
   }
-}
-
-/** The store that closes its connection too. */
-function closing(store: Store, connection: StoreConnection): Store {
-  const close = store.close.bind(store)
-  store.close = () => close().finally(() => connection.close())
-  return store
 }
 
 describe.skipIf(!HAS_REDIS)('with a server', () => {

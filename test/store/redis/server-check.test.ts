@@ -3,13 +3,14 @@ import type { StoreConnection } from '../../../src/store/redis/connection.ts'
 import { checkServer, commandsIn } from '../../../src/store/redis/server-check.ts'
 import { readScriptsIn } from '../../../src/store/script.ts'
 
+/** A server that answers so. */
+function checkOf(send: () => Promise<unknown>, run: () => Promise<unknown> = async () => []) {
+  return checkServer({ send, run } as unknown as StoreConnection, { prefix: 'p', scripts: [] })
+}
+
 /** A server that says this about itself, and permits everything. */
 function check(...facts: string[]) {
-  const connection = {
-    send: async () => `# Server\r\n${facts.join('\r\n')}\r\n`,
-    run: async () => [],
-  } as unknown as StoreConnection
-  return checkServer(connection, { prefix: 'p', scripts: [] })
+  return checkOf(async () => `# Server\r\n${facts.join('\r\n')}\r\n`)
 }
 
 describe('the server of a store', () => {
@@ -23,10 +24,6 @@ describe('the server of a store', () => {
 
   it.each<[facts: string[], message: string]>([
     [['redis_version:6.2.14'], 'is Redis 6.2.14; it must be Redis 7 or newer, or Valkey'],
-    [
-      ['redis_version:255.x', 'role:slave', 'master_host:a', 'master_port:1'],
-      'is a read-only replica of a:1; give the address of that server',
-    ],
     [[], 'is Redis of an unknown version; it must be Redis 7 or newer, or Valkey'],
     [
       ['redis_version:7.0.0', 'redis_mode:sentinel'],
@@ -37,7 +34,7 @@ describe('the server of a store', () => {
       'is a cluster of several nodes, which is not supported; use one server, or a cluster of one node',
     ],
     [['redis_version:7.0.0', 'loading:1'], 'is still loading its data; start again when it has'],
-  ])('is refused: %j', async (facts, message) => {
+  ])('is refused: %j', { tags: ['slow'] }, async (facts, message) => {
     await expect(check(...facts)).rejects.toThrow(message)
   })
 
@@ -46,22 +43,27 @@ describe('the server of a store', () => {
       if (command === renamed) throw new Error(`ERR unknown command '${command}', with args beginning with: `)
       return text
     }
-    const connection = { send: answer('INFO', 'redis_version:7.0.0\r\nrole:master'), run: answer('EVALSHA', []) }
-    await expect(
-      checkServer(connection as unknown as StoreConnection, { prefix: 'p', scripts: [] }),
-    ).rejects.toMatchObject({
-      problem: 'unusable',
-      message: `does not know the command ${renamed}; give it back its name if rename-command has taken it`,
-    })
+    const checked = checkOf(answer('INFO', 'redis_version:7.0.0\r\nrole:master'), answer('EVALSHA', []))
+    const message = `does not know the command ${renamed}; give it back its name if rename-command has taken it`
+    await expect(checked).rejects.toMatchObject({ problem: 'unusable', message })
+  })
+
+  it.each([
+    [['set', 'get', 'get'], '+get +set'],
+    [[...'hgfedcba'], '+a +b +c +d +e +f +g +h'],
+    [[...'ihgfedcba'], '+a +b +c +d +e +f +g +h …'],
+  ])('is refused where it does not permit %j, with the first eight of them', async (missing, named) => {
+    const checked = checkOf(
+      async () => 'redis_version:7.0.0',
+      async () => missing,
+    )
+    const message = `does not let its user do what is needed; give it ~p:* and ${named}`
+    await expect(checked).rejects.toMatchObject({ problem: 'unusable', message })
   })
 
   it('is awaited for a moment while it loads its data', async () => {
     let asked = 0
-    const connection = {
-      send: async () => `redis_version:7.0.0\r\nloading:${++asked < 3 ? 1 : 0}`,
-      run: async () => [],
-    } as unknown as StoreConnection
-    await checkServer(connection, { prefix: 'p', scripts: [] })
+    await checkOf(async () => `redis_version:7.0.0\r\nloading:${++asked < 3 ? 1 : 0}`)
     expect(asked).toBe(3)
   })
 })
@@ -78,6 +80,10 @@ describe('the scripts of the store', () => {
         calls: commandsIn(code).length,
       })
     }
+  })
+
+  it('may have spaces before the name of a command', () => {
+    expect(commandsIn(`redis.call( 'GET', a) redis.pcall(\n"HSET", b)`)).toEqual(['get', 'hset'])
   })
 
   it('touch keys of one slot: those of all accounts, or those of one', () => {

@@ -6,7 +6,7 @@ import type { Specification } from './checker.ts'
  * group names differ by case at most.
  */
 
-export interface Group {
+interface Group {
   /** Begins with a question mark where the service has told nobody yet. */
   id: string
   name: string

@@ -6,6 +6,8 @@ import { QUOTA_MODEL } from './quota-model.ts'
 import { smallWitness } from './witness.ts'
 
 const EMPTY: AccountState = { domains: [], groups: [] }
+/** How a fault ends that is perhaps none: too little was known, so that too many orders are possible. */
+export const UNDECIDED = 'the search for an order took too long.'
 
 /** What is wrong with a run, each with the part of the history that shows it; none where it is as one server would do. */
 export function faultsOfRun(exchanges: readonly Exchange[], names: readonly string[]): string[] {
@@ -40,7 +42,7 @@ function faultOf<State, Call, Outcome>(
 ): string[] {
   const verdict = checkHistory(history, specification)
   if (verdict.linearizable === true) return []
-  if (verdict.linearizable === undefined) return [`${object}: the search for an order took too long.`]
+  if (verdict.linearizable === undefined) return [`${object}: ${UNDECIDED}`]
   const witness = smallWitness(history, specification)
   const further = checkHistory(witness, specification)
   const shown = witness.toSorted((one, other) => one.invoked - other.invoked)

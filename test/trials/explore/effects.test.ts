@@ -84,11 +84,13 @@ describe('The effects of a run', () => {
 })
 
 describe('A difference', () => {
-  it('is told by at most five sentences', () => {
-    const changes = Array.from({ length: 9 }, (_, index) => `added the domain d${index}.example`)
+  it.each([
+    [5, 'not done: added the domain d4.example'],
+    [6, 'and 1 more'],
+  ])('of %i sentences is told by at most five', (length, last) => {
+    const changes = Array.from({ length }, (_, index) => `added the domain d${index}.example`)
     const told = describeDifference({ accounts: [], changes }, { accounts: [], changes: [] })
-    expect(told).toHaveLength(6)
-    expect(told.at(-1)).toBe('and 4 more')
+    expect([told.length, told.at(-1)]).toEqual([length, last])
   })
 
   it('is in what is left where no request has made it', () => {

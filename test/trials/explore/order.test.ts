@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { loadContract } from '../../../src/contract/contract.ts'
 import type { FaultRule } from '../../../src/domain/faults.ts'
-import { canonical, type Fault, faultsAt } from '../../../src/trials/explore/faults.ts'
+import { canonical, faultsAt, type PlannedFault } from '../../../src/trials/explore/faults.ts'
 import { broughtAbout, pairsAfter, rankSingles } from '../../../src/trials/explore/order.ts'
 import { writePlan } from '../../../src/trials/explore/plan.ts'
 import { namePoint, pointsOf } from '../../../src/trials/explore/points.ts'
@@ -23,7 +23,7 @@ const points = pointsOf(baseline.requests)
 const singles = points.flatMap((point) => faultsAt(point, contract))
 const always = () => true
 
-async function survive(isWanted: (fault: Fault) => boolean) {
+async function survive(isWanted: (fault: PlannedFault) => boolean) {
   const chosen = singles.filter(isWanted)
   return Promise.all(
     chosen.map(async (fault) => ({
@@ -73,7 +73,8 @@ describe('Pairs', () => {
   })
 
   it('are left out where the client took two faults for the same', async () => {
-    const isLoss = ({ effect, point }: Fault) => effect.connection === 'reset' && point.operation.id === 'addDomains'
+    const isLoss = ({ effect, point }: PlannedFault) =>
+      effect.connection === 'reset' && point.operation.id === 'addDomains'
     const [after, before] = await survive(isLoss)
     if (after === undefined || before === undefined) throw new Error('There are two ways to lose a response.')
     const pairsOf = (survived: (typeof before)[]) => pairsAfter(survived, contract, { observation: baseline }, always)

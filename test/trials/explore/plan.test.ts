@@ -51,8 +51,21 @@ describe('The points of a run', () => {
       await send('GET', '/nowhere')
       await send('PUT', '/domains')
       await send('GET', '/domains')
+      // The quota of the path ends with the tenth.
+      for (let sent = 0; sent < 12; sent++) await send('GET', '/dmarc')
     })
-    expect(pointsOf(requests)).toHaveLength(1)
+    expect(pointsOf(requests)).toHaveLength(1 + 10)
+  })
+
+  it('name three domains, and count those beyond', async () => {
+    const { requests } = await observeRun(async (send) => {
+      await send('POST', '/domains', { domains: ['a.example', 'b.example', 'c.example'] })
+      await send('POST', '/domains', { domains: ['d.example', 'e.example', 'f.example', 'g.example'] })
+    })
+    expect(pointsOf(requests).map(({ about }) => about)).toEqual([
+      'a.example, b.example, c.example',
+      'd.example, e.example, f.example and 1 more',
+    ])
   })
 })
 

@@ -59,8 +59,11 @@ describe('Shrinking', () => {
     ])
   })
 
-  it('keeps a plan of which nothing else fails', async () => {
-    const plan = [rule(1), rule(2)]
-    expect(await shrinkPlan(plan, async () => false, milderRules)).toEqual(plan)
+  it('tries the eight earliest requests for a rule, and no others', async () => {
+    const tried: (number | undefined)[] = []
+    const plan: FaultRule[] = [{ skip: 20, connection: 'reset' }]
+    const fails = async ([only]: readonly FaultRule[]) => tried.push(only?.skip) < 0
+    expect(await shrinkPlan(plan, fails, none)).toEqual(plan)
+    expect(tried).toEqual([undefined, 1, 2, 3, 4, 5, 6, 7])
   })
 })

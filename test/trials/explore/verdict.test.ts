@@ -2,14 +2,17 @@ import { describe, expect, it } from 'vitest'
 import type { FaultRule } from '../../../src/domain/faults.ts'
 import { findStorm } from '../../../src/trials/explore/storm.ts'
 import { tellStory, wordStory } from '../../../src/trials/explore/story.ts'
-import { type Baseline, isCrash, judge } from '../../../src/trials/explore/verdict.ts'
+import { type FaultlessRun, isCrash, judge } from '../../../src/trials/explore/verdict.ts'
 import { type ObservedRun, observeRun, type Send } from '../../support/observed-run.ts'
 
 const add = (send: Send) => send('POST', '/domains', { domains: ['a.example'] })
 const read = (send: Send) => send('GET', '/domains')
 const nothing = async () => undefined
 
-async function baselineOf(act: (send: Send) => Promise<unknown>, more: Partial<Baseline> = {}): Promise<Baseline> {
+async function baselineOf(
+  act: (send: Send) => Promise<unknown>,
+  more: Partial<FaultlessRun> = {},
+): Promise<FaultlessRun> {
   const observation = await observeRun(act)
   return { observation, isStable: true, changes: observation.effects.changes.length > 0, storms: false, ...more }
 }
@@ -35,9 +38,10 @@ describe('The verdict', () => {
   })
 
   it('is no storm where the baseline is one', async () => {
-    const storm = await observeRun(async (send) => {
+    const tries = await observeRun(async (send) => {
       for (let tries = 0; tries < 9; tries++) await send('GET', '/domaingroups?id=none')
     })
+    const storm = { ...tries, requests: tries.requests.map((each, at) => ({ ...each, started: at, ended: at })) }
     expect(judge(storm, await baselineOf(read))).toBe('storm')
     expect(judge(storm, await baselineOf(read, { storms: true }))).toBe('tolerated')
   })
@@ -50,6 +54,10 @@ describe('A crash', () => {
   it.each<[what: string, end: Partial<Parameters<typeof isCrash>[0]>, crashes: boolean]>([
     ['a signal', { exitCode: undefined, signal: 'SIGSEGV' }, true],
     ['a signal, as a shell tells it', { exitCode: 139 }, true],
+    ['the first signal', { exitCode: 129 }, true],
+    ['the last signal', { exitCode: 192 }, true],
+    ['no signal', { exitCode: 128 }, false],
+    ['no signal any more', { exitCode: 193 }, false],
     ['an exception in Node.js', { output: NODE }, true],
     ['an exception in Python', { output: PYTHON }, true],
     ['an exception in Python of a module', { output: PYTHON.replace('KeyError', 'urllib.error.URLError') }, true],
@@ -76,49 +84,68 @@ describe('A crash', () => {
 describe('A storm', () => {
   const FAILS: FaultRule[] = [{ match: { operation: 'addDomains' }, respond: { error: 'internal_error' } }]
   const LIMITED: FaultRule[] = [{ match: { operation: 'listDomains' }, event: 'quota-used-up', times: 1 }]
-  const times = (count: number, act: (send: Send) => Promise<unknown>) => async (send: Send) => {
-    for (let done = 0; done < count; done++) await act(send)
+  const MANY_TRIES = 'addDomains was sent more than 5 times, each time within a second after the last failure.'
+  const IMPATIENT = 'More than 2 requests to /domains came between its 429 and the instant in X-RateLimit-Reset.'
+  const times = (count: number, act: (send: Send, index: number) => Promise<unknown>) => async (send: Send) => {
+    for (let done = 0; done < count; done++) await act(send, done)
+  }
+  /** The requests as if each took 10 ms, and the next one began so many milliseconds after its end. */
+  async function pace(act: (send: Send) => Promise<unknown>, plan: FaultRule[], pause: number) {
+    const { requests } = await observeRun(act, { plan })
+    return requests.map((each, index) => ({ ...each, started: index * (10 + pause), ended: index * (10 + pause) + 10 }))
   }
 
-  it.each<[count: number, isStorm: boolean]>([
-    [5, false],
-    [6, true],
-  ])('of one request that fails is not %i tries: %s', async (count, isStorm) => {
-    const { requests } = await observeRun(times(count, add), { plan: FAILS })
-    expect(findStorm(requests)).toBe(
-      isStorm ? 'addDomains was sent more than 5 times, each time within a second after the last failure.' : undefined,
+  it.each<[count: number, pause: number, storm: string | undefined]>([
+    [5, 0, undefined],
+    [6, 0, MANY_TRIES],
+    [6, 999, MANY_TRIES],
+    [9, 1000, undefined],
+    // The next one has begun before the last one has ended.
+    [9, -1, undefined],
+  ])('is more than five tries of what fails, each within a second after the last: %i, %i ms', async (...row) => {
+    const [count, pause, storm] = row
+    expect(findStorm(await pace(times(count, add), FAILS, pause))).toBe(storm)
+  })
+
+  it('counts anew after a success, after a pause, and for another body', async () => {
+    const twice = [...FAILS.map((rule) => ({ ...rule, times: 4 })), { ...FAILS[0], skip: 1 } as FaultRule]
+    expect(findStorm(await pace(times(9, add), twice, 0))).toBeUndefined()
+    const pausing = (await pace(times(9, add), FAILS, 0)).map((each, index) =>
+      index < 5 ? each : { ...each, started: each.started + 2000, ended: each.ended + 2000 },
     )
+    expect(findStorm(pausing)).toBeUndefined()
+    const others = times(9, (send, index) => send('POST', '/domains', { domains: [`d${index}.example`] }))
+    const invalid: FaultRule[] = [{ match: { operation: 'addDomains' }, phase: 'after', respond: { status: 503 } }]
+    expect(findStorm(await pace(others, invalid, 0))).toBeUndefined()
   })
 
   it('is not many requests that succeed', async () => {
-    expect(findStorm((await observeRun(times(20, read))).requests)).toBeUndefined()
+    expect(findStorm(await pace(times(20, read), [], 0))).toBeUndefined()
   })
 
-  it('is not tries with a pause', async () => {
-    const { requests } = await observeRun(times(9, add), { plan: FAILS })
-    const slow = requests.map((each, index) => ({ ...each, started: index * 1100, ended: index * 1100 + 5 }))
-    expect(findStorm(slow)).toBeUndefined()
+  const limited = (others: number) => async (send: Send) => {
+    await read(send)
+    await times(others, (each, sent) => each('POST', '/domains', { domains: [`d${sent}.example`] }))(send)
+  }
+
+  it.each<[others: number, pause: number, storm: string | undefined]>([
+    [2, 0, undefined],
+    [3, 0, IMPATIENT],
+  ])('is more than two requests to a path between its 429 and the reset: %i', async (others, pause, storm) => {
+    expect(findStorm(await pace(limited(others), LIMITED, pause))).toBe(storm)
   })
 
-  it.each<[others: number, isStorm: boolean]>([
-    [2, false],
-    [3, true],
-  ])('is more than two requests to a path between its 429 and the reset: %i', async (others, isStorm) => {
-    const act = async (send: Send) => {
-      await read(send)
-      for (let sent = 0; sent < others; sent++) await send('POST', '/domains', { domains: [`d${sent}.example`] })
-    }
-    const { requests } = await observeRun(act, { plan: LIMITED })
-    expect(findStorm(requests)).toBe(
-      isStorm
-        ? 'More than 2 requests to /domains came between its 429 and the instant in X-RateLimit-Reset.'
-        : undefined,
-    )
-  })
-
-  it('is not what goes to another path meanwhile', async () => {
+  it('is not what was sent before the 429 came, at the reset, or to another path', async () => {
+    const impatient = await pace(limited(4), LIMITED, 0)
+    const [first] = impatient
+    const resetAt = (first?.entry.allowance?.resetAt ?? 0) * 1000
+    const early = impatient.map((each, index) => (index === 0 ? each : { ...each, started: (first?.ended ?? 0) - 1 }))
+    expect(findStorm(early)).toBeUndefined()
+    const at = (instant: number) =>
+      impatient.map((each, index) => (index === 0 ? each : { ...each, entry: { ...each.entry, at: instant } }))
+    expect([findStorm(at(resetAt - 1)), findStorm(at(resetAt))]).toEqual([IMPATIENT, undefined])
     const act = async (send: Send) => [await read(send), await times(4, (each) => each('GET', '/dmarc'))(send)]
-    expect(findStorm((await observeRun(act, { plan: LIMITED })).requests)).toBeUndefined()
+    expect(findStorm(await pace(act, LIMITED, 0))).toBeUndefined()
   })
 })
 

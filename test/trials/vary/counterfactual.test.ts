@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { type Alternative, type Choices, nameOf, readChoices } from '../../../src/contract/choices.ts'
+import { nameOf, readChoices } from '../../../src/contract/choices.ts'
 import { textOf } from '../../../src/http/content.ts'
 import { findReached } from '../../../src/trials/vary/counterfactual.ts'
 import type { Recording } from '../../../src/trials/vary/recording.ts'
@@ -7,11 +7,7 @@ import { BEHAVIOURS, type Behaviour } from '../../contract/behaviours.ts'
 import { budget } from '../../support/budget.ts'
 import { choices } from '../../support/choices.ts'
 import { optionsOf, record } from './recorded-service.ts'
-
-/** The same with few alternatives. */
-function only(isMeant: (alternative: Alternative, index: number) => boolean): Choices {
-  return { ...choices, alternatives: choices.alternatives.filter(isMeant) }
-}
+import { only } from './varied-client.ts'
 
 /** What shows of these cannot be asked again: a store that fails, which counts as reached by any alternative. */
 const UNANSWERABLE = new Map([['internal-error', 1]])
@@ -33,15 +29,16 @@ function every(step: number): typeof SHOWN {
 }
 
 describe('the requests that show an assumption reach', () => {
-  it.each(every(budget({ quick: 6, full: 1 })).map((behaviour) => [behaviour.id, behaviour] as const))(
+  it.each(every(budget({ quick: 40, whole: 3, full: 1 })).map((behaviour) => [behaviour.id, behaviour] as const))(
     'each alternative of %s',
+    { tags: ['slow'] },
     async (id, behaviour) => {
       const found = await findReached({
         server: optionsOf(behaviour.options),
-        choices: only((alternative) => alternative.id === id),
+        choices: only(id),
         recordings: [await recordingFor(behaviour)],
       })
-      const expected = only((alternative) => alternative.id === id).alternatives.map(nameOf)
+      const expected = only(id).alternatives.map(nameOf)
       const names = [...found.reached, ...found.unfit].map(({ alternative }) => nameOf(alternative))
       const unanswerable = UNANSWERABLE.get(id) ?? 0
       expect({ names, unanswerable: found.unanswerable }).toEqual({ names: expected, unanswerable })
@@ -68,27 +65,32 @@ describe('an alternative that is not reached changes nothing when the requests a
    */
   const tried = 2
 
-  it.each(every(budget({ quick: 12, full: 1 })).map((behaviour, index) => [behaviour.id, behaviour, index] as const))(
-    '%s',
-    async (_, behaviour, offset) => {
-      const { options, observe } = behaviour
-      const recording = await recordingFor(behaviour)
-      const stride = Math.floor(choices.alternatives.length / tried)
-      const some = only((_, index) => index % stride === offset % stride)
-      const found = await findReached({ server: optionsOf(options), choices: some, recordings: [recording] })
-      const touched = new Set([...found.reached, ...found.unfit].map(({ alternative }) => alternative))
-      for (const alternative of some.alternatives.filter((each) => !touched.has(each))) {
-        const otherwise = await record(options, observe, await choices.load([alternative]))
-        expect(answersIn(otherwise), nameOf(alternative)).toEqual(answersIn(recording))
-      }
-    },
-  )
+  it.each(
+    every(budget({ quick: 60, whole: 6, full: 1 })).map(
+      (behaviour, index) => [behaviour.id, behaviour, index] as const,
+    ),
+  )('%s', { tags: ['slow'] }, async (_, behaviour, offset) => {
+    const { options, observe } = behaviour
+    const recording = await recordingFor(behaviour)
+    const stride = Math.floor(choices.alternatives.length / tried)
+    const alternatives = choices.alternatives.filter((_, index) => index % stride === offset % stride)
+    const found = await findReached({
+      server: optionsOf(options),
+      choices: { ...choices, alternatives },
+      recordings: [recording],
+    })
+    const touched = new Set([...found.reached, ...found.unfit].map(({ alternative }) => alternative))
+    for (const alternative of alternatives.filter((each) => !touched.has(each))) {
+      const otherwise = await record(options, observe, await choices.load([alternative]))
+      expect(answersIn(otherwise), nameOf(alternative)).toEqual(answersIn(recording))
+    }
+  })
 })
 
 describe('an alternative that does not fit', () => {
   it('the overlays of the user is left out, with the reason', async () => {
     const overlay = { name: 'user', actions: [{ target: '$.nothing', update: {} }] }
-    const some = only(({ id }) => id === 'cors')
+    const some = only('cors')
     const broken = { ...some, alternatives: some.alternatives.map((each) => ({ ...each, overlay })) }
     const recording = await record(undefined, (service) => service.get('/domains'))
     const { reached, unfit } = await findReached({ server: optionsOf(), choices: broken, recordings: [recording] })
@@ -97,7 +99,7 @@ describe('an alternative that does not fit', () => {
   })
 
   it('to what is chosen already is that of another choice only', async () => {
-    const [first] = only(({ id }) => id === 'domain-order').alternatives
+    const [first] = only('domain-order').alternatives
     if (first === undefined) throw new Error('There is no such alternative.')
     const chosen = await readChoices([first.overlay])
     const order = chosen.alternatives.filter(({ id }) => id === 'domain-order')

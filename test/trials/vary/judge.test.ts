@@ -1,10 +1,11 @@
 import { describe, expect, it } from 'vitest'
-import { Secrets } from '../../../src/journal/secrets.ts'
+import { Secrets } from '../../../src/journal/redaction/secrets.ts'
 import type { CommandEnd } from '../../../src/trials/command.ts'
 import type { TrialResult } from '../../../src/trials/trial.ts'
-import { Judge, type JudgeOptions } from '../../../src/trials/vary/judge.ts'
+import { DependencyJudge, type DependencyJudgeOptions } from '../../../src/trials/vary/judge.ts'
 import type { Untried } from '../../../src/trials/vary/trial-runner.ts'
-import { allChoices, only } from './varied-client.ts'
+import { choices } from '../../support/choices.ts'
+import { only } from './varied-client.ts'
 
 /** How a run of the command ends: it passes, fails, takes too long, is not started, or passes with other requests. */
 type Outcome = 'passes' | 'fails' | 'is late' | 'is over' | 'does not fit' | 'does otherwise'
@@ -14,24 +15,18 @@ const LIMIT = 1_000
 function resultOf(outcome: Outcome): TrialResult | Untried {
   if (outcome === 'is over') return { untried: 'Over.', isOver: true }
   if (outcome === 'does not fit') return { untried: 'Unfit.', isOver: false }
-  const isLate = outcome === 'is late'
-  const end: CommandEnd = {
-    exitCode: isLate ? undefined : outcome === 'fails' ? 1 : 0,
-    signal: isLate ? 'SIGTERM' : undefined,
-    timedOut: isLate,
-    interruptedBy: undefined,
-    seconds: 0.5,
-    output: outcome,
-    leftBehind: [],
-  }
+  const usual = { signal: undefined, timedOut: false, interruptedBy: undefined, leftBehind: [] }
+  const late = { exitCode: undefined, signal: 'SIGTERM', timedOut: true } as const
+  const exitCode = outcome === 'fails' ? 1 : 0
+  const end: CommandEnd = { ...usual, exitCode, seconds: 0.5, output: outcome, ...(outcome === 'is late' && late) }
   return { end, exchanges: [], lost: 0, accounts: new Map() } as Partial<TrialResult> as TrialResult
 }
 
 /** A judge of a command that ends so, by the names of what is tried and the number of the try. */
-function judgeOf(outcomeOf: (name: string, count: number) => Outcome, options: Partial<JudgeOptions> = {}) {
+function judgeOf(outcomeOf: (name: string, count: number) => Outcome, options: Partial<DependencyJudgeOptions> = {}) {
   const tries: string[] = []
   const told: string[] = []
-  const judge = new Judge({
+  const judge = new DependencyJudge({
     runner: {
       async try(name, _, limit) {
         const count = tries.filter((each) => each.startsWith(`${name} in`)).length + 1
@@ -39,7 +34,7 @@ function judgeOf(outcomeOf: (name: string, count: number) => Outcome, options: P
         return resultOf(outcomeOf(name, count))
       },
     },
-    choices: allChoices,
+    choices,
     server: {},
     secrets: new Secrets(),
     repeats: 2,
@@ -109,12 +104,8 @@ describe('alternatives are judged together', () => {
 
   it('by one run that passes', async () => {
     const { judge, tries } = judgeOf(() => 'passes')
-    expect((await judge.judge(FOUR)).map(({ id, verdict }) => `${id} ${verdict}`)).toEqual([
-      'cors tolerates',
-      'domain-order tolerates',
-      'head tolerates',
-      'decimals tolerates',
-    ])
+    const verdicts = (await judge.judge(FOUR)).map(({ id, alternative, verdict }) => `${id}/${alternative} ${verdict}`)
+    expect(verdicts).toEqual(names.split(' ').map((name) => `${name} tolerates`))
     expect(tries).toEqual([`${names} in ${LIMIT}`])
   })
 

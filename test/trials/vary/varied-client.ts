@@ -20,12 +20,10 @@ case $(send GET /domains) in
 esac
 `
 
-export const allChoices = choices
-
 /** The same with few alternatives: those of these assumptions, or those of these names. */
 export function only(...names: string[]): Choices {
   const isMeant = (each: Alternative) => names.includes(each.id) || names.includes(nameOf(each))
-  return { ...allChoices, alternatives: allChoices.alternatives.filter(isMeant) }
+  return { ...choices, alternatives: choices.alternatives.filter(isMeant) }
 }
 
 /** Finds out on what a command depends. */
@@ -35,7 +33,7 @@ export function varyCommand(command: readonly string[], options: Partial<VaryOpt
     environment: process.env,
     variables: [],
     server: { fixture: 'empty' },
-    choices: allChoices,
+    choices: choices,
     jobs: 2,
     repeats: 3,
     bail: false,

@@ -1,4 +1,4 @@
--- Products of 32-bit words, as `Math.imul` makes them: a number of Lua has 53 bits.
+-- Multiplies 32-bit words like `Math.imul`: a number of Lua has 53 bits.
 local function multiply(a, b)
   a, b = a % 4294967296, b % 4294967296
   local low, high = a % 65536, math.floor(a / 65536)
@@ -14,7 +14,7 @@ local function scramble(word)
   return bit.bxor(mixed, bit.rshift(mixed, 16)) % 4294967296
 end
 
--- A number from 0 up to 1 from the four words at ARGV[at], which stand for the text before the ordinal.
+-- A number from 0 to 1, exclusive. The four words at ARGV[at] stand for the text before the ordinal.
 local function draw(at, ordinal)
   local a, b, c, d = tonumber(ARGV[at]), tonumber(ARGV[at + 1]), tonumber(ARGV[at + 2]), tonumber(ARGV[at + 3])
   for unit in string.gmatch(show(ordinal), '.') do

@@ -1,12 +1,12 @@
 #!lua
--- Changes an account if nobody else has changed it since the version from which the change was decided. Optionally, its
--- counters are replaced in the same step.
+-- Changes an account if no other change followed the version on which the change was decided. Optionally, it replaces
+-- the counters in the same step.
 --include step.lua
 local FORMER = { KEYS[8], KEYS[9], KEYS[10], KEYS[11] }
 local operation, attempt, version, token = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 local is_gate, is_replaced, requests, given_time = ARGV[5], ARGV[6], ARGV[7], ARGV[8]
--- The lengths of the lists that follow each other: fields with values, fields that go, key hashes that go, rules that go,
--- new quotas with values, new tallies with values. After them: who asks, and whether the next turn shall be theirs.
+-- The lengths of the lists that follow: fields with values, removed fields, removed key hashes, removed rules, new
+-- quotas with values, new tallies with values. After them: the asking replica, and whether it wants the next turn.
 local sets, deletions, hashes, rules, quotas, tallies = tonumber(ARGV[9]), tonumber(ARGV[10]), tonumber(ARGV[11]),
   tonumber(ARGV[12]), tonumber(ARGV[13]), tonumber(ARGV[14])
 local who, wants_turn = ARGV[#ARGV - 1], ARGV[#ARGV]
@@ -21,19 +21,19 @@ if attempt ~= '1' then
     return { 'ok', show(real), string.match(record[1], '^%d+'), meta[1], meta[2], meta[3], changes_since(version, token, meta[2]) }
   end
 end
--- An attempt that comes late finds another token too, because the one after it was done.
+-- A late attempt finds another token too, because the attempt after it was done.
 local holder, ends = string.match(meta[13] or '', '^(%S+) (%S+)$')
 local is_held = holder ~= nil and holder ~= who and real < tonumber(ends)
 if meta[2] ~= token or is_held then
-  -- A change that takes long to decide would never be made beside others that are fast. So whoever has lost often gets a
-  -- turn, for which the others wait.
+  -- A change that takes long to decide would always lose against fast changes. So a replica that has lost often gets a
+  -- turn, and the other replicas wait.
   if wants_turn == '1' and not is_held then redis.call('HSET', META, 'turn', who .. ' ' .. show(real + TURN)) end
   return { 'conflict', meta[1], meta[2], meta[3], changes_since(version, token, meta[2]), is_held and '1' or '0' }
 end
 if holder == who then redis.call('HDEL', META, 'turn') end
 if meta[6] then settle() end
 
--- Whether the change is too large for a record of the log: a record has two entries for each part before and after.
+-- Whether the change is too large for a record of the log. A record has the old and the new value of each part.
 local function is_large()
   if sets + deletions > 1000 then return true end
   local size = 0
@@ -46,7 +46,7 @@ local function is_large()
   return size > BYTES / 4
 end
 
--- So that the account before a large change can be recalled, it is copied. The last copies of this kind are kept.
+-- Copies the account before a large change, so that it can be recalled. Only the last copies are kept.
 local function keep_former()
   for slot = #FORMER, 2, -1 do
     redis.call('UNLINK', FORMER[slot])
@@ -120,7 +120,7 @@ if is_replaced == '1' then
     for index = from + 1, from + 2 * size, 2 do
       redis.call('HSET', key, ARGV[index], ARGV[index + 1])
       local sign = key == QUOTAS and 'q' or 't'
-      -- Where a record names a field twice, the first is what was there.
+      -- If a record names a field twice, the first one is the old value.
       undo[#undo + 1] = sign .. ARGV[index]
       undo[#undo + 1] = ''
     end
@@ -130,7 +130,7 @@ end
 if #undo > 6 or is_replaced == '1' then
   local sequence = show(tonumber(meta[5]) + 1)
   redis.call('HSET', META, 'sequence', sequence)
-  -- What is too much for one record makes all older moments unknown.
+  -- If the undo data is too large for one record, no older moment can be recalled.
   if #undo <= 4000 then
     redis.call('XADD', UNDO, 'MAXLEN', '=', RECORDS, sequence .. '-0', unpack(undo))
   else
@@ -142,7 +142,7 @@ local next_version = show(tonumber(meta[1]) + 1)
 if is_too_large then record = { 'o', operation, '!', '' } end
 redis.call('XADD', LOG, 'MAXLEN', '=', RECORDS, next_version .. '-0', unpack(record))
 local total = tonumber(meta[7] or 0) + bytes
--- When the records are too long, the older half of them goes. A quarter of the bytes is more than one record has.
+-- If the records are too long, the older half is removed. One record has at most a quarter of the bytes.
 while total > BYTES do
   local length = redis.call('XLEN', LOG)
   redis.call('XTRIM', LOG, 'MAXLEN', '=', math.max(1, math.floor(length / 2)))
@@ -151,7 +151,7 @@ while total > BYTES do
     for index = 3, #kept[2] do total = total + #kept[2][index] end
   end
 end
--- A copy that the log no longer leads to is of no use.
+-- A copy is useless once the log does not reach back to it.
 if meta[9] then
   local oldest = tonumber(string.match(redis.call('XRANGE', LOG, '-', '+', 'COUNT', 1)[1][1], '^%d+'))
   for slot = 1, #FORMER do

@@ -1,6 +1,6 @@
 #!lua
--- Claims keys for an account before a change gives them to it, or takes them away. Nobody else gets them before `unclaim`
--- tells what has become of the change.
+-- Claims keys for an account before a change adds or removes them. No other account gets them before `unclaim` reports
+-- the outcome of the change.
 --include registry.lua
 local incarnation, operation, now = ARGV[1], ARGV[2], read_time(ARGV[3])
 local id = redis.call('HGET', NAMES, incarnation)

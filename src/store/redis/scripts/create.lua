@@ -1,8 +1,8 @@
 #!lua
--- Writes the data of a new account, which nobody finds before it is registered. If its creator dies, it vanishes.
+-- Writes the data of a new account. No request finds it before it is registered. If its creator dies, it expires.
 --include step.lua
 local operation, evictable = ARGV[1], ARGV[2]
--- Others wait while a script runs, so a large account is written in several steps.
+-- A large account is written in several steps, because other clients wait while a script runs.
 if redis.call('EXISTS', META) == 1 then
   for index = 3, #ARGV, 2 do redis.call('HSET', PARTS, ARGV[index], ARGV[index + 1]) end
   return { 'ok' }

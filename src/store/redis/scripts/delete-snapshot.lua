@@ -1,10 +1,10 @@
 #!lua flags=allow-oom
--- Deletes the copy of an account that is kept under a name.
+-- Deletes the named copy of an account.
 --include step.lua
 local operation, attempt, name, expected = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 if redis.call('EXISTS', META) == 0 then return { 'gone' } end
 if is_late(operation, attempt) then return { 'late' } end
--- The first attempt was done, and its reply was lost.
+-- The first attempt was done, but its reply was lost.
 if attempt ~= '1' and redis.call('HGET', META, 'dropped') == operation then return { 'ok' } end
 local known = redis.call('HGET', KEYS[8], name)
 if not known then return { 'none' } end

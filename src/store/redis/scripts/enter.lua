@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
--- Lets a request enter an account: counts it as it is planned, and tells what was changed since the copy of the account
--- from which it was planned. Requests go on being answered when the memory is full, because they add next to nothing.
--- The JavaScript in domain/counting.ts counts the same; it tells what the request has counted from what was there before.
+-- Lets a request enter an account. It counts the request as planned, and returns the changes since the caller's copy.
+-- Requests are answered also without free memory, because they add very little data. The JavaScript in
+-- domain/counting.ts counts the same: it computes the new counts from the old values.
 --include step.lua
 --include chance.lua
 local operation, attempt, version, token, expected = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
@@ -10,7 +10,7 @@ local longest, bucket, charged, limit = tonumber(ARGV[11]), ARGV[12], ARGV[13], 
 local grace_limit, grace_ends, window = tonumber(ARGV[15]), tonumber(ARGV[16]), tonumber(ARGV[17])
 local aligned, enforced = ARGV[18], ARGV[19]
 local FIRST_RULE, RULE_SIZE = 20, 9
--- How many windows one request forgets: each is part of the record of what the request has changed.
+-- How many windows one request removes. Each is part of the record of the changes that the request makes.
 local FORGOTTEN = 1000
 
 local meta = redis.call('HMGET', META, 'version', 'token', 'gate', 'requests', 'sequence', 'real', 'unborn', 'prune')
@@ -19,13 +19,13 @@ if meta[7] then settle() end
 local real = read_time(given_time, meta[6])
 local requests, sequence = tonumber(meta[4]), tonumber(meta[5])
 
--- Changes of the caller that were on their way before its request are no news to it.
+-- Changes that the caller sent before this request are already known to it.
 local function news()
   if expected == meta[2] then return 0 end
   return changes_since(version, token, meta[2])
 end
 
--- `tallies` are those of the planned rules before, in their order.
+-- `tallies` are the old ones of the planned rules, in their order.
 local function answer(at, before, sequence_before, hits, tallies)
   return { 'ok', show(at), meta[1], meta[2], meta[3], show(before), show(sequence_before), hits, tallies, news() }
 end
@@ -38,10 +38,10 @@ end
 
 if is_late(operation, attempt) then return { 'late' } end
 if attempt ~= '1' then
-  -- It counts as it was planned then, whatever was changed since.
+  -- The request counts as it was planned at the first attempt, also if the account has changed since then.
   local record = find_record(UNDO, operation)
   if record then
-    -- It was done already: the answer is that which was lost.
+    -- It was done already. The lost reply is sent again.
     local fields, found = record[2], {}
     for index = 1, #fields, 2 do found[fields[index]] = fields[index + 1] end
     local function former(name)
@@ -59,7 +59,7 @@ if attempt ~= '1' then
   end
 end
 
--- A charge or a rule that was changed meanwhile must be planned again.
+-- If a charge or a rule was changed meanwhile, the request must be planned again.
 if meta[3] ~= gate then
   return { 'stale', show(real), meta[1], meta[2], meta[3], news() }
 end
@@ -68,6 +68,8 @@ if counted == '0' then return answer(real, requests, sequence, false, {}) end
 
 local now = real + clock
 if frozen == '1' then now = clock end
+-- Clocks stand still at the last instant.
+now = math.min(now, LAST_INSTANT)
 local undo = { 'o', operation, 'r', show(real), 'n', show(requests) }
 local function note(name, text)
   undo[#undo + 1] = name
@@ -89,8 +91,8 @@ if charged == '1' then
   note('q' .. bucket, former)
   redis.call('HSET', QUOTAS, bucket, show(started) .. ':' .. show(used))
   if used == 1 then
-    -- Windows that are over are forgotten when another one begins. Where there are many, that is done each time when
-    -- they have become twice as many, so that a request costs the same however many there are.
+    -- When a window begins, windows that are over are removed. If there are many, this waits until their number has
+    -- doubled, so that the cost of a request does not depend on the number of windows.
     local size = redis.call('HLEN', QUOTAS)
     if size > 1 and (size <= 64 or size >= tonumber(meta[8] or 0)) then
       local all = redis.call('HGETALL', QUOTAS)

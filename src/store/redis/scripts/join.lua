@@ -1,9 +1,11 @@
 #!lua flags=allow-oom
--- Lets a server take part where it serves the same contract as the others that use these keys. The marker says which
--- contract that is. Where nobody uses the keys, it may be replaced: by the same contract with other options, or by
--- another contract after somebody has found every account valid under it.
--- KEYS: marker, leases
--- ARGV: instance, lease in ms, format, contract, overlays, options, id of a new marker, contract that may be replaced
+-- Lets a server take part if it serves the same contract as the other servers with these keys. The marker names that
+-- contract. If no server uses the keys, the contract may be replaced: by the same one with other options, or by one for
+-- which every account was found valid. If accounts exist without a marker, a server may write the marker again after it
+-- has served these accounts, or has found them valid.
+-- KEYS: marker, leases, accounts
+-- ARGV: instance, lease in ms, format, contract, overlays, options, id of a new marker, contract that may be replaced,
+-- whether a lost marker may be written again
 local marker, leases = KEYS[1], KEYS[2]
 local instance, lease, format, contract = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4]
 local time = redis.call('TIME')
@@ -13,7 +15,7 @@ redis.call('ZREMRANGEBYSCORE', leases, '-inf', now)
 redis.call('ZREM', leases, instance)
 local others = redis.call('ZCARD', leases)
 local present = redis.call('HMGET', marker, 'format', 'contract')
-if not present[1] then
+if not present[1] and (ARGV[9] == '1' or redis.call('EXISTS', KEYS[3]) == 0) then
   redis.call('HSET', marker, 'format', format, 'contract', contract, 'overlays', ARGV[5], 'options', ARGV[6], 'born', ARGV[7])
 elseif present[1] == format and others == 0 and (present[2] == contract or present[2] == ARGV[8]) then
   redis.call('HSET', marker, 'contract', contract, 'overlays', ARGV[5], 'options', ARGV[6])

@@ -1,5 +1,5 @@
 #!lua flags=no-writes
--- Tells what was changed since the copy of the account that the caller has.
+-- The changes since the copy of the caller.
 --include step.lua
 local meta = redis.call('HMGET', META, 'version', 'token', 'gate')
 if not meta[1] then return { 'gone' } end

@@ -1,5 +1,5 @@
 #!lua
--- An id that no account has and that was never given before.
+-- An id that no account has or had.
 --include registry.lua
 while true do
   local id = 'account-' .. redis.call('HINCRBY', NUMBERS, 'ids', 1)

@@ -1,13 +1,12 @@
 #!lua flags=no-writes
--- What is needed to say what an account was at an earlier moment: the records of what was changed since, up to the copy of
--- the account that the caller has.
+-- The data for the state of an account at an earlier moment: the records of the changes up to the caller's copy.
 --include step.lua
 local version, token, sequence = tonumber(ARGV[1]) or 0, ARGV[2], tonumber(ARGV[3])
 local copy_version, copy_token = tonumber(ARGV[4]), ARGV[5]
 local meta = redis.call('HMGET', META, 'sequence', 'former1', 'former2', 'former3', 'former4')
 if not meta[1] then return { 'gone' } end
 
--- The records of a stream from one to another; nothing where they are not all there.
+-- The records of a stream in a range; nothing if some of them are missing.
 local function read_all(stream, from, to)
   local records = redis.call('XRANGE', stream, show(from) .. '-0', show(to) .. '-0')
   if #records ~= to - from + 1 then return nil end
@@ -26,7 +25,7 @@ if token ~= copy_token then
   if not records or records[1][2][2] ~= token or records[#records][2][2] ~= copy_token then return { 'unknown' } end
   for index = 2, #records do
     if records[index][2][3] == '!' then
-      -- The change was too large for a record. There may be a copy of the account before it.
+      -- The change was too large for a record. A copy of the account before it may exist.
       local before = show(version + index - 2)
       for slot = 1, 4 do
         if meta[1 + slot] == before then parts = redis.call('HGETALL', KEYS[7 + slot]) end

@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
--- Takes one charge back if its window is still the same.
+-- Takes one charge back if its window has not ended.
 --include step.lua
 local operation, attempt, bucket, started = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 local meta = redis.call('HMGET', META, 'version', 'sequence', 'requests', 'real')

@@ -1,12 +1,12 @@
 #!lua
--- Makes an account whose data is written already known to everybody, and dooms another one where that makes room.
+-- Makes a written account visible to all replicas, and dooms an evicted account if one must make room.
 --include registry.lua
 local id, incarnation, limit, evictable, idle, now = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5], read_time(ARGV[6])
 local FIRST_KEY = 7
 
 local present = redis.call('HGET', ACCOUNTS, id)
 if present == incarnation then
-  -- The same command again, because its reply was lost.
+  -- The command was repeated, because its reply was lost.
   local all = redis.call('HGETALL', DOOMED)
   for index = 1, #all, 2 do
     if string.match(all[index + 1], '^[^ ]+') == incarnation then

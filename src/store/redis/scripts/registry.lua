@@ -1,9 +1,9 @@
--- What all scripts about the list of accounts have in common. An account is known by its incarnation, which no other
--- account ever has. Ids and keys of an account that is being deleted stay taken until its data is gone.
--- ACCOUNTS: id → incarnation. NAMES: incarnation → id. HOLDERS: hash of a key → incarnation, the newest version of the
--- account of which it is known whether it has the key, 1 or 0, and then the changes that may give it or take it away, each
--- with the time. HELD: incarnation → hashes of its keys. ORDER: by creation. UNCHANGED and CHANGED: those that may be evicted, by last
--- use. USED: when that was. DOOMED: those that are being deleted → for whom and since when. DYING: their ids.
+-- The common part of all scripts about the list of accounts. An account is identified by its incarnation, which is
+-- never used again. Ids and keys of an account that is being deleted stay taken until its data is gone.
+-- ACCOUNTS: id → incarnation. NAMES: incarnation → id. HOLDERS: hash of a key → incarnation, the newest version with
+-- known state of the key, that state (1: held, 0: not), and changes that may add or remove it, each with the time.
+-- HELD: incarnation → hashes of its keys. ORDER: by creation. UNCHANGED, CHANGED: evictable accounts by last use. USED:
+-- time of it. DOOMED: accounts in deletion → for which account, and since when. DYING: their ids.
 local ACCOUNTS, NAMES, HOLDERS, HELD, ORDER = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local UNCHANGED, CHANGED, USED, DOOMED, DYING, NUMBERS = KEYS[6], KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11]
 
@@ -11,17 +11,17 @@ local function show(number)
   return string.format('%.17g', number)
 end
 
--- The time in milliseconds. Tests bring their own.
+-- The time in milliseconds. Tests pass their own time.
 local function read_time(given)
   if given ~= '' then return tonumber(given) end
   local time = redis.call('TIME')
   return time[1] * 1000 + math.floor(time[2] / 1000)
 end
 
--- In milliseconds, after what time nobody waits any more for the end of a change that was to give or take away a key.
+-- In milliseconds, how long a change claims the keys that it adds or removes.
 local CLAIMED = 3600000
 
--- Who holds a key.
+-- The account that holds a key, with its claims.
 local function read_holder(hash)
   local text = redis.call('HGET', HOLDERS, hash)
   if not text then return nil end
@@ -46,7 +46,7 @@ local function holder_of(hash)
   return holder and holder.incarnation
 end
 
--- Whether the account has not the key, and no change that may give it is on its way.
+-- Whether the account does not have the key, and no change that may add it is under way.
 local function is_free(holder, now)
   if holder.has == '1' then return false end
   for _, claim in ipairs(holder.claims) do
@@ -55,7 +55,7 @@ local function is_free(holder, now)
   return true
 end
 
--- Why these keys, from ARGV[from] on, cannot be those of the account, if they cannot.
+-- The refusal of the keys from ARGV[from] on, if another account has one of them.
 local function refuse_keys(incarnation, from, now)
   for index = from, #ARGV do
     local holder = read_holder(ARGV[index])
@@ -67,7 +67,7 @@ local function refuse_keys(incarnation, from, now)
   return nil
 end
 
--- Gives keys to an account that has them (without a claim), or is perhaps going to have them.
+-- Gives keys to an account that has them (no claim), or may get them (claim).
 local function hold_keys(incarnation, claim, from)
   local held = {}
   for hash in string.gmatch(redis.call('HGET', HELD, incarnation) or '', '[^\n]+') do held[#held + 1] = hash end
@@ -83,11 +83,11 @@ local function hold_keys(incarnation, claim, from)
   if #held > 0 then redis.call('HSET', HELD, incarnation, table.concat(held, '\n')) end
 end
 
--- Takes note that an account that may be evicted is used.
+-- Records that an evictable account is used.
 local function use(incarnation, now)
   for _, queue in ipairs({ UNCHANGED, CHANGED }) do
     if redis.call('ZSCORE', queue, incarnation) then
-      -- Milliseconds would not tell the order of uses that follow each other fast.
+      -- Milliseconds could not order uses that follow each other fast.
       redis.call('ZADD', queue, redis.call('HINCRBY', NUMBERS, 'uses', 1), incarnation)
       redis.call('HSET', USED, incarnation, show(now))
       return true
@@ -96,19 +96,19 @@ local function use(incarnation, now)
   return false
 end
 
--- The account that makes room now, if one does: the changed ones only when they were idle.
+-- The account to evict now, if there is one. A changed account qualifies only if it was idle.
 local function find_evicted(now, idle)
   local victim = redis.call('ZRANGE', UNCHANGED, 0, 0)[1]
   if victim then return victim end
   victim = redis.call('ZRANGE', CHANGED, 0, 0)[1]
   if not victim or idle == '' then return nil end
-  -- If the clock was set back since, the account must not be kept until it shows that time again.
+  -- If the clock was set back since then, the account must not be kept until the clock shows that time again.
   local age = math.abs(now - tonumber(redis.call('HGET', USED, victim) or 0))
   if age < tonumber(idle) then return nil end
   return victim
 end
 
--- Accounts that somebody has begun to delete a while ago, and has not finished.
+-- Accounts whose deletion began a while ago, and is not finished.
 local function list_doomed(now)
   local stale = {}
   if redis.call('HLEN', DOOMED) == 0 then return stale end

@@ -1,5 +1,5 @@
 #!lua flags=no-writes
--- Says which commands the user of the connection may not use on the key, without using them.
+-- Returns the commands that the connection's user may not run on the key, without running them.
 -- KEYS: a key; ARGV: JSON of a list of commands, each a list of words
 local refused = {}
 for _, words in ipairs(cjson.decode(ARGV[1])) do

@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
--- The account is registered, so it stays.
+-- Keeps an account that is registered now.
 --include step.lua
 if redis.call('EXISTS', META) == 0 then return 0 end
 settle()

@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
--- Tells which of the keys that a change has claimed the account has at a version: pairs of a key and 1 or 0. A key that the
--- account has not, as far as anybody knows, and that no other change may give it, is let go.
+-- Reports which of the claimed keys the account has at a version: pairs of a key and 1 or 0. A key is released if the
+-- account does not have it, as far as is known, and no other change may add it.
 --include registry.lua
 local incarnation, operation, version = ARGV[1], ARGV[2], tonumber(ARGV[3])
 local gone = {}
@@ -29,6 +29,10 @@ if next(gone) and redis.call('HEXISTS', NAMES, incarnation) == 1 then
   for hash in string.gmatch(redis.call('HGET', HELD, incarnation) or '', '[^\n]+') do
     if not gone[hash] then held[#held + 1] = hash end
   end
-  redis.call('HSET', HELD, incarnation, table.concat(held, '\n'))
+  if #held > 0 then
+    redis.call('HSET', HELD, incarnation, table.concat(held, '\n'))
+  else
+    redis.call('HDEL', HELD, incarnation)
+  end
 end
 return 1

@@ -1,0 +1,221 @@
+import type { Problem } from '../domain/errors.ts'
+import type { RequestPurpose } from '../exchanges/purpose.ts'
+import type { Assignment } from './observation.ts'
+import { ASPECTS, type Asked, type Aspect, type Fits, type Possibilities, Predictor, reasonOf } from './predictor.ts'
+import type { Prediction, Reads } from './variant.ts'
+import { type ChoiceVariable, type Hostnames, natureOf, type Variants } from './variants.ts'
+
+/** What is known about the outcome of one exchange. */
+export interface Explanation {
+  /** Whether some combination of choices leads to what was seen. */
+  isExplained: boolean
+  /** Whether all combinations lead to what was seen, so that it says nothing about the choices. */
+  isSilent: boolean
+  /** What each aspect says about the choices; only aspects that say something. */
+  allows: readonly (readonly Assignment[])[]
+  /** The choices other than ours without which nothing explains it; empty if our choices explain it. */
+  deviations: Assignment
+  /** Whether several combinations other than ours explain it. */
+  isAmbiguous: boolean
+  /** The prediction of the simplest combination that explains it. */
+  prediction: Prediction | undefined
+  /** What the service would have answered under our choices, in each world. */
+  expected: readonly Prediction[]
+  /** The problems that the service may have reported. */
+  problems: readonly Problem<string>[]
+  /** The account after the request under each other single choice that also explains the response. */
+  otherwise: readonly { id: string; number: number; prediction: Prediction }[]
+}
+
+/** A combination, and which aspects it explains. */
+interface TriedCombination {
+  assignment: Assignment
+  fits: Readonly<Fits>
+}
+
+/** An alternative that changes what may be answered. */
+interface Reacting {
+  id: string
+  number: number
+  possibilities: Possibilities
+}
+
+/** How many combinations are tried. If there are more, nothing is learnt. */
+const COMBINATIONS = 128
+
+/** Finds the combinations of choices that explain what a service answered to one request. */
+export class Explainer {
+  readonly #variants: Variants
+  readonly #operation: string | undefined
+  readonly #hostnames: Hostnames
+  readonly #predictor: Predictor
+
+  constructor(variants: Variants, { names, spellings }: RequestPurpose, asked: Asked) {
+    this.#variants = variants
+    this.#operation = asked.reading.operation?.id
+    const members = asked.worlds.flatMap(({ groups }) => groups.flatMap(({ domains }) => domains))
+    this.#hostnames = natureOf(new Set([...names, ...spellings.values(), ...members]))
+    this.#predictor = new Predictor(variants, asked)
+  }
+
+  /** `fixed` are the choices that are certain. */
+  async explain(fixed: Assignment): Promise<Explanation> {
+    const base = await this.#predictor.at(fixed)
+    const { scope, reacting } = await this.#findScope(fixed, base)
+    const { combinations, isWhole } = combine(scope)
+    const tried: TriedCombination[] = []
+    for (const assignment of combinations) {
+      tried.push({ assignment, fits: await this.#predictor.fitsAt({ ...fixed, ...assignment }) })
+    }
+    const fitting = tried.filter(({ fits }) => fits.content)
+    const simplest = fitting.toSorted((one, other) => weight(one.assignment) - weight(other.assignment))[0]
+    const own = await this.#predictor.at({})
+    const explained = simplest && (await this.#predictor.at({ ...fixed, ...simplest.assignment }))
+    const singles = reacting.filter(({ possibilities }) => possibilities.match >= 0)
+    const problems = new Map<string, Problem<string>>()
+    for (const each of [explained, base, ...singles.map(({ possibilities }) => possibilities)]) {
+      for (const prediction of each?.predictions ?? []) {
+        if (!prediction.ok && prediction.code === this.#predictor.seen.content)
+          problems.set(reasonOf(prediction), prediction.problems[0])
+      }
+    }
+    return {
+      isExplained: simplest !== undefined,
+      isSilent: isWhole && tried.every(({ fits }) => ASPECTS.every((aspect) => fits[aspect] === true)),
+      // A combination that was not tried may be how the service behaves.
+      allows: isWhole ? ASPECTS.flatMap((aspect) => this.#allowed(aspect, scope, tried)) : [],
+      ...(await this.#deviations(fixed, simplest?.assignment, fitting, own)),
+      prediction: explained?.predictions[explained.match],
+      expected: own.predictions,
+      problems: [...problems.values()],
+      otherwise: singles.flatMap(({ id, number, possibilities }) => {
+        const prediction = possibilities.predictions[possibilities.match]
+        return prediction === undefined ? [] : [{ id, number, prediction }]
+      }),
+    }
+  }
+
+  /** The assumptions on which the response depends, alone or together with one other. */
+  async #findScope(fixed: Assignment, base: Possibilities): Promise<{ scope: ChoiceVariable[]; reacting: Reacting[] }> {
+    const scope = new Map<string, ChoiceVariable>()
+    const candidates = (reads: Reads) =>
+      this.#variants.variables
+        .filter(({ id }) => !Object.hasOwn(fixed, id) && !scope.has(id))
+        .map((variable) => ({
+          variable,
+          numbers: variable.alternatives.filter(
+            (number) =>
+              this.#predictor.conditions.includes(variable.id) ||
+              this.#variants.concerns(variable.id, number, this.#operation, this.#hostnames, reads),
+          ),
+        }))
+    const reacting: Reacting[] = []
+    for (const { variable, numbers } of candidates(base.reads)) {
+      for (const number of numbers) {
+        const assignment = { ...fixed, [variable.id]: number }
+        const possibilities = await this.#predictor.at(assignment)
+        if (possibilities.text === base.text) continue
+        scope.set(variable.id, variable)
+        reacting.push({ id: variable.id, number, possibilities })
+      }
+    }
+    for (const { id, number: chosen, possibilities } of reacting) {
+      const assignment = { ...fixed, [id]: chosen }
+      for (const { variable, numbers } of candidates(possibilities.reads)) {
+        for (const number of numbers) {
+          const { text } = await this.#predictor.at({ ...assignment, [variable.id]: number })
+          if (text === possibilities.text) continue
+          scope.set(variable.id, variable)
+          break
+        }
+      }
+    }
+    return { scope: [...scope.values()], reacting }
+  }
+
+  /** What an aspect says about the assumptions that it depends on; empty if it says nothing. */
+  #allowed(
+    aspect: Aspect,
+    scope: readonly ChoiceVariable[],
+    tried: readonly TriedCombination[],
+  ): (readonly Assignment[])[] {
+    let allowed = tried.filter(({ fits }) => fits[aspect] !== false).map((each) => each.assignment)
+    // If no combination explains this aspect, it does not exclude those that explain the others.
+    if (!tried.some(({ fits }) => fits[aspect] === true) || allowed.length === tried.length) return []
+    let all = tried.map((each) => each.assignment)
+    // An assumption whose value makes no difference is left out.
+    for (const { id } of scope) {
+      const keys = new Set(allowed.map(textOf))
+      const groups = new Map<string, { all: number; allowed: number; rest: Assignment }>()
+      for (const assignment of all) {
+        const rest = without(id, assignment)
+        const group = groups.get(textOf(rest)) ?? { all: 0, allowed: 0, rest }
+        groups.set(textOf(rest), group)
+        group.all++
+        if (keys.has(textOf(assignment))) group.allowed++
+      }
+      const rests = [...groups.values()]
+      if (!rests.every((group) => group.allowed === 0 || group.allowed === group.all)) continue
+      all = rests.map(({ rest }) => rest)
+      allowed = rests.filter((group) => group.allowed > 0).map(({ rest }) => rest)
+    }
+    return [allowed.flatMap((assignment) => this.#expand(assignment))]
+  }
+
+  /** If our choice is allowed, alternatives that change no outcome are allowed too. */
+  #expand(assignment: Assignment): Assignment[] {
+    let expanded: Assignment[] = [{}]
+    for (const [id, number] of Object.entries(assignment)) {
+      const numbers = number === 0 ? [0, ...this.#variants.silentAlternatives(id)] : [number]
+      expanded = expanded.flatMap((each) => numbers.map((value) => ({ ...each, [id]: value })))
+    }
+    return expanded
+  }
+
+  async #deviations(
+    fixed: Assignment,
+    simplest: Assignment | undefined,
+    fitting: readonly { assignment: Assignment }[],
+    own: Possibilities,
+  ): Promise<Pick<Explanation, 'deviations' | 'isAmbiguous'>> {
+    if (simplest === undefined || own.match >= 0) return { deviations: {}, isAmbiguous: false }
+    const chosen: Record<string, number> = { ...fixed, ...simplest }
+    const deviations: Record<string, number> = {}
+    for (const [id, number] of Object.entries(chosen)) {
+      if (number === 0) continue
+      const { [id]: _, ...rest } = chosen
+      if ((await this.#predictor.at(rest)).match < 0) deviations[id] = number
+    }
+    const others = fitting.filter(({ assignment }) =>
+      Object.entries(deviations).some(([id, number]) => Object.hasOwn(assignment, id) && assignment[id] !== number),
+    )
+    return { deviations, isAmbiguous: others.length > 0 }
+  }
+}
+
+/** All combinations of values of the assumptions. If too many, only those with at most two choices other than ours. */
+function combine(scope: readonly ChoiceVariable[]): { combinations: readonly Assignment[]; isWhole: boolean } {
+  const count = scope.reduce((product, { alternatives }) => product * (alternatives.length + 1), 1)
+  const isWhole = count <= COMBINATIONS
+  const most = isWhole ? Number.POSITIVE_INFINITY : 2
+  let combinations: Assignment[] = [{}]
+  for (const { id, alternatives } of scope) {
+    combinations = combinations.flatMap((assignment) => {
+      const others = weight(assignment) >= most ? [] : alternatives
+      return [0, ...others].map((number) => ({ ...assignment, [id]: number }))
+    })
+  }
+  return { combinations, isWhole }
+}
+
+function weight(assignment: Assignment): number {
+  return Object.values(assignment).filter((number) => number > 0).length
+}
+
+function without(id: string, { [id]: _, ...rest }: Assignment): Assignment {
+  return rest
+}
+
+function textOf(assignment: Assignment): string {
+  return JSON.stringify(assignment)
+}

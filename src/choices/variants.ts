@@ -1,0 +1,269 @@
+import type { ServiceContract } from '../behaviour/operation.ts'
+import { OPERATIONS } from '../behaviour/operations/operations.ts'
+import { bindBehaviours } from '../behaviour/service-contract.ts'
+import type { Alternative, Choices } from '../contract/choices.ts'
+import type { Contract } from '../contract/contract.ts'
+import type { Settings } from '../domain/settings.ts'
+import type { Assignment } from './observation.ts'
+import { compileVariants } from './permitted.ts'
+import { OUTSIDE, type Reads, Variant } from './variant.ts'
+
+/** An assumption that the outcome of a request can depend on. */
+export interface ChoiceVariable {
+  id: string
+  /** The numbers of the alternatives that can change an outcome. Others change only the form of a response. */
+  alternatives: readonly number[]
+}
+
+/** The values of a setting; the first is our choice. */
+interface SettingChoices {
+  id: string
+  values: readonly unknown[]
+}
+
+/** How an alternative changes the contract. */
+type ContractChange =
+  /** One setting that is read while a request is judged. */
+  | { kind: 'setting'; name: keyof Settings; value: unknown }
+  /** A compiled part. `operations` are those whose requests it concerns; absent for all operations. */
+  | { kind: 'document'; operations: ReadonlySet<string> | undefined; concernsHostnames: boolean }
+
+/** These settings decide how a response is written, what is counted or which figures there are, but no outcome. */
+const NOT_JUDGED: ReadonlySet<string> = new Set<keyof Settings>([
+  ...(['plans', 'gateOrder', 'notHttp', 'gracePeriod', 'quotaScope', 'quotaWindow', 'rateLimitReset'] as const),
+  ...(['quotaHeaders', 'chargedRequests', 'responseType', 'clientRequestIds', 'cors', 'decimals'] as const),
+  ...(['policyBeforeRefresh', 'countPeriod'] as const),
+])
+/** These settings are compiled into the checks of a body. */
+const HOSTNAME_SETTINGS: ReadonlySet<string> = new Set<keyof Settings>([
+  ...(['finalDot', 'internationalNames', 'underscores', 'singleLabels', 'ipv4Addresses', 'numericLastLabels'] as const),
+  ...(['wildcards', 'publicSuffixes', 'spaceAroundHostnames', 'invisibleInHostnames', 'spelling'] as const),
+])
+const SETTINGS_PLACE = '/x-settings/'
+/** How many compiled contracts are kept beside our own. Each takes about 0.3 megabytes with what is made of it. */
+const KEPT_DOCUMENTS = 200
+const KEPT_VARIANTS = 3_000
+/** A name that is the same hostname under every choice, except for the choice about public suffixes. */
+const PLAIN = /^(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9]*$/
+
+/** Whether all hostnames are plain, so that only one assumption about hostnames can concern them. */
+export type Hostnames = 'none' | 'plain' | 'unusual'
+
+export function natureOf(names: ReadonlySet<string>): Hostnames {
+  if (names.size === 0) return 'none'
+  return [...names].every((name) => PLAIN.test(name) && !name.includes('xn--')) ? 'plain' : 'unusual'
+}
+
+const loaded = new WeakMap<Choices, Promise<Variants>>()
+
+/** The service under combinations of alternatives. */
+export class Variants {
+  readonly variables: readonly ChoiceVariable[]
+  readonly #choices: Choices
+  readonly #changes: ReadonlyMap<string, ContractChange>
+  readonly #byName: ReadonlyMap<string, Alternative>
+  readonly #settings = new Map<keyof Settings, SettingChoices>()
+  readonly #numbers = new Map<string, readonly number[]>()
+  readonly #documents = new Map<string, ServiceContract>()
+  readonly #variants = new Map<string, Variant>()
+  /** Without an alternative. */
+  readonly #own: ServiceContract
+
+  private constructor(
+    choices: Choices,
+    changes: ReadonlyMap<string, ContractChange>,
+    byName: ReadonlyMap<string, Alternative>,
+  ) {
+    this.#choices = choices
+    this.#own = bind(choices.contract)
+    this.#changes = changes
+    this.#byName = byName
+    const numbers = new Map<string, number[]>()
+    for (const name of changes.keys()) {
+      const { id, number } = byName.get(name) as Alternative
+      numbers.set(id, [...(numbers.get(id) ?? []), number])
+    }
+    this.variables = [...numbers].map(([id, alternatives]) => ({ id, alternatives }))
+    for (const alternative of choices.alternatives) {
+      const { id, number, value } = alternative
+      this.#numbers.set(id, [...(this.#numbers.get(id) ?? [0]), number])
+      const setting = settingOf(alternative) as keyof Settings | undefined
+      if (setting === undefined) continue
+      const { values } = this.#settings.get(setting) ?? { values: [choices.contract.settings[setting]] }
+      this.#settings.set(setting, { id, values: [...values, value['value']] })
+    }
+  }
+
+  /** The contract without an alternative. */
+  get contract(): Contract {
+    return this.#choices.contract
+  }
+
+  /** All callers in a process share what is compiled. */
+  static load(choices: Choices): Promise<Variants> {
+    const known = loaded.get(choices)
+    if (known !== undefined) return known
+    const loading = Variants.#load(choices)
+    loaded.set(choices, loading)
+    return loading
+  }
+
+  static async #load(choices: Choices): Promise<Variants> {
+    const changes = new Map<string, ContractChange>()
+    const compiled = new Map(
+      (await compileVariants(choices)).map((each) => [nameOf(each.id, each.number), each.contract]),
+    )
+    const byName = new Map(choices.alternatives.map((each) => [nameOf(each.id, each.number), each]))
+    for (const [name, alternative] of byName) {
+      const contract = compiled.get(name)
+      if (contract === undefined || NOT_JUDGED.has(settingOf(alternative) ?? '')) continue
+      const change = settingChange(alternative) ?? documentChange(alternative, choices.contract, contract)
+      if (change !== undefined) changes.set(name, change)
+    }
+    return new Variants(choices, changes, byName)
+  }
+
+  /**
+   * Whether an alternative may change the answer to a request. `hostnames` says which hostnames the request names, and
+   * `reads` which settings decided the answer.
+   */
+  concerns(id: string, number: number, operation: string | undefined, hostnames: Hostnames, reads: Reads): boolean {
+    const change = this.#changes.get(nameOf(id, number))
+    if (change === undefined) return false
+    if (change.kind === 'setting') return reads.has(change.name)
+    if (change.operations !== undefined && !change.operations.has(operation ?? '')) return false
+    if (!change.concernsHostnames) return true
+    return hostnames === 'unusual' || (hostnames === 'plain' && id === 'public-suffixes')
+  }
+
+  /** The assumption about a setting, with its values: the first is our choice. `undefined` if there is none. */
+  choicesOf(setting: keyof Settings): SettingChoices | undefined {
+    return this.#settings.get(setting)
+  }
+
+  /** The numbers of all values of an assumption, from 0. */
+  numbersOf(id: string): readonly number[] {
+    return this.#numbers.get(id) ?? [0]
+  }
+
+  /** The alternatives of an assumption that change no outcome. */
+  silentAlternatives(id: string): readonly number[] {
+    const judged = this.variables.find((variable) => variable.id === id)?.alternatives ?? []
+    return this.numbersOf(id).filter((number) => number > 0 && !judged.includes(number))
+  }
+
+  /** The alternatives of an assignment as a text, without our own choices and those that change no outcome. */
+  keyOf(assignment: Assignment): string {
+    const names: string[] = []
+    for (const id of Object.keys(assignment)) {
+      const number = assignment[id] as number
+      if (number === 0) continue
+      const name = nameOf(id, number)
+      if (this.#changes.has(name)) names.push(name)
+    }
+    return names.length > 1 ? names.sort().join(' ') : (names[0] ?? '')
+  }
+
+  /** The service under an assignment with this key; `undefined` if it must be loaded first. */
+  known(key: string): Variant | undefined {
+    const variant = this.#variants.get(key)
+    // A contract that is in use stays in the cache.
+    if (variant !== undefined && variant.document !== this.#own) renew(this.#documents, variant.compiled)
+    return variant
+  }
+
+  /** The service under an assignment with this key. */
+  async load(key: string): Promise<Variant> {
+    const names = key === '' ? [] : key.split(' ')
+    const compiled = names.filter((name) => this.#changes.get(name)?.kind === 'document')
+    const contract = await this.#compile(compiled)
+    const changed: Record<string, unknown> = {}
+    for (const name of names) {
+      const change = this.#changes.get(name)
+      if (change?.kind === 'setting') changed[change.name] = change.value
+    }
+    const hostnames = compiled.filter((name) => isAboutHostnames(this.#changes.get(name)))
+    const settings = { ...contract.settings, ...changed }
+    const variant = new Variant(contract, { settings, compiled: compiled.join(' '), hostnames: hostnames.join(' ') })
+    keep(this.#variants, key, variant, KEPT_VARIANTS)
+    return variant
+  }
+
+  async #compile(names: readonly string[]): Promise<ServiceContract> {
+    if (names.length === 0) return this.#own
+    const key = names.join(' ')
+    const known = this.#documents.get(key)
+    if (known !== undefined) return known
+    const bound = bind(await this.#choices.compile(names.map((name) => this.#byName.get(name) as Alternative)))
+    const dropped = keep(this.#documents, key, bound, KEPT_DOCUMENTS)
+    if (dropped !== undefined)
+      for (const [name, { document }] of this.#variants) if (document === dropped) this.#variants.delete(name)
+    return bound
+  }
+}
+
+function bind(contract: Contract): ServiceContract {
+  return bindBehaviours(contract, { behaviours: OPERATIONS, simulator: false })
+}
+
+function isAboutHostnames(change: ContractChange | undefined): boolean {
+  return change?.kind === 'document' && change.concernsHostnames
+}
+
+/** The name of the setting that an alternative changes; `undefined` if it changes another part of the document. */
+function settingOf({ assumption: { place } }: Alternative): string | undefined {
+  return place.startsWith(SETTINGS_PLACE) ? camel(place.slice(SETTINGS_PLACE.length)) : undefined
+}
+
+function settingChange(alternative: Alternative): ContractChange | undefined {
+  const name = settingOf(alternative)
+  // A setting that is compiled, or that decides more than itself, counts as a change of the document.
+  if (name === undefined || HOSTNAME_SETTINGS.has(name) || name === 'precedence') return undefined
+  return { kind: 'setting', name: name as keyof Settings, value: alternative.value['value'] }
+}
+
+/** `undefined` if the alternative changes no outcome. */
+function documentChange(alternative: Alternative, own: Contract, contract: Contract): ContractChange | undefined {
+  const setting = settingOf(alternative)
+  if (setting !== undefined) {
+    return { kind: 'document', operations: undefined, concernsHostnames: HOSTNAME_SETTINGS.has(setting) }
+  }
+  const operations = new Set<string>()
+  for (const operation of contract.operations) {
+    const former = own.operations.find(({ id }) => id === operation.id)
+    if (former === undefined || checksOf(former) !== checksOf(operation)) operations.add(operation.id)
+  }
+  if (operations.size > 0) return { kind: 'document', operations, concernsHostnames: false }
+  const isOther = OUTSIDE.some(
+    (problem) => own.catalogue.answer(problem).code !== contract.catalogue.answer(problem).code,
+  )
+  return isOther ? { kind: 'document', operations: undefined, concernsHostnames: false } : undefined
+}
+
+/** The constraints on requests of an operation, as text. */
+function checksOf({ bodySchema, parameterSchemas }: ServiceContract['operations'][number]): string {
+  return JSON.stringify([bodySchema, [...parameterSchemas]])
+}
+
+function nameOf(id: string, number: number): string {
+  return `${id}/${number}`
+}
+
+function camel(name: string): string {
+  return name.replace(/-([a-z])/g, (_, letter: string) => letter.toUpperCase())
+}
+
+/** Adds an entry. Returns the entry that was removed to make room: the one that was unused for the longest time. */
+function keep<Value>(map: Map<string, Value>, key: string, value: Value, limit: number): Value | undefined {
+  const [oldest] = map.size >= limit ? map : []
+  if (oldest !== undefined) map.delete(oldest[0])
+  map.set(key, value)
+  return oldest?.[1]
+}
+
+function renew<Value>(map: Map<string, Value>, key: string): void {
+  const value = map.get(key)
+  if (value === undefined) return
+  map.delete(key)
+  map.set(key, value)
+}

@@ -1,0 +1,147 @@
+import type { Explanation } from '../choices/behaviour.ts'
+import { type Hypotheses, hypothesesFor } from '../choices/hypotheses.ts'
+import type { Problem } from '../domain/errors.ts'
+import { isListing } from '../exchanges/data.ts'
+import type { RequestPurpose } from '../exchanges/purpose.ts'
+import { changesSomething, type ReadExchange } from '../exchanges/reading.ts'
+import type { AccountTrack } from './account-track.ts'
+import { changedByAnother, describeBreach, describeMismatch, reportDeviations } from './differences.ts'
+import type { JudgedDifference } from './finding.ts'
+import { learnFrom } from './learning.ts'
+import { explain, type Means } from './means.ts'
+
+/** An exchange whose request passed the gate. */
+export interface JudgedExchange {
+  reading: ReadExchange
+  purpose: RequestPurpose
+  track: AccountTrack
+  /** Whether the body of the response breaks the contract, so that its content need not make sense. */
+  isMalformed: boolean
+  report(finding: JudgedDifference): void
+}
+
+/**
+ * Judges whether a possible state of the account, together with some choice, leads to the response, and learns from it.
+ * Resolves to the problems that the service may have reported; empty if they are not known.
+ */
+export async function judgeBehaviour(means: Means, admitted: JudgedExchange): Promise<readonly Problem<string>[]> {
+  const { reading, purpose, track, isMalformed, report } = admitted
+  const { exchange, operation, outcome } = reading
+  const { isSoleWriter, isOwnName } = means
+  const now = timeOf(reading)
+  const relying = hypothesesFor(reading, purpose, track.knowledge, { onAll: !exchange.overlaps, isOwn: isOwnName })
+  const known = await explain(means, purpose, { reading, worlds: relying.worlds, now })
+  if (known.isExplained && operation?.id === 'deleteDomains') await judgeFreedom(means, admitted)
+  const facts = isSoleWriter ? new Set<string>() : relying.facts
+  const explanation = facts.size === 0 ? known : await judgeReliance(means, admitted, known, facts)
+  if (facts.size === 0) {
+    means.gathered.observeAll(known.allows, exchange)
+    if (known.isExplained) reportDeviations(means, reading, known, report)
+  }
+  if (!explanation.isExplained && !isMalformed) report(describeBreach(means, reading, purpose, track, known))
+  if (outcome.kind !== 'success') return explanation.problems
+  const isChange = changesSomething(exchange.request.method)
+  if (isChange && (exchange.overlaps || !known.isExplained)) track.forget(purpose, operation?.id ?? '')
+  if (exchange.overlaps) return []
+  if (operation !== undefined && isListing(operation.id, outcome.data)) judgeList(means, admitted)
+  else learnFrom(track.knowledge, reading, purpose, known.isExplained ? known : undefined, now)
+  return []
+}
+
+/**
+ * Judges a response with the help of knowledge that another client may have made wrong. Conclusions that hold without
+ * this knowledge are drawn at once; the others wait. Resolves to what explains the response.
+ */
+async function judgeReliance(
+  means: Means,
+  admitted: JudgedExchange,
+  known: Explanation,
+  facts: Hypotheses['facts'],
+): Promise<Explanation> {
+  const { reading, purpose, track, report } = admitted
+  const isSuccess = reading.outcome.kind === 'success'
+  if (isSuccess && known.isSilent) {
+    // Every choice explains it in the known worlds already, so it also says nothing in a larger set of worlds.
+    for (const fact of facts) track.suspense.confirm(fact)
+    return known
+  }
+  const { worlds } = hypothesesFor(reading, purpose, track.knowledge, { onAll: false, isOwn: means.isOwnName })
+  const anyhow = await explain(means, purpose, { reading, worlds, now: timeOf(reading) })
+  means.gathered.observeAll(anyhow.allows, reading.exchange)
+  if (known.isExplained) {
+    if (isSuccess) for (const fact of facts) track.suspense.confirm(fact)
+    suspend(means, admitted, known, anyhow, facts)
+    return { ...known, problems: anyhow.problems }
+  }
+  track.isShared = true
+  for (const fact of facts) track.suspense.contradict(fact)
+  if (anyhow.isExplained) report(changedByAnother(means, reading, known))
+  return anyhow
+}
+
+/**
+ * A domain that was just added is used by no feature. This matters when the domain is removed later: no service removes
+ * a domain while it is used.
+ */
+async function judgeFreedom(means: Means, { reading, purpose, track }: JudgedExchange): Promise<void> {
+  const { exchange, outcome } = reading
+  if (outcome.kind === 'success') {
+    for (const name of purpose.names) track.suspense.confirm(`free ${name}`)
+    return
+  }
+  const relies = { onAll: !exchange.overlaps, onFreedom: true, isOwn: means.isOwnName }
+  const { worlds, facts } = hypothesesFor(reading, purpose, track.knowledge, relies)
+  if (![...facts].some((fact) => fact.startsWith('free '))) return
+  const { allows } = await explain(means, purpose, { reading, worlds, now: timeOf(reading) })
+  if (allows.length === 0) return
+  const release = () => means.gathered.observeAll(allows, exchange)
+  track.suspense.add(facts, release, () => {})
+}
+
+/** Keeps conclusions that rely on knowledge until a response shows that no other client has changed it. */
+function suspend(
+  means: Means,
+  { reading, track, report }: JudgedExchange,
+  known: Explanation,
+  anyhow: Explanation,
+  facts: Hypotheses['facts'],
+): void {
+  const { gathered } = means
+  if (known.allows.length > 0) {
+    const release = () => gathered.observeAll(known.allows, reading.exchange)
+    track.suspense.add(facts, release, () => {})
+  }
+  if (Object.keys(known.deviations).length === 0) return
+  if (Object.keys(anyhow.deviations).length > 0) {
+    reportDeviations(means, reading, known, report)
+    return
+  }
+  track.suspense.add(
+    facts,
+    () => reportDeviations(means, reading, known, (finding) => gathered.keep(finding)),
+    () => gathered.keep(changedByAnother(means, reading, known)),
+  )
+}
+
+function judgeList(means: Means, { reading, track, report }: JudgedExchange): void {
+  const { gathered } = means
+  const { mismatches, allows, likely, isOutOfOrder } = track.compareList(reading, timeOf(reading))
+  gathered.observeAll(allows, reading.exchange)
+  track.remember(likely, reading.exchange.id)
+  const certain = mismatches.filter(({ isCertain }) => isCertain)
+  const [other] = mismatches.filter(({ isCertain }) => !isCertain)
+  for (const mismatch of certain) report(describeMismatch(means, reading, mismatch))
+  if (other !== undefined && certain.length === 0) {
+    const message = `${other.message} Another client may have changed the account since ${other.since || 'it was listed'}.`
+    report(gathered.describe(reading, 'cannot tell', 'changed', message))
+  }
+  if (isOutOfOrder)
+    report(gathered.describe(reading, 'unexplained', 'order', 'The list is in no order that any choice gives.'))
+}
+
+/** When the service answered, in milliseconds, by its Date field if there is one (RFC 9110 §5.6.7). */
+function timeOf({ exchange, response }: ReadExchange): number {
+  const date = response.headers['date']
+  const time = date === undefined ? Number.NaN : Date.parse(date)
+  return Number.isNaN(time) ? exchange.until : time
+}

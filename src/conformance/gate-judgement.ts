@@ -1,0 +1,127 @@
+import { hypothesesFor } from '../choices/hypotheses.ts'
+import type { Assignment } from '../choices/observation.ts'
+import { isRefusedBy } from '../contract/rules.ts'
+import type { Problem } from '../domain/errors.ts'
+import { formOf } from '../exchanges/key-form.ts'
+import type { RequestPurpose } from '../exchanges/purpose.ts'
+import type { ReadExchange } from '../exchanges/reading.ts'
+import type { AccountTrack } from './account-track.ts'
+import type { JudgedDifference } from './finding.ts'
+import { explain, type Means } from './means.ts'
+
+/** A service treats HEAD like GET or refuses the method. The response has no body, so only its status shows which. */
+export function judgeHead({ variants, gathered }: Means, { exchange, operation, response }: ReadExchange): void {
+  const choices = variants.choicesOf('head')
+  if (choices === undefined || operation === undefined) return
+  const isGet = response.status < 300
+  if (!isGet && response.status !== 405) return
+  const numbers = [...choices.values.keys()].filter((number) => (choices.values[number] === 'get') === isGet)
+  gathered.observe(
+    numbers.map((number) => ({ [choices.id]: number })),
+    exchange,
+  )
+}
+
+/** Whether the request passed the checks of key, plan and quota, so that its behaviour can be judged. */
+export function judgeGate(
+  { gathered }: Means,
+  reading: ReadExchange,
+  track: AccountTrack,
+  report: (finding: JudgedDifference) => void,
+): boolean {
+  const { exchange, operation, outcome } = reading
+  const { credentials } = exchange.request
+  const form = formOf(credentials)
+  const code = outcome.kind === 'refusal' ? outcome.code : undefined
+  if (code === 'rate_limited') return false
+  if (code === 'unauthorized') {
+    if (operation === undefined) gathered.observeSetting('routing', (value) => value === 'after-key', exchange)
+    else if (form === 'any-case' && track.wasAdmitted) {
+      const observe = () => gathered.observeSetting('authorizationScheme', (value) => value === 'exact', exchange)
+      track.suspense.add(new Set(['key']), observe, () => {})
+    }
+    return false
+  }
+  if (operation === undefined) {
+    if (form === 'none' || form === 'wrong')
+      gathered.observeSetting('routing', (value) => value === 'before-key', exchange)
+    return true
+  }
+  if (form === 'any-case') gathered.observeSetting('authorizationScheme', (value) => value === 'any-case', exchange)
+  if (form === 'none' || form === 'wrong') {
+    const rule = operation.rules.find((each) => isRefusedBy(each, 'unauthorized', undefined))
+    report(
+      gathered.describe(
+        reading,
+        'broken rule',
+        rule?.id ?? 'key',
+        'The request had no valid key, and was answered nevertheless.',
+        rule,
+      ),
+    )
+  }
+  if (form === 'exact') {
+    track.wasAdmitted = true
+    track.suspense.confirm('key')
+  }
+  return true
+}
+
+/** A service may refuse a valid key because the account has reached a limit. The key must be valid before and after. */
+export async function judgeCap(
+  means: Means,
+  reading: ReadExchange,
+  purpose: RequestPurpose,
+  track: AccountTrack,
+): Promise<void> {
+  const { gathered, isSoleWriter, isOwnName } = means
+  const { exchange, operation, outcome } = reading
+  if (operation === undefined || outcome.kind !== 'refusal' || outcome.code !== 'unauthorized') return
+  const relies = { onAll: !exchange.overlaps, isOwn: isOwnName }
+  const { worlds, facts } = hypothesesFor(reading, purpose, track.knowledge, relies)
+  const { isExplained, allows } = await explain(means, purpose, { reading, worlds, now: exchange.until })
+  if (!isExplained || allows.length === 0) return
+  const relied = new Set([...(isSoleWriter ? [] : facts), 'key'])
+  track.suspense.add(
+    relied,
+    () =>
+      gathered.observeAll(
+        allows.map((each) => orSwitchedOff(means, each, reading)),
+        exchange,
+      ),
+    () => {},
+  )
+}
+
+/** Adds all combinations under which the service gives this status to a key that was switched off for a while. */
+function orSwitchedOff(
+  { variants, permitted }: Means,
+  allows: readonly Assignment[],
+  { response: { status } }: ReadExchange,
+): Assignment[] {
+  const rows = permitted.answersTo({ code: 'unauthorized' })?.rows ?? []
+  let all: Assignment[] = [{}]
+  for (const id of Object.keys(allows[0] ?? {})) {
+    all = all.flatMap((each) => variants.numbersOf(id).map((number) => ({ ...each, [id]: number })))
+  }
+  return all.flatMap((each) => {
+    const isAllowed = allows.some((some) => Object.entries(some).every(([id, number]) => each[id] === number))
+    const possible = rows.filter(({ answer }) => isAllowed || answer.status === status)
+    return possible.map(({ assignment }) => ({ ...each, ...assignment }))
+  })
+}
+
+/** In bytes. Some services refuse request header fields from this size on, most only larger ones. */
+const LARGE_HEADER = 4096
+
+/** Why the service may have refused a request before it looked at the content; empty if it looked at it. */
+export function earlyProblems({ exchange, outcome, response }: ReadExchange): Problem<string>[] {
+  if (outcome.kind !== 'refusal') return []
+  if (response.status === 408) return [{ code: 'invalid_request_body', reason: 'timeout' }]
+  const { headers, target, body } = exchange.request
+  const size = Object.entries(headers).reduce((sum, [name, value]) => sum + name.length + value.length, target.length)
+  const isPossible = outcome.code === 'request_too_large' || outcome.code === 'invalid_request_body'
+  if (size <= LARGE_HEADER || !isPossible) return []
+  const isEmpty = body.isKnown && body.bytes.length === 0
+  return [{ code: 'request_too_large', reason: 'large-header' }, ...(isEmpty ? [] : [{ code: outcome.code }])]
+}

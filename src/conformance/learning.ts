@@ -1,0 +1,108 @@
+import type { Explanation } from '../choices/behaviour.ts'
+import type { GroupFact, Knowledge, OtherMembers } from '../choices/knowledge.ts'
+import { areSameSets, areTexts, groupIn } from '../exchanges/data.ts'
+import { comparable, type RequestPurpose } from '../exchanges/purpose.ts'
+import type { ReadExchange } from '../exchanges/reading.ts'
+import { isObject } from '../ground/json.ts'
+
+/** Updates the knowledge from a response. `now` is on the service's clock. */
+export function learnFrom(
+  knowledge: Knowledge,
+  reading: ReadExchange,
+  purpose: RequestPurpose,
+  explanation: Explanation | undefined,
+  now: number,
+): void {
+  const { operation, outcome, exchange } = reading
+  if (outcome.kind !== 'success' || operation === undefined) return
+  const { data } = outcome
+  const by = exchange.id
+  const echo = isObject(data) && areTexts(data['domains']) ? data['domains'] : []
+  const group = isObject(data) ? groupIn(data['group']) : undefined
+  switch (operation.id) {
+    case 'addDomains': {
+      const added = new Map(echo.map((spelling) => [comparable(spelling), spelling]))
+      // Domains are added in the order of the request, even if the response repeats them in another order.
+      const names = [...purpose.names.filter((name) => added.has(name)), ...added.keys()]
+      for (const name of new Set(names)) {
+        knowledge.addDomain(name, { spelling: purpose.spellings.get(name) ?? name, addedAt: now, by })
+      }
+      break
+    }
+    case 'deleteDomains':
+      for (const name of echo) knowledge.removeDomain(comparable(name), by)
+      break
+    case 'createDomainGroup':
+    case 'updateDomainGroup': {
+      if (group === undefined) break
+      const isCreation = operation.id === 'createDomainGroup'
+      const fact = factOf(knowledge, group, explanation, by, isCreation)
+      if (isCreation) knowledge.addGroup(group.id, fact)
+      else knowledge.seeGroup(group.id, fact)
+      learnMoves(knowledge, group.id, explanation)
+      break
+    }
+    case 'deleteDomainGroup':
+      // If there are several ids, the service may have meant another one.
+      if (purpose.ids.length > 1) knowledge.forget([], purpose.ids)
+      for (const id of removedIn(purpose, explanation)) {
+        for (const member of knowledge.groups.get(id)?.domains ?? []) knowledge.release(member)
+        knowledge.removeGroup(id, by)
+      }
+      break
+    case 'listDomainGroups':
+      if (group !== undefined) knowledge.seeGroup(group.id, factOf(knowledge, group, explanation, by))
+      break
+  }
+}
+
+function factOf(
+  knowledge: Knowledge,
+  group: { id: string; name: string; domains: readonly string[] },
+  explanation: Explanation | undefined,
+  by: string,
+  isCreation = false,
+): Pick<GroupFact, 'name' | 'domains' | 'isInOrder' | 'by'> {
+  const members = group.domains.map(comparable)
+  const after = membersIn(explanation?.prediction, group.id) ?? createdMembersIn(explanation?.prediction)
+  // The order of addition is known if the former order is known, or if all members came with the group.
+  const isKnown = isCreation || knowledge.groups.get(group.id)?.isInOrder === true
+  const isInOrder = isKnown && after !== undefined && areSameSets(after, members)
+  return { name: group.name, domains: isInOrder ? after : members, isInOrder, by }
+}
+
+/** Notes which members other groups lost to this one, and which they would have lost under another choice. */
+function learnMoves(knowledge: Knowledge, id: string, explanation: Explanation | undefined): void {
+  if (explanation === undefined) return
+  for (const [other, fact] of knowledge.groups) {
+    if (other === id || !fact.exists) continue
+    const domains = membersIn(explanation.prediction, other) ?? fact.domains
+    const otherwise = explanation.otherwise.flatMap(({ id: assumption, number, prediction }): OtherMembers[] => {
+      const members = membersIn(prediction, other)
+      return members === undefined || areSameSets(members, domains)
+        ? []
+        : [{ id: assumption, number, domains: members }]
+    })
+    if (domains !== fact.domains || otherwise.length > 0) {
+      knowledge.groups.set(other, { ...fact, domains, ...(otherwise.length > 0 && { otherwise }) })
+    }
+  }
+}
+
+/** The groups that a request removed. If the service may have meant another group, the result is empty. */
+function removedIn({ ids }: RequestPurpose, explanation: Explanation | undefined): readonly string[] {
+  const predictions = [explanation?.prediction, ...(explanation?.otherwise ?? []).map(({ prediction }) => prediction)]
+  const removed = predictions.map((each) => ids.filter((id) => each?.ok !== true || !each.state.groups.has(id)))
+  const [first = ids] = removed
+  return removed.every((each) => each.join() === first.join()) ? first : []
+}
+
+function membersIn(prediction: Explanation['prediction'], id: string): readonly string[] | undefined {
+  return prediction?.ok === true ? prediction.state.groups.get(id)?.domains.map(comparable) : undefined
+}
+
+/** The members of the group that a request created. In the prediction, this group has an id of our own. */
+function createdMembersIn(prediction: Explanation['prediction']): readonly string[] | undefined {
+  if (prediction?.ok !== true || prediction.state.groupsCreated === 0) return undefined
+  return [...prediction.state.groups.values()].at(-1)?.domains.map(comparable)
+}

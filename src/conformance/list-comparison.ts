@@ -1,0 +1,258 @@
+import type { GroupFact, Knowledge } from '../choices/knowledge.ts'
+import type { Assignment } from '../choices/observation.ts'
+import { comparedName } from '../domain/groups.ts'
+import type { Settings } from '../domain/settings.ts'
+import { areSameSets, areTexts, groupIn } from '../exchanges/data.ts'
+import { comparable } from '../exchanges/purpose.ts'
+import type { ReadExchange } from '../exchanges/reading.ts'
+import { isObject } from '../ground/json.ts'
+import { show } from '../ground/show.ts'
+import { observeFirstFigures } from './first-figures.ts'
+import { type Hints, NO_HINTS, orderOf, spellingOf, unprocessedIn, type Viewpoint } from './list-hints.ts'
+import type { Suspense } from './suspense.ts'
+
+/** A difference between a list and what the account should hold by earlier exchanges. */
+export interface Mismatch {
+  /** The domain, or the name of the group. */
+  name: string
+  message: string
+  /** The exchange that showed the opposite. */
+  since: string
+  /** Whether only the service itself can have caused it. */
+  isCertain: boolean
+  /** The id of the rule that is broken if only the service can have caused it; absent if there is none. */
+  rule?: string
+}
+
+/** What a list says. */
+export interface ListRemarks extends Hints {
+  mismatches: readonly Mismatch[]
+  /** Whether the list is in an order that no choice gives. */
+  isOutOfOrder: boolean
+}
+
+/** The knowledge with which a list is compared, and the conclusions that the list may confirm. */
+export interface ListView extends Viewpoint {
+  suspense: Suspense
+}
+
+/** A list of groups has the number of all groups beside it. */
+const LISTED = 'groups-with-count'
+const NOTHING: ListRemarks = { mismatches: [], allows: [], likely: [], isOutOfOrder: false }
+
+export function compareList(view: ListView, reading: ReadExchange, now: number): ListRemarks {
+  const { operation, outcome } = reading
+  if (outcome.kind !== 'success') return NOTHING
+  const { data } = outcome
+  const by = reading.exchange.id
+  if (operation?.id === 'listDomains' && isObject(data) && areTexts(data['domains'])) {
+    return compareDomains(view, data['domains'], by, 'domainOrder', true, now)
+  }
+  if (operation?.id === 'listDmarc' && Array.isArray(data)) {
+    const names = data.map((record) => (isObject(record) ? record['domain'] : undefined))
+    if (!areTexts(names)) return NOTHING
+    const figures = observeFirstFigures(data, view.knowledge, now, view.variants)
+    const remarks = compareDomains(view, names, by, 'recordOrder', false, now)
+    return { ...remarks, allows: [...remarks.allows, ...figures] }
+  }
+  if (operation?.id === 'listDomainGroups' && isObject(data) && Array.isArray(data['groups'])) {
+    const groups = data['groups'].flatMap((each) => groupIn(each) ?? [])
+    if (groups.length !== data['groups'].length) return NOTHING
+    const remarks = compareGroups(view, groups, by)
+    const { count } = data
+    if (count === groups.length) return remarks
+    const message = `count is ${show(count)} of ${groups.length} groups.`
+    const wrong = { name: '', since: '', isCertain: true, rule: LISTED, message }
+    return { ...remarks, mismatches: [...remarks.mismatches, wrong] }
+  }
+  return NOTHING
+}
+
+function compareDomains(
+  view: ListView,
+  list: readonly string[],
+  by: string,
+  order: 'domainOrder' | 'recordOrder',
+  isWhole: boolean,
+  now: number,
+): ListRemarks {
+  const { knowledge } = view
+  const seen = new Map(list.map((spelling) => [comparable(spelling), spelling]))
+  const mismatches = domainMismatches(view, list, seen, isWhole)
+  settleDomains(view, seen, isWhole, mismatches.length === 0)
+  const items = list.map((spelling) => ({ name: comparable(spelling), shown: spelling }))
+  const placed = items.map(({ name, shown }) => ({ name, shown: [shown], placed: knowledge.domains.get(name) }))
+  const ordered = orderOf(view, order, placed)
+  const spelt = spellingOf(view, items)
+  const unprocessed = isWhole ? NO_HINTS : unprocessedIn(view, seen, now)
+  for (const { name, shown } of items) knowledge.seeDomain(name, shown, by)
+  if (isWhole) {
+    for (const [name, fact] of knowledge.domains)
+      if (fact.isMonitored && !seen.has(name)) knowledge.removeDomain(name, by)
+    knowledge.areDomainsComplete = true
+    knowledge.released.clear()
+  }
+  return joined(mismatches, ordered, spelt, unprocessed)
+}
+
+function domainMismatches(
+  { knowledge, isCertain }: ListView,
+  list: readonly string[],
+  seen: ReadonlyMap<string, string>,
+  isWhole: boolean,
+): Mismatch[] {
+  const mismatches: Mismatch[] = []
+  const rule = isWhole ? 'all-domains-listed' : 'one-record-per-domain'
+  if (!isWhole && seen.size < list.length) {
+    const twice = list.find((spelling, index) => list.indexOf(spelling) < index) ?? ''
+    mismatches.push({ name: twice, since: '', isCertain: true, rule, message: `${twice} is listed twice.` })
+  }
+  for (const [name, { isMonitored, by: since, addedAt }] of knowledge.domains) {
+    // A service may leave out the records of domains that were added shortly before.
+    if (!isMonitored || seen.has(name) || (!isWhole && addedAt !== undefined)) continue
+    const missing = isWhole && knowledge.released.has(name) ? 'members-stay-monitored' : rule
+    const message = `${name} is not listed.`
+    mismatches.push({ name, since, isCertain: isCertain(name), rule: missing, message })
+  }
+  for (const name of seen.keys()) {
+    if (knowledge.isMonitored(name) !== false) continue
+    const since = knowledge.domains.get(name)?.by ?? ''
+    mismatches.push({ name, since, isCertain: isCertain(name), rule, message: `${name} is listed.` })
+  }
+  return mismatches
+}
+
+/** Confirms or contradicts what was expected of the domains of a list. */
+function settleDomains(
+  { knowledge, suspense }: ListView,
+  seen: ReadonlyMap<string, string>,
+  isWhole: boolean,
+  isExpected: boolean,
+): void {
+  for (const fact of suspense.facts) {
+    if (!fact.startsWith('domain ')) continue
+    const name = fact.slice('domain '.length)
+    const expected = knowledge.isMonitored(name)
+    if (expected === seen.has(name)) suspense.confirm(fact)
+    else if (isWhole || expected === false) suspense.contradict(fact)
+  }
+  if (isWhole && isExpected && knowledge.areDomainsComplete) suspense.confirm('domains')
+  else if (isWhole) suspense.contradict('domains')
+}
+
+function compareGroups(view: ListView, groups: readonly Group[], by: string): ListRemarks {
+  const { knowledge, suspense, variants, isCertain } = view
+  const seen = new Map(groups.map((group) => [group.id, group]))
+  const mismatches: Mismatch[] = []
+  const moves = { allows: [] as (readonly Assignment[])[], likely: [] as (readonly Assignment[])[] }
+  let isWhole = knowledge.areGroupsComplete
+  for (const [id, fact] of knowledge.groups) {
+    const group = seen.get(id)
+    if (fact.exists !== (group !== undefined)) isWhole = false
+    if (!fact.exists && group === undefined) continue
+    const mismatch = mismatchOf(view, id, fact, group)
+    if (mismatch === undefined) {
+      suspense.confirm(`group ${id}`)
+      if (group !== undefined) moves[isCertain(fact.name) ? 'allows' : 'likely'].push(...movesShown(view, fact, group))
+    } else {
+      suspense.contradict(`group ${id}`)
+      mismatches.push(mismatch)
+    }
+  }
+  for (const { id, name } of groups) {
+    if (knowledge.groups.has(id)) continue
+    isWhole = false
+    if (!knowledge.areGroupsComplete || !isCertain(name)) continue
+    const message = `The group ${id} is there, which nobody has made.`
+    mismatches.push({ name, since: '', isCertain: true, rule: LISTED, message })
+  }
+  if (isWhole) suspense.confirm('groups')
+  else suspense.contradict('groups')
+  const comparisons = variants.choicesOf('nameComparison')?.values ?? []
+  const ordered = orderOf(
+    view,
+    'groupOrder',
+    groups.map(({ id, name }) => ({
+      name,
+      shown: comparisons.map((each) => comparedName(name, each as Settings['nameComparison'])),
+      placed: knowledge.groups.get(id),
+    })),
+    // An id is never used twice, so no client can have deleted a group and added it again.
+    0,
+  )
+  takeGroups(knowledge, groups, by)
+  return joined(mismatches, ordered, moves)
+}
+
+/** Updates the knowledge from a list of all groups. */
+function takeGroups(knowledge: Knowledge, groups: readonly Group[], by: string): void {
+  const listed = new Set(groups.map(({ id }) => id))
+  for (const group of groups) {
+    const known = knowledge.groups.get(group.id)
+    const members = group.domains.map(comparable)
+    const isSame = known?.exists === true && areSameSets(known.domains, members)
+    knowledge.seeGroup(group.id, {
+      name: group.name,
+      domains: isSame ? known.domains : members,
+      isInOrder: isSame && known.isInOrder,
+      by,
+    })
+  }
+  for (const [id, fact] of knowledge.groups) if (fact.exists && !listed.has(id)) knowledge.removeGroup(id, by)
+  knowledge.areGroupsComplete = true
+}
+
+type Group = NonNullable<ReturnType<typeof groupIn>>
+
+function mismatchOf(
+  view: ListView,
+  id: string,
+  fact: GroupFact,
+  group: { name: string; domains: readonly string[] } | undefined,
+): Mismatch | undefined {
+  const since = fact.by
+  if (!fact.exists) {
+    if (group === undefined) return undefined
+    // No id is used twice.
+    const isCertain = since !== '' && view.isCertain(group.name)
+    return { name: group.name, since, isCertain, rule: LISTED, message: `The group ${id} is there.` }
+  }
+  const { name } = fact
+  const isCertain = view.isCertain(name)
+  if (group === undefined) return { name, since, isCertain, rule: LISTED, message: `The group ${id} is not there.` }
+  if (group.name !== name)
+    return { name, since, isCertain, message: `The group ${id} is called ${JSON.stringify(group.name)}.` }
+  const members = group.domains.map(comparable)
+  const possible = [fact.domains, ...(fact.otherwise ?? []).map(({ domains }) => domains)]
+  if (possible.some((each) => areSameSets(each, members))) return undefined
+  const message = `The group ${id} has the members ${members.join(', ') || 'none'}.`
+  return { name, since, isCertain, message, ...(fact.isNew && { rule: 'members-in-the-same-call' }) }
+}
+
+/** What the members of a group say about choices under which the members would be different. */
+function movesShown(
+  { variants }: ListView,
+  fact: GroupFact,
+  group: { domains: readonly string[] },
+): (readonly Assignment[])[] {
+  const members = group.domains.map(comparable)
+  return (fact.otherwise ?? []).flatMap((other) => {
+    const [isOwn, isOther] = [areSameSets(fact.domains, members), areSameSets(other.domains, members)]
+    if (isOwn === isOther) return []
+    const numbers = variants.numbersOf(other.id).filter((number) => (number === other.number) === isOther)
+    const allowed = numbers.map((number) => ({ [other.id]: number }))
+    return [allowed]
+  })
+}
+
+function joined(mismatches: readonly Mismatch[], ...all: readonly Hints[]): ListRemarks {
+  const allows = all.flatMap((each) => each.allows)
+  const likely = all.flatMap((each) => each.likely)
+  const says = (list: readonly (readonly Assignment[])[]) => list.filter(({ length }) => length > 0)
+  return {
+    mismatches,
+    allows: says(allows),
+    likely: says(likely),
+    isOutOfOrder: allows.some(({ length }) => length === 0),
+  }
+}

@@ -1,0 +1,33 @@
+import { Explainer, type Explanation } from '../choices/behaviour.ts'
+import type { Permitted } from '../choices/permitted.ts'
+import type { Asked } from '../choices/predictor.ts'
+import type { Variants } from '../choices/variants.ts'
+import type { RequestPurpose } from '../exchanges/purpose.ts'
+import type { Gathered } from './gathered.ts'
+
+/** What all judgements of one investigation share. */
+export interface Means {
+  variants: Variants
+  permitted: Permitted
+  gathered: Gathered
+  /** Whether no other client changes the account. */
+  isSoleWriter: boolean
+  /** Whether no other client would use a domain or group name like this. */
+  isOwnName(name: string): boolean
+  /** Yields to other tasks if the present turn is over. */
+  pause(): Promise<void> | undefined
+}
+
+/** Explains an exchange with the choices that are certain so far, or without them if they do not explain it. */
+export async function explain(
+  { variants, gathered, pause }: Means,
+  purpose: RequestPurpose,
+  asked: Omit<Asked, 'pause'>,
+): Promise<Explanation> {
+  const explainer = new Explainer(variants, purpose, { ...asked, pause })
+  const { fixed } = gathered
+  const explanation = await explainer.explain(fixed)
+  if (explanation.isExplained || Object.keys(fixed).length === 0) return explanation
+  const free = await explainer.explain({})
+  return free.isExplained ? free : explanation
+}

@@ -1,0 +1,355 @@
+import type { Assignment, ChoiceObservation } from '../choices/observation.ts'
+import { type Deciding, type Permitted, same } from '../choices/permitted.ts'
+import type { Operation } from '../contract/api.ts'
+import type { Contract } from '../contract/contract.ts'
+import { CLIENT_REQUEST_ID } from '../contract/response-headers.ts'
+import type { Problem } from '../domain/errors.ts'
+import type { ReadExchange } from '../exchanges/reading.ts'
+import { isObject, readJson } from '../ground/json.ts'
+import { show } from '../ground/show.ts'
+import { redactKeys } from '../journal/redaction/key-shapes.ts'
+import { findingOf, isPermittedPreflight } from './contract-problems.ts'
+import type { JudgedDifference } from './finding.ts'
+import { acceptsNotation, isToldApart, numbersIn } from './notation.ts'
+import { expectsQuota, type QuotaCircumstances, situationOf } from './quota-situation.ts'
+import type { Remarks } from './remarks.ts'
+
+export interface Presentation extends Remarks {
+  /** The human-readable text of the response, and the code or `operationId` that it belongs to. */
+  message?: { of: string; text: string }
+}
+
+/**
+ * What the form of one response says about assumptions: statuses, header fields, texts and formats. The outcome is
+ * given. An observation allows every alternative under which the response could look like this. If none fits, the
+ * finding is `unexplained`, unless `findContractProblems` already reports that the contract forbids it.
+ */
+export function observePresentation(
+  reading: ReadExchange,
+  circumstances: QuotaCircumstances,
+  permitted: Permitted,
+): Presentation {
+  const observer = new FieldObserver(reading, permitted)
+  observeStatus(observer, circumstances.problems)
+  observeData(observer)
+  if (Object.keys(reading.response.headers).length > 0) {
+    observeFixedHeaders(observer)
+    observeQuotaHeaders(observer, circumstances)
+    observeReset(observer)
+    observeType(observer)
+    observeRequestId(observer)
+    observeCors(observer)
+  }
+  const message = messageOf(reading)
+  if (message !== undefined) observeMessage(observer, message.text)
+  return { ...observer.remarks, ...(message && { message: { ...message, text: redactKeys(message.text) } }) }
+}
+
+interface Unexplained {
+  what: string
+  message: string
+  /** Whether the specification also permits what no alternative has, so that it is no failure. */
+  isOpen?: boolean
+}
+
+/** Collects what one response says. */
+class FieldObserver {
+  readonly reading: ReadExchange
+  readonly permitted: Permitted
+  readonly #observations: ChoiceObservation[] = []
+  readonly #findings: JudgedDifference[] = []
+
+  constructor(reading: ReadExchange, permitted: Permitted) {
+    this.reading = reading
+    this.permitted = permitted
+  }
+
+  get remarks(): Remarks {
+    return { findings: this.#findings, observations: this.#observations }
+  }
+
+  get headers(): ReadExchange['response']['headers'] {
+    return this.reading.response.headers
+  }
+
+  /** Whether the service may have answered before it looked at the request, or because it failed. */
+  get isExceptional(): boolean {
+    const { outcome, response } = this.reading
+    if (response.status >= 500) return true
+    return outcome.kind === 'refusal' && this.permitted.isRefusedUnread(outcome.code, response.status)
+  }
+
+  /**
+   * Records the alternatives under which the response is possible. With `unexplained`, it reports a finding if there
+   * are none.
+   */
+  observe(
+    deciding: readonly Deciding<unknown>[],
+    accepts: (...values: never[]) => boolean,
+    unexplained?: Unexplained,
+  ): void {
+    if (deciding.length === 0) return
+    const all = assignmentsOf(deciding.map(({ id }) => [id, this.permitted.numbersOf(id)]))
+    const allowed = all.filter((assignment) => {
+      const values = deciding.map(({ id, values }) => values.get(assignment[id] ?? 0))
+      // If an alternative could not be compiled, its value is unknown and counts as possible.
+      return values.includes(undefined) || accepts(...(values as never[]))
+    })
+    this.allow(allowed, all.length, unexplained)
+  }
+
+  allow(allowed: readonly Assignment[], of: number, unexplained?: Unexplained): void {
+    if (allowed.length === of) return
+    if (allowed.length > 0) {
+      this.#observations.push({ allows: allowed, evidence: [this.reading.exchange.id], count: 1 })
+    } else if (unexplained !== undefined) {
+      const { isOpen = false, ...finding } = unexplained
+      const label = isOpen ? 'cannot tell' : 'unexplained'
+      this.#findings.push(findingOf(this.reading, this.permitted.contract, { label, ...finding }))
+    }
+  }
+}
+
+/** How many combinations of alternatives are compared at once. */
+const COMBINATIONS = 512
+
+function assignmentsOf(numbers: readonly (readonly [id: string, numbers: readonly number[]])[]): Assignment[] {
+  let assignments: Assignment[] = [{}]
+  for (const [id, each] of numbers) {
+    assignments = assignments.flatMap((some) => each.map((number) => ({ ...some, [id]: number })))
+  }
+  return assignments
+}
+
+function observeStatus(observer: FieldObserver, problems: readonly Problem<string>[]): void {
+  const { reading, permitted } = observer
+  const { outcome, operation, response } = reading
+  const { status } = response
+  if (outcome.kind === 'success' && operation !== undefined) {
+    const deciding = permitted.deciding(`success status of ${operation.id}`, (contract) => {
+      return same(contract, operation)?.success.status ?? 0
+    })
+    observer.observe(deciding, (expected: number) => expected === status)
+  }
+  if (outcome.kind !== 'refusal') return
+  const tables = problems
+    .map((problem) => permitted.answersTo(problem))
+    .filter((table) => table?.rows.some(({ answer }) => answer.code === outcome.code))
+  const ids = [...new Set(tables.flatMap((table) => table?.ids ?? []))]
+  const numbers = ids.map((id) => [id, permitted.numbersOf(id)] as const)
+  if (tables.length === 0 || numbers.reduce((size, [, each]) => size * each.length, 1) > COMBINATIONS) return
+  const all = assignmentsOf(numbers)
+  const allowed = all.filter((assignment) =>
+    tables.some((table) =>
+      table?.rows.some((row) => {
+        const isRow = table.ids.every((id) => row.assignment[id] === assignment[id])
+        return isRow && row.answer.code === outcome.code && row.answer.status === status
+      }),
+    ),
+  )
+  const expected = [...permitted.statusesOf(outcome.code)]
+  const isForbidden = operation !== undefined && !expected.includes(status)
+  observer.allow(
+    allowed,
+    all.length,
+    isForbidden
+      ? undefined
+      : {
+          what: `status/${outcome.code}`,
+          message: `The code ${show(outcome.code)} comes with the status ${status}, which no alternative gives to this request.`,
+        },
+  )
+}
+
+/** Under which alternatives the data obeys the schemas, and how its numbers are written. */
+function observeData(observer: FieldObserver): void {
+  const { reading, permitted } = observer
+  const { outcome, operation } = reading
+  if (outcome.kind !== 'success' || operation === undefined) return
+  const body = readJson(outcome.text)
+  for (const deciding of permitted.checksByAssumption(operation)) {
+    observer.observe([deciding], (isValid: (body: unknown) => boolean) => isValid(body))
+  }
+  const numbers = numbersIn(outcome.text, body, operation)
+  if (numbers.length === 0) return
+  const notation = permitted.deciding('notation of percentages', ({ settings }) => settings.decimals)
+  const precision = permitted.deciding('precision of percentages', ({ percentageStep }) => percentageStep)
+  if (notation.length === 1 && precision.length === 1) {
+    observer.observe([...notation, ...precision], (decimals: string, step: number) =>
+      acceptsNotation(numbers, decimals, step),
+    )
+  }
+  const steps = permitted.contracts.map(({ percentageStep }) => percentageStep)
+  observer.observe(precision, (step: number) => !isToldApart(numbers, step, steps))
+}
+
+/** Checks the header fields that the document fixes for a refusal, and Retry-After. */
+function observeFixedHeaders(observer: FieldObserver): void {
+  const { reading, permitted, headers } = observer
+  const { outcome, response } = reading
+  const operation = reading.operation ?? permitted.contract.operations[0]
+  if (outcome.kind !== 'refusal' || operation === undefined) return
+  const { code } = outcome
+  const { status } = response
+  const documented = (contract: Contract) => {
+    const found = same(contract, operation)?.responses.get(status)
+    return found?.codes.has(code) ? found : undefined
+  }
+  const chosen = documented(permitted.contract)
+  // Undocumented responses are not kept in the cache, because their number has no limit.
+  if (chosen === undefined) return
+  const refusal = `${operation.id} ${status} ${code}`
+  const names = permitted.union(`headers of ${refusal}`, (each) => Object.keys(documented(each)?.constantHeaders ?? {}))
+  for (const name of names) {
+    const deciding = permitted.deciding(`${name} of ${refusal}`, (contract) => {
+      return (documented(contract) ?? chosen).constantHeaders[name] ?? ''
+    })
+    const value = headers[name.toLowerCase()]
+    observer.observe(deciding, (fixed: string) => fixed === (value ?? ''), {
+      what: `headers/${name.toLowerCase()}`,
+      message: `The header ${name} is ${show(value)}, which it is under no alternative.`,
+    })
+  }
+  if (reading.operation === undefined) return
+  const retrying = permitted.deciding(`Retry-After of ${operation.id} ${code}`, (contract) => {
+    const responses = [...(same(contract, operation)?.responses.values() ?? [])]
+    return responses.some(({ codes, retryAfter }) => retryAfter && codes.has(code))
+  })
+  observer.observe(retrying, (shown: boolean) => shown === (headers['retry-after'] !== undefined))
+}
+
+/** Which responses have the fields about the quota. */
+function observeQuotaHeaders(observer: FieldObserver, circumstances: QuotaCircumstances): void {
+  const { reading, permitted, headers } = observer
+  if (observer.isExceptional) return
+  const situation = situationOf(reading, circumstances)
+  if (situation === undefined) return
+  const isShown = headers['x-ratelimit-limit'] !== undefined
+  const shown = permitted.deciding('quota headers', ({ settings }) => settings.quotaHeaders)
+  const order = permitted.deciding('order of plan and quota', ({ settings: { gateOrder } }) => {
+    return gateOrder.indexOf('quota') < gateOrder.indexOf('plan')
+  })
+  const unexplained = {
+    what: 'headers/x-ratelimit-limit',
+    message: `The headers about the quota are ${isShown ? 'there' : 'missing'}, which no alternative explains.`,
+  }
+  if (situation === 'plan' && order.length === 1) {
+    observer.observe(
+      [...shown, ...order],
+      (setting: Contract['settings']['quotaHeaders'], isQuotaFirst: boolean) =>
+        expectsQuota(setting, isQuotaFirst ? 'charged' : 'plan') === isShown,
+      unexplained,
+    )
+  } else if (situation !== 'plan') {
+    observer.observe(
+      shown,
+      (setting: Contract['settings']['quotaHeaders']) => (expectsQuota(setting, situation) ?? isShown) === isShown,
+      unexplained,
+    )
+  }
+}
+
+/** How far the clocks of a service may differ from each other, in seconds. */
+const SKEW = 120
+
+function observeReset(observer: FieldObserver): void {
+  const { reading, permitted, headers } = observer
+  const { operation, route } = reading
+  const { quota } = operation ?? (route.ok ? undefined : route.neighbour) ?? {}
+  const text = headers['x-ratelimit-reset']
+  if (quota === undefined || text === undefined || !/^\d+$/.test(text)) return
+  const reset = Number(text)
+  const date = dateOf(reading)
+  // A window that starts within a second ends after that second.
+  const isSeconds = reset <= quota.window + 1
+  const isTime = date === undefined ? reset >= 1e9 : reset >= date - SKEW && reset <= date + quota.window + SKEW
+  if (date === undefined && !isSeconds && !isTime) return
+  const deciding = permitted.deciding('meaning of the reset', ({ settings }) => settings.rateLimitReset)
+  observer.observe(deciding, (meaning: string) => (meaning === 'unix-time' ? isTime : isSeconds), {
+    what: 'headers/x-ratelimit-reset',
+    message: `X-RateLimit-Reset is ${text}, which is neither a time within the window nor the seconds that are left of it.`,
+  })
+}
+
+/** When the response was sent by the clock of the service, in Unix seconds. */
+export function dateOf({ response: { headers } }: Pick<ReadExchange, 'response'>): number | undefined {
+  const date = Date.parse(headers['date'] ?? '')
+  return Number.isNaN(date) ? undefined : date / 1000
+}
+
+function observeType(observer: FieldObserver): void {
+  const { permitted, headers } = observer
+  const type = plainType(headers['content-type'] ?? '')
+  if (!type.startsWith('application/json')) return
+  const deciding = permitted.deciding('type of responses', ({ settings }) => plainType(settings.responseType))
+  observer.observe(deciding, (expected: string) => expected === type, {
+    what: 'headers/content-type',
+    message: `The Content-Type ${show(headers['content-type'])} is that of no alternative, and the specification leaves it open.`,
+    isOpen: true,
+  })
+}
+
+/** The media type without differences that have no meaning (RFC 9110 §8.3.1). */
+function plainType(type: string): string {
+  return type.toLowerCase().replaceAll(/[\s"]/g, '')
+}
+
+const CLIENT_ID = new RegExp(CLIENT_REQUEST_ID)
+const OWN_IDS = {
+  uuid: /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/,
+  hex: /^[0-9a-f]{32}$/,
+} as const
+
+function observeRequestId(observer: FieldObserver): void {
+  const { reading, permitted, headers } = observer
+  const id = headers['x-request-id']
+  const asked = reading.exchange.request.headers['x-request-id']
+  if (id === undefined) return
+  const isEchoed = id === asked
+  const canBeEchoed = asked !== undefined && CLIENT_ID.test(asked) && redactKeys(asked) === asked
+  if (canBeEchoed && (isEchoed || !observer.isExceptional)) {
+    const echo = permitted.deciding('ids of clients', ({ settings }) => settings.clientRequestIds)
+    observer.observe(echo, (setting: string) => (setting === 'echoed') === isEchoed)
+  }
+  if (isEchoed || !CLIENT_ID.test(id)) return
+  const format = permitted.deciding('format of request ids', ({ requestIds }) => requestIds)
+  observer.observe(format, (expected: keyof typeof OWN_IDS) => OWN_IDS[expected].test(id), {
+    what: 'headers/x-request-id',
+    message: `The X-Request-Id ${show(id)} has the form of no alternative, and the specification leaves its form open.`,
+    isOpen: true,
+  })
+}
+
+function observeCors(observer: FieldObserver): void {
+  const { reading, permitted, headers } = observer
+  const { method, headers: sent } = reading.exchange.request
+  const origin = headers['access-control-allow-origin']
+  // The document says nothing about other origins than that of the page, or about a list of allowed origins.
+  if (origin !== undefined && origin !== '*') return
+  const isPreflight = method === 'OPTIONS' && isPermittedPreflight(reading, permitted)
+  if (origin === undefined && (observer.isExceptional || sent['origin'] === undefined)) return
+  if (reading.outcome.kind === 'unreadable' && method !== 'HEAD' && !isPreflight) return
+  const deciding = permitted.deciding('pages of other origins', ({ settings }) => settings.cors)
+  observer.observe(deciding, (setting: string) => (setting === 'any-origin') === (origin === '*'))
+}
+
+function messageOf({ outcome, operation }: ReadExchange): { of: string; text: string } | undefined {
+  if (outcome.kind === 'refusal') return { of: outcome.code, text: outcome.message }
+  if (outcome.kind !== 'success' || operation === undefined || !isObject(outcome.data)) return undefined
+  const text = outcome.data['message']
+  return typeof text === 'string' ? { of: operation.id, text } : undefined
+}
+
+/** Whether the document names the text of a success. Any other text is no failure. */
+function observeMessage(observer: FieldObserver, text: string): void {
+  const { reading, permitted } = observer
+  const { outcome, operation } = reading
+  if (outcome.kind !== 'success' || operation === undefined) return
+  const deciding = permitted.deciding(`message of ${operation.id}`, (contract) => messageIn(contract, operation))
+  observer.observe(deciding, (expected: string) => expected === text)
+}
+
+function messageIn(contract: Contract, operation: Operation): string {
+  const message = same(contract, operation)?.success.defaults?.['message']
+  return typeof message === 'string' ? message : ''
+}

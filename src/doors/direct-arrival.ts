@@ -1,0 +1,65 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import type { Arrival } from '../http/arrival.ts'
+
+/** A request that comes without a connection. */
+export interface DirectRequest {
+  method: string
+  /** The request target (RFC 9112 §3.2), base path included. */
+  target: string
+  /** Names and values alternate, as a client would send them. */
+  headers: readonly string[]
+  /** The whole body. Its length must be that in the header, as on a connection. */
+  body?: Buffer | undefined
+  /** `1.1` by default. */
+  httpVersion?: '1.0' | '1.1' | undefined
+}
+
+/** Fields that a message has only once: the first of several counts. */
+const ONCE = new Set(
+  'age authorization content-length content-type etag expires from host if-modified-since if-unmodified-since last-modified location max-forwards proxy-authorization referer retry-after server user-agent'.split(
+    ' ',
+  ),
+)
+
+/** The arrival of a complete request, whose client waits without limit. */
+export function arrivalOf({ method, target, headers, body, httpVersion = '1.1' }: DirectRequest): Arrival {
+  return {
+    method,
+    url: target,
+    httpVersion,
+    headers: joinFields(headers),
+    rawHeaders: [...headers],
+    isWhole: true,
+    arrived: body?.length ? body : undefined,
+    rest: undefined,
+    isAbandoned: false,
+    wait: waitFor,
+  }
+}
+
+/** By lower-case name, with repeated fields as in `message.headers` of Node.js. A test compares the two. */
+function joinFields(raw: readonly string[]): IncomingHttpHeaders {
+  const joined: Record<string, string | string[]> = Object.create(null)
+  for (let index = 0; index < raw.length; index += 2) {
+    const name = (raw[index] ?? '').toLowerCase()
+    const value = raw[index + 1] ?? ''
+    const known = joined[name]
+    if (name === 'set-cookie') joined[name] = [...(known ?? []), value]
+    else if (known === undefined) joined[name] = value
+    else if (!ONCE.has(name)) joined[name] = `${known}${name === 'cookie' ? '; ' : ', '}${value}`
+  }
+  return joined
+}
+
+function waitFor(milliseconds: number | undefined, stopping: AbortSignal): Promise<void> {
+  if (milliseconds === 0 || stopping.aborted) return Promise.resolve()
+  return new Promise((resolve) => {
+    const timer = milliseconds === undefined ? undefined : setTimeout(finish, milliseconds)
+    function finish(): void {
+      clearTimeout(timer)
+      stopping.removeEventListener('abort', finish)
+      resolve()
+    }
+    stopping.addEventListener('abort', finish, { once: true })
+  })
+}

@@ -1,0 +1,54 @@
+/**
+ * A request that was sent to a service, and the response. It holds no key: the code that makes an exchange removes the
+ * key first, so later code cannot show it.
+ */
+export interface Exchange {
+  /** Identifies the exchange for the user: the service's X-Request-Id, or its place in the input, as `entry 12`. */
+  id: string
+  /** When the request was sent, in milliseconds since the Unix epoch on the clock of the recorder. */
+  at: number
+  /** When the response was complete. */
+  until: number
+  /** Whether another request that may change the account was in progress at the same time. */
+  overlaps: boolean
+  request: SeenRequest
+  /** Absent if no response came. */
+  response: SeenResponse | undefined
+}
+
+export interface SeenRequest {
+  method: string
+  /** Path and query as they were sent. The base path of the contract replaces that of the service. */
+  target: string
+  /** By lower-case name, without Authorization and cookies. Several fields of one name are joined by commas. */
+  headers: SeenHeaders
+  credentials: Credentials
+  body: SeenBody
+}
+
+export interface SeenResponse {
+  status: number
+  /** By lower-case name. Several fields of one name are joined by commas. */
+  headers: SeenHeaders
+  /** Without content coding. */
+  body: SeenBody
+}
+
+/** By lower-case name. The object has no prototype, because a field can have any name. */
+export type SeenHeaders = Readonly<Record<string, string>>
+
+/** What a recording has of a body. If there is no body, `bytes` is empty. */
+export type SeenBody = { isKnown: true; bytes: Buffer } | { isKnown: false; reason: string }
+
+/** What a request says about its sender. */
+export type Credentials =
+  /** The request had no Authorization field. */
+  | { kind: 'none' }
+  /** The recording does not show whether it had one. */
+  | { kind: 'unknown' }
+  /**
+   * `scheme` is the text before the first space as it was sent. `key` is a name in place of the key: `key 1`. Within
+   * one judgement, the same key always has the same name. `isWord`: whether a single word followed the scheme, as a key
+   * is. `isInvented`: the sender knows that no account has this key.
+   */
+  | { kind: 'sent'; scheme: string; key: string; isWord: boolean; isInvented?: boolean }

@@ -1,0 +1,126 @@
+import { isUtf8 } from 'node:buffer'
+import { readParameters, splitTarget } from '../../http/target.ts'
+import { HIDDEN } from '../../journal/redaction/key-shapes.ts'
+import { type Redact, redactField } from '../../journal/redaction/redaction.ts'
+import { type HeaderFields, redactTarget, writeCredentials } from '../keys.ts'
+import { fieldOf } from './entry.ts'
+import type { RecordedBody, RecordedExchange, RecordedMessage } from './recorded-exchange.ts'
+
+/** The field of an entry that says how many exchanges before it are missing. */
+export const LEFT_OUT = '_leftOutBefore'
+
+type NameValue = { name: string; value: string }
+
+/**
+ * Writes an exchange without keys as the JSON of a HAR entry. A body has at most `largestBody` bytes. `leftOut` is how
+ * many exchanges are missing before it.
+ */
+export function writeEntry(exchange: RecordedExchange, largestBody: number, leftOut = 0): Buffer {
+  const { at, until, answeredAt = until, request, response, redact, problem } = exchange
+  const [, origin = '', target = ''] = /^([a-z]+:\/\/[^/]*)(.*)$/i.exec(exchange.url) ?? []
+  const shownTarget = redactTarget(target, redact)
+  const { query = '' } = splitTarget(shownTarget)
+  const text = postDataOf(request, largestBody, redact)
+  return Buffer.from(
+    JSON.stringify({
+      startedDateTime: writeInstant(at),
+      time: rounded(until - at),
+      request: {
+        method: redact(request.method),
+        url: redact(origin) + shownTarget,
+        httpVersion: request.httpVersion,
+        cookies: cookiesIn(request.fields, 'cookie'),
+        headers: fieldsOf(request.fields, exchange),
+        queryString: readParameters(query).map(([name, value]) => ({ name, value })),
+        ...(text !== undefined && { postData: text }),
+        headersSize: -1,
+        bodySize: request.body.sentSize ?? request.body.size,
+      },
+      response: responseOf(exchange, largestBody),
+      cache: {},
+      timings: { send: 0, wait: rounded(answeredAt - at), receive: rounded(until - answeredAt) },
+      ...(leftOut > 0 && { [LEFT_OUT]: leftOut }),
+      ...(response === undefined && { comment: redact(problem ?? 'There was no response.') }),
+    }),
+  )
+}
+
+function responseOf(exchange: RecordedExchange, largestBody: number) {
+  const { response, redact, problem = 'There was no response.' } = exchange
+  if (response === undefined) {
+    const nothing = { content: { size: 0, mimeType: 'x-unknown' }, redirectURL: '', headersSize: -1, bodySize: -1 }
+    return { status: 0, statusText: '', httpVersion: '', cookies: [], headers: [], ...nothing, _error: redact(problem) }
+  }
+  const { body, fields } = response
+  return {
+    status: response.status,
+    statusText: redact(response.statusText),
+    httpVersion: response.httpVersion,
+    cookies: cookiesIn(fields, 'set-cookie'),
+    headers: fieldsOf(fields, exchange),
+    content: {
+      size: body.size,
+      mimeType: redact(fieldOf(fields, 'content-type') ?? 'x-unknown'),
+      ...contentOf(body, largestBody, 'encoding', redact),
+    },
+    redirectURL: redact(fieldOf(fields, 'location') ?? ''),
+    headersSize: -1,
+    bodySize: body.sentSize ?? body.size,
+  }
+}
+
+function postDataOf({ fields, body }: RecordedMessage, largestBody: number, redact: Redact) {
+  if (body.size === 0) return undefined
+  const mimeType = redact(fieldOf(fields, 'content-type') ?? '')
+  // HAR 1.2 has no base64 field for a request body. It permits custom names with an underscore.
+  return { mimeType, params: [], ...contentOf(body, largestBody, '_encoding', redact) }
+}
+
+/** A body as text, or as base64 if it is not text; a long body is cut off. */
+function contentOf({ bytes, size }: RecordedBody, largest: number, encoding: string, redact: Redact) {
+  const isCut = bytes.length < size || bytes.length > largest
+  const shown = bytes.subarray(0, largest)
+  const cut = isCut && { _truncated: true, comment: `This is the beginning; the body has ${size} bytes.` }
+  // The cut may split a character.
+  const isText = isUtf8(shown) || (isCut && isUtf8(shown.subarray(0, startOfLast(shown))))
+  if (isText) {
+    const plain = shown.toString()
+    const text = redact(plain)
+    return { text, ...cut, ...(text !== plain && { _redacted: true }) }
+  }
+  // The bytes may contain a key. The base64 form of a key depends on its position, so the search uses the plain bytes.
+  const hidden = redact(shown.toString('latin1'))
+  return { text: Buffer.from(hidden, 'latin1').toString('base64'), [encoding]: 'base64', ...cut }
+}
+
+/** Where the last character begins, which may be incomplete. */
+function startOfLast(bytes: Buffer): number {
+  let start = bytes.length - 1
+  while (start > 0 && bytes.length - start < 4 && ((bytes[start] ?? 0) & 0xc0) === 0x80) start--
+  return start
+}
+
+function fieldsOf(fields: HeaderFields, { redact, credentials }: RecordedExchange): NameValue[] {
+  return fields.map(([name, value]) => {
+    const isKey = name.toLowerCase() === 'authorization'
+    return { name: redact(name), value: isKey ? writeCredentials(credentials) : redactField(name, value, redact) }
+  })
+}
+
+/** The names of cookies are useful; their values are secrets. */
+function cookiesIn(fields: HeaderFields, wanted: string): NameValue[] {
+  const values = fields.filter(([name]) => name.toLowerCase() === wanted).map(([, value]) => value)
+  const cookies = wanted === 'cookie' ? values.flatMap((value) => value.split(';')) : values
+  return cookies.map((cookie) => ({ name: /^\s*([^=;]*)/.exec(cookie)?.[1] ?? '', value: HIDDEN }))
+}
+
+/** RFC 3339 with microseconds, because many requests take less than a millisecond. */
+function writeInstant(milliseconds: number): string {
+  const whole = Math.floor(milliseconds)
+  const micros = Math.min(999, Math.floor((milliseconds - whole) * 1000))
+  return new Date(whole).toISOString().replace('Z', `${String(micros).padStart(3, '0')}Z`)
+}
+
+function rounded(milliseconds: number): number {
+  return Math.max(0, Math.round(milliseconds * 1000) / 1000)
+}

@@ -1,0 +1,154 @@
+import { HIDDEN, looksLikeKey } from '../journal/redaction/key-shapes.ts'
+import {
+  createRedactor,
+  findCredentials,
+  type Redact,
+  redactField,
+  redactQuery,
+} from '../journal/redaction/redaction.ts'
+import { addSecret, createIndex } from '../journal/redaction/secrets.ts'
+import { WordIndex } from '../journal/redaction/word-index.ts'
+import type { Credentials, SeenBody, SeenHeaders } from './exchange.ts'
+
+/** The header fields of a message as they were sent: a name can occur more than once. */
+export type HeaderFields = readonly (readonly [name: string, value: string])[]
+
+/** How many keys get a name. Further keys are not told apart. */
+export const MOST_KEYS = 10_000
+
+/** The schemes that may precede a key. Any other text may be part of a secret. */
+const SCHEME = /^[A-Za-z][A-Za-z0-9-]{0,19}$/
+/** A scheme that may come without credentials. */
+const BARE_SCHEME = /^(?:bearer|basic|digest|token|apikey|negotiate)$/i
+/** These fields are never judged: they hold secrets, and the service says nothing about cookies. */
+const LEFT_OUT = /^(?:authorization|proxy-authorization|cookie2?|set-cookie2?|:.*)$/i
+
+/** The text that replaces a removed key: `[key 1]`. */
+const LABEL = /^\[(key [1-9]\d{0,8})(: several words)?\]$/
+
+/** Gives keys names, so that nothing that is judged or written holds a key. The same key has the same name. */
+export class Keys {
+  readonly #names = new Map<string, string>()
+  /** The names of keys that a recording already replaced by names. */
+  readonly #aliases = new Map<string, string>()
+  readonly #index = new WordIndex()
+
+  /** The name of a key, such as `key 1`; `undefined` for a new key if there are too many. */
+  nameOf(key: string): string | undefined {
+    const known = this.#names.get(key)
+    if (known !== undefined) return known
+    const name = this.#nextName()
+    if (name === undefined) return undefined
+    this.#names.set(key, name)
+    addSecret(this.#index, key)
+    return name
+  }
+
+  /** The name of a key that a recording already replaced by a name. Each recording has its own names. */
+  renameKey(recording: string, former: string): string | undefined {
+    const alias = `${recording}\n${former}`
+    const name = this.#aliases.get(alias) ?? this.#nextName()
+    if (name !== undefined) this.#aliases.set(alias, name)
+    return name
+  }
+
+  #nextName(): string | undefined {
+    const number = this.#names.size + this.#aliases.size + 1
+    return number > MOST_KEYS ? undefined : `key ${number}`
+  }
+
+  /** All keys that have a name, for code that searches an output for them before writing it. */
+  get secrets(): readonly string[] {
+    return [...this.#names.keys()]
+  }
+
+  /** What the header fields of a request say about its sender. */
+  credentialsOf(fields: HeaderFields): Credentials {
+    const sent = fields.filter(([name]) => name.toLowerCase() === 'authorization').map(([, value]) => value.trim())
+    if (sent.length === 0) return { kind: 'none' }
+    const { scheme, secret } = splitCredentials(sent.join(', '))
+    if (secret === '') return { kind: 'sent', scheme, key: '', isWord: false }
+    const key = this.nameOf(secret)
+    if (key === undefined) return { kind: 'unknown' }
+    return { kind: 'sent', scheme, key, isWord: /^\S+$/.test(secret) }
+  }
+
+  /**
+   * A function that hides secrets in texts of one exchange: all keys that have a name, everything that looks like a
+   * key, and secrets of the exchange itself, such as cookies.
+   */
+  redactorFor({ target, fields }: { target: string; fields: HeaderFields }): Redact {
+    const secret = fields.map(([name, value]) => [name, /^set-cookie$/i.test(name) ? withoutAttributes(value) : value])
+    const carried = findCredentials(secret.flat(), target).filter((word) => !this.#names.has(word))
+    const indexes = carried.length === 0 ? [this.#index] : [this.#index, createIndex(carried)]
+    return createRedactor(indexes, (found) => {
+      const name = this.#names.get(found)
+      return name === undefined ? HIDDEN : `[${name}]`
+    })
+  }
+}
+
+/** The attributes of a cookie, such as its domain, are no secrets. */
+function withoutAttributes(cookie: string): string {
+  return /^[^;]*/.exec(cookie)?.[0] ?? ''
+}
+
+/** The header fields of a message as the judgement sees them. */
+export function readFields(fields: HeaderFields, redact: Redact): SeenHeaders {
+  const headers: Record<string, string> = Object.create(null)
+  for (const [name, value] of fields) {
+    if (LEFT_OUT.test(name)) continue
+    const key = redact(name.toLowerCase())
+    const shown = redactField(name, value, redact)
+    headers[key] = headers[key] === undefined ? shown : `${headers[key]}, ${shown}`
+  }
+  return headers
+}
+
+/** A body without keys. A body that had a key is unknown, because its original form cannot be judged. */
+export function redactBody(body: SeenBody, redact: Redact): SeenBody {
+  if (!body.isKnown || body.bytes.length === 0) return body
+  const text = body.bytes.toString()
+  return redact(text) === text ? body : { isKnown: false, reason: REDACTED }
+}
+
+/** Why a body with a secret is unknown. */
+export const REDACTED = 'The body holds a key or a cookie, which is not shown.'
+
+/** A target without keys. */
+export function redactTarget(target: string, redact: Redact): string {
+  const mark = target.indexOf('?')
+  if (mark < 0) return redact(target)
+  return `${redact(target.slice(0, mark))}?${redactQuery(target.slice(mark + 1), redact)}`
+}
+
+/** The value of Authorization with the name of the key in place of the key: `Bearer [key 1]`. */
+export function writeCredentials(credentials: Credentials): string {
+  if (credentials.kind !== 'sent') return HIDDEN
+  const { scheme, key, isWord } = credentials
+  const label = key === '' ? '' : `[${key}${isWord ? '' : ': several words'}]`
+  return `${scheme} ${label}`.trim()
+}
+
+/** Parses the output of `writeCredentials`; `undefined` for anything else. `nameOf` gives the new name of the key. */
+export function readCredentials(
+  written: string,
+  nameOf: (name: string) => string | undefined,
+): Credentials | undefined {
+  if (written === HIDDEN) return { kind: 'unknown' }
+  if (BARE_SCHEME.test(written)) return { kind: 'sent', scheme: written, key: '', isWord: false }
+  const [, scheme = '', label = ''] = /^(?:(\S+) )?(\[.*\])$/.exec(written) ?? []
+  const [, name, isSeveral] = LABEL.exec(label) ?? []
+  if (name === undefined) return undefined
+  const key = nameOf(name)
+  return key === undefined ? { kind: 'unknown' } : { kind: 'sent', scheme, key, isWord: isSeveral === undefined }
+}
+
+/** The text before the first space is the scheme, unless it may itself be a secret. */
+function splitCredentials(value: string): { scheme: string; secret: string } {
+  const space = value.search(/\s/)
+  if (space < 0) return BARE_SCHEME.test(value) ? { scheme: value, secret: '' } : { scheme: '', secret: value }
+  const scheme = value.slice(0, space)
+  if (!SCHEME.test(scheme) || looksLikeKey(scheme)) return { scheme: '', secret: value }
+  return { scheme, secret: value.slice(space).trim() }
+}

@@ -1,0 +1,69 @@
+import { canonicalHostname, LIBERAL } from '../contract/hostname.ts'
+import { isObject, type Json } from '../ground/json.ts'
+import { readParameters } from '../http/target.ts'
+import type { ReadExchange } from './reading.ts'
+
+/** What a request names, independent of how the service reads it. */
+export interface RequestPurpose {
+  /** The domains of all lists of the body, in comparable form, each once. */
+  names: readonly string[]
+  /** The first spelling of each name. */
+  spellings: ReadonlyMap<string, string>
+  /** All values of the parameter `id`. */
+  ids: readonly string[]
+  /** The name of a group. */
+  name: string | undefined
+  body: Json | undefined
+}
+
+/** How many entries of a list are read. No list of a request may have more. */
+const NAMES_LIMIT = 20_000
+const LISTS = ['domains', 'add_domains', 'remove_domains']
+
+export function purposeOf({ exchange, query }: ReadExchange): RequestPurpose {
+  const { body } = exchange.request
+  const json = body.isKnown && body.bytes.length > 0 ? parse(body.bytes) : undefined
+  const spellings = new Map<string, string>()
+  for (const list of LISTS) {
+    const entries = json?.[list]
+    if (!Array.isArray(entries)) continue
+    for (const entry of entries.slice(0, NAMES_LIMIT)) {
+      if (typeof entry !== 'string') continue
+      const name = comparable(entry)
+      if (!spellings.has(name)) spellings.set(name, entry)
+    }
+  }
+  const ids = query === undefined ? [] : readParameters(query).filter(([name]) => name === 'id')
+  const name = json?.['name']
+  return {
+    names: [...spellings.keys()],
+    spellings,
+    ids: [...new Set(ids.map(([, value]) => value))],
+    name: typeof name === 'string' ? name : undefined,
+    body: json,
+  }
+}
+
+const known = new Map<string, string>()
+const REMEMBERED = 20_000
+
+/** The same for all spellings of a domain that any service could store. A text that is no hostname is unchanged. */
+export function comparable(name: string): string {
+  const remembered = known.get(name)
+  if (remembered !== undefined) return remembered
+  const text = canonicalHostname(name, LIBERAL) ?? name
+  if (name.length <= 253) {
+    if (known.size >= REMEMBERED) known.clear()
+    known.set(name, text)
+  }
+  return text
+}
+
+function parse(bytes: Buffer): Json | undefined {
+  try {
+    const value: unknown = JSON.parse(bytes.toString().replace(/^\ufeff/, ''))
+    return isObject(value) ? value : undefined
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,77 @@
+import type { Operation } from '../contract/api.ts'
+import type { Contract } from '../contract/contract.ts'
+import { isNestedBeyond, isObject, type Json } from '../ground/json.ts'
+import { createRouter, type Route } from '../http/router.ts'
+import { splitTarget } from '../http/target.ts'
+import type { Exchange, SeenResponse } from './exchange.ts'
+
+/** What a service said, as the envelope shows it. */
+type EnvelopeOutcome =
+  | { kind: 'success'; data: unknown; text: string }
+  | { kind: 'refusal'; code: string; message: string; text: string }
+  /** The response is not the envelope of the service, or the recording does not have it. */
+  | { kind: 'unreadable'; reason: string }
+
+/** An exchange with everything that its judgement needs. */
+export interface ReadExchange {
+  exchange: Exchange
+  response: SeenResponse
+  /** The route under our choice. */
+  route: Route
+  /** The operation of the request under our choice. */
+  operation: Operation | undefined
+  /** The operation that answered: `operation`, or for a success, one whose path differs only under our choice. */
+  answering: Operation | undefined
+  path: string
+  /** Without the question mark. */
+  query: string | undefined
+  outcome: EnvelopeOutcome
+}
+
+/** How deeply a response body may be nested to be judged; the contract has four levels. */
+const DEEPEST_RESPONSE = 100
+
+/** Makes a function that reads exchanges by the contract. It returns `undefined` for a request without a response. */
+export function createReader(contract: Contract): (exchange: Exchange) => ReadExchange | undefined {
+  const findRoute = createRouter(contract, contract.settings)
+  const findLeniently = createRouter(contract, { ...contract.settings, pathMatching: 'lenient' })
+  return (exchange) => {
+    const { request, response } = exchange
+    if (response === undefined) return undefined
+    const { path, query } = splitTarget(request.target)
+    const route = findRoute(request.method, path)
+    const operation = route.ok ? route.operation : undefined
+    const outcome = readOutcome(request.method, response)
+    const other = operation === undefined && outcome.kind === 'success' ? findLeniently(request.method, path) : route
+    const answering = other.ok ? other.operation : undefined
+    return { exchange, response, route, operation, answering, path, query, outcome }
+  }
+}
+
+function readOutcome(method: string, { body }: SeenResponse): EnvelopeOutcome {
+  if (method === 'HEAD') return { kind: 'unreadable', reason: 'A response to HEAD has no body.' }
+  if (!body.isKnown) return { kind: 'unreadable', reason: body.reason }
+  const text = body.bytes.toString()
+  let envelope: unknown
+  try {
+    envelope = JSON.parse(text)
+  } catch {
+    return { kind: 'unreadable', reason: 'The body of the response is not JSON.' }
+  }
+  if (isNestedBeyond(envelope, DEEPEST_RESPONSE)) {
+    return { kind: 'unreadable', reason: `The body of the response is nested more than ${DEEPEST_RESPONSE} times.` }
+  }
+  if (isObject(envelope) && envelope['success'] === true && envelope['data'] !== undefined) {
+    return { kind: 'success', data: envelope['data'], text }
+  }
+  const error = isObject(envelope) && envelope['success'] === false ? envelope['error'] : undefined
+  if (isObject(error) && typeof error['code'] === 'string' && typeof error['message'] === 'string') {
+    return { kind: 'refusal', code: error['code'], message: (error as Json)['message'] as string, text }
+  }
+  return { kind: 'unreadable', reason: 'The body of the response has not the envelope of the service.' }
+}
+
+/** Whether a request with this method may change an account. */
+export function changesSomething(method: string): boolean {
+  return method !== 'GET' && method !== 'HEAD' && method !== 'OPTIONS'
+}

@@ -1,0 +1,30 @@
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
+
+/**
+ * A request on its way to the service, through any door. A request of this program's own server is an arrival itself,
+ * so that nothing is copied.
+ */
+export interface Arrival {
+  readonly method?: string | undefined
+  /** The request target (RFC 9112 §3.2). */
+  readonly url?: string | undefined
+  /** `1.0` or `1.1`. */
+  readonly httpVersion: string
+  /** By lower-case name. The Node.js documentation of `message.headers` describes repeated fields. */
+  readonly headers: IncomingHttpHeaders
+  /** Names and values alternate, as they were received. */
+  readonly rawHeaders: string[]
+  /** Whether the whole body has arrived. */
+  readonly isWhole: boolean
+  /** The part of the body that has arrived, if there is one. */
+  readonly arrived: Buffer | undefined
+  /** The stream of a body that is not complete yet. Absent if there is no connection. */
+  readonly rest: BodyStream | undefined
+  /** Whether the client has stopped waiting for an answer. */
+  readonly isAbandoned: boolean
+  /** Waits the given milliseconds, or without limit, but only until the client leaves or `stopping` is aborted. */
+  wait(milliseconds: number | undefined, stopping: AbortSignal): Promise<void>
+}
+
+/** The source of a body. */
+export type BodyStream = Pick<IncomingMessage, 'on' | 'once' | 'off' | 'resume' | 'destroyed' | 'complete'>

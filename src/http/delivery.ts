@@ -1,0 +1,36 @@
+import type { Content } from './content.ts'
+
+/** Names and values alternate. For an object, Node needs twice the time. */
+export type Headers = (string | number)[]
+
+/** The service's decision to send a response, or none. A door carries it out. */
+export type Delivery = Response | Loss
+
+/** A response, ready to be sent. */
+export interface Response {
+  status: number
+  headers: Headers
+  /**
+   * The first fields as header text, if known: `text` is the first `entries` entries of `headers`, without the length,
+   * which comes first. The text must be well-formed, because Node does not examine it.
+   */
+  written: { entries: number; text: string } | undefined
+  body: Content
+  /** How a fault sends the body, if not all at once. */
+  transmission: Transmission | undefined
+}
+
+/**
+ * Another way to send a body: `slowly`, in small pieces over the given milliseconds; or `half` of it, after which the
+ * connection is closed.
+ */
+export type Transmission = { way: 'slowly'; milliseconds: number } | { way: 'half' }
+
+/** No response is sent. */
+export interface Loss {
+  /**
+   * What happens to the connection: a `reset` (TCP RST); a `close`, once the request is read; or a `hang`, in which it
+   * stays open until the client or the server gives up. `failure`: the response could not be made.
+   */
+  lost: 'reset' | 'close' | 'hang' | 'failure'
+}

@@ -1,0 +1,59 @@
+import { hashKey } from '../../ground/secrets.ts'
+
+/** The replacement for a secret. */
+export const HIDDEN = '[redacted]'
+
+const KEY = String.raw`key_[0-9A-Za-z]{8}\.[0-9A-Za-z]+`
+/** The id of a sandbox is a key. */
+const SANDBOX = 'sandbox_[!#$%()*+./0-9:=?@A-Z^_`a-z{|}~-]+'
+/** `sandbox_` in base64, for each position of its first byte in a group of three, and all characters after it. */
+const ENCODED_SANDBOX = '(?:c2FuZGJveF|NhbmRib3hf|zYW5kYm94X)[0-9A-Za-z+/_-]*'
+/** Texts that look like a key, whole or cut off. */
+const SHAPES = new RegExp(`${KEY}|${SANDBOX}|${ENCODED_SANDBOX}`, 'g')
+const WHOLE = new RegExp(`^(?:${KEY}|${SANDBOX})$`)
+/** Messages about a sandbox name its file. */
+const LOGGED = new RegExp(`(?<=account-)sandbox_[a-z0-9_-]+(?=\\.json)|${SHAPES.source}`, 'g')
+
+/** Whether the form of a secret is enough to recognise it. */
+export function looksLikeKey(secret: string): boolean {
+  return WHOLE.test(secret)
+}
+
+/** Whether a secret needs no entry in a list of secrets. After `sandbox_`, there may be any character. */
+export function hasKeyForm(secret: string): boolean {
+  return secret.startsWith('sandbox_') || looksLikeKey(secret)
+}
+
+/** Calls `note` for every text that looks like a key. */
+export function findKeys(text: string, note: (start: number, end: number) => void): void {
+  SHAPES.lastIndex = 0
+  for (let found = SHAPES.exec(text); found !== null; found = SHAPES.exec(text)) note(found.index, SHAPES.lastIndex)
+}
+
+/** Hides every text that looks like a key. */
+export function redactKeys(text: string): string {
+  return text.replaceAll(SHAPES, HIDDEN)
+}
+
+/** The name of an account in the log. The id of a sandbox is a key, so a part of its hash replaces it. */
+export function nameInLog(accountId: string): string {
+  return accountId.startsWith('sandbox_') ? `sandbox:${hashKey(accountId).slice(0, 8)}` : accountId
+}
+
+/** A path of the control plane in the log. Its accounts have the same names as in `nameInLog`. */
+export function namePathInLog(path: string): string {
+  return path.replaceAll(/(?<=\/)sandbox_[^/]*/g, (step) => nameInLog(decode(step)))
+}
+
+/** Like `redactKeys`, but sandboxes keep a name, so the log lines about a sandbox can be found. */
+export function redactKeysInLog(text: string): string {
+  return text.replaceAll(LOGGED, (key) => (key.startsWith('sandbox_') ? nameInLog(key) : HIDDEN))
+}
+
+function decode(step: string): string {
+  try {
+    return decodeURIComponent(step)
+  } catch {
+    return step
+  }
+}

@@ -1,0 +1,159 @@
+import { isObject } from '../../ground/json.ts'
+import { memoizeWeakly } from '../../ground/memo.ts'
+import { queryOf, readParameters } from '../../http/target.ts'
+import type { Entry } from '../entry.ts'
+import { findKeys, HIDDEN } from './key-shapes.ts'
+import { createIndex, type Secrets } from './secrets.ts'
+import { readingsOf } from './spellings.ts'
+import { SHORT, type WordIndex } from './word-index.ts'
+
+/** A function that hides secrets in a text of an exchange. */
+export type Redact = (text: string) => string
+
+/** Names of header fields and of query parameters with secrets. The scheme of such a field stays visible. */
+const CREDENTIAL = /^key$|api[-_]?key|access[-_]?key|token|secret|auth(?!enticate)|passw|cookie/i
+
+/** The replacement for a secret in a request that another process has recorded. */
+const NO_SECRET = /^[<>\s]*(?:\[redacted\][<>\s]*)+$/
+
+/** The secrets that a request carries as credentials. */
+interface CarriedSecrets {
+  /** The key alone, and the value of its field. */
+  own: ReadonlySet<string>
+  others: readonly string[]
+}
+
+/** Many similar requests share the same object of header fields. */
+const credentialsIn = memoizeWeakly((headers: readonly string[]): CarriedSecrets => {
+  const own = new Set<string>()
+  const others: string[] = []
+  for (let index = 0; index < headers.length; index += 2) {
+    const name = headers[index] ?? ''
+    if (!CREDENTIAL.test(name)) continue
+    const secrets = secretsIn(headers[index + 1] ?? '').filter((secret) => !NO_SECRET.test(secret))
+    if (name.toLowerCase() === 'authorization') for (const secret of secrets) own.add(secret)
+    else others.push(...secrets)
+  }
+  return { own, others }
+})
+
+/**
+ * Creates a function that hides the credentials of a request, the secrets of its account, and all texts that look like
+ * a key. A request without an account may carry a secret of any account, so each of its words is looked up.
+ */
+export function redactorFor(
+  { account, headers, key, target }: Pick<Entry, 'account' | 'headers' | 'key' | 'target'>,
+  secrets: Secrets,
+): Redact {
+  const known = secrets.indexOf(account)
+  const { own, others } = credentialsIn(headers)
+  const foreign = account === undefined ? secrets.findIn([target, ...headers]) : []
+  const carried = [...own, ...others, ...credentialsInQuery(target), ...foreign]
+  const unknown = carried.filter((secret) => !known.has(secret))
+  const indexes = unknown.length === 0 ? [known] : [known, createIndex(unknown)]
+  const ownLabel = key === undefined ? HIDDEN : `${key}.${HIDDEN}`
+  return (text) => hide(text, indexes, (found) => (own.has(found) ? ownLabel : HIDDEN))
+}
+
+/** Creates a function that hides the secrets of all accounts, in a text that belongs to no request. */
+export function redactorForAnybody(secrets: Secrets): Redact {
+  return (text) => hide(text, [secrets.indexOf(undefined), createIndex(secrets.findIn([text]))], () => HIDDEN)
+}
+
+/** Creates a function that replaces the findings of an index by `labelOf`, and hides texts that look like a key. */
+export function createRedactor(
+  indexes: readonly WordIndex[],
+  labelOf: (found: string) => string = () => HIDDEN,
+): Redact {
+  return (text) => hide(text, indexes, labelOf)
+}
+
+/** The credentials of a message in its query and its header fields. In `headers`, names and values alternate. */
+export function findCredentials(headers: readonly string[], target: string): readonly string[] {
+  const { own, others } = credentialsIn(headers)
+  return [...own, ...others, ...credentialsInQuery(target)]
+}
+
+/** The value of a header field without secrets. */
+export function redactField(name: string, value: string, redact: Redact): string {
+  if (!CREDENTIAL.test(name)) return redact(value)
+  const [, scheme, secret] = /^(\S+)\s+(.+)$/.exec(value) ?? []
+  if (scheme === undefined || secret === undefined) return HIDDEN
+  const shown = redact(secret)
+  return `${redact(scheme)} ${shown.endsWith(`.${HIDDEN}`) ? shown : HIDDEN}`
+}
+
+/** A redacted target for curl, which treats brackets in a URL as a pattern. */
+export function withoutBrackets(redacted: string): string {
+  return redacted.replaceAll(HIDDEN, 'redacted')
+}
+
+/** A query without secrets. */
+export function redactQuery(query: string, redact: Redact): string {
+  const hidden = query.replaceAll(/(^|&)([^&=]*)=([^&]+)/g, (parameter, before: string, name: string) =>
+    CREDENTIAL.test(name) ? `${before}${name}=${HIDDEN}` : parameter,
+  )
+  return redact(hidden)
+}
+
+/** A copy of a JSON value with all of its texts redacted, including the names of fields. */
+export function redactWithin<Value>(value: Value, redact: Redact): Value {
+  const copy: unknown = JSON.parse(JSON.stringify(value), (_, item: unknown) => {
+    if (typeof item === 'string') return redact(item)
+    if (!isObject(item)) return item
+    return Object.fromEntries(Object.entries(item).map(([name, part]) => [redact(name), part]))
+  })
+  return copy as Value
+}
+
+/** The secrets in a field with credentials: the whole value or the part after its scheme, and each long word. */
+function secretsIn(value: string): string[] {
+  const [, scheme = '', secret = value] = /^(\S+)\s+(.+)$/.exec(value) ?? []
+  const hasScheme = secret !== value && !scheme.includes('=')
+  const decoded = /^basic$/i.test(scheme) ? Buffer.from(secret, 'base64').toString() : ''
+  const password = decoded.slice(decoded.indexOf(':') + 1)
+  const words = (hasScheme ? secret : value).split(/[\s,;="]+/).filter(isLong)
+  return [hasScheme ? secret : value, ...words, ...(password === '' ? [] : [password])]
+}
+
+function credentialsInQuery(target: string): string[] {
+  const query = queryOf(target)
+  if (query === '') return []
+  return readParameters(query).flatMap(([name, value]) =>
+    CREDENTIAL.test(name) && !NO_SECRET.test(value) ? [value] : [],
+  )
+}
+
+/** Whether a word is too long to be an ordinary one. */
+function isLong({ length }: string): boolean {
+  return length > SHORT
+}
+
+/** Hides the findings of the indexes and texts that look like a key, in every reading of a text. */
+function hide(text: string, indexes: readonly WordIndex[], labelOf: (found: string) => string): string {
+  const ranges: [start: number, end: number][] = []
+  for (const { text: reading, places } of readingsOf(text)) {
+    const note = (start: number, end: number) => void ranges.push([places?.[start] ?? start, places?.[end] ?? end])
+    for (const index of indexes) index.find(reading, note)
+    findKeys(reading, note)
+  }
+  if (ranges.length === 0) return text
+  let hidden = ''
+  let shown = 0
+  for (const [start, end] of merge(ranges)) {
+    hidden += text.slice(shown, start) + labelOf(text.slice(start, end))
+    shown = end
+  }
+  return hidden + text.slice(shown)
+}
+
+/** The ranges in order. Overlapping ranges become one. */
+function merge(ranges: [start: number, end: number][]): [start: number, end: number][] {
+  const merged: [start: number, end: number][] = []
+  for (const [start, end] of ranges.sort(([one], [other]) => one - other)) {
+    const last = merged.at(-1)
+    if (last !== undefined && start < last[1]) last[1] = Math.max(last[1], end)
+    else merged.push([start, end])
+  }
+  return merged
+}

@@ -1,0 +1,104 @@
+import type { ResponseContract } from '../contract/api.ts'
+import type { Contract } from '../contract/contract.ts'
+import type { Allowance } from '../domain/quotas.ts'
+import type { Settings } from '../domain/settings.ts'
+import { appliedPreference } from '../faults/preference.ts'
+import type { Clock } from '../ground/clock.ts'
+import type { Cors } from '../http/cors.ts'
+import { writeDate } from '../http/date.ts'
+import type { Delivery, Headers, Response } from '../http/delivery.ts'
+import type { Reply } from '../http/reply.ts'
+import { createUsualFields, type UsualFields } from '../http/usual-fields.ts'
+import type { Recorder } from './recorder.ts'
+import type { Outcome, Routed } from './stages.ts'
+
+export interface ConclusionDeps {
+  contract: Contract
+  clock: Clock
+  cors: Cors | undefined
+  record: Recorder
+}
+
+/** RFC 9110 §8.6: a response with one of these statuses has no Content-Length. */
+const WITHOUT_LENGTH = new Set([204, 304])
+
+/** Creates the function that records an outcome, and makes the delivery; `undefined` if the client has left. */
+export function createConclusion(deps: ConclusionDeps): (outcome: Outcome) => Delivery | undefined {
+  const { contract, clock, cors, record } = deps
+  const usualFields = createUsualFields(contract.settings.responseType)
+  const limitsOf = createLimitsChoice(contract.settings)
+
+  return function conclude(outcome) {
+    const { reply, lost, gated } = outcome
+    if (reply === undefined) {
+      record(outcome, [])
+      return lost && { lost }
+    }
+    if (gated.routed.request.isAbandoned) {
+      // The client left while it waited.
+      const decided = outcome.decided ?? { status: reply.status, code: reply.code }
+      record({ ...outcome, reply: undefined, decided }, [])
+      return undefined
+    }
+    const response = responseTo(outcome, reply)
+    record(outcome, response.headers)
+    return response
+  }
+
+  /** The response with its header. */
+  function responseTo(outcome: Outcome, reply: Reply): Response {
+    const { gated, injection, transmission } = outcome
+    const { operation, principal, requestId, routed } = gated
+    const { foreign, status, body } = reply
+    const documented = operation?.responses.get(status)
+    const limits = limitsOf(outcome, reply, documented)
+    // The time of the account, like every other time. Node would send the machine's time.
+    const date = writeDate(principal?.now ?? clock())
+    const secondsLeft = limits ? Math.max(1, Math.ceil(limits.resetAt - (principal?.now ?? clock()) / 1000)) : 0
+    const reset = contract.settings.rateLimitReset === 'unix-time' ? (limits?.resetAt ?? 0) : secondsLeft
+    const usual = usualFields(body.size, date, requestId, limits && { ...limits, reset })
+    if (cors !== undefined) addCors(usual, cors, routed)
+    const headers = foreign ? replaceFields(usual.headers, reply) : usual.headers
+    const written = foreign ? undefined : usual.written
+    if (!foreign) for (const name in reply.headers) headers.push(name, reply.headers[name] ?? '')
+    if (reply.code === 'rate_limited' && documented?.retryAfter && limits) headers.push('Retry-After', secondsLeft)
+    if (routed.allow !== undefined && status === 405) headers.push('Allow', routed.allow)
+    const applied = injection?.preference && appliedPreference(injection.preference, status)
+    if (applied) headers.push('Preference-Applied', applied)
+    return { status, headers, written, body, transmission }
+  }
+}
+
+/** Adds the fields that let pages of other origins read the response, or that answer a preflight. */
+function addCors(usual: ReturnType<UsualFields>, cors: Cors, { request, allow, isPreflight }: Routed): void {
+  const { headers, written } = usual
+  const added = isPreflight ? cors.preflightFieldsFor(request.headers, allow ?? '') : cors.fieldsFor(request.headers)
+  headers.push(...added.headers)
+  if (written !== undefined) usual.written = { entries: headers.length, text: written.text + added.text }
+}
+
+/** The quota that a response shows. An injected response shows it if the contract says so. */
+type LimitsOf = (outcome: Outcome, reply: Reply, documented: ResponseContract | undefined) => Allowance | undefined
+
+function createLimitsChoice({ quotaHeaders }: Settings): LimitsOf {
+  function ofCharged({ allowance, gated }: Outcome, reply: Reply, documented: ResponseContract | undefined) {
+    if (reply.injected && (reply.foreign || !documented?.showsQuota)) return undefined
+    return allowance ?? gated.unspent
+  }
+  if (quotaHeaders !== 'success-or-limited') return ofCharged
+  return (outcome, reply, documented) =>
+    reply.code === undefined || reply.code === 'rate_limited' ? ofCharged(outcome, reply, documented) : undefined
+}
+
+/** The header of a foreign response: its own fields replace the `usual` ones. */
+function replaceFields(usual: Headers, { status, headers: own, body }: Reply): Headers {
+  const replaced = new Set(Object.keys(own).map((name) => name.toLowerCase()))
+  if (body.size === 0) replaced.add('content-type')
+  if (WITHOUT_LENGTH.has(status)) replaced.add('content-length')
+  const headers: Headers = []
+  for (let index = 0; index < usual.length; index += 2) {
+    const [name = '', value = ''] = usual.slice(index, index + 2)
+    if (!replaced.has(String(name).toLowerCase())) headers.push(name, value)
+  }
+  return headers.concat(...Object.entries(own))
+}

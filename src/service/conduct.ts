@@ -1,0 +1,99 @@
+import { conform } from '../behaviour/conformity.ts'
+import { decide } from '../behaviour/judge.ts'
+import { type Answer, type ConformingRequest, changesAccount, type ServiceContract } from '../behaviour/operation.ts'
+import type { AccountState } from '../domain/account.ts'
+import type { Decision, Refusal } from '../domain/errors.ts'
+import { type Awaitable, whenReady } from '../ground/awaitable.ts'
+import { createBodyReader } from '../http/body.ts'
+import type { Replier, Reply } from '../http/reply.ts'
+import type { ServiceStore } from './gate.ts'
+import { type Admitted, type Conforming, type Outcome, outcomeOf, type Refused } from './stages.ts'
+
+/** How the service itself handles an admitted request. */
+export interface Conduct {
+  /** Reads the body and checks the request against the contract. */
+  readAndConform(admitted: Admitted): Awaitable<Conforming>
+  /** The service's answer, after the change is stored. If another change came first, the decision is repeated. */
+  decideAndKeep(conforming: Conforming, request: ConformingRequest): Awaitable<Outcome>
+  refuseWith(
+    gated: Admitted | Refused,
+    conforming: Conforming | undefined,
+    refusal: Refusal<string>,
+    violatesContract: boolean,
+  ): Outcome
+}
+
+export function createConduct(contract: ServiceContract, store: ServiceStore, replier: Replier): Conduct {
+  const { settings, catalogue } = contract
+  const bodies = createBodyReader(settings)
+
+  function readAndConform(admitted: Admitted): Awaitable<Conforming> {
+    const { routed, operation, principal } = admitted
+    const { request, query } = routed
+    return whenReady(bodies.read(request, operation), (body) => {
+      const conformity = conform({ operation, query, body }, settings, catalogue)
+      const id = query['id']
+      return {
+        admitted,
+        conformity,
+        content: body?.content,
+        value: conformity.ok ? body && conformity.body : conformity.value,
+        group: typeof id === 'string' && conformity.ok ? principal.account.groups.get(id) : undefined,
+      }
+    })
+  }
+
+  function decideAndKeep(conforming: Conforming, request: ConformingRequest): Awaitable<Outcome> {
+    const { account, now } = conforming.admitted.principal
+    if (!changesAccount(request.operation)) {
+      return conclude(conforming, decide(request, account, contract, now), account)
+    }
+    let present = account
+    let presentVersion: string | undefined
+    const judge = (state: AccountState, version?: string) => {
+      present = state
+      presentVersion = version
+      return decide(request, state, contract, now)
+    }
+    // While the request waited for its body, another account may have got the id.
+    const decided = store.update(account.id, judge, conforming.admitted.history?.incarnation)
+    return whenReady(decided, (decision) => conclude(conforming, decision, present, presentVersion))
+  }
+
+  /** `present` is the state of the decision, and `version` its version if the store gives one. */
+  function conclude(
+    conforming: Conforming,
+    decision: Decision<AccountState, Answer>,
+    present: AccountState,
+    version?: string,
+  ): Outcome {
+    const { admitted } = conforming
+    const outcome = decision.ok
+      ? outcomeOf(admitted, conforming, replyTo(admitted, decision.value))
+      : refuseWith(admitted, conforming, decision, false)
+    // No other code has this outcome yet, so it may be changed.
+    if (decision.ok && decision.state !== present) outcome.after = decision.state
+    if (outcome.before !== undefined && outcome.before.account !== present) {
+      outcome.before = { ...outcome.before, account: present }
+    }
+    if (outcome.moment !== undefined && version !== undefined && version !== outcome.moment.version) {
+      outcome.moment = { ...outcome.moment, version }
+    }
+    return outcome
+  }
+
+  function replyTo({ operation }: Admitted, value: Answer): Reply {
+    return value.source === undefined ? replier.succeed(operation, value.data) : replier.read(operation, value)
+  }
+
+  function refuseWith(
+    gated: Admitted | Refused,
+    conforming: Conforming | undefined,
+    { problems }: Refusal<string>,
+    violatesContract: boolean,
+  ): Outcome {
+    return outcomeOf(gated, conforming, replier.refuse(gated.operation, problems), problems, violatesContract)
+  }
+
+  return { readAndConform, decideAndKeep, refuseWith }
+}

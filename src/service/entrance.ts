@@ -1,0 +1,98 @@
+import type { AccountState } from '../domain/account.ts'
+import type { Refusal } from '../domain/errors.ts'
+import type { Injection } from '../faults/injection.ts'
+import type { InjectionSources } from '../faults/sources.ts'
+import { type Awaitable, whenReady } from '../ground/awaitable.ts'
+import type { NobodyIds } from '../http/nobody-ids.ts'
+import { requestIdOf } from '../http/request-id.ts'
+import { readClientId } from './client-request-id.ts'
+import { createGate, type GateDeps, type GateResult } from './gate.ts'
+import { MISLED } from './routing.ts'
+import type { Admitted, Outcome, Refused, Routed } from './stages.ts'
+
+export interface EntranceDeps extends GateDeps {
+  sources: InjectionSources
+  /** Gives the ids of requests without an account. */
+  nextId: NobodyIds
+}
+
+/** Takes requests through the gate: key, plan, quota, and the injection that acts on them. */
+export interface Entrance {
+  admit(routed: Routed): Awaitable<Admitted | Refused>
+  /** Treats the request as one without an account; no store access, no count. */
+  enterAsNobody(routed: Routed): Admitted | Refused
+  /** Takes back the charge of a request that the service itself refuses. */
+  refund(outcome: Outcome): Awaitable<Outcome>
+}
+
+export function createEntrance(deps: EntranceDeps): Entrance {
+  const { contract, sources } = deps
+  const { secrets } = deps.worlds.journal
+  const gate = createGate(deps)
+  const clientIdOf = contract.settings.clientRequestIds === 'echoed' ? readClientId : undefined
+  let idSource = { seed: 0, id: '', text: '' }
+
+  function admit(routed: Routed): Awaitable<Admitted | Refused> {
+    const { request, operation, refusal, needsNoKey } = routed
+    const asksNobody = needsNoKey && !(gate.tellsUncharged && routed.neighbour !== undefined)
+    if (refusal !== undefined && asksNobody) return enterAsNobody(routed)
+    const preferred = operation && sources.ofHeaders(request.headers, operation)
+    return whenReady(gate.admit(routed, preferred === undefined), (result) =>
+      enter(routed, result, (needsNoKey ? refusal : undefined) ?? result.decision.refusal ?? refusal, preferred),
+    )
+  }
+
+  function enterAsNobody(routed: Routed): Admitted | Refused {
+    const result = gate.admitNobody(routed)
+    return enter(routed, result, routed.refusal ?? result.decision.refusal, undefined)
+  }
+
+  /** The result of the gate's decision. A request that the gate refuses meets no fault. */
+  function enter(
+    routed: Routed,
+    { decision, history, before, moment }: GateResult,
+    refusal: Refusal<string> | undefined,
+    preferred: Injection | undefined,
+  ): Admitted | Refused {
+    const { principal, disabled, allowance, bucket, hits, unspent, fault, ordinal } = decision
+    const ruled = fault && principal && sources.ofRule(fault, principal.account)
+    const ownId =
+      principal === undefined
+        ? deps.nextId('unauthenticated')
+        : requestIdOf(sourceOf(principal.account), ordinal, contract.requestIds)
+    const gated = {
+      routed,
+      requestId: clientIdOf?.(routed.request.headers, secrets) ?? ownId,
+      operation: routed.operation,
+      principal,
+      disabled,
+      history,
+      before,
+      moment,
+      allowance,
+      bucket,
+      hits,
+      unspent,
+      injection: refusal === undefined ? (ruled ?? preferred) : undefined,
+      effect: undefined,
+      refusal,
+      violatesContract: refusal !== undefined && refusal !== decision.refusal && refusal !== MISLED,
+    }
+    // An admitted request has an operation and a principal.
+    return gated as Admitted | Refused
+  }
+
+  /** The source of an account's request ids, cached for the last account. */
+  function sourceOf({ seed, id }: AccountState): string {
+    if (idSource.seed !== seed || idSource.id !== id) idSource = { seed, id, text: `${seed} ${id}` }
+    return idSource.text
+  }
+
+  function refund(outcome: Outcome): Awaitable<Outcome> {
+    const { gated, reply } = outcome
+    if (gated.refusal !== undefined || reply?.code === undefined || reply.injected) return outcome
+    return whenReady(gate.refund(gated), (left) => ({ ...outcome, allowance: left ?? outcome.allowance }))
+  }
+
+  return { admit, enterAsNobody, refund }
+}

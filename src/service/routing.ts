@@ -1,0 +1,51 @@
+import type { ServiceContract } from '../behaviour/operation.ts'
+import { refuse } from '../domain/errors.ts'
+import { elapsed } from '../ground/clock.ts'
+import type { Arrival } from '../http/arrival.ts'
+import { isPreflight } from '../http/cors.ts'
+import { isHostMalformed } from '../http/host-field.ts'
+import type { HostCheck } from '../http/hosts.ts'
+import { createRouter, type Route } from '../http/router.ts'
+import { createQueryReader, splitTarget } from '../http/target.ts'
+import type { Routed } from './stages.ts'
+
+export interface RoutingDeps {
+  contract: ServiceContract
+  /** Whether the Host of a request is one that a client would use, not a page of another site. */
+  namesUs: HostCheck
+  /** Whether pages of other origins may use the service. */
+  answersPreflights: boolean
+}
+
+const MALFORMED: Route = refuse({ code: 'invalid_request_body', reason: 'malformed' })
+/** The request may come from a page without a key of its own. So neither key nor path counts. See `createHostCheck`. */
+export const MISLED: Route & { ok: false } = refuse({ code: 'unauthorized', reason: 'host' })
+
+/** Creates the function that finds the operation of a request, or the reason why there is none. */
+export function createRouting({ contract, namesUs, answersPreflights }: RoutingDeps): (request: Arrival) => Routed {
+  const { settings } = contract
+  const findRoute = createRouter(contract, settings)
+  const readQuery = createQueryReader(settings)
+
+  return function route(request) {
+    const started = elapsed()
+    const { path, query: text } = splitTarget(request.url ?? '')
+    const query = readQuery(text)
+    // RFC 9112 §3.2. Node would refuse the request too, but without the envelope.
+    const isMalformed = isHostMalformed(request)
+    const isMisled = !namesUs(request)
+    const found = isMalformed ? MALFORMED : isMisled ? MISLED : findRoute(request.method ?? '', path)
+    return {
+      request,
+      started,
+      path,
+      query,
+      operation: found.ok ? found.operation : undefined,
+      refusal: found.ok ? undefined : found,
+      needsNoKey: isMalformed || isMisled || settings.routing === 'before-key',
+      allow: found.ok ? undefined : found.allow,
+      neighbour: found.ok ? undefined : found.neighbour,
+      isPreflight: !found.ok && found.allow !== undefined && answersPreflights && isPreflight(request),
+    }
+  }
+}

@@ -1,0 +1,200 @@
+import { setMaxListeners } from 'node:events'
+import type { ExchangeLog } from '../accounts/exchange-log.ts'
+import { type LoadedFixture, loadFixture } from '../accounts/fixture.ts'
+import { secretsOf } from '../accounts/fixture-keys.ts'
+import { DEFAULT_ACCOUNT, Worlds } from '../accounts/worlds.ts'
+import type { Control } from '../admin/control.ts'
+import { createControlLoader } from '../admin/control-loader.ts'
+import { type FaultSet, loadFaultSets } from '../admin/fault-sets.ts'
+import type { OperationBehaviour, ServiceContract } from '../behaviour/operation.ts'
+import { bindBehaviours } from '../behaviour/service-contract.ts'
+import { type Contract, loadContract } from '../contract/contract.ts'
+import { type Overlay, readOverlay } from '../contract/overlay.ts'
+import type { AccountState } from '../domain/account.ts'
+import type { FaultRule } from '../domain/faults.ts'
+import type { ExplanationReport } from '../explain/explanation.ts'
+import { findPublicKey, nameInstance } from '../ground/secrets.ts'
+import { createHostCheck, type HostCheck, isLoopback } from '../http/hosts.ts'
+import type { Log } from '../http/log.ts'
+import { Journal, type JournalLimits } from '../journal/journal.ts'
+import { redactLog } from '../journal/redaction/redacted-log.ts'
+import { Secrets } from '../journal/redaction/secrets.ts'
+import { createPipeline, type Service } from '../service/pipeline.ts'
+import type { Store } from '../store/store.ts'
+import { allowedOrigins, corsFor } from './allowed-origins.ts'
+import { findExposed, hasDefaultAccount, provideDefaultAccount, SEARCHED } from './default-account.ts'
+import { divideMemory } from './memory.ts'
+import type { OpenedStore } from './opened-store.ts'
+import { readDuration } from './option.ts'
+import { OptionError } from './option-error.ts'
+import { type CompleteOptions, checkPlan } from './option-table.ts'
+import { openStore } from './store-opening.ts'
+import { createExplainer } from './violation-explainer.ts'
+
+const EXPOSED =
+  'Keys of these accounts were derived from a seed, so that anybody can compute them. Replace them by other keys.'
+
+/** Additional settings for a program that runs a stand-in for its own purpose. */
+export interface Inside {
+  /** Replaces the contract that the option `overlays` makes. */
+  contract?: Contract | undefined
+  /** Fault rules of every new account, before those of the option `faults`. They must have been checked. */
+  faults?: readonly FaultRule[] | undefined
+  /** Whether there are no waits: the delay of a fault ends at once, as when the server stops. */
+  hurries?: boolean | undefined
+  /** The factor for the time limit of a step of a shared store. */
+  patience?: (() => number) | undefined
+  /** Limits of the journal that replace the usual ones. */
+  journal?: Partial<JournalLimits> | undefined
+  /** Called with the stand-in before its first request. */
+  open?(standIn: StandIn): void
+}
+
+export type Behaviours = Readonly<Record<string, OperationBehaviour>>
+
+/** The stand-in: the service with its data. Doors lead to it, but it knows no door. */
+export interface StandIn {
+  readonly answer: Service
+  readonly contract: ServiceContract
+  readonly store: Store
+  readonly journal: Journal
+  readonly worlds: Worlds
+  readonly exchanges: ExchangeLog<ExplanationReport | undefined>
+  readonly opened: OpenedStore
+  /** The control plane. It is loaded at its first use. */
+  readonly control: () => Promise<Control>
+  /** The addresses for clients; a door fills them in. */
+  readonly urls: { baseUrl: string; adminUrl: string }
+  readonly namesUs: HostCheck
+  readonly instance: string
+  readonly log: Log
+  /** The key of the `default` account, if it is known, and whether the account existed before. */
+  readonly apiKey: string | undefined
+  readonly kept: boolean
+  /** The accounts with a computable key, if other machines can reach the stand-in. */
+  readonly exposed: readonly string[]
+  /** Aborted when the stand-in stops; then nothing waits any longer. */
+  readonly stopping: AbortController
+}
+
+/** The parts that do not depend on the store. */
+interface Preparation {
+  contract: ServiceContract
+  overlays: readonly Overlay[]
+  fixture: LoadedFixture
+  faultSets: FaultSet[]
+  secrets: Secrets
+  log: Log
+  instance: string
+}
+
+/**
+ * Composes contract, store and service. The caller must close `opened` at the end.
+ * @throws OptionError, ContractError, FixtureError, FaultSetError, StoreError
+ */
+export async function openStandIn(options: CompleteOptions, behaviours: Behaviours, inside: Inside): Promise<StandIn> {
+  const prepared = await prepare(options, behaviours, inside)
+  const { contract, fixture, log, instance, faultSets } = prepared
+  const memory = divideMemory(options.maxMemory)
+  const opened = await openStore(options, { ...prepared, memory: memory.accounts, patience: inside.patience })
+  const stopping = new AbortController()
+  // Each waiting request listens to the signal, and their number is not limited.
+  setMaxListeners(0, stopping.signal)
+  try {
+    const { store, clock, nextId, readiness, traffic } = opened
+    const urls = { baseUrl: '', adminUrl: '' }
+    const { journal, exchanges, worlds } = await openWorlds(options, inside, prepared, opened, memory.journal, urls)
+    const { apiKey, kept, exposed } = await provideAccounts(options, opened, worlds, fixture, log)
+    const { enforceQuotas, prefer, simulator, responseValidation } = options
+    const shared = { contract, store, clock, worlds, exchanges, enforceQuotas }
+    const control = createControlLoader({ ...shared, instance, faultSets, urls: () => urls, readiness, traffic })
+    const namesUs = createHostCheck(options.host, allowedOrigins(options, contract))
+    const answer = createPipeline({
+      ...{ ...shared, nextId, log, prefer, simulator, responseValidation, namesUs },
+      stopping: inside.hurries ? AbortSignal.abort() : stopping.signal,
+      cors: corsFor(options, contract),
+    })
+    const standIn: StandIn = {
+      ...{ answer, contract, store, journal, worlds, exchanges, opened, control, urls, namesUs, instance, log },
+      ...{ apiKey, kept, exposed, stopping },
+    }
+    inside.open?.(standIn)
+    return standIn
+  } catch (error) {
+    await opened.close()
+    throw error
+  }
+}
+
+async function prepare(options: CompleteOptions, behaviours: Behaviours, inside: Inside): Promise<Preparation> {
+  const { host, admin, adminToken, plan, simulator } = options
+  const secrets = new Secrets(adminToken === undefined ? [] : [adminToken])
+  const log = redactLog(options.log, secrets)
+  if (admin && adminToken === undefined && !isLoopback(host)) {
+    const remedy = 'others can reach this address, so give'
+    throw new OptionError('host', host, (spell) => `${remedy} ${spell('adminToken')} or ${spell('admin', false)}`)
+  }
+  const overlays = inside.contract === undefined ? await Promise.all(options.overlays.map(readOverlay)) : []
+  const loaded = inside.contract ?? (await loadContract({ overlays }))
+  const contract = bindBehaviours(loaded, { behaviours, simulator })
+  checkPlan(plan, contract.settings)
+  const fixture = await loadFixture(options.fixture)
+  const faultSets = await readFaultSets(options.faults, contract)
+  return { contract, overlays, fixture, faultSets, secrets, log, instance: nameInstance() }
+}
+
+/** The data of the accounts: their states and their history. `journalMemory` is in bytes. */
+async function openWorlds(
+  options: CompleteOptions,
+  inside: Inside,
+  { contract, fixture, faultSets, secrets, log }: Preparation,
+  { store, clock, budget, openExchanges }: OpenedStore,
+  journalMemory: number,
+  urls: StandIn['urls'],
+) {
+  const { seed, now, frozen, plan, maxAccounts, sandboxKeys } = options
+  const ofSets = faultSets.flatMap(({ name, rules }) => rules.map((rule) => ({ set: name, rule })))
+  const faults = [...(inside.faults ?? []).map((rule) => ({ rule })), ...ofSets]
+  const full = 'The journal is full: from now on, it forgets old requests of the accounts that have most.'
+  const limits = { entries: options.journal, total: journalMemory, ...inside.journal }
+  const journal = new Journal(limits, () => log.warn({}, full), secrets)
+  const randomKeys = !isLoopback(options.host)
+  const publicKeyOf = (account: AccountState) => findPublicKey(account, { derived: !randomKeys })
+  const explain = createExplainer({ contract, store, journal, publicKeyOf, urls, log })
+  const exchanges = await openExchanges({ contract, journal, explain, publicKeyOf })
+  const worlds = new Worlds({
+    ...{ contract, store, clock, exchanges, budget, maxAccounts, sandboxKeys, randomKeys, log },
+    defaults: { fixture, seed, now, frozen, plan, faults },
+    sandboxIdle: readDuration(options.sandboxIdle),
+  })
+  return { journal, exchanges, worlds }
+}
+
+/** Provides the account `default`, and logs the problems of other accounts. */
+async function provideAccounts(
+  options: CompleteOptions,
+  { store, watch, traffic, skipped }: OpenedStore,
+  worlds: Worlds,
+  fixture: LoadedFixture,
+  log: Log,
+): Promise<Pick<StandIn, 'apiKey' | 'kept' | 'exposed'>> {
+  const isLocal = isLoopback(options.host)
+  const kept = await hasDefaultAccount(store)
+  if (kept) worlds.checkDefaults()
+  const apiKey = await provideDefaultAccount(store, worlds, options.apiKey)
+  // A random key that was shown is used again. A derived key is the same anyway.
+  watch(() => provideDefaultAccount(store, worlds, options.apiKey ?? (isLocal ? undefined : apiKey)))
+  await worlds.noteKeys(DEFAULT_ACCOUNT, [...(apiKey === undefined ? [] : [apiKey]), ...secretsOf(fixture)])
+  const exposed = isLocal ? [] : await findExposed(store, traffic === undefined ? undefined : SEARCHED)
+  if (exposed.length > 0) log.warn({ accounts: exposed.slice(0, 10), count: exposed.length }, EXPOSED)
+  // Logged after the `default` account exists, so that a failing start gives only one message.
+  for (const reason of skipped) log.warn({ reason }, 'A damaged account is left out.')
+  return { apiKey, kept, exposed }
+}
+
+async function readFaultSets(sources: readonly string[], contract: Contract): Promise<FaultSet[]> {
+  if (sources.length === 0) return []
+  const { createSetCheck } = await import('../admin/fault-set-check.ts')
+  const check = await createSetCheck(contract)
+  return (await Promise.all(sources.map((source) => loadFaultSets(source, check)))).flat()
+}

@@ -1,0 +1,337 @@
+import type { AssumptionVerdict } from '../choices/verdict.ts'
+import { decideVerdicts } from '../choices/verdicts.ts'
+import { isFailure, type JudgedDifference, partyOf } from '../conformance/finding.ts'
+import type { Choices } from '../contract/choices.ts'
+import type { Rule } from '../contract/rules.ts'
+import { writeCurl } from '../coverage/curl.ts'
+import type { SeenBody, SeenResponse } from '../exchanges/exchange.ts'
+import { isObject, readJson } from '../ground/json.ts'
+import { shorten } from '../ground/show.ts'
+import { codesOf } from './foresight.ts'
+import type { KeptExchange } from './ledger.ts'
+import { quotaPathOf } from './probe.ts'
+import type { ProbeState, VerifyResult } from './verification.ts'
+
+export const CHECK_OUTCOMES = ['pass', 'fail', 'not reached', 'undecidable', 'baselined'] as const
+export type CheckOutcome = (typeof CHECK_OUTCOMES)[number]
+
+/** A property that was checked, or that should have been checked. */
+export interface VerifyCheck {
+  id: string
+  outcome: CheckOutcome
+  /** The id of the `x-rule`. */
+  rule?: string
+  /** The reason of the outcome. */
+  message?: string
+  /** The request as a POSIX shell command, with the key in a variable. */
+  curl?: string
+  expected?: string
+  received?: string
+  /** The finding, if the judgement of an exchange found it. */
+  finding?: JudgedDifference
+}
+
+export interface Assessment {
+  checks: readonly VerifyCheck[]
+  assumptions: readonly AssumptionVerdict[]
+  /** How many of the reachable checks were reached, in per cent. */
+  reached: number
+  passed: boolean
+}
+
+export interface AssessmentOptions {
+  result: VerifyResult
+  choices: Choices
+  /** The base URL for the command lines in a report. */
+  target: string
+  /** Whether a finding is known and accepted. */
+  isAccepted(finding: JudgedDifference): boolean
+  /** In per cent. */
+  minReached: number
+}
+
+/** Makes one check for each rule, assumption, operation and finding, and for properties of several requests. */
+export function assess(options: AssessmentOptions): Assessment {
+  const { result, choices, minReached } = options
+  const { conclusion } = result
+  const assumptions = decideVerdicts(conclusion.observations, choices)
+  const checks = [
+    checkRestoration(result),
+    ...checkHeaders(result.exchanges),
+    ...checkFindings(options),
+    ...checkOperations(options),
+    ...checkRules(options),
+    ...checkAssumptions(assumptions, options),
+  ]
+  const count = (...outcomes: CheckOutcome[]) => checks.filter(({ outcome }) => outcomes.includes(outcome)).length
+  const done = count('pass', 'fail', 'baselined')
+  const reached = Math.floor((100 * done) / Math.max(1, done + count('not reached')))
+  const isWhole = result.ended === undefined || result.ended === 'quota'
+  // A run without a judged answer shows nothing.
+  const isAnything =
+    result.exchanges.length > 0 && checks.some(({ id, outcome }) => outcome === 'pass' && id.includes('/'))
+  const passed = isWhole && isAnything && count('fail') === 0 && result.cleanup.restored && reached >= minReached
+  return { checks, assumptions, reached, passed }
+}
+
+function checkRestoration({ cleanup }: VerifyResult): VerifyCheck {
+  const { restored, removed, left, changes, reason } = cleanup
+  const remains = [...left.domains.map((name) => `the domain ${name}`), ...left.groups.map((id) => `the group ${id}`)]
+  const parts = [...(remains.length > 0 ? [`still there: ${shorten(remains.join(', '), 1_000)}`] : []), ...changes]
+  return {
+    id: 'restoration',
+    outcome: restored ? 'pass' : 'fail',
+    message: restored
+      ? removed.domains + removed.groups === 0
+        ? 'Nothing had to be removed.'
+        : `${removed.domains} domains and ${removed.groups} groups were removed; the lists of the account are as before.`
+      : `It is not shown that the account is as before: ${[reason ?? 'nobody knows', ...parts].join('; ')}.`,
+  }
+}
+
+/** Checks header fields over several responses. */
+function checkHeaders(exchanges: readonly KeptExchange[]): VerifyCheck[] {
+  const responses = exchanges.flatMap(({ exchange, sent }) =>
+    exchange.response === undefined ? [] : [{ headers: exchange.response.headers, path: quotaPathOf(sent), exchange }],
+  )
+  if (responses.length === 0) return []
+  const ids = responses.flatMap(({ headers, exchange }) => {
+    const id = headers['x-request-id']
+    // A service may repeat the id that the client has sent.
+    return id === undefined || id === exchange.request.headers['x-request-id'] ? [] : [id]
+  })
+  const repeated = ids.find((id, index) => ids.indexOf(id) !== index)
+  const limits = new Map<string, Set<string>>()
+  for (const { headers, path } of responses) {
+    const limit = headers['x-ratelimit-limit']
+    if (limit !== undefined) limits.set(path, (limits.get(path) ?? new Set()).add(limit))
+  }
+  const changing = [...limits].find(([, values]) => values.size > 1)
+  return [
+    {
+      id: 'headers/x-request-id',
+      outcome: repeated === undefined ? (ids.length > 0 ? 'pass' : 'undecidable') : 'fail',
+      ...(repeated !== undefined && {
+        message: 'Two responses have the same X-Request-Id.',
+        expected: 'another id for each response',
+        received: shorten(repeated),
+      }),
+    },
+    {
+      id: 'headers/x-ratelimit-limit',
+      outcome: changing === undefined ? (limits.size > 0 ? 'pass' : 'undecidable') : 'fail',
+      ...(changing !== undefined && {
+        message: `The X-RateLimit-Limit of ${changing[0]} is not always the same.`,
+        expected: 'one limit for all requests of a key to a path',
+        received: shorten([...changing[1]].join(', ')),
+      }),
+    },
+  ]
+}
+
+/**
+ * Whether a finding is about the service. A run breaks the contract on purpose in many requests, to see how the service
+ * refuses them.
+ */
+export function concernsService(finding: JudgedDifference): boolean {
+  return isFailure(finding) && partyOf(finding) === 'service'
+}
+
+/** One check for each id of a finding that is a failure. */
+function checkFindings({ result, target, isAccepted }: AssessmentOptions): VerifyCheck[] {
+  const exchanges = new Map(result.exchanges.map((kept) => [kept.exchange.id, kept]))
+  const probes = new Map(result.probes.map((state) => [state.probe.probe.id, state]))
+  const seen = new Set<string>()
+  const checks: VerifyCheck[] = []
+  for (const finding of result.conclusion.findings) {
+    if (!concernsService(finding) || seen.has(finding.id)) continue
+    seen.add(finding.id)
+    const kept = exchanges.get(finding.request_id ?? '')
+    const expected = kept && expectedOf(kept, result.exchanges, probes.get(kept.probe ?? ''))
+    checks.push({
+      id: finding.id,
+      outcome: isAccepted(finding) ? 'baselined' : 'fail',
+      ...(finding.rule !== undefined && { rule: finding.rule }),
+      message: finding.message,
+      ...(kept !== undefined && { curl: curlOf(kept, target) }),
+      ...(expected !== undefined && { expected }),
+      ...(kept?.exchange.response !== undefined && { received: describeResponse(kept.exchange.response) }),
+      finding,
+    })
+  }
+  return checks
+}
+
+/** What the service would have answered under our choices, if the request belongs to a probe. */
+function expectedOf(
+  kept: KeptExchange,
+  all: readonly KeptExchange[],
+  state: ProbeState | undefined,
+): string | undefined {
+  if (state === undefined || kept.setUp) return undefined
+  const own = all.filter(({ probe, setUp }) => probe === kept.probe && !setUp)
+  const { answers } = state.probe
+  // A probe that was repeated after a 429 has more exchanges than answers.
+  return answers[own.indexOf(kept) % Math.max(1, answers.length)]
+}
+
+function checkOperations({ result, choices }: AssessmentOptions): VerifyCheck[] {
+  const failed = failedExchanges(result)
+  return choices.contract.operations.map(({ id, method, path }) => {
+    const own = result.exchanges.filter(
+      ({ sent, exchange }) =>
+        exchange.response !== undefined && sent.method === method && sent.path.split('?')[0] === path,
+    )
+    const isSuccess = own.some(({ exchange: { response } }) => response !== undefined && response.status < 300)
+    const isFailed = own.some(({ exchange }) => failed.has(exchange.id))
+    if (own.length === 0)
+      return { id: `operation/${id}`, outcome: 'not reached', message: `${method} ${path} was not asked.` }
+    if (isFailed) return { id: `operation/${id}`, outcome: 'undecidable', message: 'Some of its answers are findings.' }
+    return isSuccess
+      ? { id: `operation/${id}`, outcome: 'pass', message: `${own.length} answers are as the contract says.` }
+      : { id: `operation/${id}`, outcome: 'not reached', message: 'It has accepted nothing.' }
+  })
+}
+
+function checkRules({ result, choices }: AssessmentOptions): VerifyCheck[] {
+  const rules = new Map<string, Rule>()
+  for (const operation of choices.contract.operations) for (const rule of operation.rules) rules.set(rule.id, rule)
+  const failed = failedExchanges(result)
+  const broken = new Set(result.conclusion.findings.filter(concernsService).flatMap(({ rule }) => rule ?? []))
+  return [...rules.values()].map((rule) => checkRule(rule, result, failed, broken.has(rule.id)))
+}
+
+function checkRule(
+  { id, says, unobservable }: Rule,
+  result: VerifyResult,
+  failed: ReadonlySet<string>,
+  isBroken: boolean,
+): VerifyCheck {
+  const check = { id: `rule/${id}`, rule: id, expected: says }
+  // The finding has its own check, which decides whether the run passes.
+  if (isBroken) return { ...check, outcome: 'undecidable', message: 'A finding says that it was not kept.' }
+  if (unobservable !== undefined) return { ...check, outcome: 'undecidable', message: unobservable }
+  const states = result.probes.filter(({ probe }) => probe.proofs.has(id))
+  if (states.length === 0) return { ...check, outcome: 'undecidable', message: 'No request of verify can show it.' }
+  const asked = states.filter(({ state }) => state === 'asked')
+  if (asked.length === 0) {
+    return { ...check, outcome: 'not reached', message: reasonOf(states) }
+  }
+  const isShown = asked.some(({ probe }) => {
+    const own = result.exchanges.filter((kept) => kept.probe === probe.probe.id && !kept.setUp)
+    const last = own.slice(-probe.answers.length)
+    const codes = codesOf(last.map(({ exchange: { response } }) => codeOf(response)))
+    return probe.proofs.get(id)?.has(codes) === true && last.every(({ exchange }) => !failed.has(exchange.id))
+  })
+  if (isShown) return { ...check, outcome: 'pass' }
+  return { ...check, outcome: 'undecidable', message: 'The answers do not show whether it is kept.' }
+}
+
+function checkAssumptions(
+  verdicts: readonly AssumptionVerdict[],
+  { result, choices }: AssessmentOptions,
+): VerifyCheck[] {
+  const withAlternatives = new Set(choices.alternatives.map(({ id }) => id))
+  return verdicts.map(({ id, verdict, alternative, left }) => {
+    const check = { id: `assumption/${id}` }
+    if (verdict === 'as chosen') return { ...check, outcome: 'pass', received: 'as chosen' }
+    if (verdict === 'alternative') return { ...check, outcome: 'pass', received: `alternative ${alternative}` }
+    if (verdict === 'contradicted') {
+      return {
+        ...check,
+        outcome: 'fail',
+        message: 'Different answers decide it differently, so that no choice explains all of them.',
+      }
+    }
+    if (!withAlternatives.has(id)) return { ...check, outcome: 'undecidable', message: 'It has no alternative.' }
+    const states = result.probes.filter(({ probe }) => Object.hasOwn(probe.tells, id))
+    if (states.length === 0)
+      return { ...check, outcome: 'undecidable', message: 'No request of verify can tell its alternatives apart.' }
+    const told = new Set(states.flatMap((each) => (each.state === 'asked' ? pairsToldBy(each, id) : [])))
+    const open = states.filter(
+      (each) => each.state !== 'asked' && pairsToldBy(each, id).some((pair) => !told.has(pair)),
+    )
+    if (open.length === 0) {
+      const still = left === undefined ? '' : ` Still possible: ${left.join(', ')}.`
+      return { ...check, outcome: 'undecidable', message: `The answers do not tell its alternatives apart.${still}` }
+    }
+    return { ...check, outcome: 'not reached', message: reasonOf(open) }
+  })
+}
+
+/** All pairs of alternatives that a probe tells apart. */
+function pairsToldBy({ probe }: ProbeState, id: string): string[] {
+  const alike = probe.tells[id] ?? []
+  return alike.flatMap((some, index) =>
+    alike.slice(index + 1).flatMap((others) => some.flatMap((one) => others.map((other) => `${one} ${other}`))),
+  )
+}
+
+function reasonOf(states: readonly ProbeState[]): string {
+  const [first] = states
+  return first === undefined
+    ? 'Nothing was asked.'
+    : `${first.probe.probe.id} was not asked: ${first.reason ?? 'the run ended before'}.`
+}
+
+/** The ids of exchanges with a finding that is a failure. */
+function failedExchanges({ conclusion }: VerifyResult): Set<string> {
+  return new Set(conclusion.findings.filter(concernsService).flatMap(({ request_id: id }) => id ?? []))
+}
+
+function codeOf(response: SeenResponse | undefined): string | undefined {
+  if (response === undefined) return 'nothing'
+  const value = response.body.isKnown ? readJson(response.body.bytes.toString()) : undefined
+  const error = isObject(value) ? value['error'] : undefined
+  if (isObject(error) && typeof error['code'] === 'string') return error['code']
+  return response.status < 300 ? undefined : `${response.status}`
+}
+
+function describeResponse(response: SeenResponse): string {
+  const text = textOf(response.body)
+  return shorten(text === '' ? `${response.status}` : `${response.status} ${text}`, 300)
+}
+
+function textOf(body: SeenBody): string {
+  return body.isKnown ? body.bytes.toString() : ''
+}
+
+/** Header fields that a client adds automatically. */
+const OWN_FIELDS = new Set(['accept', 'host', 'connection', 'content-length'])
+
+/** The request as a POSIX shell command, without the key. */
+function curlOf({ exchange: { request }, sent }: KeptExchange, target: string): string {
+  const { credentials, headers, body } = request
+  const text = textOf(body)
+  const trimmed = text.trimEnd()
+  const isPadded = text.length - trimmed.length > 100
+  const fields = Object.entries(headers).filter(([name]) => !OWN_FIELDS.has(name))
+  const scheme = credentials.kind === 'sent' && credentials.scheme !== 'Bearer' ? credentials.scheme : undefined
+  const authorization = credentials.kind === 'sent' && !credentials.isWord ? '$API_KEY' : `${scheme} $API_KEY`
+  const key =
+    credentials.kind === 'none' || scheme !== undefined
+      ? 'none'
+      : credentials.kind === 'sent' && credentials.key === 'key 2'
+        ? 'wrong'
+        : 'valid'
+  const line = writeCurl(
+    {
+      plane: 'service',
+      method: sent.method,
+      path: sent.path,
+      key,
+      headers: Object.fromEntries([
+        ...(scheme === undefined ? [] : [['authorization', authorization]]),
+        ...fields.filter(([name, value]) => name !== 'content-type' || value !== 'application/json' || text === ''),
+      ]),
+      ...((text !== '' || headers['content-type'] !== undefined) && { body: isPadded ? trimmed : text }),
+      ...(isPadded && { padTo: text.length }),
+    },
+    { baseUrl: target, adminUrl: '' },
+    undefined,
+  )
+  // The shell replaces the variable only within double quotes.
+  return scheme === undefined
+    ? line
+    : line.replace(`'authorization: ${authorization}'`, `"authorization: ${authorization}"`)
+}

@@ -1,0 +1,250 @@
+import { createHash } from 'node:crypto'
+import { closeSync, constants, fstatSync, fsyncSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs'
+import { dirname } from 'node:path'
+import type { DomainGroup } from '../domain/account.ts'
+import type { Exchange, SeenBody } from '../exchanges/exchange.ts'
+import { isObject, readJson } from '../ground/json.ts'
+import type { Intent } from './holdings.ts'
+import type { ProbeRequest } from './probe.ts'
+
+/** What was in the account before a run. */
+export interface Inventory {
+  domains: readonly string[]
+  groups: readonly DomainGroup[]
+}
+
+export interface LedgerHead {
+  run: string
+  /** The base URL, as information for the user. */
+  target: string
+  /** A hash of the base URL and the key, so that the ledger of another target or account is refused. */
+  digest: string
+  /** The suffix of the domains of the run. */
+  suffix: string
+  /** Whether the run may write. */
+  writes: boolean
+}
+
+type LedgerLine =
+  | { before: Inventory }
+  /** The next request may create this. */
+  | { creates: Intent }
+  /** The run created this group, whatever its name is. */
+  | { group: string }
+  | { exchange: LedgerExchange; sent: StoredRequest; probe: string | undefined; setUp: boolean }
+  | { done: string }
+  /** How many names are used so far. */
+  | { names: number }
+  | { removed: true }
+
+type LedgerBody = { isKnown: true; base64: string } | { isKnown: false; reason: string }
+type LedgerExchange = Omit<Exchange, 'request' | 'response'> & {
+  request: Omit<Exchange['request'], 'body'> & { body: LedgerBody }
+  response: (Omit<NonNullable<Exchange['response']>, 'body'> & { body: LedgerBody }) | undefined
+}
+/** Without the body, which the exchange has. */
+type StoredRequest = Pick<ProbeRequest, 'method' | 'path'>
+
+/** An exchange of the run, and its purpose. */
+export interface KeptExchange {
+  exchange: Exchange
+  sent: StoredRequest
+  probe: string | undefined
+  /** Whether it set up a probe. */
+  setUp: boolean
+}
+
+/** The content of a ledger. */
+export interface LedgerContent {
+  head: LedgerHead
+  before: Inventory | undefined
+  intents: readonly Intent[]
+  /** Ids of groups that the run has created. */
+  groups: readonly string[]
+  exchanges: readonly KeptExchange[]
+  done: readonly string[]
+  names: number
+}
+
+/** A file is not a ledger, or it cannot be used. */
+export class LedgerError extends Error {
+  override name = 'LedgerError'
+}
+
+const KIND = 'dmarc-understudy verify'
+const VERSION = 1
+/** The largest body that is kept for a later run, in bytes. */
+export const LARGEST_KEPT = 1 << 20
+/** The largest ledger that is read, in bytes. */
+export const LARGEST_LEDGER = 256 << 20
+const PRIVATE_FILE = 0o600
+
+/** Identifies a target and an account without revealing the key. */
+export function digestOf(target: string, apiKey: string): string {
+  return createHash('sha256').update(`dmarc-understudy verify ${target} ${apiKey}`).digest('hex')
+}
+
+/**
+ * Records each step of a run before the step. The file has one JSON value on each line. What a request may create is on
+ * the disk before the request is sent. So even a killed run has created nothing that is missing in its ledger. An
+ * unfinished last line does not count: its request was not sent.
+ */
+export class Ledger {
+  readonly path: string
+  readonly #file: number
+
+  private constructor(path: string, file: number) {
+    this.path = path
+    this.#file = file
+  }
+
+  /** @throws LedgerError if the file exists or cannot be written. */
+  static create(path: string, head: LedgerHead): Ledger {
+    const ledger = new Ledger(path, open(path, constants.O_CREAT | constants.O_EXCL | constants.O_WRONLY))
+    ledger.#write({ ledger: KIND, version: VERSION, ...head }, true)
+    syncFolder(path)
+    return ledger
+  }
+
+  /** Opens a ledger to continue it. @throws LedgerError */
+  static continue(path: string): { ledger: Ledger; content: LedgerContent } {
+    const { content, isWhole } = read(path)
+    const ledger = new Ledger(path, open(path, constants.O_WRONLY | constants.O_APPEND))
+    if (!isWhole) writeSync(ledger.#file, '\n')
+    return { ledger, content }
+  }
+
+  /** @throws LedgerError */
+  static read(path: string): LedgerContent {
+    return read(path).content
+  }
+
+  /** Lines that decide what a sweep removes survive a crash of the machine; other lines survive that of the process. */
+  write(entry: Exclude<LedgerLine, { exchange: LedgerExchange }>): void {
+    this.#write(entry, 'creates' in entry || 'before' in entry || 'group' in entry)
+  }
+
+  keep({ exchange, sent: { method, path }, probe, setUp }: KeptExchange): void {
+    const { request, response } = exchange
+    const stored: LedgerExchange = {
+      ...exchange,
+      request: { ...request, body: store(request.body) },
+      response: response && { ...response, body: store(response.body) },
+    }
+    this.#write({ exchange: stored, sent: { method, path }, probe, setUp }, false)
+  }
+
+  close(): void {
+    closeSync(this.#file)
+  }
+
+  /** Removes the file. Nothing of the run may be left then. */
+  remove(): void {
+    this.close()
+    rmSync(this.path, { force: true })
+  }
+
+  #write(entry: object, isDurable: boolean): void {
+    try {
+      writeAll(this.#file, Buffer.from(`${JSON.stringify(entry)}\n`))
+      if (isDurable) fsyncSync(this.#file)
+    } catch (error) {
+      throw new LedgerError(`cannot be written (${(error as NodeJS.ErrnoException).code})`)
+    }
+  }
+}
+
+function writeAll(file: number, bytes: Buffer): void {
+  for (let written = 0; written < bytes.length; ) written += writeSync(file, bytes, written)
+}
+
+function open(path: string, flags: number): number {
+  try {
+    // A symbolic link could lead to a file of another user.
+    const file = openSync(path, flags | constants.O_NOFOLLOW, PRIVATE_FILE)
+    if (fstatSync(file).isFile()) return file
+    closeSync(file)
+    throw new LedgerError('is no file')
+  } catch (error) {
+    if (error instanceof LedgerError) throw error
+    const { code } = error as NodeJS.ErrnoException
+    if (code === 'EEXIST') throw new LedgerError('is there already; continue it with --resume, or undo it with --sweep')
+    throw new LedgerError(`cannot be opened (${code})`)
+  }
+}
+
+function syncFolder(path: string): void {
+  const folder = openSync(dirname(path), 'r')
+  fsyncSync(folder)
+  closeSync(folder)
+}
+
+function read(path: string): { content: LedgerContent; isWhole: boolean } {
+  const text = readText(path)
+  const isWhole = text.endsWith('\n')
+  const lines = text.split('\n').slice(0, -1)
+  const head = readHead(readJson(lines[0] ?? ''))
+  if (head === undefined) throw new LedgerError('is no ledger of verify')
+  let before: Inventory | undefined
+  let names = 0
+  const intents: Intent[] = []
+  const groups: string[] = []
+  const exchanges: KeptExchange[] = []
+  const done: string[] = []
+  for (const line of lines.slice(1)) {
+    const entry = readJson(line) as LedgerLine | undefined
+    // After a kill in the middle of a line, the run continues on the next line. An unfinished line was not sent.
+    if (!isObject(entry)) continue
+    if ('before' in entry) before = entry.before as Inventory
+    if ('creates' in entry) intents.push(entry.creates as Intent)
+    if ('group' in entry) groups.push(String(entry.group))
+    if ('done' in entry) done.push(String(entry.done))
+    if ('names' in entry) names = Number(entry.names)
+    if ('exchange' in entry) exchanges.push(restoreExchange(entry as never))
+  }
+  return { content: { head, before, intents, groups, exchanges, done, names }, isWhole }
+}
+
+function readText(path: string): string {
+  const file = open(path, constants.O_RDONLY)
+  try {
+    if (fstatSync(file).size > LARGEST_LEDGER) throw new LedgerError(`has more than ${LARGEST_LEDGER >> 20} MiB`)
+    return readFileSync(file, 'utf8')
+  } finally {
+    closeSync(file)
+  }
+}
+
+function readHead(value: unknown): LedgerHead | undefined {
+  if (!isObject(value) || value['ledger'] !== KIND || value['version'] !== VERSION) return undefined
+  const { run, target, digest, suffix, writes } = value
+  // The names of everything that is removed contain the run.
+  if (typeof run !== 'string' || !/^[a-z0-9]{8}$/.test(run) || typeof target !== 'string') return undefined
+  if (typeof digest !== 'string' || typeof suffix !== 'string' || typeof writes !== 'boolean') return undefined
+  return { run, target, digest, suffix, writes }
+}
+
+function store(body: SeenBody): LedgerBody {
+  if (!body.isKnown) return body
+  if (body.bytes.length > LARGEST_KEPT) return { isKnown: false, reason: 'The body was too large for the ledger.' }
+  return { isKnown: true, base64: body.bytes.toString('base64') }
+}
+
+function restore(body: LedgerBody): SeenBody {
+  return body.isKnown ? { isKnown: true, bytes: Buffer.from(body.base64, 'base64') } : body
+}
+
+function restoreExchange(entry: Extract<LedgerLine, { exchange: LedgerExchange }>): KeptExchange {
+  const { exchange, sent, probe, setUp } = entry
+  const { request, response } = exchange
+  return {
+    exchange: {
+      ...exchange,
+      request: { ...request, body: restore(request.body) },
+      response: response && { ...response, body: restore(response.body) },
+    },
+    sent,
+    probe,
+    setUp,
+  }
+}

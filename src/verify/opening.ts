@@ -1,0 +1,72 @@
+import type { SeenResponse } from '../exchanges/exchange.ts'
+import { readReset } from '../exchanges/reset.ts'
+import type { ProbeAnswer } from './conversation.ts'
+
+/** Why the run must not send another request to the target, as a sentence for the user. */
+export class TargetError extends Error {
+  override name = 'TargetError'
+}
+
+/**
+ * Checks the answer to a first request to a path. @throws TargetError for a redirect, a used-up quota, a web page or a
+ * refused key.
+ */
+export function refuseTarget({ response, code }: ProbeAnswer): void {
+  const { status, headers } = response
+  if (status >= 300 && status < 400) {
+    const to = headers['location'] === undefined ? '' : ` to ${headers['location'].slice(0, 200)}`
+    throw new TargetError(`the service redirects${to} (${status}); give the URL that it redirects to as --base-url`)
+  }
+  if (code === 'rate_limited' || status === 429) {
+    throw new TargetError(`the quota is used up already (${status}); come back ${comeBack(headers)}`)
+  }
+  if (isPage(response)) {
+    throw new TargetError(
+      `the service answers with a web page (${status}); the base URL of its API is needed, which ends with /api/v1`,
+    )
+  }
+  if (status === 401 || status === 403) {
+    const said = code === undefined ? `${status}` : `${status} ${code}`
+    throw new TargetError(
+      `the service refuses the key (${said}); it is wrong or disabled, or its plan has no API access`,
+    )
+  }
+}
+
+/**
+ * @throws TargetError if no path of the service exists, or every request fails. All other answers can be judged,
+ * however wrong they are.
+ */
+export function refuseSilence(answers: readonly ProbeAnswer[]): void {
+  const statuses = answers.map(({ response: { status } }) => status)
+  if (statuses.length === 0) return
+  if (statuses.every((status) => status === 404)) {
+    throw new TargetError('the service answers 404 to every path; the base URL is wrong, it ends with /api/v1')
+  }
+  if (statuses.every((status) => status >= 500)) {
+    throw new TargetError(`the service answers ${statuses.join(', ')} to every first request; nothing can be checked`)
+  }
+}
+
+/** Whether the response is a web page. */
+function isPage({ headers, body }: SeenResponse): boolean {
+  if (/^text\/html\b/i.test(headers['content-type'] ?? '')) return true
+  return body.isKnown && /^\s*<(?:!doctype|html)\b/i.test(body.bytes.subarray(0, 200).toString())
+}
+
+/** In seconds. A longer time cannot be a reset, because windows last an hour. */
+const LONGEST_QUOTA = 31 * 86_400
+
+function comeBack(headers: SeenResponse['headers']): string {
+  const { seconds = 0, instant } = readReset(headers) ?? readReset(headers, 'retry-after') ?? {}
+  if (seconds <= 0 || seconds > LONGEST_QUOTA) return 'within the hour'
+  const at = instant === undefined ? '' : ` (${new Date(instant * 1000).toISOString().replace('.000Z', 'Z')})`
+  return `in ${inWords(seconds)}${at}, or give --wait`
+}
+
+/** `90 s`, `12 min`. */
+export function inWords(seconds: number): string {
+  if (seconds < 120) return `${Math.ceil(seconds)} s`
+  const minutes = Math.ceil(seconds / 60)
+  return minutes < 120 ? `${minutes} min` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`
+}

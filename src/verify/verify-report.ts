@@ -1,0 +1,225 @@
+import type { AssumptionVerdict } from '../choices/verdict.ts'
+import type { Choices } from '../contract/choices.ts'
+import type { Check, Finding, Report, ReportOutcome, ReportRule } from '../reports/report.ts'
+import type { Assessment, CheckOutcome, VerifyCheck } from './assessment.ts'
+import { CHECK_OUTCOMES } from './assessment.ts'
+import { inWords } from './opening.ts'
+import type { Cleanup } from './restoration.ts'
+import type { VerifyResult } from './verification.ts'
+
+export interface VerifyReportOptions {
+  target: string
+  result: VerifyResult
+  assessment: Assessment
+  choices: Choices
+  minReached: number
+  /** How to ask the rest, or remove what is left: shell command lines. */
+  resume: string | undefined
+  sweep: string | undefined
+  /** The exit code, if a signal stopped the program or the connection was lost. */
+  exitCode: number | undefined
+  /** RFC 3339, in UTC. */
+  startedAt: string
+  seconds: number
+}
+
+/** The JSON report, as `docs/schemas/verify.json` describes it. */
+interface VerifyJson {
+  target: string
+  passed: boolean
+  /** How many checks have each outcome. */
+  outcomes: Readonly<Record<CheckOutcome, number>>
+  checks: readonly Omit<VerifyCheck, 'finding'>[]
+  assumptions: readonly AssumptionVerdict[]
+  quota: readonly {
+    path: string
+    limit: number
+    sent: number
+    remaining?: number
+    resets_in?: number
+  }[]
+  cleanup: Cleanup
+}
+
+const FAILED: ReportRule = {
+  id: 'verify/failed',
+  name: 'The service does otherwise',
+  description: 'The service was seen to do what neither the contract nor any alternative of its assumptions permits.',
+}
+const NOT_RESTORED: ReportRule = {
+  id: 'verify/not-restored',
+  name: 'The account is not as before',
+  description: 'What the run has made is removed at its end, and two lists show it. That is not shown here.',
+}
+const NOT_ALL: ReportRule = {
+  id: 'verify/not-reached',
+  name: 'Not everything was asked',
+  description: 'Quotas, a signal or a lost connection ended the run before everything of its plan was asked.',
+}
+
+/** Describes the result of a run for every output format. */
+export function describeVerify(options: VerifyReportOptions): Report {
+  const { target, result, assessment, minReached, exitCode, startedAt, seconds } = options
+  const { checks, reached } = assessment
+  const passed = assessment.passed && exitCode === undefined
+  const shown = new Map(checks.flatMap((check) => findingOf(check, options)))
+  const notes = describeEnd(options)
+  return {
+    tool: 'verify',
+    title: target,
+    summary: summarise(options),
+    passed,
+    exitCode: exitCode ?? (passed ? 0 : 1),
+    startedAt,
+    seconds,
+    facts: [
+      { name: 'Requests', value: `${result.requests}, in ${inWords(seconds)}` },
+      { name: 'Reached', value: `${reached} % of the checks${minReached > 0 ? ` (at least ${minReached} %)` : ''}` },
+      { name: 'Account', value: checks.find(({ id }) => id === 'restoration')?.message ?? '' },
+    ],
+    findings: [...shown.values(), ...notes],
+    checks: checks.map((check) => checkOf(check, shown.get(check))),
+    sections: [
+      {
+        title: 'Quotas',
+        blocks: [
+          {
+            kind: 'table',
+            columns: ['path', 'limit', 'sent', 'left for all clients'],
+            rows: result.quotas.map(({ path, limit, total, remaining }) => [
+              path,
+              `${limit}`,
+              `${total}`,
+              remaining === undefined ? 'not known' : `${remaining}`,
+            ]),
+          },
+        ],
+      },
+    ],
+    json: jsonOf(options, passed),
+  }
+}
+
+function jsonOf({ target, result, assessment }: VerifyReportOptions, passed: boolean): VerifyJson {
+  const { checks, assumptions } = assessment
+  return {
+    target,
+    passed,
+    outcomes: countOutcomes(checks),
+    checks: checks.map(({ finding: _, ...check }) => check),
+    assumptions,
+    quota: result.quotas.map(({ path, limit, total, remaining, resetsIn }) => ({
+      path,
+      limit,
+      sent: total,
+      ...(remaining !== undefined && { remaining }),
+      ...(resetsIn !== undefined && { resets_in: resetsIn }),
+    })),
+    cleanup: result.cleanup,
+  }
+}
+
+function countOutcomes(checks: readonly VerifyCheck[]): Record<CheckOutcome, number> {
+  const count = (wanted: CheckOutcome) => checks.filter(({ outcome }) => outcome === wanted).length
+  return Object.fromEntries(CHECK_OUTCOMES.map((outcome) => [outcome, count(outcome)])) as Record<CheckOutcome, number>
+}
+
+function summarise({ result, assessment, minReached }: VerifyReportOptions): string {
+  const { checks, assumptions, reached } = assessment
+  const counts = countOutcomes(checks)
+  const decided = assumptions.filter(({ verdict }) => verdict === 'as chosen' || verdict === 'alternative')
+  const otherwise = decided.filter(({ verdict }) => verdict === 'alternative').length
+  // The reason for an early end comes first, because it explains the failure.
+  const { ended, reason } = result
+  const end = ended === undefined || ended === 'quota' ? [] : [`${capitalise(reason ?? ended)}.`]
+  const first =
+    counts.fail === 0
+      ? `Nothing was seen that the contract forbids; ${counts.pass} checks passed.`
+      : `${counts.fail} of ${counts.pass + counts.fail} checks failed.`
+  const choices = `${decided.length} of ${assumptions.length} assumptions are decided${otherwise === 0 ? '' : `, ${otherwise} of them otherwise than the stand-in chooses`}.`
+  const rest = `${counts['not reached']} checks were not reached, ${counts.undecidable} cannot be decided from outside or by these answers.`
+  const known = counts.baselined === 0 ? [] : [`${counts.baselined} findings are known and do not count.`]
+  const few =
+    reached < minReached
+      ? [`Only ${reached} % of the checks were reached; --min-reached asks for ${minReached} %.`]
+      : []
+  const cleanup = result.cleanup.restored ? [] : ['It is not shown that the account is as before.']
+  return [...end, first, choices, rest, ...known, ...few, ...cleanup].join(' ')
+}
+
+/** The first thing that the user should read about a failed check. */
+function findingOf(check: VerifyCheck, { sweep }: VerifyReportOptions): [VerifyCheck, Finding][] {
+  if (check.outcome !== 'fail') return []
+  const { id, message = '', curl, expected, received, finding } = check
+  const isRestoration = id === 'restoration'
+  return [
+    [
+      check,
+      {
+        rule: isRestoration ? NOT_RESTORED : { ...FAILED, id },
+        level: 'error',
+        message,
+        pointer: finding?.pointer,
+        ...(finding !== undefined && {
+          request: {
+            method: finding.method,
+            path: finding.path,
+            requestId: finding.request_id,
+            status: finding.status,
+          },
+        }),
+        ...(expected !== undefined &&
+          received !== undefined && { details: [{ kind: 'comparison', expected, received }] }),
+        ...(curl !== undefined && { remedy: { text: 'The request can be sent again:', command: curl } }),
+        ...(isRestoration &&
+          sweep !== undefined && { remedy: { text: 'What is left can be removed:', command: sweep } }),
+      },
+    ],
+  ]
+}
+
+/** Why the run did not ask everything, and how to continue. */
+function describeEnd({ result, resume }: VerifyReportOptions): Finding[] {
+  const { ended, reason, probes } = result
+  const open = probes.filter(({ state }) => state !== 'asked')
+  if (open.length === 0) return []
+  const names = open.slice(0, 5).map(({ probe }) => probe.probe.id)
+  const what = `${names.join(', ')}${open.length > names.length ? ` and ${open.length - names.length} more` : ''}`
+  const because = reason ?? open[0]?.reason ?? 'the run ended before'
+  return [
+    {
+      rule: NOT_ALL,
+      level: ended === undefined || ended === 'quota' ? 'note' : 'warning',
+      message: `${open.length} of ${probes.length} questions were not asked, because ${because}: ${what}.`,
+      ...(resume !== undefined && {
+        remedy: { text: 'When the quotas are reset, they can be asked:', command: resume },
+      }),
+    },
+  ]
+}
+
+const OUTCOME_OF: Readonly<Record<CheckOutcome, ReportOutcome>> = {
+  pass: 'passed',
+  fail: 'failed',
+  'not reached': 'skipped',
+  undecidable: 'skipped',
+  baselined: 'skipped',
+}
+
+function checkOf(check: VerifyCheck, finding: Finding | undefined): Check {
+  const { id, outcome, message, expected, received } = check
+  const [group = '', ...rest] = id.split('/')
+  const said = message ?? (id.startsWith('assumption/') ? received : expected)
+  return {
+    id,
+    group,
+    name: rest.length === 0 ? group : rest.join('/'),
+    outcome: OUTCOME_OF[outcome],
+    ...(said !== undefined && { message: outcome === 'pass' || outcome === 'fail' ? said : `${outcome}: ${said}` }),
+    ...(finding !== undefined && { findings: [finding] }),
+  }
+}
+
+function capitalise(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1)
+}

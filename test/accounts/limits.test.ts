@@ -1,0 +1,433 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it, vi } from 'vitest'
+import { createAccount } from '../../src/accounts/creation.ts'
+import { loadFixture } from '../../src/accounts/fixture.ts'
+import { readLimits } from '../../src/admin/document.ts'
+import { type Contract, loadContract } from '../../src/contract/contract.ts'
+import { asOverlay } from '../../src/contract/overlay.ts'
+import type { AccountState } from '../../src/domain/account.ts'
+import type { Fixture } from '../../src/domain/fixture.ts'
+import { createGroup } from '../../src/domain/groups.ts'
+import { LIMITS } from '../../src/domain/limits.ts'
+import { PersistentMap } from '../../src/domain/persistent-map.ts'
+import { type Json, valueAt } from '../../src/ground/json.ts'
+import type { ServerOptions } from '../../src/start/options.ts'
+import { startUnderstudy } from '../../src/start/server.ts'
+import { sample } from '../support/budget.ts'
+import { askControl, controlApi } from '../support/control-plane.ts'
+import { writeOverlay } from '../support/overlay-file.ts'
+import { freshPrefix, HAS_REDIS, sharedRedis } from '../support/redis-server.ts'
+import { openStoreAt } from '../support/redis-store.ts'
+import { START, startService, type TestService } from '../support/service.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+import { fixtureWith } from './fixture-files.ts'
+
+const NAME = 'a.example'
+const FIRST = '1970-01-01T00:00:00Z'
+const LAST = '9999-12-31T23:59:59.999Z'
+const LONG_AGO = 'P999999999999999W'
+const TOO_EARLY = '1969-12-31T23:59:59Z'
+const TOO_LATE = '9999-12-31T23:59:59-00:01'
+
+const texts = (count: number, length: number) =>
+  Array.from({ length: count }, (_, index) => String(index).padEnd(length, 'x'))
+const calls = (count: number) => Array.from({ length: count }, () => ({ operation: 'listDmarc' }))
+
+/** A field of a fixture with its outermost values, and with the nearest ones that are refused. */
+const FIELDS: readonly [pointer: string, kept: unknown[], refused: unknown[]][] = [
+  ['/seed', [0, LIMITS.seed], [-1, LIMITS.seed + 1, 0.5, 1e300]],
+  ['/clock/now', [FIRST, LAST], [TOO_EARLY, TOO_LATE, 'P1D']],
+  ['/keys/0/label', ['', 'x'.repeat(LIMITS.label)], ['x'.repeat(201), 1]],
+  ['/keys/0/created_at', [FIRST, LAST, LONG_AGO], [TOO_EARLY, TOO_LATE]],
+  ['/domains/0/added_at', [FIRST, LAST, LONG_AGO], [TOO_EARLY, TOO_LATE]],
+  ['/domains/0/since', [FIRST, LAST, LONG_AGO], [TOO_EARLY, TOO_LATE, '']],
+  ['/domains/0/features', [texts(LIMITS.features, LIMITS.feature)], [texts(LIMITS.features + 1, 2)]],
+  ['/domains/0/features/0', ['x'], ['', 'x'.repeat(101)]],
+  ['/domains/0/volume', [0, LIMITS.volume], [-1, LIMITS.volume + 1, 0.5]],
+  ['/domains/0/record/count', [0, LIMITS.messages], [-1, 0.5, 1e12 + 1, 1e308]],
+  ['/domains/0/record/pct', [0, 100], [-1, 101, 0.5]],
+  ['/domains/0/record/dkim', [0, 0.1, 100], [-0.1, 100.1]],
+  ['/groups/0/name', ['x', 'x'.repeat(100)], ['', ' ', 'x'.repeat(101), 'x'.repeat(LIMITS.groupName + 1)]],
+  ['/groups_created', [0, LIMITS.groupsCreated], [-1, 0.5, LIMITS.groupsCreated + 1, Number.MAX_SAFE_INTEGER]],
+  ['/scenes/0/title', ['x'.repeat(LIMITS.sceneTitle)], ['x'.repeat(101), ' ']],
+  ['/scenes/0/text', ['x'.repeat(LIMITS.sceneText)], ['x'.repeat(2001)]],
+  ['/scenes/0/calls', [calls(0), calls(LIMITS.calls)], [calls(21)]],
+]
+/** Accounts that have one of the kept values in each field, so that three of them have all values. */
+const KEPT = [0, 1, 2].map((index): [id: string, fixture: Fixture] => {
+  const parts = FIELDS.map(([pointer, kept]) => fixtureWith(pointer, kept[index] ?? kept.at(-1)) as Fixture)
+  const { clock, ...joined }: Fixture = Object.assign({}, ...parts)
+  const named = parts
+    .flatMap(({ domains = [] }) => domains)
+    .map((each, place) => {
+      return { ...(each as { name: string }), name: `d${place}.example` }
+    })
+  const [keys, groups, scenes] = (['keys', 'groups', 'scenes'] as const).map((list) =>
+    parts.flatMap((part): readonly object[] => part[list] ?? []),
+  )
+  return [
+    `kept-${index}`,
+    { ...joined, clock: { ...clock, frozen: true }, domains: named, keys, groups, scenes } as Fixture,
+  ]
+})
+
+/** Where an account can be: how a server is opened there, and opened again. */
+const PLACES: readonly [name: string, isThere: boolean, open: () => Promise<() => Promise<TestService>>][] = [
+  [
+    'a folder',
+    true,
+    async () => {
+      const data = temporaryFolder()
+      return () => startService({ data, store: undefined })
+    },
+  ],
+  [
+    'Redis',
+    HAS_REDIS,
+    async () => {
+      const { port } = await sharedRedis()
+      const prefix = freshPrefix()
+      return async () => startService({ store: await openStoreAt(port, prefix, () => START) })
+    },
+  ],
+]
+
+const asker = (service: TestService) => (method: string, path: string, body?: unknown) =>
+  askControl(service, method, `/accounts${path}`, body)
+
+/** What the account is, without what another account has of its own. */
+async function stateOf(service: TestService, id: string): Promise<Fixture> {
+  const { status, data } = await asker(service)('GET', `/${id}/state`)
+  expect(status).toBe(200)
+  const { description: _, ...state } = data
+  return state
+}
+
+describe.each(PLACES)('in %s', (_, isThere, open) => {
+  it.skipIf(!isThere)('every value at a limit survives all that may happen', async () => {
+    const reopen = await open()
+    const first = await reopen()
+    const ask = asker(first)
+    const expected = new Map<string, Fixture>()
+    for (const [id, fixture] of KEPT) {
+      const created = await ask('POST', '', { id, fixture })
+      expect([id, created.status, created.error]).toEqual([id, 201, undefined])
+      const state = await stateOf(first, id)
+      expected.set(id, state)
+      expect((await ask('GET', `/${id}/overview`)).status).toBe(200)
+
+      await ask('POST', `/${id}/snapshots`, { name: 'at' })
+      const authorization = `Bearer ${created.data.api_key}`
+      const request = await first.send('POST', '/domains', { domains: ['new.example'] }, { authorization })
+      expect([id, request.status]).toEqual([id, 200])
+      const request_id = request.headers['x-request-id']
+      expect([id, (await ask('POST', `/${id}/rewind`, { request_id })).status]).toEqual([id, 200])
+      expect(await stateOf(first, id)).toEqual(state)
+      expect((await ask('PUT', `/${id}/state`, {})).status).toBe(200)
+      expect((await ask('POST', `/${id}/snapshots/at/restore`)).status).toBe(200)
+      expect(await stateOf(first, id)).toEqual(state)
+
+      await ask('POST', '', { id: `${id}-copy` })
+      const imported = await ask('PUT', `/${id}-copy/state`, state)
+      expect([id, imported.status, imported.error]).toEqual([id, 200, undefined])
+      const { keys: _own, ...rest } = await stateOf(first, `${id}-copy`)
+      const { keys: _others, ...others } = state
+      expect(rest).toEqual(others)
+      expect((await ask('POST', `/${id}/reset`)).status).toBe(200)
+      expect(await stateOf(first, id)).toEqual(state)
+    }
+    await first.stop()
+    const second = await reopen()
+    for (const [id, state] of expected) expect(await stateOf(second, id)).toEqual(state)
+  })
+})
+
+it('every value beyond a limit is refused with its place', async () => {
+  const service = await startService()
+  const refused = FIELDS.flatMap(([pointer, , values]) =>
+    values.map((value) => [pointer, fixtureWith(pointer, value)] as const),
+  )
+  for (const [pointer, fixture] of refused) {
+    const { status, error } = await asker(service)('POST', '', { fixture })
+    const message = expect.stringMatching(`^fixture#${pointer.replace('$', '\\$')}[: ]`)
+    expect([pointer, status, error]).toMatchObject([pointer, 400, { code: 'invalid_fixture', message }])
+  }
+  expect((await asker(service)('GET', '')).data.count).toBe(1)
+})
+
+it.each<[method: string, path: string, kept: object[], refused: object[], field: string]>([
+  ['PATCH', '/clock', [{ now: '9999-12-31T00:00:00Z' }], [{ now: TOO_LATE }, { now: '9999-12-31T00:00:01Z' }], '/now'],
+  ['PATCH', '/clock', [], [{ advance: 'P2920000D' }, { advance: LONG_AGO }], '/advance'],
+  ['POST', '/keys', [{ created_at: FIRST }], [{ created_at: TOO_EARLY }, { created_at: TOO_LATE }], '/created_at'],
+  ['POST', '/keys', [{ label: 'x'.repeat(LIMITS.label) }], [{ label: 'x'.repeat(LIMITS.label + 1) }], '/label'],
+  ['PUT', `/domains/${NAME}/dmarc`, [{ count: LIMITS.messages }], [{ count: 1e12 + 1 }, { count: 1e308 }], '/count'],
+  ['POST', '/faults', [{ skip: LIMITS.matches, delay_ms: 0 }], [{ skip: LIMITS.matches + 1, delay_ms: 0 }], '/skip'],
+  [
+    'POST',
+    '/faults',
+    [{ times: LIMITS.matches, delay_ms: 0 }],
+    [{ times: 0, delay_ms: 0 }, { times: 1e300 }],
+    '/times',
+  ],
+  ['POST', '/faults', [{ delay_ms: LIMITS.delay }], [{ delay_ms: LIMITS.delay + 1 }, { delay_ms: 1e308 }], '/delay_ms'],
+  ['POST', '/faults', [{ expires_after: LONG_AGO, delay_ms: 0 }], [{ expires_after: 'P1Y' }], '/expires_after'],
+  ['PATCH', '/quotas', [{ bucket: 'dmarc', remaining: 0 }], [{ bucket: 'dmarc', remaining: 1e300 }], '/remaining'],
+  ['PATCH', '', [{ plan: 'stone' }], [{ plan: 'x'.repeat(LIMITS.plan + 1) }], '/plan'],
+])('%s %s takes a field up to its limit, survives a restart with it, and refuses more', async (...given) => {
+  const [method, path, kept, refused, field] = given
+  const data = temporaryFolder()
+  const first = await startService({ data, store: undefined, fixture: { domains: [NAME] } })
+  for (const body of refused) {
+    const { status, error } = await asker(first)(method, `/default${path}`, body)
+    expect([status, error.problems.some((problem: { field: string }) => problem.field === field)]).toEqual([400, true])
+  }
+  for (const body of kept) expect((await asker(first)(method, `/default${path}`, body)).status).toBeLessThan(300)
+  const parts = ['', '/state', '/keys', '/faults', '/quotas', '/overview']
+  const read = (service: TestService) =>
+    Promise.all(parts.map(async (each) => asker(service)('GET', `/default${each}`)))
+  const before = await read(first)
+  expect(before.map(({ status }) => status)).toEqual(parts.map(() => 200))
+  await first.stop()
+  const second = await startService({ data, store: undefined })
+  expect((await read(second)).map((each) => each.data)).toEqual(before.map((each) => each.data))
+})
+
+const settingOf = (name: string, value: unknown) => ({ target: `$['x-settings']['${name}']`, update: { value } })
+const loadWith = (...actions: object[]) =>
+  loadContract({ overlays: [asOverlay({ overlay: '1.0.0', info: { title: 'T', version: '1' }, actions }, 'overlay')] })
+
+describe('an overlay', () => {
+  const quotaOf = (update: object) => ({ target: "$.paths['/dmarc']['x-quota']", update })
+
+  const rows: [what: string, action: object][] = [
+    ['the body limit', settingOf('body-limit', LIMITS.body + 1)],
+    ['a cap', settingOf('domain-cap', LIMITS.cap + 1)],
+    ['the grace period', settingOf('grace-period', LIMITS.period + 1)],
+    ['the processing time', settingOf('processing-time', 1e300)],
+    ['the period of a count', settingOf('count-period', LIMITS.days + 1)],
+    ['the name of a plan', settingOf('plans', { order: ['x'.repeat(LIMITS.plan + 1)], lowest: 'x' })],
+    ['the requests of a quota', quotaOf({ limit: LIMITS.quota + 1 })],
+    ['the window of a quota', quotaOf({ window: LIMITS.period + 1 })],
+    ['the grace of a quota', quotaOf({ grace: LIMITS.grace + 1 })],
+  ]
+  it.each(sample(rows, 2))(
+    'is refused with the place where it sets %s beyond the limit',
+    { tags: ['slow'] },
+    async (_, action) => {
+      await expect(loadWith(action)).rejects.toThrow(/^openapi\.yaml#\/.* must (be|have) at most /s)
+    },
+  )
+
+  it('is refused where it permits names of groups that no fixture can have', { tags: ['slow'] }, async () => {
+    const action = { target: '$.components.schemas.DomainGroupName', update: { maxLength: LIMITS.groupName + 1 } }
+    const overlays = [writeOverlay(temporaryFolder(), [action])]
+    await expect(startService({ overlays })).rejects.toThrow(/DomainGroupName.* maxLength of at most 10000/)
+  })
+
+  it('can set everything to its limit, and an account keeps what that permits', { tags: ['slow'] }, async () => {
+    const actions = [
+      settingOf('body-limit', LIMITS.body),
+      settingOf('domain-cap', LIMITS.cap),
+      settingOf('grace-period', LIMITS.period),
+      quotaOf({ limit: LIMITS.quota, window: LIMITS.period, grace: LIMITS.grace }),
+      { target: '$.components.schemas.DomainGroupName', update: { maxLength: LIMITS.groupName } },
+    ]
+    const data = temporaryFolder()
+    const options: ServerOptions = { data, store: undefined, overlays: [writeOverlay(temporaryFolder(), actions)] }
+    const first = await startService(options)
+    const ask = asker(first)
+    const name = 'x'.repeat(LIMITS.groupName)
+    expect((await first.send('POST', '/domaingroups', { name, domains: [] })).status).toBe(200)
+    const created = await ask('POST', '/default/keys', {})
+    const authorization = `Bearer ${created.data.api_key}`
+    const used = await first.send('GET', '/dmarc', undefined, { authorization })
+    expect(used.headers['x-ratelimit-limit']).toBe(String(LIMITS.quota * LIMITS.grace))
+    expect((await ask('PATCH', '/default/quotas', { bucket: 'dmarc', remaining: 0 })).status).toBe(200)
+    expect((await ask('GET', '/default/coverage')).status).toBe(200)
+    const parts = ['/quotas', '/keys', '/state']
+    const before = await Promise.all(parts.map(async (part) => (await ask('GET', `/default${part}`)).data))
+    await ask('POST', '', { id: 'copy' })
+    const imported = await ask('PUT', '/copy/state', before[2])
+    expect([imported.status, imported.error]).toEqual([200, undefined])
+    await first.stop()
+    const second = await startService(options)
+    const after = await Promise.all(parts.map(async (part) => (await asker(second)('GET', `/default${part}`)).data))
+    expect(after).toEqual(before)
+  })
+})
+
+describe('the id of a new group', () => {
+  const state = (groupsCreated: number, ids: string[] = []) =>
+    ({
+      ...{ id: 'acme', seed: 1, plan: 'stone', groupsCreated },
+      ...{ domains: PersistentMap.of(), groupNames: PersistentMap.of() },
+      groups: PersistentMap.of(ids.map((id) => [id, { id, name: id, domains: [] }] as const)),
+    }) as unknown as AccountState
+  const create = ({ groupIds, settings }: Contract, account: AccountState, name: string) =>
+    createGroup(account, { name, domains: [] }, groupIds, settings)
+
+  const ALREADY = [LIMITS.groupsCreated - 1, LIMITS.groupsCreated, 2 ** 52]
+  it.each([...ALREADY, Number.MAX_SAFE_INTEGER - 1, Number.MAX_SAFE_INTEGER])(
+    'is found after %d groups, and is another each time',
+    async (groupsCreated) => {
+      const contract = await loadContract()
+      let account = state(groupsCreated)
+      for (let index = 0; index < 10; index++) {
+        const decision = create(contract, account, `Group ${index}`)
+        if (!decision.ok) throw new Error('It was refused.')
+        account = decision.state
+      }
+      expect(account.groups.size).toBe(10)
+      expect(account.groupsCreated).toBeLessThanOrEqual(LIMITS.groupsCreated)
+    },
+  )
+
+  it('is sought among all that there are, also where the numbers begin again, and then the group is refused', async () => {
+    const { settings } = await loadContract()
+    const groupIds = { idOf: (_: unknown, ordinal: number) => `id${ordinal % 3}` }
+    const make = (account: AccountState) => createGroup(account, { name: 'New', domains: [] }, groupIds, settings)
+    for (const free of [0, 1, 2]) {
+      const taken = ['id0', 'id1', 'id2'].filter((id) => id !== `id${free}`)
+      expect(make(state(LIMITS.groupsCreated - 1, taken))).toMatchObject({ ok: true, value: { id: `id${free}` } })
+    }
+    const refusal = make(state(5, ['id0', 'id1', 'id2']))
+    expect(refusal).toMatchObject({ ok: false, problems: [{ code: 'unauthorized', reason: 'group-cap' }] })
+  })
+})
+
+it('a folder of an earlier version starts with values that are refused now, and everything answers', {
+  tags: ['slow'],
+}, async () => {
+  const data = temporaryFolder()
+  const path = join(data, 'account-default.json')
+  const domains = [NAME, 'b.example'].map((name) => ({ name, record: { count: 1 } }))
+  const first = await startService({ data, store: undefined, fixture: { domains } })
+  await first.stop()
+  const file = JSON.parse(readFileSync(path, 'utf8'))
+  const { account } = file
+  for (const each of [...account.domains, ...account.origin.fixture.domains]) {
+    each[each.pin === undefined ? 'record' : 'pin'].count = 1e308
+  }
+  account.domains[0].addedAt = -8.64e21
+  account.domains[0].since = -1e14
+  account.groupsCreated = Number.MAX_SAFE_INTEGER
+  account.origin.fixture.groups_created = Number.MAX_SAFE_INTEGER
+  account.origin.fixture.domains[0].added_at = 'P99999999999999D'
+  writeFileSync(path, JSON.stringify(file))
+  for (let start = 0; start < 3; start++) {
+    const service = await startService({ data, store: undefined })
+    for (const part of ['', '/state', '/overview', '/domains', '/dmarc?from=2026-01-01&to=2026-01-15']) {
+      expect([part, (await asker(service)('GET', `/default${part}`)).status]).toEqual([part, 200])
+    }
+    const counts = (await service.get('/dmarc')).body.data.map(({ count }: { count: number }) => count)
+    expect(counts).toEqual([1e308, 1e308])
+    for (let group = 0; group < 5; group++) {
+      const created = await service.send('POST', '/domaingroups', { name: `${start} ${group}`, domains: [] })
+      expect(created.status).toBe(200)
+    }
+    if (start === 1) expect((await asker(service)('POST', '/default/reset')).status).toBe(200)
+    await service.stop()
+  }
+})
+
+it.each<[id: string, remedy: string]>([
+  ['acme', 'leave the account out with --skip-damaged (skipDamaged)'],
+  ['default', 'move it away'],
+])('a damaged file of the account %s is refused with the file, the field and the remedy', async (id, remedy) => {
+  const data = temporaryFolder()
+  const first = await startUnderstudy({ data, fixture: 'empty' })
+  if (id !== 'default') await first.createAccount({ id })
+  await first.stop()
+  const path = join(data, `account-${id}.json`)
+  const file = JSON.parse(readFileSync(path, 'utf8'))
+  file.account.keysCreated = -1
+  writeFileSync(path, JSON.stringify(file))
+  await expect(startUnderstudy({ data })).rejects.toThrow(
+    `${path}: /account/keysCreated is -1 but must be at least 0; correct the file, or ${remedy}`,
+  )
+})
+
+// Those of fields that the tests above take to their limit are shown there.
+it('the documents have the numbers of the table', () => {
+  const fixtures: Json = JSON.parse(readFileSync('fixtures/fixture.schema.json', 'utf8'))
+  const { source } = controlApi.document
+  const schemas = '/components/schemas'
+  const rows: [document: Json, pointer: string, limit: number][] = [
+    [fixtures, '/properties/$schema/maxLength', LIMITS.title],
+    [fixtures, '/properties/title/maxLength', LIMITS.title],
+    [fixtures, '/properties/description/maxLength', LIMITS.description],
+    [fixtures, '/properties/plan/maxLength', LIMITS.plan],
+    [fixtures, '/properties/keys/items/properties/id/maxLength', LIMITS.keyId],
+    [fixtures, '/properties/groups/items/properties/name/maxLength', LIMITS.groupName],
+    [fixtures, '/properties/scenes/maxItems', LIMITS.scenes],
+    [source, `${schemas}/Seed/maximum`, LIMITS.seed],
+    [source, `${schemas}/Plan/maxLength`, LIMITS.plan],
+    [source, `${schemas}/FaultRule/properties/times/maximum`, LIMITS.matches],
+    [source, `${schemas}/FaultRule/properties/jitter_ms/maximum`, LIMITS.delay],
+  ]
+  for (const [document, pointer, limit] of rows) expect([pointer, valueAt(document, pointer)]).toEqual([pointer, limit])
+  const { keys: keysPerAccount, faults: faultsPerAccount, snapshots: snapshotsPerAccount } = LIMITS
+  expect(readLimits(controlApi)).toMatchObject({ keysPerAccount, faultsPerAccount, snapshotsPerAccount })
+  const literals = JSON.stringify(source).match(/"maximum":(\d+)/g) ?? []
+  expect(literals).toContain(`"maximum":${LIMITS.messages}`)
+  expect(readFileSync('src/store/redis/scripts/step.lua', 'utf8')).toContain(`LAST_INSTANT = ${LIMITS.lastInstant}\n`)
+})
+
+describe('The keys of a fixture', () => {
+  const withKeys = (count: number): Fixture => ({
+    keys: Array.from({ length: count }, (_, index) => ({ key: `secret-${index}` })),
+  })
+
+  it.each<[method: string, path: string, wrap: (fixture: Fixture) => object]>([
+    ['PUT', '/default/state', (fixture) => fixture],
+    ['POST', '', (fixture) => ({ id: 'new', fixture })],
+    ['POST', '/default/reset', (fixture) => ({ fixture })],
+  ])('are counted before the work by %s %s, which changes nothing', { tags: ['slow'] }, async (method, path, wrap) => {
+    const service = await startService()
+    const ask = asker(service)
+    const before = (await ask('GET', '')).data
+    const { keys = [] } = withKeys(2 * LIMITS.keys)
+    // The limit comes first: an entry that is none is not looked at.
+    for (const sent of [keys.slice(0, LIMITS.keys), [...keys.slice(1), 7]]) {
+      const refusal = await ask(method, path, wrap({ keys: sent } as Fixture))
+      expect([refusal.status, refusal.error.code]).toEqual([409, 'too_many'])
+      const count = Math.max(LIMITS.keys + 1, sent.length)
+      const message = `fixture#/keys: There are ${count} keys, and an account may have 1000, its own included.`
+      expect(refusal.error.message).toBe(message)
+    }
+    expect((await ask('GET', '')).data).toEqual(before)
+    const most = await ask(method, path, wrap(withKeys(LIMITS.keys - 1)))
+    expect([200, 201]).toContain(most.status)
+    expect(most.data.account.keys).toBe(LIMITS.keys)
+  })
+
+  it('are counted before a start too', async () => {
+    const path = join(temporaryFolder(), 'many.json')
+    writeFileSync(path, JSON.stringify(withKeys(16_000)))
+    await expect(startService({ fixture: path })).rejects.toThrow(
+      `${path}#/keys: There are 16000 keys, and an account may have 1000, its own included.`,
+    )
+  })
+})
+
+describe('The groups of a fixture', () => {
+  it.each(sample(['allowed', 'refused', 'moved'], 2))(
+    'are not looked through for each of them, where shared domains are %s',
+    { tags: ['slow'] },
+    async (value) => {
+      const contract = await loadWith(settingOf('shared-domains', value))
+      const looksFor = async (count: number) => {
+        const domains = Array.from({ length: count }, (_, index) => `d${index}.example`)
+        const groups = domains.map((domain, index) => ({ name: `Group ${index}`, domains: [domain] }))
+        const fixture = await loadFixture({ domains, groups })
+        const spies = (['values', 'entries', 'keys'] as const).map((name) => vi.spyOn(PersistentMap.prototype, name))
+        expect(createAccount(fixture, { id: 'a', real: 0 }, contract).groups.size).toBe(count)
+        const looks = spies.reduce((sum, { mock }) => sum + mock.calls.length, 0)
+        for (const spy of spies) spy.mockRestore()
+        return looks
+      }
+      expect(await looksFor(200)).toBe(await looksFor(20))
+    },
+  )
+})

@@ -1,0 +1,29 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect } from 'vitest'
+import { CERTIFICATE } from '../proxy/certificate.ts'
+import { listenOn, tlsBefore } from '../support/listening.ts'
+import { it } from '../support/program.ts'
+import { freshPrefix, HAS_REDIS, sharedRedis } from '../support/redis-server.ts'
+
+describe.skipIf(!HAS_REDIS)('servers with --store', () => {
+  it('say which options did not apply, because the default account was there', async ({ serve }) => {
+    const { url } = await sharedRedis()
+    const args = ['--store', url, '--store-prefix', freshPrefix()]
+    await serve([...args, '--fixture', 'empty'])
+    const second = await serve([...args, '--fixture', 'demo'])
+    expect(second.stderr()).toBe(
+      '--fixture demo: applies to new accounts only; the account in the store stays as it is\n',
+    )
+  })
+
+  it('trust a private authority that the environment names', async ({ serveProcess, folder }) => {
+    const port = await listenOn(tlsBefore(await sharedRedis()))
+    const authority = join(folder, 'ca.pem')
+    writeFileSync(authority, CERTIFICATE)
+    const served = await serveProcess(['--store', `rediss://127.0.0.1:${port}`, '--store-prefix', freshPrefix()], {
+      environment: { NODE_EXTRA_CA_CERTS: authority },
+    })
+    expect((await served.request('/domains')).status).toBe(200)
+  })
+})

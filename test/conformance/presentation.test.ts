@@ -1,0 +1,102 @@
+import { describe, expect, it } from 'vitest'
+import { findContractProblems } from '../../src/conformance/contract-problems.ts'
+import { observePresentation, type Presentation } from '../../src/conformance/presentation.ts'
+import type { Problem } from '../../src/domain/errors.ts'
+import { failure, type Made, readingOf, success } from '../exchanges/made-exchange.ts'
+import { permitted } from '../support/permitted.ts'
+
+function look(made: Made, problems: readonly Problem<string>[] = []): Presentation {
+  const reading = readingOf(made)
+  const forbidden = findContractProblems(reading, permitted).filter(({ id }) => !id.includes('/request/'))
+  expect(forbidden, 'what the contract forbids already').toEqual([])
+  return observePresentation(reading, { problems }, permitted)
+}
+
+const listedWith = (name: string, value: string): Made => ({
+  path: '/domains',
+  headers: { [name]: value },
+  body: success({ domains: [] }),
+})
+
+describe('no alternative explains', () => {
+  it.each<[title: string, made: Made, id: string, problems?: Problem<string>[]]>([
+    [
+      'a status that only another problem has',
+      { method: 'POST', path: '/domains', sent: '', status: 415, body: failure('invalid_request_body') },
+      'addDomains/415/status/invalid_request_body',
+      [{ code: 'invalid_request_body', reason: 'absent' }],
+    ],
+    [
+      'a reset in milliseconds',
+      listedWith('X-RateLimit-Reset', '1768471200000'),
+      'listDomains/200/headers/x-ratelimit-reset',
+    ],
+    [
+      'a reset that is past',
+      listedWith('X-RateLimit-Reset', '1768460000'),
+      'listDomains/200/headers/x-ratelimit-reset',
+    ],
+    [
+      'another charset',
+      listedWith('Content-Type', 'application/json; charset=latin1'),
+      'listDomains/200/headers/content-type',
+    ],
+    ['a request id that nobody asked for', listedWith('X-Request-Id', 'req_1'), 'listDomains/200/headers/x-request-id'],
+    [
+      'another scheme to authenticate with',
+      { path: '/domains', status: 401, headers: { 'WWW-Authenticate': 'Basic' }, body: failure('unauthorized') },
+      'listDomains/401/headers/www-authenticate',
+      [{ code: 'unauthorized' }],
+    ],
+  ])('%s', (_, made, id, problems) => {
+    const { findings } = look(made, problems)
+    // What the specification leaves open entirely is nobody's failure.
+    const label = /content-type|request-id/.test(id) ? 'cannot tell' : 'unexplained'
+    expect(findings.map((finding) => finding.id)).toEqual([`${label.replace(' ', '-')}/${id}`])
+    expect(findings[0]).toMatchObject({ label, message: expect.stringMatching(/\.$/) })
+  })
+})
+
+describe('a text for a person', () => {
+  it.each([
+    ['Domains added. Background processing has started.', [[{ 'add-domains-message': 0 }]]],
+    ['Domains added successfully.', [[{ 'add-domains-message': 1 }]]],
+    ['Done!', []],
+  ])('is an observation where the document names it, and only seen where it does not: %s', (text, allows) => {
+    const body = success({ message: text, domains: ['a.example'], count: 1 })
+    const { observations, message } = look({ method: 'POST', path: '/domains', sent: { domains: ['a.example'] }, body })
+    expect(message).toEqual({ of: 'addDomains', text })
+    const named = observations.filter(({ allows: [first = {}] }) => 'add-domains-message' in first)
+    expect(named.map((each) => each.allows)).toEqual(allows)
+  })
+
+  it('is only seen in a refusal', () => {
+    const { message } = look({ path: '/domains', status: 401, body: failure('unauthorized', 'Go away.') })
+    expect(message).toEqual({ of: 'unauthorized', text: 'Go away.' })
+  })
+})
+
+describe('the numbers of a response', () => {
+  const record = { domain: 'a.example', p: 'none', sp: 'none', np: 'none', pct: 100, testing: 'n', dkim: 0, spf: 0 }
+  const many = (value: (index: number) => number) => Array.from({ length: 15 }, (_, index) => value(index))
+
+  it.each<[what: string, count: number, dmarc: number[], left: number[]]>([
+    ['two decimals', 5_000, [12.34], [1]],
+    ['many with one decimal', 20_000, many((index) => Math.round((90.1 + index / 5) * 10) / 10), [0]],
+    ['many without a decimal', 50_000, many((index) => 70 + index), [2]],
+    // Of eight messages, each share is a multiple of 12.5, whatever the service rounds to.
+    ['shares of eight messages', 8, many((index) => 12.5 * (1 + (index % 7))), [0, 1]],
+    ['shares of a hundred messages', 100, many((index) => 70 + index), [0, 1, 2]],
+    ['one with one decimal', 50_000, [99.5], [0, 1]],
+  ])('tell their precision only where there are enough that would show a finer one: %s', (_, count, dmarc, left) => {
+    const data = dmarc.map((share) => ({ ...record, dmarc: share, count }))
+    const { observations } = look({ path: '/dmarc', body: success(data) })
+    const about = observations.filter(({ allows: [first = {}] }) => 'percentages' in first)
+    // JSON has no zero behind the point: the service has chosen the alternative 1 of `decimals`.
+    const isLeft = (number: number) =>
+      about.every(({ allows }) =>
+        allows.some(({ percentages, decimals = 1 }) => percentages === number && decimals === 1),
+      )
+    expect(permitted.numbersOf('percentages').filter(isLeft)).toEqual(left)
+  })
+})

@@ -1,0 +1,112 @@
+import { spawnSync } from 'node:child_process'
+import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect } from 'vitest'
+import { budget } from '../support/budget.ts'
+import { makeProject } from '../support/client-project.ts'
+import { it } from '../support/program.ts'
+import { ROOT, runShell } from '../support/program-process.ts'
+import type { Result } from '../support/running-program.ts'
+
+/** A Python that has pytest with xdist; the one of the system has the packages of the system. */
+const PYTHON = ['python3', '/usr/bin/python3'].find((python) => succeeds(python, '-c', 'import pytest, xdist'))
+
+interface Example {
+  language: string
+  /** What the page shows, in its order. */
+  files: readonly string[]
+  command: string
+  /** Whether it can be run here; CI installs every language and skips none. */
+  installed: boolean
+  passes: RegExp
+  /** A request that violates the contract, and the line of the example after which it is sent. */
+  violation: readonly [after: string, line: string]
+}
+
+const EXAMPLES: readonly Example[] = [
+  {
+    language: 'python',
+    files: ['conftest.py', 'test_client.py'],
+    command: `${PYTHON} -m pytest -n 2`,
+    installed: PYTHON !== undefined,
+    passes: /= 3 passed in /,
+    violation: ['def test_adds_a_domain(account):\n', '    call(account, "/domains", {"domain": "shop.example"})\n'],
+  },
+  {
+    language: 'go',
+    files: ['client_test.go'],
+    command: 'go test -count=1 -v',
+    installed: succeeds('go', 'version'),
+    passes: /--- PASS: TestAddsADomain[\s\S]*\nok /,
+    violation: [
+      '\taccount := newAccount(t)\n',
+      '\tcall("POST", server.BaseURL+"/domains", account.key, `{"domain": "shop.example"}`, nil)\n',
+    ],
+  },
+  {
+    language: 'java',
+    files: ['ClientTest.java'],
+    command: 'java ClientTest.java',
+    // Without a compiler, Java runs no source file.
+    installed: succeeds('javac', '-version'),
+    passes: /^$/,
+    violation: [
+      'static void addsADomain(Account account) throws Exception {\n',
+      'send("POST", baseUrl + "/domains", account.key, "{\\"domain\\": \\"shop.example\\"}");\n',
+    ],
+  },
+]
+
+const installed = EXAMPLES.filter((each) => each.installed)
+/** Each run takes seconds, most of them for npm and the compilers. */
+const some = installed.slice(0, budget({ quick: 1, full: EXAMPLES.length }))
+
+function succeeds(command: string, ...args: string[]): boolean {
+  return spawnSync(command, args).status === 0
+}
+
+/** Runs an example in a project of its own; `violates` adds the violation. */
+async function runExample(
+  { language, files, command, violation }: Example,
+  folder: string,
+  { violates = false, environment = {} }: { violates?: boolean; environment?: Record<string, string> } = {},
+): Promise<Result> {
+  makeProject(folder)
+  const project = join(folder, language)
+  mkdirSync(project)
+  writeFileSync(join(project, 'go.mod'), 'module client\n\ngo 1.18\n')
+  for (const file of files) cpSync(join(ROOT, 'docs/examples', language, file), join(project, file))
+  if (violates) {
+    const [after, line] = violation
+    const file = join(project, files.at(-1) ?? '')
+    const source = readFileSync(file, 'utf8')
+    expect(source).toContain(after)
+    writeFileSync(file, source.replace(after, after + line))
+  }
+  return runShell(command, { folder: project, environment: { npm_config_update_notifier: 'false', ...environment } })
+}
+
+for (const example of EXAMPLES.slice(0, budget({ quick: 1, full: EXAMPLES.length }))) {
+  it.skipIf(!example.installed)(`the example in ${example.language} passes as it stands`, async ({ folder }) => {
+    const { code, stdout, stderr } = await runExample(example, folder)
+    expect(code, stdout + stderr).toBe(0)
+    expect(stdout).toMatch(example.passes)
+  })
+}
+
+it.for(some)('the example in $language fails when a request violated the contract', async (example, { folder }) => {
+  const { code, stdout, stderr } = await runExample(example, folder, { violates: true })
+  expect(code).not.toBe(0)
+  expect(stdout + stderr).toContain('1 request violates the contract, of ')
+})
+
+it.for(some)(
+  'the example in $language fails with the words of a server that ends early',
+  async (example, { folder }) => {
+    const environment = { DMARC_UNDERSTUDY_PROT: '1' }
+    const { code, stdout, stderr } = await runExample(example, folder, { environment })
+    expect(code).not.toBe(0)
+    expect(stdout + stderr).toMatch(/The server ended/)
+    expect(stdout + stderr).toContain('did you mean DMARC_UNDERSTUDY_PORT?')
+  },
+)

@@ -1,0 +1,98 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { ENTRY_LIMITS, EntryScanner } from '../../../src/exchanges/har/entry-scanner.ts'
+import { budget } from '../../support/budget.ts'
+
+interface Found {
+  entries: unknown[]
+  lost: number
+  isWhole: boolean
+  creator: string | undefined
+}
+
+/** Scans a text that comes in pieces of these sizes, in turn. */
+function scan(text: string, sizes: readonly number[]): Found {
+  const bytes = Buffer.from(text)
+  const entries: unknown[] = []
+  let lost = 0
+  const scanner = new EntryScanner({
+    onEntry: (part, { offset, length }) => {
+      expect(bytes.subarray(offset, offset + length).equals(part)).toBe(true)
+      entries.push(JSON.parse(part.toString()))
+    },
+    onLostEntry: () => lost++,
+  })
+  for (let at = 0, turn = 0; at < bytes.length; turn++) {
+    const size = sizes[turn % sizes.length] ?? 1
+    // The memory of a piece is used again for the next.
+    const piece = Buffer.from(bytes.subarray(at, at + size))
+    if (!scanner.push(piece)) break
+    piece.fill(0)
+    at += size
+  }
+  return { entries, lost, isWhole: scanner.end() === undefined, creator: scanner.creator }
+}
+
+const sizes = fc.array(fc.integer({ min: 1, max: 40 }), { minLength: 1, maxLength: 4 })
+/** As a parser reads them: JSON writes minus zero as zero. */
+const entries = fc
+  .array(fc.dictionary(fc.string({ maxLength: 5 }), fc.jsonValue({ maxDepth: 3 })), { maxLength: 5 })
+  .map((list) => JSON.parse(JSON.stringify(list)) as unknown[])
+const others = fc.dictionary(
+  fc.string({ maxLength: 5 }).filter((name) => !['log', 'entries', 'creator'].includes(name)),
+  fc.jsonValue({ maxDepth: 3 }),
+)
+const runs = { numRuns: budget({ quick: 300, full: 3_000 }), seed: 20_260_115 }
+
+describe('The scanner of entries', () => {
+  it('finds what a parser of JSON finds, whatever stands beside it and in whatever pieces it comes', {
+    tags: ['slow'],
+  }, () => {
+    fc.assert(
+      fc.property(
+        entries,
+        others,
+        others,
+        sizes,
+        fc.constantFrom(undefined, 1, '\t'),
+        (list, log, rest, pieces, space) => {
+          const text = JSON.stringify(
+            { ...rest, log: { ...log, entries: list, creator: { name: 'x' } }, z: rest },
+            undefined,
+            space,
+          )
+          const found = scan(text, pieces)
+          expect(found).toMatchObject({ entries: list, lost: 0, isWhole: true })
+          expect(JSON.parse(found.creator ?? '')).toEqual({ name: 'x' })
+        },
+      ),
+      runs,
+    )
+  })
+
+  it('finds all entries before the place where a text breaks off', () => {
+    fc.assert(
+      fc.property(entries, sizes, fc.nat(), (list, pieces, place) => {
+        const text = JSON.stringify({ log: { entries: list } })
+        const cut = text.slice(0, place % text.length)
+        const found = scan(cut, pieces)
+        expect(found.isWhole).toBe(false)
+        expect(found.entries).toEqual(list.slice(0, found.entries.length))
+        const complete = list.filter((_, index) => {
+          const end = JSON.stringify({ log: { entries: list.slice(0, index + 1) } }).length - 3
+          return end <= cut.length
+        })
+        expect(found.entries).toHaveLength(complete.length)
+      }),
+      runs,
+    )
+  })
+
+  it('leaves out an entry that is too large, or nested too deeply, and finds the next', { tags: ['slow'] }, () => {
+    const limits = { bytes: ENTRY_LIMITS.bytes, depth: ENTRY_LIMITS.depth }
+    const large = `{"a":"${'x'.repeat(limits.bytes)}"}`
+    const deep = `{"a":${'['.repeat(limits.depth)}${']'.repeat(limits.depth)}}`
+    const { entries: found, lost, isWhole } = scan(`{"log":{"entries":[${large},${deep},{"b":1}]}}`, [1 << 20])
+    expect({ found, lost, isWhole }).toEqual({ found: [{ b: 1 }], lost: 2, isWhole: true })
+  })
+})

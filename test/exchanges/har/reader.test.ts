@@ -1,0 +1,420 @@
+import { spawnSync } from 'node:child_process'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { brotliCompressSync, gzipSync } from 'node:zlib'
+import { describe, expect, it } from 'vitest'
+import { loadContract } from '../../../src/contract/contract.ts'
+import type { Exchange, SeenBody } from '../../../src/exchanges/exchange.ts'
+import { LARGEST_BODY, requestBodyOf, responseBodyOf } from '../../../src/exchanges/har/entry.ts'
+import { type HarRecording, openRecording, type RecordedStep } from '../../../src/exchanges/har/reader.ts'
+import { HarError } from '../../../src/exchanges/har/service.ts'
+import { type EntryOptions, entryOf, harOf, RECORDED_AT } from '../../support/recorded.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
+
+const contract = await loadContract()
+const BODY = '{"success":true,"data":{"domains":["ü.example"]}}'
+
+interface Read extends HarRecording {
+  read: readonly Exchange[]
+  gaps: readonly boolean[]
+}
+
+async function readFiles(paths: readonly string[], baseUrl?: string): Promise<Read> {
+  const recording = await openRecording(paths, { contract, baseUrl })
+  try {
+    const steps: RecordedStep[] = []
+    for await (const step of recording.exchanges()) steps.push(step)
+    return {
+      ...recording,
+      read: steps.map(({ exchange }) => exchange),
+      gaps: steps.map(({ isAfterGap }) => isAfterGap),
+    }
+  } finally {
+    await recording.close()
+  }
+}
+
+function readText(text: string | Buffer, baseUrl?: string): Promise<Read> {
+  const folder = temporaryFolder()
+  mkdirSync(join(folder, 'bodies'))
+  writeFileSync(join(folder, 'bodies/1.json'), BODY)
+  writeFileSync(join(folder, 'a.har'), text)
+  return readFiles([join(folder, 'a.har')], baseUrl)
+}
+
+function readEntries(...entries: EntryOptions[]): Promise<Read> {
+  return readText(harOf(entries.map(entryOf)))
+}
+
+async function readEntry(options: EntryOptions): Promise<Exchange | undefined> {
+  return (await readEntries(options)).read[0]
+}
+
+/** Expects these bytes, or a body that is unknown for this reason. */
+function expectBody(seen: SeenBody | undefined, body: string | RegExp): void {
+  if (typeof body === 'string') expect(seen?.isKnown && seen.bytes.toString()).toBe(body)
+  else expect(seen).toEqual({ isKnown: false, reason: expect.stringMatching(body) })
+}
+
+/** What is wrong with a file. */
+function refusal(reading: Promise<unknown>): Promise<string> {
+  return reading.then(
+    () => 'nothing',
+    (error) => {
+      expect(error).toBeInstanceOf(HarError)
+      expect(error.message).not.toContain('\n')
+      return error.message
+    },
+  )
+}
+
+describe('A HAR file', () => {
+  it('becomes exchanges in the order of time, with the base path of the contract', async () => {
+    const { read, baseUrl, size, tally } = await readEntries(
+      { url: 'https://dmarc.example/v2/api/v1/domaingroups?id=%41', after: 900, method: 'DELETE' },
+      { url: 'https://dmarc.example/v2/api/v1/domains#top', after: 100 },
+      { url: 'https://dmarc.example/v2/api/v1/', after: 500 },
+    )
+    expect({ baseUrl, size }).toEqual({ baseUrl: 'https://dmarc.example/v2/api/v1', size: 3 })
+    expect(read.map(({ at, request }) => [at - RECORDED_AT, request.target])).toEqual([
+      [100, '/api/v1/domains'],
+      [500, '/api/v1/'],
+      [900, '/api/v1/domaingroups?id=%41'],
+    ])
+    expect(tally).toMatchObject({ elsewhere: 0, lost: 0, problems: [], broken: [] })
+  })
+
+  it('can be written anyhow: a mark of UTF-8, spaces, fields of other tools, escapes, entries before the creator', async () => {
+    const entry = JSON.stringify(entryOf({ more: { _initiator: { stack: [[['"}]\\']]] } } }), undefined, 2)
+    const text = `\ufeff\r\n{ "a\\"]": [{"log": {"entries": [1]}}], "log" : {"pages":[{"id":"}"}],\n"entries" :\t[\n${entry} , ${entry}\n],"creator":{"name":"x"}}, "z": null }\n`
+    const { read } = await readText(text)
+    expect(read).toHaveLength(2)
+  })
+
+  it('leaves out and counts what was not sent to the service by the client', async () => {
+    const asks = { headers: [{ name: 'Access-Control-Request-Method', value: 'POST' }] }
+    const { size, tally } = await readEntries(
+      {},
+      { url: 'https://cdn.example/a.js' },
+      { url: 'https://dmarc.example/api/v10/domains' },
+      { url: 'wss://dmarc.example/api/v1/domains' },
+      { method: 'OPTIONS', request: asks },
+      { method: 'OPTIONS' },
+      { more: { _fromCache: 'disk' } },
+      { more: { _wasFulfilled: true } },
+    )
+    expect(size).toBe(2)
+    expect(tally).toMatchObject({ elsewhere: 3, preflight: 1, cache: 1, fulfilled: 1, lost: 0 })
+  })
+
+  it('loses an entry that cannot be read, and marks the gap', async () => {
+    const deep = JSON.parse(`${'['.repeat(300)}${']'.repeat(300)}`)
+    const good = (after: number) => JSON.stringify(entryOf({ after }))
+    const bad = [
+      'null',
+      '"entry"',
+      '{"a": nope}',
+      '{}',
+      JSON.stringify(entryOf({ more: { _deep: deep } })),
+      JSON.stringify(entryOf({ more: { startedDateTime: 'yesterday' } })),
+    ]
+    const text = `{"log":{"entries":[${[good(1), good(2), ...bad, good(3), good(4)].join(',')}]}}`
+    const { read, gaps, tally } = await readText(text)
+    expect(read).toHaveLength(4)
+    expect(gaps.slice(2)).toEqual([true, false])
+    expect(tally.lost).toBe(6)
+    expect(tally.problems.map((problem) => problem.replace(/^.*?: /, ''))).toEqual([
+      'Entry 3 is no object.',
+      'Entry 4 is no object.',
+      'Entry 5 is not valid JSON.',
+    ])
+  })
+
+  const whole = harOf([entryOf(), entryOf({ after: 50 }), entryOf({ after: 90 })])
+
+  it.each([
+    ['the file ends within an entry', whole.slice(0, -300), 2],
+    ['the end of the file is missing', whole.slice(0, -1), 3],
+    ['there is more after the end of the document', `${whole}${whole}`, 3],
+    ['a bracket closes what was not opened', whole.replace(/\]\}\}$/, '}]}'), 3],
+  ])('is judged up to the byte where it breaks off: %s', async (reason, text, count) => {
+    const { read, tally } = await readText(text)
+    expect(read).toHaveLength(count)
+    const [place, ...others] = tally.broken.map((each) => each.replace(/^.*\/a\.har is broken at byte \d+/, ''))
+    expect(others).toEqual([])
+    expect(place).toBe(`: ${reason}. What comes behind is not judged.`)
+  })
+
+  it.each<[what: string, content: string | Buffer, reason: string]>([
+    ['nothing', '', 'The file is empty.'],
+    ['spaces', ' \n ', 'This is no HAR file: it is not JSON.'],
+    ['HTML', '\n<!doctype html>', 'This is no HAR file: it is HTML or XML.'],
+    ['a PDF', '%PDF-1.7', 'This is no HAR file: it is a PDF document.'],
+    ['gzip', gzipSync('{}'), 'This is no HAR file: it is compressed with gzip; unpack it first.'],
+    ['a ZIP archive', 'PK\u0003\u0004..', 'it is a ZIP archive; unpack it first, and give the .har file in it.'],
+    ['UTF-16', Buffer.from('\ufeff{}', 'utf16le'), 'it is written in UTF-16; save it in UTF-8.'],
+    ['a list', '[]', 'This is no HAR file: it is a list, not an object with a log.'],
+    ['an object', '{}', 'This is no HAR file: it has no list log.entries.'],
+    ['a log without entries', '{"log":{}}', 'This is no HAR file: it has no list log.entries.'],
+    ['entries elsewhere', '{"entries":[]}', 'This is no HAR file: it has no list log.entries.'],
+    ['a half of an entry', '{"log":{"entries":[{"a":', 'the file ends within an entry (byte 25).'],
+  ])('with %s is refused in one line', async (_, content, reason) => {
+    expect(await refusal(readText(content))).toContain(reason)
+  })
+
+  it('is a regular file', async () => {
+    const folder = temporaryFolder()
+    const pipe = join(folder, 'pipe')
+    spawnSync('mkfifo', [pipe])
+    expect(await refusal(readFiles([folder]))).toContain('This is a folder; give the HAR files in it.')
+    expect(await refusal(readFiles([pipe]))).toContain('This is no regular file')
+    expect(await refusal(readFiles([join(folder, 'x')]))).toContain('The file cannot be read (ENOENT).')
+  })
+
+  it('without any request has no exchange', async () => {
+    const { size, hosts, baseUrl } = await readText(harOf([]))
+    expect({ size, hosts, baseUrl }).toEqual({ size: 0, hosts: 'There is no request at all.', baseUrl: undefined })
+  })
+})
+
+describe('The service', () => {
+  it('is not guessed where there are two', async () => {
+    const urls = ['https://a.example/api/v1/domains', 'https://b.example/api/v1/dmarc', '/domains', '/dmarc']
+    expect(await refusal(readEntries(...urls.map((url) => ({ url }))))).toBe(
+      'requests of the service went to https://dmarc.example/api/v1 (2 requests), https://a.example/api/v1 (1 request) and https://b.example/api/v1 (1 request); say with --base-url which one is meant',
+    )
+  })
+
+  it.each([
+    ['https://a.example/gateway', 'https://a.example/gateway/domains?id=1', '/api/v1/domains?id=1'],
+    ['https://A.example:443/', 'https://a.example/domains', '/api/v1/domains'],
+    ['http://[::1]:80', 'http://[::1]', '/api/v1/'],
+    ['https://a.example/gateway/', 'https://a.example/gateway?x', '/api/v1?x'],
+  ] as const)('%s is found in %s', async (baseUrl, url, target) => {
+    const entries = ['https://b.example/gateway/domains', url].map((each) => entryOf({ url: each }))
+    const { read } = await readText(harOf(entries), baseUrl)
+    expect(read.map(({ request }) => request.target)).toEqual([target])
+  })
+
+  it('has no paths that only begin like its own', async () => {
+    const { size, tally } = await readText(harOf([entryOf({ url: 'https://a.example/apis' })]), 'https://a.example/api')
+    expect({ size, elsewhere: tally.elsewhere }).toEqual({ size: 0, elsewhere: 1 })
+  })
+
+  it('says where the requests went when none went to it', async () => {
+    const names = ['a', 'b', 'c', 'd', 'e', 'f', 'a']
+    const { size, hosts } = await readEntries(...names.map((name) => ({ url: `https://${name}.example/` })))
+    expect(size).toBe(0)
+    expect(hosts).toMatch(/^The requests went to https:\/\/a\.example \(2 requests\), .* and 1 more\.$/)
+  })
+})
+
+describe('The key', () => {
+  const withKey = (after: number, value?: string): EntryOptions => {
+    const authorization = value === undefined ? [] : [{ name: 'authorization', value }]
+    return { after, request: { headers: [{ name: 'host', value: 'x' }, ...authorization] } }
+  }
+
+  it('has a name, which is the same in all files', async () => {
+    const folder = temporaryFolder()
+    const files = [
+      [withKey(0, 'Bearer first-key'), withKey(1, 'Bearer second-key')],
+      [withKey(2, 'bearer first-key'), withKey(3), withKey(4, 'first-key')],
+    ]
+    const paths = files.map((_, index) => join(folder, `${index}.har`))
+    for (const [index, entries] of files.entries()) writeFileSync(paths[index] ?? '', harOf(entries.map(entryOf)))
+    const { read } = await readFiles(paths)
+    expect(read.map(({ request }) => request.credentials)).toEqual([
+      { kind: 'sent', scheme: 'Bearer', key: 'key 1', isWord: true },
+      { kind: 'sent', scheme: 'Bearer', key: 'key 2', isWord: true },
+      { kind: 'sent', scheme: 'bearer', key: 'key 1', isWord: true },
+      { kind: 'none' },
+      { kind: 'sent', scheme: '', key: 'key 1', isWord: true },
+    ])
+  })
+
+  it('is unknown where the recorder has taken out all of them', async () => {
+    const { read } = await readEntries(withKey(0), withKey(1))
+    expect(read.map(({ request }) => request.credentials)).toEqual([{ kind: 'unknown' }, { kind: 'unknown' }])
+  })
+
+  it('is nowhere in an exchange, also not in one that came before it was first used', async () => {
+    const secret = 'secret-of-mine'
+    const first: EntryOptions = {
+      url: `/domains?x=${secret}`,
+      method: 'POST',
+      request: {
+        headers: [{ name: 'referer', value: `https://a.example/${encodeURIComponent(secret)}` }],
+        postData: { mimeType: 'a', text: JSON.stringify({ name: secret }) },
+      },
+      response: { headers: [{ name: 'x', value: secret }] },
+      content: { text: JSON.stringify({ key: secret }) },
+    }
+    const { read, secrets } = await readEntries(first, { after: 100 })
+    expect(secrets).toEqual([secret])
+    const text = JSON.stringify(read, (_, value) =>
+      value?.type === 'Buffer' ? Buffer.from(value.data).toString() : value,
+    )
+    expect(text).not.toContain('secret')
+    expect(text).toContain('[key 1]')
+  })
+})
+
+describe('An exchange', () => {
+  it.each<[what: string, started: unknown, time: unknown, more: EntryOptions['more'], span: [number, number]]>([
+    ['a zone', '2026-01-15T10:00:00.5+01:00', 20, {}, [500, 520]],
+    ['a zone without a colon', '2026-01-15T08:00:00.000-0100', 20, {}, [0, 20]],
+    ['no zone', '2026-01-15T09:00:00', 20, {}, [0, 20]],
+    ['microseconds', '2026-01-15T09:00:00.000250Z', 0.5, {}, [0.25, 0.75]],
+    ['no time', '2026-01-15T09:00:00Z', undefined, { timings: { blocked: -1, connect: 5, ssl: 3, wait: 10 } }, [0, 15]],
+    ['a time of -1', '2026-01-15T09:00:00Z', -1, { timings: {} }, [0, 0]],
+  ])('was sent at a time with %s', async (_, startedDateTime, time, more, [at, until]) => {
+    const exchange = await readEntry({ more: { startedDateTime, time, ...more } })
+    expect((exchange?.at ?? 0) - RECORDED_AT).toBeCloseTo(at, 3)
+    expect((exchange?.until ?? 0) - RECORDED_AT).toBeCloseTo(until, 3)
+  })
+
+  const POST = { time: 100, method: 'POST' }
+
+  it.each<[what: string, overlaps: boolean[], ...entries: EntryOptions[]]>([
+    ['reads', [false, false], { time: 100 }, { after: 50, time: 100 }],
+    ['a write during a read', [true, false], { time: 100 }, { after: 50, method: 'POST' }],
+    ['a read during a write', [false, true], POST, { after: 50 }],
+    ['writes', [true, true], POST, { after: 50, method: 'PATCH' }],
+    ['one after the other', [false, false], POST, { after: 100 }],
+    [
+      'a long one around others',
+      [false, true, true, false],
+      ...[{ time: 900, method: 'DELETE' }, { after: 10 }, { after: 800 }, { after: 950 }],
+    ],
+    ['less time than the clock can tell', [false, true], { ...POST, time: 0.4 }, { after: 1, time: 0.4 }],
+    ['an unknown time', [false, true], { ...POST, time: -1, more: { timings: {} } }, { after: 5000 }],
+  ])('overlaps where there are %s: %j', async (_, overlaps, ...entries) => {
+    const { read } = await readEntries(...entries)
+    expect(read.map((each) => each.overlaps)).toEqual(overlaps)
+  })
+
+  it.each<[what: string, response: EntryOptions['response']]>([
+    ['the status 0 of an aborted request', { status: 0, headers: [] }],
+    ['the status -1', { status: -1 }],
+    ['no number as status', { status: 'failed' }],
+    ['no header field, because the recorder left them out', { headers: [] }],
+  ])('has no response with %s', async (_, response) => {
+    expect(await readEntry({ response })).toMatchObject({ response: undefined })
+  })
+
+  it('may have had any field where the recorder has left out all of a request', async () => {
+    const request = { headers: [], postData: { mimeType: 'application/json', text: '{}' } }
+    const { read } = await readEntries({}, { after: 50, method: 'POST', request })
+    expect(read[1]?.request).toMatchObject({ credentials: { kind: 'unknown' }, body: { isKnown: true } })
+    expect({ ...read[1]?.request.headers }).toEqual({ 'content-type': 'application/json' })
+  })
+
+  it('joins fields of one name, and knows neither pseudo-fields nor fields without a name', async () => {
+    const headers = [
+      { name: ':status', value: '200' },
+      { name: 'Vary', value: 'a' },
+      { name: 'vary', value: 'b' },
+      { name: '__proto__', value: 'c' },
+      { name: '', value: 'd' },
+      { name: 'x' },
+      null,
+    ]
+    const exchange = await readEntry({ response: { headers } })
+    expect(Object.entries(exchange?.response?.headers ?? {})).toEqual([
+      ['vary', 'a, b'],
+      ['__proto__', 'c'],
+    ])
+  })
+
+  it('is called by its request id, or by its place', async () => {
+    const unnamed = { response: { headers: [{ name: 'a', value: 'b' }] } }
+    const { read } = await readEntries({}, { ...unnamed, after: 1 })
+    expect(read.map(({ id }) => id)).toEqual(['00000000-0000-4000-8000-000000000000', 'entry 2'])
+  })
+
+  const base64 = (bytes: Buffer) => ({ size: bytes.length, text: bytes.toString('base64'), encoding: 'base64' })
+  const inFile = (name: string) => ({ text: undefined, _file: name })
+  const fields = (all: Record<string, string>) => ({
+    headers: Object.entries(all).map(([name, value]) => ({ name, value })),
+  })
+  const gzipped = fields({ 'Content-Encoding': 'gzip', 'Content-Length': '60' })
+  const length = (bytes: number) => fields({ 'content-length': `${bytes}` })
+
+  it.each<[what: string, content: EntryOptions['content'], response: EntryOptions['response'], body: string | RegExp]>([
+    ['a text', { size: 50, text: BODY }, {}, BODY],
+    ['base64', base64(Buffer.from(BODY)), {}, BODY],
+    ['a text that was gzip', { size: 50, text: BODY }, gzipped, BODY],
+    ['base64 that was gzip', base64(Buffer.from(BODY)), gzipped, BODY],
+    ['base64 that is gzip', base64(gzipSync(BODY)), gzipped, BODY],
+    ['base64 that is brotli', base64(brotliCompressSync(BODY)), fields({ 'content-encoding': 'br' }), BODY],
+    ['no text', { size: 50, text: undefined }, {}, /does not have the body/],
+    ['an empty text for a body that there was', { size: 50, text: '' }, {}, /does not have the body/],
+    ['an empty text and an empty body', { size: 0, text: '' }, {}, ''],
+    ['no text, and a length of 0', { size: 0, text: undefined }, length(0), ''],
+    ['no text, a size of 0 and no length', { size: 0, text: undefined }, {}, /does not have the body/],
+    ['half of the text', { size: 50, text: BODY.slice(0, 20) }, {}, /does not have all bytes/],
+    ['fewer bytes than were announced', { size: 50, text: BODY }, length(60), /does not have all bytes/],
+    ['characters that were lost', { size: 50, text: BODY.replace('ü', '\ufffd') }, {}, /lost characters/],
+    ['a file that is there', { size: -1, ...inFile('bodies/1.json') }, {}, BODY],
+    ['a file that is not there', inFile('bodies/2.json'), {}, /"bodies\/2\.json", which is not beside/],
+    ['a file elsewhere', inFile('../../../../../../etc/hostname'), {}, /is not beside the recording/],
+    ['an absolute path', inFile('/etc/hostname'), {}, /is not beside the recording/],
+    ['no body by its status', { text: undefined }, { status: 204 }, ''],
+  ])('has a response with %s', async (_, content, response, body) => {
+    expectBody((await readEntry({ content, response }))?.response?.body, body)
+  })
+
+  const TYPE = { 'content-type': 'application/json' }
+  const announced = fields({ ...TYPE, 'content-length': '9' })
+
+  it.each<[what: string, request: EntryOptions['request'], body: string | RegExp]>([
+    ['a text', { postData: { mimeType: 'a', text: BODY } }, BODY],
+    ['an empty text', { postData: { mimeType: 'a', text: '' } }, ''],
+    ['base64', { postData: { mimeType: 'a', text: Buffer.from(BODY).toString('base64'), encoding: 'base64' } }, BODY],
+    ['parameters alone', { postData: { mimeType: 'a', params: [{ name: 'a' }] } }, /has the parameters/],
+    ['no body', { bodySize: 0, ...length(0) }, ''],
+    ['no body and no sign of one', { bodySize: -1 }, ''],
+    ['a body that is missing', { bodySize: -1, ...fields(TYPE) }, /does not have the body/],
+    ['a size of 0 and a length of 9', { bodySize: 0, ...announced }, /does not have the body/],
+    ['fewer bytes than were announced', { ...announced, postData: { text: '{ }' } }, /does not have all bytes/],
+    ['characters that were lost', { postData: { mimeType: 'a', text: '\ufffd' } }, /lost characters/],
+  ])('has a request with %s', async (_, request, body) => {
+    expectBody((await readEntry({ method: 'POST', request }))?.request.body, body)
+  })
+})
+
+describe('A body', () => {
+  const LARGEST = Buffer.alloc(LARGEST_BODY, 'a')
+  const LARGER = Buffer.alloc(LARGEST_BODY + 1, 'a')
+  const GET = { method: 'GET', status: 200 }
+  const GZIP = [{ name: 'Content-Encoding', value: 'gzip' }]
+  const nothing = async () => undefined
+
+  it.each<[how: string, read: (body: Buffer) => ReturnType<typeof responseBodyOf>]>([
+    ['of a response', (body) => responseBodyOf({ content: { text: body.toString() } }, GET, nothing)],
+    [
+      'of a response in Base64',
+      (body) => responseBodyOf({ content: { text: body.toString('base64'), encoding: 'base64' } }, GET, nothing),
+    ],
+    [
+      'of a response in a file of its own',
+      (body) => responseBodyOf({ content: { _file: 'a' } }, GET, async () => body),
+    ],
+    [
+      'of a response that is compressed',
+      (body) => {
+        const content = { text: gzipSync(body, { level: 1 }).toString('base64'), encoding: 'base64' }
+        return responseBodyOf({ headers: GZIP, content }, GET, nothing)
+      },
+    ],
+    ['of a request', (body) => requestBodyOf({ method: 'POST', postData: { text: body.toString() } }, nothing)],
+  ])('%s is known up to the limit, and unknown from one byte more', { tags: ['slow'] }, async (_, read) => {
+    const largest = await read(LARGEST)
+    expect(largest.isKnown && largest.bytes.length).toBe(LARGEST_BODY)
+    expect(await read(LARGER)).toMatchObject({
+      isKnown: false,
+      reason: expect.stringContaining('larger than 16777216'),
+    })
+  })
+})

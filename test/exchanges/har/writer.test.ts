@@ -1,0 +1,230 @@
+import { mkdirSync, readdirSync, readFileSync, renameSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect } from 'vitest'
+import { loadContract } from '../../../src/contract/contract.ts'
+import type { Exchange } from '../../../src/exchanges/exchange.ts'
+import { openRecording } from '../../../src/exchanges/har/reader.ts'
+import type { RecordedExchange } from '../../../src/exchanges/har/recorded-exchange.ts'
+import { HarWriter } from '../../../src/exchanges/har/writer.ts'
+import { type HeaderFields, Keys, REDACTED } from '../../../src/exchanges/keys.ts'
+import type { Json } from '../../../src/ground/json.ts'
+import { expectHar } from '../../support/har-schema.ts'
+import { it as test } from '../../support/program.ts'
+import { RECORDED_AT, RECORDED_BASE } from '../../support/recorded.ts'
+
+const it = test.extend<{ path: string }>({
+  path: async ({ folder }, use) => use(join(folder, 'a.har')),
+})
+const contract = await loadContract()
+const KEY = 'the-secret-of-this-test'
+
+interface Passed {
+  method?: string
+  path?: string
+  after?: number
+  time?: number
+  fields?: HeaderFields
+  body?: string | Buffer
+  status?: number
+  answerFields?: HeaderFields
+  answer?: string | Buffer
+  answerSize?: number
+}
+
+/** An exchange as a proxy would see it. */
+function passedOn(keys: Keys, passed: Passed = {}): RecordedExchange {
+  const { method = 'GET', path = '/domains', after = 0, time = 2.5, body = '', answer = '{}' } = passed
+  const fields: HeaderFields = passed.fields ?? [['Authorization', `Bearer ${KEY}`]]
+  const answerFields: HeaderFields = passed.answerFields ?? [['X-Request-Id', `id-${after}`]]
+  const [sent, received] = [Buffer.from(body as string), Buffer.from(answer as string)]
+  const at = RECORDED_AT + after
+  const message = { httpVersion: 'HTTP/1.1' }
+  return {
+    at,
+    until: at + time,
+    url: RECORDED_BASE + path,
+    request: { ...message, method, fields, body: { bytes: sent, size: sent.length } },
+    response: {
+      ...message,
+      status: passed.status ?? 200,
+      statusText: 'OK',
+      fields: answerFields,
+      body: { bytes: received, size: passed.answerSize ?? received.length },
+    },
+    credentials: keys.credentialsOf(fields),
+    redact: keys.redactorFor({ target: path, fields: [...fields, ...answerFields] }),
+  }
+}
+
+async function readBack(path: string): Promise<Exchange[]> {
+  const recording = await openRecording([path], { contract })
+  const exchanges: Exchange[] = []
+  for await (const { exchange } of recording.exchanges()) exchanges.push(exchange)
+  await recording.close()
+  return exchanges
+}
+
+const open = (path: string, options: Partial<Parameters<typeof HarWriter.open>[1]> = {}) =>
+  HarWriter.open(path, { version: '0.1.0', ...options })
+
+/** Records exchanges, and gives the entries of the file. */
+async function record(path: string, exchanges: readonly RecordedExchange[], limits = {}): Promise<readonly Json[]> {
+  const writer = await open(path, { limits })
+  for (const exchange of exchanges) writer.add(exchange)
+  await writer.close()
+  return expectHar(readFileSync(path, 'utf8'))
+}
+
+describe('A recording', () => {
+  it('is whole before the first exchange, after each one and at the end, for its owner alone', async ({
+    folder,
+    path,
+  }) => {
+    const writer = await open(path)
+    const keys = new Keys()
+    for (let count = 0; count <= 3; count++) {
+      if (count > 0) writer.add(passedOn(keys))
+      await expect.poll(() => writer.entries).toBe(count)
+      expect(expectHar(readFileSync(path, 'utf8'))).toHaveLength(count)
+      expect(statSync(path).mode & 0o777).toBe(0o600)
+    }
+    await writer.close()
+    expect(expectHar(readFileSync(path, 'utf8'))).toHaveLength(3)
+    expect(readdirSync(folder)).toEqual(['a.har'])
+  })
+})
+
+describe('The writer', () => {
+  it('loses nothing that the reader needs', async ({ path }) => {
+    const keys = new Keys()
+    const binary = Buffer.from([0xff, 0, 0x80, 0x7f])
+    await record(path, [
+      passedOn(keys, { after: 0.25, method: 'POST', path: '/domaingroups?id=%20a', body: '{"name":"ü"}' }),
+      passedOn(keys, { after: 3, body: binary, method: 'PATCH', answer: binary, status: 500 }),
+      passedOn(keys, { after: 5.5, fields: [['authorization', 'bearer two words']] }),
+      passedOn(keys, { after: 9, fields: [['Authorization', 'Bearer']] }),
+      passedOn(keys, { after: 13, fields: [], answer: '' }),
+      { ...passedOn(keys, { after: 20, method: 'DELETE' }), response: undefined, problem: 'ECONNRESET' },
+    ])
+    const exchanges = await readBack(path)
+    const [first, second, , , fifth] = exchanges
+    expect(first).toMatchObject({ id: 'id-0.25', overlaps: false })
+    expect((first?.at ?? 0) - RECORDED_AT).toBeCloseTo(0.25, 3)
+    expect((first?.until ?? 0) - RECORDED_AT).toBeCloseTo(2.75, 3)
+    expect(first?.request).toMatchObject({ method: 'POST', target: '/api/v1/domaingroups?id=%20a' })
+    expect(first?.request.body).toEqual({ isKnown: true, bytes: Buffer.from('{"name":"ü"}') })
+    expect(second?.request.body).toEqual({ isKnown: true, bytes: binary })
+    expect(second?.response?.body).toEqual({ isKnown: true, bytes: binary })
+    expect(exchanges.map(({ response }) => response?.status)).toEqual([200, 500, 200, 200, 200, undefined])
+    expect(exchanges.map(({ request }) => request.credentials)).toEqual([
+      { kind: 'sent', scheme: 'Bearer', key: 'key 1', isWord: true },
+      { kind: 'sent', scheme: 'Bearer', key: 'key 1', isWord: true },
+      { kind: 'sent', scheme: 'bearer', key: 'key 2', isWord: false },
+      { kind: 'sent', scheme: 'Bearer', key: '', isWord: false },
+      { kind: 'none' },
+      { kind: 'sent', scheme: 'Bearer', key: 'key 1', isWord: true },
+    ])
+    expect(fifth?.response?.body).toEqual({ isKnown: true, bytes: Buffer.alloc(0) })
+  })
+
+  it('writes no key, wherever it stands', async ({ path }) => {
+    const keys = new Keys()
+    const fields: HeaderFields = [
+      ['Authorization', `Bearer ${KEY}`],
+      ['Referer', `https://a.example/?token=${KEY}`],
+    ]
+    const answerFields: HeaderFields = [['Location', `/x?key=${KEY}`]]
+    const body = JSON.stringify({ name: KEY, other: 'key_AAAAAAAA.bbbbbbbb' })
+    const target = `/domains?x=${KEY}`
+    const [entry] = await record(path, [
+      passedOn(keys, { method: 'POST', path: target, fields, body, answer: body, answerFields }),
+      passedOn(keys, { answer: Buffer.from(`\xff${KEY}`, 'latin1') }),
+      { ...passedOn(keys), response: undefined, problem: `refused ${KEY}` },
+    ])
+    const text = readFileSync(path, 'utf8')
+    expect(text).not.toContain(KEY)
+    expect(text).not.toContain('bbbbbbbb')
+    expect(text).not.toContain(Buffer.from(KEY).toString('base64').slice(2, 20))
+    expect(entry).toMatchObject({
+      request: { headers: [{ name: 'Authorization', value: 'Bearer [key 1]' }, {}] },
+    })
+    const [first] = await readBack(path)
+    expect(first?.request.body).toEqual({ isKnown: false, reason: REDACTED })
+  })
+
+  it('cuts off a large body, which is unknown when it is read', async ({ path }) => {
+    const answer = '"'.concat('ü'.repeat(600), '"')
+    const [entry] = await record(path, [passedOn(new Keys(), { answer })], { body: 100 })
+    const { text, ...content } = (entry as { response: { content: Json } }).response.content
+    expect(content).toMatchObject({ size: 1202, _truncated: true })
+    expect(Buffer.byteLength(String(text))).toBeLessThanOrEqual(103)
+    const [exchange] = await readBack(path)
+    const reason = 'The recording has only the beginning of the body of the response.'
+    expect(exchange?.response?.body).toEqual({ isKnown: false, reason })
+  })
+
+  it.for<[what: string, limits: Json]>([
+    ['waits for the disk', { waiting: 1 }],
+    ['makes the file too large', { file: 1000 }],
+  ])('leaves out what %s, and counts it', async ([, limits], { path }) => {
+    const keys = new Keys()
+    const writer = await open(path, { limits })
+    for (let after = 0; after < 5; after++) writer.add(passedOn(keys, { after }))
+    await expect.poll(() => writer.entries).toBe(1)
+    if ('waiting' in limits) writer.add(passedOn(keys, { after: 9 }))
+    await writer.close()
+    expect(writer.dropped).toBe(4)
+    const text = readFileSync(path, 'utf8')
+    expectHar(text)
+    expect(text).toContain(
+      '"comment":"4 exchanges were left out, because the disk was too slow or the file too large."',
+    )
+    if (!('waiting' in limits)) return
+    const recording = await openRecording([path], { contract })
+    expect(recording.tally).toMatchObject({ lost: 4 })
+    await recording.close()
+  })
+
+  it.for<[what: string, make: (path: string) => void, options: { replaces: boolean }, reason: RegExp]>([
+    ['a file that is there', (path) => writeFileSync(path, ''), { replaces: false }, /The file is there already/],
+    ['a foreign file', (path) => writeFileSync(path, '{"a":1}'), { replaces: true }, /no recording of this/],
+    ['a folder', (path) => mkdirSync(path), { replaces: true }, /This is a folder/],
+    ['a device', (path) => symlinkSync('/dev/null', path), { replaces: true }, /no regular file/],
+  ])('refuses %s, and leaves it as it is', async ([, make, options, reason], { folder, path }) => {
+    make(path)
+    await expect(open(path, options)).rejects.toThrow(reason)
+    expect(readdirSync(folder)).toEqual(['a.har'])
+  })
+
+  it('removes the copy that a killed program has left, and no other file', async ({ folder, path }) => {
+    await record(path, [passedOn(new Keys())])
+    renameSync(path, `${path}.next`)
+    await record(path, [])
+    expect(readdirSync(folder)).toEqual(['a.har'])
+    writeFileSync(`${path}.last`, 'mine')
+    const opening = open(path, { replaces: true })
+    await expect(opening).rejects.toThrow(/a\.har\.last: This name is needed for a copy/)
+    expect(readFileSync(`${path}.last`, 'utf8')).toBe('mine')
+  })
+
+  it('refuses a folder that is not there', async ({ folder }) => {
+    await expect(open(join(folder, 'b/a.har'))).rejects.toThrow(/cannot be written \(ENOENT\)/)
+  })
+
+  it('replaces its own recording where it may', async ({ path }) => {
+    await record(path, [passedOn(new Keys())])
+    const writer = await open(path, { replaces: true })
+    await writer.close()
+    expect(expectHar(readFileSync(path, 'utf8'))).toEqual([])
+  })
+
+  it('does not touch a file that has taken its name', async ({ path }) => {
+    const writer = await open(path)
+    writeFileSync(`${path}.mine`, 'mine')
+    renameSync(`${path}.mine`, path)
+    writer.add(passedOn(new Keys()))
+    await writer.close()
+    expect(readFileSync(path, 'utf8')).toBe('mine')
+    expect(writer.problem).toContain('replaced by another file')
+  })
+})

@@ -1,0 +1,98 @@
+import { describe, expect, it } from 'vitest'
+import {
+  type HeaderFields,
+  Keys,
+  MOST_KEYS,
+  REDACTED,
+  readCredentials,
+  readFields,
+  redactBody,
+  redactTarget,
+  writeCredentials,
+} from '../../src/exchanges/keys.ts'
+
+/** What takes the keys out of an exchange with these fields. */
+function redactorOf(target: string, fields: HeaderFields, keys = new Keys()) {
+  const credentials = keys.credentialsOf(fields)
+  return { credentials, redact: keys.redactorFor({ target, fields }) }
+}
+
+describe('A key', () => {
+  it.each<[field: string | undefined, credentials: object, written: string]>([
+    ['Bearer abcdefgh', { scheme: 'Bearer', key: 'key 1', isWord: true }, 'Bearer [key 1]'],
+    ['bearer  abcdefgh ', { scheme: 'bearer', key: 'key 1', isWord: true }, 'bearer [key 1]'],
+    ['Bearer two words', { scheme: 'Bearer', key: 'key 1', isWord: false }, 'Bearer [key 1: several words]'],
+    ['Bearer', { scheme: 'Bearer', key: '', isWord: false }, 'Bearer'],
+    ['abcdefgh', { scheme: '', key: 'key 1', isWord: true }, '[key 1]'],
+    ['key_4xWii10s.ZGdnRqYs x', { scheme: '', key: 'key 1', isWord: false }, '[key 1: several words]'],
+  ])('that was sent as %j has a name, which can be written and read', (field, credentials, written) => {
+    const keys = new Keys()
+    const named = keys.credentialsOf([['AUTHORIZATION', field ?? '']])
+    expect(named).toEqual({ kind: 'sent', ...credentials })
+    expect(writeCredentials(named)).toBe(written)
+    expect(readCredentials(written, (name) => name)).toEqual(named)
+  })
+
+  it('that is renamed for a recording is no other', () => {
+    const keys = new Keys()
+    expect(keys.credentialsOf([['authorization', 'Bearer abcdefgh']])).toMatchObject({ key: 'key 1' })
+    const renamed = ['a', 'b', 'a'].map((recording) => keys.renameKey(recording, 'key 1'))
+    expect(renamed).toEqual(['key 2', 'key 3', 'key 2'])
+    expect(keys.secrets).toEqual(['abcdefgh'])
+  })
+
+  it('makes a body unknown that holds it; what a cookie is told besides is no secret', () => {
+    const { redact } = redactorOf('/', [
+      ['Authorization', 'Bearer my-own-secret'],
+      ['Set-Cookie', 'session=cookie-secret; Domain=shop.example; SameSite=Lax'],
+    ])
+    const seen = (text: string) => redactBody({ isKnown: true, bytes: Buffer.from(text) }, redact)
+    expect(seen('["shop.example", "ü"]')).toEqual({ isKnown: true, bytes: Buffer.from('["shop.example", "ü"]') })
+    for (const text of ['a my-own-secret b', '"cookie-secret"']) {
+      expect(seen(text)).toEqual({ isKnown: false, reason: REDACTED })
+    }
+  })
+
+  it('beyond the limit is unknown, and hidden all the same', () => {
+    const keys = new Keys()
+    for (let number = 0; number < MOST_KEYS; number++) keys.nameOf(`secret-number-${number}`)
+    const { redact, credentials } = redactorOf('/', [['authorization', 'Bearer one-too-many']], keys)
+    expect(credentials).toEqual({ kind: 'unknown' })
+    expect(redact('one-too-many, secret-number-7')).toBe('[redacted], [key 8]')
+  })
+
+  it.each<[text: string, shown: string]>([
+    ['/domains?id=my-own-secret', '/domains?id=[key 1]'],
+    ['/domains?id=my%2Down%2dsecret', '/domains?id=[redacted]'],
+    ['/my-own-secret?api_key=another', '/[key 1]?api_key=[redacted]'],
+    [`/?x=${Buffer.from('key: my-own-secret!').toString('base64')}`, '/?x='],
+  ])('is taken out of %s', (text, shown) => {
+    const { redact } = redactorOf(text, [['Authorization', 'Bearer my-own-secret']])
+    const redacted = redactTarget(text, redact)
+    expect(redacted.startsWith(shown)).toBe(true)
+    expect(redacted).not.toMatch(/my.{1,3}own.{1,3}secret|another/)
+  })
+})
+
+describe('The header fields of an exchange', () => {
+  it('have neither credentials nor cookies, and no prototype', () => {
+    const fields: HeaderFields = [
+      ['Authorization', 'Bearer abcdefgh'],
+      ['Cookie', 'a=bcdefghijk'],
+      ['Set-Cookie', 'a=bcdefghijk'],
+      ['Proxy-Authorization', 'Basic abcdefgh'],
+      [':path', '/'],
+      ['X-Api-Key', 'abcdefgh'],
+      ['WWW-Authenticate', 'Bearer'],
+      ['Accept', 'a'],
+      ['accept', 'b'],
+      ['constructor', 'abcdefgh'],
+    ]
+    expect(Object.entries(readFields(fields, redactorOf('/', fields).redact))).toEqual([
+      ['x-api-key', '[redacted]'],
+      ['www-authenticate', 'Bearer'],
+      ['accept', 'a, b'],
+      ['constructor', '[key 1]'],
+    ])
+  })
+})

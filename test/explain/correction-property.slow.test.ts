@@ -1,0 +1,154 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import type { PlannedRequest } from '../../src/behaviour/planned-request.ts'
+import type { AccountState } from '../../src/domain/account.ts'
+import { ERROR_CODES } from '../../src/domain/errors.ts'
+import type { Fixture } from '../../src/domain/fixture.ts'
+import { correctRequest } from '../../src/explain/correction.ts'
+import { ACCOUNT, changeAccount } from '../support/account.ts'
+import { actionsFor, alternatives } from '../support/alternatives.ts'
+import { budget } from '../support/budget.ts'
+import { type ObservedService, startObserved } from '../support/observed-service.ts'
+import { writeOverlay } from '../support/overlay-file.ts'
+import { ONE_SENTENCE } from '../support/own-document.ts'
+import { sendPlanned } from '../support/planned-requests.ts'
+import type { TestService } from '../support/service.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+import { exchangeAsIs, headerOf } from '../support/wire.ts'
+import { type SentRequest, spoiltRequest } from './mutations.ts'
+
+const SEED = Number(process.env['CORRECTION_SEED'] ?? 20_260_115)
+const FULL_RUNS = 400
+const RUNS = budget({ quick: 40, whole: 80, full: FULL_RUNS }, 'CORRECTION_RUNS')
+/** How many codes the corrections are of, at least. */
+const CODES = RUNS >= FULL_RUNS ? 11 : 6
+
+const ACCOUNTS: Readonly<Record<string, Fixture>> = {
+  'something of everything': ACCOUNT,
+  'nothing that can be removed': { domains: [{ name: 'busy.example', features: ['mta-sts'] }] },
+  'no plan with access': { ...ACCOUNT, plan: 'below-stone' },
+}
+
+/** Sends the request and, where it is refused, the correction that its explanation gives; the code of the refusal. */
+async function tryOut(service: ObservedService, sent: SentRequest, before: AccountState): Promise<string | undefined> {
+  const answer = await exchangeAsIs(service, sent)
+  await changeAccount(service, () => before)
+  if (answer.status < 400) return undefined
+  const { correction, code, summary } = await service.explain(headerOf(answer, 'x-request-id'))
+  const story = `${sent.method} ${sent.target} ${sent.body} → ${summary} → ${JSON.stringify(correction)}`.slice(0, 1500)
+  if (correction === null) throw new Error(`There is no correction: ${story}`)
+  const requests = correction.requests as PlannedRequest[]
+  const response = await sendPlanned(service, requests)
+  await changeAccount(service, () => before)
+  expect(response?.status, story).toBeLessThan(300)
+  expect(correction.changes, story).toEqual(correction.changes.map(() => expect.stringMatching(ONE_SENTENCE)))
+  expect(correction.changes.join('\n'), story).not.toMatch(/^Nothing|undefined/)
+  const [only, another] = requests
+  if (only !== undefined && another === undefined) expectNothingLeft(only, before, service)
+  return code ?? undefined
+}
+
+/** What is right is left as it is. */
+function expectNothingLeft(request: PlannedRequest, account: AccountState, { contract }: TestService): void {
+  const { method, path, body } = request
+  const again = correctRequest(
+    {
+      method,
+      target: contract.basePath + path,
+      headers: { 'content-type': 'application/json' },
+      body: body === undefined ? undefined : Buffer.from(JSON.stringify(body)),
+    },
+    [],
+    account,
+    contract,
+  )
+  expect(again).toEqual({ before: [], request, changes: [expect.stringMatching(/^Nothing:/)] })
+}
+
+async function tryOutAll(service: ObservedService, runs: number): Promise<Set<string>> {
+  const before = await service.store.read('default')
+  const groupId = [...before.groups.keys()].at(-1) ?? '00000000'
+  const codes = new Set<string>()
+  await fc.assert(
+    fc.asyncProperty(fc.noBias(spoiltRequest), async (request) => {
+      const code = await tryOut(service, request(groupId), before)
+      if (code !== undefined) codes.add(code)
+    }),
+    { seed: SEED, numRuns: runs },
+  )
+  return codes
+}
+
+describe(`of ${RUNS} requests, however they were spoilt, each that is refused has a correction that is accepted`, () => {
+  it.each(Object.entries(ACCOUNTS))(
+    `by an account with %s (seed ${SEED})`,
+    { timeout: 60_000 },
+    async (what, fixture) => {
+      const service = await startObserved({ fixture, enforceQuotas: false })
+
+      const codes = await tryOutAll(service, RUNS)
+
+      // Without this, a generator that lost a kind of request would weaken the test and nobody would know.
+      const never = new Set<string>(['rate_limited', 'internal_error'])
+      const possible = ERROR_CODES.filter((code) => !never.has(code))
+      if (what === 'something of everything' && RUNS >= FULL_RUNS)
+        expect(possible.filter((code) => !codes.has(code))).toEqual([])
+      if (what === 'something of everything') expect(codes.size).toBeGreaterThanOrEqual(CODES)
+    },
+  )
+})
+
+/** Alternatives that decide which requests are accepted. */
+const DECISIVE = new RegExp(
+  `^(${[
+    ...['body-limit', 'plan-names', 'routing', 'path-matching', 'head', 'content-type', 'null-fields', 'unknown-query'],
+    ...['request-charset', 'byte-order', 'duplicate-fields', 'ignored-body'],
+    ...['final-dot', 'international', 'underscores', 'single', 'ipv4', 'numeric', 'wildcards', 'public', 'space'],
+    ...['invisible', 'canonical-form', 'already', 'repeated', 'mixed', 'unmonitored', 'deletion', 'member', 'shared'],
+    ...['own-name', 'name-', 'control', 'lone', 'too-many', 'empty', 'removal', 'blank', 'group-id'],
+  ].join('|')})`,
+)
+
+/** Those that refuse the most; they do not exclude each other. */
+const STRICT = [
+  ...['unknown-query-parameters-1', 'final-dot-1', 'international-names-1', 'head-1', 'deletion-of-members-1'],
+  ...['repeated-members-1', 'deletions-per-request-1', 'empty-lists-2', 'removal-entries-1'],
+  ...['empty-id-on-read-1', 'body-limit-2', 'routing-1', 'gate-order-1', 'public-suffixes-1', 'shared-domains-1'],
+  ...['own-name-1', 'name-length-unit-2', 'space-around-names-2', 'control-characters-1', 'invisible-in-names-2'],
+  ...['ignored-body-1', 'repeated-id-2', 'duplicate-fields-1', 'precedence-1'],
+]
+
+/** Caps that the account has reached. */
+const CAPS = Object.entries({ 'domain-cap': 5, 'group-cap': 2, 'member-cap': 2 }).map(([setting, value]) => ({
+  target: `$['x-settings']['${setting}']`,
+  update: { value },
+}))
+
+function withAlternatives(names: readonly string[]): Promise<ObservedService> {
+  const folder = temporaryFolder()
+  const overlays = names.map((name) => writeOverlay(folder, actionsFor(name), `${name}.yaml`))
+  return startObserved({ fixture: ACCOUNT, enforceQuotas: false, overlays })
+}
+
+describe('where the contract chooses otherwise, the corrections of its refusals are accepted as well', () => {
+  // Choices of different matters do not exclude each other: the first alternatives of all, then the second, and so on.
+  it.each(['1', '2', '3'])(`alternatives %s of all (seed ${SEED})`, { timeout: 60_000 }, async (number) => {
+    const all = alternatives.map(([id, each]) => `${id}-${each}`)
+    const ids = all.filter((id) => DECISIVE.test(id) && id.endsWith(`-${number}`))
+    expect(ids.length).toBeGreaterThan(0)
+    const codes = await tryOutAll(await withAlternatives(ids), RUNS)
+    expect(codes.size).toBeGreaterThanOrEqual(CODES)
+  })
+
+  it(`the strictest choices together (seed ${SEED})`, { timeout: 60_000 }, async () => {
+    const codes = await tryOutAll(await withAlternatives(STRICT), RUNS)
+    expect(codes.size).toBeGreaterThanOrEqual(CODES)
+  })
+
+  it(`a plan whose caps are reached (seed ${SEED})`, { timeout: 60_000 }, async () => {
+    const overlays = [writeOverlay(temporaryFolder(), CAPS)]
+    const service = await startObserved({ fixture: ACCOUNT, enforceQuotas: false, overlays })
+    const codes = await tryOutAll(service, RUNS)
+    expect(codes).toContain('unauthorized')
+  })
+})

@@ -1,0 +1,151 @@
+import { describe, expect, it } from 'vitest'
+import { loadContract } from '../../src/contract/contract.ts'
+import { contentOf } from '../../src/http/content.ts'
+import {
+  COMPARED,
+  describeImpoliteness,
+  type ImpoliteKind,
+  Manners,
+  type ObservedConduct,
+  Politeness,
+  SHOWN,
+} from '../../src/journal/politeness.ts'
+import { entry } from '../support/entry.ts'
+import { START } from '../support/service.ts'
+
+const { operations, settings } = await loadContract()
+/** When the quota is renewed, on the account's clock. */
+const RESET = START + 30_000
+const LIMITED = { status: 429, allowance: { allowed: false, limit: 1, remaining: 0, resetAt: RESET / 1000 } }
+const FAILED = { status: 503 }
+
+/** A request. Its times on the wire are in milliseconds of real time, that on the account's clock counts from the start. */
+interface Step extends Partial<Omit<ObservedConduct, 'operation'>> {
+  operation?: string
+  wire?: [started: number, ended: number]
+  sent?: string
+  received?: string
+}
+
+/** What is noted of the last request. */
+function notedOfLast(steps: readonly Step[]): ImpoliteKind[] {
+  const manners = new Manners(settings.refresh, (body) => ({ deref: () => body }))
+  const key = {}
+  let noted: ImpoliteKind[] = []
+  for (const [index, { operation: id = 'listDomains', wire, sent, received, ...chosen }] of steps.entries()) {
+    const [started, ended] = wire ?? [index * 10, index * 10 + 5]
+    const operation = operations.find((each) => each.id === id)
+    const method = operation?.method ?? ''
+    noted = []
+    manners.look(
+      entry({ at: START, operation, method, status: operation?.success.status, ...chosen }),
+      key,
+      { started, ended, requestBody: contentOf(sent ?? ''), responseBody: contentOf(received ?? '') },
+      (kind) => noted.push(kind),
+    )
+  }
+  return noted
+}
+
+const both: ImpoliteKind[] = ['request-before-reset', 'immediate-retry']
+const ADD: Step = { operation: 'addDomains', sent: '{}' }
+const READ: Step = { operation: 'listDmarc', received: '[]' }
+const RENEWED: Step = { ...LIMITED, at: RESET, allowance: { ...LIMITED.allowance, resetAt: RESET / 1000 + 60 } }
+/** A step with another body. */
+const sending = (sent: string, step = ADD): Step => ({ ...step, sent })
+/** A step at these times on the wire. */
+const during = (started: number, ended: number, step: Step = {}): Step => ({ ...step, wire: [started, ended] })
+
+describe('of the last request is noted', () => {
+  it.each<[sequence: string, steps: Step[], noted: ImpoliteKind[]]>([
+    ['a retry at once after a 429, before the reset', [LIMITED, {}], both],
+    ['a retry just before the reset', [LIMITED, { at: RESET - 1 }], both],
+    ['a retry at once at the very moment of the reset', [LIMITED, { at: RESET }], []],
+    ['a retry at once after the clock was moved', [LIMITED, { at: RESET + 3_600_000 }], []],
+    ['another request after a while', [LIMITED, during(9_000, 9_001, { target: '/other' })], both.slice(0, 1)],
+    ['another path after the 429 of one', [LIMITED, { ...READ, target: '/dmarc' }], []],
+    ['a 429 that tells no reset', [{ status: 429 }, { at: RESET }], ['immediate-retry']],
+    [
+      'the third of three, the second of which ran beside the first',
+      [during(0, 10, LIMITED), during(5, 20, LIMITED), during(15, 30)],
+      ['request-before-reset'],
+    ],
+    ['a request after the reset and another 429 of the next window', [LIMITED, RENEWED, { at: RESET + 1 }], both],
+    ['a retry at once after a 5xx', [FAILED, {}], ['immediate-retry']],
+    ['a retry at once after a 500', [{ status: 500 }, {}], ['immediate-retry']],
+    ['a retry at once after a refusal of another kind', [{ status: 499 }, {}], []],
+    ['a retry at once after a lost connection', [{ status: undefined }, {}], []],
+    [
+      'a retry at once after a 5xx whose window has ended',
+      [{ ...FAILED, allowance: LIMITED.allowance }, { at: RESET }],
+      [],
+    ],
+    ['a retry of a 5xx just within a second', [during(0, 5, FAILED), during(1_004, 1_005)], ['immediate-retry']],
+    ['a retry of a 5xx after a second', [during(0, 5, FAILED), during(1_005, 1_006)], []],
+    ['a request that began as soon as the other failed', [during(0, 5, FAILED), during(5, 6)], ['immediate-retry']],
+    ['a request that began before the other failed', [{ ...FAILED, wire: [0, 5] }, { wire: [4, 6] }], []],
+    ['a request that began before the 429 of the other', [{ ...LIMITED, wire: [0, 5] }, { wire: [4, 6] }], []],
+    ['another request after a 5xx', [FAILED, { target: '/other' }], []],
+    ['another method after a 5xx', [FAILED, { method: 'HEAD' }], []],
+    ['another body after a 5xx', [sending('{}', { ...ADD, ...FAILED }), sending('[]')], []],
+    [
+      'a long body that is sent again, which is not compared',
+      [sending(' '.repeat(COMPARED + 1), { ...ADD, ...FAILED }), sending(' '.repeat(COMPARED + 1))],
+      [],
+    ],
+    [
+      'the longest body that is compared',
+      [sending(' '.repeat(COMPARED)), sending(' '.repeat(COMPARED))],
+      ['repeated-write'],
+    ],
+    ['a write that is sent again', [ADD, ADD], ['repeated-write']],
+    ['a write that is sent again after a read', [ADD, {}, ADD], ['repeated-write']],
+    ['a write that is sent again after another', [ADD, sending('[]'), ADD], []],
+    ['a write that is sent twice at a time', [during(0, 5, ADD), during(4, 6, ADD)], []],
+    ['a write after an injected success', [{ ...ADD, injected: true }, ADD], []],
+    ['a write after a refusal', [{ ...ADD, status: 400 }, ADD], []],
+    ['GET /dmarc with the same answer', [READ, READ], ['repeated-read']],
+    ['GET /dmarc with another answer', [READ, { ...READ, received: '{}' }], []],
+    ['GET /dmarc after a refresh', [READ, { ...READ, at: START + 86_400_000 }], []],
+    ['HEAD of /dmarc', [READ, { ...READ, method: 'HEAD' }], []],
+    ['GET /dmarc that a fault answers', [READ, { ...READ, injected: true }], []],
+  ])('%s', (_, steps, noted) => {
+    expect(notedOfLast(steps)).toEqual(noted)
+  })
+})
+
+it('says how often each kind was noted, in the order of the kinds', () => {
+  const noted = (count: number) => ({ count, requestIds: [] })
+  const all = new Map([
+    ['repeated-write', noted(3)],
+    ['request-before-reset', noted(1)],
+    ['immediate-retry', noted(2)],
+  ] as const)
+  expect(describeImpoliteness(all).map(({ message }) => message)).toEqual([
+    'A path was requested once after its 429 and before the instant in X-RateLimit-Reset.',
+    'The same request was sent again twice within a second after a 429 or a 5xx.',
+    'A write was sent again 3 times, although its success had been answered.',
+  ])
+})
+
+it('keeps the first ids of each kind, counts all, and knows the whole after it was cleared', () => {
+  const politeness = new Politeness(settings.refresh)
+  const operation = operations.find(({ id }) => id === 'addDomains')
+  const key = { id: 'k' } as Parameters<Politeness['note']>[1]
+  const evidence = { requestBody: contentOf(''), responseBody: undefined }
+  let time = 0
+  const write = (requestId: string) => {
+    const sent = entry({ requestId, operation, method: 'POST', status: operation?.success.status })
+    politeness.note({ ...sent, ordinal: 1, weight: 0 }, key, { ...evidence, started: ++time, ended: time })
+  }
+  for (let count = 0; count <= SHOWN; count++) write(`a${count}`)
+  expect(politeness.counts).toEqual({ 'repeated-write': SHOWN })
+  write('b')
+  const ids = Array.from({ length: SHOWN }, (_, index) => `a${index + 1}`)
+  expect(politeness.report()).toMatchObject([{ request_ids: ids, message: expect.stringContaining('11 times') }])
+  politeness.clear()
+  expect(politeness.report()).toEqual([])
+  write('c')
+  expect(politeness.report()).toMatchObject([{ request_ids: ['c'], message: expect.stringContaining('once') }])
+  expect(politeness.whole).toMatchObject({ counts: { 'repeated-write': SHOWN + 2 }, report: [{ request_ids: ids }] })
+})

@@ -1,0 +1,63 @@
+import { describe, expect, it } from 'vitest'
+import { EXAMPLES, hasPassed, orderCodes, Verdict } from '../../src/journal/verdict.ts'
+import { range } from '../support/at-once.ts'
+import { entry } from '../support/entry.ts'
+
+const EXCHANGE = { judged: true, principal: undefined, requestBody: undefined, responseBody: undefined }
+
+function startVerdict() {
+  let explained = 0
+  const verdict = new Verdict(async ({ requestId }) => `${requestId}, the ${++explained}.`, { refresh: '00:00' })
+  let count = 0
+  function violate(times: number): void {
+    for (let index = 0; index < times; index++) {
+      const violation = entry({ requestId: `r${++count}`, violatesContract: true, code: 'not_found' })
+      verdict.note({ ...violation, ordinal: count, weight: 0 }, { ...EXCHANGE, started: count, ended: count })
+    }
+  }
+  return { verdict, violate, explained: () => explained }
+}
+
+const ids = (first: number, last: number) => range(first, last).map((number) => `r${number}`)
+const idsOf = async (examples: Promise<string[]>) => (await examples).map((text) => text.split(',')[0])
+
+describe('The verdict', () => {
+  it('explains the first ten violations, counts all, and keeps the first ten of the whole after it was cleared', async () => {
+    expect(EXAMPLES).toBe(10)
+    const { verdict, violate, explained } = startVerdict()
+    violate(EXAMPLES + 1)
+    expect(await idsOf(verdict.examples())).toEqual(ids(1, EXAMPLES))
+    expect(explained()).toBe(EXAMPLES)
+    verdict.clear()
+    expect(await verdict.examples()).toEqual([])
+    violate(EXAMPLES + 2)
+    expect(await idsOf(verdict.examples())).toEqual(ids(EXAMPLES + 2, 2 * EXAMPLES + 1))
+    expect(await idsOf(verdict.whole.examples())).toEqual(ids(1, EXAMPLES))
+    expect(verdict.counts).toMatchObject({ violations: EXAMPLES + 2 })
+    const violations = 2 * EXAMPLES + 3
+    expect(verdict.whole.counts).toMatchObject({ violations, byCode: { not_found: violations } })
+  })
+
+  it('adds the first violations after it was cleared to fewer than ten before', async () => {
+    const { verdict, violate } = startVerdict()
+    violate(EXAMPLES - 2)
+    verdict.clear()
+    violate(1)
+    verdict.clear()
+    violate(3)
+    expect(await idsOf(verdict.whole.examples())).toEqual(ids(1, EXAMPLES))
+  })
+
+  it.each([
+    [0, 0, false],
+    [0, 1, true],
+    [1, 1, false],
+    [1, 0, false],
+  ])('of %d violations in %d requests that were held to the contract passes: %s', (violations, judged, passed) => {
+    expect(hasPassed({ violations, judged })).toBe(passed)
+  })
+
+  it('lists codes by how often they were violated, then by name', () => {
+    expect(Object.keys(orderCodes(Object.entries({ b: 1, a: 1, c: 2 })))).toEqual(['c', 'a', 'b'])
+  })
+})

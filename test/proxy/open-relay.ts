@@ -1,0 +1,49 @@
+import { onTestFinished } from 'vitest'
+import { Relay, type RelayOptions } from '../../src/proxy/relay.ts'
+import { readTarget } from '../../src/proxy/target.ts'
+import { type PassedExchange, ProxyTraffic } from '../../src/proxy/traffic.ts'
+
+export type TestRelay = Awaited<ReturnType<typeof openRelay>>
+
+/** Starts a relay to a service on a free port, without anything that looks at the traffic. */
+export async function openRelay(url: string, options: Partial<RelayOptions> = {}) {
+  const target = readTarget(url, '/api/v1')
+  if (typeof target === 'string') throw new Error(target)
+  /** What was told of the traffic, in its order; a text for what is not understood. */
+  const told: (PassedExchange | string)[] = []
+  const failures: string[] = []
+  const foreignHosts: string[] = []
+  const traffic = new ProxyTraffic(
+    { exchange: (exchange) => told.push(exchange), unknown: (reason) => told.push(reason) },
+    () => 0,
+  )
+  const relay = new Relay({
+    target,
+    host: '127.0.0.1',
+    port: 0,
+    maxConnections: 1_000,
+    traffic,
+    keptPath: '/__admin',
+    divert: (client) => client.destroy(),
+    failed: (error, hasConnected) => failures.push(`${error.code} ${hasConnected}`),
+    foreignHost: (host) => foreignHosts.push(host),
+    ...options,
+  })
+  const origin = await relay.listen()
+  return {
+    origin,
+    relay,
+    traffic,
+    told,
+    exchanges: () => told.filter((each) => typeof each !== 'string'),
+    failures,
+    foreignHosts,
+  }
+}
+
+/** The same for one test. */
+export async function startRelay(url: string, options: Partial<RelayOptions> = {}): Promise<TestRelay> {
+  const opened = await openRelay(url, options)
+  onTestFinished(() => opened.relay.stop())
+  return opened
+}

@@ -1,0 +1,229 @@
+import { once } from 'node:events'
+import { createServer as createHttp } from 'node:http'
+import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import type { RelayOptions } from '../../src/proxy/relay.ts'
+import { startRelay, type TestRelay } from './open-relay.ts'
+
+const REQUEST = 'GET /api/v1/domains HTTP/1.1\r\nHost: localhost\r\n\r\n'
+const CHANGE = 'POST /api/v1/domains HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n'
+const EMPTY = 'HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n'
+
+/** A relay to a service that hands each connection to the test. */
+async function relayTo(serve: (socket: Socket) => void, options: Partial<RelayOptions> = {}): Promise<TestRelay> {
+  const sockets = new Set<Socket>()
+  const server = createServer({ allowHalfOpen: true }, (socket) => {
+    sockets.add(socket)
+    socket.on('error', () => {})
+    socket.on('end', () => socket.end())
+    socket.resume()
+    serve(socket)
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  onTestFinished(() => {
+    for (const socket of sockets) socket.destroy()
+    server.close()
+  })
+  return startRelay(urlOf(server), options)
+}
+
+function urlOf(server: Server): string {
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+}
+
+/** So many turns of the event loop. */
+async function turns(count: number): Promise<void> {
+  for (let turn = 0; turn < count; turn++) await new Promise(setImmediate)
+}
+
+async function open({ origin }: TestRelay): Promise<Socket> {
+  const socket = connect({ port: Number(new URL(origin).port), host: '127.0.0.1' })
+  socket.on('error', () => {})
+  socket.resume()
+  await once(socket, 'connect')
+  onTestFinished(() => void socket.destroy())
+  return socket
+}
+
+/** Resolves when a connection is closed, in whatever way. */
+function closing(socket: Socket): Promise<void> {
+  return new Promise((resolve) => {
+    if (socket.closed) resolve()
+    else socket.once('close', () => resolve())
+  })
+}
+
+describe('A relay', () => {
+  it('says of each exchange whether another one that may change the account was under way', {
+    tags: ['slow'],
+  }, async () => {
+    const services: Socket[] = []
+    const relay = await relayTo((socket) => services.push(socket))
+    const clients = await Promise.all([open(relay), open(relay), open(relay)])
+    for (const [index, text] of [REQUEST, REQUEST, CHANGE].entries()) {
+      clients[index]?.write(text)
+      await expect.poll(() => relay.traffic.open).toBe(index + 1)
+    }
+    await expect.poll(() => services.length).toBe(3)
+    // The second read is answered while the change is under way; the first one, too, but it began before all others.
+    for (const service of services) {
+      service.write(EMPTY)
+      await expect.poll(() => relay.traffic.open).toBe(2 - services.indexOf(service))
+    }
+    clients[0]?.write(REQUEST)
+    await expect.poll(() => relay.traffic.open).toBe(1)
+    services[0]?.write(EMPTY)
+    await expect.poll(() => relay.exchanges().length).toBe(4)
+    const seen = relay.exchanges().map(({ method, overlaps }) => `${method} ${overlaps}`)
+    expect(seen).toEqual(['GET true', 'GET true', 'POST false', 'GET false'])
+  })
+
+  it('tells exchanges in the order in which they began', { tags: ['slow'] }, async () => {
+    const services: Socket[] = []
+    const relay = await relayTo((socket) => services.push(socket))
+    const clients = await Promise.all([open(relay), open(relay)])
+    for (const [index, client] of clients.entries()) {
+      client.write(REQUEST.replace('domains', `domains?${index}`))
+      await expect.poll(() => relay.traffic.open).toBe(index + 1)
+      await expect.poll(() => services.length).toBe(index + 1)
+    }
+    services[1]?.write(EMPTY)
+    await expect.poll(() => relay.traffic.open).toBe(1)
+    expect(relay.told).toEqual([])
+    services[0]?.write(EMPTY)
+    await expect.poll(() => relay.told.length).toBe(2)
+    expect(relay.exchanges().map(({ target }) => target)).toEqual(['/api/v1/domains?0', '/api/v1/domains?1'])
+  })
+
+  it('says of a change whose response was lost that there is none, and that what comes next may meet it', async () => {
+    const relay = await relayTo((socket) => socket.once('data', () => socket.resetAndDestroy()))
+    const client = await open(relay)
+    client.write(CHANGE)
+    await closing(client)
+    const other = await open(relay)
+    other.write(REQUEST)
+    await expect.poll(() => relay.exchanges().length).toBe(2)
+    expect(relay.exchanges()).toMatchObject([
+      { response: undefined, broken: expect.stringContaining('ECONNRESET') },
+      { overlaps: true },
+    ])
+    expect(relay.failures).toEqual(['ECONNRESET true', 'ECONNRESET true'])
+  })
+
+  it.each<[what: string, bytes: string]>([
+    ['bytes that are no HTTP', 'hello\r\n\r\n'],
+    [
+      'a request that servers disagree about',
+      `${CHANGE.replace('0', '5')}hello`.replace('\r\n\r\n', '\r\nTransfer-Encoding: chunked\r\n\r\n'),
+    ],
+  ])('says that it does not know what %s change, until it is over', { tags: ['slow'] }, async (_, bytes) => {
+    const relay = await relayTo((socket) => socket.once('data', () => socket.write(EMPTY)))
+    const client = await open(relay)
+    client.write(bytes)
+    await expect.poll(() => relay.told.length).toBe(1)
+    const other = await open(relay)
+    other.write(REQUEST)
+    await expect.poll(() => relay.exchanges().length).toBe(1)
+    client.destroy()
+    await expect.poll(() => relay.told.filter((each) => typeof each === 'string').length).toBe(2)
+    expect(relay.exchanges()).toMatchObject([{ overlaps: true }])
+  })
+
+  it('knows nothing less after a service has closed an idle connection with 408', async () => {
+    const late = 'HTTP/1.1 408 Request Timeout\r\nConnection: close\r\n\r\n'
+    const relay = await relayTo((socket) => socket.once('data', () => socket.end(EMPTY + late)))
+    const client = await open(relay)
+    const received: Buffer[] = []
+    client.on('data', (chunk) => received.push(chunk))
+    client.write(REQUEST)
+    await closing(client)
+    expect(String(Buffer.concat(received))).toBe(EMPTY + late)
+    expect(relay.told).toMatchObject([{ broken: undefined }])
+  })
+
+  it('does not let a client that does not read fill the memory, nor lose what it reads later', {
+    tags: ['slow'],
+  }, async () => {
+    const size = 64 << 20
+    let left = size
+    const waiting = vi.fn()
+    const http = createHttp((_, response) => {
+      response.writeHead(200, { 'Content-Length': size })
+      const block = Buffer.alloc(1 << 20)
+      const more = () => {
+        while (left > 0) {
+          left -= block.length
+          if (!response.write(block)) return waiting()
+        }
+        response.end()
+      }
+      response.on('drain', more)
+      more()
+    })
+    http.listen(0, '127.0.0.1')
+    await once(http, 'listening')
+    onTestFinished(() => void http.close())
+    const relay = await startRelay(urlOf(http))
+    const before = process.memoryUsage().arrayBuffers
+    const client = await open(relay)
+    client.pause()
+    client.write(REQUEST)
+    await expect.poll(() => waiting.mock.calls.length).toBeGreaterThan(0)
+    // What the sockets hold is taken; then the service waits, because nobody takes more.
+    const taken = () => waiting.mock.calls.length
+    for (let seen = -1; seen !== taken(); ) {
+      seen = taken()
+      await turns(50)
+    }
+    expect(left).toBeGreaterThan(size / 2)
+    expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(size / 2)
+    let length = 0
+    client.on('data', (chunk) => {
+      length += chunk.length
+    })
+    client.resume()
+    await expect.poll(() => relay.exchanges().length, { timeout: 50_000 }).toBe(1)
+    await expect.poll(() => length).toBeGreaterThan(size)
+    expect(relay.exchanges()).toMatchObject([
+      { response: { body: { size, missing: 'The body is longer than 16 MiB.' } } },
+    ])
+    expect(relay.traffic.budget.used).toBe(0)
+  })
+
+  it('closes a connection on which nothing is sent for too long', { tags: ['slow'] }, async () => {
+    const relay = await relayTo(() => {}, { idle: 300 })
+    const client = await open(relay)
+    client.write(REQUEST)
+    await closing(client)
+    expect(relay.exchanges()).toMatchObject([{ response: undefined, broken: 'Nothing was sent for too long.' }])
+  })
+
+  it('closes connections that are too many', async () => {
+    const relay = await relayTo(() => {}, { maxConnections: 1 })
+    await open(relay)
+    await closing(await open(relay))
+    expect(relay.relay.refused).toBe(1)
+  })
+
+  it('finds out that the service is the relay itself', async () => {
+    const taken = createServer().listen(0, '127.0.0.1')
+    await once(taken, 'listening')
+    const url = urlOf(taken)
+    await new Promise((resolve) => taken.close(resolve))
+    const relay = await startRelay(url.replace('127.0.0.1', 'localhost'), { port: Number(new URL(url).port) })
+    await relay.relay.probe(30_000)
+    expect(relay.relay.isLoop).toBe(true)
+    const client = await open(relay)
+    client.write(REQUEST)
+    await closing(client)
+  })
+
+  it('names a Host that it passes on as it is', async () => {
+    const relay = await relayTo((socket) => socket.on('data', () => socket.write(EMPTY)))
+    const client = await open(relay)
+    client.write(REQUEST.replace('localhost', 'other.example'))
+    await expect.poll(() => relay.exchanges().length).toBe(1)
+    expect(relay.foreignHosts).toEqual(['other.example'])
+  })
+})

@@ -1,0 +1,98 @@
+import { describe, expect, it } from 'vitest'
+import { isObject, type Json, readJson } from '../../src/ground/json.ts'
+import type { WireRequest } from '../../src/verify/client.ts'
+import { startService } from '../support/service.ts'
+import { inventoryOf, NO_JUDGE, prepareRun, type Way } from './runs.ts'
+
+const FOREIGN = { fixture: 'demo', enforceQuotas: false }
+
+/** Changes what a service has answered. */
+type Lie = (data: Json, request: WireRequest) => void
+
+/** A run against a demo account of others, what it sent that may change something, and the account before and after. */
+async function runAgainst(lie: Lie) {
+  const service = await startService(FOREIGN)
+  const there = await inventoryOf(service)
+  const writes: WireRequest[] = []
+  const way: Way = async (request, send) => {
+    if (!['GET', 'HEAD', 'OPTIONS'].includes(request.method)) writes.push(request)
+    const response = await send(request)
+    const answer = readJson(response.body.toString())
+    if (!isObject(answer) || !isObject(answer['data'])) return response
+    lie(answer['data'], request)
+    return { ...response, body: Buffer.from(JSON.stringify(answer)) }
+  }
+  const result = await prepareRun(service, { way, judge: NO_JUDGE }).result()
+  return { result, writes, there, after: await inventoryOf(service) }
+}
+
+/** Changes each entry of a list that an answer has. */
+const everyOne =
+  (list: 'domains' | 'groups', change: (each: Json, index: number) => unknown): Lie =>
+  (data) => {
+    if (Array.isArray(data[list])) data[list] = data[list].map(change)
+  }
+
+describe('verify against a service that lies', () => {
+  it('does not take a group of others for its own because the answer to a creation names it', async () => {
+    let theirs: Json = {}
+    const { writes, there, after, result } = await runAgainst((data, { method, path }) => {
+      if (Array.isArray(data['groups'])) theirs = data['groups'][0]
+      if (method === 'POST' && path === '/domaingroups') data['group'] = structuredClone(theirs)
+    })
+    expect(theirs['id']).toMatch(/\w/)
+    expect(writes.filter(({ path }) => path.includes(String(theirs['id'])))).toEqual([])
+    expect(after).toEqual(there)
+    expect(result.probes.map(({ reason }) => reason ?? '').filter((reason) => /must not/.test(reason))).toEqual([])
+  })
+
+  it('does not take a group that others have made meanwhile for its own', async () => {
+    const { writes, result } = await runAgainst((data, { method, path }) => {
+      if (method === 'POST' && path === '/domaingroups') data['group'] = { id: 'later', name: 'Theirs', domains: [] }
+    })
+    expect(writes.filter(({ path }) => path.includes('later'))).toEqual([])
+    expect(result.cleanup).toMatchObject({ restored: true })
+  })
+
+  it.each<[what: string, lie: Lie]>([
+    ['domains as objects', everyOne('domains', (domain) => ({ domain }))],
+    ['groups with another field than name', everyOne('groups', ({ name: title, ...rest }) => ({ ...rest, title }))],
+    ['groups whose ids are numbers', everyOne('groups', (group, id) => ({ ...group, id }))],
+    [
+      'groups whose members are objects',
+      everyOne('groups', (group) => ({ ...group, domains: [{ domain: 'a.example' }] })),
+    ],
+  ])('sends nothing that might change what it cannot read: %s', async (_, lie) => {
+    const { writes, there, after, result } = await runAgainst(lie)
+    expect(writes).toEqual([])
+    expect(after).toEqual(there)
+    expect(result.probes.map(({ reason }) => reason)).toContainEqual(expect.stringMatching(/no list that can be read/))
+    expect(result.cleanup).toMatchObject({ restored: true })
+  })
+
+  it('removes no domain that an answer names and that it did not add', async () => {
+    const { writes, there, after } = await runAgainst((data, { method, path }) => {
+      if (path === '/domains' && method !== 'GET' && Array.isArray(data['domains']))
+        data['domains'].push('fjordlight.example')
+    })
+    expect(writes.filter(({ method, body }) => method === 'DELETE' && body?.includes('fjordlight'))).toEqual([])
+    expect(after).toEqual(there)
+  })
+
+  it('goes on when a list has entries that are nothing', async () => {
+    let lists = 0
+    const { there, after } = await runAgainst((data) => {
+      if (Array.isArray(data['groups']) && ++lists > 1 && lists < 4) data['groups'].push(null, 5, { id: 7 })
+    })
+    expect(after).toEqual(there)
+  })
+
+  it('judges what is nested too deeply as unreadable, and comes to its end', async () => {
+    const service = await startService(FOREIGN)
+    const deep = Buffer.from(`{"success":true,"data":${'['.repeat(50_000)}${']'.repeat(50_000)}}`)
+    const way: Way = async (request, send) => ({ ...(await send(request)), body: deep })
+    const { conclusion, cleanup } = await prepareRun(service, { way, writes: false }).result()
+    expect(conclusion.exchanges).toBeGreaterThan(10)
+    expect(cleanup).toMatchObject({ restored: true })
+  })
+})
