@@ -1,5 +1,5 @@
 import type { ComponentChildren, FunctionComponent } from 'preact'
-import { useEffect, useRef } from 'preact/hooks'
+import { useEffect } from 'preact/hooks'
 import { AccountPanel } from './account/panel.tsx'
 import { summary } from './account/summary.ts'
 import { CoveragePanel, coverageTally } from './coverage/panel.tsx'
@@ -34,6 +34,13 @@ const VIEWS: Readonly<Record<Tab, View>> = {
 
 /** The tabs of the views. The arrow keys move between them. */
 export function Tabs() {
+  const open = openTab.value
+  // Any tally that comes or grows makes the row wider, and moves the tabs after it.
+  const widths = OFFERED_TABS.map((tab) => tallyOf(tab).length).join()
+  useEffect(() => {
+    void widths
+    if (open !== undefined) bringIntoView(document.getElementById(`tab-${open}`))
+  }, [open, widths])
   return (
     <div role="tablist" aria-label="Views of the account" class="no-print">
       {OFFERED_TABS.map((tab, index) => (
@@ -53,21 +60,12 @@ export function Tabs() {
 }
 
 function TabButton({ tab, onMove }: { tab: Tab; onMove(key: string): void }) {
-  const { title, tally } = VIEWS[tab]
-  const count = tally?.()
   const open = tab === openTab.value
-  const place = useRef<HTMLButtonElement>(null)
-  const hasTally = count !== undefined
-  useEffect(() => {
-    if (open) bringIntoView(place.current)
-    // The tally makes the tab wider.
-    void hasTally
-  }, [open, hasTally])
+  const tally = tallyOf(tab)
   return (
     <button
       type="button"
       role="tab"
-      ref={place}
       id={`tab-${tab}`}
       aria-controls="panel"
       aria-selected={open}
@@ -77,9 +75,15 @@ function TabButton({ tab, onMove }: { tab: Tab; onMove(key: string): void }) {
       }}
       onKeyDown={({ key }) => onMove(key)}
     >
-      {title} {hasTally && <span class="tally">{typeof count === 'number' ? formatNumber(count) : count}</span>}
+      {VIEWS[tab].title} {tally !== '' && <span class="tally">{tally}</span>}
     </button>
   )
+}
+
+/** The text beside a tab's title; empty if there is none. */
+function tallyOf(tab: Tab): string {
+  const tally = VIEWS[tab].tally?.()
+  return typeof tally === 'number' ? formatNumber(tally) : (tally ?? '')
 }
 
 /** Scrolls only the row of tabs, which is wider than a phone. */

@@ -281,14 +281,19 @@ describe('the frame of the page', () => {
       'tab-coverage',
       '#default/coverage',
     ])
-    const place = async () => {
-      const { x = -1, width = 0 } = (await page.locator('#tab-coverage').boundingBox()) ?? {}
-      return x >= 0 && x + width < 361
-    }
-    await expect.poll(place).toBe(true)
+    await expect.poll(() => isTabInSight(page, 'coverage')).toBe(true)
     await page.keyboard.press('ArrowRight')
     expect(await page.evaluate('document.activeElement.id')).toBe('tab-overview')
     expect(await page.locator('[role=tabpanel]').count()).toBe(1)
+  })
+
+  it('keeps the open tab in sight on a phone when the tallies of the tabs before it grow', async () => {
+    const { service, page } = await start({}, '#default/coverage', { viewport: { width: 360, height: 700 } })
+    await expect.poll(() => isTabInSight(page, 'coverage')).toBe(true)
+    await change(service, 'POST', '/accounts/default/reset', { fixture: 'edge-cases' })
+    await lookAgain(page)
+    await expect.poll(() => page.locator('#tab-domains .tally').textContent()).not.toBe('0')
+    await expect.poll(() => isTabInSight(page, 'coverage')).toBe(true)
   })
 
   it('does not change a list that is open', async () => {
@@ -344,3 +349,8 @@ describe('the frame of the page', () => {
     await expect.poll(() => sheet.count()).toBe(0)
   })
 })
+
+async function isTabInSight(page: Page, tab: string): Promise<boolean> {
+  const { x = -1, width = 0 } = (await page.locator(`#tab-${tab}`).boundingBox()) ?? {}
+  return x >= 0 && x + width < 361
+}
