@@ -149,7 +149,7 @@ describe('the table of domains', () => {
     await expect.poll(() => namesOf(page)).toEqual(added)
     for (const title of ['Policy', 'In use', 'Groups']) {
       await head(page, title).click()
-      expect(await sorting(title)).not.toBe('none')
+      await expect.poll(() => sorting(title)).not.toBe('none')
     }
   })
 
@@ -405,7 +405,7 @@ describe('domains by mouse', () => {
     await press(page, 'Remove…')
     await dialogOf(page).getByText('It is removed from its groups, too.').waitFor()
     await page.keyboard.press('Escape')
-    expect(await readJournal(account)).toEqual(['addDomains 400', 'addDomains 200', 'deleteDomains 200'])
+    await expect.poll(() => readJournal(account)).toEqual(['addDomains 400', 'addDomains 200', 'deleteDomains 200'])
   })
 
   it('go through the control plane where the key is secret, and the page says so', async () => {

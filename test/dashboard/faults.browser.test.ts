@@ -104,9 +104,9 @@ describe('the faults of the dashboard', () => {
     const { page } = await start({}, HASH)
     const codes = () => form(page).locator('[name="respond.error"] option').allTextContents()
     await list(page, 'match.operation').selectOption('listDomains')
-    expect(await codes()).not.toContain('duplicate_name')
+    await expect.poll(codes).not.toContain('duplicate_name')
     await list(page, 'match.operation').selectOption('createDomainGroup')
-    expect(await codes()).toContain('duplicate_name')
+    await expect.poll(codes).toContain('duplicate_name')
     await list(page, 'respond.error').selectOption('duplicate_name')
     await list(page, 'match.operation').selectOption('listDomains')
     expect(await codes()).toContain(await form(page).locator('[name="respond.error"]').inputValue())
@@ -114,9 +114,9 @@ describe('the faults of the dashboard', () => {
     expect(await phases.count()).toBe(2)
     await field(page, 'The connection fails').check()
     await form(page).locator('[value=truncate]').check()
-    expect(await phases.count()).toBe(0)
+    await expect.poll(() => phases.count()).toBe(0)
     await field(page, 'Something happens to the account').check()
-    expect(await phases.count()).toBe(0)
+    await expect.poll(() => phases.count()).toBe(0)
   })
 
   it('have presets that fill in the form, such as a change whose response is lost', async () => {

@@ -164,7 +164,7 @@ describe('the frame of the page', () => {
     await page.locator('#verdict').click()
     await page.locator('#verdict-clear').click()
     await page.getByRole('button', { name: 'Cancel' }).click()
-    expect(await ask(service, '/verdict')).toMatchObject({ violations: { count: 2 } })
+    await expect.poll(() => ask(service, '/verdict')).toMatchObject({ violations: { count: 2 } })
     await page.locator('#verdict-clear').click()
     await page.getByRole('button', { name: 'Start again', exact: true }).click()
     await expect.poll(() => verdictOf(page)).toEqual(['All accounts: no request yet', undefined])
@@ -283,8 +283,8 @@ describe('the frame of the page', () => {
     ])
     await expect.poll(() => isTabInSight(page, 'coverage')).toBe(true)
     await page.keyboard.press('ArrowRight')
-    expect(await page.evaluate('document.activeElement.id')).toBe('tab-overview')
-    expect(await page.locator('[role=tabpanel]').count()).toBe(1)
+    await expect.poll(() => page.evaluate('document.activeElement.id')).toBe('tab-overview')
+    await expect.poll(() => page.locator('[role=tabpanel]').count()).toBe(1)
   })
 
   it('keeps the open tab in sight on a phone when the tallies of the tabs before it grow', async () => {

@@ -201,22 +201,24 @@ describe('the list of requests', () => {
     await service.get('/domaingroups?id=nobody')
     await page.getByText('nobody').waitFor()
     await page.locator('#request-filter').fill('get 4xx')
-    expect(await shownPaths(page)).toEqual(['/api/v1/domaingroups?id=nobody'])
+    await expect.poll(() => shownPaths(page)).toEqual(['/api/v1/domaingroups?id=nobody'])
     await service.get('/domaingroups?id=neither')
     await page.getByText('neither').waitFor()
     await service.get('/domains')
     await expect.poll(() => page.locator('#request-count').textContent()).toBe('2 of the 4 requests')
     expect(await shownPaths(page)).toEqual(['/api/v1/domaingroups?id=neither', '/api/v1/domaingroups?id=nobody'])
     await page.locator('#request-filter').fill('get 4xx nowhere')
-    expect(await page.locator('#requests-empty').textContent()).toBe(
-      'None of the 4 requests that are loaded contains these words.',
-    )
+    await expect
+      .poll(() => page.locator('#requests-empty').textContent())
+      .toBe('None of the 4 requests that are loaded contains these words.')
     await page.locator('#request-filter').press('Escape')
     await expect.poll(() => shownPaths(page)).toHaveLength(4)
     await page.locator('#request-operation').selectOption('listDomains')
     await expect.poll(() => shownPaths(page)).toEqual(['/api/v1/domains'])
     await page.getByRole('button', { name: 'Violations' }).click()
-    expect(await page.locator('#requests-empty').textContent()).toBe('No request in the journal is of this kind.')
+    await expect
+      .poll(() => page.locator('#requests-empty').textContent())
+      .toBe('No request in the journal is of this kind.')
   })
 
   it('asks the server for a kind, which need not be among the latest, and takes new ones', async () => {
@@ -309,8 +311,8 @@ describe('the details of a request', () => {
     await page.locator('#newer').click()
     await detail.getByText('Refused with unknown_field').waitFor()
     await page.keyboard.press('Escape')
-    expect(await page.locator('#request-sheet').count()).toBe(0)
-    expect(await page.evaluate('document.activeElement.textContent')).toBe('/api/v1/domaingroups')
+    await expect.poll(() => page.locator('#request-sheet').count()).toBe(0)
+    await expect.poll(() => page.evaluate('document.activeElement.textContent')).toBe('/api/v1/domaingroups')
   })
 
   it('show the text of a request as text, even if it is markup or turns the direction of writing', async () => {
@@ -334,7 +336,7 @@ describe('the details of a request', () => {
     const body = detail.locator('section', { hasText: 'The request' }).locator('pre').last()
     expect(await body.textContent()).toContain('\n  "domains": [')
     await detail.getByRole('button', { name: 'As sent' }).first().click()
-    expect(await body.textContent()).toBe('{"domains":["a.example"]}')
+    await expect.poll(() => body.textContent()).toBe('{"domains":["a.example"]}')
     await page.keyboard.press('Escape')
 
     const names = Array.from({ length: 2_500 }, (_, index) => `${index}`)
@@ -391,7 +393,7 @@ describe('the details of a request', () => {
     await detail.getByText('The set-up leaves the quota out.').waitFor()
     for (const [way, code] of Object.entries(known.reproduction)) {
       await detail.getByRole('button', { name: way, exact: true }).click()
-      expect(await detail.locator('#reproduction').textContent()).toBe(code)
+      await expect.poll(() => detail.locator('#reproduction').textContent()).toBe(code)
       expect(await detail.getByRole('button', { name: `Copy as ${way}` }).count()).toBe(1)
     }
     expect(await page.title()).toBe('dmarc-understudy')
@@ -449,14 +451,14 @@ describe('the details of a request', () => {
     await page.getByRole('button', { name: 'Add the rule' }).click()
     await detail.getByText('“How many times” must be').waitFor()
     await page.getByRole('button', { name: 'Show the rules' }).click()
-    expect(await page.locator('#request-sheet').count()).toBe(0)
+    await expect.poll(() => page.locator('#request-sheet').count()).toBe(0)
     expect(new URL(page.url()).hash).toBe('#default/faults')
     await page.locator('#tab-requests').click()
     await openNewest(page)
     await page.getByText('Let the next such request fail…').click()
     await page.getByRole('button', { name: 'More choices…' }).click()
-    expect(await page.locator('#request-sheet').count()).toBe(0)
-    expect(await page.locator('#fault-form [name="match.operation"]').inputValue()).toBe('listDomains')
+    await expect.poll(() => page.locator('#request-sheet').count()).toBe(0)
+    await expect.poll(() => page.locator('#fault-form [name="match.operation"]').inputValue()).toBe('listDomains')
     // Nothing is said of what goes wrong, so the form proposes what it proposes at first.
     expect(await page.locator('#fault-form [name=family]:checked').inputValue()).toBe('error')
   })

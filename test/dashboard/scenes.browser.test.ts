@@ -209,7 +209,7 @@ describe('a story', () => {
     const field = page.locator('body > input')
     await field.press('n')
     await field.press('ArrowRight')
-    expect(await field.inputValue()).toBe('n')
+    await expect.poll(() => field.inputValue()).toBe('n')
     await note(1)
   })
 
