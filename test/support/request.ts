@@ -27,25 +27,36 @@ export async function sendRequest(
   body?: unknown,
   headers: SentHeaders = {},
 ): Promise<Received> {
-  const content =
-    body === undefined || typeof body === 'string' || body instanceof Uint8Array ? body : JSON.stringify(body)
+  const content = encodeBody(body)
+  const { response, bytes } = await transmit(
+    method,
+    new URL(url),
+    content,
+    Object.fromEntries(fieldsOf(content, headers)),
+  )
+  return receivedOf(response.statusCode ?? 0, response.headers as Record<string, string>, bytes.toString())
+}
+
+export function encodeBody(body: unknown): Buffer | undefined {
+  if (body === undefined) return undefined
+  return Buffer.from(typeof body === 'string' || body instanceof Uint8Array ? body : JSON.stringify(body))
+}
+
+/** The fields of a request, by lower-case name. */
+export function fieldsOf(body: Uint8Array | undefined, headers: SentHeaders): Map<string, string> {
   const sent = new Map([['accept', '*/*']])
-  if (content !== undefined) sent.set('content-type', 'application/json')
+  if (body !== undefined) sent.set('content-type', 'application/json')
   for (const [name, value] of Object.entries(headers)) {
     if (value === null) sent.delete(name.toLowerCase())
     else sent.set(name.toLowerCase(), value)
   }
-  if (content !== undefined) sent.set('content-length', `${Buffer.byteLength(content)}`)
-  const { response, bytes } = await transmit(method, new URL(url), content, Object.fromEntries(sent))
-  const text = bytes.toString()
-  const given = response.headers as Record<string, string>
-  const isJson = given['content-type']?.startsWith('application/json') && text !== ''
-  return {
-    status: response.statusCode ?? 0,
-    headers: { ...given },
-    text,
-    body: isJson ? JSON.parse(text) : undefined,
-  }
+  if (body !== undefined) sent.set('content-length', `${body.length}`)
+  return sent
+}
+
+export function receivedOf(status: number, headers: Record<string, string>, text: string): Received {
+  const isJson = headers['content-type']?.startsWith('application/json') && text !== ''
+  return { status, headers: { ...headers }, text, body: isJson ? JSON.parse(text) : undefined }
 }
 
 /** Sends a request as it is, on a connection that is kept for others; resolves when the whole response is there. */

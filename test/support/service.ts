@@ -6,9 +6,10 @@ import type { Operation } from '../../src/contract/api.ts'
 import type { Contract } from '../../src/contract/contract.ts'
 import type { ServerOptions } from '../../src/start/options.ts'
 import { startServer } from '../../src/start/server.ts'
-import type { Inside } from '../../src/start/stand-in.ts'
+import type { Inside, StandIn } from '../../src/start/stand-in.ts'
 import { openMemoryStore } from '../../src/store/memory.ts'
 import type { Store } from '../../src/store/store.ts'
+import { callDirectly, canCallDirectly } from './direct-call.ts'
 import { type Received, type SentHeaders, sendRequest } from './request.ts'
 
 export const API_KEY = 'key_TestKey1.000000000000000000000000000000000000000000000000'
@@ -89,12 +90,21 @@ async function openOne(options: ServerOptions, behaviours: Behaviours, inside: I
     throw new Error('A store with a URL has a clock of its own; use startUnderstudy.')
   const store = options.store ?? openMemoryStore({ clock: () => time })
   const defaults = { fixture: 'empty', apiKey: API_KEY, clock: () => time, store }
-  const service = await startServer({ ...defaults, ...options }, behaviours, inside)
+  let standIn: StandIn | undefined
+  const open = (opened: StandIn) => {
+    standIn = opened
+    inside.open?.(opened)
+  }
+  const service = await startServer({ ...defaults, ...options }, behaviours, { ...inside, open })
   const { contract, baseUrl, stop } = service
 
   async function send(method: string, path: string, body?: unknown, headers: SentHeaders = {}): Promise<TestResponse> {
     const sent = { authorization: `Bearer ${API_KEY}`, ...headers }
-    const received = await sendRequest(method, baseUrl + path, body, sent)
+    const url = new URL(baseUrl + path)
+    const received =
+      standIn !== undefined && canCallDirectly(url, contract.basePath, headers)
+        ? await callDirectly(standIn, method, url, body, sent)
+        : await sendRequest(method, url.href, body, sent)
     expectLawful(contract, method, path, received)
     return received
   }
