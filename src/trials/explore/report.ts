@@ -1,6 +1,7 @@
 import type { FaultRule } from '../../domain/faults.ts'
 import { pointTo } from '../../ground/json.ts'
 import { plural } from '../../ground/plural.ts'
+import { listFacts, listSection } from '../../reports/outline.ts'
 import type { Finding, Report, ReportRule, Section } from '../../reports/report.ts'
 import { writeShellLine } from '../shell-line.ts'
 import type { Exploration } from './exploration.ts'
@@ -234,75 +235,33 @@ function summarise({ findings, tolerated, gave_up: gaveUp, points, interrupted, 
   return `${stopped}${length === 0 ? 'No fault broke the command' : broken}. With faults at ${plural(points, 'request')}, ${survived}.`
 }
 
-function factsOf(report: ExploreReport, { jobs }: Pick<ExploreTerms, 'jobs'>): { name: string; value: string }[] {
-  const {
-    runs,
-    scaled_window: scaled,
-    stable_effects: isStable,
-    flaky,
-    unconfirmed,
-    unmet,
-    left,
-    gave_up: gaveUp,
-  } = report
-  const operations = [...new Set(gaveUp.map(({ operation }) => operation))]
-  return [
-    { name: 'Runs', value: `${runs}, the baseline included` },
-    ...(gaveUp.length === 0
-      ? []
-      : [{ name: 'Gave up', value: `${plural(gaveUp.length, 'time')}, at ${operations.join(', ')}` }]),
-    ...(flaky.length === 0
-      ? []
-      : [{ name: 'Flaky', value: `${plural(flaky.length, 'plan')} broke the command once and not again` }]),
-    ...(unconfirmed.length === 0
-      ? []
-      : [
-          {
-            name: 'Not repeated',
-            value: `${plural(unconfirmed.length, 'plan')} broke the command when the budget was over`,
-          },
-        ]),
-    ...(left === 0
-      ? []
-      : [
-          {
-            name: 'Left',
-            value: `${plural(left, 'plan')}; a larger --budget or --runs${jobs === 1 ? ', or --jobs 2,' : ''} tries more`,
-          },
-        ]),
-    ...(unmet === 0 ? [] : [{ name: 'Not met', value: `${plural(unmet, 'plan')} met no request, or changed nothing` }]),
-    ...(scaled === undefined
-      ? []
-      : [
-          {
-            name: 'Quota windows',
-            value: `${scaled} s instead of those of the contract; --no-scale-windows keeps those`,
-          },
-        ]),
-    ...(isStable
-      ? []
-      : [{ name: 'Effects', value: 'differ between two runs without a fault, so only exit codes were judged' }]),
-  ]
+function factsOf(report: ExploreReport, { jobs }: Pick<ExploreTerms, 'jobs'>): Report['facts'] {
+  const { runs, scaled_window: scaled, stable_effects: isStable, flaky, unconfirmed, unmet, left } = report
+  const gaveUp = report.gave_up.map(({ operation }) => operation)
+  const broke = (plans: readonly PlanAt[], when: string) =>
+    plans.length > 0 && `${plural(plans.length, 'plan')} broke the command ${when}`
+  const more = `a larger --budget or --runs${jobs === 1 ? ', or --jobs 2,' : ''} tries more`
+  return listFacts({
+    Runs: `${runs}, the baseline included`,
+    'Gave up': gaveUp.length > 0 && `${plural(gaveUp.length, 'time')}, at ${[...new Set(gaveUp)].join(', ')}`,
+    Flaky: broke(flaky, 'once and not again'),
+    'Not repeated': broke(unconfirmed, 'when the budget was over'),
+    Left: left > 0 && `${plural(left, 'plan')}; ${more}`,
+    'Not met': unmet > 0 && `${plural(unmet, 'plan')} met no request, or changed nothing`,
+    'Quota windows':
+      scaled !== undefined && `${scaled} s instead of those of the contract; --no-scale-windows keeps those`,
+    Effects: !isStable && 'differ between two runs without a fault, so only exit codes were judged',
+  })
 }
 
 function sectionsOf({ gave_up: gaveUp, flaky, unconfirmed }: ExploreReport): Section[] {
-  const list = (title: string, plans: readonly (PlanAt & { verdict?: RunVerdict })[]): Section[] =>
-    plans.length === 0
-      ? []
-      : [
-          {
-            title,
-            blocks: [
-              {
-                kind: 'list',
-                items: plans.map(({ plan, verdict }) => (verdict === undefined ? '' : `${verdict}: `) + wordPlan(plan)),
-              },
-            ],
-          },
-        ]
+  const broke = ({ plan, verdict }: PlanAt & { verdict: RunVerdict }) => `${verdict}: ${wordPlan(plan)}`
   return [
-    ...list('Where the command gave up', gaveUp),
-    ...list('What broke the command once and not again', flaky),
-    ...list('What broke the command and was not repeated', unconfirmed),
+    ...listSection(
+      'Where the command gave up',
+      gaveUp.map(({ plan }) => wordPlan(plan)),
+    ),
+    ...listSection('What broke the command once and not again', flaky.map(broke)),
+    ...listSection('What broke the command and was not repeated', unconfirmed.map(broke)),
   ]
 }

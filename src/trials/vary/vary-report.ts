@@ -1,5 +1,6 @@
 import type { Choices } from '../../contract/choices.ts'
 import { plural } from '../../ground/plural.ts'
+import { listFacts } from '../../reports/outline.ts'
 import type { Block, Check, Finding, Report } from '../../reports/report.ts'
 import { writeShellLine } from '../shell-line.ts'
 import type { AlternativeReport, FirstDifference, ShownResponse } from './dependencies.ts'
@@ -67,13 +68,11 @@ function factsOf({ result, jobs, processors }: VaryReportOptions): Report['facts
   const { dependencies, trialSeconds } = result
   const { runs, baseline } = dependencies
   const wouldHelp = jobs === 1 && processors > 1 && trialSeconds > LONG
-  return [
-    { name: 'Runs', value: `${plural(runs, 'start')} of the command, of ${baseline.seconds} s by itself` },
-    { name: 'Requests', value: `${baseline.requests} in one run` },
-    ...(wouldHelp
-      ? [{ name: 'Faster', value: `--jobs ${processors} runs trials at the same time, if the command allows it` }]
-      : []),
-  ]
+  return listFacts({
+    Runs: `${plural(runs, 'start')} of the command, of ${baseline.seconds} s by itself`,
+    Requests: `${baseline.requests} in one run`,
+    Faster: wouldHelp && `--jobs ${processors} runs trials at the same time, if the command allows it`,
+  })
 }
 
 /** The finding about an alternative: the command depends on it, or is flaky with it. */
