@@ -1,8 +1,8 @@
+import type { AlternativeReport } from '../../evidence/dependencies.ts'
 import { redactorForAnybody } from '../../journal/redaction/redaction.ts'
 import type { Secrets } from '../../journal/redaction/secrets.ts'
 import type { CommandEnd } from '../command.ts'
 import { findFailedTests } from '../failed-tests.ts'
-import type { AlternativeReport } from './dependencies.ts'
 
 /** The most lines and characters at the end of an output that are reported. */
 export const LINES = 12
