@@ -1,28 +1,23 @@
 import type { Contract } from '../../contract/contract.ts'
 import type { FaultRule } from '../../domain/faults.ts'
 import type { Pool } from '../pool.ts'
+import type { RunBudget } from './budget.ts'
 import { canonical, faultsAt, type PlannedFault } from './faults.ts'
-import { mildest, operationOf, reasonsFor } from './findings.ts'
 import type { RunObservation } from './observation.ts'
 import { type FaultPair, pairsAfter, rankSingles } from './order.ts'
-import { describePlan, exceedsPlan, idleRules, milderRules, writePlan } from './plan.ts'
+import { describePlan, exceedsPlan, idleRules, milderRules, operationOf, writePlan } from './plan.ts'
 import { pointsOf } from './points.ts'
 import { shrinkPlan } from './shrinking.ts'
-import { isSurvived, type TriedPlan, TriedPlans, withoutIdleRequests } from './tried-plans.ts'
-import { type ExploreFailure, type FaultlessRun, isFailure, judge, type RunVerdict } from './verdict.ts'
-
-/** Runs the command. Rejects when the run is aborted. */
-type RunCommand = (
-  plan: readonly FaultRule[],
-  terms: { timeout: number; signal: AbortSignal; name: string },
-) => Promise<RunObservation>
+import { isSurvived, mildest, type TriedPlan, TriedPlans, withoutIdleRequests } from './tried-plans.ts'
+import { type ExploreFailure, type FaultlessRun, isFailure, judge, type RunVerdict, reasonsFor } from './verdict.ts'
 
 export interface ExplorationDeps {
-  run: RunCommand
+  /** Runs the command. `timeout` is in milliseconds. Rejects when the run is aborted. */
+  run(plan: readonly FaultRule[], name: string, timeout: number): Promise<RunObservation>
   contract: Contract
   baseline: FaultlessRun
   pool: Pool
-  budget: ExplorationBudget
+  budget: RunBudget
   limits: RunLimits
   /** Called with the current step. */
   watch(words: string): void
@@ -37,20 +32,14 @@ export interface RunLimits {
   longer: number
 }
 
-/** The budget of an exploration. */
-export interface ExplorationBudget {
-  /** Takes one run from the budget. Returns `false` if no run or no time is left. */
-  take(): boolean
-  readonly taken: number
-  /** Aborted when the time is over, or when the caller stops the exploration. */
-  readonly signal: AbortSignal
+/** A plan, and the operation of its last fault. */
+export interface PlanAt {
+  plan: readonly FaultRule[]
+  operation: string
 }
 
-export interface FailingPlan {
+export interface FailingPlan extends PlanAt {
   verdict: ExploreFailure
-  plan: readonly FaultRule[]
-  /** The operation of the last fault. */
-  operation: string
   observation: RunObservation
   /** The differences from the expected behaviour, in sentences. */
   reasons: readonly string[]
@@ -59,16 +48,18 @@ export interface FailingPlan {
 }
 
 export interface Exploration {
+  /** How many requests of the baseline a fault can meet. */
   points: number
+  /** How many plans the command survived. */
   tolerated: number
   /** How many plans had a fault that met no request, changed nothing, or acted too often. */
   unmet: number
-  gaveUp: readonly { plan: readonly FaultRule[]; operation: string }[]
+  gaveUp: readonly PlanAt[]
   findings: readonly FailingPlan[]
   /** Plans that broke the command once, but not in the repetition. */
-  flaky: readonly { plan: readonly FaultRule[]; operation: string; verdict: ExploreFailure }[]
+  flaky: readonly (PlanAt & { verdict: ExploreFailure })[]
   /** Plans that broke the command but were not repeated, because the budget was used up. */
-  unconfirmed: readonly { plan: readonly FaultRule[]; operation: string; verdict: ExploreFailure }[]
+  unconfirmed: readonly (PlanAt & { verdict: ExploreFailure })[]
   /** The run of a replayed plan, with its verdict. */
   replayed?: { verdict: RunVerdict; observation: RunObservation }
   /** The rules of a replayed plan that met no request or changed nothing. */
@@ -145,10 +136,9 @@ export class Explorer {
   ): Promise<TriedPlan | undefined> {
     const { run, budget, baseline, limits } = this.#deps
     if (!budget.take()) return undefined
-    const name = `explore-${budget.taken}`
     try {
       const waits = plan.filter(({ event }) => event === 'quota-used-up').length * limits.perWindow
-      const observation = await run(plan, { timeout: limit + waits, signal: budget.signal, name })
+      const observation = await run(plan, `explore-${budget.taken}`, limit + waits)
       const hasApplied = idleRules(plan, observation).length === 0 && !exceedsPlan(plan, observation)
       return { plan, faults, observation, verdict: judge(observation, baseline), hasApplied }
     } catch (error) {
@@ -258,19 +248,18 @@ export class Explorer {
   #report(points: number, findings: readonly FailingPlan[]): Exploration {
     const tried = this.#tried.all
     const told = ({ plan }: TriedPlan) => ({ plan, operation: operationOf(plan) })
-    const weaknesses = this.#tried.weaknesses.flatMap(({ verdict, tried: [first], confirmed }) =>
-      first === undefined || confirmed === true ? [] : [{ ...told(first), verdict, confirmed }],
-    )
+    const brokenOnce = (isConfirmed: false | undefined) =>
+      this.#tried.weaknesses.flatMap(({ verdict, tried: [first], confirmed }) =>
+        first === undefined || confirmed !== isConfirmed ? [] : [{ ...told(first), verdict }],
+      )
     return {
       points,
       tolerated: tried.filter(({ verdict, hasApplied }) => verdict === 'tolerated' && hasApplied).length,
       unmet: tried.filter(({ hasApplied }) => !hasApplied).length,
       gaveUp: tried.filter(({ verdict, hasApplied }) => verdict === 'gave up' && hasApplied).map(told),
       findings,
-      flaky: weaknesses.filter(({ confirmed }) => confirmed === false).map(({ confirmed: _, ...rest }) => rest),
-      unconfirmed: weaknesses
-        .filter(({ confirmed }) => confirmed === undefined)
-        .map(({ confirmed: _, ...rest }) => rest),
+      flaky: brokenOnce(false),
+      unconfirmed: brokenOnce(undefined),
       idle: [],
       left: this.#left,
     }

@@ -4,32 +4,20 @@ import { plural } from '../../ground/plural.ts'
 import { listFacts, listSection } from '../../reports/outline.ts'
 import type { Finding, Report, ReportRule, Section } from '../../reports/report.ts'
 import { writeShellLine } from '../shell-line.ts'
-import type { Exploration } from './exploration.ts'
+import type { Exploration, FailingPlan, PlanAt } from './exploration.ts'
 import { canonical } from './faults.ts'
 import { type StoryLine, tellStory, wordStory } from './story.ts'
 import type { ExploreFailure, RunVerdict } from './verdict.ts'
 
 /** The report of `explore` as JSON; `docs/schemas/explore.json` describes it. */
-export interface ExploreReport {
+export interface ExploreReport
+  extends Pick<Exploration, 'points' | 'tolerated' | 'flaky' | 'unconfirmed' | 'unmet' | 'left'> {
   command: readonly string[]
-  /** How many requests of the baseline a fault can meet. */
-  points: number
   /** How often the command was started, including the baselines. */
   runs: number
-  /** How many plans the command survived. */
-  tolerated: number
-  gave_up: readonly PlanAt[]
+  gave_up: Exploration['gaveUp']
   findings: readonly FindingReport[]
-  /** Plans that broke the command once, but not in the repetition. */
-  flaky: readonly (PlanAt & { verdict: ExploreFailure })[]
-  /** Plans that broke the command but were not repeated, because the budget was used up. */
-  unconfirmed: readonly (PlanAt & { verdict: ExploreFailure })[]
-  /** The rules of a replayed plan that met no request or changed nothing. */
-  never_applied: readonly FaultRule[]
-  /** How many plans had a fault that met no request, changed nothing, or acted too often. */
-  unmet: number
-  /** How many plans were not tried, because the budget was used up. */
-  left: number
+  never_applied: Exploration['idle']
   /** The length of a shortened quota window, in seconds. */
   scaled_window?: number
   /** Whether runs without a fault have the same effects. If not, only exit codes were judged. */
@@ -38,24 +26,14 @@ export interface ExploreReport {
   interrupted: boolean
 }
 
-interface PlanAt {
-  plan: readonly FaultRule[]
-  operation: string
-}
-
-interface FindingReport extends PlanAt {
-  verdict: ExploreFailure
-  /** The differences from the expected behaviour, in sentences. */
-  reasons: readonly string[]
-  /** How many other plans broke the command in the same way at the same operation. */
-  others: number
+interface FindingReport extends Omit<FailingPlan, 'observation'> {
   story: readonly StoryLine[]
   /** A command line for a POSIX shell. */
   replay: string
 }
 
 /** Facts for the report that the exploration itself does not contain. */
-export interface ExploreTerms {
+export interface ExploreTerms extends Pick<Report, 'startedAt' | 'seconds'> {
   command: readonly string[]
   /** The options that a replay also needs, as words. */
   options: readonly string[]
@@ -65,9 +43,6 @@ export interface ExploreTerms {
   isStable: boolean
   /** The exit code if a signal stopped it before the end. */
   interruptedWith: number | undefined
-  /** RFC 3339. */
-  startedAt: string
-  seconds: number
   failsOnGaveUp: boolean
 }
 

@@ -1,6 +1,6 @@
 import type { Contract } from '../../contract/contract.ts'
 import type { FirstDifference, ShownResponse } from '../../evidence/dependencies.ts'
-import { bytesOf, type Content } from '../../http/content.ts'
+import { type Content, textOf } from '../../http/content.ts'
 import type { Entry } from '../../journal/entry.ts'
 import { type Redact, redactorFor } from '../../journal/redaction/redaction.ts'
 import type { Secrets } from '../../journal/redaction/secrets.ts'
@@ -81,8 +81,4 @@ function excerptsOf(one: Content | undefined, other: Content | undefined): [stri
 function excerpt(text: string, start: number): string {
   const end = start + SHOWN
   return `${start > 0 ? '…' : ''}${text.slice(start, end)}${end < text.length ? '…' : ''}`
-}
-
-function textOf(content: Content): string {
-  return bytesOf(content).toString()
 }

@@ -3,19 +3,21 @@ import { OPERATIONS } from '../../behaviour/operations/operations.ts'
 import { bindBehaviours } from '../../behaviour/service-contract.ts'
 import type { Contract } from '../../contract/contract.ts'
 import { type AccountState, DEFAULT_SEED } from '../../domain/account.ts'
-import { arrivalOf } from '../../doors/direct-arrival.ts'
+import type { Problem } from '../../domain/errors.ts'
+import { arrivalOf, type DirectRequest } from '../../doors/direct-arrival.ts'
 import type { Clock } from '../../ground/clock.ts'
+import { bytesOf, isCut } from '../../http/content.ts'
 import type { Delivery } from '../../http/delivery.ts'
 import { createHostCheck } from '../../http/hosts.ts'
 import { malformedResponse } from '../../http/malformed-response.ts'
 import { countNobodyIds, type NobodyIds } from '../../http/nobody-ids.ts'
+import { type Entry, fieldOf } from '../../journal/entry.ts'
 import type { Service } from '../../service/pipeline.ts'
 import { allowedOrigins, corsFor } from '../../start/allowed-origins.ts'
 import { openDirectService } from '../../start/direct-service.ts'
 import { completeOptions } from '../../start/option-table.ts'
 import type { ServerOptions } from '../../start/options.ts'
 import type { ReplayedAnswer } from './answer.ts'
-import { type Again, askAgain } from './recorded-request.ts'
 import { type OtherWorld, RecordedStore } from './recorded-store.ts'
 import type { RecordedRequest } from './recording.ts'
 
@@ -99,4 +101,40 @@ function answerOf(delivery: Delivery | undefined, after: AccountState | undefine
   if (delivery === undefined || 'lost' in delivery) return { status: undefined, headers: [], body: undefined, after }
   const { status, headers, body } = delivery
   return { status, headers, body, after }
+}
+
+/** If a body was refused unread, only its size is known. A filler of at most this many bytes replaces it. */
+export const LONGEST_FILLER = 4 << 20
+
+/** A request to repeat, or the problem of input that was not valid HTTP. */
+type Again = DirectRequest | { problem: Problem<string> }
+
+/** The request of a recorded entry; `undefined` if too little of it is known. */
+function askAgain(entry: Entry): Again | undefined {
+  const { method, target, headers, problems } = entry
+  const [problem] = problems
+  const reason = problem?.reason
+  if (headers.length === 0 && isNoHttp(entry)) {
+    return problem !== undefined && (reason === 'malformed' || reason === 'large-header') ? { problem } : undefined
+  }
+  const body = bodyOf(entry)
+  if (body === undefined) return undefined
+  // Without Host, the request was HTTP/1.0, or it was refused for that. The journal does not keep the version.
+  const httpVersion = fieldOf(headers, 'host') !== undefined || reason === 'malformed' ? '1.1' : '1.0'
+  return { method, target, headers, body, httpVersion }
+}
+
+/** Whether it was answered before it was a request: by a response that closes the connection, or by no response. */
+function isNoHttp({ status, responseHeaders, problems }: Entry): boolean {
+  return problems[0]?.reason === 'timeout' || status === undefined || responseHeaders.includes('Connection')
+}
+
+function bodyOf({ body, headers }: Entry): Buffer | undefined {
+  const declared = Number(fieldOf(headers, 'content-length') ?? Number.NaN)
+  if (body === undefined) return declared > 0 ? undefined : Buffer.alloc(0)
+  if (isCut(body)) return body.size > LONGEST_FILLER ? undefined : Buffer.alloc(body.size, ' ')
+  const bytes = bytesOf(body)
+  // The recorded text may differ from the original bytes, and a client may disconnect in the middle of a body.
+  if (bytes.length !== body.size || (declared >= 0 && declared !== body.size)) return undefined
+  return bytes
 }
