@@ -1,6 +1,7 @@
 import type { Operation } from '../contract/api.ts'
 import type { Contract } from '../contract/contract.ts'
 import { isRefusedBy, type Rule } from '../contract/rules.ts'
+import { memoizeWeakly } from '../ground/memo.ts'
 import type { RuleEvidence } from './evidence.ts'
 import { type LimitEdge, limitEdgesOf } from './limit-edges.ts'
 import type { Observation } from './observation.ts'
@@ -30,12 +31,8 @@ export interface OperationLayout {
   onRefusal: readonly number[]
 }
 
-const LAYOUTS = new WeakMap<Contract, Layout>()
-
 /** The layout of a contract, computed once. */
-export function layoutOf(contract: Contract): Layout {
-  const known = LAYOUTS.get(contract)
-  if (known !== undefined) return known
+export const layoutOf = memoizeWeakly((contract: Contract): Layout => {
   const rules = [...new Set(contract.operations.flatMap((operation) => operation.rules))]
   const items: Item[] = [...rules.map((rule) => ({ rule })), ...limitEdgesOf(contract).map((edge): Item => ({ edge }))]
   const slots: ResponseSlot[] = []
@@ -56,22 +53,13 @@ export function layoutOf(contract: Contract): Layout {
       onRefusal: own.filter((number) => !awaitsSuccess(items[number])),
     })
   }
-  const layout = { slots, items, operations }
-  LAYOUTS.set(contract, layout)
-  return layout
-}
-
-const NAMES = new WeakMap<Layout, readonly string[]>()
+  return { slots, items, operations }
+})
 
 /** The names of the items by number. Other versions of the program understand these names, too. */
-export function itemNames(contract: Contract): readonly string[] {
-  const layout = layoutOf(contract)
-  const known = NAMES.get(layout)
-  if (known !== undefined) return known
-  const names = layout.items.map((item) => ('rule' in item ? `rule ${item.rule.id}` : `edge ${item.edge.id}`))
-  NAMES.set(layout, names)
-  return names
-}
+export const itemNames = memoizeWeakly((contract: Contract): readonly string[] =>
+  layoutOf(contract).items.map((item) => ('rule' in item ? `rule ${item.rule.id}` : `edge ${item.edge.id}`)),
+)
 
 function concerns(item: Item | undefined, operation: Operation): boolean {
   if (item === undefined) return false

@@ -7,7 +7,7 @@ import type { CalibratedAssumption, Calibration } from './calibration.ts'
 import type { EvidenceContent } from './evidence-file.ts'
 import { decidedSection, wordVerdict } from './report.ts'
 
-export interface CalibrationReportOptions {
+export interface CalibrationReportOptions extends Pick<Report, 'startedAt' | 'seconds'> {
   /** What was looked at, as a short phrase. */
   title: string
   evidence: EvidenceContent
@@ -17,9 +17,6 @@ export interface CalibrationReportOptions {
   warnings: readonly string[]
   /** The exit code, if the program was told to stop. */
   interruptedWith?: number | undefined
-  /** RFC 3339, in UTC. */
-  startedAt: string
-  seconds: number
 }
 
 /** The JSON report of `calibrate`, as `docs/schemas/calibration.json` describes it. */

@@ -6,9 +6,11 @@ import { decideVerdicts } from '../choices/verdicts.ts'
 import type { JudgedDifference } from '../conformance/finding.ts'
 import type { Conclusion } from '../conformance/investigation.ts'
 import type { Choices } from '../contract/choices.ts'
+import type { Contract } from '../contract/contract.ts'
 import { NAMES } from '../contract/extensions.ts'
 import { systemClock } from '../ground/clock.ts'
 import { isObject, parseJson } from '../ground/json.ts'
+import { memoizeWeakly } from '../ground/memo.ts'
 import { isDeeperThan } from '../ground/nesting.ts'
 import { findViolation } from '../ground/schema.ts'
 import { shorten } from '../ground/show.ts'
@@ -204,16 +206,15 @@ export function mergeEvidence(
 
 /** Identifies the meaning of a contract: openapi.yaml with its overlays, without texts that are only for readers. */
 export function digestOf({ contract }: Pick<Choices, 'contract'>): string {
-  const known = digests.get(contract)
-  if (known !== undefined) return known
-  const digest = createHash('sha256')
-    .update(JSON.stringify(meaningOf(contract.document.source, false)))
-    .digest('hex')
-  digests.set(contract, digest)
-  return digest
+  return computeDigest(contract)
 }
 
-const digests = new WeakMap<object, string>()
+const computeDigest = memoizeWeakly(({ document }: Contract) =>
+  createHash('sha256')
+    .update(JSON.stringify(meaningOf(document.source, false)))
+    .digest('hex'),
+)
+
 /** The fields of a description that are only for readers. */
 const FOR_READERS = new Set('description summary title example examples spec reason unobservable info'.split(' '))
 

@@ -18,7 +18,7 @@ import type {
 import type { AnswerCounts } from './answers.ts'
 import type { AppliedBaseline, BaselineEntry } from './baseline.ts'
 
-export interface EvidenceReportOptions {
+export interface EvidenceReportOptions extends Pick<Report, 'startedAt' | 'seconds'> {
   tool: 'check' | 'proxy'
   /** What was looked at, as a short phrase. */
   title: string
@@ -34,9 +34,6 @@ export interface EvidenceReportOptions {
   facts?: readonly Fact[]
   /** The exit code, if the program was told to stop. */
   interruptedWith?: number | undefined
-  /** RFC 3339, in UTC. */
-  startedAt: string
-  seconds: number
   lineOf: LineOf
 }
 

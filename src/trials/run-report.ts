@@ -11,10 +11,8 @@ import type { TrialResult } from './trial.ts'
 export const FAILURES = ['violation', 'idle', 'impolite'] as const
 type RunFailure = (typeof FAILURES)[number]
 
-interface ReportedRun {
+interface ReportedRun extends Pick<Report, 'startedAt'> {
   command: readonly string[]
-  /** RFC 3339. */
-  startedAt: string
   result: TrialResult
   failOn: readonly RunFailure[]
   /** Per cent of the responses. */
