@@ -46,11 +46,11 @@ export const layoutOf = memoizeWeakly((contract: Contract): Layout => {
       }
       byStatus.set(status, byCode)
     }
-    const own = [...items.keys()].filter((number) => concerns(items[number], operation))
+    const own = [...items.entries()].filter(([, item]) => concerns(item, operation))
     operations.set(operation, {
       slots: byStatus,
-      onSuccess: own.filter((number) => !awaitsRefusal(items[number])),
-      onRefusal: own.filter((number) => !awaitsSuccess(items[number])),
+      onSuccess: own.filter(([, item]) => !awaitsRefusal(item)).map(([number]) => number),
+      onRefusal: own.filter(([, item]) => !awaitsSuccess(item)).map(([number]) => number),
     })
   }
   return { slots, items, operations }
@@ -61,19 +61,17 @@ export const itemNames = memoizeWeakly((contract: Contract): readonly string[] =
   layoutOf(contract).items.map((item) => ('rule' in item ? `rule ${item.rule.id}` : `edge ${item.edge.id}`)),
 )
 
-function concerns(item: Item | undefined, operation: Operation): boolean {
-  if (item === undefined) return false
+function concerns(item: Item, operation: Operation): boolean {
   if ('rule' in item) return item.rule.unobservable === undefined && operation.rules.includes(item.rule)
   return item.edge.operation === undefined ? item.edge.path === operation.path : item.edge.operation === operation
 }
 
-function awaitsRefusal(item: Item | undefined): boolean {
-  if (item === undefined) return false
+function awaitsRefusal(item: Item): boolean {
   return 'rule' in item ? item.rule.refuses.length > 0 : item.edge.side === 'beyond'
 }
 
-function awaitsSuccess(item: Item | undefined): boolean {
-  return item !== undefined && 'rule' in item && item.rule.refuses.length === 0
+function awaitsSuccess(item: Item): boolean {
+  return 'rule' in item && item.rule.refuses.length === 0
 }
 
 /** Whether the request shows the item. The caller passes only items of the request's operation. */

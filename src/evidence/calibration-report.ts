@@ -19,16 +19,6 @@ export interface CalibrationReportOptions extends Pick<Report, 'startedAt' | 'se
   interruptedWith?: number | undefined
 }
 
-/** The JSON report of `calibrate`, as `docs/schemas/calibration.json` describes it. */
-interface CalibrationReport {
-  targets: readonly string[]
-  exchanges: number
-  judged: number
-  assumptions: readonly CalibratedAssumption[]
-  messages: readonly { of: string; template: string }[]
-  warnings?: readonly string[]
-}
-
 /** Describes the result of a calibration for every output format. */
 export function describeCalibration(options: CalibrationReportOptions): Report {
   const { title, evidence, calibration, warnings, startedAt, seconds, interruptedWith } = options
@@ -39,7 +29,8 @@ export function describeCalibration(options: CalibrationReportOptions): Report {
   const findings = contradicted.map((each) => showContradiction(each, places.get(each.id)))
   const isEmpty = counts.judged === 0 && evidence.observations.length === 0
   const passed = contradicted.length === 0 && !isEmpty
-  const json: CalibrationReport = {
+  // As docs/schemas/calibration.json describes it.
+  const json = {
     targets,
     exchanges: counts.exchanges,
     judged: counts.judged,

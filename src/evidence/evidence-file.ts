@@ -65,12 +65,15 @@ export function describeEvidence(conclusion: Conclusion, options: EvidenceOption
   const { observations, findings, counts, messages, exchanges, judged } = conclusion
   const limits = EVIDENCE_LIMITS
   const origins = unique(targets.flatMap(originOf))
-  const usable = observations.filter(hasRoom)
+  const kept = {
+    observations: observations.filter(hasRoom).slice(0, limits.observations),
+    findings: findings.slice(0, limits.findings),
+  }
   const omitted = {
-    ...(usable.length < observations.length || usable.length > limits.observations
-      ? { observations: observations.length - Math.min(usable.length, limits.observations) }
-      : {}),
-    ...(findings.length > limits.findings && { findings: findings.length - limits.findings }),
+    ...(kept.observations.length < observations.length && {
+      observations: observations.length - kept.observations.length,
+    }),
+    ...(kept.findings.length < findings.length && { findings: findings.length - kept.findings.length }),
   }
   const evidence: EvidenceContent = {
     format: FORMAT,
@@ -85,8 +88,7 @@ export function describeEvidence(conclusion: Conclusion, options: EvidenceOption
       findings: Object.fromEntries(Object.entries(counts).slice(0, limits.kinds)),
       ...(Object.keys(omitted).length > 0 && { omitted }),
     },
-    observations: usable.slice(0, limits.observations),
-    findings: findings.slice(0, limits.findings),
+    ...kept,
     messages: Object.fromEntries(
       Object.entries(messages)
         .slice(0, limits.codes)

@@ -58,10 +58,8 @@ export interface EvidenceReport {
   warnings?: readonly string[]
 }
 
-interface FindingKind {
+interface FindingKind extends Omit<ReportRule, 'id'> {
   level: FindingLevel
-  name: string
-  description: string
 }
 
 const VIOLATIONS: Readonly<Record<Party, FindingKind>> = {
@@ -103,18 +101,7 @@ const LABELS: Readonly<Record<Exclude<Label, 'contract violation'>, FindingKind>
 
 /** Describes the findings about exchanges for every output format. */
 export function describeFindings(options: EvidenceReportOptions): Report {
-  const {
-    tool,
-    title,
-    conclusion,
-    choices,
-    baseline,
-    failures = [],
-    warnings = [],
-    startedAt,
-    seconds,
-    lineOf,
-  } = options
+  const { tool, title, conclusion, choices, baseline, failures = [], warnings = [], startedAt, seconds } = options
   const reasons = new Map(baseline?.accepted.map(({ finding, entry }) => [finding.id, entry]))
   const findings = oneOfEach(conclusion.findings)
   const counted = findings.filter((finding) => isFailure(finding) && !reasons.has(finding.id))
@@ -128,7 +115,7 @@ export function describeFindings(options: EvidenceReportOptions): Report {
   const json: EvidenceReport = {
     exchanges: conclusion.exchanges,
     judged: conclusion.judged,
-    findings: findings.map((finding) => reportFinding(finding, conclusion, reasons.get(finding.id), lineOf)),
+    findings: findings.map((finding) => reportFinding(finding, conclusion, reasons.get(finding.id), options.lineOf)),
     assumptions: verdicts,
     ...(missing.length > 0 && { failures: missing }),
     ...(warnings.length > 0 && { warnings }),

@@ -17,14 +17,6 @@ export interface RiskReportOptions extends Pick<Report, 'startedAt' | 'seconds'>
   warnings: readonly string[]
 }
 
-/** The JSON report of `assumptions` with evidence and dependencies, as `docs/schemas/risks.json` describes it. */
-interface RiskReport {
-  targets: readonly string[]
-  commands: readonly (readonly string[])[]
-  risks: readonly Risk[]
-  warnings?: readonly string[]
-}
-
 /** Describes the risks of a client with a service for every output format. */
 export function describeRisks(options: RiskReportOptions): Report {
   const { risks, targets, commands, warnings, assumptions, startedAt, seconds } = options
@@ -32,7 +24,8 @@ export function describeRisks(options: RiskReportOptions): Report {
   const findings = new Map(risks.map((risk) => [risk, findingOf(risk, places.get(risk.id))]))
   const count = countOf(risks)
   const passed = count('contradicted') === 0
-  const json: RiskReport = { targets, commands, risks, ...(warnings.length > 0 && { warnings }) }
+  // As docs/schemas/risks.json describes it.
+  const json = { targets, commands, risks, ...(warnings.length > 0 && { warnings }) }
   return {
     tool: 'assumptions',
     title: commands.map((words) => words.join(' ')).join(', '),

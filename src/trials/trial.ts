@@ -84,7 +84,9 @@ export async function runTrial(trial: Trial): Promise<TrialResult> {
       inside.parts = parts
       journal.subscribe((entry) => {
         if (onlyJudges) {
-          if (asked.size < EXCHANGES) asked.set(entry.requestId, describeAsked(entry, journal))
+          const { requestId, method, path, status } = entry
+          const redact = journal.redactorFor(entry)
+          if (asked.size < EXCHANGES) asked.set(requestId, { method: redact(method), path: redact(path), status })
           return
         }
         if (exchanges.length >= EXCHANGES) {
@@ -100,7 +102,8 @@ export async function runTrial(trial: Trial): Promise<TrialResult> {
   try {
     // A server calls `open` when it starts.
     if (parts === undefined) throw new Error('The server has not told its parts.')
-    const addresses = addressesOf(service)
+    const { baseUrl, apiKey = '', adminUrl = '' } = service
+    const addresses = { baseUrl, apiKey, adminUrl, port: new URL(baseUrl).port }
     const environment = { ...trial.environment, ...environmentFor(addresses, name, variables) }
     await trial.serving?.(service, addresses)
     // A signal may have arrived during the start of the server.
@@ -122,16 +125,6 @@ export async function runTrial(trial: Trial): Promise<TrialResult> {
   } finally {
     await service.stop()
   }
-}
-
-function describeAsked(entry: Entry, journal: StandIn['journal']): AskedRequest {
-  const redact = journal.redactorFor(entry)
-  return { method: redact(entry.method), path: redact(entry.path), status: entry.status }
-}
-
-/** The addresses of the server for the command. */
-function addressesOf({ baseUrl, apiKey = '', adminUrl = '' }: Understudy): Addresses {
-  return { baseUrl, apiKey, adminUrl, port: new URL(baseUrl).port }
 }
 
 /** Lets the server process the last requests of the command, without waiting for an answer. */

@@ -94,17 +94,14 @@ export class Explorer {
   /** Tries plans, and repeats one plan of each new weakness. */
   async #tryTier(plans: readonly (readonly PlannedFault[])[]): Promise<void> {
     // If a client waits for ever, all slow responses have the same result, so the first one is tried alone.
-    const [first, ...rest] = plans
-    const isSlow = first?.[0]?.slow === true && plans.every(([fault]) => fault?.slow === true)
-    if (isSlow && first !== undefined) {
-      await this.#tryAll([first])
+    const areSlow = plans.every(([fault]) => fault?.slow === true)
+    if (areSlow) {
+      await this.#tryAll(plans.slice(0, 1))
       await this.#confirm()
       const hangs = this.#tried.weaknesses.some(({ verdict, confirmed }) => verdict === 'hang' && confirmed)
       if (hangs) return
-      await this.#tryAll(rest)
-    } else {
-      await this.#tryAll(plans)
     }
+    await this.#tryAll(areSlow ? plans.slice(1) : plans)
     await this.#confirm()
   }
 
@@ -147,18 +144,14 @@ export class Explorer {
     }
   }
 
-  /** Repeats the mildest plan of each unconfirmed weakness. A plan that hangs gets more time. */
+  /** Repeats the mildest plan of each unconfirmed weakness. */
   async #confirm(): Promise<void> {
-    const { pool, limits, watch } = this.#deps
+    const { pool, watch } = this.#deps
     const open = this.#tried.weaknesses.filter(({ confirmed }) => confirmed === undefined)
     if (open.length === 0) return
     watch(`repeating ${open.length} of what broke the command`)
     const repeated = open.map(({ tried }) => mildest(tried))
-    const results = await pool.runAll(
-      repeated.map(({ plan, faults, verdict }) => () => {
-        return this.#try(plan, faults, verdict === 'hang' ? limits.longer : this.#limit)
-      }),
-    )
+    const results = await pool.runAll(repeated.map((each) => () => this.#repeat(each)))
     for (const [index, again] of results.entries()) {
       const weakness = open[index]
       const first = repeated[index]
@@ -167,26 +160,17 @@ export class Explorer {
       weakness.repeated = first
       weakness.again = again
       // The client did end, so later slow responses need this limit, too.
-      if (!weakness.confirmed && weakness.verdict === 'hang') this.#limit = limits.longer
+      if (!weakness.confirmed && weakness.verdict === 'hang') this.#limit = this.#deps.limits.longer
     }
   }
 
   /** Pairs of a fault that the client tolerated and a fault at a later request. */
   #pairsOf(singles: readonly TriedPlan[]): FaultPair[] {
     const { contract, baseline } = this.#deps
-    const survived = singles.filter(isSurvived)
-    const broken = new Set(
-      this.#tried.weaknesses.flatMap(({ tried }) => tried.flatMap((each) => each.faults.map(placeOf))),
-    )
-    const hopeless = new Set(
-      singles.filter(({ verdict }) => verdict === 'gave up').flatMap(({ faults }) => faults.map(placeOf)),
-    )
-    return pairsAfter(
-      survived,
-      contract,
-      baseline,
-      (second) => !broken.has(placeOf(second)) && !hopeless.has(placeOf(second)),
-    )
+    const gaveUp = singles.filter(({ verdict }) => verdict === 'gave up')
+    const broken = this.#tried.weaknesses.flatMap(({ tried }) => tried)
+    const hopeless = new Set([...gaveUp, ...broken].flatMap(({ faults }) => faults.map(placeOf)))
+    return pairsAfter(singles.filter(isSurvived), contract, baseline, (second) => !hopeless.has(placeOf(second)))
   }
 
   async #shrinkAll(): Promise<FailingPlan[]> {
@@ -196,20 +180,18 @@ export class Explorer {
       const smallest = repeated.plan.length > 1 ? await this.#shrink(repeated, verdict) : mildest(tried)
       const isRepeated = canonical(smallest.plan) === canonical(repeated.plan)
       // A reported failure must have occurred twice.
-      const shown = isRepeated ? again : ((await this.#repeat(smallest, verdict)) ?? again)
+      const last = isRepeated ? again : await this.#deps.pool.run(() => this.#repeat(smallest))
+      const shown = last?.verdict === verdict ? last : again
       const id = `${verdict} ${canonical(shown.plan)}`
-      const others = tried.length - 1 + (findings.has(id) ? (findings.get(id)?.others ?? 0) + 1 : 0)
+      const others = tried.length + (findings.get(id)?.others ?? -1)
       findings.set(id, { ...this.#describe(shown, verdict), others })
     }
     return [...findings.values()]
   }
 
-  /** Repeats a plan. Returns the repetition if the command breaks again. */
-  async #repeat({ plan, faults }: TriedPlan, verdict: ExploreFailure): Promise<TriedPlan | undefined> {
-    const { pool, limits } = this.#deps
-    const limit = verdict === 'hang' ? limits.longer : this.#limit
-    const again = await pool.run(() => this.#try(plan, faults, limit))
-    return again?.verdict === verdict ? again : undefined
+  /** Runs the command with the plan again. A plan that hangs gets more time. */
+  #repeat({ plan, faults, verdict }: TriedPlan): Promise<TriedPlan | undefined> {
+    return this.#try(plan, faults, verdict === 'hang' ? this.#deps.limits.longer : this.#limit)
   }
 
   /** Tries one plan at a time, because each plan depends on the result of the one before. */
