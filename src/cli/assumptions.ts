@@ -4,6 +4,7 @@ import { type Choices, readChoices } from '../contract/choices.ts'
 import { readDocument } from '../contract/document.ts'
 import { readOverlay } from '../contract/overlay.ts'
 import { writeYaml } from '../contract/yaml.ts'
+import { type Dependencies, readDependencies } from '../evidence/dependencies.ts'
 import { mergeEvidence, readEvidence } from '../evidence/evidence-file.ts'
 import { describeRisks, writeRiskTable } from '../evidence/risk-report.ts'
 import { findForeignIn, findRisks } from '../evidence/risks.ts'
@@ -12,8 +13,6 @@ import { nearestName } from '../ground/edit-distance.ts'
 import { shorten } from '../ground/show.ts'
 import { type Options, texts, toggle, type Values } from '../start/option.ts'
 import { COMMAND_LINE_OPTIONS } from '../start/option-table.ts'
-import type { Dependencies } from '../trials/vary/dependencies.ts'
-import { DependenciesError, readDependenciesFile } from '../trials/vary/dependencies-file.ts'
 import type { Command } from './command.ts'
 import { UsageError } from './errors.ts'
 import { readOptions } from './options.ts'
@@ -151,9 +150,7 @@ const TOGETHER =
 /** @throws UsageError if the file is not a report of `vary`, or is a report about another contract */
 async function readClient(file: string, choices: Choices): Promise<Dependencies> {
   const refuse = (reason: string) => new UsageError(`--dependencies ${shorten(file)}: ${reason}`)
-  const client = await readDependenciesFile(file).catch((error: unknown) => {
-    throw error instanceof DependenciesError ? refuse(error.message) : error
-  })
+  const client = await readDependencies(file, refuse)
   const foreign = findForeignIn(client, choices)
   if (foreign !== undefined) {
     throw refuse(

@@ -1,6 +1,7 @@
 import { availableParallelism, constants } from 'node:os'
 import { type Alternative, type Choices, nameOf, readChoices } from '../contract/choices.ts'
 import { readOverlay } from '../contract/overlay.ts'
+import { readEarlier } from '../evidence/dependencies.ts'
 import { elapsed, systemClock } from '../ground/clock.ts'
 import { nearestName } from '../ground/edit-distance.ts'
 import { shorten } from '../ground/show.ts'
@@ -17,7 +18,6 @@ import {
   wholeNumber,
 } from '../start/option.ts'
 import { pickServerOptions } from '../start/option-table.ts'
-import { DependenciesError, readDependencies } from '../trials/vary/dependencies-file.ts'
 import { BaselineError, vary as runVary, type VaryResult } from '../trials/vary/vary.ts'
 import { describeVary } from '../trials/vary/vary-report.ts'
 import type { Command } from './command.ts'
@@ -115,9 +115,12 @@ export const vary: Command = {
     const since =
       values.since === undefined
         ? undefined
-        : await readDependencies(values.since, command, choices.ids).catch((error: unknown) => {
-            throw error instanceof DependenciesError ? new UsageError(`${sources.since}: ${error.message}`) : error
-          })
+        : await readEarlier(
+            values.since,
+            command,
+            choices.ids,
+            (reason) => new UsageError(`${sources.since}: ${reason}`),
+          )
     const startedAt = new Date(systemClock()).toISOString()
     const began = elapsed()
     const progress = new Progress(terminal)

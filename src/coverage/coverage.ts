@@ -50,7 +50,8 @@ export class Coverage {
     const { operation, status, code, injected } = observation
     const layout = operation && this.#layout.operations.get(operation)
     const slot = layout?.slots.get(status)?.get(code ?? '')
-    if (slot === undefined) this.#countOther(observation)
+    if (slot === undefined)
+      this.#addOther({ operation, status, code, genuine: injected ? 0 : 1, injected: injected ? 1 : 0 })
     else if (injected) this.#injected[slot] = (this.#injected[slot] ?? 0) + 1
     else this.#genuine[slot] = (this.#genuine[slot] ?? 0) + 1
     if (injected || operation === undefined || layout === undefined) return
@@ -76,18 +77,19 @@ export class Coverage {
   }
 
   /** Adds a number of responses, with the same counts as `observe`. */
-  addResponses({ operation, status, code, genuine, injected }: OtherResponse): void {
-    const slot =
-      operation &&
-      this.#layout.operations
-        .get(operation)
-        ?.slots.get(status)
-        ?.get(code ?? '')
-    if (slot !== undefined) {
-      this.#genuine[slot] = (this.#genuine[slot] ?? 0) + genuine
-      this.#injected[slot] = (this.#injected[slot] ?? 0) + injected
+  addResponses(response: OtherResponse): void {
+    const { operation, status, code, genuine, injected } = response
+    const layout = operation && this.#layout.operations.get(operation)
+    const slot = layout?.slots.get(status)?.get(code ?? '')
+    if (slot === undefined) {
+      this.#addOther(response)
       return
     }
+    this.#genuine[slot] = (this.#genuine[slot] ?? 0) + genuine
+    this.#injected[slot] = (this.#injected[slot] ?? 0) + injected
+  }
+
+  #addOther({ operation, status, code, genuine, injected }: OtherResponse): void {
     const key = nameOfResponse(operation?.id, status, code)
     const known = this.#others.get(key)
     this.#others.set(key, {
@@ -158,17 +160,6 @@ export class Coverage {
       this.#pending.set(operation, pending)
     }
     return pending
-  }
-
-  #countOther({ operation, status, code, injected }: Observation): void {
-    const key = nameOfResponse(operation?.id, status, code)
-    let other = this.#others.get(key)
-    if (other === undefined) {
-      other = { operation, status, code, genuine: 0, injected: 0 }
-      this.#others.set(key, other)
-    }
-    if (injected) other.injected++
-    else other.genuine++
   }
 }
 

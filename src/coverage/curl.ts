@@ -17,21 +17,14 @@ export function writeCurl(
   publicKey: string | undefined,
 ): string {
   const { plane, method, path, key = 'valid', headers = {}, body, padTo, times = 1 } = request
-  const words = ['curl', '-sS']
-  if (method === 'HEAD') words.push('-I')
-  else if (method !== 'GET') words.push('-X', quoteWord(method))
-  if (plane === 'service' && key === 'valid') {
-    // The shell replaces the variable within double quotes.
-    words.push(
-      '-H',
-      publicKey === undefined ? '"Authorization: Bearer $API_KEY"' : quoteWord(`Authorization: Bearer ${publicKey}`),
-    )
-  }
-  if (plane === 'service' && key === 'wrong') words.push('-H', quoteWord('Authorization: Bearer no-such-key'))
+  const isService = plane === 'service'
   const typed = Object.keys(headers).some((name) => name.toLowerCase() === 'content-type')
-  if (body !== undefined && !typed) words.push('-H', quoteWord('Content-Type: application/json'))
-  for (const [name, value] of Object.entries(headers)) words.push('-H', quoteWord(`${name}: ${value}`))
-  words.push(quoteWord((plane === 'service' ? baseUrl : adminUrl) + path))
+  const words = writeHead(method, (isService ? baseUrl : adminUrl) + path, body !== undefined, [
+    ...(isService && key === 'valid' ? [writeKey(publicKey)] : []),
+    ...(isService && key === 'wrong' ? [quoteWord('Authorization: Bearer no-such-key')] : []),
+    ...(body !== undefined && !typed ? [quoteWord('Content-Type: application/json')] : []),
+    ...Object.entries(headers).map(([name, value]) => quoteWord(`${name}: ${value}`)),
+  ])
   const text = body === undefined ? undefined : typeof body === 'string' ? body : JSON.stringify(body)
   // `-d` would take a leading @ for a file, and `--data-raw` does not.
   if (text !== undefined && padTo === undefined) words.push('--data-raw', quoteWord(text))
@@ -41,4 +34,21 @@ export function writeCurl(
   }
   const command = words.join(' ')
   return times === 1 ? command : `for i in $(seq ${times}); do ${command}; done`
+}
+
+/** The words of a command without its body. The header fields are quoted already. */
+export function writeHead(method: string, url: string, hasBody: boolean, fields: readonly string[]): string[] {
+  const words = ['curl', '-sS']
+  if (method === 'HEAD') words.push('-I')
+  // With a body, curl would send POST by default.
+  else if (method !== 'GET' || hasBody) words.push('-X', quoteWord(method))
+  // By default, curl expands braces and brackets to several URLs, and removes dot segments from the path.
+  if (/[{}[\]]/.test(url)) words.push('-g')
+  if (/\/\.\.?(?:[/?]|$)/.test(url)) words.push('--path-as-is')
+  return [...words, ...fields.flatMap((field) => ['-H', field]), quoteWord(url)]
+}
+
+/** The header field with a key. The shell replaces the variable within double quotes. */
+export function writeKey(publicKey: string | undefined): string {
+  return publicKey === undefined ? '"Authorization: Bearer $API_KEY"' : quoteWord(`Authorization: Bearer ${publicKey}`)
 }

@@ -1,6 +1,7 @@
 import type { Operation } from '../contract/api.ts'
 import type { Contract } from '../contract/contract.ts'
 import { isRefusedBy, type Rule } from '../contract/rules.ts'
+import { memoizeWeakly } from '../ground/memo.ts'
 import type { RuleEvidence } from './evidence.ts'
 import { type LimitEdge, limitEdgesOf } from './limit-edges.ts'
 import type { Observation } from './observation.ts'
@@ -30,12 +31,8 @@ export interface OperationLayout {
   onRefusal: readonly number[]
 }
 
-const LAYOUTS = new WeakMap<Contract, Layout>()
-
 /** The layout of a contract, computed once. */
-export function layoutOf(contract: Contract): Layout {
-  const known = LAYOUTS.get(contract)
-  if (known !== undefined) return known
+export const layoutOf = memoizeWeakly((contract: Contract): Layout => {
   const rules = [...new Set(contract.operations.flatMap((operation) => operation.rules))]
   const items: Item[] = [...rules.map((rule) => ({ rule })), ...limitEdgesOf(contract).map((edge): Item => ({ edge }))]
   const slots: ResponseSlot[] = []
@@ -49,43 +46,32 @@ export function layoutOf(contract: Contract): Layout {
       }
       byStatus.set(status, byCode)
     }
-    const own = [...items.keys()].filter((number) => concerns(items[number], operation))
+    const own = [...items.entries()].filter(([, item]) => concerns(item, operation))
     operations.set(operation, {
       slots: byStatus,
-      onSuccess: own.filter((number) => !awaitsRefusal(items[number])),
-      onRefusal: own.filter((number) => !awaitsSuccess(items[number])),
+      onSuccess: own.filter(([, item]) => !awaitsRefusal(item)).map(([number]) => number),
+      onRefusal: own.filter(([, item]) => !awaitsSuccess(item)).map(([number]) => number),
     })
   }
-  const layout = { slots, items, operations }
-  LAYOUTS.set(contract, layout)
-  return layout
-}
-
-const NAMES = new WeakMap<Layout, readonly string[]>()
+  return { slots, items, operations }
+})
 
 /** The names of the items by number. Other versions of the program understand these names, too. */
-export function itemNames(contract: Contract): readonly string[] {
-  const layout = layoutOf(contract)
-  const known = NAMES.get(layout)
-  if (known !== undefined) return known
-  const names = layout.items.map((item) => ('rule' in item ? `rule ${item.rule.id}` : `edge ${item.edge.id}`))
-  NAMES.set(layout, names)
-  return names
-}
+export const itemNames = memoizeWeakly((contract: Contract): readonly string[] =>
+  layoutOf(contract).items.map((item) => ('rule' in item ? `rule ${item.rule.id}` : `edge ${item.edge.id}`)),
+)
 
-function concerns(item: Item | undefined, operation: Operation): boolean {
-  if (item === undefined) return false
+function concerns(item: Item, operation: Operation): boolean {
   if ('rule' in item) return item.rule.unobservable === undefined && operation.rules.includes(item.rule)
   return item.edge.operation === undefined ? item.edge.path === operation.path : item.edge.operation === operation
 }
 
-function awaitsRefusal(item: Item | undefined): boolean {
-  if (item === undefined) return false
+function awaitsRefusal(item: Item): boolean {
   return 'rule' in item ? item.rule.refuses.length > 0 : item.edge.side === 'beyond'
 }
 
-function awaitsSuccess(item: Item | undefined): boolean {
-  return item !== undefined && 'rule' in item && item.rule.refuses.length === 0
+function awaitsSuccess(item: Item): boolean {
+  return 'rule' in item && item.rule.refuses.length === 0
 }
 
 /** Whether the request shows the item. The caller passes only items of the request's operation. */

@@ -72,29 +72,19 @@ function limitsIn(
   const own = (Object.keys(KEYWORDS) as Keyword[]).flatMap((keyword) => {
     const limit = schema[keyword]
     if (typeof limit !== 'number') return []
-    return sidesOf(limit, KEYWORDS[keyword]).flatMap(({ side, size }): LimitEdge[] => {
-      // Nothing has a negative size.
-      if (size < 0) return []
-      const code = codeFor(keyword, schema, defaults)
+    const code = codeFor(keyword, schema, defaults)
+    const edges = sidesOf({ operation, path: operation.path, field, limit, of }, KEYWORDS[keyword], (side, size) => {
       const here = measure(field, of, keyword, size)
-      const id = `${operation.id} ${named(field)}${keyword} ${limit} ${side}`
-      return [
-        {
-          id,
-          operation,
-          path: operation.path,
-          field,
-          limit,
-          side,
-          size,
-          of,
-          isShownBy: (observation) =>
-            side === 'at'
-              ? here(observation) && passedSchemas(observation, operation)
-              : observation.code === code && observation.reason === keyword && here(observation),
-        },
-      ]
+      return {
+        id: `${operation.id} ${named(field)}${keyword} ${limit} ${side}`,
+        isShownBy: (observation) =>
+          side === 'at'
+            ? here(observation) && passedSchemas(observation, operation)
+            : observation.code === code && observation.reason === keyword && here(observation),
+      }
     })
+    // Nothing has a negative size.
+    return edges.filter(({ size }) => size >= 0)
   })
   const properties = isObject(schema['properties']) ? Object.entries(schema['properties']) : []
   return [
@@ -105,19 +95,10 @@ function limitsIn(
 }
 
 function bodyLimit(operation: Operation, limit: number): LimitEdge[] {
-  return sidesOf(limit, 1).map(({ side, size }) => ({
+  return sidesOf({ operation, path: operation.path, field: '', limit, of: 'bytes' }, 1, (side, size) => ({
     id: `${operation.id} body-limit ${limit} ${side}`,
-    operation,
-    path: operation.path,
-    field: '',
-    limit,
-    side,
-    size,
-    of: 'bytes',
     isShownBy: ({ bodyBytes, code, reason }) =>
-      side === 'at'
-        ? bodyBytes === size && code === undefined
-        : bodyBytes === size && code === 'request_too_large' && reason === 'bytes',
+      bodyBytes === size && (side === 'at' ? code === undefined : code === 'request_too_large' && reason === 'bytes'),
   }))
 }
 
@@ -125,15 +106,8 @@ function bodyLimit(operation: Operation, limit: number): LimitEdge[] {
  * The two edges are: no request is left, and one request too many. The higher limit of a new key has the same edges.
  */
 function quotaLimit(path: string, limit: number): LimitEdge[] {
-  return sidesOf(limit, 1).map(({ side, size }) => ({
+  return sidesOf({ operation: undefined, path, field: 'x-quota', limit, of: 'quota' }, 1, (side) => ({
     id: `${path} x-quota ${limit} ${side}`,
-    operation: undefined,
-    path,
-    field: 'x-quota',
-    limit,
-    side,
-    size,
-    of: 'quota',
     isShownBy: ({ operation, allowance, code }) =>
       operation?.path === path &&
       allowance !== undefined &&
@@ -141,11 +115,19 @@ function quotaLimit(path: string, limit: number): LimitEdge[] {
   }))
 }
 
-function sidesOf(limit: number, step: 1 | -1): { side: Side; size: number }[] {
-  return [
-    { side: 'at', size: limit },
-    { side: 'beyond', size: limit + step },
-  ]
+type Limited = Pick<LimitEdge, 'operation' | 'path' | 'field' | 'limit' | 'of'>
+
+/** Both edges of a limit. A value beyond it is larger or smaller by `step`. */
+function sidesOf(
+  limited: Limited,
+  step: 1 | -1,
+  describe: (side: Side, size: number) => Pick<LimitEdge, 'id' | 'isShownBy'>,
+): LimitEdge[] {
+  const sizes = { at: limited.limit, beyond: limited.limit + step }
+  return (['at', 'beyond'] as const).map((side) => {
+    const { id, isShownBy } = describe(side, sizes[side])
+    return { id, ...limited, side, size: sizes[side], isShownBy }
+  })
 }
 
 /** Whether the request was checked against its schemas and passed. */

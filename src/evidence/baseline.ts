@@ -1,11 +1,9 @@
 import type { JudgedDifference } from '../conformance/finding.ts'
 import { findDuplicateField } from '../ground/duplicate-fields.ts'
 import { isObject, type Json, parseJson } from '../ground/json.ts'
-import { findViolation } from '../ground/schema.ts'
 import { shorten } from '../ground/show.ts'
 import { writeTarget } from '../reports/targets.ts'
-import { EvidenceError } from './evidence-error.ts'
-import { readText } from './evidence-text.ts'
+import { checkContent, EvidenceError, readText } from './evidence-input.ts'
 
 /** A known finding that does not fail a run. */
 export interface BaselineEntry {
@@ -75,28 +73,20 @@ export const BASELINE_SCHEMA: Json = {
 /** Reads a file that a user may have written. @throws EvidenceError */
 export async function readBaseline(file: string): Promise<Baseline> {
   const text = await readText(file, LARGEST_BASELINE.bytes, 'baseline')
-  const found = parseJson(text, (reason) => new EvidenceError(file, '', reason))
-  if (!isObject(found)) throw new EvidenceError(file, '', 'A baseline is an object: {"findings": [{"id", "reason"}]}.')
+  const fail = (pointer: string, reason: string) => new EvidenceError(file, pointer, reason)
+  const found = parseJson(text, (reason) => fail('', reason))
+  if (!isObject(found)) throw fail('', 'A baseline is an object: {"findings": [{"id", "reason"}]}.')
   const duplicate = findDuplicateField(text)
-  if (duplicate !== undefined)
-    throw new EvidenceError(file, '', `An object has the field ${shorten(duplicate)} more than once.`)
-  const violation = await findViolation(BASELINE_SCHEMA, found)
-  if (violation !== undefined) throw new EvidenceError(file, violation.pointer, `The value ${violation.reason}.`)
+  if (duplicate !== undefined) throw fail('', `An object has the field ${shorten(duplicate)} more than once.`)
+  await checkContent(file, BASELINE_SCHEMA, found)
   const { findings } = found as unknown as Baseline
   const places = new Map<string, number>()
   for (const [index, { id, expires }] of findings.entries()) {
+    const at = `/findings/${index}`
     const other = places.get(id)
-    if (other !== undefined) {
-      throw new EvidenceError(
-        file,
-        `/findings/${index}/id`,
-        `The finding ${shorten(id)} is there twice, also at ${other}.`,
-      )
-    }
+    if (other !== undefined) throw fail(`${at}/id`, `The finding ${shorten(id)} is there twice, also at ${other}.`)
     places.set(id, index)
-    if (expires !== undefined && !isDay(expires)) {
-      throw new EvidenceError(file, `/findings/${index}/expires`, `There is no day ${expires}.`)
-    }
+    if (expires !== undefined && !isDay(expires)) throw fail(`${at}/expires`, `There is no day ${expires}.`)
   }
   return { findings }
 }
@@ -152,13 +142,10 @@ export function updateBaseline(
 
 /** Replaces the file atomically, so that no reader sees half of it. @throws EvidenceError */
 export async function writeBaseline(file: string, baseline: Baseline): Promise<void> {
-  if (baseline.findings.length > LARGEST_BASELINE.findings) {
-    const { findings } = baseline
-    throw new EvidenceError(
-      file,
-      '',
-      `There are ${findings.length} findings; a baseline has at most ${LARGEST_BASELINE.findings}.`,
-    )
+  const { length } = baseline.findings
+  if (length > LARGEST_BASELINE.findings) {
+    const reason = `There are ${length} findings; a baseline has at most ${LARGEST_BASELINE.findings}.`
+    throw new EvidenceError(file, '', reason)
   }
   const reason = await writeTarget(file, `${JSON.stringify(baseline, undefined, 2)}\n`)
   if (reason !== undefined) throw new EvidenceError(file, '', `The baseline ${reason}.`)

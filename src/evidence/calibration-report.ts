@@ -1,11 +1,13 @@
 import { describeProbe } from '../choices/observability.ts'
 import type { Assumption } from '../contract/assumptions.ts'
 import type { Choices } from '../contract/choices.ts'
-import type { Block, Check, Finding, Report } from '../reports/report.ts'
+import { listFacts, tableSection } from '../reports/outline.ts'
+import type { Check, Finding, Report, Section } from '../reports/report.ts'
 import type { CalibratedAssumption, Calibration } from './calibration.ts'
 import type { EvidenceContent } from './evidence-file.ts'
+import { decidedSection, wordVerdict } from './report.ts'
 
-export interface CalibrationReportOptions {
+export interface CalibrationReportOptions extends Pick<Report, 'startedAt' | 'seconds'> {
   /** What was looked at, as a short phrase. */
   title: string
   evidence: EvidenceContent
@@ -15,19 +17,6 @@ export interface CalibrationReportOptions {
   warnings: readonly string[]
   /** The exit code, if the program was told to stop. */
   interruptedWith?: number | undefined
-  /** RFC 3339, in UTC. */
-  startedAt: string
-  seconds: number
-}
-
-/** The JSON report of `calibrate`, as `docs/schemas/calibration.json` describes it. */
-interface CalibrationReport {
-  targets: readonly string[]
-  exchanges: number
-  judged: number
-  assumptions: readonly CalibratedAssumption[]
-  messages: readonly { of: string; template: string }[]
-  warnings?: readonly string[]
 }
 
 /** Describes the result of a calibration for every output format. */
@@ -40,7 +29,8 @@ export function describeCalibration(options: CalibrationReportOptions): Report {
   const findings = contradicted.map((each) => showContradiction(each, places.get(each.id)))
   const isEmpty = counts.judged === 0 && evidence.observations.length === 0
   const passed = contradicted.length === 0 && !isEmpty
-  const json: CalibrationReport = {
+  // As docs/schemas/calibration.json describes it.
+  const json = {
     targets,
     exchanges: counts.exchanges,
     judged: counts.judged,
@@ -56,14 +46,12 @@ export function describeCalibration(options: CalibrationReportOptions): Report {
     exitCode: interruptedWith ?? (passed ? 0 : 1),
     startedAt,
     seconds,
-    facts: [
-      ...(targets.length > 0 ? [{ name: 'Service', value: targets.join(', ') }] : []),
-      { name: 'Exchanges', value: `${counts.exchanges}, of which ${counts.judged} were judged` },
-      ...(chosen.length > 0
-        ? [{ name: 'In the overlay', value: chosen.map(({ id, number }) => `${id}/${number}`).join(', ') }]
-        : []),
-      ...(messages.length > 0 ? [{ name: 'Messages', value: messages.map(({ of }) => of).join(', ') }] : []),
-    ],
+    facts: listFacts({
+      Service: targets.length > 0 && targets.join(', '),
+      Exchanges: `${counts.exchanges}, of which ${counts.judged} were judged`,
+      'In the overlay': chosen.length > 0 && chosen.map(({ id, number }) => `${id}/${number}`).join(', '),
+      Messages: messages.length > 0 && messages.map(({ of }) => of).join(', '),
+    }),
     findings: [
       ...(isEmpty ? [NOTHING_SEEN] : []),
       ...findings,
@@ -86,9 +74,9 @@ export function describeCalibration(options: CalibrationReportOptions): Report {
 }
 
 /** `alternative 2, seen in r-1` */
-function describeVerdict({ verdict, alternative, evidence }: CalibratedAssumption): string {
-  const what = alternative === undefined ? verdict : `${verdict} ${alternative}`
-  return evidence.length === 0 ? what : `${what}, seen in ${evidence.join(', ')}`
+function describeVerdict(assumption: CalibratedAssumption): string {
+  const { evidence } = assumption
+  return wordVerdict(assumption) + (evidence.length === 0 ? '' : `, seen in ${evidence.join(', ')}`)
 }
 
 function summarise({ assumptions, chosen }: Calibration, isEmpty: boolean): string {
@@ -129,36 +117,18 @@ const NOTHING_SEEN: Finding = {
   message: 'There is no evidence in what was given: no exchange with the service could be judged.',
 }
 
-function sectionsOf(assumptions: readonly CalibratedAssumption[]): Report['sections'] {
-  const table = (columns: string[], rows: string[][]): Block => ({ kind: 'table', columns, rows })
-  const decided = assumptions.filter(({ verdict }) => verdict !== 'undecided')
+function sectionsOf(assumptions: readonly CalibratedAssumption[]): Section[] {
   const open = assumptions.filter(({ verdict }) => verdict === 'undecided')
   return [
-    {
-      title: 'Decided',
-      blocks: [
-        table(
-          ['Assumption', 'Verdict', 'Exchanges'],
-          decided.map(({ id, verdict, alternative, evidence }) => [
-            id,
-            alternative === undefined ? verdict : `${verdict} ${alternative}`,
-            evidence.join(', '),
-          ]),
-        ),
-      ],
-    },
-    {
-      title: 'Undecided',
-      blocks: [
-        table(
-          ['Assumption', 'Still possible', 'What would decide it'],
-          open.map(({ id, left, decide_with: probe, unobservable }) => [
-            id,
-            left === undefined ? 'everything' : left.join(', '),
-            probe === undefined ? `nothing: ${unobservable ?? ''}` : describeProbe(probe),
-          ]),
-        ),
-      ],
-    },
-  ].filter(({ blocks: [block] }) => block?.kind === 'table' && block.rows.length > 0)
+    ...decidedSection('Decided', 'Exchanges', assumptions),
+    ...tableSection(
+      'Undecided',
+      ['Assumption', 'Still possible', 'What would decide it'],
+      open.map(({ id, left, decide_with: probe, unobservable }) => [
+        id,
+        left === undefined ? 'everything' : left.join(', '),
+        probe === undefined ? `nothing: ${unobservable ?? ''}` : describeProbe(probe),
+      ]),
+    ),
+  ]
 }

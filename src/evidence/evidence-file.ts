@@ -6,9 +6,11 @@ import { decideVerdicts } from '../choices/verdicts.ts'
 import type { JudgedDifference } from '../conformance/finding.ts'
 import type { Conclusion } from '../conformance/investigation.ts'
 import type { Choices } from '../contract/choices.ts'
+import type { Contract } from '../contract/contract.ts'
 import { NAMES } from '../contract/extensions.ts'
 import { systemClock } from '../ground/clock.ts'
 import { isObject, parseJson } from '../ground/json.ts'
+import { memoizeWeakly } from '../ground/memo.ts'
 import { isDeeperThan } from '../ground/nesting.ts'
 import { findViolation } from '../ground/schema.ts'
 import { shorten } from '../ground/show.ts'
@@ -18,9 +20,8 @@ import { redactorForAnybody, redactQuery, redactWithin } from '../journal/redact
 import { Secrets } from '../journal/redaction/secrets.ts'
 import { SHORT } from '../journal/redaction/word-index.ts'
 import { writeTarget } from '../reports/targets.ts'
-import { EvidenceError } from './evidence-error.ts'
+import { checkContent, EvidenceError, readText } from './evidence-input.ts'
 import { EVIDENCE_LIMITS, EVIDENCE_SCHEMA, FORMAT, FORMAT_VERSION } from './evidence-schema.ts'
-import { readText } from './evidence-text.ts'
 
 /** The content of an evidence file, as `docs/schemas/evidence.json` describes it. */
 export interface EvidenceContent {
@@ -64,12 +65,15 @@ export function describeEvidence(conclusion: Conclusion, options: EvidenceOption
   const { observations, findings, counts, messages, exchanges, judged } = conclusion
   const limits = EVIDENCE_LIMITS
   const origins = unique(targets.flatMap(originOf))
-  const usable = observations.filter(hasRoom)
+  const kept = {
+    observations: observations.filter(hasRoom).slice(0, limits.observations),
+    findings: findings.slice(0, limits.findings),
+  }
   const omitted = {
-    ...(usable.length < observations.length || usable.length > limits.observations
-      ? { observations: observations.length - Math.min(usable.length, limits.observations) }
-      : {}),
-    ...(findings.length > limits.findings && { findings: findings.length - limits.findings }),
+    ...(kept.observations.length < observations.length && {
+      observations: observations.length - kept.observations.length,
+    }),
+    ...(kept.findings.length < findings.length && { findings: findings.length - kept.findings.length }),
   }
   const evidence: EvidenceContent = {
     format: FORMAT,
@@ -84,8 +88,7 @@ export function describeEvidence(conclusion: Conclusion, options: EvidenceOption
       findings: Object.fromEntries(Object.entries(counts).slice(0, limits.kinds)),
       ...(Object.keys(omitted).length > 0 && { omitted }),
     },
-    observations: usable.slice(0, limits.observations),
-    findings: findings.slice(0, limits.findings),
+    ...kept,
     messages: Object.fromEntries(
       Object.entries(messages)
         .slice(0, limits.codes)
@@ -141,17 +144,14 @@ export async function readEvidence(file: string, choices: Choices): Promise<Evid
   }
   const { format_version: version } = found
   if (typeof version === 'number' && version > FORMAT_VERSION) {
-    throw fail(
-      '/format_version',
-      `The format ${version} is newer than this program, which reads ${FORMAT_VERSION}; install a newer one.`,
-    )
+    const reason = `The format ${version} is newer than this program, which reads ${FORMAT_VERSION}; install a newer one.`
+    throw fail('/format_version', reason)
   }
   if (runAtOnce(isDeeperThan(DEPTH, found))) throw fail('', 'The values are nested too deeply for an evidence file.')
-  const violation = await findViolation(EVIDENCE_SCHEMA, found)
-  if (violation !== undefined) throw fail(violation.pointer, `The value ${violation.reason}.`)
+  await checkContent(file, EVIDENCE_SCHEMA, found)
   const evidence = found as unknown as EvidenceContent
   const problem = findForeign(evidence, choices)
-  if (problem !== undefined) throw fail(problem.pointer, problem.reason)
+  if (problem !== undefined) throw fail(...problem)
   return evidence
 }
 
@@ -171,11 +171,8 @@ export function mergeEvidence(
   const omitted = { observations: 0, findings: 0 }
   for (const { file, evidence } of files) {
     if (evidence.contract.digest !== first.evidence.contract.digest) {
-      throw new EvidenceError(
-        file,
-        '/contract/digest',
-        `This is evidence about another contract than that of ${first.file}.`,
-      )
+      const reason = `This is evidence about another contract than that of ${first.file}.`
+      throw new EvidenceError(file, '/contract/digest', reason)
     }
     for (const observation of evidence.observations) observations.add(observation)
     for (const finding of evidence.findings) {
@@ -211,28 +208,17 @@ export function mergeEvidence(
 
 /** Identifies the meaning of a contract: openapi.yaml with its overlays, without texts that are only for readers. */
 export function digestOf({ contract }: Pick<Choices, 'contract'>): string {
-  const known = digests.get(contract)
-  if (known !== undefined) return known
-  const digest = createHash('sha256')
-    .update(JSON.stringify(meaningOf(contract.document.source, false)))
-    .digest('hex')
-  digests.set(contract, digest)
-  return digest
+  return computeDigest(contract)
 }
 
-const digests = new WeakMap<object, string>()
+const computeDigest = memoizeWeakly(({ document }: Contract) =>
+  createHash('sha256')
+    .update(JSON.stringify(meaningOf(document.source, false)))
+    .digest('hex'),
+)
+
 /** The fields of a description that are only for readers. */
-const FOR_READERS = new Set([
-  'description',
-  'summary',
-  'title',
-  'example',
-  'examples',
-  'spec',
-  'reason',
-  'unobservable',
-  'info',
-])
+const FOR_READERS = new Set('description summary title example examples spec reason unobservable info'.split(' '))
 
 function meaningOf(value: unknown, keysAreNames: boolean): unknown {
   if (Array.isArray(value)) return value.map((item) => meaningOf(item, false))
@@ -246,7 +232,7 @@ function meaningOf(value: unknown, keysAreNames: boolean): unknown {
 function findForeign(
   { contract, observations }: EvidenceContent,
   choices: Choices,
-): { pointer: string; reason: string } | undefined {
+): readonly [pointer: string, reason: string] | undefined {
   const highest = new Map(choices.ids.map((id) => [id, 0]))
   for (const { id, number } of choices.alternatives) highest.set(id, Math.max(highest.get(id) ?? 0, number))
   for (const [index, { allows }] of observations.entries()) {
@@ -257,17 +243,14 @@ function findForeign(
       for (const [id, number] of entries) {
         const most = highest.get(id)
         if (most === undefined) {
-          return { pointer: `${at}/${id}`, reason: `The contract has no assumption ${shorten(id)}. ${OTHER_CONTRACT}` }
+          return [`${at}/${id}`, `The contract has no assumption ${shorten(id)}. ${OTHER_CONTRACT}`]
         }
         if (number > most) {
-          return {
-            pointer: `${at}/${id}`,
-            reason: `The assumption ${id} has ${most} alternatives, not ${number}. ${OTHER_CONTRACT}`,
-          }
+          return [`${at}/${id}`, `The assumption ${id} has ${most} alternatives, not ${number}. ${OTHER_CONTRACT}`]
         }
       }
       if (entries.length !== scope.length || !scope.every((id) => Object.hasOwn(assignment, id))) {
-        return { pointer: at, reason: `Every combination names the same assumptions, here ${scope.join(', ')}.` }
+        return [at, `Every combination names the same assumptions, here ${scope.join(', ')}.`]
       }
     }
   }
@@ -277,7 +260,7 @@ function findForeign(
     overlays.length === 0
       ? 'It was made without an overlay, maybe with another version of this program'
       : `It was made with the overlay ${overlays.map((each) => shorten(each)).join(', ')}; give the same with --overlay`
-  return { pointer: '/contract/digest', reason: `This is evidence about another contract. ${made}.` }
+  return ['/contract/digest', `This is evidence about another contract. ${made}.`]
 }
 
 const OTHER_CONTRACT = 'This is evidence about another contract; give the overlays with which it was made.'

@@ -26,174 +26,132 @@ const name = (description: string): Json => ({ type: 'string', minLength: 1, max
 const count = (description: string): Json => ({ type: 'integer', minimum: 0, description })
 const number = (description: string): Json => ({ type: 'integer', minimum: 0, maximum: 30, description })
 const time = (description: string): Json => ({ type: 'string', format: 'date-time', description })
+/** An object with these fields and no others. A question mark at the end of a name says that the field may be absent. */
+const record = (fields: Json, description?: string): Json => ({
+  type: 'object',
+  additionalProperties: false,
+  required: Object.keys(fields).filter((each) => !each.endsWith('?')),
+  ...(description !== undefined && { description }),
+  properties: Object.fromEntries(Object.entries(fields).map(([each, schema]) => [each.replace('?', ''), schema])),
+})
+const list = (most: number, items: Json, description?: string): Json => ({
+  ...{ type: 'array', maxItems: most, items },
+  ...(description !== undefined && { description }),
+})
 /** Names that are not properties of every object. */
 const ids: Json = { pattern: '^[a-z][a-z0-9-]*$', maxLength: 100, title: 'the id of an assumption' }
-const requestIds = (most: number): Json => ({
-  type: 'array',
-  maxItems: most,
-  items: name('The X-Request-Id of a response, or its place in a recording.'),
+const requestIds = (most: number, description: string): Json =>
+  list(most, name('The X-Request-Id of a response, or its place in a recording.'), description)
+
+const observation = record({
+  allows: {
+    type: 'array',
+    minItems: 1,
+    maxItems: EVIDENCE_LIMITS.combinations,
+    description:
+      'The service behaves as one of these combinations says: the number of an alternative by the id of its assumption, where 0 is the choice of openapi.yaml.',
+    items: {
+      type: 'object',
+      minProperties: 1,
+      maxProperties: EVIDENCE_LIMITS.assumptions,
+      propertyNames: ids,
+      additionalProperties: number('The number of the alternative.'),
+    },
+  },
+  evidence: requestIds(EVIDENCE_KEPT, 'The first exchanges that show it.'),
+  count: { type: 'integer', minimum: 1, description: 'How many exchanges show it.' },
 })
 
-const observation: Json = {
-  type: 'object',
-  additionalProperties: false,
-  required: ['allows', 'evidence', 'count'],
-  properties: {
-    allows: {
-      type: 'array',
-      minItems: 1,
-      maxItems: EVIDENCE_LIMITS.combinations,
-      description:
-        'The service behaves as one of these combinations says: the number of an alternative by the id of its assumption, where 0 is the choice of openapi.yaml.',
-      items: {
-        type: 'object',
-        minProperties: 1,
-        maxProperties: EVIDENCE_LIMITS.assumptions,
-        propertyNames: ids,
-        additionalProperties: number('The number of the alternative.'),
-      },
-    },
-    evidence: { ...requestIds(EVIDENCE_KEPT), description: 'The first exchanges that show it.' },
-    count: { type: 'integer', minimum: 1, description: 'How many exchanges show it.' },
-  },
-}
-
-const finding: Json = {
-  type: 'object',
-  additionalProperties: false,
-  required: ['id', 'label', 'method', 'path', 'message'],
-  properties: {
-    id: name('The same for the same difference in every run. A baseline names it.'),
-    label: { enum: LABELS, description: 'What the difference means.' },
-    rule: name('The `x-rule` that was not kept.'),
-    assumption: name('The id of the assumption that it decides.'),
-    alternative: { type: 'integer', minimum: 1, maximum: 30, description: 'The number of its alternative.' },
-    request_id: name('The X-Request-Id of the response, or its place in a recording.'),
-    method: name('The method of the request.'),
-    path: text('Below the base path, with the query.'),
-    status: { type: 'integer', minimum: 100, maximum: 599, description: 'Absent where no response came.' },
-    pointer: name('Where openapi.yaml says what is expected.'),
-    line: { type: 'integer', minimum: 1, description: 'The line of it.' },
-    message: text('What is different, in one or two sentences.'),
-  },
-}
+const finding = record({
+  id: name('The same for the same difference in every run. A baseline names it.'),
+  label: { enum: LABELS, description: 'What the difference means.' },
+  'rule?': name('The `x-rule` that was not kept.'),
+  'assumption?': name('The id of the assumption that it decides.'),
+  'alternative?': { type: 'integer', minimum: 1, maximum: 30, description: 'The number of its alternative.' },
+  'request_id?': name('The X-Request-Id of the response, or its place in a recording.'),
+  method: name('The method of the request.'),
+  path: text('Below the base path, with the query.'),
+  'status?': { type: 'integer', minimum: 100, maximum: 599, description: 'Absent where no response came.' },
+  'pointer?': name('Where openapi.yaml says what is expected.'),
+  'line?': { type: 'integer', minimum: 1, description: 'The line of it.' },
+  message: text('What is different, in one or two sentences.'),
+})
 
 /** The schema of a verdict about one assumption. */
-export const VERDICT_SCHEMA: Json = {
-  type: 'object',
-  additionalProperties: false,
-  required: ['id', 'verdict', 'evidence'],
-  properties: {
-    id: name('The id of the assumption.'),
-    verdict: {
-      enum: ['as chosen', 'alternative', 'contradicted', 'undecided'],
-      description: 'What all observations say together.',
-    },
-    alternative: { type: 'integer', minimum: 1, maximum: 30, description: 'Only with the verdict `alternative`.' },
-    evidence: { ...requestIds(100), description: 'Exchanges that show it; with `contradicted`, of both sides.' },
-    left: {
-      type: 'array',
-      maxItems: 31,
-      items: number('The number of an alternative, 0 for the choice of openapi.yaml.'),
-      description: 'What is still possible; only with `undecided`, where something is excluded.',
-    },
+export const VERDICT_SCHEMA = record({
+  id: name('The id of the assumption.'),
+  verdict: {
+    enum: ['as chosen', 'alternative', 'contradicted', 'undecided'],
+    description: 'What all observations say together.',
   },
-}
+  'alternative?': { type: 'integer', minimum: 1, maximum: 30, description: 'Only with the verdict `alternative`.' },
+  evidence: requestIds(100, 'Exchanges that show it; with `contradicted`, of both sides.'),
+  'left?': list(
+    31,
+    number('The number of an alternative, 0 for the choice of openapi.yaml.'),
+    'What is still possible; only with `undecided`, where something is excluded.',
+  ),
+})
 
 /**
  * The schema of an evidence file. It has no field for a header or a body. Only the path of a finding can have a query.
  */
-export const EVIDENCE_SCHEMA: Json = {
-  type: 'object',
-  additionalProperties: false,
-  required: [
-    'format',
-    'format_version',
-    'tool',
-    'written_at',
-    'contract',
-    'counts',
-    'observations',
-    'findings',
-    'messages',
-    'verdicts',
-  ],
-  properties: {
-    format: { const: FORMAT },
-    format_version: { type: 'integer', minimum: 1, description: 'The version of the format.' },
-    tool: {
-      enum: ['check', 'proxy', 'verify', 'calibrate'],
-      description: 'The command that has made the evidence, or has put it together.',
-    },
-    written_at: time('When the file was written.'),
-    contract: {
-      type: 'object',
-      additionalProperties: false,
-      required: ['digest', 'overlays'],
-      description: 'The contract by which the exchanges were judged. The numbers of alternatives belong to it.',
-      properties: {
-        digest: {
-          type: 'string',
-          pattern: '^[0-9a-f]{64}$',
-          description: 'SHA-256 of openapi.yaml with all overlays, apart from what is only for readers.',
-        },
-        overlays: {
-          type: 'array',
-          maxItems: EVIDENCE_LIMITS.overlays,
-          items: name('The name of the file of an overlay.'),
-        },
-      },
-    },
-    targets: {
-      type: 'array',
-      maxItems: 100,
-      items: name('The origin of the service, without credentials and path.'),
-      description: 'The services that were seen, as far as that is known.',
-    },
-    counts: {
-      type: 'object',
-      additionalProperties: false,
-      required: ['exchanges', 'judged', 'findings'],
-      properties: {
-        exchanges: count('How many exchanges were seen.'),
-        judged: count('Of how many the behaviour could be judged.'),
-        findings: {
-          type: 'object',
-          maxProperties: EVIDENCE_LIMITS.kinds,
-          propertyNames: { pattern: '^[a-z]', maxLength: longest, title: 'the id of a finding' },
-          additionalProperties: count('How often the finding was made.'),
-          description: 'How many findings there were of each id.',
-        },
-        omitted: {
-          type: 'object',
-          additionalProperties: false,
-          properties: {
-            observations: count('How many observations had no room here.'),
-            findings: count('How many findings had no room here.'),
-          },
-          description: 'What had no room in the file.',
-        },
-      },
-    },
-    observations: { type: 'array', maxItems: EVIDENCE_LIMITS.observations, items: observation },
-    findings: {
-      type: 'array',
-      maxItems: EVIDENCE_LIMITS.findings,
-      items: finding,
-      description: 'The first ones of each id.',
-    },
-    messages: {
-      type: 'object',
-      maxProperties: EVIDENCE_LIMITS.codes,
-      propertyNames: { pattern: '^[a-z][A-Za-z0-9_]*$', maxLength: 100, title: 'an error code or an operationId' },
-      additionalProperties: { type: 'array', maxItems: EVIDENCE_LIMITS.messages, items: text('A message.') },
-      description: 'The messages of responses, by error code or, for a success, by operationId.',
-    },
-    verdicts: {
-      type: 'array',
-      maxItems: 1000,
-      items: VERDICT_SCHEMA,
-      description: 'What the observations say of every assumption. Readers of this program work it out again.',
-    },
+export const EVIDENCE_SCHEMA = record({
+  format: { const: FORMAT },
+  format_version: { type: 'integer', minimum: 1, description: 'The version of the format.' },
+  tool: {
+    enum: ['check', 'proxy', 'verify', 'calibrate'],
+    description: 'The command that has made the evidence, or has put it together.',
   },
-}
+  written_at: time('When the file was written.'),
+  contract: record(
+    {
+      digest: {
+        type: 'string',
+        pattern: '^[0-9a-f]{64}$',
+        description: 'SHA-256 of openapi.yaml with all overlays, apart from what is only for readers.',
+      },
+      overlays: list(EVIDENCE_LIMITS.overlays, name('The name of the file of an overlay.')),
+    },
+    'The contract by which the exchanges were judged. The numbers of alternatives belong to it.',
+  ),
+  'targets?': list(
+    100,
+    name('The origin of the service, without credentials and path.'),
+    'The services that were seen, as far as that is known.',
+  ),
+  counts: record({
+    exchanges: count('How many exchanges were seen.'),
+    judged: count('Of how many the behaviour could be judged.'),
+    findings: {
+      type: 'object',
+      maxProperties: EVIDENCE_LIMITS.kinds,
+      propertyNames: { pattern: '^[a-z]', maxLength: longest, title: 'the id of a finding' },
+      additionalProperties: count('How often the finding was made.'),
+      description: 'How many findings there were of each id.',
+    },
+    'omitted?': {
+      type: 'object',
+      additionalProperties: false,
+      properties: {
+        observations: count('How many observations had no room here.'),
+        findings: count('How many findings had no room here.'),
+      },
+      description: 'What had no room in the file.',
+    },
+  }),
+  observations: list(EVIDENCE_LIMITS.observations, observation),
+  findings: list(EVIDENCE_LIMITS.findings, finding, 'The first ones of each id.'),
+  messages: {
+    type: 'object',
+    maxProperties: EVIDENCE_LIMITS.codes,
+    propertyNames: { pattern: '^[a-z][A-Za-z0-9_]*$', maxLength: 100, title: 'an error code or an operationId' },
+    additionalProperties: list(EVIDENCE_LIMITS.messages, text('A message.')),
+    description: 'The messages of responses, by error code or, for a success, by operationId.',
+  },
+  verdicts: list(
+    1000,
+    VERDICT_SCHEMA,
+    'What the observations say of every assumption. Readers of this program work it out again.',
+  ),
+})

@@ -5,19 +5,20 @@ import type { Conclusion } from '../conformance/investigation.ts'
 import type { Choices } from '../contract/choices.ts'
 import type { LineOf } from '../contract/lines.ts'
 import { plural } from '../ground/plural.ts'
+import { listFacts, tableSection } from '../reports/outline.ts'
 import type {
-  Block,
   Check,
   Fact,
   FindingLevel,
   Report,
   Finding as ReportFinding,
   ReportRule,
+  Section,
 } from '../reports/report.ts'
 import type { AnswerCounts } from './answers.ts'
 import type { AppliedBaseline, BaselineEntry } from './baseline.ts'
 
-export interface EvidenceReportOptions {
+export interface EvidenceReportOptions extends Pick<Report, 'startedAt' | 'seconds'> {
   tool: 'check' | 'proxy'
   /** What was looked at, as a short phrase. */
   title: string
@@ -33,9 +34,6 @@ export interface EvidenceReportOptions {
   facts?: readonly Fact[]
   /** The exit code, if the program was told to stop. */
   interruptedWith?: number | undefined
-  /** RFC 3339, in UTC. */
-  startedAt: string
-  seconds: number
   lineOf: LineOf
 }
 
@@ -60,10 +58,8 @@ export interface EvidenceReport {
   warnings?: readonly string[]
 }
 
-interface FindingKind {
+interface FindingKind extends Omit<ReportRule, 'id'> {
   level: FindingLevel
-  name: string
-  description: string
 }
 
 const VIOLATIONS: Readonly<Record<Party, FindingKind>> = {
@@ -105,18 +101,7 @@ const LABELS: Readonly<Record<Exclude<Label, 'contract violation'>, FindingKind>
 
 /** Describes the findings about exchanges for every output format. */
 export function describeFindings(options: EvidenceReportOptions): Report {
-  const {
-    tool,
-    title,
-    conclusion,
-    choices,
-    baseline,
-    failures = [],
-    warnings = [],
-    startedAt,
-    seconds,
-    lineOf,
-  } = options
+  const { tool, title, conclusion, choices, baseline, failures = [], warnings = [], startedAt, seconds } = options
   const reasons = new Map(baseline?.accepted.map(({ finding, entry }) => [finding.id, entry]))
   const findings = oneOfEach(conclusion.findings)
   const counted = findings.filter((finding) => isFailure(finding) && !reasons.has(finding.id))
@@ -130,7 +115,7 @@ export function describeFindings(options: EvidenceReportOptions): Report {
   const json: EvidenceReport = {
     exchanges: conclusion.exchanges,
     judged: conclusion.judged,
-    findings: findings.map((finding) => reportFinding(finding, conclusion, reasons.get(finding.id), lineOf)),
+    findings: findings.map((finding) => reportFinding(finding, conclusion, reasons.get(finding.id), options.lineOf)),
     assumptions: verdicts,
     ...(missing.length > 0 && { failures: missing }),
     ...(warnings.length > 0 && { warnings }),
@@ -144,7 +129,12 @@ export function describeFindings(options: EvidenceReportOptions): Report {
     startedAt,
     seconds,
     facts: factsOf(options, verdicts),
-    findings: [...missing.map(showMissing), ...shown.values(), ...contradicted, ...warnings.map(showWarning)],
+    findings: [
+      ...missing.map(showIncomplete('error')),
+      ...shown.values(),
+      ...contradicted,
+      ...warnings.map(showIncomplete('warning')),
+    ],
     checks: [...checkAnswers(options, shown, reasons), ...verdicts.map(checkVerdict), ...missing.map(checkMissing)],
     sections: sectionsOf(options, verdicts),
     json,
@@ -195,28 +185,16 @@ function factsOf(
   const expired = baseline?.entries.filter(({ state }) => state === 'expired').length ?? 0
   return [
     ...facts,
-    { name: 'Exchanges', value: `${exchanges}, of which ${judged} were judged` },
-    ...(exchanges > judged && answers.reasons.length > 0 ? [{ name: 'Not judged', value: listReasons(answers) }] : []),
-    {
-      name: 'Assumptions',
-      value: `${decided('as chosen')} as chosen, ${decided('alternative')} otherwise, ${decided('contradicted')} contradicted, ${decided('undecided')} undecided`,
-    },
-    ...(gone > 0
-      ? [
-          {
-            name: 'Baseline',
-            value: `${gone} of its findings ${gone === 1 ? 'is' : 'are'} gone; --update-baseline removes ${gone === 1 ? 'it' : 'them'}`,
-          },
-        ]
-      : []),
-    ...(expired > 0
-      ? [
-          {
-            name: 'Expired',
-            value: `${plural(expired, 'finding of the baseline counts', 'findings of the baseline count')} again`,
-          },
-        ]
-      : []),
+    ...listFacts({
+      Exchanges: `${exchanges}, of which ${judged} were judged`,
+      'Not judged': exchanges > judged && answers.reasons.length > 0 && listReasons(answers),
+      Assumptions: `${decided('as chosen')} as chosen, ${decided('alternative')} otherwise, ${decided('contradicted')} contradicted, ${decided('undecided')} undecided`,
+      Baseline:
+        gone > 0 &&
+        `${gone} of its findings ${gone === 1 ? 'is' : 'are'} gone; --update-baseline removes ${gone === 1 ? 'it' : 'them'}`,
+      Expired:
+        expired > 0 && `${plural(expired, 'finding of the baseline counts', 'findings of the baseline count')} again`,
+    }),
   ]
 }
 
@@ -289,12 +267,8 @@ function showContradiction({ id, evidence }: AssumptionVerdict): ReportFinding {
   }
 }
 
-function showMissing(message: string): ReportFinding {
-  return { rule: INCOMPLETE, level: 'error', message }
-}
-
-function showWarning(message: string): ReportFinding {
-  return { rule: INCOMPLETE, level: 'warning', message }
+function showIncomplete(level: FindingLevel): (message: string) => ReportFinding {
+  return (message) => ({ rule: INCOMPLETE, level, message })
 }
 
 const INCOMPLETE: ReportRule = {
@@ -331,11 +305,16 @@ function checkAnswers(
   })
 }
 
-function checkVerdict({ id, verdict, alternative, evidence }: AssumptionVerdict): Check {
-  const what = alternative === undefined ? verdict : `${verdict} ${alternative}`
-  const message = evidence.length === 0 ? what : `${what}; see ${evidence.join(', ')}`
+function checkVerdict(found: AssumptionVerdict): Check {
+  const { id, verdict, evidence } = found
+  const message = wordVerdict(found) + (evidence.length === 0 ? '' : `; see ${evidence.join(', ')}`)
   const outcome = verdict === 'undecided' ? 'skipped' : 'passed'
   return { id: `assumption/${id}`, group: 'assumptions', name: id, outcome, message }
+}
+
+/** `alternative 2` */
+export function wordVerdict({ verdict, alternative }: Pick<AssumptionVerdict, 'verdict' | 'alternative'>): string {
+  return alternative === undefined ? verdict : `${verdict} ${alternative}`
 }
 
 function checkMissing(message: string, index: number): Check {
@@ -348,19 +327,17 @@ function checkMissing(message: string, index: number): Check {
   }
 }
 
-function sectionsOf({ answers }: EvidenceReportOptions, verdicts: readonly AssumptionVerdict[]): Report['sections'] {
-  const decided = verdicts.filter(({ verdict }) => verdict !== 'undecided')
-  const table = (columns: string[], rows: string[][]): Block => ({ kind: 'table', columns, rows })
-  const assumptions = decided.map(({ id, verdict, alternative, evidence }) => [
-    id,
-    alternative === undefined ? verdict : `${verdict} ${alternative}`,
-    evidence.join(', '),
-  ])
+function sectionsOf({ answers }: EvidenceReportOptions, verdicts: readonly AssumptionVerdict[]): Section[] {
   const reasons = answers.reasons.map(([reason, times]) => [reason, String(times)])
   return [
-    ...(assumptions.length > 0
-      ? [{ title: 'Assumptions', blocks: [table(['Assumption', 'Verdict', 'Evidence'], assumptions)] }]
-      : []),
-    ...(reasons.length > 0 ? [{ title: 'Not judged', blocks: [table(['Reason', 'Exchanges'], reasons)] }] : []),
+    ...decidedSection('Assumptions', 'Evidence', verdicts),
+    ...tableSection('Not judged', ['Reason', 'Exchanges'], reasons),
   ]
+}
+
+/** The assumptions that are decided or contradicted. `seen` is the title of the column with the exchanges. */
+export function decidedSection(title: string, seen: string, verdicts: readonly AssumptionVerdict[]): Section[] {
+  const decided = verdicts.filter(({ verdict }) => verdict !== 'undecided')
+  const rows = decided.map((each) => [each.id, wordVerdict(each), each.evidence.join(', ')])
+  return tableSection(title, ['Assumption', 'Verdict', seen], rows)
 }

@@ -2,10 +2,11 @@ import { describeProbe } from '../choices/observability.ts'
 import type { Assumption } from '../contract/assumptions.ts'
 import { printable } from '../ground/show.ts'
 import { foldToWidth, widthOf } from '../reports/columns.ts'
+import { listFacts } from '../reports/outline.ts'
 import type { Block, Check, Finding, Report } from '../reports/report.ts'
 import { type ClientSide, RISK_RESULTS, type Risk, type RiskResult } from './risks.ts'
 
-export interface RiskReportOptions {
+export interface RiskReportOptions extends Pick<Report, 'startedAt' | 'seconds'> {
   risks: readonly Risk[]
   assumptions: readonly Assumption[]
   /** The origins of the observed services. */
@@ -14,27 +15,17 @@ export interface RiskReportOptions {
   commands: readonly (readonly string[])[]
   /** Further information for the user, in sentences. */
   warnings: readonly string[]
-  /** RFC 3339, in UTC. */
-  startedAt: string
-  seconds: number
-}
-
-/** The JSON report of `assumptions` with evidence and dependencies, as `docs/schemas/risks.json` describes it. */
-interface RiskReport {
-  targets: readonly string[]
-  commands: readonly (readonly string[])[]
-  risks: readonly Risk[]
-  warnings?: readonly string[]
 }
 
 /** Describes the risks of a client with a service for every output format. */
 export function describeRisks(options: RiskReportOptions): Report {
   const { risks, targets, commands, warnings, assumptions, startedAt, seconds } = options
   const places = new Map(assumptions.map(({ id, place }) => [id, place]))
-  const findings = new Map(risks.flatMap((risk) => findingOf(risk, places.get(risk.id))))
+  const findings = new Map(risks.map((risk) => [risk, findingOf(risk, places.get(risk.id))]))
   const count = countOf(risks)
   const passed = count('contradicted') === 0
-  const json: RiskReport = { targets, commands, risks, ...(warnings.length > 0 && { warnings }) }
+  // As docs/schemas/risks.json describes it.
+  const json = { targets, commands, risks, ...(warnings.length > 0 && { warnings }) }
   return {
     tool: 'assumptions',
     title: commands.map((words) => words.join(' ')).join(', '),
@@ -43,9 +34,9 @@ export function describeRisks(options: RiskReportOptions): Report {
     exitCode: passed ? 0 : 1,
     startedAt,
     seconds,
-    facts: targets.length > 0 ? [{ name: 'Service', value: targets.join(', ') }] : [],
+    facts: listFacts({ Service: targets.length > 0 && targets.join(', ') }),
     findings: [
-      ...findings.values(),
+      ...[...findings.values()].filter((each) => each !== undefined),
       ...warnings.map((message): Finding => ({ rule: WARNING, level: 'warning', message })),
     ],
     checks: risks.map((risk): Check => {
@@ -84,34 +75,26 @@ function summarise(count: (result: RiskResult) => number): string {
   return `${first} ${open} of the assumptions are unknown, ${good} are confirmed.`
 }
 
-function findingOf(risk: Risk, place: string | undefined): [Risk, Finding][] {
+function findingOf(risk: Risk, place: string | undefined): Finding | undefined {
   const { id, result, spec, reason, decide_with: probe } = risk
-  if (result === 'confirmed') return []
+  if (result === 'confirmed') return undefined
+  const isBroken = result === 'contradicted'
   const request = risk.clients.find((side) => side.request !== undefined)?.request
-  const details: Block[] = detailsOf(risk).map((text) => ({ kind: 'text', text }))
-  return [
-    [
-      risk,
-      {
-        rule: {
-          id,
-          name:
-            result === 'contradicted'
-              ? 'The client fails with what the service does'
-              : 'It is not known whether the client works',
-          description: `The specification leaves this open: ${spec}`,
-        },
-        level: result === 'contradicted' ? 'error' : 'note',
-        message: `${id}: ${reason}`,
-        pointer: place,
-        ...(request !== undefined && {
-          request: { method: request.method, path: request.path, requestId: request.request_id },
-        }),
-        details,
-        ...(probe !== undefined && { remedy: { text: `This would settle it: ${describeProbe(probe)}.` } }),
-      },
-    ],
-  ]
+  return {
+    rule: {
+      id,
+      name: isBroken ? 'The client fails with what the service does' : 'It is not known whether the client works',
+      description: `The specification leaves this open: ${spec}`,
+    },
+    level: isBroken ? 'error' : 'note',
+    message: `${id}: ${reason}`,
+    pointer: place,
+    ...(request !== undefined && {
+      request: { method: request.method, path: request.path, requestId: request.request_id },
+    }),
+    details: detailsOf(risk).map((text) => ({ kind: 'text', text })),
+    ...(probe !== undefined && { remedy: { text: `This would settle it: ${describeProbe(probe)}.` } }),
+  }
 }
 
 /** The observations on both sides, with the ids of the requests. */
@@ -178,16 +161,8 @@ export function writeRiskTable(risks: readonly Risk[], columns: number): string[
     const below = (line: string) => ' '.repeat(margin) + line
     return isWide ? [begin(head) + first, ...rest.map(below)] : [begin(head).trimEnd(), ...folded.map(below)]
   })
-  const rest =
-    idle === 0
-      ? []
-      : [
-          '',
-          ...foldToWidth(
-            `${idle} more are confirmed: the client works with everything that the service may do.`,
-            width,
-          ),
-        ]
+  const fine = `${idle} more are confirmed: the client works with everything that the service may do.`
+  const rest = idle === 0 ? [] : ['', ...foldToWidth(fine, width)]
   if (rows.length === 0) return rest.slice(1)
   return [(begin(HEAD) + (isWide ? 'what was found' : '')).trimEnd(), ...lines, ...rest]
 }

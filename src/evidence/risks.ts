@@ -3,8 +3,8 @@ import { observabilityOf } from '../choices/observability.ts'
 import type { ChoiceQuestion } from '../choices/probes.ts'
 import type { AssumptionVerdict } from '../choices/verdict.ts'
 import type { Alternative, Choices } from '../contract/choices.ts'
-import type { Json } from '../ground/json.ts'
 import { shorten } from '../ground/show.ts'
+import type { AlternativeReport, FirstDifference } from './dependencies.ts'
 
 /**
  * - `confirmed`: the client works with what the service does, or with everything that it may do.
@@ -20,14 +20,9 @@ export interface ClientReport {
   readonly alternatives: readonly ClientVerdict[]
 }
 
-interface ClientVerdict {
-  readonly id: string
-  readonly alternative: number
-  readonly verdict: 'depends' | 'tolerates' | 'not reached' | 'flaky' | 'inconclusive'
-  readonly chosen: Json
-  readonly value: Json
-  readonly reason?: string
-  readonly first_difference?: { readonly request: { request_id: string; method: string; path: string } }
+interface ClientVerdict
+  extends Pick<AlternativeReport, 'id' | 'alternative' | 'verdict' | 'chosen' | 'value' | 'reason'> {
+  readonly first_difference?: Pick<FirstDifference, 'request'>
 }
 
 /** How a client works with one alternative. `not tried`: the file does not say it. */
@@ -39,7 +34,7 @@ export interface ClientSide {
   /** Why it was not decided. */
   reason?: string
   /** The first request with a different answer. */
-  request?: { request_id: string; method: string; path: string }
+  request?: Omit<FirstDifference['request'], 'body'>
 }
 
 /** One row of the table. */

@@ -16,28 +16,37 @@ export interface CorrectionPurpose {
   rehearsal: Rehearsal
 }
 
+/** Corrects all problems of a kind. */
 type BodyRemedy = (draft: BodyDraft, problems: readonly Problem<string>[], purpose: CorrectionPurpose) => void
+/** Corrects one problem of the field with this name. */
+type FieldRemedy = (draft: BodyDraft, name: string, problem: Problem<string>, purpose: CorrectionPurpose) => void
 
 /**
  * Remedies by kind of problem, in the order of their use. Omitted fields need no correction, so that remedy comes
  * first. The number of entries is known only when each entry is valid, so that remedy comes last.
  */
 const REMEDIES: readonly (readonly [wrong: (problem: Problem<string>) => boolean, remedy: BodyRemedy])[] = [
-  [({ reason }) => reason === 'additionalProperties', placeFields],
-  [({ reason, field }) => reason === 'type' && stepsIn(field).length === 1, convertFields],
+  [({ reason }) => reason === 'additionalProperties', each(placeField)],
+  [({ reason, field }) => reason === 'type' && stepsIn(field).length === 1, each(convertField)],
   [({ field }) => stepsIn(field).length === 2, correctEntries],
   [({ reason }) => reason?.endsWith('-cap') === true, makeRoom],
-  [({ code }) => code === 'duplicate_name', renameGroup],
-  [({ reason }) => reason === 'maxLength' || reason === 'minLength' || reason === 'pattern', correctName],
-  [({ reason }) => CHARACTERS.has(reason ?? ''), cleanGroupName],
+  [({ code }) => code === 'duplicate_name', each(renameGroup)],
+  [({ reason }) => reason === 'maxLength' || reason === 'minLength' || reason === 'pattern', each(correctName)],
+  [({ reason }) => CHARACTERS.has(reason ?? ''), each(cleanGroupName)],
   [
     ({ reason }) => reason === 'not',
     (draft) => draft.drop('domains', 'it cannot be combined with changes of single members'),
   ],
-  [({ reason }) => reason === 'maxItems', keepFirst],
-  [({ reason }) => LACKS.has(reason ?? ''), fillIn],
+  [({ reason }) => reason === 'maxItems', each(keepFirst)],
+  [({ reason }) => LACKS.has(reason ?? ''), each(fillIn)],
   [({ reason }) => reason === 'bytes', shrink],
 ]
+
+function each(remedy: FieldRemedy): BodyRemedy {
+  return (draft, problems, purpose) => {
+    for (const problem of problems) remedy(draft, nameOf(problem), problem, purpose)
+  }
+}
 
 /** Reasons for forbidden characters in a name. */
 const CHARACTERS = new Set(['space', 'control', 'surrogate', 'invisible'])
@@ -74,28 +83,22 @@ function schemaOf(name: string, { bodySchema }: Operation): Json {
   return isObject(schema) ? schema : {}
 }
 
-function placeFields(draft: BodyDraft, problems: readonly Problem<string>[], { operation }: CorrectionPurpose): void {
+function placeField(draft: BodyDraft, name: string, _: Problem<string>, { operation }: CorrectionPurpose): void {
   const known = Object.keys((operation.bodySchema?.['properties'] ?? {}) as Json)
-  for (const problem of problems) {
-    const name = nameOf(problem)
-    const meant = nearestName(
-      name,
-      known.filter((each) => !draft.has(each)),
-    )
-    if (meant === undefined) draft.drop(name, 'there is no such field')
-    else draft.rename(name, meant)
-  }
+  const meant = nearestName(
+    name,
+    known.filter((other) => !draft.has(other)),
+  )
+  if (meant === undefined) draft.drop(name, 'there is no such field')
+  else draft.rename(name, meant)
 }
 
-function convertFields(draft: BodyDraft, problems: readonly Problem<string>[], { operation }: CorrectionPurpose): void {
-  for (const problem of problems) {
-    const name = nameOf(problem)
-    const { type } = schemaOf(name, operation)
-    const value = draft.get(name)
-    const converted = type === 'array' ? asEntries(value) : type === 'string' ? asText(value) : undefined
-    if (converted === undefined) draft.drop(name, `${quoted(value)} is not of type ${String(type)}`)
-    else draft.set(name, converted, `\`${name}\` is of type ${String(type)}, which ${quoted(value)} is not.`)
-  }
+function convertField(draft: BodyDraft, name: string, _: Problem<string>, { operation }: CorrectionPurpose): void {
+  const { type } = schemaOf(name, operation)
+  const value = draft.get(name)
+  const converted = type === 'array' ? asEntries(value) : type === 'string' ? asText(value) : undefined
+  if (converted === undefined) draft.drop(name, `${quoted(value)} is not of type ${String(type)}`)
+  else draft.set(name, converted, `\`${name}\` is of type ${String(type)}, which ${quoted(value)} is not.`)
 }
 
 function asEntries(value: unknown): string[] | undefined {
@@ -150,29 +153,21 @@ function mendEntry(
   return hostnameWithin(entry, (text) => canonicalHostname(text) !== undefined, { liberal })
 }
 
-function whyNot(entry: unknown, { code, reason, about }: Problem<string>): string {
-  const said = quoted(entry)
-  switch (reason ?? code) {
-    case 'type':
-      return `${said} is no string`
-    case 'format':
-      return `${said} is no hostname`
-    case 'monitored':
-      return `${said} is monitored already`
-    case 'repeated':
-      return `${said} is named more than once`
-    case 'grouped':
-      return `${said} is a member of another domain group`
-    case 'member':
-      return `${said} is a member of a domain group`
-    case 'in-use':
-      return `${said} is in use by ${about?.['features']}`
-    case 'unmonitored':
-    case 'not_monitored':
-      return `${said} is not monitored`
-    default:
-      return `${said} is refused`
-  }
+/** By reason or code, what is wrong with an entry. */
+const WRONG_ENTRIES: Readonly<Record<string, string>> = {
+  type: 'is no string',
+  format: 'is no hostname',
+  monitored: 'is monitored already',
+  repeated: 'is named more than once',
+  grouped: 'is a member of another domain group',
+  member: 'is a member of a domain group',
+  unmonitored: 'is not monitored',
+  not_monitored: 'is not monitored',
+}
+
+function whyNot(entry: unknown, { code, reason = code, about }: Problem<string>): string {
+  const why = reason === 'in-use' ? `is in use by ${about?.['features']}` : (WRONG_ENTRIES[reason] ?? 'is refused')
+  return `${quoted(entry)} ${why}`
 }
 
 /** The samples of the body's fields, from the behaviour of the operation. */
@@ -180,42 +175,38 @@ function fieldsOf({ operation, rehearsal }: CorrectionPurpose): Readonly<Record<
   return rehearsal.contract.behaviourOf(operation).fields ?? {}
 }
 
-function renameGroup(draft: BodyDraft, problems: readonly Problem<string>[], { rehearsal }: CorrectionPurpose): void {
-  for (const problem of problems) {
-    const name = nameOf(problem)
-    const fresh = rehearsal.freshName(String(draft.get(name)))
-    draft.set(
-      name,
-      fresh,
-      `\`${name}\` is ${quoted(fresh)}, because another group is called ${quoted(draft.get(name))}.`,
-    )
-  }
+function renameGroup(draft: BodyDraft, name: string, _: Problem<string>, { rehearsal }: CorrectionPurpose): void {
+  const taken = draft.get(name)
+  const fresh = rehearsal.freshName(String(taken))
+  draft.set(name, fresh, `\`${name}\` is ${quoted(fresh)}, because another group is called ${quoted(taken)}.`)
 }
 
-function correctName(draft: BodyDraft, problems: readonly Problem<string>[], { rehearsal }: CorrectionPurpose): void {
-  for (const problem of problems) {
-    const name = nameOf(problem)
-    const { limit } = problem.about ?? {}
-    const tooLong = problem.reason === 'maxLength'
+function correctName(
+  draft: BodyDraft,
+  name: string,
+  { reason, about }: Problem<string>,
+  { rehearsal }: CorrectionPurpose,
+): void {
+  const given = draft.get(name)
+  if (reason === 'maxLength') {
     const { nameLengthUnit } = rehearsal.contract.settings
-    const corrected = tooLong ? cutName(String(draft.get(name)), Number(limit), nameLengthUnit) : rehearsal.freshName()
-    draft.set(
-      name,
-      corrected,
-      tooLong
-        ? `\`${name}\` was cut to ${limit} ${UNITS[nameLengthUnit]}.`
-        : `\`${name}\` is ${quoted(corrected)}, because ${quoted(draft.get(name))} is no name.`,
-    )
+    const corrected = cutName(String(given), Number(about?.['limit']), nameLengthUnit)
+    draft.set(name, corrected, `\`${name}\` was cut to ${about?.['limit']} ${UNITS[nameLengthUnit]}.`)
+  } else {
+    const corrected = rehearsal.freshName()
+    draft.set(name, corrected, `\`${name}\` is ${quoted(corrected)}, because ${quoted(given)} is no name.`)
   }
 }
 
 /** Leaves out entries beyond a cap. If none would be left, other items are removed from the account first. */
 function makeRoom(draft: BodyDraft, problems: readonly Problem<string>[], purpose: CorrectionPurpose): void {
+  const [problem] = problems
+  if (problem === undefined) return
   const { operation, query, rehearsal } = purpose
   const { domains, groups } = rehearsal.state
-  const [{ reason, field, about } = { reason: undefined }] = problems as readonly Partial<Problem<string>>[]
+  const { reason, about } = problem
   const limit = Number(about?.['limit'])
-  const name = stepsIn(field)[0] ?? ''
+  const name = nameOf(problem)
   const why = `the plan includes ${limit}`
   if (reason === 'group-cap') {
     rehearsal.makeRoomForGroup()
@@ -238,45 +229,34 @@ function makeRoom(draft: BodyDraft, problems: readonly Problem<string>[], purpos
 
 const UNITS = { 'code-points': 'characters', 'utf-16': 'UTF-16 units', 'utf-8': 'bytes' } as const
 
-function cleanGroupName(
-  draft: BodyDraft,
-  problems: readonly Problem<string>[],
-  { rehearsal }: CorrectionPurpose,
-): void {
-  for (const problem of problems) {
-    const name = nameOf(problem)
-    const given = String(draft.get(name))
-    const cleaned = cleanName(given)
-    // Another remedy may just have changed it.
-    if (cleaned === given) continue
-    const corrected = cleaned === '' ? rehearsal.freshName() : cleaned
-    draft.set(name, corrected, `\`${name}\` is ${quoted(corrected)} instead of ${quoted(given)}.`)
-  }
+function cleanGroupName(draft: BodyDraft, name: string, _: Problem<string>, { rehearsal }: CorrectionPurpose): void {
+  const given = String(draft.get(name))
+  const cleaned = cleanName(given)
+  // Another remedy may just have changed it.
+  if (cleaned === given) return
+  const corrected = cleaned === '' ? rehearsal.freshName() : cleaned
+  draft.set(name, corrected, `\`${name}\` is ${quoted(corrected)} instead of ${quoted(given)}.`)
 }
 
-function keepFirst(draft: BodyDraft, problems: readonly Problem<string>[]): void {
-  for (const problem of problems) {
-    const limit = Number(problem.about?.['limit'])
-    draft.truncate(nameOf(problem), limit, `a request names at most ${limit}`)
-  }
+function keepFirst(draft: BodyDraft, name: string, { about }: Problem<string>): void {
+  const limit = Number(about?.['limit'])
+  draft.truncate(name, limit, `a request names at most ${limit}`)
 }
 
-/** Adds fields that the body needs. An empty list that it does not need is removed. */
-function fillIn(draft: BodyDraft, problems: readonly Problem<string>[], purpose: CorrectionPurpose): void {
+/** Adds a field that the body needs. An empty list that it does not need is removed. */
+function fillIn(draft: BodyDraft, named: string, { reason = '' }: Problem<string>, purpose: CorrectionPurpose): void {
   const fields = fieldsOf(purpose)
   const required = (purpose.operation.bodySchema?.['required'] ?? []) as string[]
-  for (const problem of problems) {
-    const anyField = LACKS_ANY.has(problem.reason ?? '')
-    const name = anyField ? (Object.keys(fields)[0] ?? '') : nameOf(problem)
-    const field = anyField || required.includes(name) ? fields[name] : undefined
-    const value = field?.make(purpose.rehearsal)
-    if (field === undefined || value === undefined) {
-      draft.drop(name, 'it must name at least one domain')
-      continue
-    }
-    const says = typeof value === 'string' ? `is ${quoted(value)}` : `names ${value.map(quoted).join(', ')}`
-    draft.set(name, value, `\`${name}\` ${says}, because ${field.because}.`)
+  const anyField = LACKS_ANY.has(reason)
+  const name = anyField ? (Object.keys(fields)[0] ?? '') : named
+  const field = anyField || required.includes(name) ? fields[name] : undefined
+  const value = field?.make(purpose.rehearsal)
+  if (field === undefined || value === undefined) {
+    draft.drop(name, 'it must name at least one domain')
+    return
   }
+  const says = typeof value === 'string' ? `is ${quoted(value)}` : `names ${value.map(quoted).join(', ')}`
+  draft.set(name, value, `\`${name}\` ${says}, because ${field.because}.`)
 }
 
 /** Removes entries at the end of the longest array until the body is small enough. */

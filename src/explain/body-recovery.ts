@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer'
 import { brotliDecompressSync, gunzipSync, inflateSync } from 'node:zlib'
 import type { Operation } from '../contract/api.ts'
 import type { Settings } from '../domain/settings.ts'
@@ -78,27 +79,19 @@ function decompress(body: Buffer, coding: string | undefined, limit: number): Bu
   }
 }
 
+const UTF_16: Readonly<Record<string, string>> = { fffe: 'utf-16le', feff: 'utf-16be' }
+
 function decode(bytes: Buffer, { byteOrderMark }: RecoverySettings): { text: string; change?: string } {
-  for (const [encoding, mark] of [
-    ['utf-16le', 'fffe'],
-    ['utf-16be', 'feff'],
-  ] as const) {
-    if (bytes.subarray(0, 2).toString('hex') === mark) {
-      return {
-        text: new TextDecoder(encoding).decode(bytes),
-        change: 'The body is encoded in UTF-8 instead of UTF-16.',
-      }
-    }
+  const encoding = UTF_16[bytes.subarray(0, 2).toString('hex')]
+  if (encoding !== undefined) {
+    const text = new TextDecoder(encoding).decode(bytes)
+    return { text, change: 'The body is encoded in UTF-8 instead of UTF-16.' }
   }
-  let text: string
-  try {
-    text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
-  } catch {
-    return {
-      text: new TextDecoder('windows-1252').decode(bytes),
-      change: 'The body is encoded in UTF-8, which it was not.',
-    }
+  if (!isUtf8(bytes)) {
+    const text = new TextDecoder('windows-1252').decode(bytes)
+    return { text, change: 'The body is encoded in UTF-8, which it was not.' }
   }
+  const text = bytes.toString()
   return text.startsWith(BYTE_ORDER_MARK)
     ? { text: text.slice(1), ...(byteOrderMark === 'refused' && { change: 'The body has no byte order mark.' }) }
     : { text }

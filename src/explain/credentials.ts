@@ -1,5 +1,5 @@
 import type { Settings } from '../domain/settings.ts'
-import type { Entry } from '../journal/entry.ts'
+import { type Entry, fieldOf } from '../journal/entry.ts'
 
 /**
  * The error in a request's key that the response does not reveal: the key is missing, malformed, disabled, or unknown.
@@ -17,9 +17,8 @@ export function describeCredentials(
   }
   if (keyEvidence.disabled) return `The key ${key} is disabled.`
   if (keyEvidence.ordinal > 0) return undefined
-  const index = headers.findIndex((name, place) => place % 2 === 0 && name.toLowerCase() === 'authorization')
-  if (index < 0) return 'The request has no header `Authorization`.'
-  const value = headers[index + 1] ?? ''
+  const value = fieldOf(headers, 'authorization')
+  if (value === undefined) return 'The request has no header `Authorization`.'
   const [, scheme = '', gap = '', secret = ''] = /^(\S*)(\s*)(.*)$/s.exec(value) ?? []
   const form = 'must be `Bearer <API key>`'
   if (value === '') return `The header \`Authorization\` is empty; it ${form}.`

@@ -31,7 +31,7 @@ import { describeCredentials } from './credentials.ts'
 import { type ReproductionReport, reproduce } from './reproduction.ts'
 
 /** All causes of one response. The control plane's document describes every field. */
-export interface ExplanationReport {
+export interface ExplanationReport extends ChangesReport, ReproductionReport {
   request_id: string
   account: string | null
   operation: Open<OperationId> | null
@@ -47,11 +47,6 @@ export interface ExplanationReport {
   fault: RequestReport['fault']
   failure: string | null
   correction: { changes: string[]; before: string[]; curl: string; requests: object[] } | null
-  changes: ChangesReport['changes']
-  changes_count: ChangesReport['changes_count']
-  changes_note: ChangesReport['changes_note']
-  reproduction: ReproductionReport['reproduction']
-  reproduction_note: ReproductionReport['reproduction_note']
   exchange: RequestReport
 }
 
@@ -62,13 +57,7 @@ export interface KnownPast {
   changes: FoundChanges
 }
 
-/** Writes accounts and their parts in the form of a fixture. */
-interface StateWriter {
-  writeState(state: AccountState): Fixture
-  writeDomain(domain: MonitoredDomain): FixtureDomain
-}
-
-export interface ExplanationSource extends StateWriter {
+export interface ExplanationSource {
   /** The present account. */
   account: AccountState
   contract: ServiceContract
@@ -77,6 +66,9 @@ export interface ExplanationSource extends StateWriter {
   /** A key of the account that is not secret, if it has one. */
   publicKey: string | undefined
   past: KnownPast
+  /** Writes an account, or a part of it, in the form of a fixture. */
+  writeState(state: AccountState): Fixture
+  writeDomain(domain: MonitoredDomain): FixtureDomain
 }
 
 export function explainEntry(entry: Entry, source: ExplanationSource): ExplanationReport {
@@ -102,7 +94,7 @@ export function explainEntry(entry: Entry, source: ExplanationSource): Explanati
     clock: described.at,
     fault: described.fault,
     failure: entry.failure === undefined ? null : redact(String((entry.failure as Error)?.stack ?? entry.failure)),
-    correction: correctable ? correct(entry, account, contract, urls, redact, publicKey) : null,
+    correction: correctable ? correct(entry, source) : null,
     ...describeChanges(past.changes, writeDomain, redact),
     ...reproduce(entry, { state: past.state, present: account, contract, redact, writeState }, urls, publicKey),
     exchange: described,
@@ -111,11 +103,7 @@ export function explainEntry(entry: Entry, source: ExplanationSource): Explanati
 
 function correct(
   entry: Entry,
-  account: AccountState,
-  contract: ServiceContract,
-  urls: ServerUrls,
-  redact: Redact,
-  publicKey: string | undefined,
+  { account, contract, urls, redact, publicKey }: ExplanationSource,
 ): ExplanationReport['correction'] {
   // The correction is tried on a copy.
   const correction = correctRequest(received(entry), entry.problems, detachAccount(account), contract)

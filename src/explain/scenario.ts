@@ -1,17 +1,14 @@
 import { isUtf8 } from 'node:buffer'
 import type { ServiceContract } from '../behaviour/operation.ts'
-import type { AccountState } from '../domain/account.ts'
 import type { FaultRule } from '../domain/faults.ts'
-import type { Fixture } from '../domain/fixture.ts'
 import { isNestedBeyond, isObject, readJson, valueAt } from '../ground/json.ts'
 import { bytesOf, isCut, textOf } from '../http/content.ts'
 import { splitTarget } from '../http/target.ts'
 import { isUnread } from '../journal/description.ts'
-import type { Entry } from '../journal/entry.ts'
+import { type Entry, fieldOf } from '../journal/entry.ts'
 import { HIDDEN } from '../journal/redaction/key-shapes.ts'
 import { type Redact, redactField, redactQuery, redactWithin, withoutBrackets } from '../journal/redaction/redaction.ts'
-import { fieldOf } from './changes.ts'
-import { type SetUp, setUpFor } from './set-up.ts'
+import { type SetUp, type SetUpSource, setUpFor } from './set-up.ts'
 
 /** A body that is sent: JSON whose text is the same when it is written again, another text, or other bytes. */
 type SentBody =
@@ -59,14 +56,8 @@ export interface Scenario {
 }
 
 /** The sources of a scenario besides its request. */
-export interface ScenarioSource {
-  /** The account before the request, in unshared maps; absent if it is not kept. */
-  state: AccountState | undefined
-  /** The present account. */
-  present: AccountState
-  contract: ServiceContract
+export interface ScenarioSource extends SetUpSource {
   redact: Redact
-  writeState(state: AccountState): Fixture
 }
 
 /** The header fields that can change the outcome, besides the key. Clients add the other fields by themselves. */
@@ -97,11 +88,7 @@ export function scenarioOf(
   const { path } = splitTarget(target)
   if (!path.startsWith('/')) return no('The target of the request is no path.')
   const { contract, redact } = source
-  const {
-    account: setUp,
-    isExact,
-    missing,
-  } = setUpFor(entry, source.state, source.present, contract, source.writeState)
+  const { account: setUp, isExact, missing } = setUpFor(entry, source)
   const rule = ruleOf(entry, redact)
   const request = requestOf(entry, contract, redact)
   // One check of the whole set-up is much faster than a check of each of its up to a thousand names.

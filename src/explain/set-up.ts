@@ -25,17 +25,17 @@ export const WHOLE = 30
 /** The maximum number of domains in the part of a larger account that the outcome depends on. */
 export const PART = 100
 
-/**
- * The set-up for a request. `state` is the account before it, in unshared maps; absent if it is not kept. `present` is
- * the present account.
- */
-export function setUpFor(
-  entry: Entry,
-  state: AccountState | undefined,
-  present: AccountState,
-  contract: ServiceContract,
-  writeState: (state: AccountState) => Fixture,
-): SetUp {
+export interface SetUpSource {
+  /** The account before the request, in unshared maps; absent if it is not kept. */
+  state: AccountState | undefined
+  /** The present account. */
+  present: AccountState
+  contract: ServiceContract
+  writeState(state: AccountState): Fixture
+}
+
+/** The set-up for a request. */
+export function setUpFor(entry: Entry, { state, present, contract, writeState }: SetUpSource): SetUp {
   const now = writeInstant(entry.at)
   const frozen = true as const
   // A request that the contract always forbids needs no state.

@@ -1,3 +1,4 @@
+import type { ControlRequest } from '../admin/control.ts'
 import type { GroupReport } from '../admin/reports.ts'
 import type { AccountScope } from './account-scope.ts'
 
@@ -24,8 +25,8 @@ export type AccountGroups = ReturnType<typeof openGroups>
  * not in the journal. A `ControlError` with the code `refused` contains the code of the service's refusal.
  */
 export function openGroups(scope: AccountScope) {
-  const askGroup = async (operation: string, request: Parameters<AccountScope['ask']>[1]): Promise<GroupReport> =>
-    (await scope.ask<{ group: GroupReport }>(operation, request)).group
+  const askGroup = (operation: string, request: ControlRequest) =>
+    scope.askFor<GroupReport>('group', operation, request)
   return {
     /** In the order of their creation. */
     list: (): Promise<GroupReport[]> => scope.list('listGroups', 'groups', ({ id }: GroupReport) => id),

@@ -4,7 +4,7 @@ import type { RequestReport } from '../journal/description.ts'
 import type { Entry } from '../journal/entry.ts'
 import type { RequestMatch } from '../journal/match.ts'
 import type { AccountScope } from './account-scope.ts'
-import { copyArgument, readFields } from './arguments.ts'
+import { copyArgument, readFields, readOptions } from './arguments.ts'
 import { ControlError } from './control-error.ts'
 import { type RequestFilter, readRequests } from './lists.ts'
 import { WAITING } from './request-feed.ts'
@@ -38,7 +38,7 @@ export function openRequests(scope: AccountScope) {
 }
 
 async function waitFor(scope: AccountScope, match: RequestMatch, options: object): Promise<RequestReport> {
-  const timeout = readTimeout(options)
+  const { timeout = PATIENCE.usual } = readOptions('waitFor', options, OPTIONS) as { timeout?: number }
   const wanted = copyArgument(match) as RequestMatch
   const { client, feed } = scope
   const arrived: Entry[] = []
@@ -78,14 +78,11 @@ async function waitFor(scope: AccountScope, match: RequestMatch, options: object
   }
 }
 
-/** @throws ControlError for invalid options */
-function readTimeout(options: object): number {
-  const { timeout = PATIENCE.usual, ...others } = readFields(options) as { timeout?: unknown }
-  const [unknown] = Object.keys(others)
-  if (unknown !== undefined) throw refusal(unknown, `\`${unknown}\` is no option of waitFor(); there is timeout.`)
-  if (typeof timeout === 'number' && timeout >= 0 && timeout <= PATIENCE.longest) return timeout
-  const range = `a number of milliseconds from 0 to ${PATIENCE.longest}`
-  throw refusal('timeout', `\`timeout\` must be ${range}, which ${show(timeout)} is not.`)
+const OPTIONS = {
+  timeout: {
+    words: `a number of milliseconds from 0 to ${PATIENCE.longest}`,
+    fits: (value: unknown) => typeof value === 'number' && value >= 0 && value <= PATIENCE.longest,
+  },
 }
 
 function sayWhatCame(
@@ -103,8 +100,4 @@ function sayWhatCame(
     `No request matched ${JSON.stringify(match)} within ${timeout} ms. ${requests} meanwhile.`,
     ...(lines.length === 0 ? [] : ['The nearest in the journal:', ...lines]),
   ].join('\n')
-}
-
-function refusal(field: string, message: string): ControlError {
-  return new ControlError('invalid_value', message, [{ code: 'invalid_value', field, message }])
 }

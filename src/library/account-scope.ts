@@ -20,6 +20,11 @@ export class AccountScope {
     return this.client.call(operationId, { ...request, parameters: { account: this.id, ...request.parameters } })
   }
 
+  /** One field of this `data`. @throws ControlError */
+  async askFor<Value>(name: string, operationId: string, request?: ControlRequest): Promise<Value> {
+    return (await this.ask<Record<string, Value>>(operationId, request))[name] as Value
+  }
+
   /** All items of a list of the account. @throws ControlError */
   list<Item>(operation: string, name: string, idOf: (item: Item) => string): Promise<Item[]> {
     return readList(this.client, { operation, name, idOf }, { parameters: { account: this.id } })

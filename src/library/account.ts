@@ -8,7 +8,6 @@ import type {
   KeyReport,
   OverviewReport,
   QuotaReport,
-  QuotasReport,
   SnapshotReport,
   StoryReport,
 } from '../admin/reports.ts'
@@ -97,13 +96,12 @@ export class Account {
    */
   readonly clock = {
     /** The time of the clock, in RFC 3339. */
-    now: async (): Promise<string> => (await this.#scope.ask<ClockReport>('getClock')).now,
+    now: (): Promise<string> => this.#scope.askFor('now', 'getClock'),
     /** Advances the clock by `{ hours: 1 }` or by an ISO 8601 duration such as `PT1H`. */
     advance: async (span: Span | string): Promise<ClockReport> => {
       const parts = isObject(span) ? readFields(span) : span
-      return this.#scope.ask('updateClock', {
-        body: { advance: typeof parts === 'string' ? parts : writeDuration(parts) },
-      })
+      const advance = typeof parts === 'string' ? parts : writeDuration(parts)
+      return this.#scope.ask('updateClock', { body: { advance } })
     },
     /** Sets the clock to a later instant, in RFC 3339. */
     set: (now: string): Promise<ClockReport> => this.#scope.ask('updateClock', { body: { now } }),
@@ -120,16 +118,13 @@ export class Account {
 
   /** The fault rules. Only the first rule in order of creation that acts on a request has an effect. */
   readonly faults = {
-    add: async (rule: KnownFaultRule): Promise<FaultReport> => {
-      return (await this.#scope.ask<{ fault: FaultReport }>('addFault', { body: rule })).fault
-    },
+    add: (rule: KnownFaultRule): Promise<FaultReport> => this.#scope.askFor('fault', 'addFault', { body: rule }),
     /**
      * Adds the rules of a set: `flaky`, `quota-storm`, `lossy-writes`, `slow`, or a set of this server. Resolves to the
      * added rules.
      */
-    addSet: async (set: string): Promise<FaultReport[]> => {
-      return (await this.#scope.ask<{ faults: FaultReport[] }>('addFaultSet', { parameters: { set } })).faults
-    },
+    addSet: (set: string): Promise<FaultReport[]> =>
+      this.#scope.askFor('faults', 'addFaultSet', { parameters: { set } }),
     /** The rules with their counts. */
     list: (): Promise<FaultReport[]> => this.#scope.list('listFaults', 'faults', ({ id }) => id),
     /** Removes the rule with this id. */
@@ -155,32 +150,26 @@ export class Account {
 
   readonly quotas = {
     /** The rest of each quota of each key in the current window. */
-    list: async (): Promise<QuotaReport[]> => (await this.#scope.ask<QuotasReport>('getQuotas')).quotas,
+    list: (): Promise<QuotaReport[]> => this.#scope.askFor('quotas', 'getQuotas'),
     /** Whether the service refuses requests over a quota. With `enforceQuotas: false`, it only counts them. */
-    areEnforced: async (): Promise<boolean> => (await this.#scope.ask<QuotasReport>('getQuotas')).enforced,
+    areEnforced: (): Promise<boolean> => this.#scope.askFor('enforced', 'getQuotas'),
     /** Sets the rest of a quota in the current window, for one key or for all keys. */
-    set: async (bucket: Bucket, remaining: number, key?: string): Promise<QuotaReport[]> => {
-      const body = { bucket, remaining, ...(key !== undefined && { key }) }
-      return (await this.#scope.ask<QuotasReport>('updateQuota', { body })).quotas
-    },
+    set: (bucket: Bucket, remaining: number, key?: string): Promise<QuotaReport[]> =>
+      this.#scope.askFor('quotas', 'updateQuota', { body: { bucket, remaining, ...(key !== undefined && { key }) } }),
   }
 
   /** Named copies of state, keys, clock, quotas and faults. */
   readonly snapshots = {
     /** With `replace`, it replaces a snapshot with the same name. */
     take: async (name: string, options: { replace?: boolean } = {}): Promise<SnapshotReport> => {
-      return (
-        await this.#scope.ask<{ snapshot: SnapshotReport }>('takeSnapshot', { body: { name, ...readFields(options) } })
-      ).snapshot
+      return this.#scope.askFor('snapshot', 'takeSnapshot', { body: { name, ...readFields(options) } })
     },
     /** Restores the account and its clock. The journal stays. */
-    restore: (snapshot: string): Promise<AccountReport> => {
-      return this.#askAccount('restoreSnapshot', { parameters: { snapshot } })
-    },
+    restore: (snapshot: string): Promise<AccountReport> =>
+      this.#askAccount('restoreSnapshot', { parameters: { snapshot } }),
     list: (): Promise<SnapshotReport[]> => this.#scope.list('listSnapshots', 'snapshots', ({ name }) => name),
-    delete: async (snapshot: string): Promise<void> => {
-      await this.#scope.ask('deleteSnapshot', { parameters: { snapshot } })
-    },
+    delete: async (snapshot: string): Promise<void> =>
+      void (await this.#scope.ask('deleteSnapshot', { parameters: { snapshot } })),
   }
 
   /** The settings and the size of the account. */
@@ -236,7 +225,7 @@ export class Account {
   }): Promise<DailyRecords[]> {
     const { domain, ...period } = readFields(wanted)
     const query = readParameters({ ...period, domain: joinNames('domain', domain) })
-    return (await this.#scope.ask<{ days: DailyRecords[] }>('listDailyRecords', { query })).days
+    return this.#scope.askFor('days', 'listDailyRecords', { query })
   }
 
   /**
@@ -280,12 +269,12 @@ export class Account {
     }
   }
 
-  async #changeKey(key: string, disabled: boolean): Promise<KeyReport> {
-    return (await this.#scope.ask<{ key: KeyReport }>('updateKey', { parameters: { key }, body: { disabled } })).key
+  #changeKey(key: string, disabled: boolean): Promise<KeyReport> {
+    return this.#scope.askFor('key', 'updateKey', { parameters: { key }, body: { disabled } })
   }
 
-  async #askAccount(operationId: string, request?: ControlRequest): Promise<AccountReport> {
-    return (await this.#scope.ask<{ account: AccountReport }>(operationId, request)).account
+  #askAccount(operationId: string, request?: ControlRequest): Promise<AccountReport> {
+    return this.#scope.askFor('account', operationId, request)
   }
 }
 

@@ -1,5 +1,5 @@
 import { show } from '../ground/show.ts'
-import { ControlError } from './control-error.ts'
+import { ControlError, refuseArgument } from './control-error.ts'
 
 /** A copy through JSON, as over HTTP. Neither side can change an object of the other. @throws ControlError */
 export function copyArgument(value: unknown): unknown {
@@ -27,7 +27,7 @@ function refuseUnsaid(value: unknown): void {
 export function readFields(value: unknown): Record<string, unknown> {
   if (value === undefined) return {}
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw refusal('', `An object was expected here, which ${show(value)} is not.`)
+    throw refuseArgument('', `An object was expected here, which ${show(value)} is not.`)
   }
   refuseInherited(value)
   return asJson(() => ({ ...value }))
@@ -38,7 +38,7 @@ export function readParameters(value: unknown): Record<string, string> {
   const given = Object.entries(readFields(value ?? undefined)).filter(([, each]) => each !== undefined)
   for (const [name, each] of given) {
     if (typeof each === 'string' || typeof each === 'number' || typeof each === 'boolean') continue
-    throw refusal(name, `\`${name}\` must be a text, a number, true or false, which ${show(each)} is not.`)
+    throw refuseArgument(name, `\`${name}\` must be a text, a number, true or false, which ${show(each)} is not.`)
   }
   return Object.fromEntries(given.map(([name, each]) => [name, String(each)]))
 }
@@ -48,7 +48,7 @@ export function joinNames(parameter: string, value: unknown): unknown {
   if (!Array.isArray(value)) return value
   for (const name of value) {
     if (typeof name === 'string') continue
-    throw refusal(parameter, `\`${parameter}\` must have only texts, which ${show(name)} is not.`)
+    throw refuseArgument(parameter, `\`${parameter}\` must have only texts, which ${show(name)} is not.`)
   }
   return value.join(',')
 }
@@ -56,7 +56,8 @@ export function joinNames(parameter: string, value: unknown): unknown {
 /** Refuses an id or a name that is no text. @throws ControlError */
 export function refuseOtherThanTexts(parameters: Readonly<Record<string, unknown>>): void {
   for (const [name, value] of Object.entries(parameters)) {
-    if (typeof value !== 'string') throw refusal(name, `\`${name}\` must be a text, which ${show(value)} is not.`)
+    if (typeof value !== 'string')
+      throw refuseArgument(name, `\`${name}\` must be a text, which ${show(value)} is not.`)
   }
 }
 
@@ -71,7 +72,7 @@ function refuseInherited(value: unknown): void {
     for (const [name, { value: inherited }] of Object.entries(Object.getOwnPropertyDescriptors(prototype))) {
       // Every object has `__proto__`, including objects of another realm.
       if (typeof inherited === 'function' || name === '__proto__' || Object.hasOwn(value, name)) continue
-      throw refusal(name, `The field \`${name}\` is inherited; make it a field of the object itself.`)
+      throw refuseArgument(name, `The field \`${name}\` is inherited; make it a field of the object itself.`)
     }
     prototype = Object.getPrototypeOf(prototype)
   }
@@ -88,6 +89,28 @@ function asJson<Value>(read: () => Value): Value {
   }
 }
 
-function refusal(field: string, message: string): ControlError {
-  return new ControlError('invalid_value', message, [{ code: 'invalid_value', field, message }])
+/** What an option must be: in words, and as a test. */
+interface ExpectedOption {
+  words: string
+  fits(value: unknown): boolean
+}
+
+/** The options of a method. @throws ControlError for an unknown option, and for a value that does not fit */
+export function readOptions<Name extends string>(
+  method: string,
+  given: unknown,
+  known: Readonly<Record<Name, ExpectedOption>>,
+): Readonly<Partial<Record<Name, unknown>>> {
+  const options = readFields(given)
+  const names = Object.keys(known)
+  for (const [name, value] of Object.entries(options)) {
+    if (!Object.hasOwn(known, name)) {
+      const others = `there ${names.length === 1 ? 'is' : 'are'} ${names.join(', ')}`
+      throw refuseArgument(name, `\`${name}\` is no option of ${method}(); ${others}.`)
+    }
+    const { words, fits } = known[name as Name]
+    if (value === undefined || fits(value)) continue
+    throw refuseArgument(name, `\`${name}\` must be ${words}, which ${show(value)} is not.`)
+  }
+  return options as Partial<Record<Name, unknown>>
 }

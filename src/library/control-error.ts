@@ -30,3 +30,8 @@ export class ControlError extends Error {
     this.problems = problems
   }
 }
+
+/** The refusal of an argument. `field` is a JSON pointer into the body, or the name of a parameter. */
+export function refuseArgument(field: string, message: string): ControlError {
+  return new ControlError('invalid_value', message, [{ code: 'invalid_value', field, message }])
+}

@@ -1,5 +1,5 @@
 import { show } from '../ground/show.ts'
-import { ControlError } from './control-error.ts'
+import { refuseArgument } from './control-error.ts'
 
 /** A length of time: the sum of its parts. */
 export interface Span {
@@ -16,29 +16,29 @@ const UNITS = Object.keys(SECONDS).join(', ')
 /** The ISO 8601 duration of a span, in whole seconds. @throws ControlError for anything else */
 export function writeDuration(span: Span): string {
   if (typeof span !== 'object' || span === null || Object.keys(span).length === 0) {
-    throw refusal(
-      '',
+    throw refuseArgument(
+      '/advance',
       `A clock advances by an object such as { hours: 1 } with the units ${UNITS}, or by a text such as PT1H.`,
     )
   }
   let total = 0
   for (const [unit, amount] of Object.entries(span)) {
-    if (!Object.hasOwn(SECONDS, unit)) throw refusal(`/${unit}`, `\`${unit}\` is no unit; the units are ${UNITS}.`)
+    if (!Object.hasOwn(SECONDS, unit))
+      throw refuseArgument(`/advance/${unit}`, `\`${unit}\` is no unit; the units are ${UNITS}.`)
     if (amount === undefined) continue
     if (typeof amount !== 'number' || !(amount >= 0 && amount < Number.POSITIVE_INFINITY)) {
-      throw refusal(`/${unit}`, `\`${unit}\` must be a number of at least 0, which ${show(amount)} is not.`)
+      throw refuseArgument(
+        `/advance/${unit}`,
+        `\`${unit}\` must be a number of at least 0, which ${show(amount)} is not.`,
+      )
     }
     total += amount * SECONDS[unit as keyof Span]
   }
   // 0.5 minutes are 30 seconds, but a clock shows no fraction of a second.
   if (Math.abs(total - Math.round(total)) > 1e-6) {
-    throw refusal('', `A clock advances by whole seconds, which ${total} is not.`)
+    throw refuseArgument('/advance', `A clock advances by whole seconds, which ${total} is not.`)
   }
   const seconds = Math.round(total)
-  if (!Number.isSafeInteger(seconds)) throw refusal('', 'A clock shows no year beyond 9999.')
+  if (!Number.isSafeInteger(seconds)) throw refuseArgument('/advance', 'A clock shows no year beyond 9999.')
   return `PT${seconds}S`
-}
-
-function refusal(field: string, message: string): ControlError {
-  return new ControlError('invalid_value', message, [{ code: 'invalid_value', field: `/advance${field}`, message }])
 }

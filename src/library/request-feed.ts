@@ -1,10 +1,9 @@
 import type { Contract } from '../contract/contract.ts'
-import { show } from '../ground/show.ts'
 import type { RequestReport } from '../journal/description.ts'
 import type { Entry } from '../journal/entry.ts'
 import type { Journal } from '../journal/journal.ts'
 import { weightOf } from '../journal/weight.ts'
-import { readFields } from './arguments.ts'
+import { readOptions } from './arguments.ts'
 import { ControlError } from './control-error.ts'
 
 /** The requests, and their bytes, that may wait for a reader of events. */
@@ -58,7 +57,8 @@ export class RequestFeed {
     const unsubscribe = this.subscribe(account, (entry) => queue.push(entry))
     const endings = [this.#stopping]
     try {
-      endings.push(...readSignals(options))
+      const { signal } = readOptions('events', options, OPTIONS) as { signal?: AbortSignal }
+      if (signal !== undefined) endings.push(signal)
     } catch (error) {
       queue.end(error)
     }
@@ -95,14 +95,8 @@ export class RequestFeed {
   }
 }
 
-/** The signal that ends the events, if the options have one. @throws ControlError for invalid options */
-function readSignals(options: unknown): AbortSignal[] {
-  const { signal, ...others } = readFields(options)
-  const [unknown] = Object.keys(others)
-  if (unknown !== undefined) throw refusal(unknown, `\`${unknown}\` is no option of events(); there is signal.`)
-  if (signal === undefined) return []
-  if (signal instanceof AbortSignal) return [signal]
-  throw refusal('signal', `\`signal\` must be the signal of an AbortController, which ${show(signal)} is not.`)
+const OPTIONS = {
+  signal: { words: 'the signal of an AbortController', fits: (value: unknown) => value instanceof AbortSignal },
 }
 
 /** The entries that wait for a reader. If there are too many, the next entry and all later ones are lost. */
@@ -161,8 +155,4 @@ function lossOf(lost: number): ControlError {
   const what = lost === 1 ? '1 request was lost' : `${lost} requests were lost`
   const why = `${requests} requests or ${bytes >> 20} MiB waited for the reader of events()`
   return new ControlError('lost', `${what}, because ${why}. Read faster, or list the requests.`, [])
-}
-
-function refusal(field: string, message: string): ControlError {
-  return new ControlError('invalid_value', message, [{ code: 'invalid_value', field, message }])
 }

@@ -3,10 +3,8 @@ import type { VerdictReport } from '../admin/reports.ts'
 import type { ExplanationReport } from '../explain/explanation.ts'
 import { isObject } from '../ground/json.ts'
 import { hashKey } from '../ground/secrets.ts'
-import { show } from '../ground/show.ts'
 import type { ObservedViolation } from '../journal/verdict.ts'
-import { readFields } from './arguments.ts'
-import { ControlError } from './control-error.ts'
+import { readOptions } from './arguments.ts'
 
 /** A request that violates the contract, with a request that would be accepted. */
 export type ViolationReport = VerdictReport['violations']['first'][number]
@@ -87,7 +85,7 @@ export class ViolationWatches {
   open(options: unknown): ViolationWatch {
     let watch: Watch
     try {
-      watch = new Watch(readOptions(options))
+      watch = new Watch(readOptions('watchViolations', options, OPTIONS) as WatchOptions)
     } catch (error) {
       return { end: () => Promise.reject(error) }
     }
@@ -150,25 +148,10 @@ export class ViolationWatches {
   }
 }
 
-/** @throws ControlError for invalid options */
-function readOptions(options: unknown): WatchOptions {
-  const given = readFields(options)
-  for (const [name, value] of Object.entries(given)) {
-    const expected = Object.hasOwn(OPTIONS, name) ? OPTIONS[name as keyof WatchOptions] : undefined
-    if (expected === undefined) {
-      const names = Object.keys(OPTIONS).join(', ')
-      throw refusal(name, `\`${name}\` is no option of watchViolations(); there are ${names}.`)
-    }
-    if (value === undefined || expected.fits(value)) continue
-    throw refusal(name, `\`${name}\` must be ${expected.words}, which ${show(value)} is not.`)
-  }
-  return given
-}
-
 const isSwitch = { words: 'true or false', fits: (value: unknown) => typeof value === 'boolean' }
-const OPTIONS: Readonly<Record<keyof WatchOptions, { words: string; fits: (value: unknown) => boolean }>> = {
+const OPTIONS = {
   account: { words: 'an account', fits: isAccount },
-  name: { words: 'a text', fits: (value) => typeof value === 'string' },
+  name: { words: 'a text', fits: (value: unknown) => typeof value === 'string' },
   seesOthers: isSwitch,
   permits: isSwitch,
 }
@@ -180,10 +163,6 @@ function isAccount(value: unknown): boolean {
     // JavaScript can pass any object, including one with a field that throws.
     return false
   }
-}
-
-function refusal(field: string, message: string): ControlError {
-  return new ControlError('invalid_value', message, [{ code: 'invalid_value', field, message }])
 }
 
 /** Violations of the same kind: their number, and the first of them. */

@@ -107,6 +107,13 @@ export function exitCodeOf({ exitCode, signal, timedOut, interruptedBy }: Comman
   return told === undefined ? 1 : 128 + constants.signals[told]
 }
 
+/** The end of a command, as the rest of a sentence about it. */
+export function wordEnd({ exitCode, signal, timedOut }: CommandEnd): string {
+  if (timedOut) return 'took too long'
+  if (exitCode === 0) return 'succeeded'
+  return exitCode === undefined ? `was ended by ${signal}` : `failed with exit code ${exitCode}`
+}
+
 /** A command that could not start. It has the exit code that a shell uses for it. */
 export class CommandError extends Error {
   override name = 'CommandError'

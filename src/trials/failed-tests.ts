@@ -1,10 +1,10 @@
+import { stripVTControlCharacters } from 'node:util'
+import { shorten } from '../ground/show.ts'
+
 /** The most names in the list. */
 export const LISTED = 10
 /** The most characters of a name. */
 const LONGEST = 200
-
-// biome-ignore lint/suspicious/noControlCharactersInRegex: what sets a colour is a control character
-const COLOURS = /\u001b\[[\d;]*m/g
 
 /** The lines with which common test runners report a failed test. Each has the name of the test. */
 const LINES: readonly RegExp[] = [
@@ -35,7 +35,7 @@ const TEST_CASE = /<testcase\b([^>]*[^/>])>\s*<(?:failure|error)\b/g
  * test, vitest, jest, node:test and others. The list is empty if the format is unknown.
  */
 export function findFailedTests(output: string): string[] {
-  const text = output.replaceAll(COLOURS, '')
+  const text = stripVTControlCharacters(output)
   const names = new Set<string>()
   for (const [, attributes = ''] of text.matchAll(TEST_CASE)) {
     const parts = ['classname', 'name'].map((name) => new RegExp(`\\b${name}="([^"]*)"`).exec(attributes)?.[1])
@@ -49,5 +49,5 @@ export function findFailedTests(output: string): string[] {
       break
     }
   }
-  return [...names].slice(0, LISTED).map((name) => (name.length <= LONGEST ? name : `${name.slice(0, LONGEST - 1)}…`))
+  return [...names].slice(0, LISTED).map((name) => shorten(name, LONGEST))
 }

@@ -155,17 +155,29 @@ export const PROC: ProcessList = {
 }
 
 function readStat(pid: number): ProcessFacts | undefined {
+  const { name, fields } = readStatFields(pid)
+  const [state = 'X', parent] = fields
+  const start = fields[19]
+  if ('ZX'.includes(state) || start === undefined) return undefined
+  return { pid, parent: Number(parent), start, name }
+}
+
+/** The fields of a process after its name; none if the system does not tell them. */
+function readStatFields(pid: number): { name: string; fields: readonly string[] } {
   try {
     // The name of the program is in parentheses. It may contain spaces and parentheses.
     const [, name = '', rest = ''] = /^\d+ \((.*)\) (.*)/s.exec(readFileSync(`/proc/${pid}/stat`, 'latin1')) ?? []
-    const fields = rest.split(' ')
-    const [state = 'X', parent] = fields
-    const start = fields[19]
-    if ('ZX'.includes(state) || start === undefined) return undefined
-    return { pid, parent: Number(parent), start, name }
+    return { name, fields: rest.split(' ') }
   } catch {
-    return undefined
+    return { name: '', fields: [] }
   }
+}
+
+/** Whether this process is in the foreground of a terminal. */
+export function isInForeground(): boolean {
+  const [, , group, , terminal, foreground] = readStatFields(process.pid).fields
+  if (terminal === undefined) return askPs(['-o', 'stat=', '-p', `${process.pid}`]).includes('+')
+  return terminal !== '0' && group === foreground
 }
 
 const NOBODY = new Int32Array(new SharedArrayBuffer(4))
@@ -193,25 +205,29 @@ const LARGEST_LIST = 64 << 20
 export const PS: ProcessList = {
   interval: 2_000,
   ids: () => [],
-  find: (pid) => askPs(['-p', `${pid}`])[0],
-  read: () => askPs(['-A']),
+  find: (pid) => listByPs(['-p', `${pid}`])[0],
+  read: () => listByPs(['-A']),
   // The environment comes after the command.
-  carrying: (text) => askPs(process.platform === 'darwin' ? ['-A', '-E', '-ww'] : ['axeww'], text),
+  carrying: (text) => listByPs(process.platform === 'darwin' ? ['-A', '-E', '-ww'] : ['axeww'], text),
   latest: () => undefined,
 }
 
-function askPs(selection: readonly string[], text = ''): ProcessFacts[] {
+function listByPs(selection: readonly string[], text = ''): ProcessFacts[] {
+  const listed = askPs([...selection, '-o', 'pid=,ppid=,stat=,lstart=,command='])
+  return listed.split('\n').flatMap((line) => (line.includes(text) ? readLine(line) : []))
+}
+
+/** The output of `ps`; empty if it fails. */
+function askPs(args: readonly string[]): string {
   try {
-    const args = [...selection, '-o', 'pid=,ppid=,stat=,lstart=,command=']
-    const listed = execFileSync('ps', args, {
+    return execFileSync('ps', args, {
       encoding: 'latin1',
       timeout: PATIENCE,
       maxBuffer: LARGEST_LIST,
       stdio: ['ignore', 'pipe', 'ignore'],
     })
-    return listed.split('\n').flatMap((line) => (line.includes(text) ? readLine(line) : []))
   } catch {
-    return []
+    return ''
   }
 }
 

@@ -2,18 +2,17 @@ import type { VerdictReport } from '../admin/reports.ts'
 import type { Contract } from '../contract/contract.ts'
 import type { CoverageReport } from '../coverage/report.ts'
 import { pointTo } from '../ground/json.ts'
+import { listFacts } from '../reports/outline.ts'
 import type { Block, Check, Fact, Finding, FindingLevel, Report, ReportRule } from '../reports/report.ts'
-import { exitCodeOf } from './command.ts'
+import { exitCodeOf, wordEnd } from './command.ts'
 import type { TrialResult } from './trial.ts'
 
 /** The reasons that can make a run fail although the command succeeds. */
 export const FAILURES = ['violation', 'idle', 'impolite'] as const
 type RunFailure = (typeof FAILURES)[number]
 
-interface ReportedRun {
+interface ReportedRun extends Pick<Report, 'startedAt'> {
   command: readonly string[]
-  /** RFC 3339. */
-  startedAt: string
   result: TrialResult
   failOn: readonly RunFailure[]
   /** Per cent of the responses. */
@@ -22,13 +21,15 @@ interface ReportedRun {
 
 /** The report of a run. */
 export function describeRun(run: ReportedRun): Report {
-  const { command, startedAt, result } = run
+  const { command, startedAt, result, minCoverage } = run
   const { end, verdict, coverage } = result
   const own = exitCodeOf(end)
+  const failures = describeEnd(run)
+  const idleness = describeIdleness(run)
+  const gaps = describeCoverage(run)
   const violations = describeViolations(run)
-  const others = [...describeEnd(run), ...describeIdleness(run), ...describeCoverage(run)]
   const impoliteness = describeImpoliteness(run)
-  const findings = [...others, ...violations, ...impoliteness]
+  const findings = [...failures, ...idleness, ...gaps, ...violations, ...impoliteness]
   const failed = findings.some(({ level }) => level === 'error')
   const exitCode = own === 0 && failed ? 1 : own
   return {
@@ -43,25 +44,9 @@ export function describeRun(run: ReportedRun): Report {
     facts: describeFacts(verdict, coverage),
     findings,
     checks: [
-      check(
-        'command',
-        'The command succeeds',
-        others.filter(({ rule }) => rule === FAILED),
-      ),
-      check(
-        'requests',
-        'Requests are held to the contract',
-        others.filter(({ rule }) => rule === IDLE),
-      ),
-      ...(run.minCoverage === undefined
-        ? []
-        : [
-            check(
-              'coverage',
-              `At least ${run.minCoverage} % are covered`,
-              others.filter(({ rule }) => rule === SCANTY),
-            ),
-          ]),
+      check('command', 'The command succeeds', failures),
+      check('requests', 'Requests are held to the contract', idleness),
+      ...(minCoverage === undefined ? [] : [check('coverage', `At least ${minCoverage} % are covered`, gaps)]),
       check('politeness', 'The client is polite', impoliteness),
       ...checkOperations(coverage, violations),
     ],
@@ -92,11 +77,7 @@ function describeEnd(run: ReportedRun): Finding[] {
 }
 
 function describeExit({ result: { end } }: ReportedRun): string {
-  if (end.timedOut) return 'The command took too long.'
-  if (end.exitCode === 0) return 'The command succeeded.'
-  return end.exitCode === undefined
-    ? `The command was ended by ${end.signal}.`
-    : `The command failed with exit code ${end.exitCode}.`
+  return `The command ${wordEnd(end)}.`
 }
 
 function describeVerdict({ requests, judged, violations }: VerdictReport): string {
@@ -211,23 +192,15 @@ const NAMED = 4
 
 function describeFacts({ requests, judged, injected, violations }: VerdictReport, coverage: CoverageReport): Fact[] {
   const { operations, responses } = coverage.summary
-  const parts = [
-    `${requests}`,
-    `${judged} held to the contract`,
-    ...(injected > 0 ? [`${injected} answered by a fault`] : []),
-  ]
   const codes = Object.entries(violations.by_code).map(([code, count]) => `${count} ${code}`)
   const never = coverage.operations.filter((each) => !isCalled(each)).map(({ operation }) => operation)
   const more = never.length > NAMED ? ` and ${never.length - NAMED} more` : ''
-  return [
-    { name: 'Requests', value: parts.join(', ') },
-    ...(violations.count > 0 ? [{ name: 'Violations', value: `${violations.count}: ${codes.join(', ')}` }] : []),
-    {
-      name: 'Covered',
-      value: `${responses.percent} % of the responses (${responses.seen} of ${responses.total}), ${operations.seen} of ${operations.total} operations`,
-    },
-    ...(never.length > 0 ? [{ name: 'Never called', value: `${never.slice(0, NAMED).join(', ')}${more}` }] : []),
-  ]
+  return listFacts({
+    Requests: `${requests}, ${judged} held to the contract${injected > 0 ? `, ${injected} answered by a fault` : ''}`,
+    Violations: violations.count > 0 && `${violations.count}: ${codes.join(', ')}`,
+    Covered: `${responses.percent} % of the responses (${responses.seen} of ${responses.total}), ${operations.seen} of ${operations.total} operations`,
+    'Never called': never.length > 0 && `${never.slice(0, NAMED).join(', ')}${more}`,
+  })
 }
 
 type ReportedCoverage = CoverageReport['operations'][number]

@@ -1,8 +1,7 @@
-import { type ChildProcess, execFileSync } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import type { ChildProcess } from 'node:child_process'
 import { elapsed } from '../ground/clock.ts'
 import { OutputTail } from './output-tail.ts'
-import { Descendants, type ProcessFacts } from './processes.ts'
+import { Descendants, isInForeground, type ProcessFacts } from './processes.ts'
 
 /** The end of a command. */
 export interface CommandEnd {
@@ -206,21 +205,5 @@ function pause(milliseconds: number): Promise<void> {
  * report the sender of a signal. But a foreground process rarely gets a SIGINT from elsewhere.
  */
 function isOfTerminal(signal: NodeJS.Signals): boolean {
-  if (signal !== 'SIGINT' && signal !== 'SIGQUIT') return false
-  try {
-    const [, rest = ''] = /^\d+ \(.*\) (.*)/s.exec(readFileSync('/proc/self/stat', 'latin1')) ?? []
-    const [, , group, , terminal, foreground] = rest.split(' ')
-    return terminal !== '0' && group === foreground
-  } catch {
-    return isInForeground()
-  }
-}
-
-function isInForeground(): boolean {
-  try {
-    const args = ['-o', 'stat=', '-p', `${process.pid}`]
-    return execFileSync('ps', args, { encoding: 'utf8', timeout: PATIENCE }).includes('+')
-  } catch {
-    return false
-  }
+  return (signal === 'SIGINT' || signal === 'SIGQUIT') && isInForeground()
 }

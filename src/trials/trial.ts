@@ -15,10 +15,9 @@ import { type CommandEnd, type CommandRun, runCommand } from './command.ts'
 import { type Addresses, type EnvironmentVariable, environmentFor } from './environment.ts'
 
 /** A run of the command of the user against its own server. */
-export interface Trial {
+export interface Trial extends Omit<CommandRun, 'patience'> {
   /** The name of the trial. The command gets it in UNDERSTUDY_TRIAL. */
   name: string
-  command: readonly string[]
   /** The environment of this process. The variables of the trial are added to it. */
   environment: NodeJS.ProcessEnv
   variables: readonly EnvironmentVariable[]
@@ -27,13 +26,6 @@ export interface Trial {
   contract?: Contract | undefined
   /** Fault rules for every account. */
   plan?: readonly FaultRule[] | undefined
-  /** In milliseconds. */
-  timeout?: number | undefined
-  inherits: boolean
-  signal?: AbortSignal | undefined
-  /** See `CommandRun`. */
-  onSignal?: CommandRun['onSignal']
-  waiting?: CommandRun['waiting']
   /** Whether the caller does not need the exchanges and the accounts. Then only a summary of each request is kept. */
   onlyJudges?: boolean | undefined
   /** Called when the server answers, before the command starts. */
@@ -76,7 +68,7 @@ const TURNS = 5
 
 /** Starts a server, runs the command against it, and stops the server. @throws CommandError, errors of the start */
 export async function runTrial(trial: Trial): Promise<TrialResult> {
-  const { name, command, variables, options, contract, plan, timeout, inherits, signal, onSignal, onlyJudges } = trial
+  const { name, variables, options, contract, plan, signal, onlyJudges } = trial
   const exchanges: Entry[] = []
   const ended: number[] = []
   const asked = new Map<string, AskedRequest>()
@@ -92,7 +84,9 @@ export async function runTrial(trial: Trial): Promise<TrialResult> {
       inside.parts = parts
       journal.subscribe((entry) => {
         if (onlyJudges) {
-          if (asked.size < EXCHANGES) asked.set(entry.requestId, describeAsked(entry, journal))
+          const { requestId, method, path, status } = entry
+          const redact = journal.redactorFor(entry)
+          if (asked.size < EXCHANGES) asked.set(requestId, { method: redact(method), path: redact(path), status })
           return
         }
         if (exchanges.length >= EXCHANGES) {
@@ -108,12 +102,13 @@ export async function runTrial(trial: Trial): Promise<TrialResult> {
   try {
     // A server calls `open` when it starts.
     if (parts === undefined) throw new Error('The server has not told its parts.')
-    const addresses = addressesOf(service)
+    const { baseUrl, apiKey = '', adminUrl = '' } = service
+    const addresses = { baseUrl, apiKey, adminUrl, port: new URL(baseUrl).port }
     const environment = { ...trial.environment, ...environmentFor(addresses, name, variables) }
     await trial.serving?.(service, addresses)
     // A signal may have arrived during the start of the server.
     signal?.throwIfAborted()
-    const end = await runCommand({ command, environment, timeout, inherits, signal, onSignal, waiting: trial.waiting })
+    const end = await runCommand({ ...trial, environment })
     await receiveRest()
     return {
       end,
@@ -130,16 +125,6 @@ export async function runTrial(trial: Trial): Promise<TrialResult> {
   } finally {
     await service.stop()
   }
-}
-
-function describeAsked(entry: Entry, journal: StandIn['journal']): AskedRequest {
-  const redact = journal.redactorFor(entry)
-  return { method: redact(entry.method), path: redact(entry.path), status: entry.status }
-}
-
-/** The addresses of the server for the command. */
-function addressesOf({ baseUrl, apiKey = '', adminUrl = '' }: Understudy): Addresses {
-  return { baseUrl, apiKey, adminUrl, port: new URL(baseUrl).port }
 }
 
 /** Lets the server process the last requests of the command, without waiting for an answer. */

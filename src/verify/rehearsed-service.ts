@@ -12,11 +12,9 @@ import { arrivalOf } from '../doors/direct-arrival.ts'
 import { hashKey } from '../ground/secrets.ts'
 import { textOf } from '../http/content.ts'
 import type { Headers } from '../http/delivery.ts'
-import { SILENT } from '../http/log.ts'
-import { Journal } from '../journal/journal.ts'
 import type { ServiceStore } from '../service/gate.ts'
-import { createPipeline, type Service } from '../service/pipeline.ts'
-import { corsFor } from '../start/allowed-origins.ts'
+import type { Service } from '../service/pipeline.ts'
+import { openDirectService } from '../start/direct-service.ts'
 import { enterAccount } from '../store/admission.ts'
 import type { Admission, Incarnate } from '../store/store.ts'
 import { bytesOfBody, headersOf, type ProbeRequest } from './probe.ts'
@@ -102,7 +100,13 @@ export class RehearsedService {
   static async open(contract: ServiceContract, original = contract): Promise<RehearsedService> {
     const fixture = await loadFixture(FIXTURE)
     const store = new RehearsalStore(createAccount(fixture, { id: 'rehearsal', real: NOW, apiKey: SECRET }, original))
-    return new RehearsedService(contract, openService(contract, store), store)
+    const service = openDirectService({
+      ...{ contract, store, clock: () => NOW },
+      observe(entry, { query, body }) {
+        store.observation = entry.status === undefined ? undefined : observationOf(entry, entry.status, query, body)
+      },
+    })
+    return new RehearsedService(contract, service, store)
   }
 
   /** The same account at the same time; requests to the copy do not change this one. */
@@ -147,26 +151,6 @@ export class RehearsedService {
     }
     return fields
   }
-}
-
-/** The service itself. It stores nothing but the observation of the last request. */
-function openService(contract: ServiceContract, store: RehearsalStore): Service {
-  const journal = new Journal({ entries: 0 })
-  const history = { incarnation: 1, ended: false, outdated: 0, coverage: undefined }
-  return createPipeline({
-    ...{ contract, store, clock: () => NOW, log: SILENT, nextId: () => 'nobody', namesUs: () => true },
-    ...{ prefer: false, simulator: false, enforceQuotas: false, responseValidation: 'off' },
-    worlds: { journal, meetKey() {}, historyOf: () => history },
-    exchanges: {
-      journal,
-      take(entry, { query, body }) {
-        store.observation = entry.status === undefined ? undefined : observationOf(entry, entry.status, query, body)
-        return entry
-      },
-    },
-    cors: corsFor({ cors: [], prefer: false }, contract),
-    stopping: new AbortController().signal,
-  })
 }
 
 const padded = new Map<string, Buffer>()

@@ -1,25 +1,29 @@
 import { elapsed } from '../../ground/clock.ts'
-import type { ExplorationBudget } from './exploration.ts'
 
-/** A number of runs, or a time in milliseconds for new runs. When the time is over, the current runs are ended. */
-export class RunBudget implements ExplorationBudget {
+/** How many runs there may be, and the time for new runs in milliseconds; both are unlimited by default. */
+export interface RunBounds {
+  runs?: number | undefined
+  milliseconds?: number | undefined
+}
+
+/** The budget of an exploration. When its time is over, the current runs are ended. */
+export class RunBudget {
   readonly #runs: number
   readonly #deadline: number
   readonly #over = new AbortController()
   readonly #timer: NodeJS.Timeout | undefined
+  /** Aborted when the time is over, or when the caller stops the exploration. */
   readonly signal: AbortSignal
   #taken = 0
 
-  constructor(
-    { runs, milliseconds }: { runs?: number | undefined; milliseconds?: number | undefined },
-    stop: AbortSignal,
-  ) {
-    this.#runs = runs ?? Number.POSITIVE_INFINITY
-    this.#deadline = milliseconds === undefined ? Number.POSITIVE_INFINITY : elapsed() + milliseconds
+  constructor({ runs = Number.POSITIVE_INFINITY, milliseconds }: RunBounds, stop: AbortSignal) {
+    this.#runs = runs
+    this.#deadline = elapsed() + (milliseconds ?? Number.POSITIVE_INFINITY)
     this.#timer = milliseconds === undefined ? undefined : setTimeout(() => this.#over.abort(), milliseconds)
     this.signal = AbortSignal.any([stop, this.#over.signal])
   }
 
+  /** Takes one run from the budget. Returns `false` if no run or no time is left. */
   take(): boolean {
     if (this.#taken >= this.#runs || elapsed() >= this.#deadline || this.signal.aborted) return false
     this.#taken++

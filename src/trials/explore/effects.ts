@@ -1,4 +1,5 @@
 import type { AccountState, DomainGroup } from '../../domain/account.ts'
+import { compareAccounts, type StateChanges } from '../../explain/changes.ts'
 import type { Entry } from '../../journal/entry.ts'
 
 /** The effects of a run of the command. Ids, order and times are left out. */
@@ -34,32 +35,25 @@ function contentsOf({ plan, domains, groups, keys }: AccountState): string[] {
 
 /** The changes by one request. */
 export function changesBy({ before, after }: Pick<Entry, 'before' | 'after'>): string[] {
-  return before === undefined || after === undefined ? [] : changesBetween(before.account, after)
+  if (before === undefined || after === undefined) return []
+  const { domains, groups } = compareAccounts(before.account, after)
+  return [...domains.flatMap(domainChange), ...groups.flatMap(([, old, now]) => groupChanges(old, now))]
 }
 
-function changesBetween(before: AccountState, after: AccountState): string[] {
-  const changes: string[] = []
-  if (before.domains !== after.domains) {
-    for (const name of after.domains.keys()) if (!before.domains.has(name)) changes.push(`added the domain ${name}`)
-    for (const name of before.domains.keys()) if (!after.domains.has(name)) changes.push(`removed the domain ${name}`)
-  }
-  if (before.groups !== after.groups) {
-    for (const group of after.groups.values()) changes.push(...groupChanges(before.groups.get(group.id), group))
-    for (const { id, name } of before.groups.values())
-      if (!after.groups.has(id)) changes.push(`deleted the group ${name}`)
-  }
-  return changes
+function domainChange([name, before, after]: StateChanges['domains'][number]): string[] {
+  if (before === undefined) return [`added the domain ${name}`]
+  return after === undefined ? [`removed the domain ${name}`] : []
 }
 
-function groupChanges(before: DomainGroup | undefined, after: DomainGroup): string[] {
-  if (before === after) return []
-  const { name } = after
-  const [old, now] = [new Set(before?.domains), new Set(after.domains)]
+function groupChanges(before: DomainGroup | undefined, after: DomainGroup | undefined): string[] {
+  if (after === undefined) return before === undefined ? [] : [`deleted the group ${before.name}`]
+  const { name, domains } = after
+  const former = before?.domains ?? []
   return [
     ...(before === undefined ? [`created the group ${name}`] : []),
     ...(before !== undefined && before.name !== name ? [`renamed the group ${before.name} to ${name}`] : []),
-    ...[...now].filter((member) => !old.has(member)).map((member) => `put ${member} into the group ${name}`),
-    ...[...old].filter((member) => !now.has(member)).map((member) => `took ${member} out of the group ${name}`),
+    ...without(domains, former).map((member) => `put ${member} into the group ${name}`),
+    ...without(former, domains).map((member) => `took ${member} out of the group ${name}`),
   ]
 }
 

@@ -1,28 +1,23 @@
 import type { Contract } from '../../contract/contract.ts'
 import type { FaultRule } from '../../domain/faults.ts'
 import type { Pool } from '../pool.ts'
+import type { RunBudget } from './budget.ts'
 import { canonical, faultsAt, type PlannedFault } from './faults.ts'
-import { mildest, operationOf, reasonsFor } from './findings.ts'
 import type { RunObservation } from './observation.ts'
 import { type FaultPair, pairsAfter, rankSingles } from './order.ts'
-import { describePlan, exceedsPlan, idleRules, milderRules, writePlan } from './plan.ts'
+import { describePlan, exceedsPlan, idleRules, milderRules, operationOf, writePlan } from './plan.ts'
 import { pointsOf } from './points.ts'
 import { shrinkPlan } from './shrinking.ts'
-import { isSurvived, type TriedPlan, TriedPlans, withoutIdleRequests } from './tried-plans.ts'
-import { type ExploreFailure, type FaultlessRun, isFailure, judge, type RunVerdict } from './verdict.ts'
-
-/** Runs the command. Rejects when the run is aborted. */
-type RunCommand = (
-  plan: readonly FaultRule[],
-  terms: { timeout: number; signal: AbortSignal; name: string },
-) => Promise<RunObservation>
+import { isSurvived, mildest, type TriedPlan, TriedPlans, withoutIdleRequests } from './tried-plans.ts'
+import { type ExploreFailure, type FaultlessRun, isFailure, judge, type RunVerdict, reasonsFor } from './verdict.ts'
 
 export interface ExplorationDeps {
-  run: RunCommand
+  /** Runs the command. `timeout` is in milliseconds. Rejects when the run is aborted. */
+  run(plan: readonly FaultRule[], name: string, timeout: number): Promise<RunObservation>
   contract: Contract
   baseline: FaultlessRun
   pool: Pool
-  budget: ExplorationBudget
+  budget: RunBudget
   limits: RunLimits
   /** Called with the current step. */
   watch(words: string): void
@@ -37,20 +32,14 @@ export interface RunLimits {
   longer: number
 }
 
-/** The budget of an exploration. */
-export interface ExplorationBudget {
-  /** Takes one run from the budget. Returns `false` if no run or no time is left. */
-  take(): boolean
-  readonly taken: number
-  /** Aborted when the time is over, or when the caller stops the exploration. */
-  readonly signal: AbortSignal
+/** A plan, and the operation of its last fault. */
+export interface PlanAt {
+  plan: readonly FaultRule[]
+  operation: string
 }
 
-export interface FailingPlan {
+export interface FailingPlan extends PlanAt {
   verdict: ExploreFailure
-  plan: readonly FaultRule[]
-  /** The operation of the last fault. */
-  operation: string
   observation: RunObservation
   /** The differences from the expected behaviour, in sentences. */
   reasons: readonly string[]
@@ -59,16 +48,18 @@ export interface FailingPlan {
 }
 
 export interface Exploration {
+  /** How many requests of the baseline a fault can meet. */
   points: number
+  /** How many plans the command survived. */
   tolerated: number
   /** How many plans had a fault that met no request, changed nothing, or acted too often. */
   unmet: number
-  gaveUp: readonly { plan: readonly FaultRule[]; operation: string }[]
+  gaveUp: readonly PlanAt[]
   findings: readonly FailingPlan[]
   /** Plans that broke the command once, but not in the repetition. */
-  flaky: readonly { plan: readonly FaultRule[]; operation: string; verdict: ExploreFailure }[]
+  flaky: readonly (PlanAt & { verdict: ExploreFailure })[]
   /** Plans that broke the command but were not repeated, because the budget was used up. */
-  unconfirmed: readonly { plan: readonly FaultRule[]; operation: string; verdict: ExploreFailure }[]
+  unconfirmed: readonly (PlanAt & { verdict: ExploreFailure })[]
   /** The run of a replayed plan, with its verdict. */
   replayed?: { verdict: RunVerdict; observation: RunObservation }
   /** The rules of a replayed plan that met no request or changed nothing. */
@@ -103,17 +94,14 @@ export class Explorer {
   /** Tries plans, and repeats one plan of each new weakness. */
   async #tryTier(plans: readonly (readonly PlannedFault[])[]): Promise<void> {
     // If a client waits for ever, all slow responses have the same result, so the first one is tried alone.
-    const [first, ...rest] = plans
-    const isSlow = first?.[0]?.slow === true && plans.every(([fault]) => fault?.slow === true)
-    if (isSlow && first !== undefined) {
-      await this.#tryAll([first])
+    const areSlow = plans.every(([fault]) => fault?.slow === true)
+    if (areSlow) {
+      await this.#tryAll(plans.slice(0, 1))
       await this.#confirm()
       const hangs = this.#tried.weaknesses.some(({ verdict, confirmed }) => verdict === 'hang' && confirmed)
       if (hangs) return
-      await this.#tryAll(rest)
-    } else {
-      await this.#tryAll(plans)
     }
+    await this.#tryAll(areSlow ? plans.slice(1) : plans)
     await this.#confirm()
   }
 
@@ -145,10 +133,9 @@ export class Explorer {
   ): Promise<TriedPlan | undefined> {
     const { run, budget, baseline, limits } = this.#deps
     if (!budget.take()) return undefined
-    const name = `explore-${budget.taken}`
     try {
       const waits = plan.filter(({ event }) => event === 'quota-used-up').length * limits.perWindow
-      const observation = await run(plan, { timeout: limit + waits, signal: budget.signal, name })
+      const observation = await run(plan, `explore-${budget.taken}`, limit + waits)
       const hasApplied = idleRules(plan, observation).length === 0 && !exceedsPlan(plan, observation)
       return { plan, faults, observation, verdict: judge(observation, baseline), hasApplied }
     } catch (error) {
@@ -157,18 +144,14 @@ export class Explorer {
     }
   }
 
-  /** Repeats the mildest plan of each unconfirmed weakness. A plan that hangs gets more time. */
+  /** Repeats the mildest plan of each unconfirmed weakness. */
   async #confirm(): Promise<void> {
-    const { pool, limits, watch } = this.#deps
+    const { pool, watch } = this.#deps
     const open = this.#tried.weaknesses.filter(({ confirmed }) => confirmed === undefined)
     if (open.length === 0) return
     watch(`repeating ${open.length} of what broke the command`)
     const repeated = open.map(({ tried }) => mildest(tried))
-    const results = await pool.runAll(
-      repeated.map(({ plan, faults, verdict }) => () => {
-        return this.#try(plan, faults, verdict === 'hang' ? limits.longer : this.#limit)
-      }),
-    )
+    const results = await pool.runAll(repeated.map((each) => () => this.#repeat(each)))
     for (const [index, again] of results.entries()) {
       const weakness = open[index]
       const first = repeated[index]
@@ -177,26 +160,17 @@ export class Explorer {
       weakness.repeated = first
       weakness.again = again
       // The client did end, so later slow responses need this limit, too.
-      if (!weakness.confirmed && weakness.verdict === 'hang') this.#limit = limits.longer
+      if (!weakness.confirmed && weakness.verdict === 'hang') this.#limit = this.#deps.limits.longer
     }
   }
 
   /** Pairs of a fault that the client tolerated and a fault at a later request. */
   #pairsOf(singles: readonly TriedPlan[]): FaultPair[] {
     const { contract, baseline } = this.#deps
-    const survived = singles.filter(isSurvived)
-    const broken = new Set(
-      this.#tried.weaknesses.flatMap(({ tried }) => tried.flatMap((each) => each.faults.map(placeOf))),
-    )
-    const hopeless = new Set(
-      singles.filter(({ verdict }) => verdict === 'gave up').flatMap(({ faults }) => faults.map(placeOf)),
-    )
-    return pairsAfter(
-      survived,
-      contract,
-      baseline,
-      (second) => !broken.has(placeOf(second)) && !hopeless.has(placeOf(second)),
-    )
+    const gaveUp = singles.filter(({ verdict }) => verdict === 'gave up')
+    const broken = this.#tried.weaknesses.flatMap(({ tried }) => tried)
+    const hopeless = new Set([...gaveUp, ...broken].flatMap(({ faults }) => faults.map(placeOf)))
+    return pairsAfter(singles.filter(isSurvived), contract, baseline, (second) => !hopeless.has(placeOf(second)))
   }
 
   async #shrinkAll(): Promise<FailingPlan[]> {
@@ -206,20 +180,18 @@ export class Explorer {
       const smallest = repeated.plan.length > 1 ? await this.#shrink(repeated, verdict) : mildest(tried)
       const isRepeated = canonical(smallest.plan) === canonical(repeated.plan)
       // A reported failure must have occurred twice.
-      const shown = isRepeated ? again : ((await this.#repeat(smallest, verdict)) ?? again)
+      const last = isRepeated ? again : await this.#deps.pool.run(() => this.#repeat(smallest))
+      const shown = last?.verdict === verdict ? last : again
       const id = `${verdict} ${canonical(shown.plan)}`
-      const others = tried.length - 1 + (findings.has(id) ? (findings.get(id)?.others ?? 0) + 1 : 0)
+      const others = tried.length + (findings.get(id)?.others ?? -1)
       findings.set(id, { ...this.#describe(shown, verdict), others })
     }
     return [...findings.values()]
   }
 
-  /** Repeats a plan. Returns the repetition if the command breaks again. */
-  async #repeat({ plan, faults }: TriedPlan, verdict: ExploreFailure): Promise<TriedPlan | undefined> {
-    const { pool, limits } = this.#deps
-    const limit = verdict === 'hang' ? limits.longer : this.#limit
-    const again = await pool.run(() => this.#try(plan, faults, limit))
-    return again?.verdict === verdict ? again : undefined
+  /** Runs the command with the plan again. A plan that hangs gets more time. */
+  #repeat({ plan, faults, verdict }: TriedPlan): Promise<TriedPlan | undefined> {
+    return this.#try(plan, faults, verdict === 'hang' ? this.#deps.limits.longer : this.#limit)
   }
 
   /** Tries one plan at a time, because each plan depends on the result of the one before. */
@@ -258,19 +230,18 @@ export class Explorer {
   #report(points: number, findings: readonly FailingPlan[]): Exploration {
     const tried = this.#tried.all
     const told = ({ plan }: TriedPlan) => ({ plan, operation: operationOf(plan) })
-    const weaknesses = this.#tried.weaknesses.flatMap(({ verdict, tried: [first], confirmed }) =>
-      first === undefined || confirmed === true ? [] : [{ ...told(first), verdict, confirmed }],
-    )
+    const brokenOnce = (isConfirmed: false | undefined) =>
+      this.#tried.weaknesses.flatMap(({ verdict, tried: [first], confirmed }) =>
+        first === undefined || confirmed !== isConfirmed ? [] : [{ ...told(first), verdict }],
+      )
     return {
       points,
       tolerated: tried.filter(({ verdict, hasApplied }) => verdict === 'tolerated' && hasApplied).length,
       unmet: tried.filter(({ hasApplied }) => !hasApplied).length,
       gaveUp: tried.filter(({ verdict, hasApplied }) => verdict === 'gave up' && hasApplied).map(told),
       findings,
-      flaky: weaknesses.filter(({ confirmed }) => confirmed === false).map(({ confirmed: _, ...rest }) => rest),
-      unconfirmed: weaknesses
-        .filter(({ confirmed }) => confirmed === undefined)
-        .map(({ confirmed: _, ...rest }) => rest),
+      flaky: brokenOnce(false),
+      unconfirmed: brokenOnce(undefined),
       idle: [],
       left: this.#left,
     }

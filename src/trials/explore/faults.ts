@@ -2,6 +2,7 @@ import type { Contract } from '../../contract/contract.ts'
 import { ERROR_CODES } from '../../domain/errors.ts'
 import type { FaultRule } from '../../domain/faults.ts'
 import { isObject } from '../../ground/json.ts'
+import { memoizeWeakly } from '../../ground/memo.ts'
 import type { Point } from './points.ts'
 
 /**
@@ -140,17 +141,12 @@ function instants({ predecessor, operation }: Point): PlannedFaultKind[] {
   ]
 }
 
-const known = new WeakMap<Contract, ReadonlySet<string>>()
-
 /** The error codes that depend only on the request and not on the account, as far as the document names them. */
-function codesOfRequests(contract: Contract): ReadonlySet<string> {
-  const remembered = known.get(contract)
-  if (remembered !== undefined) return remembered
+const codesOfRequests = memoizeWeakly(({ document }: Contract): ReadonlySet<string> => {
   const codes = new Set<string>(['invalid_json', 'request_too_large'])
-  collectCodes(contract.document.source, codes)
-  known.set(contract, codes)
+  collectCodes(document.source, codes)
   return codes
-}
+})
 
 function collectCodes(value: unknown, codes: Set<string>): void {
   if (typeof value !== 'object' || value === null) return
@@ -161,9 +157,14 @@ function collectCodes(value: unknown, codes: Set<string>): void {
   }
 }
 
+/** The kind of this list with this effect. */
+function placeOf(effect: Effect, kinds: readonly PlannedFaultKind[]): number {
+  return kinds.findIndex((kind) => canonical(kind.effect) === canonical(effect))
+}
+
 /** The effect of a rule as a clause. */
 export function wordEffect(effect: Effect): string {
-  const kind = TABLE.find((each) => canonical(each.effect) === canonical(effect))
+  const kind = TABLE[placeOf(effect, TABLE)]
   if (kind !== undefined) return kind.words
   const { respond } = effect
   if (respond === undefined) return `the fault is ${canonical(effect)}`
@@ -172,7 +173,10 @@ export function wordEffect(effect: Effect): string {
 
 /** The position of a fault in its family, from the mildest. */
 export function weightOf({ family, effect }: PlannedFaultKind): number {
-  const place = TABLE.filter((kind) => kind.family === family).findIndex((kind) => isSame(kind.effect, effect))
+  const place = placeOf(
+    effect,
+    TABLE.filter((kind) => kind.family === family),
+  )
   if (place >= 0) return place
   const { respond } = effect
   return TABLE.length + (respond !== undefined && 'error' in respond ? CODES.indexOf(respond.error) : 0)
@@ -180,16 +184,11 @@ export function weightOf({ family, effect }: PlannedFaultKind): number {
 
 /** The milder effects of the same family. `anyFamily` adds those of other families that a client can survive. */
 export function milderEffects(effect: Effect, anyFamily = false): Effect[] {
-  const found = TABLE.find((kind) => isSame(kind.effect, effect))
   const isRefusal = effect.respond !== undefined && 'error' in effect.respond
-  const family = found?.family ?? (isRefusal ? 'refused' : undefined)
+  const family = TABLE[placeOf(effect, TABLE)]?.family ?? (isRefusal ? 'refused' : undefined)
   const kinds = TABLE.filter((kind) => (anyFamily && kind.survivable) || kind.family === family)
-  const place = kinds.findIndex((kind) => isSame(kind.effect, effect))
+  const place = placeOf(effect, kinds)
   return (place < 0 ? kinds : kinds.slice(0, place)).map((kind) => kind.effect)
-}
-
-function isSame(one: Effect, other: Effect): boolean {
-  return canonical(one) === canonical(other)
 }
 
 /** Serialises a plan, or a part of it. Plans with the same effect have the same text. */

@@ -24,10 +24,10 @@ export function rankSingles(faults: readonly PlannedFault[]): PlannedFault[][] {
     return !seen.has(id) && seen.add(id) !== undefined
   })
   const ranked = withFirstSlow(different)
-    .map((fault, place) => ({ fault, place, rank: rankOf(fault) }))
-    .toSorted((one, other) => {
-      const index = one.rank.findIndex((number, at) => number !== other.rank[at])
-      return index < 0 ? one.place - other.place : (one.rank[index] ?? 0) - (other.rank[index] ?? 0)
+    .map((fault) => ({ fault, rank: rankOf(fault) }))
+    .toSorted(({ rank: one }, { rank: other }) => {
+      const index = one.findIndex((number, at) => number !== other[at])
+      return (one[index] ?? 0) - (other[index] ?? 0)
     })
   const tiers = new Map<number, PlannedFault[]>()
   for (const { fault } of ranked) tiers.set(fault.tier, [...(tiers.get(fault.tier) ?? []), fault])
@@ -83,8 +83,7 @@ export function pairsAfter(
         )
     })
   return pairs
-    .map((pair, place) => ({ ...pair, place }))
-    .toSorted((one, other) => rankPair(one) - rankPair(other) || one.place - other.place)
+    .toSorted((one, other) => rankPair(one) - rankPair(other))
     .filter(({ faults: [, second], signature }) => isNew(`${signature} ${kinds(second)}`))
     .map(({ faults }) => ({ faults }))
 }
@@ -167,21 +166,12 @@ function withSignatures({ requests }: RunObservation): { point: Point; signature
     const { operation, method, key, status, code, injection } = entry
     const about = injection === undefined ? aboutOf(entry) : ''
     const point = points.get(index)
-    const arrived = point && { point, signature: hash([signature, operation?.id, method, key, about]) }
+    const request = [signature, operation?.id, method, key]
+    const arrived = point && { point, signature: hash([...request, about]) }
     const corrupted = injection?.rule.corrupt
     const silence = status === undefined ? injection?.rule.connection : undefined
-    signature = hash([
-      signature,
-      operation?.id,
-      method,
-      key,
-      status,
-      code,
-      corrupted,
-      silence,
-      changesBy(entry).toSorted(),
-    ])
-    return arrived === undefined ? [] : [arrived]
+    signature = hash([...request, status, code, corrupted, silence, changesBy(entry).toSorted()])
+    return arrived ?? []
   })
 }
 

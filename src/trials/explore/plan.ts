@@ -78,3 +78,9 @@ function hasActed({ injection, injected }: Entry, rule: FaultRule, id: string): 
   // A delay or a change of the clock does not change the response.
   return injected || type === 'delay' || type === 'pass' || type === 'send'
 }
+
+/** The operation of the last rule of a plan. */
+export function operationOf(plan: readonly FaultRule[]): string {
+  const { operation, path } = plan.at(-1)?.match ?? {}
+  return operation ?? path ?? 'any'
+}

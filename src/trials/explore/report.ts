@@ -1,34 +1,23 @@
 import type { FaultRule } from '../../domain/faults.ts'
 import { pointTo } from '../../ground/json.ts'
 import { plural } from '../../ground/plural.ts'
+import { listFacts, listSection } from '../../reports/outline.ts'
 import type { Finding, Report, ReportRule, Section } from '../../reports/report.ts'
 import { writeShellLine } from '../shell-line.ts'
-import type { Exploration } from './exploration.ts'
+import type { Exploration, FailingPlan, PlanAt } from './exploration.ts'
 import { canonical } from './faults.ts'
 import { type StoryLine, tellStory, wordStory } from './story.ts'
 import type { ExploreFailure, RunVerdict } from './verdict.ts'
 
 /** The report of `explore` as JSON; `docs/schemas/explore.json` describes it. */
-export interface ExploreReport {
+export interface ExploreReport
+  extends Pick<Exploration, 'points' | 'tolerated' | 'flaky' | 'unconfirmed' | 'unmet' | 'left'> {
   command: readonly string[]
-  /** How many requests of the baseline a fault can meet. */
-  points: number
   /** How often the command was started, including the baselines. */
   runs: number
-  /** How many plans the command survived. */
-  tolerated: number
-  gave_up: readonly PlanAt[]
+  gave_up: Exploration['gaveUp']
   findings: readonly FindingReport[]
-  /** Plans that broke the command once, but not in the repetition. */
-  flaky: readonly (PlanAt & { verdict: ExploreFailure })[]
-  /** Plans that broke the command but were not repeated, because the budget was used up. */
-  unconfirmed: readonly (PlanAt & { verdict: ExploreFailure })[]
-  /** The rules of a replayed plan that met no request or changed nothing. */
-  never_applied: readonly FaultRule[]
-  /** How many plans had a fault that met no request, changed nothing, or acted too often. */
-  unmet: number
-  /** How many plans were not tried, because the budget was used up. */
-  left: number
+  never_applied: Exploration['idle']
   /** The length of a shortened quota window, in seconds. */
   scaled_window?: number
   /** Whether runs without a fault have the same effects. If not, only exit codes were judged. */
@@ -37,24 +26,14 @@ export interface ExploreReport {
   interrupted: boolean
 }
 
-interface PlanAt {
-  plan: readonly FaultRule[]
-  operation: string
-}
-
-interface FindingReport extends PlanAt {
-  verdict: ExploreFailure
-  /** The differences from the expected behaviour, in sentences. */
-  reasons: readonly string[]
-  /** How many other plans broke the command in the same way at the same operation. */
-  others: number
+interface FindingReport extends Omit<FailingPlan, 'observation'> {
   story: readonly StoryLine[]
   /** A command line for a POSIX shell. */
   replay: string
 }
 
 /** Facts for the report that the exploration itself does not contain. */
-export interface ExploreTerms {
+export interface ExploreTerms extends Pick<Report, 'startedAt' | 'seconds'> {
   command: readonly string[]
   /** The options that a replay also needs, as words. */
   options: readonly string[]
@@ -64,9 +43,6 @@ export interface ExploreTerms {
   isStable: boolean
   /** The exit code if a signal stopped it before the end. */
   interruptedWith: number | undefined
-  /** RFC 3339. */
-  startedAt: string
-  seconds: number
   failsOnGaveUp: boolean
 }
 
@@ -234,75 +210,33 @@ function summarise({ findings, tolerated, gave_up: gaveUp, points, interrupted, 
   return `${stopped}${length === 0 ? 'No fault broke the command' : broken}. With faults at ${plural(points, 'request')}, ${survived}.`
 }
 
-function factsOf(report: ExploreReport, { jobs }: Pick<ExploreTerms, 'jobs'>): { name: string; value: string }[] {
-  const {
-    runs,
-    scaled_window: scaled,
-    stable_effects: isStable,
-    flaky,
-    unconfirmed,
-    unmet,
-    left,
-    gave_up: gaveUp,
-  } = report
-  const operations = [...new Set(gaveUp.map(({ operation }) => operation))]
-  return [
-    { name: 'Runs', value: `${runs}, the baseline included` },
-    ...(gaveUp.length === 0
-      ? []
-      : [{ name: 'Gave up', value: `${plural(gaveUp.length, 'time')}, at ${operations.join(', ')}` }]),
-    ...(flaky.length === 0
-      ? []
-      : [{ name: 'Flaky', value: `${plural(flaky.length, 'plan')} broke the command once and not again` }]),
-    ...(unconfirmed.length === 0
-      ? []
-      : [
-          {
-            name: 'Not repeated',
-            value: `${plural(unconfirmed.length, 'plan')} broke the command when the budget was over`,
-          },
-        ]),
-    ...(left === 0
-      ? []
-      : [
-          {
-            name: 'Left',
-            value: `${plural(left, 'plan')}; a larger --budget or --runs${jobs === 1 ? ', or --jobs 2,' : ''} tries more`,
-          },
-        ]),
-    ...(unmet === 0 ? [] : [{ name: 'Not met', value: `${plural(unmet, 'plan')} met no request, or changed nothing` }]),
-    ...(scaled === undefined
-      ? []
-      : [
-          {
-            name: 'Quota windows',
-            value: `${scaled} s instead of those of the contract; --no-scale-windows keeps those`,
-          },
-        ]),
-    ...(isStable
-      ? []
-      : [{ name: 'Effects', value: 'differ between two runs without a fault, so only exit codes were judged' }]),
-  ]
+function factsOf(report: ExploreReport, { jobs }: Pick<ExploreTerms, 'jobs'>): Report['facts'] {
+  const { runs, scaled_window: scaled, stable_effects: isStable, flaky, unconfirmed, unmet, left } = report
+  const gaveUp = report.gave_up.map(({ operation }) => operation)
+  const broke = (plans: readonly PlanAt[], when: string) =>
+    plans.length > 0 && `${plural(plans.length, 'plan')} broke the command ${when}`
+  const more = `a larger --budget or --runs${jobs === 1 ? ', or --jobs 2,' : ''} tries more`
+  return listFacts({
+    Runs: `${runs}, the baseline included`,
+    'Gave up': gaveUp.length > 0 && `${plural(gaveUp.length, 'time')}, at ${[...new Set(gaveUp)].join(', ')}`,
+    Flaky: broke(flaky, 'once and not again'),
+    'Not repeated': broke(unconfirmed, 'when the budget was over'),
+    Left: left > 0 && `${plural(left, 'plan')}; ${more}`,
+    'Not met': unmet > 0 && `${plural(unmet, 'plan')} met no request, or changed nothing`,
+    'Quota windows':
+      scaled !== undefined && `${scaled} s instead of those of the contract; --no-scale-windows keeps those`,
+    Effects: !isStable && 'differ between two runs without a fault, so only exit codes were judged',
+  })
 }
 
 function sectionsOf({ gave_up: gaveUp, flaky, unconfirmed }: ExploreReport): Section[] {
-  const list = (title: string, plans: readonly (PlanAt & { verdict?: RunVerdict })[]): Section[] =>
-    plans.length === 0
-      ? []
-      : [
-          {
-            title,
-            blocks: [
-              {
-                kind: 'list',
-                items: plans.map(({ plan, verdict }) => (verdict === undefined ? '' : `${verdict}: `) + wordPlan(plan)),
-              },
-            ],
-          },
-        ]
+  const broke = ({ plan, verdict }: PlanAt & { verdict: RunVerdict }) => `${verdict}: ${wordPlan(plan)}`
   return [
-    ...list('Where the command gave up', gaveUp),
-    ...list('What broke the command once and not again', flaky),
-    ...list('What broke the command and was not repeated', unconfirmed),
+    ...listSection(
+      'Where the command gave up',
+      gaveUp.map(({ plan }) => wordPlan(plan)),
+    ),
+    ...listSection('What broke the command once and not again', flaky.map(broke)),
+    ...listSection('What broke the command and was not repeated', unconfirmed.map(broke)),
   ]
 }

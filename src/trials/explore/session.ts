@@ -2,27 +2,21 @@ import { stripVTControlCharacters } from 'node:util'
 import type { Contract } from '../../contract/contract.ts'
 import type { FaultRule } from '../../domain/faults.ts'
 import { printable, shorten } from '../../ground/show.ts'
-import type { ServerOptions } from '../../start/options.ts'
-import type { CommandRun } from '../command.ts'
-import type { EnvironmentVariable } from '../environment.ts'
 import { Pool } from '../pool.ts'
-import { runTrial } from '../trial.ts'
-import { RunBudget } from './budget.ts'
+import { runTrial, type Trial } from '../trial.ts'
+import { type RunBounds, RunBudget } from './budget.ts'
 import { haveSameEffects } from './effects.ts'
 import { type Exploration, Explorer, type RunLimits } from './exploration.ts'
-import { operationOf, reasonsFor } from './findings.ts'
 import { observe, type RunObservation } from './observation.ts'
-import { idleRules } from './plan.ts'
+import { idleRules, operationOf } from './plan.ts'
 import { pointsOf } from './points.ts'
 import { findStorm } from './storm.ts'
-import { type FaultlessRun, isFailure, judge } from './verdict.ts'
+import { type FaultlessRun, isFailure, judge, reasonsFor } from './verdict.ts'
 
 /** The facts that are known before the command starts. */
-export interface SessionTerms {
-  command: readonly string[]
-  environment: NodeJS.ProcessEnv
-  variables: readonly EnvironmentVariable[]
-  options: ServerOptions
+export interface SessionTerms
+  extends Pick<Trial, 'command' | 'environment' | 'variables' | 'options' | 'onSignal'>,
+    RunBounds {
   contract: Contract
   jobs: number
   /** The time limit of the command in milliseconds. By default it follows from its duration without faults. */
@@ -30,26 +24,11 @@ export interface SessionTerms {
   /** The longest quota window in seconds, and whether windows were shortened. */
   window: number
   isScaled: boolean
-  runs: number | undefined
-  /** The time budget; unlimited by default. */
-  milliseconds: number | undefined
   stop: AbortSignal
-  /** Passes on the signals to this process. See `CommandRun`. */
-  onSignal: CommandRun['onSignal']
   watch(words: string): void
 }
 
-export interface ExploreSession {
-  /** The run without a fault as a baseline, or a sentence that says why there is none. */
-  establish(): Promise<FaultlessRun | string>
-  explore(baseline: FaultlessRun): Promise<Exploration>
-  /** Runs the command once with the faults of a plan. */
-  replay(plan: readonly FaultRule[], baseline: FaultlessRun): Promise<Exploration>
-  /** How often the command was started. */
-  readonly runs: number
-  /** Releases its resources. */
-  end(): void
-}
+export type ExploreSession = ReturnType<typeof openSession>
 
 /** Additional time for a start on a busy machine, in milliseconds. */
 export const SPARE = 2_000
@@ -63,7 +42,7 @@ const LOOKED_AT = 20
 const LONGER = 3
 export const PATIENCE = 10_000
 
-export function openSession(terms: SessionTerms): ExploreSession {
+export function openSession(terms: SessionTerms) {
   const { contract, jobs, stop, watch } = terms
   const budget = new RunBudget(terms, stop)
   const pool = new Pool(jobs)
@@ -71,25 +50,16 @@ export function openSession(terms: SessionTerms): ExploreSession {
   async function run(plan: readonly FaultRule[], name: string, timeout: number | undefined): Promise<RunObservation> {
     const { command, environment, variables, options, onSignal } = terms
     const { signal } = budget
-    const trial = {
-      name,
-      command,
-      environment,
-      variables,
-      options,
-      contract,
-      plan,
-      timeout,
+    const result = await runTrial({
+      ...{ name, command, environment, variables, options, contract, plan, timeout, signal, onSignal },
       inherits: false,
-      signal,
-      onSignal,
-    }
-    const result = await runTrial(trial)
+    })
     // A run that was ended from outside has no result.
     signal.throwIfAborted()
     return observe(result)
   }
 
+  /** The run without a fault as a baseline, or a sentence that says why there is none. */
   async function establish(): Promise<FaultlessRun | string> {
     watch('running the command without faults')
     const observations: RunObservation[] = []
@@ -124,30 +94,17 @@ export function openSession(terms: SessionTerms): ExploreSession {
   }
 
   function explore(baseline: FaultlessRun): Promise<Exploration> {
-    const explorer = new Explorer({
-      run: (plan, { timeout, name }) => run(plan, name, timeout),
-      contract,
-      baseline,
-      pool,
-      budget,
-      limits: limitsFor(baseline),
-      watch: (words) => watch(`${words}, ${budget.taken} runs so far`),
-    })
-    return explorer.explore()
+    const limits = limitsFor(baseline)
+    const shown = (words: string) => watch(`${words}, ${budget.taken} runs so far`)
+    return new Explorer({ run, contract, baseline, pool, budget, limits, watch: shown }).explore()
   }
 
+  /** Runs the command once with the faults of a plan. */
   async function replay(plan: readonly FaultRule[], baseline: FaultlessRun): Promise<Exploration> {
     const points = pointsOf(baseline.observation.requests).length
-    const nothing = {
-      points,
-      tolerated: 0,
-      unmet: 0,
-      gaveUp: [],
-      findings: [],
-      flaky: [],
-      unconfirmed: [],
-      idle: [],
-      left: 1,
+    const nothing: Exploration = {
+      ...{ points, tolerated: 0, unmet: 0, left: 1 },
+      ...{ gaveUp: [], findings: [], flaky: [], unconfirmed: [], idle: [] },
     }
     watch('running the command with the plan')
     if (!budget.take()) return nothing
@@ -178,9 +135,11 @@ export function openSession(terms: SessionTerms): ExploreSession {
     establish,
     explore,
     replay,
+    /** How often the command was started. */
     get runs() {
       return budget.taken
     },
+    /** Releases its resources. */
     end: () => budget.end(),
   }
 }

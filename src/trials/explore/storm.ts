@@ -38,7 +38,7 @@ function findTries(requests: readonly ObservedRequest[]): string | undefined {
     chain.tries = follows ? chain.tries + 1 : 1
     chain.last = request
     if (chain.tries > TRIES) {
-      return `${nameRequest(request)} was sent more than ${TRIES} times, each time within a second after the last failure.`
+      return `${entry.operation.id} was sent more than ${TRIES} times, each time within a second after the last failure.`
     }
   }
   return undefined
@@ -73,8 +73,4 @@ function findImpatience(requests: readonly ObservedRequest[]): string | undefine
     }
   }
   return undefined
-}
-
-function nameRequest({ entry: { operation, method } }: ObservedRequest): string {
-  return operation?.id ?? method
 }

@@ -1,5 +1,5 @@
 import type { FaultRule } from '../../domain/faults.ts'
-import { canonical, type PlannedFault } from './faults.ts'
+import { canonical, type PlannedFault, weightOf } from './faults.ts'
 import type { RunObservation } from './observation.ts'
 import { type ExploreFailure, isFailure, type RunVerdict } from './verdict.ts'
 
@@ -77,4 +77,15 @@ function forgetRequests(tried: TriedPlan): TriedPlan {
 /** Whether the client survived the fault, so that a second fault can be tried. */
 export function isSurvived({ verdict, hasApplied, faults }: TriedPlan): boolean {
   return verdict === 'tolerated' && hasApplied && faults.length === 1 && faults[0]?.survivable === true
+}
+
+/** The mildest of the single faults at the earliest request. All have the same family and operation. */
+export function mildest(tried: readonly TriedPlan[]): TriedPlan {
+  const [smallest] = tried.toSorted((one, other) => {
+    const [a, b] = [one.faults[0], other.faults[0]]
+    if (a === undefined || b === undefined) return 0
+    return a.point.index - b.point.index || weightOf(a) - weightOf(b)
+  })
+  if (smallest === undefined) throw new Error('A weakness has at least one plan.')
+  return smallest
 }

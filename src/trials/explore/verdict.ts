@@ -1,5 +1,5 @@
 import type { CommandEnd } from '../command.ts'
-import { haveSameEffects } from './effects.ts'
+import { describeDifference, haveSameEffects } from './effects.ts'
 import type { RunObservation } from './observation.ts'
 import { findStorm } from './storm.ts'
 
@@ -69,3 +69,26 @@ const TRACES: readonly RegExp[] = [
 ]
 /** A test runner continues after the stack of a failed test, and writes a summary. */
 const SUMMARY = /^Ran \d+ tests? in |^=+ .*\b(?:failed|passed|errors?)\b.* =+$/m
+
+/** The reasons for the verdict of a run, in sentences. */
+export function reasonsFor(verdict: RunVerdict, run: RunObservation, { observation }: FaultlessRun): string[] {
+  switch (verdict) {
+    case 'hang':
+      // The duration is left out, so that two explorations give the same text.
+      return ['It did not end, although it had more time when it was repeated.']
+    case 'crash':
+      return [
+        `It ended ${run.end.signal === undefined ? 'with an exception that nobody caught' : `by ${run.end.signal}`}.`,
+      ]
+    case 'storm':
+      return [findStorm(run.requests) ?? 'It sent a storm of requests.']
+    case 'wrong success':
+      return ['It said that all is well.', ...describeDifference(observation.effects, run.effects)]
+    case 'false failure':
+      return [`It ended with ${run.end.exitCode}, and everything was done.`]
+    case 'gave up':
+      return [`It ended with ${run.end.exitCode}.`]
+    case 'tolerated':
+      return []
+  }
+}

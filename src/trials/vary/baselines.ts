@@ -1,6 +1,6 @@
 import { textOf } from '../../http/content.ts'
 import type { Entry } from '../../journal/entry.ts'
-import type { CommandEnd } from '../command.ts'
+import { wordEnd } from '../command.ts'
 import type { TrialResult } from '../trial.ts'
 
 /** The parts of a run that are compared. */
@@ -11,7 +11,7 @@ type ComparedRun = Pick<TrialResult, 'end' | 'exchanges' | 'lost'>
  * requests does not count, because commands may send requests concurrently.
  */
 export function compareBaselines(one: ComparedRun, other: ComparedRun): string | undefined {
-  const [first, second] = [resultOf(one.end), resultOf(other.end)]
+  const [first, second] = [wordEnd(one.end), wordEnd(other.end)]
   if (first !== second) return `The command is unsteady: of two runs, one ${first} and one ${second}.`
   if (one.exchanges.length + one.lost !== other.exchanges.length + other.lost) {
     const counts = [one, other].map(({ exchanges, lost }) => exchanges.length + lost)
@@ -46,10 +46,4 @@ function countRequests(exchanges: readonly Entry[]): Map<string, number> {
   const counts = new Map<string, number>()
   for (const entry of exchanges) counts.set(requestIn(entry), (counts.get(requestIn(entry)) ?? 0) + 1)
   return counts
-}
-
-function resultOf({ exitCode, signal, timedOut }: CommandEnd): string {
-  if (timedOut) return 'took too long'
-  if (exitCode === 0) return 'succeeded'
-  return exitCode === undefined ? `was ended by ${signal}` : `failed with exit code ${exitCode}`
 }

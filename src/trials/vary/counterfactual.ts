@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { recreateAccount } from '../../accounts/creation.ts'
 import { type Alternative, type Choices, nameOf, tryToCompile } from '../../contract/choices.ts'
 import type { Contract } from '../../contract/contract.ts'
@@ -5,6 +6,7 @@ import { ContractError } from '../../contract/contract-error.ts'
 import type { AccountState } from '../../domain/account.ts'
 import type { ServerOptions } from '../../start/options.ts'
 import { areSameBodies, areSameStates, differencesOf, type ReplayedAnswer } from './answer.ts'
+import { requestIn } from './baselines.ts'
 import type { OtherWorld } from './recorded-store.ts'
 import type { RecordedRequest, Recording } from './recording.ts'
 import { replay } from './replay.ts'
@@ -64,8 +66,8 @@ export async function findReached(options: CounterfactualOptions): Promise<Count
   const { server, choices, recordings, onProgress, signal } = options
   const { contract, alternatives } = choices
   const references = await mapInOrder(recordings, (recording) => answerAgain(server, contract, recording))
-  const origins = new Beginnings(recordings.flatMap((recording) => recording.origins))
-  const reference = await origins.under(contract)
+  const origins = recordings.flatMap((recording) => recording.origins)
+  const reference = await begin(origins, contract)
   const unanswerable = references.reduce((sum, each) => sum + each.unanswerable, 0)
   // Without a complete recording, every alternative may have changed the run.
   const isUncertain = unanswerable > 0 || recordings.some(({ isCut }) => isCut)
@@ -80,7 +82,7 @@ export async function findReached(options: CounterfactualOptions): Promise<Count
       unfit.push({ alternative, reason })
       continue
     }
-    const beginnings = await origins.under(compiled)
+    const beginnings = await begin(origins, compiled)
     if (typeof beginnings === 'string') {
       unfit.push({ alternative, reason: beginnings })
       continue
@@ -186,9 +188,7 @@ async function findBeginnings(
 ): Promise<ReadonlyMap<string, OtherWorld> | undefined> {
   const beginnings = new Map<string, OtherWorld>()
   for (const recorded of firsts) {
-    const [usual, other] = await mapInOrder([own, contract], (each) =>
-      recreateAccount(recorded, { real: recorded.createdAt }, each),
-    )
+    const [usual, other] = await mapInOrder([own, contract], (each) => recreate(recorded, each))
     const { clock } = recorded
     if (usual === undefined || other === undefined || !areSameStates({ ...usual, clock }, recorded)) return undefined
     beginnings.set(recorded.id, { recorded, own: { ...other, clock } })
@@ -196,23 +196,18 @@ async function findBeginnings(
   return beginnings
 }
 
-/** The initial states of the accounts of a run under different contracts. */
-class Beginnings {
-  readonly #states: readonly AccountState[]
-
-  constructor(states: readonly AccountState[]) {
-    this.#states = states
+/** The initial accounts of a run under a contract, or the reason why one cannot be created. */
+async function begin(states: readonly AccountState[], contract: Contract): Promise<readonly AccountState[] | string> {
+  try {
+    return await mapInOrder(states, (state) => recreate(state, contract))
+  } catch (error) {
+    if ((error as Error).name !== 'FixtureError') throw error
+    return (error as Error).message
   }
+}
 
-  /** The initial accounts under a contract, or the reason why one cannot be created. */
-  async under(contract: Contract): Promise<readonly AccountState[] | string> {
-    try {
-      return await mapInOrder(this.#states, (state) => recreateAccount(state, { real: state.createdAt }, contract))
-    } catch (error) {
-      if ((error as Error).name !== 'FixtureError') throw error
-      return (error as Error).message
-    }
-  }
+function recreate(state: AccountState, contract: Contract): Promise<AccountState> {
+  return recreateAccount(state, { real: state.createdAt }, contract)
 }
 
 function areAllSame(some: readonly AccountState[], others: readonly AccountState[]): boolean {
@@ -226,4 +221,20 @@ async function mapInOrder<Item, Result>(
   const results: Result[] = []
   for (const item of items) results.push(await map(item))
   return results
+}
+
+/**
+ * Identifies the requests that an alternative reaches, and its changes to them. If both stay the same, the command gets
+ * the same answers.
+ */
+export function fingerprintOf(
+  { alternative, changes, changesCreation }: Reach,
+  recording: Recording | undefined,
+): string {
+  const hash = createHash('sha256').update(JSON.stringify([alternative.value, changesCreation]))
+  for (const { index, parts } of changes) {
+    const entry = recording?.requests[index]?.entry
+    hash.update(JSON.stringify([entry === undefined ? index : requestIn(entry), parts]))
+  }
+  return hash.digest('hex').slice(0, 32)
 }

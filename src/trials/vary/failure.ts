@@ -1,8 +1,9 @@
+import { stripVTControlCharacters } from 'node:util'
+import type { AlternativeReport } from '../../evidence/dependencies.ts'
 import { redactorForAnybody } from '../../journal/redaction/redaction.ts'
 import type { Secrets } from '../../journal/redaction/secrets.ts'
 import type { CommandEnd } from '../command.ts'
 import { findFailedTests } from '../failed-tests.ts'
-import type { AlternativeReport } from './dependencies.ts'
 
 /** The most lines and characters at the end of an output that are reported. */
 export const LINES = 12
@@ -37,8 +38,7 @@ export function describeFailure(end: CommandEnd, secrets: Secrets): string {
 
 /** The end of the output, without colours and secrets. */
 function lastLines(output: string, secrets: Secrets): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: what sets a colour is a control character
-  const text = output.replaceAll(/\u001b\[[\d;]*m/g, '').trimEnd()
+  const text = stripVTControlCharacters(output).trimEnd()
   const redacted = redactorForAnybody(secrets)(text.slice(-2 * CHARACTERS))
   return redacted.split('\n').slice(-LINES).join('\n').slice(-CHARACTERS)
 }

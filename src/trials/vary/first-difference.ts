@@ -1,11 +1,11 @@
 import type { Contract } from '../../contract/contract.ts'
-import { bytesOf, type Content } from '../../http/content.ts'
+import type { FirstDifference, ShownResponse } from '../../evidence/dependencies.ts'
+import { type Content, textOf } from '../../http/content.ts'
 import type { Entry } from '../../journal/entry.ts'
 import { type Redact, redactorFor } from '../../journal/redaction/redaction.ts'
 import type { Secrets } from '../../journal/redaction/secrets.ts'
 import type { ServerOptions } from '../../start/options.ts'
 import { areSameBodies, differentFieldsOf, type ReplayedAnswer } from './answer.ts'
-import type { FirstDifference, ShownResponse } from './dependencies.ts'
 import type { Recording } from './recording.ts'
 import { replay } from './replay.ts'
 
@@ -81,8 +81,4 @@ function excerptsOf(one: Content | undefined, other: Content | undefined): [stri
 function excerpt(text: string, start: number): string {
   const end = start + SHOWN
   return `${start > 0 ? '…' : ''}${text.slice(start, end)}${end < text.length ? '…' : ''}`
-}
-
-function textOf(content: Content): string {
-  return bytesOf(content).toString()
 }

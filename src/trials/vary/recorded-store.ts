@@ -4,8 +4,9 @@ import type { Decision, ErrorCode } from '../../domain/errors.ts'
 import { PersistentMap } from '../../domain/persistent-map.ts'
 import type { Hits } from '../../domain/quotas.ts'
 import type { Past } from '../../journal/past.ts'
+import type { ServiceStore } from '../../service/gate.ts'
 import { enterAccount } from '../../store/admission.ts'
-import type { Admission, Counters, Incarnate, Store } from '../../store/store.ts'
+import type { Admission, Incarnate } from '../../store/store.ts'
 import { StoreError } from '../../store/store-error.ts'
 import { areSameStates } from './answer.ts'
 import { findOwner, type RecordedRequest } from './recording.ts'
@@ -23,7 +24,7 @@ export interface OtherWorld {
  * next request. The counters are an exception: under another contract, other requests may count, or under other names.
  * An account with a different initial state keeps its own changes.
  */
-export class RecordedStore implements Store {
+export class RecordedStore implements ServiceStore {
   /** The account after the last request; absent if the request accepted no change. */
   after: AccountState | undefined
   /** Whether the control plane has changed an account with a different initial state, so that its state is unknown. */
@@ -114,82 +115,9 @@ export class RecordedStore implements Store {
     return decision
   }
 
-  async read(accountId: string): Promise<AccountState> {
-    const account = this.#request?.past?.account
-    return account?.id === accountId ? account : this.#default
-  }
-
-  async has(): Promise<boolean> {
-    return true
-  }
-
-  async list(): Promise<string[]> {
-    return []
-  }
-
-  async accountOf(): Promise<undefined> {
-    return undefined
-  }
-
-  async newId(): Promise<string> {
-    throw unchangeable()
-  }
-
-  async hasRoom(): Promise<boolean> {
-    return false
-  }
-
-  async create(): Promise<never> {
-    throw unchangeable()
-  }
-
-  async replace(): Promise<never> {
-    throw unchangeable()
-  }
-
-  async delete(): Promise<never> {
-    throw unchangeable()
-  }
-
   async count(): Promise<never> {
-    throw unchangeable()
+    throw new StoreError('full', 'A recording has only the accounts that were recorded')
   }
-
-  async recount(): Promise<never> {
-    throw unchangeable()
-  }
-
-  async counters(): Promise<Counters> {
-    throw unchangeable()
-  }
-
-  async takeSnapshot(): Promise<never> {
-    throw unchangeable()
-  }
-
-  async snapshots(): Promise<[]> {
-    return []
-  }
-
-  async readSnapshot(): Promise<undefined> {
-    return undefined
-  }
-
-  async snapshotKeys(): Promise<Set<string>> {
-    return new Set()
-  }
-
-  async deleteSnapshot(): Promise<boolean> {
-    return false
-  }
-
-  async recall(): Promise<undefined> {
-    return undefined
-  }
-
-  listenOutdated(): void {}
-
-  async close(): Promise<void> {}
 }
 
 /** Whether the quota of a request, or the counters of fault rules, were set from outside. */
@@ -204,8 +132,4 @@ function isRecounted(known: Counting, { bucket, hits, tallies }: Past): boolean 
     if (own?.matched !== tally.matched || own.hits !== tally.hits) return true
   }
   return false
-}
-
-function unchangeable(): StoreError {
-  return new StoreError('full', 'A recording has only the accounts that were recorded')
 }

@@ -1,14 +1,23 @@
+import type { ServiceContract } from '../../behaviour/operation.ts'
 import { OPERATIONS } from '../../behaviour/operations/operations.ts'
+import { bindBehaviours } from '../../behaviour/service-contract.ts'
 import type { Contract } from '../../contract/contract.ts'
-import type { AccountState } from '../../domain/account.ts'
-import { arrivalOf } from '../../doors/direct-arrival.ts'
+import { type AccountState, DEFAULT_SEED } from '../../domain/account.ts'
+import type { Problem } from '../../domain/errors.ts'
+import { arrivalOf, type DirectRequest } from '../../doors/direct-arrival.ts'
+import type { Clock } from '../../ground/clock.ts'
+import { bytesOf, isCut } from '../../http/content.ts'
 import type { Delivery } from '../../http/delivery.ts'
+import { createHostCheck } from '../../http/hosts.ts'
 import { malformedResponse } from '../../http/malformed-response.ts'
+import { countNobodyIds, type NobodyIds } from '../../http/nobody-ids.ts'
+import { type Entry, fieldOf } from '../../journal/entry.ts'
+import type { Service } from '../../service/pipeline.ts'
+import { allowedOrigins, corsFor } from '../../start/allowed-origins.ts'
+import { openDirectService } from '../../start/direct-service.ts'
 import { completeOptions } from '../../start/option-table.ts'
 import type { ServerOptions } from '../../start/options.ts'
-import { openStandIn, type StandIn } from '../../start/stand-in.ts'
 import type { ReplayedAnswer } from './answer.ts'
-import { type Again, askAgain } from './recorded-request.ts'
 import { type OtherWorld, RecordedStore } from './recorded-store.ts'
 import type { RecordedRequest } from './recording.ts'
 
@@ -37,34 +46,35 @@ export async function replay(options: ReplayOptions): Promise<void> {
   if (account === undefined) return
   const store = new RecordedStore(account, recounted, isOwn, beginnings)
   let now = 0
-  const inside = { contract, hurries: true, journal: { entries: 0 } }
-  const standIn = await openStandIn(
-    optionsFor(server, store, () => now),
-    OPERATIONS,
-    inside,
-  )
-  try {
-    for (const [index, request] of requests.entries()) {
-      store.show(request)
-      now = instantOf(request)
-      const again = askAgain(request.entry)
-      const answer = again && (await answerTo(standIn, again, store))
-      if (!onAnswer(index, store.isLost ? undefined : answer)) break
-    }
-    store.show(undefined)
-  } finally {
-    await standIn.opened.close()
+  const service = openService(server, contract, store, () => now)
+  for (const [index, request] of requests.entries()) {
+    store.show(request)
+    now = instantOf(request)
+    const again = askAgain(request.entry)
+    const answer = again && (await answerTo(service, again, store))
+    if (!onAnswer(index, store.isLost ? undefined : answer)) break
   }
+  store.show(undefined)
 }
 
-/** Keeps the options that affect responses, and omits the others. */
-function optionsFor(server: ServerOptions, store: RecordedStore, clock: () => number) {
-  const { seed, host, prefer, simulator, cors, enforceQuotas } = server
-  const same = { seed, host, prefer, simulator, cors, enforceQuotas }
-  const given = Object.fromEntries(Object.entries(same).filter(([, value]) => value !== undefined))
-  // Tests prove that responses obey the contract under each alternative. Compiling all schemas takes longest.
-  const other = { fixture: 'empty', admin: false, sandboxKeys: false, responseValidation: 'off' } as const
-  return completeOptions({ ...given, ...other, store, clock })
+interface ReplayService {
+  contract: ServiceContract
+  answer: Service
+  nextId: NobodyIds
+}
+
+/** A service with the options that affect responses. No fault waits. */
+function openService(server: ServerOptions, own: Contract, store: RecordedStore, clock: Clock): ReplayService {
+  const { seed = DEFAULT_SEED, host, prefer, simulator, cors, enforceQuotas } = completeOptions(server)
+  const contract = bindBehaviours(own, { behaviours: OPERATIONS, simulator })
+  const nextId = countNobodyIds(seed, contract.requestIds)
+  const answer = openDirectService({
+    ...{ contract, store, clock, nextId, prefer, simulator, enforceQuotas },
+    namesUs: createHostCheck(host, allowedOrigins({ cors }, contract)),
+    cors: corsFor({ cors, prefer }, contract),
+    stopping: AbortSignal.abort(),
+  })
+  return { contract, answer, nextId }
 }
 
 /** The time on the clock of the machine. */
@@ -74,12 +84,12 @@ function instantOf({ entry: { at }, past }: RecordedRequest): number {
 }
 
 async function answerTo(
-  { answer, contract, opened }: StandIn,
+  { answer, contract, nextId }: ReplayService,
   again: Again,
   store: RecordedStore,
 ): Promise<ReplayedAnswer> {
   if ('problem' in again) {
-    const { status, headers = {}, body } = malformedResponse(contract, again.problem, opened.nextId('malformed')) ?? {}
+    const { status, headers = {}, body } = malformedResponse(contract, again.problem, nextId('malformed')) ?? {}
     const content = body && { held: body, size: body.length }
     return { status, headers: Object.entries(headers).flat(), body: content, after: undefined }
   }
@@ -91,4 +101,40 @@ function answerOf(delivery: Delivery | undefined, after: AccountState | undefine
   if (delivery === undefined || 'lost' in delivery) return { status: undefined, headers: [], body: undefined, after }
   const { status, headers, body } = delivery
   return { status, headers, body, after }
+}
+
+/** If a body was refused unread, only its size is known. A filler of at most this many bytes replaces it. */
+export const LONGEST_FILLER = 4 << 20
+
+/** A request to repeat, or the problem of input that was not valid HTTP. */
+type Again = DirectRequest | { problem: Problem<string> }
+
+/** The request of a recorded entry; `undefined` if too little of it is known. */
+function askAgain(entry: Entry): Again | undefined {
+  const { method, target, headers, problems } = entry
+  const [problem] = problems
+  const reason = problem?.reason
+  if (headers.length === 0 && isNoHttp(entry)) {
+    return problem !== undefined && (reason === 'malformed' || reason === 'large-header') ? { problem } : undefined
+  }
+  const body = bodyOf(entry)
+  if (body === undefined) return undefined
+  // Without Host, the request was HTTP/1.0, or it was refused for that. The journal does not keep the version.
+  const httpVersion = fieldOf(headers, 'host') !== undefined || reason === 'malformed' ? '1.1' : '1.0'
+  return { method, target, headers, body, httpVersion }
+}
+
+/** Whether it was answered before it was a request: by a response that closes the connection, or by no response. */
+function isNoHttp({ status, responseHeaders, problems }: Entry): boolean {
+  return problems[0]?.reason === 'timeout' || status === undefined || responseHeaders.includes('Connection')
+}
+
+function bodyOf({ body, headers }: Entry): Buffer | undefined {
+  const declared = Number(fieldOf(headers, 'content-length') ?? Number.NaN)
+  if (body === undefined) return declared > 0 ? undefined : Buffer.alloc(0)
+  if (isCut(body)) return body.size > LONGEST_FILLER ? undefined : Buffer.alloc(body.size, ' ')
+  const bytes = bytesOf(body)
+  // The recorded text may differ from the original bytes, and a client may disconnect in the middle of a body.
+  if (bytes.length !== body.size || (declared >= 0 && declared !== body.size)) return undefined
+  return bytes
 }

@@ -1,23 +1,17 @@
 import type { Contract } from '../../contract/contract.ts'
 import { elapsed, systemClock } from '../../ground/clock.ts'
 import type { ServerOptions } from '../../start/options.ts'
-import type { CommandEnd, CommandRun } from '../command.ts'
-import type { EnvironmentVariable } from '../environment.ts'
+import type { CommandEnd } from '../command.ts'
 import { Pool, type Task } from '../pool.ts'
-import { runTrial, type TrialResult } from '../trial.ts'
+import { runTrial, type Trial, type TrialResult } from '../trial.ts'
 
-export interface TrialRunnerOptions {
-  command: readonly string[]
-  environment: NodeJS.ProcessEnv
-  variables: readonly EnvironmentVariable[]
+export interface TrialRunnerOptions
+  extends Pick<Trial, 'command' | 'environment' | 'variables' | 'signal' | 'onSignal'> {
   server: ServerOptions
   /** How many trials may run at the same time. */
   jobs: number
   /** The time limit for all trials, in milliseconds. */
   maxTime?: number | undefined
-  signal?: AbortSignal | undefined
-  /** See `CommandRun`. */
-  onSignal?: CommandRun['onSignal']
 }
 
 /** The reason why a trial did not run, or did not run to its end. */
@@ -103,16 +97,8 @@ export class TrialRunner {
     const timeout = limit === undefined && left === Number.POSITIVE_INFINITY ? undefined : Math.min(limit ?? left, left)
     try {
       const result = await runTrial({
-        name,
-        command,
-        environment,
-        variables,
-        options,
-        contract,
-        timeout,
+        ...{ name, command, environment, variables, options, contract, timeout, signal, onSignal },
         inherits: false,
-        signal,
-        onSignal,
         serving: () => void this.#runs++,
       })
       signal.throwIfAborted()

@@ -1,16 +1,14 @@
 import type { Choices } from '../../contract/choices.ts'
+import type { AlternativeReport, FirstDifference, ShownResponse } from '../../evidence/dependencies.ts'
 import { plural } from '../../ground/plural.ts'
-import type { Block, Check, Finding, Report } from '../../reports/report.ts'
+import { listFacts } from '../../reports/outline.ts'
+import type { Block, Check, Finding, FindingLevel, Report } from '../../reports/report.ts'
 import { writeShellLine } from '../shell-line.ts'
-import type { AlternativeReport, FirstDifference, ShownResponse } from './dependencies.ts'
 import type { VaryResult } from './vary.ts'
 
-export interface VaryReportOptions {
+export interface VaryReportOptions extends Pick<Report, 'startedAt' | 'seconds'> {
   result: VaryResult
   choices: Pick<Choices, 'alternatives'>
-  /** RFC 3339, in UTC. */
-  startedAt: string
-  seconds: number
   /** How many trials could run at the same time here, and how many this machine supports. */
   jobs: number
   processors: number
@@ -26,7 +24,7 @@ export function describeVary(options: VaryReportOptions): Report {
   const { result, startedAt, seconds } = options
   const { dependencies, notes } = result
   const { command, alternatives } = dependencies
-  const findings = new Map(alternatives.flatMap((each) => findingsOf(each, options)))
+  const findings = new Map(alternatives.map((each) => [each, findingOf(each, options)]))
   const broken = alternatives.filter(({ verdict, accepted }) => verdict === 'depends' && accepted !== true)
   const passed = broken.length === 0
   return {
@@ -39,7 +37,11 @@ export function describeVary(options: VaryReportOptions): Report {
     seconds,
     command,
     facts: factsOf(options),
-    findings: [...findings.values(), ...undecidedIn(alternatives), ...notes.map(noteOf)],
+    findings: [
+      ...[...findings.values()].filter((each) => each !== undefined),
+      ...undecidedIn(alternatives),
+      ...notes.map(noteOf),
+    ],
     checks: alternatives.map((each) => checkOf(each, findings.get(each))),
     sections: [],
     json: dependencies,
@@ -67,46 +69,38 @@ function factsOf({ result, jobs, processors }: VaryReportOptions): Report['facts
   const { dependencies, trialSeconds } = result
   const { runs, baseline } = dependencies
   const wouldHelp = jobs === 1 && processors > 1 && trialSeconds > LONG
-  return [
-    { name: 'Runs', value: `${plural(runs, 'start')} of the command, of ${baseline.seconds} s by itself` },
-    { name: 'Requests', value: `${baseline.requests} in one run` },
-    ...(wouldHelp
-      ? [{ name: 'Faster', value: `--jobs ${processors} runs trials at the same time, if the command allows it` }]
-      : []),
-  ]
+  return listFacts({
+    Runs: `${plural(runs, 'start')} of the command, of ${baseline.seconds} s by itself`,
+    Requests: `${baseline.requests} in one run`,
+    Faster: wouldHelp && `--jobs ${processors} runs trials at the same time, if the command allows it`,
+  })
 }
 
 /** The finding about an alternative: the command depends on it, or is flaky with it. */
-function findingsOf(report: AlternativeReport, options: VaryReportOptions): [AlternativeReport, Finding][] {
-  const { verdict, accepted } = report
-  if (verdict !== 'depends' && verdict !== 'flaky') return []
-  const level = verdict === 'flaky' ? 'warning' : accepted ? 'note' : 'error'
+function findingOf(report: AlternativeReport, options: VaryReportOptions): Finding | undefined {
+  const { verdict, accepted, first_difference: difference } = report
+  if (verdict !== 'depends' && verdict !== 'flaky') return undefined
   const { alternatives } = options.choices
   const known = alternatives.find(({ id, number }) => id === report.id && number === report.alternative)
-  const { first_difference: difference } = report
-  const request = difference?.request
-  return [
-    [
-      report,
-      {
-        rule: ruleOf(report),
-        level,
-        message: messageOf(report),
-        pointer: known?.assumption.place,
-        ...(difference !== undefined && {
-          request: {
-            method: difference.request.method,
-            path: difference.request.path,
-            requestId: difference.request.request_id,
-            status: difference.received.status,
-            body: request?.body,
-          },
-        }),
-        details: detailsOf(report),
-        remedy: { text: 'To see it yourself:', command: replayOf(report, options) },
-      },
-    ],
-  ]
+  return {
+    rule: ruleOf(report),
+    level: levelOf(verdict, accepted),
+    message: messageOf(report),
+    pointer: known?.assumption.place,
+    ...(difference !== undefined && { request: requestOf(difference) }),
+    details: detailsOf(report),
+    remedy: { text: 'To see it yourself:', command: replayOf(report, options) },
+  }
+}
+
+function levelOf(verdict: 'depends' | 'flaky', accepted: true | undefined): FindingLevel {
+  if (verdict === 'flaky') return 'warning'
+  return accepted ? 'note' : 'error'
+}
+
+function requestOf({ request, received }: FirstDifference): Finding['request'] {
+  const { method, path, request_id: requestId, body } = request
+  return { method, path, requestId, status: received.status, body }
 }
 
 function ruleOf({ id, alternative, spec }: AlternativeReport): Finding['rule'] {

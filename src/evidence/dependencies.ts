@@ -1,0 +1,168 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { Alternative } from '../contract/choices.ts'
+import { isObject, type Json, readJson } from '../ground/json.ts'
+import { findViolation } from '../ground/schema.ts'
+import { shorten } from '../ground/show.ts'
+import { readUpTo } from './evidence-input.ts'
+
+/** The verdict about an alternative. */
+export type VaryVerdict = 'depends' | 'tolerates' | 'not reached' | 'flaky' | 'inconclusive'
+
+/** The differing parts of a response, shortened for a report. */
+export interface ShownResponse {
+  /** Absent if no response was sent. */
+  status?: number
+  /** The fields that differ. */
+  headers?: Readonly<Record<string, string>>
+  /** Absent if it does not differ. */
+  body?: string
+}
+
+/** The first response that differs from the response under our choice, in the same state and at the same instant. */
+export interface FirstDifference {
+  request: { request_id: string; method: string; path: string; body?: string }
+  expected: ShownResponse
+  received: ShownResponse
+}
+
+/** The report about one alternative. */
+export interface AlternativeReport {
+  /** The id of its assumption. */
+  id: string
+  /** Its number within the assumption, from 1. */
+  alternative: number
+  verdict: VaryVerdict
+  /** The text of the specification about it, or a note that there is none. */
+  spec: string
+  chosen: Json
+  value: Json
+  /** Whether the user accepts that the command depends on it. */
+  accepted?: true
+  /** The reason if it was not decided. */
+  reason?: string
+  first_difference?: FirstDifference
+  /** The end of a command that failed with it. */
+  exit_code?: number
+  signal?: string
+  timed_out?: true
+  /** The names of the failed tests, if the output of the command has them. */
+  tests?: readonly string[]
+  /** The last lines of the output. */
+  output?: string
+  /** The duration of the command. */
+  seconds?: number
+  /** Identifies the changes to the requests of the command. A later run with the same value has the same verdict. */
+  fingerprint?: string
+}
+
+/** The run of the command without an alternative. */
+interface BaselineReport {
+  exit_code: number
+  seconds: number
+  requests: number
+  /** Whether both runs had the same result and sent the same requests. */
+  steady: boolean
+}
+
+/** The dependencies file: `--report json=FILE` writes it, and `--since FILE` reads it. */
+export interface Dependencies {
+  command: readonly string[]
+  baseline: BaselineReport
+  /** How often the command was started, including the baselines. */
+  runs: number
+  alternatives: readonly AlternativeReport[]
+}
+
+/** The schema of the parts that are read. docs/schemas has the complete schema. */
+const SCHEMA: Json = {
+  type: 'object',
+  required: ['command', 'baseline', 'alternatives'],
+  properties: {
+    command: { type: 'array', minItems: 1, items: { type: 'string' } },
+    baseline: { type: 'object', required: ['steady'], properties: { steady: { type: 'boolean' } } },
+    alternatives: {
+      type: 'array',
+      items: {
+        type: 'object',
+        required: ['id', 'alternative', 'verdict', 'spec', 'chosen', 'value'],
+        properties: {
+          id: { type: 'string' },
+          alternative: { type: 'integer', minimum: 1 },
+          verdict: { enum: ['depends', 'tolerates', 'not reached', 'flaky', 'inconclusive'] },
+          spec: { type: 'string' },
+          chosen: { type: 'object' },
+          value: { type: 'object' },
+          reason: { type: 'string' },
+          fingerprint: { type: 'string' },
+          first_difference: {
+            type: 'object',
+            required: ['request'],
+            properties: {
+              request: {
+                type: 'object',
+                required: ['request_id', 'method', 'path'],
+                properties: { request_id: { type: 'string' }, method: { type: 'string' }, path: { type: 'string' } },
+              },
+            },
+          },
+        },
+      },
+    },
+  },
+}
+
+/** The largest file that can be a report, in bytes. */
+export const LARGEST_DEPENDENCIES = 64 << 20
+
+/** Makes an error of a reason, which is the rest of a sentence about the file. */
+type Refuse = (reason: string) => Error
+
+/** Reads the dependencies of a command. @throws what `refuse` makes */
+export async function readDependencies(file: string, refuse: Refuse): Promise<Dependencies> {
+  const text = await readUpTo(LARGEST_DEPENDENCIES, file).catch(({ code }: NodeJS.ErrnoException) => {
+    throw refuse(`cannot be read (${code}); name a file that --report json=FILE has written`)
+  })
+  if (text === undefined) throw refuse(`is too large; a report of vary has at most ${LARGEST_DEPENDENCIES} bytes`)
+  const found = readJson(text)
+  if (!isObject(found)) throw refuse('is not valid JSON; name a file that --report json=FILE has written')
+  const violation = await findViolation(SCHEMA, found)
+  if (violation !== undefined) {
+    throw refuse(`is no report of vary: the value at ${violation.pointer || '/'} ${violation.reason}`)
+  }
+  return found as unknown as Dependencies
+}
+
+/** Reads the dependencies that an earlier run of the same command and contract has found. @throws what `refuse` makes */
+export async function readEarlier(
+  file: string,
+  command: readonly string[],
+  ids: readonly string[],
+  refuse: Refuse,
+): Promise<Dependencies> {
+  const dependencies = await readDependencies(file, refuse)
+  const isForeign = (what: string) => refuse(`is about another ${what}; leave --since out, and write a new file`)
+  if (!isDeepStrictEqual(dependencies.command, command)) {
+    throw isForeign(`command (${shorten(dependencies.command.join(' '))})`)
+  }
+  const unknown = dependencies.alternatives.find(({ id }) => !ids.includes(id))
+  if (unknown !== undefined) throw isForeign(`contract, which has an assumption ${shorten(unknown.id)}`)
+  return dependencies
+}
+
+/** The verdicts that stay valid until something changes. */
+const LASTING: readonly string[] = ['depends', 'tolerates']
+
+/** The known report of an alternative, if it changes the same parts of the same requests as in the earlier run. */
+export function findKnown(
+  { alternatives }: Dependencies,
+  { id, number, assumption, value }: Alternative,
+  fingerprint: string | undefined,
+): AlternativeReport | undefined {
+  const known = alternatives.find((each) => each.id === id && each.alternative === number)
+  if (known === undefined || !LASTING.includes(known.verdict) || known.fingerprint !== fingerprint) return undefined
+  const isSame =
+    known.spec === assumption.spec &&
+    isDeepStrictEqual(known.chosen, assumption.choice) &&
+    isDeepStrictEqual(known.value, value)
+  return isSame ? known : undefined
+}
