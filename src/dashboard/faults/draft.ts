@@ -1,10 +1,10 @@
 import { signal } from '@preact/signals'
 import { FACTS } from '../facts.ts'
-import type { FaultKind, FaultRule } from '../responses.ts'
+import type { FaultRule, KindFacts } from '../responses.ts'
 import { openTab } from '../selection.ts'
 
 /** The kinds of faults that share a choice in the form. */
-export type Family = 'error' | 'status' | Exclude<FaultKind['field'], 'respond'>
+export type Family = 'error' | 'status' | Exclude<KindFacts['field'], 'respond'>
 
 /** How often a rule acts: a usual number, or the value of the field `times`. */
 export const USUAL_TIMES = { once: '1', '3 times': '3', always: '' } as const
@@ -66,7 +66,7 @@ export function proposeRule(rule: FaultRule): void {
 }
 
 /** The kind of fault in the form. */
-export function kindIn({ family, connection, corrupt, event }: Draft): FaultKind | undefined {
+export function kindIn({ family, connection, corrupt, event }: Draft): KindFacts | undefined {
   const names = { connection, corrupt, event, delay_ms: 'delay', error: 'error', status: 'status' }
   return FACTS.faults.kinds.find(({ name }) => name === names[family])
 }

@@ -1,5 +1,5 @@
 import { FACTS } from '../facts.ts'
-import type { FaultKind, FaultRule } from '../responses.ts'
+import type { FaultRule, KindFacts } from '../responses.ts'
 import { familyOf } from './draft.ts'
 
 /** A rule as a sentence, such as "The next POST /domains: connection reset, after the change was made". */
@@ -19,7 +19,7 @@ export function explainRule(rule: FaultRule): string {
   return kindOf(rule)?.says ?? ''
 }
 
-function kindOf(rule: FaultRule): FaultKind | undefined {
+function kindOf(rule: FaultRule): KindFacts | undefined {
   const family = familyOf(rule)
   const name = rule.connection ?? rule.corrupt ?? rule.event ?? (family === 'delay_ms' ? 'delay' : family)
   return FACTS.faults.kinds.find((kind) => kind.name === name)

@@ -111,12 +111,12 @@ function useExplanation(requestId: string): Known {
     const leaving = new AbortController()
     const { signal } = leaving
     let timer: ReturnType<typeof setTimeout> | undefined
-    async function follow({ exchange }: Explanation): Promise<void> {
+    async function follow(explanation: Explanation): Promise<void> {
       // The result is unknown while the server does not answer.
-      const kept = await isKept(exchange, signal).catch(() => undefined)
+      const kept = await isKept(explanation.exchange, signal).catch(() => undefined)
       if (signal.aborted) return
       if (kept !== undefined) setKnown((before) => ({ ...before, gone: !kept }))
-      timer = setTimeout(follow, MILLISECONDS_BETWEEN_CHECKS, { exchange })
+      timer = setTimeout(() => follow(explanation), MILLISECONDS_BETWEEN_CHECKS)
     }
     async function load(): Promise<void> {
       try {
