@@ -1,5 +1,5 @@
 import { signal } from '@preact/signals'
-import { summary } from './account/summary.ts'
+import { summary } from './account-data.ts'
 import type { CallId } from './calls.ts'
 import { call, send } from './client.ts'
 import { FACTS } from './facts.ts'

@@ -1,3 +1,4 @@
+import { accounts } from '../account-data.ts'
 import { call } from '../client.ts'
 import { confirmed, openDialog, showSecret } from '../controls/dialog.tsx'
 import { Options, textOf } from '../controls/form.tsx'
@@ -6,7 +7,6 @@ import { restartStream } from '../exchanges.ts'
 import { FACTS } from '../facts.ts'
 import { refreshShown } from '../resource.ts'
 import { chosenAccount, DEFAULT_ACCOUNT } from '../selection.ts'
-import { accounts } from './accounts.ts'
 
 /** Shows a form for a new account, creates the account, selects it and shows its key. */
 export async function createAccount(): Promise<void> {

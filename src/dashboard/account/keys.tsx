@@ -1,3 +1,4 @@
+import { keys } from '../account-data.ts'
 import { call } from '../client.ts'
 import { Button } from '../controls/button.tsx'
 import { confirmed, showSecret } from '../controls/dialog.tsx'
@@ -7,7 +8,6 @@ import { Badge } from '../controls/marks.tsx'
 import { formatInstant } from '../formatting.ts'
 import { refreshShown } from '../resource.ts'
 import type { Key } from '../responses.ts'
-import { keys } from './key-list.ts'
 
 /** The API keys of the account, without their secrets. */
 export function Keys() {
@@ -54,12 +54,13 @@ function KeyItem({ apiKey: { id, label, created_at, disabled, in_grace } }: { ap
         )}
         <div class="soft">{[label, `created ${formatInstant(created_at)}`].filter(Boolean).join(' · ')}</div>
       </div>
-      <Button small aria-label={`${disabled ? 'Enable' : 'Disable'} the key ${id}`} work={toggle}>
-        {disabled ? 'Enable' : 'Disable'}
-      </Button>
-      <Button small kind="danger" aria-label={`Delete the key ${id}`} work={() => deleteKey(id)}>
-        Delete
-      </Button>
+      <Button
+        words={disabled ? 'Enable' : 'Disable'}
+        small
+        aria-label={`${disabled ? 'Enable' : 'Disable'} the key ${id}`}
+        work={toggle}
+      />
+      <Button words="Delete" small kind="danger" aria-label={`Delete the key ${id}`} work={() => deleteKey(id)} />
     </li>
   )
 }

@@ -1,3 +1,4 @@
+import { summary } from '../account-data.ts'
 import { call } from '../client.ts'
 import { Copyable } from '../controls/copyable.tsx'
 import { Options } from '../controls/form.tsx'
@@ -10,7 +11,6 @@ import type { Account } from '../responses.ts'
 import { authorizeCurl } from '../shell.ts'
 import { Keys } from './keys.tsx'
 import { Quotas } from './quotas.tsx'
-import { summary } from './summary.ts'
 
 /** The view Account: how a client reaches the service, and what it may do. */
 export function AccountPanel() {

@@ -85,9 +85,5 @@ function SetButton({ quota: { key, bucket }, words, remaining }: { quota: Quota;
     await call('updateQuota', { body: { bucket, remaining, ...(key !== null && { key }) } })
     await quotas.refresh()
   }
-  return (
-    <Button small aria-label={`${words} the quota of ${bucket}`} work={set}>
-      {words}
-    </Button>
-  )
+  return <Button words={words} small aria-label={`${words} the quota of ${bucket}`} work={set} />
 }

@@ -1,4 +1,4 @@
-import { summary } from '../account/summary.ts'
+import { summary } from '../account-data.ts'
 import { avoidsService, wayOfCalls } from '../service-calls.ts'
 
 /** Shows if a change goes to the service or to the control plane. The user may choose if both are possible. */

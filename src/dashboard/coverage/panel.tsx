@@ -24,7 +24,7 @@ function Report({ coverage: data }: { coverage: Coverage }) {
       <section class="card stack">
         <div class="row">
           <h2 class="grow">How much of the contract the requests of this account have covered</h2>
-          <Button work={() => coverage.refresh()}>Refresh</Button>
+          <Button words="Refresh" work={() => coverage.refresh()} />
         </div>
         <div id="coverage-bars" class="stack">
           {Object.entries(data.summary).map(([name, { seen, total, percent }]) => (

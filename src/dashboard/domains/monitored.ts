@@ -1,6 +1,5 @@
 import { computed, signal } from '@preact/signals'
-import { groups, groupsByDomain } from '../account/groups.ts'
-import { summary } from '../account/summary.ts'
+import { groups, groupsByDomain, summary } from '../account-data.ts'
 import { call } from '../client.ts'
 import { FACTS } from '../facts.ts'
 import { Refused } from '../refusals.ts'

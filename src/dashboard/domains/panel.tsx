@@ -6,8 +6,7 @@ import { Loaded, Loading } from '../controls/loaded.tsx'
 import { FACTS } from '../facts.ts'
 import { formatNumber, formatShown } from '../formatting.ts'
 import type { MonitoredDomain } from '../responses.ts'
-import { chosenAccount, openTab } from '../selection.ts'
-import { lookedAt, takeLook } from '../view.ts'
+import { chosenAccount, lookedAt, openTab, takeLook } from '../selection.ts'
 import { addDomains } from './add.tsx'
 import { monitored, order, progress, shown, wanted } from './monitored.ts'
 import { removeDomains } from './remove.tsx'
@@ -101,9 +100,7 @@ function Tools() {
         <Options values={FACTS.profiles} />
       </select>
       <PhoneOrder />
-      <Button kind="primary" work={addDomains}>
-        Add domains…
-      </Button>
+      <Button words="Add domains…" kind="primary" work={addDomains} />
     </div>
   )
 }
@@ -148,14 +145,13 @@ function Rows({ domains }: { domains: readonly MonitoredDomain[] }) {
           <>
             <strong>{formatNumber(chosen.length)} selected</strong>
             <Button
+              words="Remove…"
               kind="danger"
               work={async () => {
                 if (await removeDomains(chosen)) selectNone()
               }}
-            >
-              Remove…
-            </Button>
-            <Button work={selectNone}>Select none</Button>
+            />
+            <Button words="Select none" work={selectNone} />
           </>
         )}
       </div>

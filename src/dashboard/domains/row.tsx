@@ -2,7 +2,7 @@
 // biome-ignore-all lint/a11y/useFocusableInteractive: the buttons in the cells take the focus.
 // biome-ignore-all lint/a11y/useKeyWithClickEvents: a click anywhere in a row is a shorter way to its button.
 import { signal } from '@preact/signals'
-import { groupsByDomain } from '../account/groups.ts'
+import { groupsByDomain } from '../account-data.ts'
 import { Sparkline } from '../charts/sparkline.tsx'
 import { toggleName } from '../controls/chosen-names.ts'
 import { Badge, type Tone } from '../controls/marks.tsx'

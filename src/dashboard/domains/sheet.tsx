@@ -1,17 +1,15 @@
 import { useEffect, useState } from 'preact/hooks'
-import { groups, groupsByDomain } from '../account/groups.ts'
-import { summary } from '../account/summary.ts'
+import { groups, groupsByDomain, summary } from '../account-data.ts'
 import { HistoryChart } from '../charts/history-chart.tsx'
 import { send } from '../client.ts'
 import { Button } from '../controls/button.tsx'
 import { Copyable } from '../controls/copyable.tsx'
 import { Badge, Pairs } from '../controls/marks.tsx'
+import { Sheet } from '../controls/modal.tsx'
 import { ErrorText } from '../controls/notices.tsx'
-import { Sheet } from '../controls/sheet.tsx'
 import { formatCount, formatDay, formatInstant, formatShare } from '../formatting.ts'
 import type { DomainEvent, MonitoredDomain, ResponseData } from '../responses.ts'
-import { chosenAccount } from '../selection.ts'
-import { show } from '../view.ts'
+import { chosenAccount, show } from '../selection.ts'
 import { changeDomain, removePins } from './change.tsx'
 import { dayBefore, monitored, refreshDate } from './monitored.ts'
 import { lastRecordText, layOut } from './record-text.ts'
@@ -57,13 +55,9 @@ function Content({ domain, onClose, onOpen }: { domain: MonitoredDomain } & Omit
   return (
     <>
       <div class="row no-print">
-        <Button kind="primary" work={() => changeDomain(domain)}>
-          Change…
-        </Button>
-        {pins.length > 0 && <Button work={() => removePins(domain)}>Remove the pins</Button>}
-        <Button kind="danger" work={remove}>
-          Remove…
-        </Button>
+        <Button words="Change…" kind="primary" work={() => changeDomain(domain)} />
+        {pins.length > 0 && <Button words="Remove the pins" work={() => removePins(domain)} />}
+        <Button words="Remove…" kind="danger" work={remove} />
       </div>
       <div class="row">
         <Policy domain={domain} />

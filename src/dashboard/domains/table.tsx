@@ -2,7 +2,7 @@
 // biome-ignore-all lint/a11y/useSemanticElements: a table with a few of its rows, each at a place of its own, is no layout of <table>.
 import type { ComponentChildren } from 'preact'
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
-import { summary } from '../account/summary.ts'
+import { summary } from '../account-data.ts'
 import { heightOfLine, useRowSizes } from '../controls/row-sizes.ts'
 import { rowAfterKey, scrollToShow, type View, windowOf } from '../controls/row-window.ts'
 import type { MonitoredDomain } from '../responses.ts'

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact'
-import { keys } from '../account/key-list.ts'
+import { faults, keys } from '../account-data.ts'
 import { call } from '../client.ts'
 import { Button } from '../controls/button.tsx'
 import { Form } from '../controls/form.tsx'
@@ -18,7 +18,6 @@ import {
   USUAL_TIMES,
 } from './draft.ts'
 import { PRESETS } from './presets.ts'
-import { faults } from './rules.ts'
 import { describeRule } from './words.ts'
 
 const FAMILIES: Readonly<Record<Family, string>> = {
@@ -55,7 +54,7 @@ export function FaultForm() {
         <legend>Usual rules</legend>
         <div class="row fault-presets">
           {PRESETS.map((preset) => (
-            <Button work={() => proposeRule(preset.rule)}>{preset.title}</Button>
+            <Button words={preset.title} work={() => proposeRule(preset.rule)} />
           ))}
         </div>
       </fieldset>

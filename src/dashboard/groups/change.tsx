@@ -1,6 +1,5 @@
 import { signal } from '@preact/signals'
-import { groups } from '../account/groups.ts'
-import { summary } from '../account/summary.ts'
+import { groups, summary } from '../account-data.ts'
 import { openDialog } from '../controls/dialog.tsx'
 import { textOf } from '../controls/form.tsx'
 import { showNote } from '../controls/notices.tsx'

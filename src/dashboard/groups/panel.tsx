@@ -1,12 +1,11 @@
 import { computed, signal, useSignalEffect } from '@preact/signals'
-import { groups } from '../account/groups.ts'
+import { groups } from '../account-data.ts'
 import { Button } from '../controls/button.tsx'
 import { Loaded } from '../controls/loaded.tsx'
 import { LongList } from '../controls/long-list.tsx'
 import { formatCount, formatShown } from '../formatting.ts'
 import type { Group } from '../responses.ts'
-import { chosenAccount } from '../selection.ts'
-import { lookedAt, takeLook } from '../view.ts'
+import { chosenAccount, lookedAt, takeLook } from '../selection.ts'
 import { createGroup } from './change.tsx'
 import { filterBy } from './search.ts'
 import { GroupSheet } from './sheet.tsx'
@@ -56,9 +55,7 @@ export function GroupsPanel() {
             search.value = currentTarget.value
           }}
         />
-        <Button kind="primary" work={create}>
-          New group…
-        </Button>
+        <Button words="New group…" kind="primary" work={create} />
       </div>
       <Loaded of={groups}>{(all) => <Rows list={all} />}</Loaded>
       {sheet !== undefined && sheet.account === chosenAccount.value && list !== undefined && (

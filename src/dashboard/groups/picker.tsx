@@ -1,6 +1,6 @@
 import { type Signal, useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
-import { summary } from '../account/summary.ts'
+import { summary } from '../account-data.ts'
 import { toggleName } from '../controls/chosen-names.ts'
 import { Loaded } from '../controls/loaded.tsx'
 import { LongList } from '../controls/long-list.tsx'

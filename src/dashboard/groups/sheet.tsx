@@ -2,10 +2,10 @@ import { useSignal } from '@preact/signals'
 import { Button } from '../controls/button.tsx'
 import { toggleName } from '../controls/chosen-names.ts'
 import { LongList } from '../controls/long-list.tsx'
-import { Sheet } from '../controls/sheet.tsx'
+import { Sheet } from '../controls/modal.tsx'
 import { formatCount, formatNumber } from '../formatting.ts'
 import type { Group } from '../responses.ts'
-import { show } from '../view.ts'
+import { show } from '../selection.ts'
 import { addMembers, deleteGroup, removeMembers, renameGroup } from './change.tsx'
 import { filterBy } from './search.ts'
 
@@ -46,18 +46,15 @@ function Content({ group, onClose }: { group: Group; onClose(): void }) {
   return (
     <>
       <div class="row no-print">
-        <Button kind="primary" work={() => addMembers(group)}>
-          Add members…
-        </Button>
-        <Button work={() => renameGroup(group)}>Rename…</Button>
+        <Button words="Add members…" kind="primary" work={() => addMembers(group)} />
+        <Button words="Rename…" work={() => renameGroup(group)} />
         <Button
+          words="Delete…"
           kind="danger"
           work={async () => {
             if (await deleteGroup(group)) onClose()
           }}
-        >
-          Delete…
-        </Button>
+        />
       </div>
       <p class="soft">
         Id <span class="mono">{id}</span>
@@ -97,13 +94,12 @@ function Content({ group, onClose }: { group: Group; onClose(): void }) {
             </label>
             {chosen.length > 0 && (
               <Button
+                words={`Remove ${formatNumber(chosen.length)}…`}
                 kind="danger"
                 work={async () => {
                   if (await removeMembers(group, chosen)) selected.value = new Set()
                 }}
-              >
-                {`Remove ${formatNumber(chosen.length)}…`}
-              </Button>
+              />
             )}
           </div>
         )}

@@ -2,7 +2,7 @@ import { Button } from '../controls/button.tsx'
 import { Badge, type Tone } from '../controls/marks.tsx'
 import { formatNumber } from '../formatting.ts'
 import type { Overview } from '../responses.ts'
-import { show } from '../view.ts'
+import { show } from '../selection.ts'
 
 const SEVERITIES: Readonly<Record<Overview['attention'][number]['severity'], readonly [word: string, tone: Tone]>> = {
   high: ['High', 'bad'],
@@ -40,9 +40,7 @@ export function AttentionTable({ data: { attention, attention_count, period_days
                     <Badge tone={SEVERITIES[severity][1]}>{SEVERITIES[severity][0]}</Badge>
                   </td>
                   <td class="attention-domain">
-                    <Button kind="link" work={() => show({ tab: 'domains', domain })}>
-                      <bdi>{domain}</bdi>
-                    </Button>
+                    <Button words={<bdi>{domain}</bdi>} kind="link" work={() => show({ tab: 'domains', domain })} />
                   </td>
                   <td class="wide">{reason}</td>
                   <td class="number fit">

@@ -1,15 +1,13 @@
+import { overview } from '../account-data.ts'
 import { HistoryChart } from '../charts/history-chart.tsx'
 import { Button } from '../controls/button.tsx'
 import { ErrorText } from '../controls/notices.tsx'
 import { formatCount, formatDay, formatInstant } from '../formatting.ts'
 import type { Overview } from '../responses.ts'
-import { chosenAccount } from '../selection.ts'
-import { show } from '../view.ts'
+import { chosenAccount, show } from '../selection.ts'
 import { AttentionTable } from './attention-table.tsx'
 import { BeforeAndAfter } from './before-and-after.tsx'
-import { overview } from './overview.ts'
-import { PolicyMix } from './policy-mix.tsx'
-import { Tiles } from './tiles.tsx'
+import { PolicyMix, Tiles } from './tiles.tsx'
 
 /** The total figures of all domains, for a quick look. */
 export function OverviewPanel() {
@@ -46,9 +44,7 @@ function Heading({ data: { refreshed_at, next_refresh_at } }: { data: Overview }
       {next_refresh_at !== null && <span class="soft">The next one is at {formatInstant(next_refresh_at)}.</span>}
       <span class="grow" />
       <span class="no-print">
-        <Button small work={() => print()}>
-          Print
-        </Button>
+        <Button words="Print" small work={() => print()} />
       </span>
     </div>
   )
@@ -90,10 +86,8 @@ function NoDomains() {
       <h2>No figures yet</h2>
       <p>This account has no domains. Figures begin at the first daily refresh after a domain is added.</p>
       <p class="row centred">
-        <Button kind="primary" work={() => show({ tab: 'domains' })}>
-          Add domains
-        </Button>
-        <Button work={() => show({ tab: 'requests' })}>See the requests</Button>
+        <Button words="Add domains" kind="primary" work={() => show({ tab: 'domains' })} />
+        <Button words="See the requests" work={() => show({ tab: 'requests' })} />
       </p>
     </div>
   )
@@ -107,7 +101,7 @@ function Failure({ error }: { error: unknown }) {
         <ErrorText error={error} />
       </p>
       <p class="row centred">
-        <Button work={() => overview.refresh()}>Try again</Button>
+        <Button words="Try again" work={() => overview.refresh()} />
       </p>
     </div>
   )

@@ -1,16 +1,16 @@
-import { useSignalEffect } from '@preact/signals'
+import { signal, useSignalEffect } from '@preact/signals'
 import { useEffect, useState } from 'preact/hooks'
 import { call } from '../client.ts'
+import { Sheet } from '../controls/modal.tsx'
 import { ErrorText } from '../controls/notices.tsx'
-import { Sheet } from '../controls/sheet.tsx'
 import { Refused } from '../refusals.ts'
 import { targetOf } from '../request-lines.ts'
 import type { Explanation, JournalEntry } from '../responses.ts'
 import { openTab } from '../selection.ts'
 import { ExplanationView } from './explanation.tsx'
-import { toListed } from './listed-request.ts'
+import { shown } from './list.ts'
+import { type ListedRequest, toListed } from './listed-request.ts'
 import { RequestMarks, StatusBadge } from './marks.tsx'
-import { closeRequest, neighbours, type OpenRequest, openedRequest, openRequest } from './open-request.ts'
 
 const ID = 'request-sheet'
 /** How many characters of the path and query are in the title. The details show all of it. */
@@ -169,4 +169,31 @@ function useStepsByKey(): void {
     document.addEventListener('keydown', onKeyDown)
     return () => document.removeEventListener('keydown', onKeyDown)
   }, [])
+}
+
+/** The request whose details are open. Its ordinal is known if the user opened it from the list. */
+interface OpenRequest {
+  requestId: string
+  ordinal: number | undefined
+}
+
+const openedRequest = signal<OpenRequest | undefined>(undefined)
+
+/** Shows the details of a request above any view. The request need not be in the list. */
+export function openRequest(requestId: string, ordinal?: number): void {
+  openedRequest.value = { requestId, ordinal }
+}
+
+export function closeRequest(): void {
+  openedRequest.value = undefined
+}
+
+/** The requests before and after the open one, if the list contains it. */
+function neighbours(): { newer: ListedRequest | undefined; older: ListedRequest | undefined } {
+  const open = openedRequest.value
+  const list = shown.value
+  const index = list.findIndex(({ ordinal, request_id }) =>
+    open?.ordinal === undefined ? request_id === open?.requestId : ordinal === open.ordinal,
+  )
+  return index < 0 ? { newer: undefined, older: undefined } : { newer: list[index - 1], older: list[index + 1] }
 }

@@ -17,9 +17,11 @@ export function RewindButton({ exchange, gone }: { exchange: JournalEntry; gone:
   if (account === null || gone || !isOffered('rewindAccount')) return null
   return (
     <div class="row no-print">
-      <Button work={() => rewind(account, exchange)} title="Return the account to how it was just before this request">
-        Rewind to here…
-      </Button>
+      <Button
+        words="Rewind to here…"
+        work={() => rewind(account, exchange)}
+        title="Return the account to how it was just before this request"
+      />
     </div>
   )
 }

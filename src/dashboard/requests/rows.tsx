@@ -5,7 +5,7 @@ import { targetOf } from '../request-lines.ts'
 import { scope, shown } from './list.ts'
 import type { ListedRequest } from './listed-request.ts'
 import { RequestMarks, StatusBadge } from './marks.tsx'
-import { openRequest } from './open-request.ts'
+import { openRequest } from './request-sheet.tsx'
 
 /** How many characters of the path and query are in a row. The details show all of it. */
 const LONGEST_TARGET = 300

@@ -48,17 +48,15 @@ function Controls({ account, original, now, end }: Play) {
         {!isOver && !isPlaying.value && ', paused'}
       </p>
       <div class="row">
-        {!isShown && <Button work={() => (chosenAccount.value = account)}>Show {account}</Button>}
+        {!isShown && <Button words={`Show ${account}`} work={() => (chosenAccount.value = account)} />}
         {!isOver && (
           <>
             {isPlaying.value ? (
-              <Button work={() => pausePlay()}>Pause</Button>
+              <Button words="Pause" work={() => pausePlay()} />
             ) : (
-              <Button kind="primary" work={continuePlay}>
-                Continue
-              </Button>
+              <Button words="Continue" kind="primary" work={continuePlay} />
             )}
-            <Button work={stepOnce}>Next day</Button>
+            <Button words="Next day" work={stepOnce} />
             <label class="inline">
               Days a second
               <select
@@ -76,9 +74,7 @@ function Controls({ account, original, now, end }: Play) {
             </label>
           </>
         )}
-        <Button kind={isOver ? 'primary' : ''} work={endPlay}>
-          Back to {original}
-        </Button>
+        <Button words={`Back to ${original}`} kind={isOver ? 'primary' : ''} work={endPlay} />
       </div>
       {playTrouble.value !== undefined && (
         <p class="refusal bad" role="alert">
@@ -109,17 +105,14 @@ function Remains({ account, original }: { account: string; original: string }) {
         <strong>You see the account {account}</strong>, which was made to play {original}.
       </p>
       <div class="row">
-        <Button work={adoptPlay}>Play on</Button>
+        <Button words="Play on" work={adoptPlay} />
         <Button
+          words={`Back to ${original}`}
           work={() => {
             chosenAccount.value = original
           }}
-        >
-          Back to {original}
-        </Button>
-        <Button kind="danger" work={goBack}>
-          Delete {account}
-        </Button>
+        />
+        <Button words={`Delete ${account}`} kind="danger" work={goBack} />
       </div>
     </section>
   )

@@ -1,11 +1,10 @@
 import { useState } from 'preact/hooks'
-import { summary } from '../account/summary.ts'
+import { overview, summary } from '../account-data.ts'
 import { HistoryChart } from '../charts/history-chart.tsx'
 import { Button } from '../controls/button.tsx'
 import { confirmed } from '../controls/dialog.tsx'
 import { Form, textOf } from '../controls/form.tsx'
 import { formatCount, formatDay, formatNumber } from '../formatting.ts'
-import { overview } from '../overview/overview.ts'
 import { chosenAccount } from '../selection.ts'
 import { shownTime } from './clock.ts'
 import { formatMoment, readWritten, writeMinute } from './instants.ts'
@@ -76,12 +75,8 @@ function PlayForm() {
           </label>
         </div>
         <div class="row">
-          <Button small work={() => setChosen(writeMinute(Math.max(0, now - MONTH)))}>
-            From a month ago
-          </Button>
-          <Button small work={() => setChosen(writeMinute(Date.parse(account.created_at)))}>
-            From its creation
-          </Button>
+          <Button words="From a month ago" small work={() => setChosen(writeMinute(Math.max(0, now - MONTH)))} />
+          <Button words="From its creation" small work={() => setChosen(writeMinute(Date.parse(account.created_at)))} />
         </div>
       </Form>
     </div>
@@ -152,16 +147,13 @@ function LeftBehind() {
           <li key={id} class="row">
             <span class="grow mono">{id}</span>
             <Button
+              words="Show"
               work={() => {
                 chosenAccount.value = id
               }}
               aria-label={`Show ${id}`}
-            >
-              Show
-            </Button>
-            <Button kind="danger" work={() => remove(id)} aria-label={`Delete ${id}`}>
-              Delete
-            </Button>
+            />
+            <Button words="Delete" kind="danger" work={() => remove(id)} aria-label={`Delete ${id}`} />
           </li>
         ))}
       </ul>

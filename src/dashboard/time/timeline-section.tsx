@@ -1,4 +1,4 @@
-import { snapshots } from '../account/snapshots.ts'
+import { snapshots } from '../account-data.ts'
 import { call } from '../client.ts'
 import { Button } from '../controls/button.tsx'
 import { confirmed } from '../controls/dialog.tsx'
@@ -160,12 +160,8 @@ function SnapshotLine({ snapshot: { name, taken_at, domains, groups } }: { snaps
         </span>
       </span>
       <span class="row">
-        <Button small work={restore} aria-label={`Restore ${name}`}>
-          Restore
-        </Button>
-        <Button small kind="danger" work={remove} aria-label={`Delete ${name}`}>
-          Delete
-        </Button>
+        <Button words="Restore" small work={restore} aria-label={`Restore ${name}`} />
+        <Button words="Delete" small kind="danger" work={remove} aria-label={`Delete ${name}`} />
       </span>
     </>
   )
@@ -184,12 +180,11 @@ function ChangeLine({ request: exchange }: { request: JournalEntry }) {
       </span>
       {account !== null && (
         <Button
+          words="Rewind to here…"
           small
           work={() => rewind(account, exchange)}
           aria-label={`Rewind to here…, just before ${line} at ${formatInstant(at)}`}
-        >
-          Rewind to here…
-        </Button>
+        />
       )}
     </>
   )
