@@ -1,12 +1,18 @@
 import { accounts } from '../account-data.ts'
 import { call } from '../client.ts'
 import { confirmed, openDialog, showSecret } from '../controls/dialog.tsx'
-import { Options, textOf } from '../controls/form.tsx'
+import { type Choice, LabelledSelect, TextField } from '../controls/fields.tsx'
+import { textOf } from '../controls/form.tsx'
 import { showNote } from '../controls/notices.tsx'
 import { restartStream } from '../exchanges.ts'
 import { FACTS } from '../facts.ts'
 import { refreshShown } from '../resource.ts'
 import { chosenAccount, DEFAULT_ACCOUNT } from '../selection.ts'
+
+const CLOCKS: readonly Choice[] = [
+  ['false', 'running'],
+  ['true', 'frozen'],
+]
 
 /** Shows a form for a new account, creates the account, selects it and shows its key. */
 export async function createAccount(): Promise<void> {
@@ -17,27 +23,16 @@ export async function createAccount(): Promise<void> {
         The account has its own state, key, clock, quotas and faults. It shares them with no other account.
       </p>
       <div class="fields">
-        <label>
-          Name
-          <input name="id" placeholder="generated" autocomplete="off" spellcheck={false} />
-        </label>
+        <TextField label="Name" name="id" placeholder="generated" spellcheck={false} />
         <FixtureChoice usual={usual} />
-        <label>
-          Seed
-          <input name="seed" inputMode="numeric" placeholder={usual} autocomplete="off" />
-        </label>
-        <label>
-          Time at the beginning
-          <input name="now" placeholder="such as 2026-01-15T09:00:00Z" autocomplete="off" spellcheck={false} />
-        </label>
-        <label>
-          Clock
-          <select name="frozen">
-            <option value="">{usual}</option>
-            <option value="false">running</option>
-            <option value="true">frozen</option>
-          </select>
-        </label>
+        <TextField label="Seed" name="seed" inputMode="numeric" placeholder={usual} />
+        <TextField
+          label="Time at the beginning"
+          name="now"
+          placeholder="such as 2026-01-15T09:00:00Z"
+          spellcheck={false}
+        />
+        <LabelledSelect label="Clock" name="frozen" none={usual} values={CLOCKS} />
       </div>
     </>
   )
@@ -112,13 +107,5 @@ export async function deleteAccount(): Promise<void> {
 }
 
 function FixtureChoice({ usual }: { usual: string }) {
-  return (
-    <label>
-      Fixture
-      <select name="fixture">
-        <option value="">{usual}</option>
-        <Options values={FACTS.fixtures} />
-      </select>
-    </label>
-  )
+  return <LabelledSelect label="Fixture" name="fixture" none={usual} values={FACTS.fixtures} />
 }

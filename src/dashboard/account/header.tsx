@@ -1,6 +1,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { accounts } from '../account-data.ts'
 import { Button } from '../controls/button.tsx'
+import { Options } from '../controls/fields.tsx'
 import { connection } from '../exchanges.ts'
 import { PLAYS_SERVICE } from '../facts.ts'
 import { formatCount, formatNumber } from '../formatting.ts'
@@ -89,11 +90,7 @@ function AccountChoice() {
       }}
       onBlur={onClosed}
     >
-      {options.map((id) => (
-        <option key={id} value={id}>
-          {id}
-        </option>
-      ))}
+      <Options values={options} />
     </select>
   )
 }

@@ -2,6 +2,7 @@ import { keys } from '../account-data.ts'
 import { call } from '../client.ts'
 import { Button } from '../controls/button.tsx'
 import { confirmed, showSecret } from '../controls/dialog.tsx'
+import { TextField } from '../controls/fields.tsx'
 import { Form, textOf } from '../controls/form.tsx'
 import { Loaded } from '../controls/loaded.tsx'
 import { Badge } from '../controls/marks.tsx'
@@ -15,10 +16,7 @@ export function Keys() {
     <section class="card stack" aria-labelledby="keys-title">
       <h2 id="keys-title">Keys</h2>
       <Form id="key-form" submit="Create a key" work={createKey}>
-        <label>
-          Label of a new key
-          <input name="label" placeholder="such as: CI" autocomplete="off" />
-        </label>
+        <TextField label="Label of a new key" name="label" placeholder="such as: CI" />
       </Form>
       <Loaded of={keys}>
         {(list) =>

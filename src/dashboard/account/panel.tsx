@@ -1,7 +1,7 @@
 import { summary } from '../account-data.ts'
 import { call } from '../client.ts'
 import { Copyable } from '../controls/copyable.tsx'
-import { Options } from '../controls/form.tsx'
+import { Options } from '../controls/fields.tsx'
 import { Loaded } from '../controls/loaded.tsx'
 import { Pairs } from '../controls/marks.tsx'
 import { showFailure } from '../controls/notices.tsx'

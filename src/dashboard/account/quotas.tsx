@@ -1,7 +1,7 @@
 import { useSignal } from '@preact/signals'
 import { call } from '../client.ts'
 import { Button } from '../controls/button.tsx'
-import { Options } from '../controls/form.tsx'
+import { Select } from '../controls/fields.tsx'
 import { Loaded } from '../controls/loaded.tsx'
 import { Badge, Meter } from '../controls/marks.tsx'
 import { formatInstant, formatNumber } from '../formatting.ts'
@@ -34,16 +34,15 @@ function Remaining({ data }: { data: ResponseData['getQuotas'] }) {
         </h2>
         {data.enforced ? <Badge tone="good">enforced</Badge> : <Badge tone="warn">not enforced</Badge>}
         {named.length > 1 && (
-          <select
+          <Select
             id="quota-key"
             aria-label="Key whose quotas are shown"
             value={shown ?? ''}
-            onChange={({ currentTarget }) => {
-              wanted.value = currentTarget.value
+            values={named}
+            onChoose={(key) => {
+              wanted.value = key
             }}
-          >
-            <Options values={named} />
-          </select>
+          />
         )}
       </div>
       <p id="quota-note" class="soft">

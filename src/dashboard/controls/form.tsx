@@ -66,14 +66,3 @@ export function textOf(fields: FormData, name: string): string {
   const value = fields.get(name)
   return typeof value === 'string' ? value : ''
 }
-
-/** Renders values as `<option>` elements. */
-export function Options({ values }: { values: readonly string[] }) {
-  return (
-    <>
-      {values.map((value) => (
-        <option key={value}>{value}</option>
-      ))}
-    </>
-  )
-}

@@ -1,6 +1,7 @@
 import { useSignal } from '@preact/signals'
 import { Button } from '../controls/button.tsx'
 import { Copyable } from '../controls/copyable.tsx'
+import { filterBy, SearchField } from '../controls/fields.tsx'
 import { Loaded } from '../controls/loaded.tsx'
 import { Badge, Meter } from '../controls/marks.tsx'
 import { formatShown } from '../formatting.ts'
@@ -44,23 +45,19 @@ function Report({ coverage: data }: { coverage: Coverage }) {
 
 function Gaps({ coverage }: { coverage: Coverage }) {
   const filter = useSignal('')
-  const wanted = filter.value.trim().toLowerCase()
   const gaps = gapsOf(coverage)
-  const shown = gaps.filter(({ kind, name, says = '' }) => `${kind} ${name} ${says}`.toLowerCase().includes(wanted))
+  const shown = filterBy(gaps, filter.value, ({ kind, name, says = '' }) => [`${kind} ${name} ${says}`])
   return (
     <section class="stack" aria-labelledby="gaps-title">
       <div class="row">
         <h2 id="gaps-title">Not covered yet</h2>
         <span class="grow soft">{formatShown(shown.length, gaps.length, 'gap')}</span>
-        <input
+        <SearchField
           id="gap-filter"
-          type="search"
-          placeholder="Filter: rule createDomainGroup 409"
-          aria-label="Filter gaps"
           class="no-print"
-          onInput={({ currentTarget }) => {
-            filter.value = currentTarget.value
-          }}
+          label="Filter gaps"
+          placeholder="Filter: rule createDomainGroup 409"
+          text={filter}
         />
       </div>
       <ul id="gaps" class="card ruled">

@@ -1,4 +1,5 @@
 import { openDialog } from '../controls/dialog.tsx'
+import { Checkbox } from '../controls/fields.tsx'
 import { showNote } from '../controls/notices.tsx'
 import { ServiceWay } from '../controls/service-way.tsx'
 import { formatCount, formatDeed } from '../formatting.ts'
@@ -66,12 +67,7 @@ function Question({ domains, used }: { domains: readonly MonitoredDomain[]; used
             {describeUse(domains.length, used.length)}, so the service is going to refuse a request that names{' '}
             {used.length === 1 ? 'it' : 'them'}.
           </p>
-          {used.length < domains.length && (
-            <label class="check">
-              <input type="checkbox" name="leave" />
-              Leave out what is in use
-            </label>
-          )}
+          {used.length < domains.length && <Checkbox name="leave" words="Leave out what is in use" />}
         </>
       )}
       <ServiceWay />

@@ -3,6 +3,7 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { summary } from '../account-data.ts'
+import { Checkbox } from '../controls/fields.tsx'
 import { heightOfLine, useRowSizes } from '../controls/row-sizes.ts'
 import { rowAfterKey, scrollToShow, type View, windowOf } from '../controls/row-window.ts'
 import type { MonitoredDomain } from '../responses.ts'
@@ -106,18 +107,15 @@ function TableHead({ domains }: { domains: readonly MonitoredDomain[] }) {
     <div role="rowgroup" class="head">
       <div role="row" aria-rowindex={1}>
         <span role="columnheader" class="select">
-          <label class="check">
-            <span class="unseen">Select all that match</span>
-            <input
-              type="checkbox"
-              id="select-all"
-              checked={count > 0 && count === domains.length}
-              indeterminate={count > 0 && count < domains.length}
-              onChange={() => {
-                selected.value = new Set(count === domains.length ? [] : domains.map(({ domain }) => domain))
-              }}
-            />
-          </label>
+          <Checkbox
+            words={<span class="unseen">Select all that match</span>}
+            id="select-all"
+            checked={count > 0 && count === domains.length}
+            indeterminate={count > 0 && count < domains.length}
+            onChange={() => {
+              selected.value = new Set(count === domains.length ? [] : domains.map(({ domain }) => domain))
+            }}
+          />
         </span>
         {COLUMNS.map(({ by, title, class: kind = '', numeric = false }) => [
           by === TREND_BEFORE && (

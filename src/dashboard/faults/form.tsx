@@ -2,6 +2,7 @@ import type { ComponentChildren } from 'preact'
 import { faults, keys } from '../account-data.ts'
 import { call } from '../client.ts'
 import { Button } from '../controls/button.tsx'
+import { type Choice, LabelledSelect, TextField } from '../controls/fields.tsx'
 import { Form } from '../controls/form.tsx'
 import { showNote } from '../controls/notices.tsx'
 import { FACTS } from '../facts.ts'
@@ -104,7 +105,7 @@ function Effect() {
       return (
         <>
           <div class="fields">
-            <Choice name="respond.error" title="Error" values={codesOf(draft.value['match.operation'])} />
+            <Choosing name="respond.error" title="Error" values={codesOf(draft.value['match.operation'])} />
           </div>
           <Explanation />
         </>
@@ -114,7 +115,7 @@ function Effect() {
         <>
           <div class="fields">
             <Text name="respond.status" title="Status" kind="number" />
-            <Choice
+            <Choosing
               name="respond.headers.content-type"
               title="Content-Type"
               values={CONTENT_TYPES}
@@ -173,8 +174,8 @@ function Requests() {
   const labels = keys.data.value?.map(({ id, label }) => [id, label === null ? id : `${label} · ${id}`] as const)
   return (
     <>
-      <Choice name="match.operation" title="Operation" values={operations} none="any operation" />
-      <Choice name="match.key" title="Key" values={labels ?? []} none="any key" />
+      <Choosing name="match.operation" title="Operation" values={operations} none="any operation" />
+      <Choosing name="match.key" title="Key" values={labels ?? []} none="any key" />
     </>
   )
 }
@@ -184,46 +185,38 @@ type TextName = Exclude<keyof Draft, 'family' | 'often'>
 
 function Text({ name, title, kind = 'text' }: { name: TextName; title: string; kind?: 'text' | 'number' }) {
   return (
-    <label>
-      {title}
-      <input
-        name={name}
-        inputMode={kind === 'number' ? 'decimal' : 'text'}
-        title={FACTS.faults.fields[name]}
-        autocomplete="off"
-        value={draft.value[name]}
-        onInput={({ currentTarget }) => change({ [name]: currentTarget.value })}
-      />
-    </label>
+    <TextField
+      label={title}
+      name={name}
+      inputMode={kind === 'number' ? 'decimal' : 'text'}
+      title={FACTS.faults.fields[name]}
+      value={draft.value[name]}
+      onInput={({ currentTarget }) => change({ [name]: currentTarget.value })}
+    />
   )
 }
 
 interface ChoiceProps {
   name: TextName
   title: string
-  values: readonly (string | readonly [value: string, words: string])[]
+  values: readonly Choice[]
   /** The label of the empty value, if it is allowed. */
   none?: string
 }
 
-function Choice({ name, title, values, none }: ChoiceProps) {
+function Choosing({ name, title, values, none }: ChoiceProps) {
   const chosen = draft.value[name]
-  const choices = values.map((value) => (typeof value === 'string' ? ([value, value] as const) : value))
   // A proposed rule may contain a value that is not in the list, such as a deleted key.
-  const isListed = chosen === '' || choices.some(([value]) => value === chosen)
+  const isListed = chosen === '' || values.some((each) => each === chosen || each[0] === chosen)
   return (
-    <label>
-      {title}
-      <select name={name} value={chosen} onChange={({ currentTarget }) => change({ [name]: currentTarget.value })}>
-        {none !== undefined && <option value="">{none}</option>}
-        {!isListed && <option>{chosen}</option>}
-        {choices.map(([value, words]) => (
-          <option key={value} value={value}>
-            {words}
-          </option>
-        ))}
-      </select>
-    </label>
+    <LabelledSelect
+      label={title}
+      name={name}
+      value={chosen}
+      none={none}
+      values={isListed ? values : [chosen, ...values]}
+      onChoose={(value) => change({ [name]: value })}
+    />
   )
 }
 

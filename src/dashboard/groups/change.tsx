@@ -1,6 +1,7 @@
 import { signal } from '@preact/signals'
 import { groups, summary } from '../account-data.ts'
 import { openDialog } from '../controls/dialog.tsx'
+import { TextField } from '../controls/fields.tsx'
 import { textOf } from '../controls/form.tsx'
 import { showNote } from '../controls/notices.tsx'
 import { ServiceWay } from '../controls/service-way.tsx'
@@ -150,10 +151,5 @@ async function refresh(): Promise<void> {
 }
 
 function NameField({ name = '' }: { name?: string }) {
-  return (
-    <label>
-      Name
-      <input name="name" class="name" defaultValue={name} dir="auto" autocomplete="off" spellcheck={false} autofocus />
-    </label>
-  )
+  return <TextField label="Name" name="name" class="name" defaultValue={name} dir="auto" spellcheck={false} autofocus />
 }

@@ -1,13 +1,13 @@
 import { computed, signal, useSignalEffect } from '@preact/signals'
 import { groups } from '../account-data.ts'
 import { Button } from '../controls/button.tsx'
+import { filterBy, SearchField } from '../controls/fields.tsx'
 import { Loaded } from '../controls/loaded.tsx'
 import { LongList } from '../controls/long-list.tsx'
 import { formatCount, formatShown } from '../formatting.ts'
 import type { Group } from '../responses.ts'
 import { chosenAccount, lookedAt, takeLook } from '../selection.ts'
 import { createGroup } from './change.tsx'
-import { filterBy } from './search.ts'
 import { GroupSheet } from './sheet.tsx'
 
 /** How many members a row names. */
@@ -42,19 +42,7 @@ export function GroupsPanel() {
     <>
       <h2 class="unseen">Groups</h2>
       <div class="row no-print">
-        <input
-          id="group-filter"
-          type="search"
-          class="grow"
-          placeholder="Search groups"
-          aria-label="Search groups"
-          autocomplete="off"
-          spellcheck={false}
-          value={search.value}
-          onInput={({ currentTarget }) => {
-            search.value = currentTarget.value
-          }}
-        />
+        <SearchField id="group-filter" label="Search groups" text={search} />
         <Button words="New group…" kind="primary" work={create} />
       </div>
       <Loaded of={groups}>{(all) => <Rows list={all} />}</Loaded>

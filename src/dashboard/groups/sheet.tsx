@@ -1,13 +1,12 @@
 import { useSignal } from '@preact/signals'
 import { Button } from '../controls/button.tsx'
-import { toggleName } from '../controls/chosen-names.ts'
+import { Checkbox, filterBy, SearchField, toggleName } from '../controls/fields.tsx'
 import { LongList } from '../controls/long-list.tsx'
 import { Sheet } from '../controls/modal.tsx'
 import { formatCount, formatNumber } from '../formatting.ts'
 import type { Group } from '../responses.ts'
 import { show } from '../selection.ts'
 import { addMembers, deleteGroup, removeMembers, renameGroup } from './change.tsx'
-import { filterBy } from './search.ts'
 
 /** The number of members from which a search is shown. */
 const MANY = 8
@@ -66,32 +65,15 @@ function Content({ group, onClose }: { group: Group; onClose(): void }) {
         {domains.length === 0 && <p class="empty">The group has no member.</p>}
         {domains.length > 0 && (
           <div class="row no-print">
-            {domains.length >= MANY && (
-              <input
-                type="search"
-                id="member-filter"
-                class="grow"
-                aria-label="Search members"
-                placeholder="Search members"
-                autocomplete="off"
-                spellcheck={false}
-                value={search.value}
-                onInput={({ currentTarget }) => {
-                  search.value = currentTarget.value
-                }}
-              />
-            )}
-            <label class="check">
-              <input
-                type="checkbox"
-                checked={all}
-                disabled={found.length === 0}
-                onChange={() => {
-                  selected.value = new Set(all ? [] : found)
-                }}
-              />
-              {search.value.trim() === '' ? 'Select all' : 'Select all that match'}
-            </label>
+            {domains.length >= MANY && <SearchField id="member-filter" label="Search members" text={search} />}
+            <Checkbox
+              words={search.value.trim() === '' ? 'Select all' : 'Select all that match'}
+              checked={all}
+              disabled={found.length === 0}
+              onChange={() => {
+                selected.value = new Set(all ? [] : found)
+              }}
+            />
             {chosen.length > 0 && (
               <Button
                 words={`Remove ${formatNumber(chosen.length)}…`}
@@ -114,17 +96,14 @@ function Content({ group, onClose }: { group: Group; onClose(): void }) {
           >
             {(member, { tabIndex }) => (
               <div class="member">
-                <label class="check">
-                  <span class="unseen">Select {member}</span>
-                  <input
-                    type="checkbox"
-                    tabIndex={tabIndex}
-                    checked={selected.value.has(member)}
-                    onChange={() => {
-                      selected.value = toggleName(selected.peek(), member)
-                    }}
-                  />
-                </label>
+                <Checkbox
+                  words={<span class="unseen">Select {member}</span>}
+                  tabIndex={tabIndex}
+                  checked={selected.value.has(member)}
+                  onChange={() => {
+                    selected.value = toggleName(selected.peek(), member)
+                  }}
+                />
                 <button
                   type="button"
                   class="link mono truncate"

@@ -1,6 +1,7 @@
 import { call } from '../client.ts'
 import { Button } from '../controls/button.tsx'
 import { confirmed } from '../controls/dialog.tsx'
+import { SearchField, Select } from '../controls/fields.tsx'
 import { showNote } from '../controls/notices.tsx'
 import { restartStream } from '../exchanges.ts'
 import { FACTS, PLAYS_SERVICE } from '../facts.ts'
@@ -40,45 +41,32 @@ export function RequestToolbar() {
   return (
     <div class="stack no-print request-tools">
       <div class="row">
-        <input
+        <SearchField
           id="request-filter"
-          type="search"
-          class="grow"
+          label="Words to look for in the requests"
           placeholder="Words, such as POST 4xx invalid_domain"
-          aria-label="Words to look for in the requests"
-          value={words}
-          onInput={({ currentTarget }) => {
-            words.value = currentTarget.value
-          }}
+          text={words}
           onKeyDown={(event) => {
             if (event.key === 'Escape') words.value = ''
           }}
         />
-        <select
+        <Select
           id="request-operation"
           aria-label="Operation"
+          none="All operations"
+          values={FACTS.operations.map(({ id }) => id)}
           value={conditions.value.operation}
-          onChange={({ currentTarget }) => want({ operation: currentTarget.value })}
-        >
-          <option value="">All operations</option>
-          {FACTS.operations.map(({ id }) => (
-            <option key={id}>{id}</option>
-          ))}
-        </select>
-        <select
+          onChoose={(operation) => want({ operation })}
+        />
+        <Select
           id="request-scope"
           aria-label="Whose requests"
+          values={SCOPES}
           value={scope}
-          onChange={({ currentTarget }) => {
-            scope.value = SCOPES.find(([name]) => name === currentTarget.value)?.[0] ?? 'account'
+          onChoose={(chosen) => {
+            scope.value = SCOPES.find(([name]) => name === chosen)?.[0] ?? 'account'
           }}
-        >
-          {SCOPES.map(([name, title]) => (
-            <option key={name} value={name}>
-              {title}
-            </option>
-          ))}
-        </select>
+        />
       </div>
       <div class="row">
         {TOGGLES.map(([name, title]) => (

@@ -4,6 +4,7 @@ import { useState } from 'preact/hooks'
 import { quotas } from '../account/quotas.tsx'
 import { overview, summary } from '../account-data.ts'
 import { Button } from '../controls/button.tsx'
+import { TextField } from '../controls/fields.tsx'
 import { Form, textOf } from '../controls/form.tsx'
 import { Loaded } from '../controls/loaded.tsx'
 import { formatInstant } from '../formatting.ts'
@@ -117,16 +118,13 @@ function ChosenInstant() {
         setWritten(undefined)
       }}
     >
-      <label>
-        To an instant (UTC)
-        <input
-          name="now"
-          autocomplete="off"
-          spellcheck={false}
-          value={written ?? writeMinute(nextHour.value)}
-          onInput={({ currentTarget }) => setWritten(currentTarget.value)}
-        />
-      </label>
+      <TextField
+        label="To an instant (UTC)"
+        name="now"
+        spellcheck={false}
+        value={written ?? writeMinute(nextHour.value)}
+        onInput={({ currentTarget }) => setWritten(currentTarget.value)}
+      />
     </Form>
   )
 }

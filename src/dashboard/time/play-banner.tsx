@@ -1,5 +1,6 @@
 import { Button } from '../controls/button.tsx'
 import { confirmed } from '../controls/dialog.tsx'
+import { type Choice, LabelledSelect } from '../controls/fields.tsx'
 import { ErrorText } from '../controls/notices.tsx'
 import { formatInstant } from '../formatting.ts'
 import { chosenAccount } from '../selection.ts'
@@ -18,11 +19,7 @@ import {
   stepPlay,
 } from './play.ts'
 
-const SPEEDS = [
-  [0.5, '½'],
-  [1, '1'],
-  [2, '2'],
-] as const
+const SPEEDS: readonly Choice[] = [['0.5', '½'], '1', '2']
 
 /** Says on every tab that the account was made for a play, and offers the way back. */
 export function PlayBanner() {
@@ -57,21 +54,15 @@ function Controls({ account, original, now, end }: Play) {
               <Button words="Continue" kind="primary" work={continuePlay} />
             )}
             <Button words="Next day" work={stepOnce} />
-            <label class="inline">
-              Days a second
-              <select
-                value={speed.value}
-                onChange={({ currentTarget }) => {
-                  speed.value = Number(currentTarget.value)
-                }}
-              >
-                {SPEEDS.map(([days, words]) => (
-                  <option key={days} value={days}>
-                    {words}
-                  </option>
-                ))}
-              </select>
-            </label>
+            <LabelledSelect
+              label="Days a second"
+              class="inline"
+              value={String(speed.value)}
+              values={SPEEDS}
+              onChoose={(days) => {
+                speed.value = Number(days)
+              }}
+            />
           </>
         )}
         <Button words={`Back to ${original}`} kind={isOver ? 'primary' : ''} work={endPlay} />

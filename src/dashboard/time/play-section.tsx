@@ -3,6 +3,7 @@ import { overview, summary } from '../account-data.ts'
 import { HistoryChart } from '../charts/history-chart.tsx'
 import { Button } from '../controls/button.tsx'
 import { confirmed } from '../controls/dialog.tsx'
+import { TextField } from '../controls/fields.tsx'
 import { Form, textOf } from '../controls/form.tsx'
 import { formatCount, formatDay, formatNumber } from '../formatting.ts'
 import { chosenAccount } from '../selection.ts'
@@ -59,20 +60,14 @@ function PlayForm() {
       </p>
       <Form id="play-form" submit="Play" work={begin}>
         <div class="fields instants">
-          <label>
-            From (UTC)
-            <input
-              name="now"
-              autocomplete="off"
-              spellcheck={false}
-              value={start}
-              onInput={({ currentTarget }) => setChosen(currentTarget.value)}
-            />
-          </label>
-          <label>
-            To (UTC)
-            <input name="end" placeholder="the present" autocomplete="off" spellcheck={false} />
-          </label>
+          <TextField
+            label="From (UTC)"
+            name="now"
+            spellcheck={false}
+            value={start}
+            onInput={({ currentTarget }) => setChosen(currentTarget.value)}
+          />
+          <TextField label="To (UTC)" name="end" placeholder="the present" spellcheck={false} />
         </div>
         <div class="row">
           <Button words="From a month ago" small work={() => setChosen(writeMinute(Math.max(0, now - MONTH)))} />

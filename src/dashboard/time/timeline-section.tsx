@@ -2,6 +2,7 @@ import { snapshots } from '../account-data.ts'
 import { call } from '../client.ts'
 import { Button } from '../controls/button.tsx'
 import { confirmed } from '../controls/dialog.tsx'
+import { Checkbox, TextField } from '../controls/fields.tsx'
 import { Form, textOf } from '../controls/form.tsx'
 import { Loaded } from '../controls/loaded.tsx'
 import { Badge } from '../controls/marks.tsx'
@@ -61,13 +62,8 @@ function SnapshotForm() {
   }
   return (
     <Form id="snapshot-form" class="inline-form" submit="Take a snapshot" work={take}>
-      <label>
-        Name
-        <input name="name" autocomplete="off" required maxLength={100} />
-      </label>
-      <label class="check">
-        <input type="checkbox" name="replace" /> Replace an old one
-      </label>
+      <TextField label="Name" name="name" required maxLength={100} />
+      <Checkbox name="replace" words="Replace an old one" />
     </Form>
   )
 }
