@@ -8,6 +8,8 @@ import { chosenAccount } from './selection.ts'
 const LONGEST_PAUSE = 5_000
 const SHORTEST_PAUSE = 250
 
+const DATA = 'data: '
+
 /** The consumer of the requests in the stream: the list of requests. */
 interface Sink {
   /** The operation that streams the wanted requests. */
@@ -79,8 +81,6 @@ function pauseFor(milliseconds: number, ended: AbortSignal): Promise<void> {
     ended.addEventListener('abort', () => resolve(), { once: true })
   })
 }
-
-const DATA = 'data: '
 
 /** Reads the entries of a stream of server-sent events. The browser's `EventSource` cannot send a token. */
 async function* readEvents({ body }: Response): AsyncGenerator<JournalEntry, void> {

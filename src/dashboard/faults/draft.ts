@@ -10,33 +10,10 @@ export type Family = 'error' | 'status' | Exclude<KindFacts['field'], 'respond'>
 export const USUAL_TIMES = { once: '1', '3 times': '3', always: '' } as const
 export type Often = keyof typeof USUAL_TIMES | 'n times'
 
-/** The texts of the form. The keys are the field names of the control plane. */
-export interface Draft {
-  family: Family
-  often: Often
-  'match.operation': string
-  'match.key': string
-  'respond.error': string
-  'respond.status': string
-  'respond.headers.content-type': string
-  'respond.headers.retry-after': string
-  'respond.body': string
-  connection: string
-  corrupt: string
-  event: string
-  times: string
-  skip: string
-  probability: string
-  phase: string
-  delay_ms: string
-  jitter_ms: string
-  expires_after: string
-  description: string
-}
-
-const EMPTY: Draft = {
-  family: 'error',
-  often: 'once',
+/** The texts of the empty form. The keys are the field names of the control plane. */
+const EMPTY = {
+  family: 'error' as Family,
+  often: 'once' as Often,
   'match.operation': '',
   'match.key': '',
   'respond.error': 'rate_limited',
@@ -56,6 +33,7 @@ const EMPTY: Draft = {
   expires_after: '',
   description: '',
 }
+export type Draft = typeof EMPTY
 
 export const draft = signal<Draft>(EMPTY)
 

@@ -14,6 +14,9 @@ import { RuleAsCode } from './code.tsx'
 import { FaultForm } from './form.tsx'
 import { describeRule, explainRule } from './words.ts'
 
+/** How many of the requests on which a rule acted are shown. */
+const LAST_REQUESTS = 5
+
 /** The view Faults: the fault rules, and their results. */
 export function FaultsPanel() {
   return (
@@ -24,9 +27,6 @@ export function FaultsPanel() {
     </>
   )
 }
-
-/** How many of the requests on which a rule acted are shown. */
-const LAST_REQUESTS = 5
 
 /** The rules of the account, with live results. */
 function FaultList() {

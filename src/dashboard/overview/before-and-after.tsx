@@ -7,6 +7,9 @@ import { chosenAccount, show } from '../selection.ts'
 import { compareOverviews } from './comparison.ts'
 import { nameOfPolicy } from './tiles.tsx'
 
+/** The earlier overview of the comparison; `undefined` without a comparison. */
+const before = signal<Overview | undefined>(undefined)
+
 /** The changes since the clock passed a refresh. */
 export function BeforeAndAfter({ now }: { now: Overview }) {
   const past = before.value
@@ -99,9 +102,6 @@ function Names({ title, domains }: NamesProps) {
     </div>
   )
 }
-
-/** The earlier overview of the comparison; `undefined` without a comparison. */
-const before = signal<Overview | undefined>(undefined)
 
 /** Ends the comparison. The next refresh begins a new one. */
 function closeComparison(): void {

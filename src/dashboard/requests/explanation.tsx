@@ -10,6 +10,15 @@ import { Changes } from './changes.tsx'
 import { NextFault } from './next-fault.tsx'
 import { RewindButton } from './rewind.tsx'
 
+const WAYS = [
+  ['curl', 'curl'],
+  ['vitest', 'vitest'],
+  ['pytest', 'pytest'],
+] as const
+
+/** How many characters of a body are shown at first. Browsers lay out longer texts slowly. */
+const LONGEST_BODY = 20_000
+
 /** The explanation of an exchange by the control plane. */
 export function ExplanationView({ explanation, gone }: { explanation: Explanation; gone: boolean }) {
   const { summary, rules, assumptions, problems, fault, failure, correction, exchange } = explanation
@@ -127,12 +136,6 @@ function describeProblem({ code, field, message, received }: RequestProblem): Co
   )
 }
 
-const WAYS = [
-  ['curl', 'curl'],
-  ['vitest', 'vitest'],
-  ['pytest', 'pytest'],
-] as const
-
 /** Code that sends the request again and expects the same result. */
 function Reproduction({ explanation }: { explanation: Explanation }) {
   const [way, setWay] = useState<(typeof WAYS)[number][0]>('curl')
@@ -155,9 +158,6 @@ function Reproduction({ explanation }: { explanation: Explanation }) {
     </Part>
   )
 }
-
-/** How many characters of a body are shown at first. Browsers lay out longer texts slowly. */
-const LONGEST_BODY = 20_000
 
 /** The header fields and the body. A JSON body is indented, and a button shows the original text. */
 function MessageView({ title, message }: { title: string; message: Message }) {

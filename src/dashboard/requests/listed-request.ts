@@ -3,22 +3,7 @@ import type { JournalEntry } from '../responses.ts'
 
 /** An exchange without its headers and bodies, which can be large. */
 export interface ListedRequest
-  extends Pick<
-    JournalEntry,
-    | 'ordinal'
-    | 'request_id'
-    | 'account'
-    | 'at'
-    | 'method'
-    | 'path'
-    | 'query'
-    | 'operation'
-    | 'status'
-    | 'code'
-    | 'injected'
-    | 'duration_ms'
-    | 'violates_contract'
-  > {
+  extends Omit<JournalEntry, 'key' | 'fault' | 'problems' | 'violations' | 'quota' | 'request' | 'response'> {
   /** The effect of a fault on the response, in words. */
   fault: string | null
   /** Whether the response violates the contract. */
@@ -39,14 +24,8 @@ export interface Conditions {
 export const NO_CONDITIONS: Conditions = { violation: false, injected: false, refused: false, operation: '' }
 
 export function toListed(entry: JournalEntry): ListedRequest {
-  const { ordinal, request_id, account, at, method, path, query, operation, status, code, injected } = entry
-  const { fault, duration_ms, violates_contract, violations } = entry
-  return {
-    ...{ ordinal, request_id, account, at, method, path, query, operation, status, code, injected },
-    ...{ duration_ms, violates_contract },
-    fault: fault && (fault.effect ?? ''),
-    breach: violations.length > 0,
-  }
+  const { key, fault, problems, violations, quota, request, response, ...listed } = entry
+  return { ...listed, fault: fault && (fault.effect ?? ''), breach: violations.length > 0 }
 }
 
 /** Whether a request meets the conditions. The server uses the same rules. */

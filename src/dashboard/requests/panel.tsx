@@ -1,13 +1,14 @@
 import { batch, useSignalEffect } from '@preact/signals'
 import { summary } from '../account-data.ts'
 import { call } from '../client.ts'
+import { Button } from '../controls/button.tsx'
 import { Copyable } from '../controls/copyable.tsx'
 import { BASE_URL, FACTS } from '../facts.ts'
 import { formatCount } from '../formatting.ts'
 import { createResource } from '../resource.ts'
 import { lookedAt, takeLook } from '../selection.ts'
 import { authorizeCurl } from '../shell.ts'
-import { arrivals, conditions, drawnCount, scope, shown, total, words } from './list.ts'
+import { arrivals, conditions, drawnCount, type Scope, scope, shown, total, words } from './list.ts'
 import { NO_CONDITIONS } from './listed-request.ts'
 import { closeRequest, openRequest } from './request-sheet.tsx'
 import { RequestTable } from './rows.tsx'
@@ -54,61 +55,55 @@ function Keyless() {
   if (scope.value !== 'account') {
     const whose =
       scope.value === 'none' ? 'The requests without a valid key' : 'The requests of all accounts and of none'
-    return (
-      <p id="keyless" class="soft">
-        {whose}.{' '}
-        <button type="button" class="link" onClick={() => look('account')}>
-          Back to this account
-        </button>
-      </p>
-    )
+    return <Lead text={`${whose}.`} words="Back to this account" to="account" />
   }
   if (count === 0) return null
-  return (
-    <p id="keyless" class="soft">
-      {formatCount(count, 'request')} without a valid key {count === 1 ? 'belongs' : 'belong'} to no account.{' '}
-      <button type="button" class="link" onClick={() => look('none')}>
-        Show {count === 1 ? 'it' : 'them'}
-      </button>
-    </p>
-  )
+  const [belong, them] = count === 1 ? ['belongs', 'it'] : ['belong', 'them']
+  const text = `${formatCount(count, 'request')} without a valid key ${belong} to no account.`
+  return <Lead text={text} words={`Show ${them}`} to="none" />
 }
 
-function look(at: 'account' | 'none'): void {
-  batch(() => {
-    scope.value = at
-    conditions.value = NO_CONDITIONS
-    words.value = ''
-  })
+/** A text, and a link to all requests of a scope. */
+function Lead({ text, words: link, to }: { text: string; words: string; to: Scope }) {
+  function look(): void {
+    batch(() => {
+      scope.value = to
+      conditions.value = NO_CONDITIONS
+      words.value = ''
+    })
+  }
+  return (
+    <p id="keyless" class="soft">
+      {text} <Button kind="link" words={link} work={look} />
+    </p>
+  )
 }
 
 /** Explains why no request is shown, and what the user can do. */
 function Nothing() {
   if (total.value === undefined) return <p class="empty">Loading the requests…</p>
-  if (drawnCount.value > 0) {
+  const why = whyNothing()
+  if (why !== undefined) {
     return (
       <p id="requests-empty" class="empty">
-        None of the {formatCount(drawnCount.value, 'request')} that {drawnCount.value === 1 ? 'is' : 'are'} loaded
-        contains these words.
-      </p>
-    )
-  }
-  if (conditions.value !== NO_CONDITIONS && Object.values(conditions.value).some(Boolean)) {
-    return (
-      <p id="requests-empty" class="empty">
-        No request in the journal is of this kind.
-      </p>
-    )
-  }
-  if (arrivals.value > 0) {
-    return (
-      <p id="requests-empty" class="empty">
-        {formatCount(arrivals.value, 'request')} came, but the journal does not have{' '}
-        {arrivals.value === 1 ? 'it' : 'them'}. Does the server run with --journal 0?
+        {why}
       </p>
     )
   }
   return scope.value === 'account' ? <FirstRequest /> : <p class="empty">No requests of this kind yet.</p>
+}
+
+/** The reason why no request is shown; `undefined` if there was none yet. */
+function whyNothing(): string | undefined {
+  const [loaded, came] = [drawnCount.value, arrivals.value]
+  if (loaded > 0) {
+    const are = loaded === 1 ? 'is' : 'are'
+    return `None of the ${formatCount(loaded, 'request')} that ${are} loaded contains these words.`
+  }
+  if (Object.values(conditions.value).some(Boolean)) return 'No request in the journal is of this kind.'
+  if (came === 0) return undefined
+  const them = came === 1 ? 'it' : 'them'
+  return `${formatCount(came, 'request')} came, but the journal does not have ${them}. Does the server run with --journal 0?`
 }
 
 /** A command that sends the first request. */

@@ -18,6 +18,23 @@ const LONGEST_TITLE = 160
 /** How often the page checks that the journal still has the request. */
 const MILLISECONDS_BETWEEN_CHECKS = 3_000
 
+/** The request whose details are open. Its ordinal is known if the user opened it from the list. */
+interface OpenRequest {
+  requestId: string
+  ordinal: number | undefined
+}
+
+const openedRequest = signal<OpenRequest | undefined>(undefined)
+
+/** Shows the details of a request above any view. The request need not be in the list. */
+export function openRequest(requestId: string, ordinal?: number): void {
+  openedRequest.value = { requestId, ordinal }
+}
+
+export function closeRequest(): void {
+  openedRequest.value = undefined
+}
+
 /** The details of the open request, above any view. */
 export function RequestSheet() {
   useSignalEffect(() => {
@@ -169,23 +186,6 @@ function useStepsByKey(): void {
     document.addEventListener('keydown', onKeyDown)
     return () => document.removeEventListener('keydown', onKeyDown)
   }, [])
-}
-
-/** The request whose details are open. Its ordinal is known if the user opened it from the list. */
-interface OpenRequest {
-  requestId: string
-  ordinal: number | undefined
-}
-
-const openedRequest = signal<OpenRequest | undefined>(undefined)
-
-/** Shows the details of a request above any view. The request need not be in the list. */
-export function openRequest(requestId: string, ordinal?: number): void {
-  openedRequest.value = { requestId, ordinal }
-}
-
-export function closeRequest(): void {
-  openedRequest.value = undefined
 }
 
 /** The requests before and after the open one, if the list contains it. */

@@ -10,6 +10,23 @@ import type { Scene, Story } from '../responses.ts'
 import { chosenAccount, OFFERED_TABS, show } from '../selection.ts'
 import { type Outcome, sendCall } from './calls-of-scenes.ts'
 
+/** A story in progress. */
+export interface Telling {
+  account: string
+  story: Story
+  /** The index of the current scene. */
+  step: number
+  /** The snapshot of the account before the story. */
+  snapshot: string
+  /** The results of the calls of the scene so far. */
+  outcomes: readonly Outcome[]
+  /** The reason why the story cannot continue. The account stays as it is then. */
+  end: string | undefined
+}
+
+/** The story in progress on this page. */
+export const telling = signal<Telling | undefined>(undefined)
+
 /** Whether a scene is starting or ending. */
 export const moving = signal(false)
 
@@ -152,23 +169,6 @@ export function isForStory({ target, altKey, ctrlKey, metaKey, shiftKey, isCompo
 /** Elements that use letters or arrow keys themselves. */
 const USES_KEYS =
   'input, select, textarea, [contenteditable], summary, [role=tab], [role=slider], [role=grid], [role=listbox], [role=menu], [role=row]'
-
-/** A story in progress. */
-export interface Telling {
-  account: string
-  story: Story
-  /** The index of the current scene. */
-  step: number
-  /** The snapshot of the account before the story. */
-  snapshot: string
-  /** The results of the calls of the scene so far. */
-  outcomes: readonly Outcome[]
-  /** The reason why the story cannot continue. The account stays as it is then. */
-  end: string | undefined
-}
-
-/** The story in progress on this page. */
-export const telling = signal<Telling | undefined>(undefined)
 
 /** Highlights the subject of the scene in any view. A style sheet also applies to rows that are rendered later. */
 export function followScene(): void {

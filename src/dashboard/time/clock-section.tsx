@@ -131,10 +131,22 @@ function ChosenInstant() {
 
 /** The clock of the chosen account in one line, with the two most useful steps. */
 export function ClockLine() {
-  if (shownTime.value === undefined) return null
+  const now = shownTime.value
+  if (now === undefined) return null
+  const instant = new Date(now).toISOString()
   return (
     <div class="clock-line row">
-      <ClockFace id="clock" />
+      <span class="clock-face row">
+        <time
+          id="clock"
+          dateTime={instant}
+          class={`mono ${isFrozen.value ? 'frozen' : ''}`}
+          title="The clock of this account"
+        >
+          {formatInstant(instant)}
+        </time>
+        <span class="soft">{isFrozen.value ? 'frozen' : 'running'}</span>
+      </span>
       <Button
         words="+1 hour"
         small
@@ -148,25 +160,5 @@ export function ClockLine() {
         work={() => changeClock({ advance: 'P1D' })}
       />
     </div>
-  )
-}
-
-/** The date and the time of the account's clock, and whether it runs. */
-function ClockFace({ id }: { id?: string }) {
-  const now = shownTime.value
-  if (now === undefined) return null
-  const instant = new Date(now).toISOString()
-  return (
-    <span class="clock-face row">
-      <time
-        id={id}
-        dateTime={instant}
-        class={`mono ${isFrozen.value ? 'frozen' : ''}`}
-        title="The clock of this account"
-      >
-        {formatInstant(instant)}
-      </time>
-      <span class="soft">{isFrozen.value ? 'frozen' : 'running'}</span>
-    </span>
   )
 }
