@@ -4,7 +4,7 @@ import { HistoryChart } from '../charts/history-chart.tsx'
 import { send } from '../client.ts'
 import { Button } from '../controls/button.tsx'
 import { Copyable } from '../controls/copyable.tsx'
-import { Badge, Pairs } from '../controls/marks.tsx'
+import { Badge, Pairs, Part } from '../controls/marks.tsx'
 import { Sheet } from '../controls/modal.tsx'
 import { ErrorText } from '../controls/notices.tsx'
 import { formatCount, formatDay, formatInstant, formatShare } from '../formatting.ts'
@@ -68,8 +68,7 @@ function Content({ domain, onClose, onOpen }: { domain: MonitoredDomain } & Omit
           </span>
         )}
       </div>
-      <section class="stack">
-        <h3>{HISTORY_DAYS} days</h3>
+      <Part title={`${HISTORY_DAYS} days`}>
         {history.failure !== undefined && (
           <p class="refusal bad">
             <ErrorText error={history.failure} />
@@ -84,19 +83,17 @@ function Content({ domain, onClose, onOpen }: { domain: MonitoredDomain } & Omit
           <p class="soft">What is pinned is shown on each day, also on those before it was pinned.</p>
         )}
         <Events events={events} />
-      </section>
-      <section class="stack">
-        <h3>How it is monitored</h3>
+      </Part>
+      <Part title="How it is monitored">
         <Facts domain={domain} onClose={onClose} onOpen={onOpen} />
-      </section>
-      <section class="stack">
-        <h3>The record as GET /dmarc writes it</h3>
+      </Part>
+      <Part title="The record as GET /dmarc writes it">
         {history.text === undefined ? (
           <p class="soft">{history.days === undefined ? '…' : 'It has no record yet.'}</p>
         ) : (
           <Copyable id="domain-record" text={layOut(history.text)} label="Copy the record" />
         )}
-      </section>
+      </Part>
     </>
   )
 }

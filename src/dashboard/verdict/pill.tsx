@@ -2,7 +2,7 @@ import { useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { Button } from '../controls/button.tsx'
 import { confirmed } from '../controls/dialog.tsx'
-import { Badge, Pairs } from '../controls/marks.tsx'
+import { Badge, Pairs, Part } from '../controls/marks.tsx'
 import { Sheet } from '../controls/modal.tsx'
 import { ErrorText, showNote } from '../controls/notices.tsx'
 import { isOffered, PLAYS_SERVICE } from '../facts.ts'
@@ -77,8 +77,7 @@ function VerdictDetails({ close }: { close(): void }) {
           <Politeness report={report} openRequest={openRequest} />
         </>
       )}
-      <section class="stack">
-        <h3>Start the verdict again</h3>
+      <Part title="Start the verdict again">
         <p class="soft">
           The verdict counts the requests of {SCOPE} since the program was started or the verdict was started again.
           {PLAYS_SERVICE && ' The reset or the deletion of an account does not change it.'}
@@ -88,7 +87,7 @@ function VerdictDetails({ close }: { close(): void }) {
             <Button words="Start the verdict again…" id="verdict-clear" kind="danger" work={startAgain} />
           </div>
         )}
-      </section>
+      </Part>
     </>
   )
 }
@@ -129,8 +128,9 @@ function Violations({ report: { violations }, openRequest }: PartProps) {
   if (violations.count === 0) return null
   const { first, count } = violations
   return (
-    <section class="stack">
-      <h3>{count > first.length ? `The first ${first.length} of ${formatCount(count, 'violation')}` : 'Violations'}</h3>
+    <Part
+      title={count > first.length ? `The first ${first.length} of ${formatCount(count, 'violation')}` : 'Violations'}
+    >
       <ul id="violations" class="ruled">
         {first.map(({ request_id, account, method, path, status, code, message }) => (
           <Wrong key={request_id} about={`${method} ${path}`} request={request_id} openRequest={openRequest}>
@@ -140,15 +140,14 @@ function Violations({ report: { violations }, openRequest }: PartProps) {
           </Wrong>
         ))}
       </ul>
-    </section>
+    </Part>
   )
 }
 
 function Findings({ report: { service }, openRequest }: PartProps) {
   if (service === undefined || service.findings === 0) return null
   return (
-    <section class="stack">
-      <h3>What the service did wrong</h3>
+    <Part title="What the service did wrong">
       <ul id="findings" class="ruled">
         {service.first.map(({ id, label, request_id, method, path, status, message }) => (
           <Wrong key={id} about={`${method} ${path}`} request={request_id} openRequest={openRequest}>
@@ -157,7 +156,7 @@ function Findings({ report: { service }, openRequest }: PartProps) {
           </Wrong>
         ))}
       </ul>
-    </section>
+    </Part>
   )
 }
 
@@ -184,8 +183,7 @@ function Wrong({ about, request, openRequest, children }: WrongProps) {
 function Politeness({ report: { politeness }, openRequest }: PartProps) {
   if (politeness.length === 0) return null
   return (
-    <section class="stack">
-      <h3>Politeness</h3>
+    <Part title="Politeness">
       <p class="soft">The service asks its clients to avoid this. It does not change the verdict.</p>
       <ul id="politeness" class="ruled">
         {politeness.map(({ kind, message, request_ids }) => (
@@ -207,6 +205,6 @@ function Politeness({ report: { politeness }, openRequest }: PartProps) {
           </li>
         ))}
       </ul>
-    </section>
+    </Part>
   )
 }
