@@ -16,7 +16,7 @@ import { UnfinishedStory } from './scenes/unfinished.tsx'
 import { chosenAccount, DEFAULT_ACCOUNT, followSelection, OFFERED_TABS, openTab, readAddress } from './selection.ts'
 import { OpenPanel } from './tabs.tsx'
 import { PlayBanner } from './time/play-banner.tsx'
-import { followVerdict } from './verdict/verdict.ts'
+import { followVerdict } from './verdict/verdict.tsx'
 
 // The page is a normal client of the control plane. Any client can send any text to the service, so the page shows such
 // text only as text nodes, never as markup.

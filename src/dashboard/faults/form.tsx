@@ -6,20 +6,9 @@ import { type Choice, LabelledSelect, TextField } from '../controls/fields.tsx'
 import { Form } from '../controls/form.tsx'
 import { showNote } from '../controls/notices.tsx'
 import { FACTS } from '../facts.ts'
-import { RuleAsCode } from './code.tsx'
-import {
-  codesOf,
-  type Draft,
-  draft,
-  type Family,
-  kindIn,
-  type Often,
-  proposeRule,
-  readRule,
-  USUAL_TIMES,
-} from './draft.ts'
+import { codesOf, type Draft, draft, type Family, kindIn, proposeRule, readRule, USUAL_TIMES } from './draft.ts'
 import { PRESETS } from './presets.ts'
-import { describeRule } from './words.ts'
+import { describeRule, RuleAsCode } from './words.tsx'
 
 const FAMILIES: Readonly<Record<Family, string>> = {
   error: 'An error of the service',
@@ -29,7 +18,7 @@ const FAMILIES: Readonly<Record<Family, string>> = {
   delay_ms: 'A delay',
   event: 'Something happens to the account',
 }
-const OFTEN = [...Object.keys(USUAL_TIMES), 'n times'] as Often[]
+const OFTEN = [...Object.keys(USUAL_TIMES), 'n times'].map((often) => [often, often] as const)
 const CONTENT_TYPES = ['application/json', 'text/html', 'text/plain']
 
 /** Changes the form. Values that the chosen operation does not support are replaced. */
@@ -60,21 +49,16 @@ export function FaultForm() {
         </div>
       </fieldset>
       <Form id="fault-form" submit="Add the rule" work={add}>
-        <Choices
-          legend="What goes wrong"
-          name="family"
-          values={Object.keys(FAMILIES) as Family[]}
-          titleOf={(family) => FAMILIES[family]}
-        />
+        <Choices legend="What goes wrong" name="family" values={Object.entries(FAMILIES)} />
         <Effect />
         <div class="fields">
           <Requests />
         </div>
-        <Choices legend="How often" name="often" values={OFTEN} titleOf={(often) => often}>
+        <Choices legend="How often" name="often" values={OFTEN}>
           {draft.value.often === 'n times' && <Text name="times" title="Times" kind="number" />}
         </Choices>
         {kindIn(draft.value)?.phase === 'either' && (
-          <Explained legend="When" name="phase" values={Object.entries(FACTS.faults.phases)} />
+          <Choices legend="When" name="phase" values={Object.entries(FACTS.faults.phases)} isExplained />
         )}
         <details>
           <summary>More conditions</summary>
@@ -100,20 +84,18 @@ export function FaultForm() {
 
 function Effect() {
   const { family } = draft.value
-  switch (family) {
-    case 'error':
-      return (
-        <>
-          <div class="fields">
-            <Choosing name="respond.error" title="Error" values={codesOf(draft.value['match.operation'])} />
-          </div>
-          <Explanation />
-        </>
-      )
-    case 'status':
-      return (
-        <>
-          <div class="fields">
+  if (family !== 'error' && family !== 'status' && family !== 'delay_ms') {
+    const kinds = FACTS.faults.kinds.filter(({ field }) => field === family)
+    return <Choices legend="Which way" name={family} values={kinds.map(({ name, says }) => [name, says])} isExplained />
+  }
+  return (
+    <>
+      <div class="fields">
+        {family === 'error' && (
+          <Choosing name="respond.error" title="Error" values={codesOf(draft.value['match.operation'])} />
+        )}
+        {family === 'status' && (
+          <>
             <Text name="respond.status" title="Status" kind="number" />
             <Choosing
               name="respond.headers.content-type"
@@ -122,42 +104,25 @@ function Effect() {
               none="as the body is"
             />
             <Text name="respond.headers.retry-after" title="Retry-After" />
-          </div>
-          <label>
-            Body
-            <textarea
-              name="respond.body"
-              rows={3}
-              spellcheck={false}
-              value={draft.value['respond.body']}
-              onInput={({ currentTarget }) => change({ 'respond.body': currentTarget.value })}
-            />
-          </label>
-          <Explanation />
-        </>
-      )
-    case 'delay_ms':
-      return (
-        <>
-          <div class="fields">
-            <Delay />
-          </div>
-          <Explanation />
-        </>
-      )
-    default:
-      return (
-        <Explained
-          legend="Which way"
-          name={family}
-          values={FACTS.faults.kinds.filter(({ field }) => field === family).map(({ name, says }) => [name, says])}
-        />
-      )
-  }
-}
-
-function Explanation() {
-  return <p class="soft">{kindIn(draft.value)?.says}</p>
+          </>
+        )}
+        {family === 'delay_ms' && <Delay />}
+      </div>
+      {family === 'status' && (
+        <label>
+          Body
+          <textarea
+            name="respond.body"
+            rows={3}
+            spellcheck={false}
+            value={draft.value['respond.body']}
+            onInput={({ currentTarget }) => change({ 'respond.body': currentTarget.value })}
+          />
+        </label>
+      )}
+      <p class="soft">{kindIn(draft.value)?.says}</p>
+    </>
+  )
 }
 
 function Delay() {
@@ -220,22 +185,23 @@ function Choosing({ name, title, values, none }: ChoiceProps) {
   )
 }
 
-interface ChoicesProps<Value extends string> {
+interface ChoicesProps {
   legend: string
-  name: 'family' | 'often'
-  values: readonly Value[]
-  titleOf(value: Value): string
+  name: keyof Draft
+  /** The values, each with its title, or with an explanation if `isExplained`. */
+  values: readonly (readonly [value: string, words: string])[]
+  isExplained?: boolean
   children?: ComponentChildren
 }
 
-/** A choice of one of a few values, side by side. */
-function Choices<Value extends string>({ legend, name, values, titleOf, children }: ChoicesProps<Value>) {
+/** A choice of one of a few values: side by side with titles, or in a list with explanations. */
+function Choices({ legend, name, values, isExplained = false, children }: ChoicesProps) {
   return (
     <fieldset>
       <legend>{legend}</legend>
-      <div class="row">
-        {values.map((value) => (
-          <label key={value} class="chip">
+      <div class={isExplained ? 'explained' : 'row'}>
+        {values.map(([value, words]) => (
+          <label key={value} class={isExplained ? '' : 'chip'}>
             <input
               type="radio"
               name={name}
@@ -243,7 +209,7 @@ function Choices<Value extends string>({ legend, name, values, titleOf, children
               checked={draft.value[name] === value}
               onChange={() => change({ [name]: value })}
             />
-            {titleOf(value)}
+            {isExplained ? <Explained value={value} says={words} /> : words}
           </label>
         ))}
         {children}
@@ -252,38 +218,11 @@ function Choices<Value extends string>({ legend, name, values, titleOf, children
   )
 }
 
-interface ExplainedProps {
-  legend: string
-  name: TextName
-  values: readonly (readonly [value: string, says: string])[]
-}
-
-/** A choice of one of a few values, each with an explanation. */
-function Explained({ legend, name, values }: ExplainedProps) {
+/** A value with its explanation, which has names in backticks. */
+function Explained({ value, says }: { value: string; says: string }) {
   return (
-    <fieldset>
-      <legend>{legend}</legend>
-      <div class="explained">
-        {values.map(([value, says]) => (
-          <label key={value}>
-            <input
-              type="radio"
-              name={name}
-              value={value}
-              checked={draft.value[name] === value}
-              onChange={() => change({ [name]: value })}
-            />
-            <span>
-              <strong>{value}</strong> <Quoting text={says} />
-            </span>
-          </label>
-        ))}
-      </div>
-    </fieldset>
+    <span>
+      <strong>{value}</strong> {says.split('`').map((part, index) => (index % 2 === 1 ? <code>{part}</code> : part))}
+    </span>
   )
-}
-
-/** A text with names in backticks. */
-function Quoting({ text }: { text: string }) {
-  return <>{text.split('`').map((part, index) => (index % 2 === 1 ? <code>{part}</code> : part))}</>
 }

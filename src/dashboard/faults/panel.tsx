@@ -10,9 +10,8 @@ import { formatCount, formatInstant, formatNumber } from '../formatting.ts'
 import { openRequest } from '../requests/request-sheet.tsx'
 import type { Fault, FaultSet, JournalEntry } from '../responses.ts'
 import { chosenAccount } from '../selection.ts'
-import { RuleAsCode } from './code.tsx'
 import { FaultForm } from './form.tsx'
-import { describeRule, explainRule } from './words.ts'
+import { describeRule, explainRule, RuleAsCode } from './words.tsx'
 
 /** How many of the requests on which a rule acted are shown. */
 const LAST_REQUESTS = 5

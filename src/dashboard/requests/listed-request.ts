@@ -1,4 +1,3 @@
-import { targetOf } from '../request-lines.ts'
 import type { JournalEntry } from '../responses.ts'
 
 /** An exchange without its headers and bodies, which can be large. */
@@ -58,4 +57,43 @@ function wordsFor(entry: ListedRequest): string {
   const marks = [entry.injected && 'injected', entry.fault !== null && 'fault', entry.violates_contract && 'violation']
   const words = [method, targetOf(entry), ...statuses, code, operation, ...marks, account ?? 'no account', request_id]
   return words.filter(Boolean).join(' ').toLowerCase()
+}
+
+/** How many requests are shown at most. The journal has the others. */
+export const MOST_REQUESTS = 300
+
+/** The newest requests of a fast stream. Adding one has a constant cost. */
+export class Newest {
+  /** The oldest is first. It may have twice as many entries as are shown, so that it rarely must be shortened. */
+  #entries: ListedRequest[] = []
+
+  /** Replaces all entries. The newest must be first. */
+  replace(entries: readonly ListedRequest[]): void {
+    this.#entries = [...entries].reverse()
+  }
+
+  add(entry: ListedRequest): void {
+    if (this.#entries.length >= 2 * MOST_REQUESTS) this.#entries = this.#entries.slice(-MOST_REQUESTS)
+    this.#entries.push(entry)
+  }
+
+  /** The newest first. */
+  list(): readonly ListedRequest[] {
+    return this.#entries.slice(-MOST_REQUESTS).reverse()
+  }
+
+  get ordinal(): number {
+    return this.#entries.at(-1)?.ordinal ?? 0
+  }
+}
+
+/** The path and the query, as in a request line. */
+export function targetOf({ path, query }: Pick<JournalEntry, 'path' | 'query'>): string {
+  return query === '' ? path : `${path}?${query}`
+}
+
+/** Whether a request is a write that succeeded, or whose result is unknown because its response was lost. */
+export function mayHaveChanged({ method, status }: Pick<JournalEntry, 'method' | 'status'>): boolean {
+  if (method === 'GET' || method === 'HEAD') return false
+  return status === null || (status >= 200 && status < 300)
 }

@@ -1,18 +1,23 @@
 import { batch, useSignalEffect } from '@preact/signals'
+import { Component } from 'preact'
 import { summary } from '../account-data.ts'
 import { call } from '../client.ts'
 import { Button } from '../controls/button.tsx'
 import { Copyable } from '../controls/copyable.tsx'
+import { Badge } from '../controls/marks.tsx'
 import { BASE_URL, FACTS } from '../facts.ts'
-import { formatCount } from '../formatting.ts'
+import { formatCount, formatDuration, formatInstant } from '../formatting.ts'
 import { createResource } from '../resource.ts'
 import { lookedAt, takeLook } from '../selection.ts'
 import { authorizeCurl } from '../shell.ts'
 import { arrivals, conditions, drawnCount, type Scope, scope, shown, total, words } from './list.ts'
-import { NO_CONDITIONS } from './listed-request.ts'
+import { type ListedRequest, NO_CONDITIONS, targetOf } from './listed-request.ts'
+import { RequestMarks, StatusBadge } from './marks.tsx'
 import { closeRequest, openRequest } from './request-sheet.tsx'
-import { RequestTable } from './rows.tsx'
 import { RequestToolbar } from './toolbar.tsx'
+
+/** How many characters of the path and query are in a row. The details show all of it. */
+const LONGEST_TARGET = 300
 
 /** The number of requests without a valid key. The stream of an account does not have them and cannot announce them. */
 const keyless = createResource({
@@ -118,4 +123,76 @@ function FirstRequest() {
       {key === null && <p class="soft">The key of this account is secret. The command reads it from API_KEY.</p>}
     </div>
   )
+}
+
+/** The requests as a table, with the newest first. */
+function RequestTable() {
+  const withAccount = scope.value === 'all'
+  return (
+    <div class="table">
+      <table id="request-table">
+        <thead>
+          <tr>
+            <th class="at">Time</th>
+            <th class="method">Method</th>
+            <th>Request</th>
+            <th class="status">Status</th>
+            <th class="code">Code</th>
+            <th class="number duration">Took</th>
+            <th class="marks">Marks</th>
+          </tr>
+        </thead>
+        <tbody id="request-rows">
+          {shown.value.map((request) => (
+            <Row key={request.ordinal} request={request} withAccount={withAccount} />
+          ))}
+        </tbody>
+      </table>
+    </div>
+  )
+}
+
+interface RowProps {
+  request: ListedRequest
+  withAccount: boolean
+}
+
+/** A row never changes, so it is rendered once, although the list is rendered many times per second. */
+class Row extends Component<RowProps> {
+  override shouldComponentUpdate({ request, withAccount }: RowProps): boolean {
+    return request !== this.props.request || withAccount !== this.props.withAccount
+  }
+
+  override render({ request, withAccount }: RowProps) {
+    const { request_id, ordinal, account, at, method, status, code, duration_ms, fresh } = request
+    const target = targetOf(request)
+    const open = () => openRequest(request_id, ordinal)
+    // The row is a larger target for the pointer. For the keyboard there is a button inside.
+    return (
+      <tr class={fresh === true ? 'fresh' : ''} data-ordinal={ordinal} data-request={request_id} onClick={open}>
+        <td class="at soft">
+          <time dateTime={at} title={formatInstant(at)}>
+            {at.slice(11, 19)}
+          </time>
+        </td>
+        <td class="method mono">
+          <bdi dir="ltr">{method}</bdi>
+        </td>
+        <td class="wide mono">
+          <button type="button" class="link target" aria-haspopup="dialog">
+            <bdi dir="ltr">{target.length > LONGEST_TARGET ? `${target.slice(0, LONGEST_TARGET)}…` : target}</bdi>
+          </button>
+        </td>
+        <td class="status">
+          <StatusBadge status={status} />
+        </td>
+        <td class="code mono">{code}</td>
+        <td class="number duration soft">{formatDuration(duration_ms)}</td>
+        <td class="marks">
+          <RequestMarks request={request} />
+          {withAccount && <Badge>{account ?? 'no account'}</Badge>}
+        </td>
+      </tr>
+    )
+  }
 }

@@ -4,9 +4,9 @@ import { confirmed } from '../controls/dialog.tsx'
 import { showNote } from '../controls/notices.tsx'
 import { isOffered } from '../facts.ts'
 import { formatInstant } from '../formatting.ts'
-import { targetOf } from '../request-lines.ts'
 import { refreshShown } from '../resource.ts'
 import type { JournalEntry } from '../responses.ts'
+import { targetOf } from './listed-request.ts'
 
 /** How many characters of the path and query are in the confirmation. */
 const LONGEST_TARGET = 200

@@ -1,16 +1,15 @@
 import { useComputed } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
-import { quotas } from '../account/quotas.tsx'
+import { quotas } from '../account/panel.tsx'
 import { overview, summary } from '../account-data.ts'
 import { Button } from '../controls/button.tsx'
 import { TextField } from '../controls/fields.tsx'
 import { Form, textOf } from '../controls/form.tsx'
 import { Loaded } from '../controls/loaded.tsx'
-import { formatInstant } from '../formatting.ts'
+import { formatInstant, formatMoment, readWritten, writeMinute } from '../formatting.ts'
 import type { Quota } from '../responses.ts'
 import { changeClock, isFrozen, shownTime } from './clock.ts'
-import { formatMoment, readWritten, writeMinute } from './instants.ts'
 
 const HOUR = 3_600_000
 const DAY = 24 * HOUR
