@@ -28,8 +28,13 @@ const LEVELS: readonly (readonly string[])[] = [
   ['ground'],
   ['domain'],
 ]
-/** The page runs in a browser, so it is a program of its own: no other part imports it, and it imports no other part. */
+/**
+ * The page runs in a browser, so it is a program of its own: no other part imports it, and it imports no other part. Only
+ * one of its files takes the types of what the control plane answers from the parts that describe them.
+ */
 const PAGE = 'dashboard'
+const PAGE_TYPES = 'dashboard/responses.ts'
+const DESCRIBING = ['admin', 'coverage', 'explain', 'journal', 'domain']
 /**
  * What each part may import from outside: modules of Node.js, and packages. A part that is not named imports neither.
  */
@@ -131,13 +136,14 @@ const wrongImports: Check = (sources) =>
   [...sources].flatMap(([path, source]) => {
     const part = partOf(path)
     if (levelOf(part) < 0) return [`${path} belongs to no level`]
-    return importsOf(source).flatMap(({ specifier }) => {
+    return importsOf(source).flatMap(({ specifier, kind }) => {
       const isAllowed = isRelative(specifier) || allowing(part, specifier) !== undefined
       if (!isAllowed) return [`${path} imports ${specifier}`]
       if (!isRelative(specifier)) return []
       const target = targetOf(path, specifier)
       if (!sources.has(target)) return [`${path} imports ${specifier}, which is no file of src`]
-      const isBelow = part !== PAGE && levelOf(partOf(target)) > levelOf(part)
+      const mayGoDown = part !== PAGE || (path === PAGE_TYPES && kind === 'type' && DESCRIBING.includes(partOf(target)))
+      const isBelow = mayGoDown && levelOf(partOf(target)) > levelOf(part)
       return partOf(target) === part || isBelow ? [] : [`${path} imports ${target}`]
     })
   })
@@ -286,6 +292,13 @@ describe('the check of', () => {
     ['that is dynamic', 'start/server.ts', "const b = await import('../cli/b.ts')", 'cli/b.ts'],
     ['behind slashes', 'domain/a.ts', "const a = 'http://a'; /* it's */\nimport '../store/b.ts'", 'store/b.ts'],
     ['from the page', 'dashboard/a.ts', "import type { B } from '../domain/b.ts'", 'domain/b.ts'],
+    ['of a value, from the page', 'dashboard/responses.ts', "import { B } from '../domain/b.ts'", 'domain/b.ts'],
+    [
+      'of types, of a part that describes no answer',
+      'dashboard/responses.ts',
+      "export type { B } from '../store/b.ts'",
+      'store/b.ts',
+    ],
     ['of Node.js', 'behaviour/a.ts', "import type { b } from 'node:fs'", 'node:fs'],
     ['of another package', 'http/a.ts', "import { b } from 'express-session'", 'express-session'],
     ['without an ending', 'http/a.ts', "import './b'", './b, which is no file of src', 'http/b.ts'],
@@ -298,6 +311,7 @@ describe('the check of', () => {
     ['down', 'ground/a.ts', "import { b } from '../domain/b.ts'", 'domain/b.ts'],
     ['in the folder', 'http/a.ts', "import { b } from './engine/b.ts'", 'http/engine/b.ts'],
     ['in a comment', 'domain/a.ts', "// import { b } from '../store/b.ts'\n/*\nimport 'ajv'\n*/"],
+    ['of types of an answer', 'dashboard/responses.ts', "import type { B } from '../admin/b.ts'", 'admin/b.ts'],
     ['of the list', 'contract/a.ts', "import { b } from 'ajv/dist/2020.js'\nimport 'node:fs'"],
   ])('imports lets one pass %s', (_, path, source, ...others) => {
     expect(wrongImports(files(path, source, ...others))).toEqual([])

@@ -11,7 +11,7 @@ export interface FaultFacts {
   phases: Readonly<Record<'before' | 'after', string>>
 }
 
-interface KindFacts extends Pick<FaultKind, 'field' | 'phase'> {
+export interface KindFacts extends Pick<FaultKind, 'field' | 'phase'> {
   name: string
   /** One sentence. */
   says: string

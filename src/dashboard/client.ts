@@ -27,7 +27,11 @@ export function call<Id extends CallId>(id: Id, ...request: ArgumentOf<Id>): Pro
 // A type assertion is safe here: the server validates each response against its document, and a test compares the
 // types.
 export async function call(id: CallId, request?: Request): Promise<unknown> {
-  const response = await send(id, request)
+  return readData(await send(id, request))
+}
+
+/** The data of a success response. */
+export async function readData(response: Response): Promise<unknown> {
   const answer: unknown = await response.json().catch(() => undefined)
   if (!isObject(answer)) throw new Unreachable('The response of the server is incomplete.')
   return answer['data']

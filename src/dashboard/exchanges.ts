@@ -4,10 +4,11 @@ import { Refused, Unreachable } from './refusals.ts'
 import { noteRequest, refreshShown } from './resource.ts'
 import type { JournalEntry } from './responses.ts'
 import { chosenAccount } from './selection.ts'
-import { readEvents } from './server-sent-events.ts'
 
 const LONGEST_PAUSE = 5_000
 const SHORTEST_PAUSE = 250
+
+const DATA = 'data: '
 
 /** The consumer of the requests in the stream: the list of requests. */
 interface Sink {
@@ -79,4 +80,22 @@ function pauseFor(milliseconds: number, ended: AbortSignal): Promise<void> {
     setTimeout(resolve, milliseconds)
     ended.addEventListener('abort', () => resolve(), { once: true })
   })
+}
+
+/** Reads the entries of a stream of server-sent events. The browser's `EventSource` cannot send a token. */
+async function* readEvents({ body }: Response): AsyncGenerator<JournalEntry, void> {
+  if (body === null) return
+  const decoder = new TextDecoder()
+  const reader = body.getReader()
+  let rest = ''
+  for (;;) {
+    const { done, value } = await reader.read()
+    if (done) return
+    const blocks = (rest + decoder.decode(value, { stream: true })).split('\n\n')
+    rest = blocks.pop() ?? ''
+    for (const block of blocks) {
+      const lines = block.split('\n').filter((line) => line.startsWith(DATA))
+      if (lines.length > 0) yield JSON.parse(lines.map((line) => line.slice(DATA.length)).join('\n'))
+    }
+  }
 }

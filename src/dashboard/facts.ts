@@ -1,8 +1,8 @@
 import type { CallId } from './calls.ts'
-import type { Facts } from './responses.ts'
+import type { PageFacts } from './responses.ts'
 
 // The server writes the facts into the page.
-export const FACTS: Facts = JSON.parse(document.getElementById('facts')?.textContent ?? '{}')
+export const FACTS: PageFacts = JSON.parse(document.getElementById('facts')?.textContent ?? '{}')
 export const BASE_URL = location.origin + FACTS.basePath
 
 /** Whether the server offers an operation. A proxy offers few, because it knows only requests. */

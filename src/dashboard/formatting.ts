@@ -1,5 +1,6 @@
 const LONG = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'long', year: 'numeric', timeZone: 'UTC' })
 const SHORT = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', timeZone: 'UTC' })
+const TIME = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit', timeZone: 'UTC' })
 const COMPACT = new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 1 })
 
 /** Formats an RFC 3339 instant without fractions of a second. */
@@ -48,4 +49,24 @@ export function formatNumber(count: number, decimals = 0): string {
 /** Formats a number in a short form: `1.2M`. */
 export function formatCompact(count: number): string {
   return COMPACT.format(count)
+}
+
+/** Formats an instant in milliseconds as `17:00`, or as `16 January 2026, 17:00` if its day is not that of `now`. */
+export function formatMoment(instant: number, now?: number): string {
+  const [day, time] = [LONG.format(instant), TIME.format(instant)]
+  return now !== undefined && day === LONG.format(now) ? time : `${day}, ${time}`
+}
+
+/** Formats an instant in milliseconds as an editable text: in UTC, to the minute. */
+export function writeMinute(instant: number): string {
+  return new Date(instant).toISOString().slice(0, 16).replace('T', ' ')
+}
+
+/** A day, perhaps a time, and perhaps an offset from UTC. */
+const WRITTEN = /^(\d{4,}-\d\d-\d\d)(?:[T ]+(\d\d:\d\d(?::\d\d(?:\.\d+)?)?))?\s*(?:Z|UTC|([+-]\d\d:\d\d))?$/i
+
+/** Converts the text of the user to RFC 3339. The control plane explains the error in any other text. */
+export function readWritten(text: string): string {
+  const [, day, time = '00:00', offset = 'Z'] = WRITTEN.exec(text.trim()) ?? []
+  return day === undefined ? text : `${day}T${time}${offset}`
 }

@@ -1,17 +1,25 @@
-// The page is a normal client of the control plane. Any client can send any text to the service, so the page shows such
-// text only as text nodes, never as markup.
 import { effect } from '@preact/signals'
 import { render } from 'preact'
-import { summary } from './account/summary.ts'
-import { showFailure, showNote } from './controls/notices.tsx'
-import { connection, followExchanges } from './exchanges.ts'
-import { followRefreshes } from './overview/refreshes.ts'
-import { Page } from './page.tsx'
+import { Header } from './account/header.tsx'
+import { summary } from './account-data.ts'
+import { Dialogs } from './controls/dialog.tsx'
+import { ErrorText, showFailure, showNote, Toasts } from './controls/notices.tsx'
+import { connection, followExchanges, trouble } from './exchanges.ts'
+import { followRefreshes } from './overview/before-and-after.tsx'
+import { Refused } from './refusals.ts'
 import { followScope, requestList } from './requests/list.ts'
+import { RequestSheet } from './requests/request-sheet.tsx'
 import { followChoice, poll, refreshShown } from './resource.ts'
-import { followScene } from './scenes/highlight.ts'
+import { StoryBar } from './scenes/bar.tsx'
+import { followScene } from './scenes/story.ts'
+import { UnfinishedStory } from './scenes/unfinished.tsx'
 import { chosenAccount, DEFAULT_ACCOUNT, followSelection, OFFERED_TABS, openTab, readAddress } from './selection.ts'
-import { followVerdict } from './verdict/verdict.ts'
+import { OpenPanel } from './tabs.tsx'
+import { PlayBanner } from './time/play-banner.tsx'
+import { followVerdict } from './verdict/verdict.tsx'
+
+// The page is a normal client of the control plane. Any client can send any text to the service, so the page shows such
+// text only as text nodes, never as markup.
 
 const MILLISECONDS_BETWEEN_POLLS = 5_000
 
@@ -57,4 +65,38 @@ function openFirstTab(): void {
     if (account !== undefined && openTab.peek() === undefined)
       openTab.value = account.domains > 0 ? OFFERED_TABS[0] : 'requests'
   })
+}
+
+/** The whole page. */
+export function Page() {
+  return (
+    <>
+      <button type="button" class="skip no-print" onClick={() => document.getElementById('panel')?.focus()}>
+        Skip to the panel
+      </button>
+      <Header />
+      <Trouble />
+      <PlayBanner />
+      <UnfinishedStory />
+      <main>
+        <OpenPanel />
+      </main>
+      <RequestSheet />
+      <StoryBar />
+      <Dialogs />
+      <Toasts />
+    </>
+  )
+}
+
+/** Says why the server does not answer. */
+function Trouble() {
+  const lost = connection.value === 'lost'
+  const cause = trouble.value
+  return (
+    <div id="notice" class="bad" role="alert" hidden={!lost}>
+      {lost && <ErrorText error={cause} />}
+      {lost && !(cause instanceof Refused) && ' The page shows old data and tries again…'}
+    </div>
+  )
 }

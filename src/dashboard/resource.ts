@@ -1,7 +1,7 @@
 import { effect, type ReadonlySignal, signal, untracked } from '@preact/signals'
 import { call } from './client.ts'
 import { Refused } from './refusals.ts'
-import { mayHaveChanged } from './request-lines.ts'
+import { mayHaveChanged } from './requests/listed-request.ts'
 import type { JournalEntry } from './responses.ts'
 import { chosenAccount, DEFAULT_ACCOUNT, openTab, type Tab } from './selection.ts'
 

@@ -1,7 +1,7 @@
 import { signal } from '@preact/signals'
-import { summary } from './account/summary.ts'
+import { summary } from './account-data.ts'
 import type { CallId } from './calls.ts'
-import { call, send } from './client.ts'
+import { call, readData, send } from './client.ts'
 import { FACTS } from './facts.ts'
 import { isObject, type Problem, Refused, readRefusal, Unreachable } from './refusals.ts'
 import { chosenAccount } from './selection.ts'
@@ -31,8 +31,6 @@ export interface ServiceRequest {
 }
 
 export interface ServiceAnswer {
-  /** The `data` of the response. */
-  data: unknown
   way: Way
   /** The id of the request in the journal; null if it is not there. */
   requestId: string | null
@@ -84,9 +82,7 @@ async function callWithKey(operation: string, request: ServiceRequest, key: stri
   })
   const requestId = response.headers.get('x-request-id')
   const answer = parse(text)
-  if (response.ok && isObject(answer) && answer['success'] === true) {
-    return { data: answer['data'], way: 'service', requestId }
-  }
+  if (response.ok && isObject(answer) && answer['success'] === true) return { way: 'service', requestId }
   const refused = readRefusal(response.status, answer)
   if (refused === undefined) throw new Unreachable(describeStranger(response.status, text))
   throw await explainRefusal(refused, response, requestId)
@@ -161,10 +157,8 @@ async function callTwin(
   account: string,
 ): Promise<ServiceAnswer> {
   try {
-    const response = await send(twin, { parameters: { account, group }, ...(body && { body }) })
-    const answer: unknown = await response.json().catch(() => undefined)
-    if (!isObject(answer)) throw new Unreachable('The response of the server is incomplete.')
-    return { data: answer['data'], way: 'control-plane', requestId: null }
+    await readData(await send(twin, { parameters: { account, group }, ...(body && { body }) }))
+    return { way: 'control-plane', requestId: null }
   } catch (error) {
     throw error instanceof Refused && error.code === 'refused' ? inWordsOfService(error) : error
   }

@@ -1,7 +1,7 @@
 import type { ComponentChildren, FunctionComponent } from 'preact'
 import { useEffect } from 'preact/hooks'
 import { AccountPanel } from './account/panel.tsx'
-import { summary } from './account/summary.ts'
+import { summary } from './account-data.ts'
 import { CoveragePanel, coverageTally } from './coverage/panel.tsx'
 import { DomainsPanel } from './domains/panel.tsx'
 import { FaultsPanel } from './faults/panel.tsx'

@@ -3,7 +3,7 @@ import { divideNames, placeIn, readNames } from '../../src/dashboard/domains/nam
 import { type DomainChange, PIN_FIELDS, readChange, valueToday } from '../../src/dashboard/domains/pin.ts'
 import { lastRecordText, layOut } from '../../src/dashboard/domains/record-text.ts'
 import { filterDomains, type Order, policyOf, sortDomains, type Wanted } from '../../src/dashboard/domains/selection.ts'
-import type { DmarcRecord, Group, MonitoredDomain, Pin } from '../../src/dashboard/responses.ts'
+import type { DmarcRecord, Group, MonitoredDomain } from '../../src/dashboard/responses.ts'
 
 /** A domain as the control plane reports it; a test overrides what it is about. */
 function monitoredDomain(
@@ -11,7 +11,8 @@ function monitoredDomain(
   record: Partial<DmarcRecord> | null = {},
   others: Partial<MonitoredDomain> = {},
 ): MonitoredDomain {
-  const usual = { p: 'none', sp: 'none', np: 'none', pct: 100, testing: 'n', dmarc: 0, dkim: 0, spf: 0, count: 0 }
+  const policies = { p: 'none', sp: 'none', np: 'none', pct: 100, testing: 'n' } as const
+  const usual = { ...policies, dmarc: 0, dkim: 0, spf: 0, count: 0 }
   return {
     ...{ domain, added_at: '2026-01-01T00:00:00Z', features: [], profile: 'enforced', policy: { p: 'none' } },
     ...{ inherits_from: null, volume: 0, pinned: {}, events: [] },
@@ -70,7 +71,7 @@ describe('the place that a problem is about', () => {
 })
 
 /** What is asked for when a user changes these fields of the form. */
-function changeOf(pinned: Pin, edits: Readonly<Record<string, string>>): DomainChange {
+function changeOf(pinned: MonitoredDomain['pinned'], edits: Readonly<Record<string, string>>): DomainChange {
   const record = { dmarc: 97.5, dkim: 95, spf: 90, count: 1200, ...pinned }
   const domain = monitoredDomain('a.example', record, { features: ['bimi', 'mta-sts'], pinned })
   const shown = Object.fromEntries(PIN_FIELDS.map((field) => [field, valueToday(domain, field)]))
@@ -79,7 +80,7 @@ function changeOf(pinned: Pin, edits: Readonly<Record<string, string>>): DomainC
 }
 
 describe('the change of a domain', () => {
-  it.each<[string, Pin, Record<string, string>, DomainChange]>([
+  it.each<[string, MonitoredDomain['pinned'], Record<string, string>, DomainChange]>([
     ['is none where nothing was touched', {}, {}, {}],
     ['is none where nothing that is pinned was touched', { p: 'reject' }, {}, {}],
     ['pins only what was touched', {}, { count: '7' }, { pin: { count: 7 } }],

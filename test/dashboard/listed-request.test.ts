@@ -3,10 +3,11 @@ import {
   type Conditions,
   findWords,
   type ListedRequest,
+  MOST_REQUESTS,
   meets,
+  Newest,
   NO_CONDITIONS,
 } from '../../src/dashboard/requests/listed-request.ts'
-import { MOST_REQUESTS, Newest } from '../../src/dashboard/requests/newest.ts'
 
 const REFUSED: ListedRequest = {
   ...{ ordinal: 7, request_id: 'c0ffee', account: 'default', at: '2026-01-15T09:30:00Z', method: 'POST' },

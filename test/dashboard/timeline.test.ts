@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
+import { readWritten } from '../../src/dashboard/formatting.ts'
 import type { JournalEntry, Snapshot } from '../../src/dashboard/responses.ts'
-import { readWritten } from '../../src/dashboard/time/instants.ts'
 import { describeDays } from '../../src/dashboard/time/play-events.ts'
 import { layTimeline, type Moment } from '../../src/dashboard/time/timeline.ts'
 

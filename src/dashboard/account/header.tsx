@@ -1,15 +1,30 @@
-import { connection } from '../exchanges.ts'
-import { PLAYS_SERVICE } from '../facts.ts'
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { accounts } from '../account-data.ts'
+import { call } from '../client.ts'
+import { Button } from '../controls/button.tsx'
+import { confirmed, openDialog, showSecret } from '../controls/dialog.tsx'
+import { type Choice, LabelledSelect, Options, TextField } from '../controls/fields.tsx'
+import { textOf } from '../controls/form.tsx'
+import { showNote } from '../controls/notices.tsx'
+import { connection, restartStream } from '../exchanges.ts'
+import { FACTS, PLAYS_SERVICE } from '../facts.ts'
+import { formatCount, formatNumber } from '../formatting.ts'
+import { refreshShown } from '../resource.ts'
+import { chosenAccount, DEFAULT_ACCOUNT } from '../selection.ts'
 import { Tabs } from '../tabs.tsx'
-import { ClockLine } from '../time/clock-line.tsx'
-import { VerdictPill } from '../verdict/pill.tsx'
-import { AccountPicker } from './picker.tsx'
+import { ClockLine } from '../time/clock-section.tsx'
+import { VerdictPill } from '../verdict/verdict.tsx'
 
 const STATES = {
   connecting: { words: 'Connecting', tone: '' },
   live: { words: 'Live', tone: 'good' },
   lost: { words: 'Reconnecting…', tone: 'warn' },
 } as const
+
+const CLOCKS: readonly Choice[] = [
+  ['false', 'running'],
+  ['true', 'frozen'],
+]
 
 /** The title of the page, the state of the server and its clients, the selected account, and its views. */
 export function Header() {
@@ -42,4 +57,165 @@ export function Header() {
       <Tabs />
     </header>
   )
+}
+
+/** The selection of the account, and the actions for accounts. */
+function AccountPicker() {
+  const chosen = chosenAccount.value
+  return (
+    <div id="account-picker" class="no-print">
+      <AccountChoice />
+      <AccountCount />
+      <Button words="New…" id="account-new" work={createAccount} />
+      <Button words="Reset…" id="account-reset" work={resetAccount} />
+      {chosen !== DEFAULT_ACCOUNT && <Button words="Delete…" id="account-delete" kind="danger" work={deleteAccount} />}
+    </div>
+  )
+}
+
+function AccountChoice() {
+  const place = useRef<HTMLSelectElement>(null)
+  const shown = useRef<readonly string[]>([])
+  const [, redraw] = useState(0)
+  const chosen = chosenAccount.value
+  const ids = accounts.data.value?.ids ?? []
+  // An open list must not change while the user points at it.
+  if (!isOpen(place.current)) shown.current = ids
+  const options = shown.current.includes(chosen) ? shown.current : [...shown.current, chosen]
+  useEffect(() => {
+    // The options may have been added after the value was set.
+    if (place.current !== null && !isOpen(place.current)) place.current.value = chosen
+  })
+  const onClosed = () => redraw((times) => times + 1)
+  return (
+    <select
+      id="account"
+      aria-label="Account"
+      ref={place}
+      value={chosen}
+      onChange={({ currentTarget }) => {
+        chosenAccount.value = currentTarget.value
+        onClosed()
+      }}
+      onBlur={onClosed}
+    >
+      <Options values={options} />
+    </select>
+  )
+}
+
+function AccountCount() {
+  const count = accounts.data.value?.count ?? 0
+  if (count < 2) return null
+  return (
+    <span id="account-count" class="soft" title={`There are ${formatCount(count, 'account')}.`}>
+      of {formatNumber(count)}
+    </span>
+  )
+}
+
+/** Whether the list of a `<select>` is open. If the browser cannot tell, every focused list counts as open. */
+function isOpen(list: HTMLSelectElement | null): boolean {
+  if (list === null) return false
+  try {
+    return list.matches(':open')
+  } catch {
+    return document.activeElement === list
+  }
+}
+
+/** Shows a form for a new account, creates the account, selects it and shows its key. */
+async function createAccount(): Promise<void> {
+  const usual = 'default of the server'
+  const content = (
+    <>
+      <p class="soft">
+        The account has its own state, key, clock, quotas and faults. It shares them with no other account.
+      </p>
+      <div class="fields">
+        <TextField label="Name" name="id" placeholder="generated" spellcheck={false} />
+        <FixtureChoice usual={usual} />
+        <TextField label="Seed" name="seed" inputMode="numeric" placeholder={usual} />
+        <TextField
+          label="Time at the beginning"
+          name="now"
+          placeholder="such as 2026-01-15T09:00:00Z"
+          spellcheck={false}
+        />
+        <LabelledSelect label="Clock" name="frozen" none={usual} values={CLOCKS} />
+      </div>
+    </>
+  )
+  const created = await openDialog('A new account', content, {
+    submit: 'Create',
+    work: (fields) => call('createAccount', { body: readNewAccount(fields) }),
+  })
+  if (created === undefined) return
+  const { id } = created.account
+  chosenAccount.value = id
+  accounts.refresh().catch(() => undefined)
+  await showSecret(`The account ${id}`, created.api_key)
+}
+
+/** The fields with a value. An invalid seed is sent unchanged, because the control plane returns the error message. */
+function readNewAccount(fields: FormData) {
+  const [id, fixture, seed, now, frozen] = ['id', 'fixture', 'seed', 'now', 'frozen'].map((name) =>
+    textOf(fields, name).trim(),
+  )
+  return {
+    ...(id && { id }),
+    ...(fixture && { fixture }),
+    ...(seed && { seed: readNumber(seed) }),
+    ...(now && { now }),
+    ...(frozen && { frozen: frozen === 'true' }),
+  }
+}
+
+function readNumber(text: string): number {
+  const number = Number(text)
+  // JSON has no NaN.
+  return Number.isNaN(number) ? (text as never) : number
+}
+
+/** Asks for confirmation, and resets the chosen account to its creation. */
+async function resetAccount(): Promise<void> {
+  const account = chosenAccount.peek()
+  const content = (
+    <>
+      <p>
+        The account goes back to the moment of its creation. Later keys, faults, pins, requests and coverage are
+        removed. Snapshots stay.
+      </p>
+      <FixtureChoice usual="the one of its creation" />
+    </>
+  )
+  const done = await openDialog(`Reset ${account}?`, content, {
+    submit: 'Reset',
+    danger: true,
+    async work(fields) {
+      const fixture = textOf(fields, 'fixture')
+      await call('resetAccount', { parameters: { account }, body: fixture === '' ? {} : { fixture } })
+      return true
+    },
+  })
+  if (done === undefined) return
+  showNote(`The account ${account} was reset.`)
+  if (account !== chosenAccount.peek()) return
+  restartStream()
+  await refreshShown()
+}
+
+/** Asks for confirmation, and deletes that account, even if the user has chosen another one meanwhile. */
+async function deleteAccount(): Promise<void> {
+  const account = chosenAccount.peek()
+  const text = 'Its state, keys, requests and snapshots are deleted. This cannot be undone.'
+  if (!(await confirmed(`Delete ${account}?`, text, 'Delete'))) return
+  await call('deleteAccount', { parameters: { account } })
+  if (account === chosenAccount.peek()) chosenAccount.value = DEFAULT_ACCOUNT
+  showNote(`The account ${account} was deleted.`)
+  await accounts.refresh()
+}
+
+function FixtureChoice({ usual }: { usual: string }) {
+  return <LabelledSelect label="Fixture" name="fixture" none={usual} values={FACTS.fixtures} />
 }

@@ -1,16 +1,26 @@
+import { useSignal } from '@preact/signals'
+import { keys, summary } from '../account-data.ts'
 import { call } from '../client.ts'
+import { Button } from '../controls/button.tsx'
 import { Copyable } from '../controls/copyable.tsx'
-import { Options } from '../controls/form.tsx'
+import { confirmed, showSecret } from '../controls/dialog.tsx'
+import { Options, Select, TextField } from '../controls/fields.tsx'
+import { Form, textOf } from '../controls/form.tsx'
 import { Loaded } from '../controls/loaded.tsx'
-import { Pairs } from '../controls/marks.tsx'
+import { Badge, Meter, Pairs } from '../controls/marks.tsx'
 import { showFailure } from '../controls/notices.tsx'
 import { BASE_URL, FACTS } from '../facts.ts'
-import { formatInstant } from '../formatting.ts'
-import type { Account } from '../responses.ts'
+import { formatInstant, formatNumber } from '../formatting.ts'
+import { createResource, refreshShown } from '../resource.ts'
+import type { Account, Key, Quota, ResponseData } from '../responses.ts'
 import { authorizeCurl } from '../shell.ts'
-import { Keys } from './keys.tsx'
-import { Quotas } from './quotas.tsx'
-import { summary } from './summary.ts'
+
+export const quotas = createResource({
+  load: (account) => call('getQuotas', { parameters: { account } }),
+  tabs: ['account', 'time'],
+  afterRequests: 400,
+  polled: true,
+})
 
 /** The view Account: how a client reaches the service, and what it may do. */
 export function AccountPanel() {
@@ -89,4 +99,144 @@ function About({ account: { id, plan, seed, fixture, created_at } }: { account: 
       />
     </section>
   )
+}
+
+/** The rest of each quota, and whether the service enforces quotas. */
+function Quotas() {
+  return <Loaded of={quotas}>{(data) => <Remaining data={data} />}</Loaded>
+}
+
+function Remaining({ data }: { data: ResponseData['getQuotas'] }) {
+  const wanted = useSignal<string | null>(null)
+  const keys = [...new Set(data.quotas.map(({ key }) => key))]
+  const shown = keys.includes(wanted.value) ? wanted.value : (keys[0] ?? null)
+  const named = keys.filter((key) => key !== null)
+  const isShared = keys.includes(null)
+  return (
+    <section class="card stack" aria-labelledby="quota-title">
+      <div class="row">
+        <h2 id="quota-title" class="grow">
+          Remaining quotas
+        </h2>
+        {data.enforced ? <Badge tone="good">enforced</Badge> : <Badge tone="warn">not enforced</Badge>}
+        {named.length > 1 && (
+          <Select
+            id="quota-key"
+            aria-label="Key whose quotas are shown"
+            value={shown ?? ''}
+            values={named}
+            onChoose={(key) => {
+              wanted.value = key
+            }}
+          />
+        )}
+      </div>
+      <p id="quota-note" class="soft">
+        {data.enforced
+          ? 'A request beyond a quota is refused until the window ends.'
+          : 'Requests are counted, but none is refused: the server was started with --no-quotas.'}
+        {isShared && ' The keys of the account share their quotas.'}
+      </p>
+      <div id="quotas" class="stack">
+        {data.quotas
+          .filter(({ key }) => key === shown)
+          .map((quota) => (
+            <QuotaLine key={quota.bucket} quota={quota} />
+          ))}
+        {data.quotas.length === 0 && <p class="soft">The account has no key, so nothing is counted.</p>}
+      </div>
+    </section>
+  )
+}
+
+function QuotaLine({ quota }: { quota: Quota }) {
+  const { bucket, limit, remaining, resets_at } = quota
+  const count = `${formatNumber(remaining)} / ${formatNumber(limit)}`
+  return (
+    <div class="quota" title={`The window ends at ${formatInstant(resets_at)}.`}>
+      <span class="mono">/{bucket}</span>
+      <Meter share={remaining / limit} label={`Remaining quota of ${bucket}`} text={`${remaining} of ${limit}`} />
+      <span class="count">{count}</span>
+      <span class="row">
+        <SetButton quota={quota} words="Use up" remaining={0} />
+        <SetButton quota={quota} words="Refill" remaining={limit} />
+      </span>
+    </div>
+  )
+}
+
+function SetButton({ quota: { key, bucket }, words, remaining }: { quota: Quota; words: string; remaining: number }) {
+  async function set(): Promise<void> {
+    await call('updateQuota', { body: { bucket, remaining, ...(key !== null && { key }) } })
+    await quotas.refresh()
+  }
+  return <Button words={words} small aria-label={`${words} the quota of ${bucket}`} work={set} />
+}
+
+/** The API keys of the account, without their secrets. */
+function Keys() {
+  return (
+    <section class="card stack" aria-labelledby="keys-title">
+      <h2 id="keys-title">Keys</h2>
+      <Form id="key-form" submit="Create a key" work={createKey}>
+        <TextField label="Label of a new key" name="label" placeholder="such as: CI" />
+      </Form>
+      <Loaded of={keys}>
+        {(list) =>
+          list.length === 0 ? (
+            <p class="soft">No keys: nobody can use this account.</p>
+          ) : (
+            <ul id="keys" class="ruled">
+              {list.map((key) => (
+                <KeyItem key={key.id} apiKey={key} />
+              ))}
+            </ul>
+          )
+        }
+      </Loaded>
+    </section>
+  )
+}
+
+function KeyItem({ apiKey: { id, label, created_at, disabled, in_grace } }: { apiKey: Key }) {
+  async function toggle(): Promise<void> {
+    await call('updateKey', { parameters: { key: id }, body: { disabled: !disabled } })
+    await keys.refresh()
+  }
+  return (
+    <li class="row">
+      <div class="grow">
+        <strong class="mono">{id}</strong>{' '}
+        {disabled ? <Badge tone="bad">disabled</Badge> : <Badge tone="good">enabled</Badge>}{' '}
+        {in_grace && (
+          <Badge tone="warn" title="A new key has higher quotas for some days.">
+            in grace period
+          </Badge>
+        )}
+        <div class="soft">{[label, `created ${formatInstant(created_at)}`].filter(Boolean).join(' · ')}</div>
+      </div>
+      <Button
+        words={disabled ? 'Enable' : 'Disable'}
+        small
+        aria-label={`${disabled ? 'Enable' : 'Disable'} the key ${id}`}
+        work={toggle}
+      />
+      <Button words="Delete" small kind="danger" aria-label={`Delete the key ${id}`} work={() => deleteKey(id)} />
+    </li>
+  )
+}
+
+async function createKey(fields: FormData, form: HTMLFormElement): Promise<void> {
+  const label = textOf(fields, 'label').trim()
+  const { key, api_key } = await call('createKey', { body: label === '' ? {} : { label } })
+  form.reset()
+  void refreshShown()
+  await showSecret(`The key ${key.id}`, api_key)
+}
+
+async function deleteKey(id: string): Promise<void> {
+  const text = 'The service refuses all requests with this key from now on. This cannot be undone.'
+  if (!(await confirmed(`Delete the key ${id}?`, text, 'Delete'))) return
+  await call('deleteKey', { parameters: { key: id } })
+  await refreshShown()
 }

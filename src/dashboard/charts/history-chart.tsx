@@ -34,10 +34,10 @@ export function HistoryChart({ label, unit = 'Messages of 30 days', marks = [], 
   ]
 
   function onKeyDown(event: KeyboardEvent): void {
-    const next = dayAfterKey(event.key, index, newest)
-    if (next === undefined) return
+    const step = STEPS[event.key]
+    if (step === undefined) return
     event.preventDefault()
-    setChosen(next)
+    setChosen(Math.max(0, Math.min(newest, index + step)))
   }
   function onPointer({ clientX, currentTarget }: PointerEvent & { currentTarget: Element }): void {
     const { left, width: shown } = currentTarget.getBoundingClientRect()
@@ -231,24 +231,8 @@ function round(value: number): number {
   return Math.round(value * 10) / 10
 }
 
-/** The day that a key selects. */
-function dayAfterKey(key: string, day: number, newest: number): number | undefined {
-  switch (key) {
-    case 'ArrowRight':
-    case 'ArrowUp':
-      return Math.min(newest, day + 1)
-    case 'ArrowLeft':
-    case 'ArrowDown':
-      return Math.max(0, day - 1)
-    case 'PageUp':
-      return Math.min(newest, day + 7)
-    case 'PageDown':
-      return Math.max(0, day - 7)
-    case 'Home':
-      return 0
-    case 'End':
-      return newest
-    default:
-      return undefined
-  }
+/** How many days later the day is that a key selects. */
+const STEPS: Readonly<Record<string, number>> = {
+  ...{ ArrowRight: 1, ArrowUp: 1, PageUp: 7, End: Number.POSITIVE_INFINITY },
+  ...{ ArrowLeft: -1, ArrowDown: -1, PageDown: -7, Home: Number.NEGATIVE_INFINITY },
 }

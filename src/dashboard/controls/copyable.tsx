@@ -25,11 +25,7 @@ interface CopyButtonProps {
 }
 
 export function CopyButton({ text, shown, label, words = 'Copy' }: CopyButtonProps) {
-  return (
-    <Button small aria-label={label} work={() => copyText(text, shown())}>
-      {words}
-    </Button>
-  )
+  return <Button words={words} small aria-label={label} work={() => copyText(text, shown())} />
 }
 
 /** Copies a text. If the browser does not allow that, it selects the element with the text. */

@@ -3,6 +3,7 @@ import type { ComponentChildren } from 'preact'
 import { Copyable } from './copyable.tsx'
 import { Form } from './form.tsx'
 import { Modal } from './modal.tsx'
+import { showNote } from './notices.tsx'
 
 interface Question<Result> {
   /** The text of the button that submits the form. */
@@ -12,6 +13,8 @@ interface Question<Result> {
   danger?: boolean
   /** The action of the form. After an error, the dialog stays open and shows the error. */
   work(fields: FormData): Result | Promise<Result>
+  /** The note about the result. */
+  note?(result: Result): string
 }
 
 interface OpenDialog {
@@ -38,6 +41,7 @@ export function openDialog<Result = never>(
       close(result) {
         dialogs.value = dialogs.value.filter((each) => each !== dialog)
         resolve(result as Result | undefined)
+        if (result !== undefined && question?.note) showNote(question.note(result as Result))
       },
     }
     dialogs.value = [...dialogs.value, dialog]

@@ -1,5 +1,6 @@
 import type { ComponentChildren, TargetedSubmitEvent } from 'preact'
 import { useRef, useState } from 'preact/hooks'
+import { useWork } from './button.tsx'
 import { ErrorText } from './notices.tsx'
 
 interface FormProps {
@@ -18,26 +19,17 @@ interface FormProps {
 
 /** A form that ignores submissions while its action runs, and shows the error of a failed action. */
 export function Form({ id, class: kind = '', submit, danger = false, work, beside, children }: FormProps) {
-  const [busy, setBusy] = useState(false)
+  const [busy, run] = useWork()
   const [failure, setFailure] = useState<unknown>(undefined)
-  const working = useRef(false)
   const place = useRef<HTMLFormElement>(null)
 
-  async function onSubmit(event: TargetedSubmitEvent<HTMLFormElement>): Promise<void> {
+  function onSubmit(event: TargetedSubmitEvent<HTMLFormElement>): Promise<void> {
     event.preventDefault()
-    if (working.current) return
     const form = event.currentTarget
-    working.current = true
-    setBusy(true)
-    setFailure(undefined)
-    try {
-      await work(new FormData(form), form)
-    } catch (error) {
-      setFailure(error)
-    } finally {
-      working.current = false
-      setBusy(false)
-    }
+    return run(() => {
+      setFailure(undefined)
+      return work(new FormData(form), form)
+    }, setFailure)
   }
 
   return (
@@ -73,15 +65,4 @@ function nameFields(text: string, form: HTMLFormElement | null): string {
 export function textOf(fields: FormData, name: string): string {
   const value = fields.get(name)
   return typeof value === 'string' ? value : ''
-}
-
-/** Renders values as `<option>` elements. */
-export function Options({ values }: { values: readonly string[] }) {
-  return (
-    <>
-      {values.map((value) => (
-        <option key={value}>{value}</option>
-      ))}
-    </>
-  )
 }

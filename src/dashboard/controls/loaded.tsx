@@ -27,9 +27,7 @@ export function Loaded<Data>({ of: resource, loading = <Loading />, children }: 
     return (
       <div class="refusal bad" role="alert">
         <ErrorText error={failure} />{' '}
-        <Button small work={() => resource.refresh().catch(() => undefined)}>
-          Try again
-        </Button>
+        <Button words="Try again" small work={() => resource.refresh().catch(() => undefined)} />
       </div>
     )
   }

@@ -1,7 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import { useLayoutEffect, useRef, useState } from 'preact/hooks'
-import { useRowSizes } from './row-sizes.ts'
-import { rowAfterKey, scrollToShow, type View, windowOf } from './row-window.ts'
+import { useRows } from './rows.ts'
 
 /** The `tabIndex` for the controls of a row. The arrow keys move between the rows. */
 interface RowState {
@@ -22,25 +21,16 @@ interface LongListProps<Item> {
 /** A list of rows of equal height that renders only visible rows. It may have any number of items. */
 export function LongList<Item>({ id, label, items, keyOf, attributesOf, children }: LongListProps<Item>) {
   const place = useRef<HTMLDivElement>(null)
-  const { height, row } = useRowSizes(place)
-  const [top, setTop] = useState(0)
+  const rows = useRows(place, items.length)
   const [wanted, setActive] = useState(0)
   const moving = useRef(false)
   const active = Math.min(wanted, Math.max(0, items.length - 1))
-  const view: View = { top, height, row, count: items.length }
-  const { first, end } = windowOf(view)
 
   function onKeyDown(event: KeyboardEvent): void {
-    const { key, altKey, ctrlKey, metaKey } = event
-    if (altKey || ctrlKey || metaKey) return
-    const next = rowAfterKey(key, active, view)
+    const next = rows.moveByKey(event, active)
     if (next === undefined) return
-    event.preventDefault()
     setActive(next)
     moving.current = true
-    const reached = scrollToShow(next, view)
-    if (place.current !== null) place.current.scrollTop = reached
-    setTop(reached)
   }
 
   useLayoutEffect(() => {
@@ -49,21 +39,17 @@ export function LongList<Item>({ id, label, items, keyOf, attributesOf, children
     place.current?.querySelector<HTMLElement>(`[data-index="${active}"] [tabindex="0"]`)?.focus({ preventScroll: true })
   })
 
-  // The focused row stays rendered when it is scrolled away, so that the focus is not lost.
-  const indexes = [...items.slice(first, end).keys()].map((index) => first + index)
-  if (active < first) indexes.unshift(active)
-  if (active >= end && active < items.length) indexes.push(active)
   return (
     // biome-ignore lint/a11y/noStaticElementInteractions: the keys move between the controls of its rows.
     <div
       class="long-list"
       ref={place}
-      style={{ '--row': `${row}px` }}
-      onScroll={({ currentTarget }) => setTop(currentTarget.scrollTop)}
+      style={{ '--row': `${rows.row}px` }}
+      onScroll={rows.onScroll}
       onKeyDown={onKeyDown}
     >
-      <ul id={id} aria-label={label} style={{ height: `${items.length * row}px` }}>
-        {indexes.map((index) => {
+      <ul id={id} aria-label={label} style={{ height: `${items.length * rows.row}px` }}>
+        {rows.indexesWith(active).map((index) => {
           const item = items[index]
           return (
             item !== undefined && (
@@ -73,7 +59,7 @@ export function LongList<Item>({ id, label, items, keyOf, attributesOf, children
                 data-index={index}
                 aria-setsize={items.length}
                 aria-posinset={index + 1}
-                style={{ transform: `translateY(${index * row}px)` }}
+                style={{ transform: `translateY(${index * rows.row}px)` }}
                 onFocusIn={() => setActive(index)}
               >
                 {children(item, { tabIndex: index === active ? 0 : -1 })}

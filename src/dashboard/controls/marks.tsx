@@ -1,4 +1,5 @@
 import type { ComponentChildren } from 'preact'
+import { formatCount } from '../formatting.ts'
 
 export type Tone = 'good' | 'warn' | 'bad' | 'odd' | ''
 
@@ -31,5 +32,31 @@ export function Pairs({ entries }: { entries: readonly (readonly [name: string, 
         .filter(([, value]) => value !== null && value !== undefined && value !== false)
         .map(([name, value]) => [<dt key={name}>{name}</dt>, <dd key={`${name} is`}>{value}</dd>])}
     </dl>
+  )
+}
+
+/** A section of the details with a heading. */
+export function Part({ title, children }: { title: string; children: ComponentChildren }) {
+  return (
+    <section class="stack">
+      <h3>{title}</h3>
+      {children}
+    </section>
+  )
+}
+
+/** How many names a confirmation lists. */
+const LISTED = 10
+
+/** The first names of a list, and the number of the others. */
+export function FirstNames({ names }: { names: readonly string[] }) {
+  const rest = names.length - LISTED
+  return (
+    <ul class="mono">
+      {names.slice(0, LISTED).map((name) => (
+        <li key={name}>{name}</li>
+      ))}
+      {rest > 0 && <li>and {formatCount(rest, 'other')}</li>}
+    </ul>
   )
 }

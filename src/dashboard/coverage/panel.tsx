@@ -1,11 +1,49 @@
 import { useSignal } from '@preact/signals'
+import { call } from '../client.ts'
 import { Button } from '../controls/button.tsx'
 import { Copyable } from '../controls/copyable.tsx'
+import { filterBy, SearchField } from '../controls/fields.tsx'
 import { Loaded } from '../controls/loaded.tsx'
 import { Badge, Meter } from '../controls/marks.tsx'
 import { formatShown } from '../formatting.ts'
-import type { Coverage } from '../responses.ts'
-import { coverage, gapsOf, type NamedGap } from './coverage.ts'
+import { createResource } from '../resource.ts'
+import type { Coverage, Gap } from '../responses.ts'
+
+/** The report is long and may change with each request, so it is loaded at most this often. */
+const MILLISECONDS_OF_REST = 3_000
+
+/** The coverage of the contract by the requests of the account. */
+const coverage = createResource({
+  load: (account) => call('getCoverage', { parameters: { account } }),
+  tabs: ['coverage'],
+  afterRequests: 1_000,
+  restOf: () => MILLISECONDS_OF_REST,
+  polled: true,
+})
+
+/** A part of the contract that no request of the account covers. */
+interface NamedGap {
+  kind: 'response' | 'rule' | 'edge'
+  name: string
+  says?: string
+  gap: Gap
+}
+
+function gapsOf({ operations, rules, edges }: Coverage): NamedGap[] {
+  const responses = operations.flatMap(({ operation, responses }) =>
+    responses
+      .filter(({ genuine }) => genuine === 0)
+      .map((gap): NamedGap => {
+        const code = gap.code === undefined ? '' : ` ${gap.code}`
+        return { kind: 'response', name: `${operation} → ${gap.status}${code}`, gap }
+      }),
+  )
+  return [
+    ...responses,
+    ...rules.filter(({ seen }) => !seen).map((gap): NamedGap => ({ kind: 'rule', name: gap.id, says: gap.says, gap })),
+    ...edges.filter(({ seen }) => !seen).map((gap): NamedGap => ({ kind: 'edge', name: gap.id, gap })),
+  ]
+}
 
 /** The share of documented responses that occurred, for the title of the view. */
 export function coverageTally(): string | undefined {
@@ -24,7 +62,7 @@ function Report({ coverage: data }: { coverage: Coverage }) {
       <section class="card stack">
         <div class="row">
           <h2 class="grow">How much of the contract the requests of this account have covered</h2>
-          <Button work={() => coverage.refresh()}>Refresh</Button>
+          <Button words="Refresh" work={() => coverage.refresh()} />
         </div>
         <div id="coverage-bars" class="stack">
           {Object.entries(data.summary).map(([name, { seen, total, percent }]) => (
@@ -44,23 +82,19 @@ function Report({ coverage: data }: { coverage: Coverage }) {
 
 function Gaps({ coverage }: { coverage: Coverage }) {
   const filter = useSignal('')
-  const wanted = filter.value.trim().toLowerCase()
   const gaps = gapsOf(coverage)
-  const shown = gaps.filter(({ kind, name, says = '' }) => `${kind} ${name} ${says}`.toLowerCase().includes(wanted))
+  const shown = filterBy(gaps, filter.value, ({ kind, name, says = '' }) => [`${kind} ${name} ${says}`])
   return (
     <section class="stack" aria-labelledby="gaps-title">
       <div class="row">
         <h2 id="gaps-title">Not covered yet</h2>
         <span class="grow soft">{formatShown(shown.length, gaps.length, 'gap')}</span>
-        <input
+        <SearchField
           id="gap-filter"
-          type="search"
-          placeholder="Filter: rule createDomainGroup 409"
-          aria-label="Filter gaps"
           class="no-print"
-          onInput={({ currentTarget }) => {
-            filter.value = currentTarget.value
-          }}
+          label="Filter gaps"
+          placeholder="Filter: rule createDomainGroup 409"
+          text={filter}
         />
       </div>
       <ul id="gaps" class="card ruled">

@@ -1,6 +1,5 @@
 import { type Signal, signal } from '@preact/signals'
 import { openDialog } from '../controls/dialog.tsx'
-import { showNote } from '../controls/notices.tsx'
 import { ServiceWay } from '../controls/service-way.tsx'
 import { FACTS } from '../facts.ts'
 import { formatCount, formatDeed } from '../formatting.ts'
@@ -15,7 +14,7 @@ export async function addDomains(): Promise<void> {
   const account = chosenAccount.peek()
   const text = signal('')
   const limit = limitOf('addDomains')
-  const added = await openDialog('Add domains', <Fields text={text} limit={limit} />, {
+  await openDialog('Add domains', <Fields text={text} limit={limit} />, {
     submit: 'Add',
     async work() {
       const names = readNames(text.peek())
@@ -37,8 +36,8 @@ export async function addDomains(): Promise<void> {
       await refreshAfterChange()
       return count
     },
+    note: (count) => formatDeed(count, 'domain', 'added'),
   })
-  if (added !== undefined) showNote(formatDeed(added, 'domain', 'added'))
 }
 
 function Fields({ text, limit }: { text: Signal<string>; limit: number | null }) {

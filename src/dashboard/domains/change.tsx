@@ -1,6 +1,7 @@
 import { call } from '../client.ts'
 import { openDialog } from '../controls/dialog.tsx'
-import { Options, textOf } from '../controls/form.tsx'
+import { Options, TextField } from '../controls/fields.tsx'
+import { textOf } from '../controls/form.tsx'
 import { showNote } from '../controls/notices.tsx'
 import { FACTS } from '../facts.ts'
 import type { MonitoredDomain } from '../responses.ts'
@@ -98,10 +99,7 @@ function Field({ domain, field }: { domain: MonitoredDomain; field: (typeof PIN_
   const values = choicesOf(field)
   const title = LABELS[field] + (domain.pinned[field] === undefined ? '' : ' · pinned')
   return values === undefined ? (
-    <label>
-      {title}
-      <input name={field} inputMode="decimal" defaultValue={value} autocomplete="off" />
-    </label>
+    <TextField label={title} name={field} inputMode="decimal" defaultValue={value} />
   ) : (
     <label>
       {title}

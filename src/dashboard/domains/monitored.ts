@@ -1,13 +1,12 @@
 import { computed, signal } from '@preact/signals'
-import { groups, groupsByDomain } from '../account/groups.ts'
-import { summary } from '../account/summary.ts'
+import { groups, groupsByDomain, summary } from '../account-data.ts'
 import { call } from '../client.ts'
 import { FACTS } from '../facts.ts'
 import { Refused } from '../refusals.ts'
 import { createResource } from '../resource.ts'
 import type { MonitoredDomain } from '../responses.ts'
 import { chosenAccount } from '../selection.ts'
-import { filterDomains, type Order, sortDomains, type Wanted } from './selection.ts'
+import { filterDomains, type Order, sortDomains } from './selection.ts'
 
 /** How often the load restarts because another client removed the domain after which a page begins. */
 const ATTEMPTS = 4
@@ -123,7 +122,10 @@ export async function reloadDomain(name: string): Promise<void> {
 }
 
 export const order = signal<Order>({ by: 'added', descending: false })
-export const wanted = signal<Wanted>({ search: '', policy: '', profile: '' })
+/** The filter of the table. An empty policy or profile means all. */
+export const search = signal('')
+export const policy = signal('')
+export const profile = signal('')
 
 const sorted = computed(() => {
   const { by } = order.value
@@ -133,7 +135,9 @@ const sorted = computed(() => {
 })
 
 /** The rows of the table. A search does not sort again. */
-export const shown = computed(() => filterDomains(sorted.value, wanted.value))
+export const shown = computed(() => {
+  return filterDomains(sorted.value, { search: search.value, policy: policy.value, profile: profile.value })
+})
 
 /** The day of the refresh that GET /dmarc shows at an instant, such as 2026-01-15. */
 export function refreshDate(now: string): string {

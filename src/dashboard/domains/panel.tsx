@@ -1,15 +1,14 @@
 import { signal, useSignalEffect } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import { Button } from '../controls/button.tsx'
-import { Options } from '../controls/form.tsx'
+import { type Choice, SearchField, Select } from '../controls/fields.tsx'
 import { Loaded, Loading } from '../controls/loaded.tsx'
 import { FACTS } from '../facts.ts'
 import { formatNumber, formatShown } from '../formatting.ts'
 import type { MonitoredDomain } from '../responses.ts'
-import { chosenAccount, openTab } from '../selection.ts'
-import { lookedAt, takeLook } from '../view.ts'
+import { chosenAccount, lookedAt, openTab, takeLook } from '../selection.ts'
 import { addDomains } from './add.tsx'
-import { monitored, order, progress, shown, wanted } from './monitored.ts'
+import { monitored, order, policy, profile, progress, search, shown } from './monitored.ts'
 import { removeDomains } from './remove.tsx'
 import { selected } from './row.tsx'
 import { type Column, NO_RECORD } from './selection.ts'
@@ -35,7 +34,9 @@ export function DomainsPanel() {
     // Another view may be about to open.
     if (look === undefined || openTab.peek() !== 'domains') return
     takeLook()
-    wanted.value = { search: look.search ?? '', policy: '', profile: '' }
+    search.value = look.search ?? ''
+    policy.value = ''
+    profile.value = ''
     opened.value = look.domain === undefined ? undefined : { account: chosenAccount.peek(), domain: look.domain }
   })
   // The selection and the open sheet do not apply to another account.
@@ -62,76 +63,58 @@ export function DomainsPanel() {
 }
 
 function Tools() {
-  const { search, policy, profile } = wanted.value
   return (
     <div class="row domain-tools no-print">
-      <input
-        id="domain-filter"
-        type="search"
-        class="grow"
-        placeholder="Search domains"
-        aria-label="Search domains"
-        autocomplete="off"
-        spellcheck={false}
-        value={search}
-        onInput={({ currentTarget }) => {
-          wanted.value = { ...wanted.peek(), search: currentTarget.value }
-        }}
-      />
-      <select
+      <SearchField id="domain-filter" label="Search domains" text={search} />
+      <Select
         id="domain-policy"
         aria-label="Policy"
+        none="All policies"
+        values={[...FACTS.policies, NO_RECORD]}
         value={policy}
-        onChange={({ currentTarget }) => {
-          wanted.value = { ...wanted.peek(), policy: currentTarget.value }
+        onChoose={(chosen) => {
+          policy.value = chosen
         }}
-      >
-        <option value="">All policies</option>
-        <Options values={[...FACTS.policies, NO_RECORD]} />
-      </select>
-      <select
+      />
+      <Select
         id="domain-profile"
         aria-label="Profile"
+        none="All profiles"
+        values={FACTS.profiles}
         value={profile}
-        onChange={({ currentTarget }) => {
-          wanted.value = { ...wanted.peek(), profile: currentTarget.value }
+        onChoose={(chosen) => {
+          profile.value = chosen
         }}
-      >
-        <option value="">All profiles</option>
-        <Options values={FACTS.profiles} />
-      </select>
+      />
       <PhoneOrder />
-      <Button kind="primary" work={addDomains}>
-        Add domains…
-      </Button>
+      <Button words="Add domains…" kind="primary" work={addDomains} />
     </div>
   )
 }
+
+const PHONE_ORDERS: readonly Choice[] = [
+  ['added false', 'As added'],
+  ['added true', 'Newest first'],
+  ...COLUMNS.flatMap(({ by, title }): Choice[] => [
+    [`${by} false`, `${title} ▲`],
+    [`${by} true`, `${title} ▼`],
+  ]),
+]
 
 /** The sort order on screens that are too narrow for column headers. */
 function PhoneOrder() {
   const { by, descending } = order.value
   return (
-    <select
+    <Select
       class="phone-order"
       aria-label="Order"
       value={`${by} ${descending}`}
-      onChange={({ currentTarget }) => {
-        const [column = 'added', down] = currentTarget.value.split(' ')
+      values={PHONE_ORDERS}
+      onChoose={(chosen) => {
+        const [column = 'added', down] = chosen.split(' ')
         order.value = { by: column as Column, descending: down === 'true' }
       }}
-    >
-      <option value="added false">As added</option>
-      <option value="added true">Newest first</option>
-      {COLUMNS.map(({ by: column, title }) => [
-        <option key={`${column} up`} value={`${column} false`}>
-          {title} ▲
-        </option>,
-        <option key={`${column} down`} value={`${column} true`}>
-          {title} ▼
-        </option>,
-      ])}
-    </select>
+    />
   )
 }
 
@@ -148,14 +131,13 @@ function Rows({ domains }: { domains: readonly MonitoredDomain[] }) {
           <>
             <strong>{formatNumber(chosen.length)} selected</strong>
             <Button
+              words="Remove…"
               kind="danger"
               work={async () => {
                 if (await removeDomains(chosen)) selectNone()
               }}
-            >
-              Remove…
-            </Button>
-            <Button work={selectNone}>Select none</Button>
+            />
+            <Button words="Select none" work={selectNone} />
           </>
         )}
       </div>

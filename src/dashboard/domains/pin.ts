@@ -1,14 +1,17 @@
-import type { MonitoredDomain, Pin } from '../responses.ts'
+import type { MonitoredDomain } from '../responses.ts'
 
 /** The fields of a record that can be pinned, in the order of the form. */
 export const PIN_FIELDS = ['p', 'sp', 'np', 'testing', 'pct', 'dmarc', 'dkim', 'spf', 'count'] as const
 type PinField = (typeof PIN_FIELDS)[number]
 const TEXTS: readonly string[] = ['p', 'sp', 'np', 'testing']
 
+/** The pinned fields of a record, with their values. The control plane validates them. */
+type Pins = Readonly<Record<string, string | number>>
+
 /** The changes to a domain for the control plane. Absent fields do not change. */
 export interface DomainChange {
   /** The new pins, and perhaps another profile. `none` removes all pins. */
-  pin?: Pin | 'none'
+  pin?: Pins | 'none'
   features?: readonly string[]
 }
 
@@ -19,7 +22,7 @@ export function valueToday({ pinned, record }: MonitoredDomain, field: PinField)
 
 /**
  * The changes in a form that began with the current values. An untouched field is pinned only if it was pinned before.
- * An emptied field is no longer pinned. The control plane validates the values.
+ * An emptied field is no longer pinned.
  */
 export function readChange(domain: MonitoredDomain, textOf: (field: string) => string): DomainChange {
   const pin: Record<string, string | number> = { ...domain.pinned }

@@ -1,5 +1,6 @@
 import { openDialog } from '../controls/dialog.tsx'
-import { showNote } from '../controls/notices.tsx'
+import { Checkbox } from '../controls/fields.tsx'
+import { FirstNames } from '../controls/marks.tsx'
 import { ServiceWay } from '../controls/service-way.tsx'
 import { formatCount, formatDeed } from '../formatting.ts'
 import { addWords } from '../refusals.ts'
@@ -9,9 +10,6 @@ import { callService } from '../service-calls.ts'
 import { limitOf } from './add.tsx'
 import { refreshAfterChange } from './monitored.ts'
 import { divideNames } from './name-list.ts'
-
-/** How many names the confirmation lists. */
-const LISTED = 10
 
 /** Asks for confirmation, and removes the domains by the rules of the service. Resolves to false if it did not. */
 export async function removeDomains(domains: readonly MonitoredDomain[]): Promise<boolean> {
@@ -41,21 +39,15 @@ export async function removeDomains(domains: readonly MonitoredDomain[]): Promis
       await refreshAfterChange()
       return count
     },
+    note: (count) => formatDeed(count, 'domain', 'removed'),
   })
-  if (removed !== undefined) showNote(formatDeed(removed, 'domain', 'removed'))
   return removed !== undefined
 }
 
 function Question({ domains, used }: { domains: readonly MonitoredDomain[]; used: readonly MonitoredDomain[] }) {
-  const rest = domains.length - LISTED
   return (
     <>
-      <ul class="mono">
-        {domains.slice(0, LISTED).map(({ domain }) => (
-          <li key={domain}>{domain}</li>
-        ))}
-        {rest > 0 && <li>and {formatCount(rest, 'other')}</li>}
-      </ul>
+      <FirstNames names={domains.map(nameOf)} />
       <p>
         {domains.length === 1 ? 'It is removed from its groups' : 'They are removed from their groups'}, too. A domain
         that is added again begins to count its messages from zero.
@@ -66,12 +58,7 @@ function Question({ domains, used }: { domains: readonly MonitoredDomain[]; used
             {describeUse(domains.length, used.length)}, so the service is going to refuse a request that names{' '}
             {used.length === 1 ? 'it' : 'them'}.
           </p>
-          {used.length < domains.length && (
-            <label class="check">
-              <input type="checkbox" name="leave" />
-              Leave out what is in use
-            </label>
-          )}
+          {used.length < domains.length && <Checkbox name="leave" words="Leave out what is in use" />}
         </>
       )}
       <ServiceWay />

@@ -2,9 +2,9 @@
 // biome-ignore-all lint/a11y/useFocusableInteractive: the buttons in the cells take the focus.
 // biome-ignore-all lint/a11y/useKeyWithClickEvents: a click anywhere in a row is a shorter way to its button.
 import { signal } from '@preact/signals'
-import { groupsByDomain } from '../account/groups.ts'
+import { groupsByDomain } from '../account-data.ts'
 import { Sparkline } from '../charts/sparkline.tsx'
-import { toggleName } from '../controls/chosen-names.ts'
+import { Checkbox, toggleName } from '../controls/fields.tsx'
 import { Badge, type Tone } from '../controls/marks.tsx'
 import { formatNumber, formatShare } from '../formatting.ts'
 import type { MonitoredDomain } from '../responses.ts'
@@ -46,18 +46,15 @@ export function Row({ domain, index, row, isActive, onFocus, onOpen }: RowProps)
       }}
     >
       <span role="cell" class="select">
-        <label class="check">
-          <span class="unseen">Select {name}</span>
-          <input
-            type="checkbox"
-            data-kind="select"
-            checked={isSelected}
-            tabIndex={tabIndex}
-            onChange={() => {
-              selected.value = toggleName(selected.peek(), name)
-            }}
-          />
-        </label>
+        <Checkbox
+          words={<span class="unseen">Select {name}</span>}
+          data-kind="select"
+          checked={isSelected}
+          tabIndex={tabIndex}
+          onChange={() => {
+            selected.value = toggleName(selected.peek(), name)
+          }}
+        />
       </span>
       <span role="cell" class="domain">
         <button

@@ -1,17 +1,15 @@
 import { useEffect, useState } from 'preact/hooks'
-import { groups, groupsByDomain } from '../account/groups.ts'
-import { summary } from '../account/summary.ts'
+import { groups, groupsByDomain, summary } from '../account-data.ts'
 import { HistoryChart } from '../charts/history-chart.tsx'
 import { send } from '../client.ts'
 import { Button } from '../controls/button.tsx'
 import { Copyable } from '../controls/copyable.tsx'
-import { Badge, Pairs } from '../controls/marks.tsx'
+import { Badge, Pairs, Part } from '../controls/marks.tsx'
+import { Sheet } from '../controls/modal.tsx'
 import { ErrorText } from '../controls/notices.tsx'
-import { Sheet } from '../controls/sheet.tsx'
 import { formatCount, formatDay, formatInstant, formatShare } from '../formatting.ts'
 import type { DomainEvent, MonitoredDomain, ResponseData } from '../responses.ts'
-import { chosenAccount } from '../selection.ts'
-import { show } from '../view.ts'
+import { chosenAccount, show } from '../selection.ts'
 import { changeDomain, removePins } from './change.tsx'
 import { dayBefore, monitored, refreshDate } from './monitored.ts'
 import { lastRecordText, layOut } from './record-text.ts'
@@ -57,13 +55,9 @@ function Content({ domain, onClose, onOpen }: { domain: MonitoredDomain } & Omit
   return (
     <>
       <div class="row no-print">
-        <Button kind="primary" work={() => changeDomain(domain)}>
-          Change…
-        </Button>
-        {pins.length > 0 && <Button work={() => removePins(domain)}>Remove the pins</Button>}
-        <Button kind="danger" work={remove}>
-          Remove…
-        </Button>
+        <Button words="Change…" kind="primary" work={() => changeDomain(domain)} />
+        {pins.length > 0 && <Button words="Remove the pins" work={() => removePins(domain)} />}
+        <Button words="Remove…" kind="danger" work={remove} />
       </div>
       <div class="row">
         <Policy domain={domain} />
@@ -74,8 +68,7 @@ function Content({ domain, onClose, onOpen }: { domain: MonitoredDomain } & Omit
           </span>
         )}
       </div>
-      <section class="stack">
-        <h3>{HISTORY_DAYS} days</h3>
+      <Part title={`${HISTORY_DAYS} days`}>
         {history.failure !== undefined && (
           <p class="refusal bad">
             <ErrorText error={history.failure} />
@@ -90,19 +83,17 @@ function Content({ domain, onClose, onOpen }: { domain: MonitoredDomain } & Omit
           <p class="soft">What is pinned is shown on each day, also on those before it was pinned.</p>
         )}
         <Events events={events} />
-      </section>
-      <section class="stack">
-        <h3>How it is monitored</h3>
+      </Part>
+      <Part title="How it is monitored">
         <Facts domain={domain} onClose={onClose} onOpen={onOpen} />
-      </section>
-      <section class="stack">
-        <h3>The record as GET /dmarc writes it</h3>
+      </Part>
+      <Part title="The record as GET /dmarc writes it">
         {history.text === undefined ? (
           <p class="soft">{history.days === undefined ? '…' : 'It has no record yet.'}</p>
         ) : (
           <Copyable id="domain-record" text={layOut(history.text)} label="Copy the record" />
         )}
-      </section>
+      </Part>
     </>
   )
 }

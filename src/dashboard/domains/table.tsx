@@ -2,9 +2,9 @@
 // biome-ignore-all lint/a11y/useSemanticElements: a table with a few of its rows, each at a place of its own, is no layout of <table>.
 import type { ComponentChildren } from 'preact'
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
-import { summary } from '../account/summary.ts'
-import { heightOfLine, useRowSizes } from '../controls/row-sizes.ts'
-import { rowAfterKey, scrollToShow, type View, windowOf } from '../controls/row-window.ts'
+import { summary } from '../account-data.ts'
+import { Checkbox } from '../controls/fields.tsx'
+import { heightOfLine, useRows } from '../controls/rows.ts'
 import type { MonitoredDomain } from '../responses.ts'
 import { order, refreshDate } from './monitored.ts'
 import { Row, selected } from './row.tsx'
@@ -34,13 +34,10 @@ interface TableProps {
 /** The domains as a table with rows of equal height. Only visible rows are rendered. */
 export function DomainTable({ domains, onOpen }: TableProps) {
   const place = useRef<HTMLDivElement>(null)
-  const { height, row } = useRowSizes(place, heightOfRow)
-  const [top, setTop] = useState(0)
+  const rows = useRows(place, domains.length, heightOfRow)
   const [active, setActive] = useActive(domains)
-  const view: View = { top, height, row, count: domains.length }
   const focus = useFocus(place, active)
-  const { first, end } = windowOf(view)
-  const seen = domains.slice(first, end)
+  const seen = domains.slice(rows.first, rows.end)
   const now = summary.data.value?.account.now
   const day = now === undefined ? undefined : refreshDate(now)
   useEffect(() => {
@@ -48,23 +45,14 @@ export function DomainTable({ domains, onOpen }: TableProps) {
   }, [seen[0], seen.length, domains, day])
 
   function onKeyDown(event: KeyboardEvent): void {
-    const { key, target, altKey, ctrlKey, metaKey } = event
+    const { target } = event
     if (!(target instanceof HTMLElement) || target.closest('[data-domain]') === null) return
-    if (altKey || ctrlKey || metaKey) return
-    const next = rowAfterKey(key, active, view)
+    const next = rows.moveByKey(event, active)
     if (next === undefined) return
-    event.preventDefault()
     setActive(next)
     focus.move(target)
-    const wanted = scrollToShow(next, view)
-    if (place.current !== null) place.current.scrollTop = wanted
-    setTop(wanted)
   }
 
-  // The focused row stays rendered when it is scrolled away, so that the focus is not lost.
-  const indexes = [...seen.keys()].map((index) => first + index)
-  if (active < first && active < domains.length) indexes.unshift(active)
-  if (active >= end && active < domains.length) indexes.push(active)
   return (
     <div
       class="table domains"
@@ -72,13 +60,13 @@ export function DomainTable({ domains, onOpen }: TableProps) {
       aria-label="Monitored domains"
       aria-rowcount={domains.length + 1}
       ref={place}
-      style={{ '--row': `${row}px` }}
-      onScroll={({ currentTarget }) => setTop(currentTarget.scrollTop)}
+      style={{ '--row': `${rows.row}px` }}
+      onScroll={rows.onScroll}
       onKeyDown={onKeyDown}
     >
       <TableHead domains={domains} />
-      <div role="rowgroup" id="domain-rows" style={{ height: `${domains.length * row}px` }}>
-        {indexes.map((index) => {
+      <div role="rowgroup" id="domain-rows" style={{ height: `${domains.length * rows.row}px` }}>
+        {rows.indexesWith(active).map((index) => {
           const domain = domains[index]
           return (
             domain && (
@@ -86,7 +74,7 @@ export function DomainTable({ domains, onOpen }: TableProps) {
                 key={domain.domain}
                 domain={domain}
                 index={index}
-                row={row}
+                row={rows.row}
                 isActive={index === active}
                 onFocus={() => setActive(index)}
                 onOpen={onOpen}
@@ -106,18 +94,15 @@ function TableHead({ domains }: { domains: readonly MonitoredDomain[] }) {
     <div role="rowgroup" class="head">
       <div role="row" aria-rowindex={1}>
         <span role="columnheader" class="select">
-          <label class="check">
-            <span class="unseen">Select all that match</span>
-            <input
-              type="checkbox"
-              id="select-all"
-              checked={count > 0 && count === domains.length}
-              indeterminate={count > 0 && count < domains.length}
-              onChange={() => {
-                selected.value = new Set(count === domains.length ? [] : domains.map(({ domain }) => domain))
-              }}
-            />
-          </label>
+          <Checkbox
+            words={<span class="unseen">Select all that match</span>}
+            id="select-all"
+            checked={count > 0 && count === domains.length}
+            indeterminate={count > 0 && count < domains.length}
+            onChange={() => {
+              selected.value = new Set(count === domains.length ? [] : domains.map(({ domain }) => domain))
+            }}
+          />
         </span>
         {COLUMNS.map(({ by, title, class: kind = '', numeric = false }) => [
           by === TREND_BEFORE && (

@@ -1,42 +1,19 @@
 import { signal } from '@preact/signals'
 import { FACTS } from '../facts.ts'
-import type { FaultKind, FaultRule } from '../responses.ts'
+import type { FaultRule, KindFacts } from '../responses.ts'
 import { openTab } from '../selection.ts'
 
 /** The kinds of faults that share a choice in the form. */
-export type Family = 'error' | 'status' | Exclude<FaultKind['field'], 'respond'>
+export type Family = 'error' | 'status' | Exclude<KindFacts['field'], 'respond'>
 
 /** How often a rule acts: a usual number, or the value of the field `times`. */
 export const USUAL_TIMES = { once: '1', '3 times': '3', always: '' } as const
 export type Often = keyof typeof USUAL_TIMES | 'n times'
 
-/** The texts of the form. The keys are the field names of the control plane. */
-export interface Draft {
-  family: Family
-  often: Often
-  'match.operation': string
-  'match.key': string
-  'respond.error': string
-  'respond.status': string
-  'respond.headers.content-type': string
-  'respond.headers.retry-after': string
-  'respond.body': string
-  connection: string
-  corrupt: string
-  event: string
-  times: string
-  skip: string
-  probability: string
-  phase: string
-  delay_ms: string
-  jitter_ms: string
-  expires_after: string
-  description: string
-}
-
-const EMPTY: Draft = {
-  family: 'error',
-  often: 'once',
+/** The texts of the empty form. The keys are the field names of the control plane. */
+const EMPTY = {
+  family: 'error' as Family,
+  often: 'once' as Often,
   'match.operation': '',
   'match.key': '',
   'respond.error': 'rate_limited',
@@ -56,6 +33,7 @@ const EMPTY: Draft = {
   expires_after: '',
   description: '',
 }
+export type Draft = typeof EMPTY
 
 export const draft = signal<Draft>(EMPTY)
 
@@ -66,7 +44,7 @@ export function proposeRule(rule: FaultRule): void {
 }
 
 /** The kind of fault in the form. */
-export function kindIn({ family, connection, corrupt, event }: Draft): FaultKind | undefined {
+export function kindIn({ family, connection, corrupt, event }: Draft): KindFacts | undefined {
   const names = { connection, corrupt, event, delay_ms: 'delay', error: 'error', status: 'status' }
   return FACTS.faults.kinds.find(({ name }) => name === names[family])
 }

@@ -1,25 +1,14 @@
 import type { ComponentChildren } from 'preact'
-import { keys } from '../account/key-list.ts'
+import { faults, keys } from '../account-data.ts'
 import { call } from '../client.ts'
 import { Button } from '../controls/button.tsx'
+import { type Choice, LabelledSelect, TextField } from '../controls/fields.tsx'
 import { Form } from '../controls/form.tsx'
 import { showNote } from '../controls/notices.tsx'
 import { FACTS } from '../facts.ts'
-import { RuleAsCode } from './code.tsx'
-import {
-  codesOf,
-  type Draft,
-  draft,
-  type Family,
-  kindIn,
-  type Often,
-  proposeRule,
-  readRule,
-  USUAL_TIMES,
-} from './draft.ts'
+import { codesOf, type Draft, draft, type Family, kindIn, proposeRule, readRule, USUAL_TIMES } from './draft.ts'
 import { PRESETS } from './presets.ts'
-import { faults } from './rules.ts'
-import { describeRule } from './words.ts'
+import { describeRule, RuleAsCode } from './words.tsx'
 
 const FAMILIES: Readonly<Record<Family, string>> = {
   error: 'An error of the service',
@@ -29,7 +18,7 @@ const FAMILIES: Readonly<Record<Family, string>> = {
   delay_ms: 'A delay',
   event: 'Something happens to the account',
 }
-const OFTEN = [...Object.keys(USUAL_TIMES), 'n times'] as Often[]
+const OFTEN = [...Object.keys(USUAL_TIMES), 'n times'].map((often) => [often, often] as const)
 const CONTENT_TYPES = ['application/json', 'text/html', 'text/plain']
 
 /** Changes the form. Values that the chosen operation does not support are replaced. */
@@ -55,26 +44,21 @@ export function FaultForm() {
         <legend>Usual rules</legend>
         <div class="row fault-presets">
           {PRESETS.map((preset) => (
-            <Button work={() => proposeRule(preset.rule)}>{preset.title}</Button>
+            <Button words={preset.title} work={() => proposeRule(preset.rule)} />
           ))}
         </div>
       </fieldset>
       <Form id="fault-form" submit="Add the rule" work={add}>
-        <Choices
-          legend="What goes wrong"
-          name="family"
-          values={Object.keys(FAMILIES) as Family[]}
-          titleOf={(family) => FAMILIES[family]}
-        />
+        <Choices legend="What goes wrong" name="family" values={Object.entries(FAMILIES)} />
         <Effect />
         <div class="fields">
           <Requests />
         </div>
-        <Choices legend="How often" name="often" values={OFTEN} titleOf={(often) => often}>
+        <Choices legend="How often" name="often" values={OFTEN}>
           {draft.value.often === 'n times' && <Text name="times" title="Times" kind="number" />}
         </Choices>
         {kindIn(draft.value)?.phase === 'either' && (
-          <Explained legend="When" name="phase" values={Object.entries(FACTS.faults.phases)} />
+          <Choices legend="When" name="phase" values={Object.entries(FACTS.faults.phases)} isExplained />
         )}
         <details>
           <summary>More conditions</summary>
@@ -100,64 +84,45 @@ export function FaultForm() {
 
 function Effect() {
   const { family } = draft.value
-  switch (family) {
-    case 'error':
-      return (
-        <>
-          <div class="fields">
-            <Choice name="respond.error" title="Error" values={codesOf(draft.value['match.operation'])} />
-          </div>
-          <Explanation />
-        </>
-      )
-    case 'status':
-      return (
-        <>
-          <div class="fields">
+  if (family !== 'error' && family !== 'status' && family !== 'delay_ms') {
+    const kinds = FACTS.faults.kinds.filter(({ field }) => field === family)
+    return <Choices legend="Which way" name={family} values={kinds.map(({ name, says }) => [name, says])} isExplained />
+  }
+  return (
+    <>
+      <div class="fields">
+        {family === 'error' && (
+          <Choosing name="respond.error" title="Error" values={codesOf(draft.value['match.operation'])} />
+        )}
+        {family === 'status' && (
+          <>
             <Text name="respond.status" title="Status" kind="number" />
-            <Choice
+            <Choosing
               name="respond.headers.content-type"
               title="Content-Type"
               values={CONTENT_TYPES}
               none="as the body is"
             />
             <Text name="respond.headers.retry-after" title="Retry-After" />
-          </div>
-          <label>
-            Body
-            <textarea
-              name="respond.body"
-              rows={3}
-              spellcheck={false}
-              value={draft.value['respond.body']}
-              onInput={({ currentTarget }) => change({ 'respond.body': currentTarget.value })}
-            />
-          </label>
-          <Explanation />
-        </>
-      )
-    case 'delay_ms':
-      return (
-        <>
-          <div class="fields">
-            <Delay />
-          </div>
-          <Explanation />
-        </>
-      )
-    default:
-      return (
-        <Explained
-          legend="Which way"
-          name={family}
-          values={FACTS.faults.kinds.filter(({ field }) => field === family).map(({ name, says }) => [name, says])}
-        />
-      )
-  }
-}
-
-function Explanation() {
-  return <p class="soft">{kindIn(draft.value)?.says}</p>
+          </>
+        )}
+        {family === 'delay_ms' && <Delay />}
+      </div>
+      {family === 'status' && (
+        <label>
+          Body
+          <textarea
+            name="respond.body"
+            rows={3}
+            spellcheck={false}
+            value={draft.value['respond.body']}
+            onInput={({ currentTarget }) => change({ 'respond.body': currentTarget.value })}
+          />
+        </label>
+      )}
+      <p class="soft">{kindIn(draft.value)?.says}</p>
+    </>
+  )
 }
 
 function Delay() {
@@ -174,8 +139,8 @@ function Requests() {
   const labels = keys.data.value?.map(({ id, label }) => [id, label === null ? id : `${label} · ${id}`] as const)
   return (
     <>
-      <Choice name="match.operation" title="Operation" values={operations} none="any operation" />
-      <Choice name="match.key" title="Key" values={labels ?? []} none="any key" />
+      <Choosing name="match.operation" title="Operation" values={operations} none="any operation" />
+      <Choosing name="match.key" title="Key" values={labels ?? []} none="any key" />
     </>
   )
 }
@@ -185,65 +150,58 @@ type TextName = Exclude<keyof Draft, 'family' | 'often'>
 
 function Text({ name, title, kind = 'text' }: { name: TextName; title: string; kind?: 'text' | 'number' }) {
   return (
-    <label>
-      {title}
-      <input
-        name={name}
-        inputMode={kind === 'number' ? 'decimal' : 'text'}
-        title={FACTS.faults.fields[name]}
-        autocomplete="off"
-        value={draft.value[name]}
-        onInput={({ currentTarget }) => change({ [name]: currentTarget.value })}
-      />
-    </label>
+    <TextField
+      label={title}
+      name={name}
+      inputMode={kind === 'number' ? 'decimal' : 'text'}
+      title={FACTS.faults.fields[name]}
+      value={draft.value[name]}
+      onInput={({ currentTarget }) => change({ [name]: currentTarget.value })}
+    />
   )
 }
 
 interface ChoiceProps {
   name: TextName
   title: string
-  values: readonly (string | readonly [value: string, words: string])[]
+  values: readonly Choice[]
   /** The label of the empty value, if it is allowed. */
   none?: string
 }
 
-function Choice({ name, title, values, none }: ChoiceProps) {
+function Choosing({ name, title, values, none }: ChoiceProps) {
   const chosen = draft.value[name]
-  const choices = values.map((value) => (typeof value === 'string' ? ([value, value] as const) : value))
   // A proposed rule may contain a value that is not in the list, such as a deleted key.
-  const isListed = chosen === '' || choices.some(([value]) => value === chosen)
+  const isListed = chosen === '' || values.some((each) => each === chosen || each[0] === chosen)
   return (
-    <label>
-      {title}
-      <select name={name} value={chosen} onChange={({ currentTarget }) => change({ [name]: currentTarget.value })}>
-        {none !== undefined && <option value="">{none}</option>}
-        {!isListed && <option>{chosen}</option>}
-        {choices.map(([value, words]) => (
-          <option key={value} value={value}>
-            {words}
-          </option>
-        ))}
-      </select>
-    </label>
+    <LabelledSelect
+      label={title}
+      name={name}
+      value={chosen}
+      none={none}
+      values={isListed ? values : [chosen, ...values]}
+      onChoose={(value) => change({ [name]: value })}
+    />
   )
 }
 
-interface ChoicesProps<Value extends string> {
+interface ChoicesProps {
   legend: string
-  name: 'family' | 'often'
-  values: readonly Value[]
-  titleOf(value: Value): string
+  name: keyof Draft
+  /** The values, each with its title, or with an explanation if `isExplained`. */
+  values: readonly (readonly [value: string, words: string])[]
+  isExplained?: boolean
   children?: ComponentChildren
 }
 
-/** A choice of one of a few values, side by side. */
-function Choices<Value extends string>({ legend, name, values, titleOf, children }: ChoicesProps<Value>) {
+/** A choice of one of a few values: side by side with titles, or in a list with explanations. */
+function Choices({ legend, name, values, isExplained = false, children }: ChoicesProps) {
   return (
     <fieldset>
       <legend>{legend}</legend>
-      <div class="row">
-        {values.map((value) => (
-          <label key={value} class="chip">
+      <div class={isExplained ? 'explained' : 'row'}>
+        {values.map(([value, words]) => (
+          <label key={value} class={isExplained ? '' : 'chip'}>
             <input
               type="radio"
               name={name}
@@ -251,7 +209,7 @@ function Choices<Value extends string>({ legend, name, values, titleOf, children
               checked={draft.value[name] === value}
               onChange={() => change({ [name]: value })}
             />
-            {titleOf(value)}
+            {isExplained ? <Explained value={value} says={words} /> : words}
           </label>
         ))}
         {children}
@@ -260,38 +218,11 @@ function Choices<Value extends string>({ legend, name, values, titleOf, children
   )
 }
 
-interface ExplainedProps {
-  legend: string
-  name: TextName
-  values: readonly (readonly [value: string, says: string])[]
-}
-
-/** A choice of one of a few values, each with an explanation. */
-function Explained({ legend, name, values }: ExplainedProps) {
+/** A value with its explanation, which has names in backticks. */
+function Explained({ value, says }: { value: string; says: string }) {
   return (
-    <fieldset>
-      <legend>{legend}</legend>
-      <div class="explained">
-        {values.map(([value, says]) => (
-          <label key={value}>
-            <input
-              type="radio"
-              name={name}
-              value={value}
-              checked={draft.value[name] === value}
-              onChange={() => change({ [name]: value })}
-            />
-            <span>
-              <strong>{value}</strong> <Quoting text={says} />
-            </span>
-          </label>
-        ))}
-      </div>
-    </fieldset>
+    <span>
+      <strong>{value}</strong> {says.split('`').map((part, index) => (index % 2 === 1 ? <code>{part}</code> : part))}
+    </span>
   )
-}
-
-/** A text with names in backticks. */
-function Quoting({ text }: { text: string }) {
-  return <>{text.split('`').map((part, index) => (index % 2 === 1 ? <code>{part}</code> : part))}</>
 }

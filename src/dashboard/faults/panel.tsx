@@ -1,6 +1,20 @@
+import { useEffect, useState } from 'preact/hooks'
+import { faultSets, faults } from '../account-data.ts'
+import { call } from '../client.ts'
+import { Button } from '../controls/button.tsx'
+import { confirmed } from '../controls/dialog.tsx'
+import { Loaded } from '../controls/loaded.tsx'
+import { Badge } from '../controls/marks.tsx'
+import { showNote } from '../controls/notices.tsx'
+import { formatCount, formatInstant, formatNumber } from '../formatting.ts'
+import { openRequest } from '../requests/request-sheet.tsx'
+import type { Fault, FaultSet, JournalEntry } from '../responses.ts'
+import { chosenAccount } from '../selection.ts'
 import { FaultForm } from './form.tsx'
-import { FaultList } from './list.tsx'
-import { FaultSets } from './sets.tsx'
+import { describeRule, explainRule, RuleAsCode } from './words.tsx'
+
+/** How many of the requests on which a rule acted are shown. */
+const LAST_REQUESTS = 5
 
 /** The view Faults: the fault rules, and their results. */
 export function FaultsPanel() {
@@ -10,5 +24,145 @@ export function FaultsPanel() {
       <FaultForm />
       <FaultSets />
     </>
+  )
+}
+
+/** The rules of the account, with live results. */
+function FaultList() {
+  const rules = faults.data.value
+  return (
+    <section class="stack" aria-labelledby="faults-title">
+      <div class="row">
+        <h2 id="faults-title" class="grow">
+          Rules
+        </h2>
+        {rules !== undefined && rules.length > 0 && (
+          <Button words="Remove all" id="faults-clear" kind="danger" work={() => removeAll(rules)} />
+        )}
+      </div>
+      <Loaded of={faults}>
+        {(list) => (
+          <ul id="faults" class="stack">
+            {list.map((fault) => (
+              <FaultCard key={`${chosenAccount.value} ${fault.id}`} {...fault} />
+            ))}
+            {list.length === 0 && <li class="card empty">No rules: every response is genuine.</li>}
+          </ul>
+        )}
+      </Loaded>
+    </section>
+  )
+}
+
+async function removeAll(rules: readonly Fault[]): Promise<void> {
+  const text = `The ${formatCount(rules.length, 'rule')} of this account, and what was counted for each, will be gone.`
+  if (rules.length > 1 && !(await confirmed('Remove all rules?', text, 'Remove all'))) return
+  await call('clearFaults')
+  await faults.refresh()
+}
+
+function FaultCard({ id, set, matched, hits, state, rule }: Fault) {
+  async function remove(): Promise<void> {
+    await call('deleteFault', { parameters: { fault: id } })
+    await faults.refresh()
+  }
+  return (
+    <li class="card stack" data-fault={id}>
+      <div class="row">
+        <h3 class="fault-title grow">{describeRule(rule)}</h3>
+        <Badge tone={state === 'active' ? 'good' : ''}>{state}</Badge>
+        <Badge>{`matched ${formatNumber(matched)}`}</Badge>
+        <Badge tone={hits > 0 ? 'odd' : ''}>
+          {hits === 1 ? 'applied once' : `applied ${formatNumber(hits)} times`}
+        </Badge>
+      </div>
+      <p class="soft">
+        {explainRule(rule)}
+        {rule.description !== undefined && ` ${rule.description}.`}
+      </p>
+      <LastRequests fault={id} hits={hits} />
+      <div class="row">
+        <details class="grow">
+          <summary>{`${id}${set === undefined ? '' : ` of the set ${set}`}, as code`}</summary>
+          <RuleAsCode name={id} rule={rule} />
+        </details>
+        <Button words="Remove" kind="danger" work={remove} aria-label={`Remove ${id}`} />
+      </div>
+    </li>
+  )
+}
+
+/** The newest requests on which a rule acted. They are loaded again when it acts again. */
+function LastRequests({ fault, hits }: { fault: string; hits: number }) {
+  const [entries, setEntries] = useState<readonly JournalEntry[]>([])
+  useEffect(() => {
+    let isCurrent = true
+    if (hits === 0) setEntries([])
+    else {
+      // The rule or the journal may be removed in the meantime.
+      call('listRequests', { query: { limit: LAST_REQUESTS, fault } }).then(
+        ({ requests }) => isCurrent && setEntries(requests.toReversed()),
+        () => isCurrent && setEntries([]),
+      )
+    }
+    return () => {
+      isCurrent = false
+    }
+  }, [fault, hits])
+  if (entries.length === 0) return null
+  return (
+    <ul class="fault-requests" aria-label={`The last requests of ${fault}`}>
+      {entries.map(({ request_id: id, method, path, status, code, at, fault: injection }) => (
+        <li key={id} data-request={id}>
+          <Button words={<span class="mono">{`${method} ${path}`}</span>} kind="link" work={() => openRequest(id)} />
+          <span>{status === null ? 'no response' : [status, code].filter(Boolean).join(' ')}</span>
+          <span class="soft">{[formatInstant(at), injection?.effect].filter(Boolean).join(' · ')}</span>
+        </li>
+      ))}
+    </ul>
+  )
+}
+
+/** The built-in sets, and those in the file of the server. */
+function FaultSets() {
+  return (
+    <section class="stack" aria-labelledby="fault-sets-title">
+      <h2 id="fault-sets-title">Ready-made sets</h2>
+      <Loaded of={faultSets}>
+        {(sets) => (
+          <ul id="fault-sets" class="fault-cards">
+            {sets.map((set) => (
+              <SetCard key={set.name} {...set} />
+            ))}
+            {sets.length === 0 && <li class="empty">There are no ready-made sets.</li>}
+          </ul>
+        )}
+      </Loaded>
+    </section>
+  )
+}
+
+function SetCard({ name, description, rules }: FaultSet) {
+  async function add(): Promise<void> {
+    await call('addFaultSet', { parameters: { set: name } })
+    showNote(`The set ${name} was added.`)
+    await faults.refresh()
+  }
+  return (
+    <li class="card stack">
+      <div class="row">
+        <h3 class="fault-title grow">{name}</h3>
+        <Button words="Add" work={add} aria-label={`Add the set ${name}`} />
+      </div>
+      <p class="soft">{description}</p>
+      <details>
+        <summary>{formatCount(rules.length, 'rule')}</summary>
+        <ol class="fault-words">
+          {rules.map((rule) => (
+            <li>{describeRule(rule)}</li>
+          ))}
+        </ol>
+      </details>
+    </li>
   )
 }

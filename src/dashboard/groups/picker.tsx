@@ -1,13 +1,12 @@
 import { type Signal, useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
-import { summary } from '../account/summary.ts'
-import { toggleName } from '../controls/chosen-names.ts'
+import { summary } from '../account-data.ts'
+import { Checkbox, filterBy, SearchField, toggleName } from '../controls/fields.tsx'
 import { Loaded } from '../controls/loaded.tsx'
 import { LongList } from '../controls/long-list.tsx'
 import { monitored } from '../domains/monitored.ts'
 import { formatCount } from '../formatting.ts'
 import type { MonitoredDomain } from '../responses.ts'
-import { filterBy } from './search.ts'
 
 interface PickerProps {
   chosen: Signal<ReadonlySet<string>>
@@ -40,54 +39,40 @@ function Choices({ domains, chosen, without, label }: PickerProps & { domains: r
     <fieldset class="domain-picker stack">
       <legend class="soft">{label}</legend>
       <div class="row">
-        <input
-          type="search"
-          class="grow"
-          aria-label="Search domains to choose"
+        <SearchField
+          label="Search domains to choose"
           placeholder="Search domains"
-          autocomplete="off"
-          spellcheck={false}
-          value={search.value}
-          onInput={({ currentTarget }) => {
-            search.value = currentTarget.value
-          }}
+          text={search}
           onKeyDown={(event) => {
             // Enter would submit the form around it.
             if (event.key === 'Enter') event.preventDefault()
           }}
         />
-        <label class="check">
-          <input
-            type="checkbox"
-            checked={all}
-            disabled={found.length === 0}
-            onChange={() => {
-              const next = new Set(chosen.peek())
-              for (const name of found) all ? next.delete(name) : next.add(name)
-              chosen.value = next
-            }}
-          />
-          {search.value.trim() === '' ? 'All' : 'All that match'}
-        </label>
+        <Checkbox
+          words={search.value.trim() === '' ? 'All' : 'All that match'}
+          checked={all}
+          disabled={found.length === 0}
+          onChange={() => {
+            const next = new Set(chosen.peek())
+            for (const name of found) all ? next.delete(name) : next.add(name)
+            chosen.value = next
+          }}
+        />
       </div>
       {found.length === 0 ? (
         <p class="soft">{names.length === 0 ? 'There is no other monitored domain.' : 'No domain matches.'}</p>
       ) : (
         <LongList id="domain-choices" label="Domains to choose" items={found} keyOf={(name) => name}>
           {(name, { tabIndex }) => (
-            <label class="check choice">
-              <input
-                type="checkbox"
-                tabIndex={tabIndex}
-                checked={chosen.value.has(name)}
-                onChange={() => {
-                  chosen.value = toggleName(chosen.peek(), name)
-                }}
-              />
-              <span class="mono truncate" title={name}>
-                {name}
-              </span>
-            </label>
+            <Checkbox
+              class="choice"
+              words={<Name name={name} />}
+              tabIndex={tabIndex}
+              checked={chosen.value.has(name)}
+              onChange={() => {
+                chosen.value = toggleName(chosen.peek(), name)
+              }}
+            />
           )}
         </LongList>
       )}
@@ -95,5 +80,13 @@ function Choices({ domains, chosen, without, label }: PickerProps & { domains: r
         {formatCount(chosen.value.size, 'domain')} chosen
       </p>
     </fieldset>
+  )
+}
+
+function Name({ name }: { name: string }) {
+  return (
+    <span class="mono truncate" title={name}>
+      {name}
+    </span>
   )
 }

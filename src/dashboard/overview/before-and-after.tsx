@@ -1,10 +1,14 @@
+import { effect, signal } from '@preact/signals'
+import { overview } from '../account-data.ts'
 import { Button } from '../controls/button.tsx'
 import { formatDay, formatNumber, formatShare } from '../formatting.ts'
 import type { Overview } from '../responses.ts'
-import { show } from '../view.ts'
+import { chosenAccount, show } from '../selection.ts'
 import { compareOverviews } from './comparison.ts'
-import { nameOfPolicy } from './policy-mix.tsx'
-import { before, closeComparison } from './refreshes.ts'
+import { nameOfPolicy } from './tiles.tsx'
+
+/** The earlier overview of the comparison; `undefined` without a comparison. */
+const before = signal<Overview | undefined>(undefined)
 
 /** The changes since the clock passed a refresh. */
 export function BeforeAndAfter({ now }: { now: Overview }) {
@@ -33,9 +37,7 @@ function Changes({ past, now }: { past: Overview; now: Overview }) {
       <div class="row">
         <h2 class="grow">Before and after</h2>
         <span class="no-print">
-          <Button small work={closeComparison}>
-            Close
-          </Button>
+          <Button words="Close" small work={closeComparison} />
         </span>
       </div>
       <div class="comparison">
@@ -92,13 +94,40 @@ function Names({ title, domains }: NamesProps) {
       <ul class="names">
         {domains.map(({ domain, text }) => (
           <li key={domain} data-domain={domain}>
-            <Button kind="link" work={() => show({ tab: 'domains', domain })}>
-              <bdi>{domain}</bdi>
-            </Button>
+            <Button words={<bdi>{domain}</bdi>} kind="link" work={() => show({ tab: 'domains', domain })} />
             {text !== undefined && <span class="number">{text}</span>}
           </li>
         ))}
       </ul>
     </div>
   )
+}
+
+/** Ends the comparison. The next refresh begins a new one. */
+function closeComparison(): void {
+  before.value = undefined
+}
+
+/**
+ * Begins a comparison when the clock of the chosen account passes a refresh, whichever client moved it. It continues
+ * until the user closes it, so it can cover several refreshes. It ends if the account is set back.
+ */
+export function followRefreshes(): void {
+  let account: string | undefined
+  let shown: Overview | undefined
+  effect(() => {
+    const chosen = chosenAccount.value
+    const present = overview.data.value
+    if (chosen !== account) {
+      account = chosen
+      shown = undefined
+      before.value = undefined
+    }
+    if (present === undefined) return
+    const [first, last] = [before.peek() ?? shown, shown].map((each) => each && Date.parse(each.refreshed_at))
+    const now = Date.parse(present.refreshed_at)
+    if (last !== undefined && now > last) before.value = before.peek() ?? shown
+    else if (first !== undefined && now <= first && before.peek() !== undefined) before.value = undefined
+    shown = present
+  })
 }

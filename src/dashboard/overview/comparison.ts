@@ -2,38 +2,27 @@ import type { Overview, PolicyOrMissing } from '../responses.ts'
 
 export const POLICIES = ['reject', 'quarantine', 'none', 'missing'] as const satisfies readonly PolicyOrMissing[]
 
-/** The differences between two refreshes. Pairs are the values before and after. */
-export interface Comparison {
-  dates: readonly [string, string]
-  messages: readonly [number, number]
-  share: readonly [number | null, number | null]
-  /** The policies whose number of domains has changed. */
-  policies: readonly { policy: PolicyOrMissing; domains: readonly [number, number] }[]
-  /** The domains that newly need attention, and those that no longer need it. */
-  joined: readonly string[]
-  left: readonly string[]
-  attention: readonly [number, number]
-  /** The domains on both lists with the largest changes of failing messages, with these numbers. */
-  changed: readonly { domain: string; messages: readonly [number, number] }[]
-}
-
 /** How many domains with changed messages are named. */
 const NAMED = 5
 
-/** The differences from an earlier refresh. */
-export function compareOverviews(before: Overview, after: Overview): Comparison {
-  const [listed, now] = [before, after].map(({ attention }) => attention.map(({ domain }) => domain))
+/** The differences from an earlier refresh. Pairs are the values before and after. */
+export function compareOverviews(before: Overview, after: Overview) {
+  const pairOf = <Value>(read: (overview: Overview) => Value) => [read(before), read(after)] as const
+  const [listed, now] = pairOf(({ attention }) => attention.map(({ domain }) => domain))
   return {
-    dates: [dateOf(before), dateOf(after)],
-    messages: [before.messages, after.messages],
-    share: [before.share, after.share],
+    dates: pairOf(({ refreshed_at }) => refreshed_at.slice(0, 10)),
+    messages: pairOf(({ messages }) => messages),
+    share: pairOf(({ share }) => share),
+    /** The policies whose number of domains has changed. */
     policies: POLICIES.flatMap((policy) => {
-      const domains = [before.policies[policy], after.policies[policy]] as const
+      const domains = pairOf(({ policies }) => policies[policy])
       return domains[0] === domains[1] ? [] : [{ policy, domains }]
     }),
-    joined: (now ?? []).filter((domain) => !listed?.includes(domain)),
-    left: (listed ?? []).filter((domain) => !now?.includes(domain)),
-    attention: [before.attention_count, after.attention_count],
+    /** The domains that newly need attention, and those that no longer need it. */
+    joined: now.filter((domain) => !listed.includes(domain)),
+    left: listed.filter((domain) => !now.includes(domain)),
+    attention: pairOf(({ attention_count }) => attention_count),
+    /** The domains on both lists with the largest changes of failing messages, with these numbers. */
     changed: after.attention
       .flatMap(({ domain, messages }) => {
         const old = before.attention.find((each) => each.domain === domain)
@@ -47,8 +36,4 @@ export function compareOverviews(before: Overview, after: Overview): Comparison 
 
 function differenceOf([before, after]: readonly [number, number]): number {
   return Math.abs(after - before)
-}
-
-function dateOf({ refreshed_at }: Overview): string {
-  return refreshed_at.slice(0, 10)
 }

@@ -1,15 +1,19 @@
+import { overview } from '../account-data.ts'
 import { HistoryChart } from '../charts/history-chart.tsx'
 import { Button } from '../controls/button.tsx'
+import { Badge, type Tone } from '../controls/marks.tsx'
 import { ErrorText } from '../controls/notices.tsx'
-import { formatCount, formatDay, formatInstant } from '../formatting.ts'
+import { formatCount, formatDay, formatInstant, formatNumber } from '../formatting.ts'
 import type { Overview } from '../responses.ts'
-import { chosenAccount } from '../selection.ts'
-import { show } from '../view.ts'
-import { AttentionTable } from './attention-table.tsx'
+import { chosenAccount, show } from '../selection.ts'
 import { BeforeAndAfter } from './before-and-after.tsx'
-import { overview } from './overview.ts'
-import { PolicyMix } from './policy-mix.tsx'
-import { Tiles } from './tiles.tsx'
+import { PolicyMix, Tiles } from './tiles.tsx'
+
+const SEVERITIES: Readonly<Record<Overview['attention'][number]['severity'], readonly [word: string, tone: Tone]>> = {
+  high: ['High', 'bad'],
+  medium: ['Medium', 'warn'],
+  low: ['Low', ''],
+}
 
 /** The total figures of all domains, for a quick look. */
 export function OverviewPanel() {
@@ -46,9 +50,7 @@ function Heading({ data: { refreshed_at, next_refresh_at } }: { data: Overview }
       {next_refresh_at !== null && <span class="soft">The next one is at {formatInstant(next_refresh_at)}.</span>}
       <span class="grow" />
       <span class="no-print">
-        <Button small work={() => print()}>
-          Print
-        </Button>
+        <Button words="Print" small work={() => print()} />
       </span>
     </div>
   )
@@ -90,10 +92,8 @@ function NoDomains() {
       <h2>No figures yet</h2>
       <p>This account has no domains. Figures begin at the first daily refresh after a domain is added.</p>
       <p class="row centred">
-        <Button kind="primary" work={() => show({ tab: 'domains' })}>
-          Add domains
-        </Button>
-        <Button work={() => show({ tab: 'requests' })}>See the requests</Button>
+        <Button words="Add domains" kind="primary" work={() => show({ tab: 'domains' })} />
+        <Button words="See the requests" work={() => show({ tab: 'requests' })} />
       </p>
     </div>
   )
@@ -107,7 +107,7 @@ function Failure({ error }: { error: unknown }) {
         <ErrorText error={error} />
       </p>
       <p class="row centred">
-        <Button work={() => overview.refresh()}>Try again</Button>
+        <Button words="Try again" work={() => overview.refresh()} />
       </p>
     </div>
   )
@@ -121,5 +121,52 @@ function Skeleton() {
         <div key={part} class={`card skeleton ${part}`} />
       ))}
     </div>
+  )
+}
+
+/** The domains that need attention, with the worst first and with the reasons. */
+function AttentionTable({ data: { attention, attention_count, period_days } }: { data: Overview }) {
+  return (
+    <section class="stack" aria-labelledby="overview-attention">
+      <div class="row">
+        <h2 id="overview-attention">Domains that need attention</h2>
+        {attention.length < attention_count && (
+          <span class="soft">{`the worst ${attention.length} of ${formatNumber(attention_count)}`}</span>
+        )}
+      </div>
+      {attention.length === 0 ? (
+        <p class="card empty">None: mail passes, and where it does not, the policy protects the domain.</p>
+      ) : (
+        <div class="table">
+          <table id="overview-rows" aria-labelledby="overview-attention">
+            <thead>
+              <tr>
+                <th class="fit">Severity</th>
+                <th class="attention-domain">Domain</th>
+                <th>Why</th>
+                <th class="fit number">{`Failing in ${period_days} days`}</th>
+              </tr>
+            </thead>
+            <tbody>
+              {attention.map(({ domain, severity, reason, messages }) => (
+                <tr key={domain} data-domain={domain}>
+                  <td class="fit">
+                    <Badge tone={SEVERITIES[severity][1]}>{SEVERITIES[severity][0]}</Badge>
+                  </td>
+                  <td class="attention-domain">
+                    <Button words={<bdi>{domain}</bdi>} kind="link" work={() => show({ tab: 'domains', domain })} />
+                  </td>
+                  <td class="wide">{reason}</td>
+                  <td class="number fit">
+                    {formatNumber(messages)}
+                    <span class="only-narrow"> failing</span>
+                  </td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+      )}
+    </section>
   )
 }

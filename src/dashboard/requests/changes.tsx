@@ -1,7 +1,6 @@
-import { Badge } from '../controls/marks.tsx'
+import { Badge, Part } from '../controls/marks.tsx'
 import { formatCount, formatNumber } from '../formatting.ts'
 import type { Change, Explanation } from '../responses.ts'
-import { Part } from './part.tsx'
 
 const TITLE = 'What it changed in the account'
 

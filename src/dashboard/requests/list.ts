@@ -4,8 +4,16 @@ import { call } from '../client.ts'
 import { restartStream } from '../exchanges.ts'
 import type { JournalEntry } from '../responses.ts'
 import { chosenAccount } from '../selection.ts'
-import { type Conditions, findWords, type ListedRequest, meets, NO_CONDITIONS, toListed } from './listed-request.ts'
-import { MOST_REQUESTS, Newest } from './newest.ts'
+import {
+  type Conditions,
+  findWords,
+  type ListedRequest,
+  MOST_REQUESTS,
+  meets,
+  Newest,
+  NO_CONDITIONS,
+  toListed,
+} from './listed-request.ts'
 
 const MILLISECONDS_BETWEEN_DRAWINGS = 50
 /** How many rows are highlighted at once. A user cannot follow more. */

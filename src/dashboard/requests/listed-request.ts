@@ -1,24 +1,8 @@
-import { targetOf } from '../request-lines.ts'
 import type { JournalEntry } from '../responses.ts'
 
 /** An exchange without its headers and bodies, which can be large. */
 export interface ListedRequest
-  extends Pick<
-    JournalEntry,
-    | 'ordinal'
-    | 'request_id'
-    | 'account'
-    | 'at'
-    | 'method'
-    | 'path'
-    | 'query'
-    | 'operation'
-    | 'status'
-    | 'code'
-    | 'injected'
-    | 'duration_ms'
-    | 'violates_contract'
-  > {
+  extends Omit<JournalEntry, 'key' | 'fault' | 'problems' | 'violations' | 'quota' | 'request' | 'response'> {
   /** The effect of a fault on the response, in words. */
   fault: string | null
   /** Whether the response violates the contract. */
@@ -39,14 +23,8 @@ export interface Conditions {
 export const NO_CONDITIONS: Conditions = { violation: false, injected: false, refused: false, operation: '' }
 
 export function toListed(entry: JournalEntry): ListedRequest {
-  const { ordinal, request_id, account, at, method, path, query, operation, status, code, injected } = entry
-  const { fault, duration_ms, violates_contract, violations } = entry
-  return {
-    ...{ ordinal, request_id, account, at, method, path, query, operation, status, code, injected },
-    ...{ duration_ms, violates_contract },
-    fault: fault && (fault.effect ?? ''),
-    breach: violations.length > 0,
-  }
+  const { key, fault, problems, violations, quota, request, response, ...listed } = entry
+  return { ...listed, fault: fault && (fault.effect ?? ''), breach: violations.length > 0 }
 }
 
 /** Whether a request meets the conditions. The server uses the same rules. */
@@ -79,4 +57,43 @@ function wordsFor(entry: ListedRequest): string {
   const marks = [entry.injected && 'injected', entry.fault !== null && 'fault', entry.violates_contract && 'violation']
   const words = [method, targetOf(entry), ...statuses, code, operation, ...marks, account ?? 'no account', request_id]
   return words.filter(Boolean).join(' ').toLowerCase()
+}
+
+/** How many requests are shown at most. The journal has the others. */
+export const MOST_REQUESTS = 300
+
+/** The newest requests of a fast stream. Adding one has a constant cost. */
+export class Newest {
+  /** The oldest is first. It may have twice as many entries as are shown, so that it rarely must be shortened. */
+  #entries: ListedRequest[] = []
+
+  /** Replaces all entries. The newest must be first. */
+  replace(entries: readonly ListedRequest[]): void {
+    this.#entries = [...entries].reverse()
+  }
+
+  add(entry: ListedRequest): void {
+    if (this.#entries.length >= 2 * MOST_REQUESTS) this.#entries = this.#entries.slice(-MOST_REQUESTS)
+    this.#entries.push(entry)
+  }
+
+  /** The newest first. */
+  list(): readonly ListedRequest[] {
+    return this.#entries.slice(-MOST_REQUESTS).reverse()
+  }
+
+  get ordinal(): number {
+    return this.#entries.at(-1)?.ordinal ?? 0
+  }
+}
+
+/** The path and the query, as in a request line. */
+export function targetOf({ path, query }: Pick<JournalEntry, 'path' | 'query'>): string {
+  return query === '' ? path : `${path}?${query}`
+}
+
+/** Whether a request is a write that succeeded, or whose result is unknown because its response was lost. */
+export function mayHaveChanged({ method, status }: Pick<JournalEntry, 'method' | 'status'>): boolean {
+  if (method === 'GET' || method === 'HEAD') return false
+  return status === null || (status >= 200 && status < 300)
 }

@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks'
 import type { RequestOf } from '../calls.ts'
 import { call } from '../client.ts'
+import { Checkbox, Options } from '../controls/fields.tsx'
 import { Form, textOf } from '../controls/form.tsx'
 import { showNote } from '../controls/notices.tsx'
 import { FACTS, isOffered } from '../facts.ts'
@@ -60,17 +61,11 @@ export function NextFault({ exchange }: { exchange: JournalEntry }) {
             What happens
             <select name="effect">
               <optgroup label="Something breaks">
-                {EFFECTS.map(({ name, title }) => (
-                  <option key={name} value={name}>
-                    {title}
-                  </option>
-                ))}
+                <Options values={EFFECTS.map(({ name, title }) => [name, title])} />
               </optgroup>
               {codes.length > 0 && (
                 <optgroup label="The service refuses with">
-                  {codes.map((code) => (
-                    <option key={code}>{code}</option>
-                  ))}
+                  <Options values={codes} />
                 </optgroup>
               )}
             </select>
@@ -80,12 +75,7 @@ export function NextFault({ exchange }: { exchange: JournalEntry }) {
             <input name="times" type="number" min={1} value={1} />
           </label>
         </div>
-        {key !== null && (
-          <label class="check">
-            <input type="checkbox" name="key" />
-            Only with the key {key}
-          </label>
-        )}
+        {key !== null && <Checkbox name="key" words={`Only with the key ${key}`} />}
       </Form>
       {added !== undefined && (
         <p role="status">

@@ -1,17 +1,23 @@
 import { batch, useSignalEffect } from '@preact/signals'
-import { summary } from '../account/summary.ts'
+import { Component } from 'preact'
+import { summary } from '../account-data.ts'
 import { call } from '../client.ts'
+import { Button } from '../controls/button.tsx'
 import { Copyable } from '../controls/copyable.tsx'
+import { Badge } from '../controls/marks.tsx'
 import { BASE_URL, FACTS } from '../facts.ts'
-import { formatCount } from '../formatting.ts'
+import { formatCount, formatDuration, formatInstant } from '../formatting.ts'
 import { createResource } from '../resource.ts'
+import { lookedAt, takeLook } from '../selection.ts'
 import { authorizeCurl } from '../shell.ts'
-import { lookedAt, takeLook } from '../view.ts'
-import { arrivals, conditions, drawnCount, scope, shown, total, words } from './list.ts'
-import { NO_CONDITIONS } from './listed-request.ts'
-import { closeRequest, openRequest } from './open-request.ts'
-import { RequestTable } from './rows.tsx'
+import { arrivals, conditions, drawnCount, type Scope, scope, shown, total, words } from './list.ts'
+import { type ListedRequest, NO_CONDITIONS, targetOf } from './listed-request.ts'
+import { RequestMarks, StatusBadge } from './marks.tsx'
+import { closeRequest, openRequest } from './request-sheet.tsx'
 import { RequestToolbar } from './toolbar.tsx'
+
+/** How many characters of the path and query are in a row. The details show all of it. */
+const LONGEST_TARGET = 300
 
 /** The number of requests without a valid key. The stream of an account does not have them and cannot announce them. */
 const keyless = createResource({
@@ -54,61 +60,55 @@ function Keyless() {
   if (scope.value !== 'account') {
     const whose =
       scope.value === 'none' ? 'The requests without a valid key' : 'The requests of all accounts and of none'
-    return (
-      <p id="keyless" class="soft">
-        {whose}.{' '}
-        <button type="button" class="link" onClick={() => look('account')}>
-          Back to this account
-        </button>
-      </p>
-    )
+    return <Lead text={`${whose}.`} words="Back to this account" to="account" />
   }
   if (count === 0) return null
-  return (
-    <p id="keyless" class="soft">
-      {formatCount(count, 'request')} without a valid key {count === 1 ? 'belongs' : 'belong'} to no account.{' '}
-      <button type="button" class="link" onClick={() => look('none')}>
-        Show {count === 1 ? 'it' : 'them'}
-      </button>
-    </p>
-  )
+  const [belong, them] = count === 1 ? ['belongs', 'it'] : ['belong', 'them']
+  const text = `${formatCount(count, 'request')} without a valid key ${belong} to no account.`
+  return <Lead text={text} words={`Show ${them}`} to="none" />
 }
 
-function look(at: 'account' | 'none'): void {
-  batch(() => {
-    scope.value = at
-    conditions.value = NO_CONDITIONS
-    words.value = ''
-  })
+/** A text, and a link to all requests of a scope. */
+function Lead({ text, words: link, to }: { text: string; words: string; to: Scope }) {
+  function look(): void {
+    batch(() => {
+      scope.value = to
+      conditions.value = NO_CONDITIONS
+      words.value = ''
+    })
+  }
+  return (
+    <p id="keyless" class="soft">
+      {text} <Button kind="link" words={link} work={look} />
+    </p>
+  )
 }
 
 /** Explains why no request is shown, and what the user can do. */
 function Nothing() {
   if (total.value === undefined) return <p class="empty">Loading the requests…</p>
-  if (drawnCount.value > 0) {
+  const why = whyNothing()
+  if (why !== undefined) {
     return (
       <p id="requests-empty" class="empty">
-        None of the {formatCount(drawnCount.value, 'request')} that {drawnCount.value === 1 ? 'is' : 'are'} loaded
-        contains these words.
-      </p>
-    )
-  }
-  if (conditions.value !== NO_CONDITIONS && Object.values(conditions.value).some(Boolean)) {
-    return (
-      <p id="requests-empty" class="empty">
-        No request in the journal is of this kind.
-      </p>
-    )
-  }
-  if (arrivals.value > 0) {
-    return (
-      <p id="requests-empty" class="empty">
-        {formatCount(arrivals.value, 'request')} came, but the journal does not have{' '}
-        {arrivals.value === 1 ? 'it' : 'them'}. Does the server run with --journal 0?
+        {why}
       </p>
     )
   }
   return scope.value === 'account' ? <FirstRequest /> : <p class="empty">No requests of this kind yet.</p>
+}
+
+/** The reason why no request is shown; `undefined` if there was none yet. */
+function whyNothing(): string | undefined {
+  const [loaded, came] = [drawnCount.value, arrivals.value]
+  if (loaded > 0) {
+    const are = loaded === 1 ? 'is' : 'are'
+    return `None of the ${formatCount(loaded, 'request')} that ${are} loaded contains these words.`
+  }
+  if (Object.values(conditions.value).some(Boolean)) return 'No request in the journal is of this kind.'
+  if (came === 0) return undefined
+  const them = came === 1 ? 'it' : 'them'
+  return `${formatCount(came, 'request')} came, but the journal does not have ${them}. Does the server run with --journal 0?`
 }
 
 /** A command that sends the first request. */
@@ -123,4 +123,76 @@ function FirstRequest() {
       {key === null && <p class="soft">The key of this account is secret. The command reads it from API_KEY.</p>}
     </div>
   )
+}
+
+/** The requests as a table, with the newest first. */
+function RequestTable() {
+  const withAccount = scope.value === 'all'
+  return (
+    <div class="table">
+      <table id="request-table">
+        <thead>
+          <tr>
+            <th class="at">Time</th>
+            <th class="method">Method</th>
+            <th>Request</th>
+            <th class="status">Status</th>
+            <th class="code">Code</th>
+            <th class="number duration">Took</th>
+            <th class="marks">Marks</th>
+          </tr>
+        </thead>
+        <tbody id="request-rows">
+          {shown.value.map((request) => (
+            <Row key={request.ordinal} request={request} withAccount={withAccount} />
+          ))}
+        </tbody>
+      </table>
+    </div>
+  )
+}
+
+interface RowProps {
+  request: ListedRequest
+  withAccount: boolean
+}
+
+/** A row never changes, so it is rendered once, although the list is rendered many times per second. */
+class Row extends Component<RowProps> {
+  override shouldComponentUpdate({ request, withAccount }: RowProps): boolean {
+    return request !== this.props.request || withAccount !== this.props.withAccount
+  }
+
+  override render({ request, withAccount }: RowProps) {
+    const { request_id, ordinal, account, at, method, status, code, duration_ms, fresh } = request
+    const target = targetOf(request)
+    const open = () => openRequest(request_id, ordinal)
+    // The row is a larger target for the pointer. For the keyboard there is a button inside.
+    return (
+      <tr class={fresh === true ? 'fresh' : ''} data-ordinal={ordinal} data-request={request_id} onClick={open}>
+        <td class="at soft">
+          <time dateTime={at} title={formatInstant(at)}>
+            {at.slice(11, 19)}
+          </time>
+        </td>
+        <td class="method mono">
+          <bdi dir="ltr">{method}</bdi>
+        </td>
+        <td class="wide mono">
+          <button type="button" class="link target" aria-haspopup="dialog">
+            <bdi dir="ltr">{target.length > LONGEST_TARGET ? `${target.slice(0, LONGEST_TARGET)}…` : target}</bdi>
+          </button>
+        </td>
+        <td class="status">
+          <StatusBadge status={status} />
+        </td>
+        <td class="code mono">{code}</td>
+        <td class="number duration soft">{formatDuration(duration_ms)}</td>
+        <td class="marks">
+          <RequestMarks request={request} />
+          {withAccount && <Badge>{account ?? 'no account'}</Badge>}
+        </td>
+      </tr>
+    )
+  }
 }

@@ -1,22 +1,38 @@
-import { useSignalEffect } from '@preact/signals'
+import { signal, useSignalEffect } from '@preact/signals'
 import { useEffect, useState } from 'preact/hooks'
 import { call } from '../client.ts'
+import { Sheet } from '../controls/modal.tsx'
 import { ErrorText } from '../controls/notices.tsx'
-import { Sheet } from '../controls/sheet.tsx'
 import { Refused } from '../refusals.ts'
-import { targetOf } from '../request-lines.ts'
 import type { Explanation, JournalEntry } from '../responses.ts'
 import { openTab } from '../selection.ts'
 import { ExplanationView } from './explanation.tsx'
-import { toListed } from './listed-request.ts'
+import { shown } from './list.ts'
+import { type ListedRequest, targetOf, toListed } from './listed-request.ts'
 import { RequestMarks, StatusBadge } from './marks.tsx'
-import { closeRequest, neighbours, type OpenRequest, openedRequest, openRequest } from './open-request.ts'
 
 const ID = 'request-sheet'
 /** How many characters of the path and query are in the title. The details show all of it. */
 const LONGEST_TITLE = 160
 /** How often the page checks that the journal still has the request. */
 const MILLISECONDS_BETWEEN_CHECKS = 3_000
+
+/** The request whose details are open. Its ordinal is known if the user opened it from the list. */
+interface OpenRequest {
+  requestId: string
+  ordinal: number | undefined
+}
+
+const openedRequest = signal<OpenRequest | undefined>(undefined)
+
+/** Shows the details of a request above any view. The request need not be in the list. */
+export function openRequest(requestId: string, ordinal?: number): void {
+  openedRequest.value = { requestId, ordinal }
+}
+
+export function closeRequest(): void {
+  openedRequest.value = undefined
+}
 
 /** The details of the open request, above any view. */
 export function RequestSheet() {
@@ -111,12 +127,12 @@ function useExplanation(requestId: string): Known {
     const leaving = new AbortController()
     const { signal } = leaving
     let timer: ReturnType<typeof setTimeout> | undefined
-    async function follow({ exchange }: Explanation): Promise<void> {
+    async function follow(explanation: Explanation): Promise<void> {
       // The result is unknown while the server does not answer.
-      const kept = await isKept(exchange, signal).catch(() => undefined)
+      const kept = await isKept(explanation.exchange, signal).catch(() => undefined)
       if (signal.aborted) return
       if (kept !== undefined) setKnown((before) => ({ ...before, gone: !kept }))
-      timer = setTimeout(follow, MILLISECONDS_BETWEEN_CHECKS, { exchange })
+      timer = setTimeout(() => follow(explanation), MILLISECONDS_BETWEEN_CHECKS)
     }
     async function load(): Promise<void> {
       try {
@@ -169,4 +185,14 @@ function useStepsByKey(): void {
     document.addEventListener('keydown', onKeyDown)
     return () => document.removeEventListener('keydown', onKeyDown)
   }, [])
+}
+
+/** The requests before and after the open one, if the list contains it. */
+function neighbours(): { newer: ListedRequest | undefined; older: ListedRequest | undefined } {
+  const open = openedRequest.value
+  const list = shown.value
+  const index = list.findIndex(({ ordinal, request_id }) =>
+    open?.ordinal === undefined ? request_id === open?.requestId : ordinal === open.ordinal,
+  )
+  return index < 0 ? { newer: undefined, older: undefined } : { newer: list[index - 1], older: list[index + 1] }
 }

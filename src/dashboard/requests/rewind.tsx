@@ -4,9 +4,9 @@ import { confirmed } from '../controls/dialog.tsx'
 import { showNote } from '../controls/notices.tsx'
 import { isOffered } from '../facts.ts'
 import { formatInstant } from '../formatting.ts'
-import { targetOf } from '../request-lines.ts'
 import { refreshShown } from '../resource.ts'
 import type { JournalEntry } from '../responses.ts'
+import { targetOf } from './listed-request.ts'
 
 /** How many characters of the path and query are in the confirmation. */
 const LONGEST_TARGET = 200
@@ -17,9 +17,11 @@ export function RewindButton({ exchange, gone }: { exchange: JournalEntry; gone:
   if (account === null || gone || !isOffered('rewindAccount')) return null
   return (
     <div class="row no-print">
-      <Button work={() => rewind(account, exchange)} title="Return the account to how it was just before this request">
-        Rewind to here…
-      </Button>
+      <Button
+        words="Rewind to here…"
+        work={() => rewind(account, exchange)}
+        title="Return the account to how it was just before this request"
+      />
     </div>
   )
 }

@@ -1,10 +1,17 @@
+import { call } from '../client.ts'
 import { Button } from '../controls/button.tsx'
-import { FACTS } from '../facts.ts'
+import { confirmed } from '../controls/dialog.tsx'
+import { SearchField, Select } from '../controls/fields.tsx'
+import { showNote } from '../controls/notices.tsx'
+import { restartStream } from '../exchanges.ts'
+import { FACTS, PLAYS_SERVICE } from '../facts.ts'
 import { formatCount, formatNumber } from '../formatting.ts'
-import { clearJournal } from './clear-journal.ts'
+import { refreshShown } from '../resource.ts'
+import { chosenAccount } from '../selection.ts'
 import {
   conditions,
   drawnCount,
+  forgetSkipped,
   isPaused,
   pause,
   type Scope,
@@ -34,45 +41,32 @@ export function RequestToolbar() {
   return (
     <div class="stack no-print request-tools">
       <div class="row">
-        <input
+        <SearchField
           id="request-filter"
-          type="search"
-          class="grow"
+          label="Words to look for in the requests"
           placeholder="Words, such as POST 4xx invalid_domain"
-          aria-label="Words to look for in the requests"
-          value={words}
-          onInput={({ currentTarget }) => {
-            words.value = currentTarget.value
-          }}
+          text={words}
           onKeyDown={(event) => {
             if (event.key === 'Escape') words.value = ''
           }}
         />
-        <select
+        <Select
           id="request-operation"
           aria-label="Operation"
+          none="All operations"
+          values={FACTS.operations.map(({ id }) => id)}
           value={conditions.value.operation}
-          onChange={({ currentTarget }) => want({ operation: currentTarget.value })}
-        >
-          <option value="">All operations</option>
-          {FACTS.operations.map(({ id }) => (
-            <option key={id}>{id}</option>
-          ))}
-        </select>
-        <select
+          onChoose={(operation) => want({ operation })}
+        />
+        <Select
           id="request-scope"
           aria-label="Whose requests"
+          values={SCOPES}
           value={scope}
-          onChange={({ currentTarget }) => {
-            scope.value = SCOPES.find(([name]) => name === currentTarget.value)?.[0] ?? 'account'
+          onChoose={(chosen) => {
+            scope.value = SCOPES.find(([name]) => name === chosen)?.[0] ?? 'account'
           }}
-        >
-          {SCOPES.map(([name, title]) => (
-            <option key={name} value={name}>
-              {title}
-            </option>
-          ))}
-        </select>
+        />
       </div>
       <div class="row">
         {TOGGLES.map(([name, title]) => (
@@ -92,9 +86,7 @@ export function RequestToolbar() {
           {isPaused.value ? 'Go on' : 'Pause'}
         </button>
         {scope.value === 'account' && (
-          <Button id="requests-clear" kind="danger" work={clearJournal}>
-            Clear the journal…
-          </Button>
+          <Button words="Clear the journal…" id="requests-clear" kind="danger" work={clearJournal} />
         )}
       </div>
     </div>
@@ -119,4 +111,26 @@ function sayHowMany(): string {
     (count > 0 || !isExact) && `${isExact ? '' : 'more than '}${formatNumber(count)} passed too fast to be shown`,
   ]
   return parts.filter(Boolean).join(' · ')
+}
+
+/** Asks for confirmation, and removes the requests of the chosen account from the journal. */
+async function clearJournal(): Promise<void> {
+  const account = chosenAccount.peek()
+  const { count } = await call('listRequests', { parameters: { account }, query: { limit: 1 } })
+  const isSure = await confirmed('Clear the journal?', sayWhatIsLost(count, account), 'Clear the journal')
+  if (!isSure) return
+  await call('clearRequests', { parameters: { account } })
+  if (account === chosenAccount.peek()) {
+    forgetSkipped()
+    restartStream()
+  }
+  await refreshShown()
+  showNote(`${formatCount(count, 'request')} left the journal.`)
+}
+
+function sayWhatIsLost(count: number, account: string): string {
+  const [leave, them] = count === 1 ? ['leaves', 'it'] : ['leave', 'them']
+  const first = `${formatCount(count, 'request')} of the account ${account} ${leave} the journal, for everybody.`
+  if (!PLAYS_SERVICE) return `${first} What explains ${them} is lost. The verdict and the coverage stay.`
+  return `${first} Lost are what explains ${them}, the way back to the account before ${them}, and the code that sends ${them} again. The verdict and the coverage stay, and so does the account in its present state.`
 }

@@ -3,9 +3,8 @@ import { Button } from '../controls/button.tsx'
 import { ErrorText, showFailure } from '../controls/notices.tsx'
 import { chosenAccount } from '../selection.ts'
 import { describeCall, type Outcome } from './calls-of-scenes.ts'
-import { others } from './leftovers.ts'
-import { endStory, goTo, isForStory, lookAgain, moving } from './story.ts'
-import { telling } from './telling.ts'
+import { endStory, goTo, isForStory, lookAgain, moving, telling } from './story.ts'
+import { others } from './unfinished.tsx'
 
 /** The current scene at the bottom of the window, with the buttons of the story. */
 export function StoryBar() {
@@ -64,24 +63,18 @@ function Bar() {
       <div class="steps row" aria-busy={moving.value}>
         {end === undefined && (
           <>
-            <Button work={() => goTo(step - 1)} disabled={step === 0} title="Back: B or ←">
-              Back
-            </Button>
-            {!last && (
-              <Button kind="primary" work={() => goTo(step + 1)} title="Next: N or →">
-                Next
-              </Button>
-            )}
+            <Button words="Back" work={() => goTo(step - 1)} disabled={step === 0} title="Back: B or ←" />
+            {!last && <Button words="Next" kind="primary" work={() => goTo(step + 1)} title="Next: N or →" />}
             {scene.look_at !== undefined && (
-              <Button work={lookAgain} title="Opens again what this scene looks at">
-                Look again
-              </Button>
+              <Button words="Look again" work={lookAgain} title="Opens again what this scene looks at" />
             )}
           </>
         )}
-        <Button kind={last && end === undefined ? 'primary' : ''} work={endStory}>
-          {end === undefined ? 'End the story' : 'Close'}
-        </Button>
+        <Button
+          words={end === undefined ? 'End the story' : 'Close'}
+          kind={last && end === undefined ? 'primary' : ''}
+          work={endStory}
+        />
       </div>
     </section>
   )

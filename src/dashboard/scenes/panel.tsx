@@ -7,9 +7,8 @@ import { createResource } from '../resource.ts'
 import type { Scene, Story } from '../responses.ts'
 import { Paragraphs } from './bar.tsx'
 import { describeCall } from './calls-of-scenes.ts'
-import { others } from './leftovers.ts'
-import { beginStory, goTo } from './story.ts'
-import { telling } from './telling.ts'
+import { beginStory, goTo, telling } from './story.ts'
+import { others } from './unfinished.tsx'
 
 const scenes = createResource({
   load: (account) => call('listScenes', { parameters: { account } }),
@@ -36,11 +35,7 @@ function StoryOverview({ story }: { story: Story }) {
         </h2>
         {story.description !== null && <p dir="auto">{story.description}</p>}
         <div class="row">
-          {told === undefined && (
-            <Button kind="primary" work={() => begin(story, 0)}>
-              Begin the story
-            </Button>
-          )}
+          {told === undefined && <Button words="Begin the story" kind="primary" work={() => begin(story, 0)} />}
           <span class="soft">
             {formatCount(story.scenes.length, 'scene')}. Each begins with the account as it is now. At the end, the
             account is set back to this state. Keys: N or → for the next scene, B or ← for the one before.
@@ -87,11 +82,10 @@ function SceneCard({ scene, index, story }: { scene: Scene; index: number; story
         </p>
       </div>
       <Button
+        words="Show this scene"
         work={() => (told === undefined ? begin(story, index) : goTo(index))}
         aria-label={`Show this scene, number ${index + 1}`}
-      >
-        Show this scene
-      </Button>
+      />
     </li>
   )
 }

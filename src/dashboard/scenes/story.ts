@@ -1,16 +1,31 @@
 import { effect, signal } from '@preact/signals'
-import { SCENE_SNAPSHOT } from '../account/snapshots.ts'
+import { SCENE_SNAPSHOT } from '../account-data.ts'
 import { call } from '../client.ts'
 import { storyIsTold } from '../controls/modal.tsx'
 import { showNote } from '../controls/notices.tsx'
 import { isObject, Refused } from '../refusals.ts'
-import { closeRequest } from '../requests/open-request.ts'
+import { closeRequest } from '../requests/request-sheet.tsx'
 import { refreshShown } from '../resource.ts'
 import type { Scene, Story } from '../responses.ts'
-import { chosenAccount, OFFERED_TABS } from '../selection.ts'
-import { show } from '../view.ts'
-import { sendCall } from './calls-of-scenes.ts'
-import { type Telling, telling } from './telling.ts'
+import { chosenAccount, OFFERED_TABS, show } from '../selection.ts'
+import { type Outcome, sendCall } from './calls-of-scenes.ts'
+
+/** A story in progress. */
+export interface Telling {
+  account: string
+  story: Story
+  /** The index of the current scene. */
+  step: number
+  /** The snapshot of the account before the story. */
+  snapshot: string
+  /** The results of the calls of the scene so far. */
+  outcomes: readonly Outcome[]
+  /** The reason why the story cannot continue. The account stays as it is then. */
+  end: string | undefined
+}
+
+/** The story in progress on this page. */
+export const telling = signal<Telling | undefined>(undefined)
 
 /** Whether a scene is starting or ending. */
 export const moving = signal(false)
@@ -154,3 +169,22 @@ export function isForStory({ target, altKey, ctrlKey, metaKey, shiftKey, isCompo
 /** Elements that use letters or arrow keys themselves. */
 const USES_KEYS =
   'input, select, textarea, [contenteditable], summary, [role=tab], [role=slider], [role=grid], [role=listbox], [role=menu], [role=row]'
+
+/** Highlights the subject of the scene in any view. A style sheet also applies to rows that are rendered later. */
+export function followScene(): void {
+  const sheet = new CSSStyleSheet()
+  document.adoptedStyleSheets = [...document.adoptedStyleSheets, sheet]
+  effect(() => {
+    const told = telling.value
+    const { domain, group } = told?.story.scenes[told.step]?.look_at ?? {}
+    const places = [
+      ...(domain === undefined ? [] : [`[data-domain=${CSS.escape(domain)}]`]),
+      ...(group === undefined ? [] : [`[data-group=${CSS.escape(group)}]`]),
+    ]
+    sheet.replaceSync(
+      places.length === 0
+        ? ''
+        : `@media not print { ${places.join(', ')} { background: var(--accent-ground); box-shadow: inset 4px 0 0 var(--accent); } }`,
+    )
+  })
+}

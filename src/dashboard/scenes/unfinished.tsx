@@ -1,10 +1,14 @@
+import { computed } from '@preact/signals'
+import { isOfStory, snapshots } from '../account-data.ts'
+import { call } from '../client.ts'
 import { Button } from '../controls/button.tsx'
 import { confirmed } from '../controls/dialog.tsx'
 import { showNote } from '../controls/notices.tsx'
 import { formatInstant } from '../formatting.ts'
+import { refreshShown } from '../resource.ts'
 import type { Snapshot } from '../responses.ts'
-import { keepPresent, others, restoreBefore } from './leftovers.ts'
-import { telling } from './telling.ts'
+import { chosenAccount } from '../selection.ts'
+import { telling } from './story.ts'
 
 /** Offers to restore the account after a story whose page was closed, unless this page has a story in progress. */
 export function UnfinishedStory() {
@@ -16,8 +20,8 @@ export function UnfinishedStory() {
         {`A story was begun in this account when its clock showed ${formatInstant(first.taken_at)}, and not ended. Its page was closed, or another page is telling it now.`}
       </p>
       <div class="row">
-        <Button work={() => restore(first)}>Restore the state before the story</Button>
-        <Button work={() => keep(others.peek())}>Keep the present state</Button>
+        <Button words="Restore the state before the story" work={() => restore(first)} />
+        <Button words="Keep the present state" work={() => keep(others.peek())} />
       </div>
     </section>
   )
@@ -35,4 +39,25 @@ async function keep(snapshots: readonly Snapshot[]): Promise<void> {
   const text =
     'The account stays as it is. The snapshot with the state before the story is deleted, so there is no way back to it.'
   if (await confirmed('Keep the present state?', text, 'Keep')) await keepPresent(snapshots)
+}
+
+/** The snapshots of stories on other or closed pages, with the oldest first. */
+export const others = computed(() => {
+  const own = telling.value?.snapshot
+  return (snapshots.data.value ?? []).filter((each) => isOfStory(each) && each.name !== own)
+})
+
+/** Restores the account to its state before a story of another page. */
+async function restoreBefore({ name: snapshot }: Snapshot): Promise<void> {
+  const parameters = { account: chosenAccount.peek(), snapshot }
+  await call('restoreSnapshot', { parameters })
+  await call('deleteSnapshot', { parameters })
+  await refreshShown()
+}
+
+/** Keeps the account as it is, and deletes the snapshots that could restore it. */
+async function keepPresent(snapshots: readonly Snapshot[]): Promise<void> {
+  const account = chosenAccount.peek()
+  for (const { name: snapshot } of snapshots) await call('deleteSnapshot', { parameters: { account, snapshot } })
+  await refreshShown()
 }

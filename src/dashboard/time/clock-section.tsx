@@ -1,16 +1,15 @@
 import { useComputed } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
-import { quotas } from '../account/quotas.tsx'
-import { summary } from '../account/summary.ts'
+import { quotas } from '../account/panel.tsx'
+import { overview, summary } from '../account-data.ts'
 import { Button } from '../controls/button.tsx'
+import { TextField } from '../controls/fields.tsx'
 import { Form, textOf } from '../controls/form.tsx'
 import { Loaded } from '../controls/loaded.tsx'
-import { formatInstant } from '../formatting.ts'
-import { overview } from '../overview/overview.ts'
+import { formatInstant, formatMoment, readWritten, writeMinute } from '../formatting.ts'
 import type { Quota } from '../responses.ts'
 import { changeClock, isFrozen, shownTime } from './clock.ts'
-import { formatMoment, readWritten, writeMinute } from './instants.ts'
 
 const HOUR = 3_600_000
 const DAY = 24 * HOUR
@@ -33,14 +32,14 @@ function Clock() {
           {formatInstant(instant)}
         </time>
         <span class={frozen ? 'badge odd' : 'badge good'}>{frozen ? 'frozen' : 'running'}</span>
-        <Button work={() => changeClock({ frozen: !frozen })}>{frozen ? 'Unfreeze' : 'Freeze'}</Button>
+        <Button words={frozen ? 'Unfreeze' : 'Freeze'} work={() => changeClock({ frozen: !frozen })} />
       </div>
       <div class="moves">
         <Move leads={`to ${formatMoment(now + HOUR, now)}`}>
-          <Button work={() => changeClock({ advance: 'PT1H' })}>+1 hour</Button>
+          <Button words="+1 hour" work={() => changeClock({ advance: 'PT1H' })} />
         </Move>
         <Move leads={`to ${formatMoment(now + DAY, now)}`}>
-          <Button work={() => changeClock({ advance: 'P1D' })}>+1 day</Button>
+          <Button words="+1 day" work={() => changeClock({ advance: 'P1D' })} />
         </Move>
         <NextWindow now={now} />
         <NextRefresh now={now} />
@@ -68,7 +67,7 @@ function NextRefresh({ now }: { now: number }) {
     <Move
       leads={`${isKnown ? `to ${formatMoment(Date.parse(next), now)}` : 'to the next day'}: GET /dmarc has new figures`}
     >
-      <Button work={() => changeClock({ to: 'refresh' })}>Next refresh</Button>
+      <Button words="Next refresh" work={() => changeClock({ to: 'refresh' })} />
     </Move>
   )
 }
@@ -84,9 +83,7 @@ function NextWindow({ now }: { now: number }) {
           : `to ${formatMoment(open.end, now)}: ${wordsForRefill(open.buckets)}`
       }
     >
-      <Button disabled={open === undefined} work={() => changeClock({ to: 'window-end' })}>
-        Next window
-      </Button>
+      <Button words="Next window" disabled={open === undefined} work={() => changeClock({ to: 'window-end' })} />
     </Move>
   )
 }
@@ -120,16 +117,47 @@ function ChosenInstant() {
         setWritten(undefined)
       }}
     >
-      <label>
-        To an instant (UTC)
-        <input
-          name="now"
-          autocomplete="off"
-          spellcheck={false}
-          value={written ?? writeMinute(nextHour.value)}
-          onInput={({ currentTarget }) => setWritten(currentTarget.value)}
-        />
-      </label>
+      <TextField
+        label="To an instant (UTC)"
+        name="now"
+        spellcheck={false}
+        value={written ?? writeMinute(nextHour.value)}
+        onInput={({ currentTarget }) => setWritten(currentTarget.value)}
+      />
     </Form>
+  )
+}
+
+/** The clock of the chosen account in one line, with the two most useful steps. */
+export function ClockLine() {
+  const now = shownTime.value
+  if (now === undefined) return null
+  const instant = new Date(now).toISOString()
+  return (
+    <div class="clock-line row">
+      <span class="clock-face row">
+        <time
+          id="clock"
+          dateTime={instant}
+          class={`mono ${isFrozen.value ? 'frozen' : ''}`}
+          title="The clock of this account"
+        >
+          {formatInstant(instant)}
+        </time>
+        <span class="soft">{isFrozen.value ? 'frozen' : 'running'}</span>
+      </span>
+      <Button
+        words="+1 hour"
+        small
+        aria-label="+1 hour on the account's clock"
+        work={() => changeClock({ advance: 'PT1H' })}
+      />
+      <Button
+        words="+1 day"
+        small
+        aria-label="+1 day on the account's clock"
+        work={() => changeClock({ advance: 'P1D' })}
+      />
+    </div>
   )
 }

@@ -1,5 +1,5 @@
 import { computed, signal } from '@preact/signals'
-import { summary } from '../account/summary.ts'
+import { summary } from '../account-data.ts'
 import type { RequestOf } from '../calls.ts'
 import { call } from '../client.ts'
 import { refreshShown } from '../resource.ts'

@@ -1,5 +1,6 @@
 import { Button } from '../controls/button.tsx'
 import { confirmed } from '../controls/dialog.tsx'
+import { type Choice, LabelledSelect } from '../controls/fields.tsx'
 import { ErrorText } from '../controls/notices.tsx'
 import { formatInstant } from '../formatting.ts'
 import { chosenAccount } from '../selection.ts'
@@ -18,11 +19,7 @@ import {
   stepPlay,
 } from './play.ts'
 
-const SPEEDS = [
-  [0.5, '½'],
-  [1, '1'],
-  [2, '2'],
-] as const
+const SPEEDS: readonly Choice[] = [['0.5', '½'], '1', '2']
 
 /** Says on every tab that the account was made for a play, and offers the way back. */
 export function PlayBanner() {
@@ -48,37 +45,27 @@ function Controls({ account, original, now, end }: Play) {
         {!isOver && !isPlaying.value && ', paused'}
       </p>
       <div class="row">
-        {!isShown && <Button work={() => (chosenAccount.value = account)}>Show {account}</Button>}
+        {!isShown && <Button words={`Show ${account}`} work={() => (chosenAccount.value = account)} />}
         {!isOver && (
           <>
             {isPlaying.value ? (
-              <Button work={() => pausePlay()}>Pause</Button>
+              <Button words="Pause" work={() => pausePlay()} />
             ) : (
-              <Button kind="primary" work={continuePlay}>
-                Continue
-              </Button>
+              <Button words="Continue" kind="primary" work={continuePlay} />
             )}
-            <Button work={stepOnce}>Next day</Button>
-            <label class="inline">
-              Days a second
-              <select
-                value={speed.value}
-                onChange={({ currentTarget }) => {
-                  speed.value = Number(currentTarget.value)
-                }}
-              >
-                {SPEEDS.map(([days, words]) => (
-                  <option key={days} value={days}>
-                    {words}
-                  </option>
-                ))}
-              </select>
-            </label>
+            <Button words="Next day" work={stepOnce} />
+            <LabelledSelect
+              label="Days a second"
+              class="inline"
+              value={String(speed.value)}
+              values={SPEEDS}
+              onChoose={(days) => {
+                speed.value = Number(days)
+              }}
+            />
           </>
         )}
-        <Button kind={isOver ? 'primary' : ''} work={endPlay}>
-          Back to {original}
-        </Button>
+        <Button words={`Back to ${original}`} kind={isOver ? 'primary' : ''} work={endPlay} />
       </div>
       {playTrouble.value !== undefined && (
         <p class="refusal bad" role="alert">
@@ -109,17 +96,14 @@ function Remains({ account, original }: { account: string; original: string }) {
         <strong>You see the account {account}</strong>, which was made to play {original}.
       </p>
       <div class="row">
-        <Button work={adoptPlay}>Play on</Button>
+        <Button words="Play on" work={adoptPlay} />
         <Button
+          words={`Back to ${original}`}
           work={() => {
             chosenAccount.value = original
           }}
-        >
-          Back to {original}
-        </Button>
-        <Button kind="danger" work={goBack}>
-          Delete {account}
-        </Button>
+        />
+        <Button words={`Delete ${account}`} kind="danger" work={goBack} />
       </div>
     </section>
   )

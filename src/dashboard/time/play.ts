@@ -1,5 +1,5 @@
 import { computed, signal } from '@preact/signals'
-import { accounts } from '../account/accounts.ts'
+import { accounts } from '../account-data.ts'
 import { call } from '../client.ts'
 import { showNote } from '../controls/notices.tsx'
 import { FACTS } from '../facts.ts'

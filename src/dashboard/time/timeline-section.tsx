@@ -1,13 +1,14 @@
-import { snapshots } from '../account/snapshots.ts'
+import { snapshots } from '../account-data.ts'
 import { call } from '../client.ts'
 import { Button } from '../controls/button.tsx'
 import { confirmed } from '../controls/dialog.tsx'
+import { Checkbox, TextField } from '../controls/fields.tsx'
 import { Form, textOf } from '../controls/form.tsx'
 import { Loaded } from '../controls/loaded.tsx'
 import { Badge } from '../controls/marks.tsx'
 import { showNote } from '../controls/notices.tsx'
 import { formatCount, formatInstant } from '../formatting.ts'
-import { targetOf } from '../request-lines.ts'
+import { targetOf } from '../requests/listed-request.ts'
 import { StatusBadge } from '../requests/marks.tsx'
 import { rewind } from '../requests/rewind.tsx'
 import { createResource, refreshShown } from '../resource.ts'
@@ -61,13 +62,8 @@ function SnapshotForm() {
   }
   return (
     <Form id="snapshot-form" class="inline-form" submit="Take a snapshot" work={take}>
-      <label>
-        Name
-        <input name="name" autocomplete="off" required maxLength={100} />
-      </label>
-      <label class="check">
-        <input type="checkbox" name="replace" /> Replace an old one
-      </label>
+      <TextField label="Name" name="name" required maxLength={100} />
+      <Checkbox name="replace" words="Replace an old one" />
     </Form>
   )
 }
@@ -160,12 +156,8 @@ function SnapshotLine({ snapshot: { name, taken_at, domains, groups } }: { snaps
         </span>
       </span>
       <span class="row">
-        <Button small work={restore} aria-label={`Restore ${name}`}>
-          Restore
-        </Button>
-        <Button small kind="danger" work={remove} aria-label={`Delete ${name}`}>
-          Delete
-        </Button>
+        <Button words="Restore" small work={restore} aria-label={`Restore ${name}`} />
+        <Button words="Delete" small kind="danger" work={remove} aria-label={`Delete ${name}`} />
       </span>
     </>
   )
@@ -184,12 +176,11 @@ function ChangeLine({ request: exchange }: { request: JournalEntry }) {
       </span>
       {account !== null && (
         <Button
+          words="Rewind to here…"
           small
           work={() => rewind(account, exchange)}
           aria-label={`Rewind to here…, just before ${line} at ${formatInstant(at)}`}
-        >
-          Rewind to here…
-        </Button>
+        />
       )}
     </>
   )

@@ -1,4 +1,4 @@
-import { mayHaveChanged } from '../request-lines.ts'
+import { mayHaveChanged } from '../requests/listed-request.ts'
 import type { JournalEntry, Snapshot } from '../responses.ts'
 
 /** An entry of the timeline. */

@@ -1,16 +1,124 @@
+import { computed, signal, useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
+import { call } from '../client.ts'
 import { Button } from '../controls/button.tsx'
 import { confirmed } from '../controls/dialog.tsx'
-import { Badge, Pairs } from '../controls/marks.tsx'
+import { Badge, Pairs, Part, type Tone } from '../controls/marks.tsx'
+import { Sheet } from '../controls/modal.tsx'
 import { ErrorText, showNote } from '../controls/notices.tsx'
+import { connection } from '../exchanges.ts'
 import { isOffered, PLAYS_SERVICE } from '../facts.ts'
 import { formatCount, formatNumber } from '../formatting.ts'
+import { createResource } from '../resource.ts'
 import type { Verdict } from '../responses.ts'
-import { show } from '../view.ts'
-import { clearVerdict, SCOPE, shownVerdict, verdict } from './verdict.ts'
+import { show } from '../selection.ts'
+
+const MILLISECONDS_AFTER_REQUEST = 400
+/** The verdict covers all accounts, but the stream has only the requests of one. So the verdict is loaded regularly. */
+const MILLISECONDS_BETWEEN_LOADS = 2_000
+/** After this time without an answer, the verdict counts as old. */
+const MILLISECONDS_UNTIL_OLD = 4_000
+
+/** The subject of the verdict. A proxy does not know accounts. */
+const SCOPE = PLAYS_SERVICE ? 'all accounts' : 'all clients'
+
+/** Whether the clients of all accounts complied with the contract. */
+const verdict = createResource({ load: loadVerdict, afterRequests: MILLISECONDS_AFTER_REQUEST, shared: true })
+
+/** Whether the last answer of the server is too old. */
+const old = signal(false)
+let watchdog: ReturnType<typeof setTimeout> | undefined
+
+interface ShownVerdict {
+  tone: Tone
+  words: string
+}
+
+/** The verdict for display. It is green only while the server confirms it. */
+const shownVerdict = computed((): ShownVerdict => {
+  const isCurrent = connection.value !== 'lost' && verdict.failure.value === undefined && !old.value
+  const report = verdict.data.value
+  return report === undefined || !isCurrent ? { tone: '', words: 'verdict unknown' } : describe(report)
+})
+
+/** Loads the verdict regularly while the page is visible. */
+export function followVerdict(): void {
+  function load(): void {
+    if (!document.hidden) verdict.refresh().catch(() => undefined)
+  }
+  setInterval(load, MILLISECONDS_BETWEEN_LOADS)
+  document.addEventListener('visibilitychange', load)
+}
+
+/** Clears the counted violations of all accounts. */
+async function clearVerdict(): Promise<void> {
+  await call('clearVerdict')
+  await verdict.refresh()
+}
+
+async function loadVerdict(): Promise<Verdict> {
+  const report = await call('getVerdict')
+  old.value = false
+  clearTimeout(watchdog)
+  watchdog = setTimeout(() => {
+    old.value = true
+  }, MILLISECONDS_UNTIL_OLD)
+  return report
+}
+
+function describe({ passed, requests, violations: { count }, service }: Verdict): ShownVerdict {
+  const findings = service?.findings ?? 0
+  const wrong = [
+    ...(count > 0 ? [formatCount(count, 'violation')] : []),
+    ...(findings > 0 ? [`${formatCount(findings, 'finding')} against the service`] : []),
+  ]
+  if (wrong.length > 0) return { tone: 'bad', words: wrong.join(', ') }
+  if (passed) return { tone: 'good', words: 'kept the contract' }
+  // Without a checked request, the verdict has not passed, but no client has failed.
+  return { tone: '', words: requests === 0 ? 'no request yet' : 'nothing checked yet' }
+}
+
+/** The verdict about all accounts in a few words. A click opens the details. */
+export function VerdictPill() {
+  const open = useSignal(false)
+  const { tone, words } = shownVerdict.value
+  return (
+    <>
+      <button
+        type="button"
+        id="verdict"
+        class={`pill dot ${tone} ${tone === '' ? 'hollow' : ''}`}
+        aria-haspopup="dialog"
+        onClick={() => {
+          open.value = true
+        }}
+      >
+        {`A${SCOPE.slice(1)}: ${words}`}
+      </button>
+      <span class="unseen" role="status">
+        {tone === 'bad' && 'The contract was violated.'}
+      </span>
+      {open.value && (
+        <Sheet
+          id="verdict-sheet"
+          title={`Verdict of ${SCOPE}`}
+          onClose={() => {
+            open.value = false
+          }}
+        >
+          <VerdictDetails
+            close={() => {
+              open.value = false
+            }}
+          />
+        </Sheet>
+      )}
+    </>
+  )
+}
 
 /** The details of the verdict: its sentence, its counts, and the requests that decided it. */
-export function VerdictDetails({ close }: { close(): void }) {
+function VerdictDetails({ close }: { close(): void }) {
   const report = verdict.data.value
   const failure = verdict.failure.value
   const { tone, words } = shownVerdict.value
@@ -36,20 +144,17 @@ export function VerdictDetails({ close }: { close(): void }) {
           <Politeness report={report} openRequest={openRequest} />
         </>
       )}
-      <section class="stack">
-        <h3>Start the verdict again</h3>
+      <Part title="Start the verdict again">
         <p class="soft">
           The verdict counts the requests of {SCOPE} since the program was started or the verdict was started again.
           {PLAYS_SERVICE && ' The reset or the deletion of an account does not change it.'}
         </p>
         {isOffered('clearVerdict') && (
           <div class="row">
-            <Button id="verdict-clear" kind="danger" work={startAgain}>
-              Start the verdict again…
-            </Button>
+            <Button words="Start the verdict again…" id="verdict-clear" kind="danger" work={startAgain} />
           </div>
         )}
-      </section>
+      </Part>
     </>
   )
 }
@@ -90,8 +195,9 @@ function Violations({ report: { violations }, openRequest }: PartProps) {
   if (violations.count === 0) return null
   const { first, count } = violations
   return (
-    <section class="stack">
-      <h3>{count > first.length ? `The first ${first.length} of ${formatCount(count, 'violation')}` : 'Violations'}</h3>
+    <Part
+      title={count > first.length ? `The first ${first.length} of ${formatCount(count, 'violation')}` : 'Violations'}
+    >
       <ul id="violations" class="ruled">
         {first.map(({ request_id, account, method, path, status, code, message }) => (
           <Wrong key={request_id} about={`${method} ${path}`} request={request_id} openRequest={openRequest}>
@@ -101,15 +207,14 @@ function Violations({ report: { violations }, openRequest }: PartProps) {
           </Wrong>
         ))}
       </ul>
-    </section>
+    </Part>
   )
 }
 
 function Findings({ report: { service }, openRequest }: PartProps) {
   if (service === undefined || service.findings === 0) return null
   return (
-    <section class="stack">
-      <h3>What the service did wrong</h3>
+    <Part title="What the service did wrong">
       <ul id="findings" class="ruled">
         {service.first.map(({ id, label, request_id, method, path, status, message }) => (
           <Wrong key={id} about={`${method} ${path}`} request={request_id} openRequest={openRequest}>
@@ -118,7 +223,7 @@ function Findings({ report: { service }, openRequest }: PartProps) {
           </Wrong>
         ))}
       </ul>
-    </section>
+    </Part>
   )
 }
 
@@ -136,9 +241,7 @@ function Wrong({ about, request, openRequest, children }: WrongProps) {
         <span class="mono">{about}</span> {children}
       </div>
       {request !== null && (
-        <Button small aria-label={`Open the request ${about}`} work={() => openRequest(request)}>
-          Open
-        </Button>
+        <Button words="Open" small aria-label={`Open the request ${about}`} work={() => openRequest(request)} />
       )}
     </li>
   )
@@ -147,8 +250,7 @@ function Wrong({ about, request, openRequest, children }: WrongProps) {
 function Politeness({ report: { politeness }, openRequest }: PartProps) {
   if (politeness.length === 0) return null
   return (
-    <section class="stack">
-      <h3>Politeness</h3>
+    <Part title="Politeness">
       <p class="soft">The service asks its clients to avoid this. It does not change the verdict.</p>
       <ul id="politeness" class="ruled">
         {politeness.map(({ kind, message, request_ids }) => (
@@ -158,14 +260,18 @@ function Politeness({ report: { politeness }, openRequest }: PartProps) {
             </p>
             <div class="row">
               {request_ids.map((id, index) => (
-                <Button key={id} small aria-label={`Request ${index + 1}, ${id}`} work={() => openRequest(id)}>
-                  {`Request ${index + 1}`}
-                </Button>
+                <Button
+                  words={`Request ${index + 1}`}
+                  key={id}
+                  small
+                  aria-label={`Request ${index + 1}, ${id}`}
+                  work={() => openRequest(id)}
+                />
               ))}
             </div>
           </li>
         ))}
       </ul>
-    </section>
+    </Part>
   )
 }

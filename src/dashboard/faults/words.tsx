@@ -1,5 +1,10 @@
+import { Copyable } from '../controls/copyable.tsx'
 import { FACTS } from '../facts.ts'
-import type { FaultKind, FaultRule } from '../responses.ts'
+import { formatJson } from '../formatting.ts'
+import type { FaultRule, KindFacts } from '../responses.ts'
+import { chosenAccount } from '../selection.ts'
+import { quoteWord } from '../shell.ts'
+import { readToken } from '../token.tsx'
 import { familyOf } from './draft.ts'
 
 /** A rule as a sentence, such as "The next POST /domains: connection reset, after the change was made". */
@@ -19,7 +24,7 @@ export function explainRule(rule: FaultRule): string {
   return kindOf(rule)?.says ?? ''
 }
 
-function kindOf(rule: FaultRule): FaultKind | undefined {
+function kindOf(rule: FaultRule): KindFacts | undefined {
   const family = familyOf(rule)
   const name = rule.connection ?? rule.corrupt ?? rule.event ?? (family === 'delay_ms' ? 'delay' : family)
   return FACTS.faults.kinds.find((kind) => kind.name === name)
@@ -51,4 +56,31 @@ function effectOf(rule: FaultRule): string {
 function whenOf(rule: FaultRule): string | false {
   if (kindOf(rule)?.phase !== 'either') return false
   return rule.phase === 'after' ? 'after the change was made' : 'before anything changes'
+}
+
+function curlOfRule(rule: FaultRule): string {
+  const root = `${location.origin}${location.pathname.replace(/\/+$/, '')}`
+  const token = readToken() === null ? '' : ' -H "Authorization: Bearer $ADMIN_TOKEN"'
+  const url = `${root}/accounts/${encodeURIComponent(chosenAccount.value)}/faults`
+  return `curl -sS${token} --json ${quoteWord(JSON.stringify(rule))} ${quoteWord(url)}`
+}
+
+/** A line of a test that adds a rule with the library. */
+function codeOfRule(rule: FaultRule): string {
+  // Removes the quotes of most field names. Quotes in texts are escaped. An unquoted `__proto__` would set the
+  // prototype.
+  const literal = formatJson(rule)
+    .replace(/^(\s*)"(?!__proto__")([A-Za-z_]\w*)":/gm, '$1$2:')
+    .replace(/^(\s*)"__proto__":/gm, '$1["__proto__"]:')
+  return `await account.faults.add(${literal})`
+}
+
+/** A rule as a command and as a line of a test. `name` identifies the rule. */
+export function RuleAsCode({ name, rule }: { name: string; rule: FaultRule }) {
+  return (
+    <div class="stack">
+      <Copyable text={curlOfRule(rule)} label={`Copy ${name} as curl`} />
+      <Copyable text={codeOfRule(rule)} label={`Copy ${name} as code of a test`} />
+    </div>
+  )
 }

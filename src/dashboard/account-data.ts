@@ -1,0 +1,155 @@
+import { computed } from '@preact/signals'
+import type { PageQuery } from './calls.ts'
+import { call } from './client.ts'
+import { FACTS, isOffered } from './facts.ts'
+import { createResource } from './resource.ts'
+import type { Group, Snapshot } from './responses.ts'
+import { openTab } from './selection.ts'
+
+interface Known {
+  ids: readonly string[]
+  count: number
+}
+
+/** The names of all accounts, in the order of their creation. */
+export const accounts = createResource<Known>({ load: loadAccounts, polled: true, shared: true })
+
+async function loadAccounts(): Promise<Known> {
+  const listPage = (query: PageQuery) => call('listAccounts', { query })
+  const first = await listPage({ limit: FACTS.pageLimit })
+  const ids = first.accounts.map(({ id }) => id)
+  const known = accounts.data.peek()
+  // There may be thousands of accounts, and the page asks every few seconds.
+  const isKnown = known?.count === first.count && ids.every((id, index) => id === known.ids[index])
+  if (isKnown) return known
+  if (first.next === null) return { ids, count: first.count }
+  const all = await readAll(listPage, (page) => page.accounts)
+  return { ids: all.map(({ id }) => id), count: all.length }
+}
+
+/** The chosen account: its plan, clock and sizes, and its key if the key is not secret. */
+export const summary = createResource({
+  load: (account) => call('getAccount', { parameters: { account } }),
+  afterRequests: 400,
+  changesOnly: true,
+  polled: true,
+})
+
+/** The domain groups of the chosen account, in the order of their creation. */
+export const groups = createResource({
+  load: (account) =>
+    readAll(
+      (query) => call('listGroups', { parameters: { account }, query }),
+      ({ groups }) => groups,
+    ),
+  tabs: ['domains', 'groups'],
+  afterRequests: 1_000,
+  changesOnly: true,
+  polled: true,
+})
+
+/** Domain → its groups. */
+export const groupsByDomain = computed((): ReadonlyMap<string, readonly Group[]> => {
+  const found = new Map<string, Group[]>()
+  for (const group of groups.data.value ?? []) {
+    for (const domain of group.domains) {
+      const known = found.get(domain)
+      if (known === undefined) found.set(domain, [group])
+      else known.push(group)
+    }
+  }
+  return found
+})
+
+/** The API keys of the chosen account, without their secrets. */
+export const keys = createResource({
+  load: (account) =>
+    readAll(
+      (query) => call('listKeys', { parameters: { account }, query }),
+      (page) => page.keys,
+    ),
+  tabs: ['account', 'faults'],
+  polled: true,
+})
+
+/** The prefix of the names of snapshots for stories. */
+export const SCENE_SNAPSHOT = 'scene-'
+
+/**
+ * The snapshots of the chosen account. Every tab shows unfinished stories, so every tab needs the list. It is loaded
+ * again if the tab Time is open or the number of snapshots has changed. It is also loaded again while it contains the
+ * snapshot of a story.
+ */
+export const snapshots = createResource({
+  load: async (account): Promise<readonly Snapshot[]> =>
+    isOffered('listSnapshots')
+      ? readAll(
+          (query) => call('listSnapshots', { parameters: { account }, query }),
+          (page) => page.snapshots,
+        )
+      : [],
+  polled: true,
+  isStale(): boolean {
+    const known = snapshots.data.peek()
+    const count = summary.data.peek()?.account.snapshots ?? 0
+    return openTab.peek() === 'time' || known?.length !== count || known.some(isOfStory)
+  },
+})
+
+/** Whether a story has taken the snapshot, on this page, on another page or on a closed page. */
+export function isOfStory({ name }: Snapshot): boolean {
+  return name.startsWith(SCENE_SNAPSHOT)
+}
+
+const TABS = ['faults'] as const
+
+/** The fault rules of the account with their results. They are loaded soon after each request. */
+export const faults = createResource({
+  load: (account) =>
+    readAll(
+      (query) => call('listFaults', { parameters: { account }, query }),
+      (page) => page.faults,
+    ),
+  tabs: TABS,
+  afterRequests: 150,
+  polled: true,
+})
+
+/** The sets of rules that the server offers by name. */
+export const faultSets = createResource({
+  load: async () => (await call('listFaultSets')).sets,
+  tabs: TABS,
+  shared: true,
+})
+
+/** How many refreshes the chart shows. */
+const DAYS = 90
+/**
+ * The least time between two loads after changes, in milliseconds. The server computes the figures again after each
+ * change. For 10,000 domains that takes most of a second.
+ */
+const REST = 5_000
+
+/** The figures of the chosen account. The server computes them again only after a change. */
+export const overview = createResource({
+  load: (account) => call('getOverview', { parameters: { account }, query: { days: DAYS } }),
+  tabs: ['overview', 'time'],
+  afterRequests: 1_500,
+  changesOnly: true,
+  restOf: ({ domains }) => Math.max(REST, domains),
+  polled: true,
+})
+
+/** All items of a paginated list. `load` loads one page. */
+async function readAll<Page extends { next: string | null }, Item>(
+  load: (query: PageQuery) => Promise<Page>,
+  itemsOf: (page: Page) => readonly Item[],
+): Promise<Item[]> {
+  const items: Item[] = []
+  for (let query: PageQuery = { limit: FACTS.pageLimit }; ; ) {
+    const page = await load(query)
+    items.push(...itemsOf(page))
+    if (page.next === null) return items
+    query = { ...query, after: page.next }
+  }
+}
