@@ -4,8 +4,6 @@ import { type CountingPlan, countersFor } from '../../domain/counting.ts'
 import { accept, type Decision, type ErrorCode } from '../../domain/errors.ts'
 import { PersistentMap } from '../../domain/persistent-map.ts'
 import type { Hits } from '../../domain/quotas.ts'
-import type { Settings } from '../../domain/settings.ts'
-import type { Clock } from '../../ground/clock.ts'
 import type {
   Admission,
   Capacity,
@@ -22,14 +20,13 @@ import type {
 } from '../store.ts'
 import { StoreError } from '../store-error.ts'
 import { AccountSteps, type CounterChange, type CountersStep, GONE, type Gone } from './account-steps.ts'
-import type { StoreConnection } from './connection.ts'
 import { type AccountCopy, Copies, momentVersion } from './copies.ts'
 import { writeHits, writeTally } from './counter-texts.ts'
+import { type DatabaseOptions, RedisDatabase } from './database.ts'
 import { accountKeys } from './keys.ts'
 import { recallAccount } from './recall.ts'
 import { type ListedAccount, Registry } from './registry.ts'
 import { repairRegistry } from './registry-repair.ts'
-import { readScripts } from './scripts.ts'
 import { RedisSnapshots } from './snapshots.ts'
 import { Updates } from './updates.ts'
 
@@ -40,15 +37,9 @@ const SWEEPING = 30_000
 /** How often a request is planned again after a change of the account, and a count is repeated. */
 const MAX_ATTEMPTS = 200
 
-export interface RedisStoreOptions {
-  connection: StoreConnection
-  /** The beginning of the names of all keys. */
-  prefix: string
-  settings: Pick<Settings, 'nameComparison'>
+export interface RedisStoreOptions extends DatabaseOptions {
   /** In bytes, how much memory copies of accounts may take in this process. */
   copiesLimit?: number | undefined
-  /** Gives the time in place of the server, for tests with their own clock. */
-  clock?: Clock | undefined
   /**
    * Called for an account whose data was lost: the key with this name was deleted or evicted. The caller that asked for
    * the account looks again when this has resolved.
@@ -76,16 +67,14 @@ export function openRedisStore(options: RedisStoreOptions): RedisStore {
 }
 
 class Replica implements RedisStore {
+  readonly #database: RedisDatabase
   readonly #registry: Registry
   readonly #steps: AccountSteps
   readonly #copies: Copies
   readonly #updates: Updates
   readonly #snapshots: RedisSnapshots
-  readonly #repair: () => Promise<readonly string[]>
   readonly #lost: RedisStoreOptions['lost']
   readonly #restoring: RedisStoreOptions['restoring']
-  readonly #prefix: string
-  readonly #recall: (moment: Moment, copy: AccountCopy) => Promise<FormerAccount | undefined>
   /** By incarnation, the last one of the counts that run one after another. */
   readonly #counting = new Map<string, Promise<unknown>>()
   /** Reports of accounts with lost data that are under way. */
@@ -95,21 +84,20 @@ class Replica implements RedisStore {
   readonly #sweeping: NodeJS.Timeout
   #closing: Promise<void> | undefined
 
-  constructor({ connection, prefix, settings, copiesLimit = COPIES_LIMIT, clock, lost, restoring }: RedisStoreOptions) {
-    const scripts = readScripts()
-    const now = () => (clock === undefined ? '' : `${clock()}`)
-    const finish = (doomed: string) => this.#finish(doomed)
+  constructor({ copiesLimit = COPIES_LIMIT, lost, restoring, ...options }: RedisStoreOptions) {
     this.#lost = lost
     this.#restoring = restoring
-    this.#prefix = prefix
-    this.#repair = () => repairRegistry({ connection, scripts, prefix, now, finish })
-    this.#copies = new Copies(copiesLimit)
-    this.#registry = new Registry(connection, scripts, { prefix, now })
-    this.#steps = new AccountSteps(connection, scripts, this.#copies, { prefix, settings, now })
-    const { steps, registry, copies } = { steps: this.#steps, registry: this.#registry, copies: this.#copies }
-    this.#snapshots = new RedisSnapshots(connection, scripts, { prefix, settings, now })
-    this.#recall = (moment, copy) => recallAccount(moment, copy, connection, scripts, { prefix, settings })
-    this.#updates = new Updates({ steps, registry, copies, settings, finish })
+    const database = new RedisDatabase(options)
+    this.#database = database
+    const copies = new Copies(copiesLimit)
+    this.#copies = copies
+    const registry = new Registry(database)
+    this.#registry = registry
+    const steps = new AccountSteps(database, copies)
+    this.#steps = steps
+    this.#snapshots = new RedisSnapshots(database)
+    const { settings } = database
+    this.#updates = new Updates({ steps, registry, copies, settings, finish: (doomed) => this.#finish(doomed) })
     this.#sweeping = setInterval(() => void this.sweep().catch(() => {}), SWEEPING)
     this.#sweeping.unref()
   }
@@ -123,7 +111,7 @@ class Replica implements RedisStore {
   }
 
   repair(): Promise<readonly string[]> {
-    return this.#track(this.#repair)
+    return this.#track(() => repairRegistry(this.#database, (doomed) => this.#finish(doomed)))
   }
 
   async sweep(): Promise<void> {
@@ -163,7 +151,7 @@ class Replica implements RedisStore {
     const incarnation = `${randomInt(1, 2 ** 48 - 1)}`
     // The data is written first; no request finds it. The entry in the list then makes the account exist, atomically.
     const copy = await this.#steps.create(incarnation, state, capacity.evictable === true)
-    const finish = async (doomed: string) => void (await this.#finish(doomed))
+    const finish = (doomed: string) => this.#finish(doomed)
     const registered = await this.#registry.register(state, incarnation, capacity, finish).catch((error) => {
       // Data that may be registered stays for now. Other data expires by itself if this fails too.
       if (!isUnknown(error)) void this.#steps.kill(incarnation).catch(() => {})
@@ -313,7 +301,7 @@ class Replica implements RedisStore {
   recall(moment: Moment): Promise<FormerAccount | undefined> {
     return this.#track(async () => {
       const copy = await this.#refresh(`${moment.incarnation}`)
-      return copy === GONE ? undefined : this.#recall(moment, copy)
+      return copy === GONE ? undefined : recallAccount(moment, copy, this.#database)
     })
   }
 
@@ -396,7 +384,7 @@ class Replica implements RedisStore {
   async #tellLoss({ incarnation, id }: ListedAccount): Promise<boolean> {
     const { existed, wasKilled } = await this.#end(incarnation)
     if (existed || wasKilled || this.#lost === undefined) return false
-    const [meta = ''] = accountKeys(this.#prefix, incarnation)
+    const [meta = ''] = accountKeys(this.#database.prefix, incarnation)
     await this.#lost(id, meta)
     return true
   }
