@@ -1,5 +1,6 @@
 import type { RedisClientOptions, RedisClientType } from '@redis/client'
 import { elapsed } from '../../ground/clock.ts'
+import { Waiters } from '../../ground/waiters.ts'
 import type { Script } from '../script.ts'
 import { StoreError } from '../store-error.ts'
 import { StoreFigures } from './figures.ts'
@@ -58,6 +59,8 @@ export interface CommandOptions {
   blocks?: boolean
   /** Gives the arguments for another attempt, so that the command can detect that it was done already. */
   repeat?: (attempt: number) => readonly string[]
+  /** Whether the command is sent also if the guard refuses others, see `guard`. */
+  isUnguarded?: boolean
 }
 
 /** What the parts of the program use of the store's server. */
@@ -71,6 +74,8 @@ export interface StoreConnection {
   send(command: readonly string[], options?: CommandOptions): Promise<RedisReply>
   /** Another connection to the same server, for commands that block. Both count in the same figures. */
   duplicate(): StoreConnection
+  /** From now on, commands reject with what `refuse` returns, if it returns an error. */
+  guard(refuse: () => StoreError | undefined): void
   /** The factor for all times that a caller may wait; see `ConnectionOptions`. */
   readonly patience: number
   readonly state: ConnectionState
@@ -154,7 +159,7 @@ class TcpStoreConnection implements StoreConnection {
   /** Commands under way that may take longer than others. */
   readonly #long = new Set<Call>()
   /** The callers that wait for a connection. */
-  readonly #waiting = new Set<() => void>()
+  readonly #waiting = new Waiters()
   #client: RedisClientType | undefined
   #state: ConnectionState = { isReady: false, reason: 'The store is not connected yet' }
   /** When the connection was lost. */
@@ -162,6 +167,7 @@ class TcpStoreConnection implements StoreConnection {
   #isClosed = false
   #wasConnected = false
   #pause: NodeJS.Timeout | undefined
+  #refuse: () => StoreError | undefined = () => undefined
 
   constructor(
     create: (name: string) => RedisClientType,
@@ -193,7 +199,14 @@ class TcpStoreConnection implements StoreConnection {
   }
 
   duplicate(): StoreConnection {
-    return new TcpStoreConnection(this.#create, `${this.#name}-tail`, this.#patience, this.figures, this.clock)
+    const name = `${this.#name}-tail`
+    const other = new TcpStoreConnection(this.#create, name, this.#patience, this.figures, this.clock)
+    other.#refuse = this.#refuse
+    return other
+  }
+
+  guard(refuse: () => StoreError | undefined): void {
+    this.#refuse = refuse
   }
 
   async run(
@@ -220,7 +233,7 @@ class TcpStoreConnection implements StoreConnection {
     }
   }
 
-  send(command: readonly string[], options: CommandOptions = {}): Promise<RedisReply> {
+  async send(command: readonly string[], options: CommandOptions = {}): Promise<RedisReply> {
     const { repeat, isReadOnly = false } = options
     const call = this.#begin(command[0] ?? '', isReadOnly, options)
     return this.#call(call, (attempt) => (attempt > 1 && repeat ? repeat(attempt) : command), options)
@@ -232,10 +245,12 @@ class TcpStoreConnection implements StoreConnection {
     const client = this.#client
     this.#client = undefined
     client?.destroy()
-    this.#wake()
+    this.#waiting.wake()
   }
 
-  #begin(name: string, isSafe: boolean, { deadline: usual = DEADLINE }: CommandOptions): Call {
+  #begin(name: string, isSafe: boolean, { deadline: usual = DEADLINE, isUnguarded = false }: CommandOptions): Call {
+    const refusal = isUnguarded ? undefined : this.#refuse()
+    if (refusal !== undefined) throw refusal
     const deadline = usual * this.patience
     return { name, isSafe, deadline, isLong: usual > DEADLINE, until: elapsed() + deadline, sent: 0 }
   }
@@ -301,25 +316,13 @@ class TcpStoreConnection implements StoreConnection {
   }
 
   /** The client, as soon as there is one; `undefined` if that takes too long. */
-  #waitUntil({ until }: Call): Promise<RedisClientType | undefined> {
+  async #waitUntil({ until }: Call): Promise<RedisClientType | undefined> {
     // If the store is away for long, callers do not wait for it.
     const since = this.#lostAt + DEADLINE * this.patience
     // Before the first connection, the store is not counted as lost. Then only the deadline of the caller counts.
     const left = (this.#wasConnected ? Math.min(until, since) : until) - elapsed()
-    if (this.#isClosed || left <= 0) return Promise.resolve(undefined)
-    return new Promise((resolve) => {
-      const end = () => {
-        clearTimeout(timer)
-        this.#waiting.delete(end)
-        resolve(this.#client)
-      }
-      const timer = setTimeout(end, left)
-      this.#waiting.add(end)
-    })
-  }
-
-  #wake(): void {
-    for (const each of [...this.#waiting]) each()
+    if (!this.#isClosed && left > 0) await this.#waiting.wait(left)
+    return this.#client
   }
 
   #giveUp({ name, isSafe, sent }: Call): StoreError {
@@ -379,7 +382,7 @@ class TcpStoreConnection implements StoreConnection {
     }
     this.#client = client
     this.#tell({ isReady: true })
-    this.#wake()
+    this.#waiting.wake()
     return undefined
   }
 
