@@ -13,10 +13,9 @@ import type { BudgetUse } from '../store/memory-budget.ts'
 import type { Counters, FormerAccount, Replacement, SnapshotOutcome, SnapshotRequest, Store } from '../store/store.ts'
 import { StoreError } from '../store/store-error.ts'
 import { type AccountParameters, accountCreation, createAccount, recreateAccount } from './creation.ts'
-import type { ExchangeLog } from './exchange-log.ts'
+import type { ExchangeLog, History } from './exchange-log.ts'
 import type { LoadedFixture } from './fixture.ts'
 import { secretsOf } from './fixture-keys.ts'
-import type { History } from './histories.ts'
 
 /** The parameters of a new account that its creator does not choose. */
 type WorldDefaults = Pick<AccountParameters, 'seed' | 'now' | 'frozen' | 'plan' | 'faults'> & {

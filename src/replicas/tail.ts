@@ -3,6 +3,7 @@ import { elapsed } from '../ground/clock.ts'
 import { Turns } from '../ground/turns.ts'
 import { Waiters } from '../ground/waiters.ts'
 import { DEADLINE, type RedisReply, type StoreConnection } from '../store/redis/connection.ts'
+import { readTexts } from '../store/redis/database.ts'
 import { StoreError } from '../store/store-error.ts'
 import type { HistoryKeys } from './history-keys.ts'
 
@@ -241,10 +242,8 @@ function readRecord(record: RedisReply): TailRecord {
 }
 
 function readFields(record: RedisReply): Map<string, string> {
-  const [, list] = record as readonly [string, readonly string[]]
-  const fields = new Map<string, string>()
-  for (let place = 0; place < list.length; place += 2) fields.set(list[place] ?? '', list[place + 1] ?? '')
-  return fields
+  const [, list] = record as readonly RedisReply[]
+  return new Map(readTexts(list))
 }
 
 function markOf({ fields }: TailRecord): string {

@@ -1,6 +1,6 @@
 import { createAccount } from '../accounts/creation.ts'
+import { observationOf } from '../accounts/exchange-log.ts'
 import { loadFixture } from '../accounts/fixture.ts'
-import { observationOf } from '../accounts/histories.ts'
 import type { ServiceContract } from '../behaviour/operation.ts'
 import type { Observation } from '../coverage/observation.ts'
 import type { AccountState } from '../domain/account.ts'
