@@ -1,6 +1,7 @@
 import type { Contract } from '../contract/contract.ts'
 import { type AccountState, replicateAccount } from '../domain/account.ts'
 import { clockAt, timeOn } from '../domain/clock.ts'
+import { givenFields } from '../domain/given-fields.ts'
 import type { ApiKey } from '../domain/keys.ts'
 import type { Clock } from '../ground/clock.ts'
 import { deriveKey, drawKey, findPublicKey } from '../ground/secrets.ts'
@@ -77,7 +78,7 @@ export class Worlds {
     this.#exchanges = deps.exchanges
     this.journal = deps.exchanges.journal
     deps.store.listenOutdated((accountId, bytes) => deps.exchanges.noteOutdated(accountId, bytes))
-    deps.exchanges.listenEnded((accountId) => this.#forget(accountId))
+    deps.exchanges.listenEnded((accountId) => this.journal.secrets.forget(accountId))
   }
 
   now({ clock }: AccountState): number {
@@ -201,7 +202,8 @@ export class Worlds {
     const found = await this.recall(entry)
     // A reset or a deletion of the account in the meantime has cleared its journal.
     if (accountId === undefined || found === undefined || !this.journal.has(entry)) return undefined
-    const source = before && { outdatedSince: this.#outdatedSince(accountId, before.mark) }
+    // The bytes that the account has left in older states since its history had the figure `mark`.
+    const source = before && { outdatedSince: Math.max(0, this.#exchanges.outdated(accountId) - before.mark) }
     return this.#bringBack(accountId, found, at, source)
   }
 
@@ -214,18 +216,9 @@ export class Worlds {
   ): Promise<AccountState> {
     const { store, clock } = this.#deps
     const present = { ...state, clock: clockAt(at, clock(), 'frozenAt' in state.clock) }
-    await store.replace(accountId, present, {
-      ...counters,
-      ...source,
-      ...(incarnation !== undefined && { incarnation }),
-    })
+    await store.replace(accountId, present, { ...counters, ...source, ...givenFields({ incarnation }) })
     await this.noteKeys(accountId)
     return present
-  }
-
-  /** The bytes that the account has left in older states since its history had the figure `mark`. */
-  #outdatedSince(accountId: string, mark: number): number {
-    return Math.max(0, this.#exchanges.outdated(accountId) - mark)
   }
 
   async #add(
@@ -238,8 +231,7 @@ export class Worlds {
     if (!(await store.has(chosen.id)) && !(await store.hasRoom(capacity))) throw this.#refuseFull()
     const apiKey = chosen.apiKey ?? this.drawKey()
     const { fixture: usual, ...rest } = defaults
-    const given = Object.fromEntries(Object.entries({ ...chosen, apiKey }).filter(([, value]) => value !== undefined))
-    const parameters = { ...rest, ...given, id: chosen.id, real: clock() }
+    const parameters = { ...rest, ...givenFields({ ...chosen, apiKey }), id: chosen.id, real: clock() }
     const state = await runInTurns(accountCreation(fixture ?? usual, parameters, contract))
     const evicted = await store.create(state, capacity).catch((error) => {
       // Other requests were faster. If memory is missing, the error says so and is already reported.
@@ -308,11 +300,6 @@ export class Worlds {
       for (const [index, key] of keys.entries()) if (key !== last[index]) yield key
       last = keys
     }
-  }
-
-  /** Forgets everything about a deleted account. */
-  #forget(accountId: string): void {
-    this.journal.secrets.forget(accountId)
   }
 }
 

@@ -1,3 +1,5 @@
+import { givenFields } from './given-fields.ts'
+
 /** The `p`, `sp` and `np` of RFC 9989. */
 export type Policy = 'none' | 'quarantine' | 'reject'
 
@@ -109,9 +111,7 @@ export function describeDomain(
   const { pct = 100, testing = 'n' } = tags ?? {}
   const p = tags === undefined ? recordForm.withoutRecord : tags.p
   if (recordForm.policies === 'published') {
-    const { sp, np } = tags ?? {}
-    const published = { ...(sp !== undefined && { sp }), ...(np !== undefined && { np }) }
-    return { domain, p, ...published, pct, testing, dmarc, dkim, spf, count }
+    return { domain, p, ...givenFields({ sp: tags?.sp, np: tags?.np }), pct, testing, dmarc, dkim, spf, count }
   }
   const sp = tags?.sp ?? p
   return { domain, p, sp, np: tags?.np ?? sp, pct, testing, dmarc, dkim, spf, count }
@@ -131,8 +131,7 @@ export function replaceTags(tags: Partial<PolicyTags>, { p, sp, np, pct, testing
   const keptSp = p === undefined ? oldSp : undefined
   const keptNp = p === undefined && sp === undefined ? oldNp : undefined
   const replaced = { ...rest, p: p ?? rest.p, sp: sp ?? keptSp, np: np ?? keptNp, pct: pct ?? rest.pct }
-  const all = { ...replaced, testing: testing ?? rest.testing }
-  return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined))
+  return givenFields({ ...replaced, testing: testing ?? rest.testing })
 }
 
 /** The same replacement for the tags of a record or for no record. A pinned tag implies a record. */

@@ -9,7 +9,7 @@ import { openSharedExchangeLog, type SharedExchangeLog } from '../replicas/share
 import { encodeAccount } from '../store/record.ts'
 import { openConnection, type StoreAddress } from '../store/redis/connection.ts'
 import { FORMAT, type Joining, Membership, type MembershipEvents, type ServerTerms } from '../store/redis/membership.ts'
-import { openRedisStore } from '../store/redis/redis-store.ts'
+import { RedisStore } from '../store/redis/redis-store.ts'
 import { checkServer } from '../store/redis/server-check.ts'
 import { readScriptsIn } from '../store/script.ts'
 import type { Store } from '../store/store.ts'
@@ -67,7 +67,7 @@ async function openAt(
     const { settings } = contract
     let restore: (() => Promise<unknown>) | undefined
     let restoring: Promise<unknown> | undefined
-    const store = openRedisStore({
+    const store = new RedisStore({
       ...{ connection, prefix, settings, copiesLimit: memory },
       async lost(account, key) {
         log.warn({ account, key }, LOST_ACCOUNT)
@@ -101,11 +101,7 @@ async function openAt(
     return {
       store,
       clock,
-      budget: {
-        get use() {
-          return store.copies
-        },
-      },
+      budget: store.copies,
       readiness: {
         kind: 'redis',
         get state() {
@@ -150,7 +146,7 @@ async function openAt(
             tellRepair(await store.repair())
             const isEmpty = (await store.list()).length === 0
             log.warn({ store: shown }, isEmpty ? EMPTIED : REPLACED)
-            store.forgetCopies()
+            store.copies.clear()
             await renew()
             await restore?.()
           },

@@ -57,7 +57,8 @@ class RehearsalStore implements ServiceStore {
   }
 
   enter<Plan extends CountingPlan, Value extends object>(keyHash: string, admission: Admission<Plan, Value>) {
-    return keyHash === HASH ? enterAccount(this.account, this.counting, admission) : undefined
+    if (keyHash !== HASH) return undefined
+    return admission.conclude(enterAccount(this.account, this.counting, admission))
   }
 
   refund(_: Incarnate, bucket: string, startedAt: number): Hits | undefined {

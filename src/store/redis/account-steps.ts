@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { AccountState } from '../../domain/account.ts'
-import type { Counters, CountingPlan, PlannedCount } from '../../domain/counting.ts'
-import type { FaultTally } from '../../domain/faults.ts'
+import type { Counters, CountingPlan, countersFor, PlannedCount } from '../../domain/counting.ts'
 import type { Hits } from '../../domain/quotas.ts'
 import { applyChanges, type PartChange, partsOf, type StoredPart } from '../parts.ts'
 import { type LogRecord, readAccount, readRecord } from './account-reading.ts'
@@ -51,11 +50,7 @@ export interface AccountStep {
   wantsTurn: boolean
 }
 
-interface ReplacingCounters {
-  quotas: readonly (readonly [string, Hits])[]
-  tallies: readonly (readonly [string, FaultTally])[]
-  requests: number | undefined
-}
+type ReplacingCounters = ReturnType<typeof countersFor> & { requests: number | undefined }
 
 /** The counters of an account, and the account at the same time. */
 export interface CountersStep extends Counters {

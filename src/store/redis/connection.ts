@@ -63,31 +63,6 @@ export interface CommandOptions {
   isUnguarded?: boolean
 }
 
-/** What the parts of the program use of the store's server. */
-export interface StoreConnection {
-  /**
-   * Runs a script as one atomic step. Rejects with a `StoreError`: `unavailable` if nothing was done, `unknown` if it
-   * was sent and got no reply, `full` if the server has no memory left.
-   */
-  run(script: Script, keys: readonly string[], args: readonly string[], options?: CommandOptions): Promise<RedisReply>
-  /** The same for one command, as a list of words. */
-  send(command: readonly string[], options?: CommandOptions): Promise<RedisReply>
-  /** Another connection to the same server, for commands that block. Both count in the same figures. */
-  duplicate(): StoreConnection
-  /** From now on, commands reject with what `refuse` returns, if it returns an error. */
-  guard(refuse: () => StoreError | undefined): void
-  /** The factor for all times that a caller may wait; see `ConnectionOptions`. */
-  readonly patience: number
-  readonly state: ConnectionState
-  /** Calls the listener at once, and for each loss or return of the connection. Returns a function that stops this. */
-  listen(listener: (state: ConnectionState) => void): () => void
-  /** The time of the server. */
-  readonly clock: StoreClock
-  readonly figures: StoreFigures
-  /** Closes the connection. Commands without a reply become `unknown`. */
-  close(): void
-}
-
 export interface ConnectionOptions {
   /** Shown in the server's list of connections. */
   name?: string
@@ -107,7 +82,7 @@ export async function openConnection(address: StoreAddress, options: ConnectionO
   const { name = 'dmarc-understudy', now, patience = () => 1 } = options
   const create = (each: string) =>
     createClient(clientOptions(address, each, 2 * FIRST_CONNECTING * patience())) as unknown as RedisClientType
-  const connection = new TcpStoreConnection(create, name, patience, new StoreFigures(), new StoreClock(now))
+  const connection = new StoreConnection(create, name, patience, new StoreFigures(), new StoreClock(now))
   const reason = await connection.firstAttempt
   if (reason === undefined) return connection
   connection.close()
@@ -147,7 +122,9 @@ interface Call {
   sent: number
 }
 
-class TcpStoreConnection implements StoreConnection {
+/** A connection to the store's server. It is replaced when it is lost. */
+export class StoreConnection {
+  /** The time of the server. */
   readonly clock: StoreClock
   readonly figures: StoreFigures
   /** The problem of the first attempt to connect, if there was one. */
@@ -184,6 +161,7 @@ class TcpStoreConnection implements StoreConnection {
     this.firstAttempt = this.#connect(0)
   }
 
+  /** The factor for all times that a caller may wait; see `ConnectionOptions`. */
   get patience(): number {
     return this.#patience()
   }
@@ -192,23 +170,30 @@ class TcpStoreConnection implements StoreConnection {
     return this.#state
   }
 
+  /** Calls the listener at once, and for each loss or return of the connection. Returns a function that stops this. */
   listen(listener: (state: ConnectionState) => void): () => void {
     this.#listeners.add(listener)
     listener(this.#state)
     return () => this.#listeners.delete(listener)
   }
 
+  /** Another connection to the same server, for commands that block. Both count in the same figures. */
   duplicate(): StoreConnection {
     const name = `${this.#name}-tail`
-    const other = new TcpStoreConnection(this.#create, name, this.#patience, this.figures, this.clock)
+    const other = new StoreConnection(this.#create, name, this.#patience, this.figures, this.clock)
     other.#refuse = this.#refuse
     return other
   }
 
+  /** From now on, commands reject with what `refuse` returns, if it returns an error. */
   guard(refuse: () => StoreError | undefined): void {
     this.#refuse = refuse
   }
 
+  /**
+   * Runs a script as one atomic step. Rejects with a `StoreError`: `unavailable` if nothing was done, `unknown` if it
+   * was sent and got no reply, `full` if the server has no memory left.
+   */
   async run(
     script: Script,
     keys: readonly string[],
@@ -233,12 +218,14 @@ class TcpStoreConnection implements StoreConnection {
     }
   }
 
+  /** The same for one command, as a list of words. */
   async send(command: readonly string[], options: CommandOptions = {}): Promise<RedisReply> {
     const { repeat, isReadOnly = false } = options
     const call = this.#begin(command[0] ?? '', isReadOnly, options)
     return this.#call(call, (attempt) => (attempt > 1 && repeat ? repeat(attempt) : command), options)
   }
 
+  /** Closes the connection. Commands without a reply become `unknown`. */
   close(): void {
     this.#isClosed = true
     clearTimeout(this.#pause)

@@ -49,28 +49,13 @@ export interface RedisStoreOptions extends DatabaseOptions {
   restoring?: (() => Promise<unknown> | undefined) | undefined
 }
 
-/** A store on Redis, with what a process reports about it. */
-export interface RedisStore extends Store {
-  /** The memory that copies of accounts take in this process, in bytes. */
-  readonly copies: { limit: number; used: number }
-  /** Forgets all copies, for a server that was emptied or replaced. */
-  forgetCopies(): void
-  /** Restores lost keys of the list of accounts, and returns their names. */
-  repair(): Promise<readonly string[]>
-  /** Finishes deletions of processes that have ended. The store also does this from time to time by itself. */
-  sweep(): Promise<void>
-}
-
 /** Accounts in Redis or Valkey, which any number of processes serve together. The caller closes the connection. */
-export function openRedisStore(options: RedisStoreOptions): RedisStore {
-  return new Replica(options)
-}
-
-class Replica implements RedisStore {
+export class RedisStore implements Store {
+  /** The accounts that this process knows. They are cleared for a server that was emptied or replaced. */
+  readonly copies: Copies
   readonly #database: RedisDatabase
   readonly #registry: Registry
   readonly #steps: AccountSteps
-  readonly #copies: Copies
   readonly #updates: Updates
   readonly #snapshots: RedisSnapshots
   readonly #lost: RedisStoreOptions['lost']
@@ -87,33 +72,24 @@ class Replica implements RedisStore {
   constructor({ copiesLimit = COPIES_LIMIT, lost, restoring, ...options }: RedisStoreOptions) {
     this.#lost = lost
     this.#restoring = restoring
-    const database = new RedisDatabase(options)
-    this.#database = database
-    const copies = new Copies(copiesLimit)
-    this.#copies = copies
-    const registry = new Registry(database)
-    this.#registry = registry
-    const steps = new AccountSteps(database, copies)
-    this.#steps = steps
-    this.#snapshots = new RedisSnapshots(database)
-    const { settings } = database
-    this.#updates = new Updates({ steps, registry, copies, settings, finish: (doomed) => this.#finish(doomed) })
+    this.copies = new Copies(copiesLimit)
+    this.#database = new RedisDatabase(options)
+    this.#registry = new Registry(this.#database)
+    this.#steps = new AccountSteps(this.#database, this.copies)
+    this.#snapshots = new RedisSnapshots(this.#database)
+    const { settings } = options
+    const finish = (doomed: string) => this.#finish(doomed)
+    this.#updates = new Updates({ steps: this.#steps, registry: this.#registry, copies: this.copies, settings, finish })
     this.#sweeping = setInterval(() => void this.sweep().catch(() => {}), SWEEPING)
     this.#sweeping.unref()
   }
 
-  get copies(): { limit: number; used: number } {
-    return this.#copies.use
-  }
-
-  forgetCopies(): void {
-    this.#copies.clear()
-  }
-
+  /** Restores lost keys of the list of accounts, and returns their names. */
   repair(): Promise<readonly string[]> {
     return this.#track(() => repairRegistry(this.#database, (doomed) => this.#finish(doomed)))
   }
 
+  /** Finishes deletions of processes that have ended. The store also does this from time to time by itself. */
   async sweep(): Promise<void> {
     for (const doomed of await this.#registry.doomed()) await this.#finish(doomed)
   }
@@ -215,7 +191,7 @@ class Replica implements RedisStore {
   ): Promise<Value | undefined> {
     let copy = this.#known(keyHash)
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
-      if (copy === undefined || this.#copies.withKey(keyHash) !== copy.incarnation) {
+      if (copy === undefined || this.copies.withKey(keyHash) !== copy.incarnation) {
         const found = await this.#open(keyHash)
         if (found === undefined) return undefined
         copy = found
@@ -276,8 +252,8 @@ class Replica implements RedisStore {
     return this.#with(accountId, async (incarnation) => {
       const mark = () => this.#registry.mark(incarnation)
       const outcome = await this.#snapshots.take(incarnation, request, mark)
-      const present = this.#copies.get(incarnation)
-      if (present?.isChanged === false) this.#copies.put({ ...present, isChanged: true })
+      const present = this.copies.get(incarnation)
+      if (present?.isChanged === false) this.copies.put({ ...present, isChanged: true })
       return outcome
     })
   }
@@ -328,7 +304,7 @@ class Replica implements RedisStore {
   }
 
   async #find<Value>(accountId: string, act: (incarnation: string) => Promise<Value | Gone>): Promise<Value> {
-    const known = this.#copies.withId(accountId)
+    const known = this.copies.withId(accountId)
     if (known !== undefined) {
       const value = await act(known)
       if (value !== GONE) return value
@@ -349,8 +325,8 @@ class Replica implements RedisStore {
 
   /** The account of a key as this process knows it. */
   #known(keyHash: string): AccountCopy | undefined {
-    const incarnation = this.#copies.withKey(keyHash)
-    return incarnation === undefined ? undefined : this.#copies.get(incarnation)
+    const incarnation = this.copies.withKey(keyHash)
+    return incarnation === undefined ? undefined : this.copies.get(incarnation)
   }
 
   /** The account of a key as the store knows it. While accounts are restored, the request waits and is not refused. */
@@ -391,12 +367,12 @@ class Replica implements RedisStore {
 
   /** The account as it is now. */
   #refresh(incarnation: string): Promise<AccountCopy | Gone> {
-    const copy = this.#copies.get(incarnation)
+    const copy = this.copies.get(incarnation)
     return copy === undefined ? this.#steps.load(incarnation) : this.#steps.look(copy)
   }
 
   async #readCounters(incarnation: string): Promise<CountersStep | Gone> {
-    const copy = this.#copies.get(incarnation) ?? (await this.#steps.load(incarnation))
+    const copy = this.copies.get(incarnation) ?? (await this.#steps.load(incarnation))
     return copy === GONE ? GONE : this.#steps.counters(copy)
   }
 
