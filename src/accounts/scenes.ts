@@ -69,10 +69,7 @@ export function checkScenes(
   }
 }
 
-/**
- * The story in a form that the account's fixture can contain. It leaves out the shown domains and groups that the
- * account no longer has, because `checkScenes` refuses them.
- */
+/** The story without the shown domains and groups that the account no longer has: `checkScenes` refuses them. */
 export function fitStory({ scenes, ...words }: Story, account: AccountState, contract: Contract): Story {
   const groups = new Set([...account.groups.values()].map(({ name }) => name))
   const { domains } = account

@@ -119,10 +119,7 @@ export class Worlds {
     return this.#deps.sandboxKeys && SANDBOX.test(secret)
   }
 
-  /**
-   * Checks that accounts can be created from the default fixture. A stored default account does not show this.
-   * @throws FixtureError
-   */
+  /** Checks the default fixture, which a stored default account does not show. @throws FixtureError */
   checkDefaults(): void {
     const { contract, clock, defaults } = this.#deps
     const { fixture, ...rest } = defaults
@@ -131,10 +128,7 @@ export class Worlds {
     createAccount(fixture, { ...rest, id: DEFAULT_ACCOUNT, real: clock() }, contract)
   }
 
-  /**
-   * The account of a key that opens one on first use; `undefined` for any other key, or if there is no room for another
-   * account.
-   */
+  /** The account that a key opens on first use; `undefined` for any other key, or if there is no room. */
   async openSandbox(secret: string): Promise<string | undefined> {
     try {
       return await this.setUpSandbox(secret)

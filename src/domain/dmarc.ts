@@ -117,10 +117,7 @@ export function describeDomain(
   return { domain, p, sp, np: tags?.np ?? sp, pct, testing, dmarc, dkim, spf, count }
 }
 
-/**
- * The tags that apply to the mail of an existing subdomain without a record: the subdomain policy of the record above
- * it (RFC 9989 §4.7).
- */
+/** The subdomain policy of a record, for an existing subdomain without one (RFC 9989 §4.7). */
 export function inheritTags({ p, sp = p, np = sp, ...rest }: PolicyTags): PolicyTags {
   return { ...rest, p: sp, ...(np !== sp && { np }) }
 }

@@ -45,10 +45,7 @@ export interface OutboxOptions {
   waiting?: number
 }
 
-/**
- * Sends the data of the replica to the store: in order, in batches, and in the background. A batch without a reply is
- * sent again, and the store does it only once.
- */
+/** Sends the data of the replica to the store, in order and in batches. The store does a repeated batch only once. */
 export class Outbox {
   readonly #options: OutboxOptions
   readonly #limit: number

@@ -20,10 +20,7 @@ export interface RoundupOptions {
   flush(): Promise<void>
 }
 
-/**
- * Asks the other replicas to send what they have taken. A client does not wait until the store has its request. So a
- * caller that reads about requests has to wait for this.
- */
+/** Asks the other replicas to send what they have taken, because clients do not wait until the store has it. */
 export class Roundup {
   readonly #options: RoundupOptions
   /** The callers, by their question, with the number of missing answers. */

@@ -45,10 +45,7 @@ export interface TailOptions {
   heard(fields: ReadonlyMap<string, string>): void
   /** Takes the next record. `isNew` means that it came after the start, and was not read before. */
   apply(record: TailRecord, isNew: boolean): void
-  /**
-   * All records follow again. `isOther` means that the store has lost what was read, so ordinals may begin again; if
-   * not, this replica was behind for too long.
-   */
+  /** All records follow again. `isOther`: the store has lost what was read, so ordinals may begin again. */
   restart(isOther: boolean): void
 }
 

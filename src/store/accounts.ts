@@ -33,10 +33,7 @@ const PROGRESS = 1_000
 
 /** Where the accounts of one process are stored. */
 export interface AccountsDriver {
-  /**
-   * Stores an account from now on. An asynchronous database gets one write at a time. It writes the data as it is when
-   * the write begins.
-   */
+  /** Stores an account from now on. A write has the data as it is at its beginning; it follows the write before it. */
   open(accountId: string, data: AccountData): AccountDatabase
   /** Whether no account can get this id, although no account has it now. */
   isBlocked?(accountId: string): boolean

@@ -241,10 +241,7 @@ export class AccountSteps {
     return outcome === 'ok' ? { startedAt, used: Number(used) } : undefined
   }
 
-  /**
-   * Deletes the data of an account. Returns whether the data existed, the entries of its snapshots, which stay, and
-   * whether another caller has just deleted the account.
-   */
+  /** Deletes the data of an account, but not its snapshots. `wasKilled`: another caller has just done that. */
   async kill(incarnation: string): Promise<{ existed: boolean; snapshots: readonly string[]; wasKilled: boolean }> {
     this.#copies.forget(incarnation)
     const { prefix } = this.#database

@@ -43,17 +43,11 @@ export type RedisReply = string | number | null | readonly RedisReply[]
 export type ConnectionState = { isReady: true } | { isReady: false; reason: string }
 
 export interface CommandOptions {
-  /**
-   * Whether the command may be sent again if the connection was lost before its reply. Default: true only for a script
-   * that changes nothing.
-   */
+  /** Whether it may be sent again if the connection was lost. Default: only a script that changes nothing. */
   repeatable?: boolean
   /** Whether the command changes nothing. Such a command is repeatable, and its outcome is never `unknown`. */
   isReadOnly?: boolean
-  /**
-   * In milliseconds, how long the command may take. Default: 800. A command that blocks on the server needs more time,
-   * and a connection of its own.
-   */
+  /** In milliseconds, how long the command may take. A command that blocks needs a connection of its own. */
   deadline?: number
   /** Whether the server may wait before it replies. The time until such a reply is not counted as latency. */
   blocks?: boolean
@@ -72,10 +66,7 @@ export interface ConnectionOptions {
   patience?: (() => number) | undefined
 }
 
-/**
- * Opens a connection, and resolves once it exists. It reconnects by itself until it is closed.
- * @throws StoreError `unavailable` if the first attempt fails
- */
+/** Opens a connection that renews itself. @throws StoreError `unavailable` if the first attempt fails */
 export async function openConnection(address: StoreAddress, options: ConnectionOptions): Promise<StoreConnection> {
   // Users with accounts in memory or in a folder do not wait for this package.
   const { createClient } = await import('@redis/client')

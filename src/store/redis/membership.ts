@@ -48,10 +48,7 @@ export interface MembershipEvents {
   back(after: number): void
   /** Called when the store has no memory for changes, and when it has memory again. */
   full(isFull: boolean): void
-  /**
-   * The store is another one, or was emptied, so all knowledge about it is invalid. Requests wait until the promise is
-   * resolved, but only for a limited time.
-   */
+  /** The store is another one, or was emptied. Requests wait for the promise, but only for a limited time. */
   emptied(): Promise<void>
   /** Keys of the list of accounts were deleted or evicted. Their names follow `PREFIX:{all}:`. */
   lost(names: readonly string[]): Promise<void>
@@ -123,10 +120,7 @@ export class Membership implements Door {
     return Object.assign(new StoreError('unavailable', this.#state.reason), { reported: true })
   }
 
-  /**
-   * Asks to take part. `replaceable` is an unused contract that the server may replace by its own. An empty text stands
-   * for a lost marker with existing accounts.
-   */
+  /** Asks to take part. `replaceable` is an unused contract that may be replaced; empty for a lost marker. */
   async join(replaceable?: string): Promise<Joining> {
     for (;;) {
       const joining = await this.#join(replaceable)

@@ -40,10 +40,7 @@ const MAX_ATTEMPTS = 200
 export interface RedisStoreOptions extends DatabaseOptions {
   /** In bytes, how much memory copies of accounts may take in this process. */
   copiesLimit?: number | undefined
-  /**
-   * Called for an account whose data was lost: the key with this name was deleted or evicted. The caller that asked for
-   * the account looks again when this has resolved.
-   */
+  /** Called when the key of an account was deleted or evicted. Then the caller looks for the account again. */
   lost?: ((accountId: string, key: string) => Promise<void>) | undefined
   /** The restoration of accounts that is under way, if any. Until its end, no key counts as unknown. */
   restoring?: (() => Promise<unknown> | undefined) | undefined
@@ -295,10 +292,7 @@ export class RedisStore implements Store {
     await this.#registry.flush()
   }
 
-  /**
-   * Acts on the account with this id. If the account that this process knows by the id is gone, the store is asked for
-   * another one. @throws StoreError `unknown-account`
-   */
+  /** Acts on the account with this id, first as this process knows it. @throws StoreError `unknown-account` */
   async #with<Value>(accountId: string, act: (incarnation: string) => Promise<Value | Gone>): Promise<Value> {
     return this.#track(() => this.#find(accountId, act))
   }

@@ -46,10 +46,7 @@ export class Registry {
     return incarnation === undefined || id === undefined ? undefined : { incarnation, id: decodeId(id) }
   }
 
-  /**
-   * Registers the account. `finish` deletes the data of an account that is being deleted and still has the id or a key.
-   * @throws StoreError `taken`, `full`
-   */
+  /** Registers the account. `finish` deletes one that is being deleted and still has id or key. @throws StoreError */
   async register(
     { id, keys }: AccountState,
     incarnation: string,
