@@ -10,6 +10,7 @@ import { clockAt } from '../domain/clock.ts'
 import { firstRefresh, refreshDay } from '../domain/dmarc.ts'
 import { faultId } from '../domain/faults.ts'
 import type { Fixture, FixtureNature } from '../domain/fixture.ts'
+import { givenFields } from '../domain/given-fields.ts'
 import type { IdFormat } from '../domain/group-ids.ts'
 import { measureName, settingAgainstName } from '../domain/group-names.ts'
 import { createGroup, membersBeside } from '../domain/groups.ts'
@@ -116,10 +117,9 @@ export async function recreateAccount(
 ): Promise<AccountState> {
   const { fixture: first, key, story: _, ...rest } = origin
   const { fixture = await reloadFixture(first), ...parameters } = chosen
-  const given = Object.fromEntries(Object.entries(parameters).filter(([, value]) => value !== undefined))
   // A new fixture does not use the moment that the durations of the old fixture were counted from.
   const moments = chosen.fixture === undefined ? {} : { countedFrom: undefined }
-  const all = { ...rest, ...moments, real: chosen.real, ...given, id, apiKey: key }
+  const all = { ...rest, ...moments, ...givenFields(parameters), id, apiKey: key }
   return runInTurns(accountCreation(fixture, all, contract))
 }
 
@@ -151,22 +151,9 @@ function withoutKeys(fixture: Fixture): Fixture {
 }
 
 /** The choices that the account remembers for a reset. */
-function originOf({
-  seed,
-  now,
-  countedFrom,
-  frozen,
-  plan,
-  faults,
-}: AccountParameters): Omit<AccountOrigin, 'fixture' | 'key'> {
-  return {
-    ...(seed !== undefined && { seed }),
-    ...(now !== undefined && { now }),
-    ...(countedFrom !== undefined && { countedFrom }),
-    ...(frozen !== undefined && { frozen }),
-    ...(plan !== undefined && { plan }),
-    ...(faults !== undefined && faults.length > 0 && { faults }),
-  }
+function originOf(parameters: AccountParameters): Omit<AccountOrigin, 'fixture' | 'key'> {
+  const { seed, now, countedFrom, frozen, plan, faults = [] } = parameters
+  return givenFields({ seed, now, countedFrom, frozen, plan, faults: faults.length === 0 ? undefined : faults })
 }
 
 /** In milliseconds: durations are subtracted from `created`, and `now` is the beginning of the account. */

@@ -1,11 +1,22 @@
 import type { Contract } from '../contract/contract.ts'
-import type { Coverage } from '../coverage/coverage.ts'
+import { Coverage, mergeCoverage } from '../coverage/coverage.ts'
 import type { Observation } from '../coverage/observation.ts'
 import type { Awaitable } from '../ground/awaitable.ts'
 import type { Entry } from '../journal/entry.ts'
 import type { Journal, NewEntry } from '../journal/journal.ts'
 import { type Explain, type Judged, type ObservedViolation, type Reckoning, Verdict } from '../journal/verdict.ts'
-import { Histories, type History } from './histories.ts'
+
+/** The records that the requests of an account have left in this process. */
+export interface History {
+  /** The number that the store gives to this account, see `Visitor`. */
+  readonly incarnation: number
+  /** Whether the account is deleted. After that, nothing is recorded under its id. */
+  ended: boolean
+  /** The bytes that older states of the account hold, or held, and that its present state does not hold. */
+  outdated: number
+  /** Absent before the first request. */
+  coverage: Coverage | undefined
+}
 
 /** The facts about an exchange that the journal does not keep. */
 export interface Circumstances extends Judged, Pick<Observation, 'query' | 'body'> {
@@ -68,48 +79,84 @@ export interface ExchangeLog<Explanation> {
   outdated(accountId: string): number
 }
 
+/** The observation for the coverage from an exchange that was answered with `status`. */
+export function observationOf(
+  { operation, code, problems, injected, body: sent, allowance, at, keyEvidence, group }: NewEntry,
+  status: number,
+  query: Observation['query'],
+  body: unknown,
+): Observation {
+  const [problem] = problems
+  return {
+    ...{ operation, status, code, reason: problem?.reason, injected, query, body, bodyBytes: sent?.size ?? 0 },
+    ...{ allowance, now: at, key: keyEvidence, group },
+  }
+}
+
 /** The log of a single process. Every method works synchronously. */
 export class LocalExchangeLog<Explanation> implements ExchangeLog<Explanation> {
   readonly journal: Journal
-  readonly #histories: Histories
+  readonly #contract: Contract
   readonly #verdict: Verdict<Explanation>
+  /** By account id. The history of requests without an account has the key `undefined`. */
+  readonly #histories = new Map<string | undefined, History>()
+  /** The coverage of accounts that were deleted or reset. */
+  #formerCoverage: Coverage | undefined
+  #faultHits = 0
   readonly #listeners: ((accountId: string) => void)[] = []
 
   /** `explain` is the same as for `Verdict`. */
-  constructor({
-    contract,
-    journal,
-    explain,
-  }: {
-    contract: Contract
-    journal: Journal
-    explain: Explain<Explanation>
-  }) {
-    this.journal = journal
-    this.#histories = new Histories(contract, journal)
-    this.#verdict = new Verdict(explain, contract.settings)
+  constructor(parts: { contract: Contract; journal: Journal; explain: Explain<Explanation> }) {
+    this.journal = parts.journal
+    this.#contract = parts.contract
+    this.#verdict = new Verdict(parts.explain, parts.contract.settings)
   }
 
   take(entry: NewEntry, circumstances: Circumstances): Entry {
-    const { history, query, body } = circumstances
-    const recorded = this.#histories.record(entry, history, query, body)
+    const recorded = this.#record(entry, circumstances)
     this.#verdict.note(recorded, circumstances)
+    return recorded
+  }
+
+  #record(entry: NewEntry, { history, query, body }: Circumstances): Entry {
+    const { status } = entry
+    if (history?.ended === true) {
+      // A later account with this id must not have this request in its journal.
+      const orphan = { account: undefined, key: undefined, before: undefined, moment: undefined, after: undefined }
+      return this.journal.record({ ...entry, ...orphan })
+    }
+    const recorded = this.journal.record(entry, history?.outdated)
+    if (entry.injection?.source === 'rule') this.#faultHits++
+    if (status === undefined) return recorded
+    const observed = history ?? this.#histories.get(undefined) ?? this.#begin(undefined, 0)
+    // This is created late, because finding all items of the contract takes a tenth of the start time.
+    observed.coverage ??= new Coverage(this.#contract)
+    observed.coverage.observe(observationOf(entry, status, query, body))
     return recorded
   }
 
   caughtUp(): void {}
 
   coverage(accountId?: string): Coverage {
-    return this.#histories.coverage(accountId)
+    const histories =
+      accountId === undefined
+        ? [...this.#histories.values()]
+        : [this.#histories.get(accountId), this.#histories.get(undefined)]
+    return this.#merge(histories.map((history) => history?.coverage))
   }
 
   totals(): Coverage {
-    return this.#histories.totals()
+    return this.#merge([this.#formerCoverage, ...[...this.#histories.values()].map(({ coverage }) => coverage)])
+  }
+
+  #merge(coverages: readonly (Coverage | undefined)[]): Coverage {
+    const present = coverages.filter((each) => each !== undefined)
+    return mergeCoverage(present, this.#contract)
   }
 
   figures(): ExchangeFigures {
     const { recorded, seconds, forgotten } = this.journal
-    return { recorded, seconds, forgotten, faultHits: this.#histories.faultHits }
+    return { recorded, seconds, forgotten, faultHits: this.#faultHits }
   }
 
   verdict(): Reckoning<Explanation> {
@@ -129,11 +176,17 @@ export class LocalExchangeLog<Explanation> implements ExchangeLog<Explanation> {
   }
 
   historyOf(accountId: string, incarnation: number): History {
-    const known = this.#histories.find(accountId)
+    const known = this.#histories.get(accountId)
     if (known?.incarnation === incarnation) return known
     // Another process has deleted the former account with this id.
     if (known !== undefined) this.end(accountId)
-    return this.#histories.begin(accountId, incarnation)
+    return this.#begin(accountId, incarnation)
+  }
+
+  #begin(accountId: string | undefined, incarnation: number): History {
+    const history: History = { incarnation, ended: false, outdated: 0, coverage: undefined }
+    this.#histories.set(accountId, history)
+    return history
   }
 
   clearRequests(accountId: string): void {
@@ -141,11 +194,20 @@ export class LocalExchangeLog<Explanation> implements ExchangeLog<Explanation> {
   }
 
   reset(accountId: string): void {
-    this.#histories.clear(accountId)
+    const history = this.#histories.get(accountId)
+    if (history?.coverage !== undefined) {
+      this.#formerCoverage ??= new Coverage(this.#contract)
+      this.#formerCoverage.add(history.coverage)
+      history.coverage = undefined
+    }
+    this.journal.clear(accountId)
   }
 
   end(accountId: string): void {
-    this.#histories.end(accountId)
+    const history = this.#histories.get(accountId)
+    if (history !== undefined) history.ended = true
+    this.reset(accountId)
+    this.#histories.delete(accountId)
     for (const listener of this.#listeners) listener(accountId)
   }
 
@@ -154,10 +216,13 @@ export class LocalExchangeLog<Explanation> implements ExchangeLog<Explanation> {
   }
 
   noteOutdated(accountId: string, bytes: number): void {
-    this.#histories.noteOutdated(accountId, bytes)
+    const history = this.#histories.get(accountId)
+    if (history === undefined || bytes === 0) return
+    history.outdated += bytes
+    this.journal.noteOutdated(accountId, history.outdated)
   }
 
   outdated(accountId: string): number {
-    return this.#histories.find(accountId)?.outdated ?? 0
+    return this.#histories.get(accountId)?.outdated ?? 0
   }
 }

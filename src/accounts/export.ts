@@ -2,6 +2,7 @@ import type { Contract } from '../contract/contract.ts'
 import type { AccountState, DomainNature, MonitoredDomain } from '../domain/account.ts'
 import { refreshOf } from '../domain/dmarc.ts'
 import type { Fixture, FixtureDomain, FixtureNature, Story } from '../domain/fixture.ts'
+import { givenFields } from '../domain/given-fields.ts'
 import { writeInstant } from '../domain/iso-8601.ts'
 import { mapInTurns, runAtOnce, type Work } from '../ground/work.ts'
 
@@ -68,10 +69,6 @@ function exportDomain(domain: MonitoredDomain, refresh: string): FixtureDomain {
 }
 
 function exportNature({ profile, since, volume, policy }: DomainNature, refresh: string): Omit<FixtureNature, 'name'> {
-  return {
-    ...(profile !== undefined && { profile }),
-    ...(since !== undefined && { since: writeInstant(refreshOf(since, refresh)) }),
-    ...(volume !== undefined && { volume }),
-    ...(policy !== undefined && { policy }),
-  }
+  const began = since === undefined ? undefined : writeInstant(refreshOf(since, refresh))
+  return givenFields({ profile, since: began, volume, policy })
 }

@@ -13,10 +13,7 @@ export function establishedKey(identity: AccountOrigin['key'], now: number): Api
   return { ...identity, createdAt: readMoment(KEY_AGE, now), disabled: false }
 }
 
-/**
- * The keys of a new account: its own key and those of the fixture. `now` is the creation of the account, in
- * milliseconds. @throws FixtureError if the fixture has a key twice or too many keys.
- */
+/** The keys of a new account, created at `now`: its own and those of the fixture. @throws FixtureError */
 export function createKeys(fixture: LoadedFixture, own: AccountOrigin['key'], now: number): ApiKey[] {
   const keys = new Map<string, ApiKey>()
   for (const [index, entry] of (fixture.keys ?? []).entries()) {

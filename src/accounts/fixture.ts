@@ -59,10 +59,7 @@ let fixtureSchema: Promise<object> | undefined
 let keptSchema: Promise<object> | undefined
 const readyMade = new Map<FixtureName, Promise<LoadedFixture>>()
 
-/**
- * Loads a ready-made fixture by name, a file by path, or a fixture as an object, and checks it against the schema. For
- * an object, `file` is its name in error messages. @throws FixtureError
- */
+/** Loads a ready-made fixture by name, a file by path, or an object, which errors call `file`. @throws FixtureError */
 export async function loadFixture(source: string | Fixture, file = 'fixture'): Promise<LoadedFixture> {
   if (typeof source !== 'string') return checkFixture(source, file)
   const name = FIXTURE_NAMES.find((each) => each === source)

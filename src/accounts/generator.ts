@@ -137,10 +137,7 @@ interface InventedName {
   name: string | undefined
 }
 
-/**
- * A free name that suits the profile and the owner, or if there is none, any other purpose of the owner. The main
- * domain of an owner is used first.
- */
+/** A free name that suits the profile, or else any purpose of the owner, whose main domain is used first. */
 function inventName(faker: Faker, profile: ProfileName, owner: Owner, names: ReadonlySet<string>): InventedName {
   const region = owner.kind.isInternational ? faker.helpers.arrayElement(REGIONS) : owner.region
   let first: DomainPurpose | undefined

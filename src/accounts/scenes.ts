@@ -1,55 +1,20 @@
 import type { Contract } from '../contract/contract.ts'
 import type { AccountOrigin, AccountState } from '../domain/account.ts'
-import type { Fixture, Scene, SceneCall, Story } from '../domain/fixture.ts'
+import {
+  type Fixture,
+  SCENE_OPERATIONS,
+  type Scene,
+  type SceneCall,
+  type SceneOperation,
+  type Story,
+} from '../domain/fixture.ts'
+import { givenFields } from '../domain/given-fields.ts'
 import { LIMITS } from '../domain/limits.ts'
 import { isObject } from '../ground/json.ts'
 import { isDeeperThan } from '../ground/nesting.ts'
 import { show } from '../ground/show.ts'
 import { runAtOnce } from '../ground/work.ts'
 import { errorIn, type LoadedFixture, loadFixture } from './fixture.ts'
-
-/** The parts of a request to an operation. */
-interface SceneOperation {
-  /** The path parameters, which are all required. The page adds the account. */
-  parameters?: readonly string[]
-  /** The parameters that the query may have. */
-  query?: readonly string[]
-  /** Whether the request has a body. */
-  body?: true
-}
-
-const BODY: SceneOperation = { body: true }
-
-/**
- * The operations that a scene can call. These are operations of the service, and operations of the control plane whose
- * effect on one account a snapshot can undo. None of them hands out a key or deletes anything for good. A test compares
- * them with both documents.
- */
-export const SCENE_OPERATIONS: Readonly<Record<SceneCall['operation'], SceneOperation>> = {
-  listDmarc: {},
-  listDomains: {},
-  addDomains: BODY,
-  deleteDomains: BODY,
-  listDomainGroups: { query: ['id'] },
-  createDomainGroup: BODY,
-  updateDomainGroup: { query: ['id'], body: true },
-  deleteDomainGroup: { query: ['id'] },
-  updateAccount: BODY,
-  addMonitoredDomains: BODY,
-  removeMonitoredDomains: BODY,
-  createGroup: BODY,
-  updateGroup: { parameters: ['group'], body: true },
-  deleteGroup: { parameters: ['group'] },
-  setFeatures: { parameters: ['domain'], body: true },
-  pinDmarc: { parameters: ['domain'], body: true },
-  unpinDmarc: { parameters: ['domain'] },
-  updateClock: BODY,
-  updateQuota: BODY,
-  addFaultSet: { parameters: ['set'] },
-  addFault: BODY,
-  clearFaults: {},
-  deleteFault: { parameters: ['fault'] },
-}
 
 /** The calls that add or remove domains. The value says whether the domains of the body are added. */
 const ADDITIONS: Readonly<Record<string, boolean>> = {
@@ -68,8 +33,7 @@ export async function findStory({ story, fixture }: AccountOrigin): Promise<Stor
 
 /** The story of a fixture, if it has scenes. */
 export function storyOf({ title, description, scenes = [] }: Fixture): Story | undefined {
-  if (scenes.length === 0) return undefined
-  return { ...(title !== undefined && { title }), ...(description !== undefined && { description }), scenes }
+  return scenes.length === 0 ? undefined : givenFields({ title, description, scenes })
 }
 
 /**
@@ -105,10 +69,7 @@ export function checkScenes(
   }
 }
 
-/**
- * The story in a form that the account's fixture can contain. It leaves out the shown domains and groups that the
- * account no longer has, because `checkScenes` refuses them.
- */
+/** The story without the shown domains and groups that the account no longer has: `checkScenes` refuses them. */
 export function fitStory({ scenes, ...words }: Story, account: AccountState, contract: Contract): Story {
   const groups = new Set([...account.groups.values()].map(({ name }) => name))
   const { domains } = account
@@ -155,7 +116,7 @@ function findAbsent(
 /** Checks that the request has the parts of its operation. The contents are checked when the request is sent. */
 function checkCall(fixture: LoadedFixture, call: SceneCall, place: string): void {
   const { operation } = call
-  const { parameters = [], query = [], body } = SCENE_OPERATIONS[operation]
+  const { parameters = [], query = [], body }: SceneOperation = SCENE_OPERATIONS[operation]
   const given = Object.keys(call.parameters ?? {})
   const missing = parameters.find((name) => !given.includes(name))
   if (missing !== undefined) throw errorIn(fixture, `${place}/parameters/${missing}`, `${operation} needs it.`)

@@ -25,10 +25,7 @@ const LAST_TIME = 8.64e15
 /** SHA-256 in hex. */
 const HASH = /^[0-9a-f]{64}$/
 
-/**
- * The operations with responses that contain the parts of an account. Their validators are already compiled. The
- * schemas alone would have to be compiled again.
- */
+/** The operations whose responses contain the parts of an account: their validators are compiled already. */
 const READERS = { domains: 'listDomains', records: 'listDmarc', groups: 'listDomainGroups' } as const
 /** The schemas of the contract for the fields of a group. */
 const SCHEMAS: Readonly<Record<string, string>> = { id: 'DomainGroupId', name: 'DomainGroupName', domains: 'Domain' }
@@ -97,10 +94,7 @@ function contradictionInDomains(
   return overCap(domains.length, 'domainCap', '/domains', settings)
 }
 
-/**
- * The reason why the fixed fields or the policy of a domain's record cannot be served. `now` is in milliseconds on the
- * account's clock.
- */
+/** Why the fixed fields or the policy of a record cannot be served at `now`, in milliseconds on the account's clock. */
 export function contradictionInPins(
   { domains, formerDomains = [], seed }: Pick<AccountRecord, 'domains' | 'formerDomains' | 'seed'>,
   contract: Contract,

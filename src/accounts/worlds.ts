@@ -1,6 +1,7 @@
 import type { Contract } from '../contract/contract.ts'
 import { type AccountState, replicateAccount } from '../domain/account.ts'
 import { clockAt, timeOn } from '../domain/clock.ts'
+import { givenFields } from '../domain/given-fields.ts'
 import type { ApiKey } from '../domain/keys.ts'
 import type { Clock } from '../ground/clock.ts'
 import { deriveKey, drawKey, findPublicKey } from '../ground/secrets.ts'
@@ -13,10 +14,9 @@ import type { BudgetUse } from '../store/memory-budget.ts'
 import type { Counters, FormerAccount, Replacement, SnapshotOutcome, SnapshotRequest, Store } from '../store/store.ts'
 import { StoreError } from '../store/store-error.ts'
 import { type AccountParameters, accountCreation, createAccount, recreateAccount } from './creation.ts'
-import type { ExchangeLog } from './exchange-log.ts'
+import type { ExchangeLog, History } from './exchange-log.ts'
 import type { LoadedFixture } from './fixture.ts'
 import { secretsOf } from './fixture-keys.ts'
-import type { History } from './histories.ts'
 
 /** The parameters of a new account that its creator does not choose. */
 type WorldDefaults = Pick<AccountParameters, 'seed' | 'now' | 'frozen' | 'plan' | 'faults'> & {
@@ -78,7 +78,7 @@ export class Worlds {
     this.#exchanges = deps.exchanges
     this.journal = deps.exchanges.journal
     deps.store.listenOutdated((accountId, bytes) => deps.exchanges.noteOutdated(accountId, bytes))
-    deps.exchanges.listenEnded((accountId) => this.#forget(accountId))
+    deps.exchanges.listenEnded((accountId) => this.journal.secrets.forget(accountId))
   }
 
   now({ clock }: AccountState): number {
@@ -119,10 +119,7 @@ export class Worlds {
     return this.#deps.sandboxKeys && SANDBOX.test(secret)
   }
 
-  /**
-   * Checks that accounts can be created from the default fixture. A stored default account does not show this.
-   * @throws FixtureError
-   */
+  /** Checks the default fixture, which a stored default account does not show. @throws FixtureError */
   checkDefaults(): void {
     const { contract, clock, defaults } = this.#deps
     const { fixture, ...rest } = defaults
@@ -131,10 +128,7 @@ export class Worlds {
     createAccount(fixture, { ...rest, id: DEFAULT_ACCOUNT, real: clock() }, contract)
   }
 
-  /**
-   * The account of a key that opens one on first use; `undefined` for any other key, or if there is no room for another
-   * account.
-   */
+  /** The account that a key opens on first use; `undefined` for any other key, or if there is no room. */
   async openSandbox(secret: string): Promise<string | undefined> {
     try {
       return await this.setUpSandbox(secret)
@@ -202,7 +196,8 @@ export class Worlds {
     const found = await this.recall(entry)
     // A reset or a deletion of the account in the meantime has cleared its journal.
     if (accountId === undefined || found === undefined || !this.journal.has(entry)) return undefined
-    const source = before && { outdatedSince: this.#outdatedSince(accountId, before.mark) }
+    // The bytes that the account has left in older states since its history had the figure `mark`.
+    const source = before && { outdatedSince: Math.max(0, this.#exchanges.outdated(accountId) - before.mark) }
     return this.#bringBack(accountId, found, at, source)
   }
 
@@ -215,18 +210,9 @@ export class Worlds {
   ): Promise<AccountState> {
     const { store, clock } = this.#deps
     const present = { ...state, clock: clockAt(at, clock(), 'frozenAt' in state.clock) }
-    await store.replace(accountId, present, {
-      ...counters,
-      ...source,
-      ...(incarnation !== undefined && { incarnation }),
-    })
+    await store.replace(accountId, present, { ...counters, ...source, ...givenFields({ incarnation }) })
     await this.noteKeys(accountId)
     return present
-  }
-
-  /** The bytes that the account has left in older states since its history had the figure `mark`. */
-  #outdatedSince(accountId: string, mark: number): number {
-    return Math.max(0, this.#exchanges.outdated(accountId) - mark)
   }
 
   async #add(
@@ -239,8 +225,7 @@ export class Worlds {
     if (!(await store.has(chosen.id)) && !(await store.hasRoom(capacity))) throw this.#refuseFull()
     const apiKey = chosen.apiKey ?? this.drawKey()
     const { fixture: usual, ...rest } = defaults
-    const given = Object.fromEntries(Object.entries({ ...chosen, apiKey }).filter(([, value]) => value !== undefined))
-    const parameters = { ...rest, ...given, id: chosen.id, real: clock() }
+    const parameters = { ...rest, ...givenFields({ ...chosen, apiKey }), id: chosen.id, real: clock() }
     const state = await runInTurns(accountCreation(fixture ?? usual, parameters, contract))
     const evicted = await store.create(state, capacity).catch((error) => {
       // Other requests were faster. If memory is missing, the error says so and is already reported.
@@ -309,11 +294,6 @@ export class Worlds {
       for (const [index, key] of keys.entries()) if (key !== last[index]) yield key
       last = keys
     }
-  }
-
-  /** Forgets everything about a deleted account. */
-  #forget(accountId: string): void {
-    this.journal.secrets.forget(accountId)
   }
 }
 

@@ -6,10 +6,7 @@ import type { ApiKey } from './keys.ts'
 import type { PersistentMap } from './persistent-map.ts'
 import type { ProfileName } from './profile.ts'
 
-/**
- * The properties of a domain that do not depend on its monitoring. By default, they all follow from the account's seed
- * and the domain's name.
- */
+/** The properties of a domain apart from its monitoring. By default, they follow from the seed and the name. */
 export interface DomainNature {
   /** The profile of its figures. */
   profile?: ProfileName
@@ -105,10 +102,7 @@ export function* replicateAccount(state: AccountState): Generator<undefined, Acc
   }
 }
 
-/**
- * The same account in separate maps. It is for a copy with many versions: the account then does not share its maps with
- * them.
- */
+/** The same account in separate maps, for a copy with many versions, which then do not burden the account. */
 export function detachAccount(state: AccountState): AccountState {
   const { domains, formerDomains, groups, groupNames } = state
   return {

@@ -27,10 +27,7 @@ export interface CountersRead {
   requests: number
 }
 
-/**
- * The counts of a request, as far as the state of its account decides them. Only the place of the counters, which may
- * be another machine, knows their values.
- */
+/** The counts of a request, as far as the account decides them. Only the place of the counters knows their values. */
 export interface CountingPlan {
   /** Whether it counts as a request of the account. If not, it has no charge and no rules. */
   isCounted: boolean

@@ -1,3 +1,5 @@
+import { givenFields } from './given-fields.ts'
+
 /** The `p`, `sp` and `np` of RFC 9989. */
 export type Policy = 'none' | 'quarantine' | 'reject'
 
@@ -109,18 +111,13 @@ export function describeDomain(
   const { pct = 100, testing = 'n' } = tags ?? {}
   const p = tags === undefined ? recordForm.withoutRecord : tags.p
   if (recordForm.policies === 'published') {
-    const { sp, np } = tags ?? {}
-    const published = { ...(sp !== undefined && { sp }), ...(np !== undefined && { np }) }
-    return { domain, p, ...published, pct, testing, dmarc, dkim, spf, count }
+    return { domain, p, ...givenFields({ sp: tags?.sp, np: tags?.np }), pct, testing, dmarc, dkim, spf, count }
   }
   const sp = tags?.sp ?? p
   return { domain, p, sp, np: tags?.np ?? sp, pct, testing, dmarc, dkim, spf, count }
 }
 
-/**
- * The tags that apply to the mail of an existing subdomain without a record: the subdomain policy of the record above
- * it (RFC 9989 §4.7).
- */
+/** The subdomain policy of a record, for an existing subdomain without one (RFC 9989 §4.7). */
 export function inheritTags({ p, sp = p, np = sp, ...rest }: PolicyTags): PolicyTags {
   return { ...rest, p: sp, ...(np !== sp && { np }) }
 }
@@ -131,8 +128,7 @@ export function replaceTags(tags: Partial<PolicyTags>, { p, sp, np, pct, testing
   const keptSp = p === undefined ? oldSp : undefined
   const keptNp = p === undefined && sp === undefined ? oldNp : undefined
   const replaced = { ...rest, p: p ?? rest.p, sp: sp ?? keptSp, np: np ?? keptNp, pct: pct ?? rest.pct }
-  const all = { ...replaced, testing: testing ?? rest.testing }
-  return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined))
+  return givenFields({ ...replaced, testing: testing ?? rest.testing })
 }
 
 /** The same replacement for the tags of a record or for no record. A pinned tag implies a record. */

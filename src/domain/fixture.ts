@@ -43,32 +43,52 @@ interface SceneView {
   search?: string
 }
 
+/** The parts of a request to an operation. */
+export interface SceneOperation {
+  /** The path parameters, which are all required. The page adds the account. */
+  parameters?: readonly string[]
+  /** The parameters that the query may have. */
+  query?: readonly string[]
+  /** Whether the request has a body. */
+  body?: true
+}
+
+const BODY: SceneOperation = { body: true }
+
+/**
+ * The operations that a scene can call. These are operations of the service, and operations of the control plane whose
+ * effect on one account a snapshot can undo. None of them hands out a key or deletes anything for good. A test compares
+ * them with both documents.
+ */
+export const SCENE_OPERATIONS = {
+  listDmarc: {},
+  listDomains: {},
+  addDomains: BODY,
+  deleteDomains: BODY,
+  listDomainGroups: { query: ['id'] },
+  createDomainGroup: BODY,
+  updateDomainGroup: { query: ['id'], body: true },
+  deleteDomainGroup: { query: ['id'] },
+  updateAccount: BODY,
+  addMonitoredDomains: BODY,
+  removeMonitoredDomains: BODY,
+  createGroup: BODY,
+  updateGroup: { parameters: ['group'], body: true },
+  deleteGroup: { parameters: ['group'] },
+  setFeatures: { parameters: ['domain'], body: true },
+  pinDmarc: { parameters: ['domain'], body: true },
+  unpinDmarc: { parameters: ['domain'] },
+  updateClock: BODY,
+  updateQuota: BODY,
+  addFaultSet: { parameters: ['set'] },
+  addFault: BODY,
+  clearFaults: {},
+  deleteFault: { parameters: ['fault'] },
+} as const satisfies Record<string, SceneOperation>
+
 /** A request at the beginning of a scene: to the service, or to the control plane about the account. */
 export interface SceneCall {
-  operation:
-    | 'listDmarc'
-    | 'listDomains'
-    | 'addDomains'
-    | 'deleteDomains'
-    | 'listDomainGroups'
-    | 'createDomainGroup'
-    | 'updateDomainGroup'
-    | 'deleteDomainGroup'
-    | 'updateAccount'
-    | 'addMonitoredDomains'
-    | 'removeMonitoredDomains'
-    | 'createGroup'
-    | 'updateGroup'
-    | 'deleteGroup'
-    | 'setFeatures'
-    | 'pinDmarc'
-    | 'unpinDmarc'
-    | 'updateClock'
-    | 'updateQuota'
-    | 'addFaultSet'
-    | 'addFault'
-    | 'clearFaults'
-    | 'deleteFault'
+  operation: keyof typeof SCENE_OPERATIONS
   /** The path parameters other than the account. */
   parameters?: Readonly<Record<string, string>>
   query?: Readonly<Record<string, string>>

@@ -1,5 +1,6 @@
 import type { AccountState, DomainNature, MonitoredDomain } from './account.ts'
 import { replaceTags } from './dmarc.ts'
+import { givenFields } from './given-fields.ts'
 import { LIMITS } from './limits.ts'
 import { PersistentMap } from './persistent-map.ts'
 import { mayBeSimulated } from './simulator.ts'
@@ -29,11 +30,7 @@ function natureOf(domain: MonitoredDomain | undefined): DomainNature | undefined
   const { name, profile, since, volume, policy, pin } = domain
   // For a domain of the simulator, the name defines the pinned fields.
   const published = mayBeSimulated(name) ? policy : replaceTags(policy ?? {}, pin ?? {})
-  const nature: DomainNature = {
-    ...(profile !== undefined && { profile }),
-    ...(since !== undefined && { since }),
-    ...(volume !== undefined && { volume }),
-    ...(published !== undefined && Object.keys(published).length > 0 && { policy: published }),
-  }
+  const policyLeft = published !== undefined && Object.keys(published).length > 0 ? published : undefined
+  const nature: DomainNature = givenFields({ profile, since, volume, policy: policyLeft })
   return Object.keys(nature).length === 0 ? undefined : nature
 }

@@ -216,10 +216,7 @@ function canBeMember(
   return domains.has(domain) && !(sharedDomains === 'refused' && others?.has(domain) === true)
 }
 
-/**
- * The problems of a list of new members for a group. `others` are the members of other groups. With `isPartial`, one
- * valid entry is enough.
- */
+/** The problems of new members. `others` are those of other groups. With `isPartial`, one valid entry suffices. */
 function membershipProblems(
   state: AccountState,
   members: readonly string[],

@@ -23,10 +23,7 @@ export function writeInstant(milliseconds: number): string {
   return new Date(clamp(milliseconds, firstInstant, lastInstant)).toISOString().replace('.000Z', 'Z')
 }
 
-/**
- * Whether the text is an RFC 3339 instant of an existing day, such as 2026-01-15T09:00:00Z. In UTC it must be from 1970
- * to 9999.
- */
+/** Whether the text is an RFC 3339 instant of an existing day, in UTC from 1970 to 9999. */
 export function isInstant(text: string): boolean {
   const day = INSTANT.exec(text)?.[1]
   if (day === undefined) return false

@@ -11,10 +11,7 @@ export function mayBeSimulated(text: string): boolean {
   return SPELLING.test(text)
 }
 
-/**
- * The error codes in the labels of a domain: `fail-duplicate-name.…` → `duplicate_name`. A write with the domain fails
- * with the first of them that the operation has.
- */
+/** The codes in the labels of a domain: `fail-duplicate-name.…`. A write fails with the first that it can have. */
 export function failuresOf(name: string): string[] {
   const labels = labelsOf(name).filter((each) => each.startsWith('fail-'))
   return labels.map((label) => label.slice('fail-'.length).replaceAll('-', '_'))

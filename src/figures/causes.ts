@@ -26,24 +26,6 @@ interface Cause {
   description: string
 }
 
-/** What can change the figures of a domain. The weekdays and, slowly, the seasons change them as well. */
-export const CAUSES = [
-  'attack',
-  'broken-dkim',
-  'broken-spf',
-  'new-sender',
-  'signed-sender',
-  'unauthenticated',
-  'authentication',
-  'unused',
-  'growth',
-  'policy',
-  'addition',
-  'inheritance',
-] as const satisfies readonly (EpisodeKind | 'policy' | 'addition' | 'inheritance')[]
-
-export type CauseKind = (typeof CAUSES)[number]
-
 const percent = (share: number) => `${Math.round(share * 100)} %`
 
 const WORDS: Readonly<Record<EpisodeKind, (episode: Episode) => string>> = {
@@ -59,6 +41,11 @@ const WORDS: Readonly<Record<EpisodeKind, (episode: Episode) => string>> = {
   unused: () => 'Nobody sends mail in its name yet.',
   growth: () => 'It has begun to send mail, more each day.',
 }
+
+/** What can change the figures of a domain. The weekdays and, slowly, the seasons change them as well. */
+export const CAUSES = [...(Object.keys(WORDS) as EpisodeKind[]), 'policy', 'addition', 'inheritance'] as const
+
+export type CauseKind = (typeof CAUSES)[number]
 
 /** The reasons for the figures of a domain on the refresh day `day`, and for changes from `first` up to `last`. */
 export function explainFigures(

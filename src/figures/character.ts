@@ -103,10 +103,7 @@ export function episodesOf(character: Character, first: number, last: number): E
   return undisturbed ? own : [...own, ...incidents(words[1], incidentCalendar, monthly, first, last)]
 }
 
-/**
- * Most campaigns are sent on Thursdays and Tuesdays, half as many at weekends (published statistics). Offices rest at
- * weekends.
- */
+/** Most campaigns are sent on Thursdays and Tuesdays, half as many at weekends. Offices rest at weekends. */
 const WEEKS = {
   campaign: weekOf([8.5, 16, 17, 16, 18, 16, 9]),
   office: weekOf([3, 18.5, 19.5, 19, 19, 17, 4]),

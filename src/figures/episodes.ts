@@ -109,28 +109,13 @@ export function incidents(word: number, calendar: Calendar, monthly: number, fir
     const strength = fraction(scramble(second))
     const kind = (second >>> 8) % 100
     if (kind < 40) {
-      const length = between(second, 4, 20)
       // The strength of an attack does not depend only on the size of the victim.
-      found.push({
-        kind: 'attack',
-        from: begin,
-        until: begin + length,
-        strength: forgedVolume(monthly, 0.3 + 2 * strength, second),
-      })
-    } else if (kind < 62) {
-      found.push({
-        kind: 'broken-dkim',
-        from: begin,
-        until: begin + between(second, 3, 14),
-        strength: 0.2 + 0.7 * strength,
-      })
+      const forged = forgedVolume(monthly, 0.3 + 2 * strength, second)
+      found.push({ kind: 'attack', from: begin, until: begin + between(second, 4, 20), strength: forged })
     } else if (kind < 82) {
-      found.push({
-        kind: 'broken-spf',
-        from: begin,
-        until: begin + between(second, 3, 12),
-        strength: 0.2 + 0.7 * strength,
-      })
+      const isDkim = kind < 62
+      const until = begin + between(second, 3, isDkim ? 14 : 12)
+      found.push({ kind: isDkim ? 'broken-dkim' : 'broken-spf', from: begin, until, strength: 0.2 + 0.7 * strength })
     } else {
       found.push(...newSender(begin, begin + between(second, 10, 30), end, 0.1 + 0.3 * strength))
     }

@@ -52,10 +52,7 @@ export function dmarcRecords(account: Monitoring, day: number, rules: FigureRule
   return records
 }
 
-/**
- * A domain's record on the refresh day `day`; `undefined` while it has none. Depends only on the arguments, and of the
- * account's other domains only on those above this one.
- */
+/** A domain's record on the refresh day `day`, if it has one. Of other domains, only those above it count. */
 export function recordOn(
   account: Monitoring,
   domain: MonitoredDomain,

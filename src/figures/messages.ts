@@ -86,10 +86,7 @@ function chanceOn(word: number, day: number): number {
   return scramble(word + Math.imul(day, 0x9e3779b1))
 }
 
-/**
- * `countMessages` for one domain and periods of one length that move day by day. Each day is counted only once, which
- * is twice as fast for a year.
- */
+/** `countMessages` for a period that moves day by day. Each day is counted once, which is twice as fast for a year. */
 export function movingCount(): typeof countMessages {
   let days: MessageCounts[] = []
   let begin = 0

@@ -118,10 +118,7 @@ export function drawProfile(word: number): ProfileName {
   return 'enforced'
 }
 
-/**
- * The refresh day on which the story of a profile began, if the profile is chosen on the day `today`. It is recent
- * enough for the figures of that day to show the story.
- */
+/** When the story of a profile began that is chosen `today`: recently enough for the figures of that day to show it. */
 export function usualBeginning(profile: ProfileName, today: number): number {
   return today - (PROFILES[profile].age ?? 0)
 }

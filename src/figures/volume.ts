@@ -103,10 +103,7 @@ export function usualVolume(name: string, seed: number, word: number, size?: num
   return { monthly, week: role.week ?? (word % 2 === 0 ? 'campaign' : 'office'), isSubdomain }
 }
 
-/**
- * Quantiles of the mail of a main domain: log-normal with a median of 300 messages a month and σ 2.2, at most 5
- * million. A monitored main domain has more than a few messages.
- */
+/** Quantiles of the mail of a monitored main domain: log-normal with a median of 300 messages a month and σ 2.2. */
 const SIZES: readonly (readonly [quantile: number, messages: number])[] = [
   [0, 15],
   [0.06, 22],

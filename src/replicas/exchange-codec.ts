@@ -50,10 +50,7 @@ interface CodedExchange {
   f?: StoredFailure
 }
 
-/**
- * A body: its text, the text of its beginning, or bytes in base64, with the size of the whole in bytes. Most bodies are
- * whole texts whose size is their number of bytes.
- */
+/** A body: its text, the text of its beginning, or its bytes in base64, and its size in bytes if it differs. */
 type CodedBody = string | [kind: 'text' | 'cut' | 'bytes', held: string, size: number]
 
 /** A problem with the place of its value in a list, instead of the value. */

@@ -1,30 +1,13 @@
 import { encodeId } from '../store/redis/keys.ts'
 
-/** The keys for the exchanges of all replicas. One hash tag keeps them on one node of a cluster. */
-export interface HistoryKeys {
-  exchanges: string
-  /** Questions between replicas, see `Roundup`. */
-  questions: string
-  history: string
-  verdict: string
-  examples: string
-  verdictBefore: string
-  examplesBefore: string
-  present: string
-  totals: string
-  /** The coverage of an account's requests, or of requests without an account. */
-  coverageOf(accountId: string | undefined): string
-  accounts: string
-  /** The incarnation of each account with a history. */
-  histories: string
-  /** The keys in the order of `record.lua`, without those of accounts. */
-  record: readonly string[]
-}
+export type HistoryKeys = ReturnType<typeof historyKeys>
 
-export function historyKeys(prefix: string, replica: string): HistoryKeys {
+/** The keys for the exchanges of all replicas. One hash tag keeps them on one node of a cluster. */
+export function historyKeys(prefix: string, replica: string) {
   const named = (name: string) => `${prefix}:{all}:${name}`
   const keys = {
     exchanges: named('exchanges'),
+    /** Questions between replicas, see `Roundup`. */
     questions: named('questions'),
     history: named('history'),
     verdict: named('verdict'),
@@ -34,14 +17,19 @@ export function historyKeys(prefix: string, replica: string): HistoryKeys {
     present: named('coverage:present'),
     totals: named('coverage:totals'),
     accounts: named('accounts'),
+    /** The incarnation of each account with a history. */
     histories: named('histories'),
   }
-  const record = [
-    ...[keys.exchanges, keys.history, named('rings'), named('weights'), named('dropped'), keys.histories],
-    ...[keys.accounts, keys.verdict, keys.examples, keys.verdictBefore, keys.examplesBefore, keys.present, keys.totals],
-    named(`batch:${replica}`),
-  ]
-  const coverageOf = (accountId: string | undefined) =>
-    named(`coverage:of:${accountId === undefined ? '' : encodeId(accountId)}`)
-  return { ...keys, coverageOf, record }
+  return {
+    ...keys,
+    /** The keys in the order of `record.lua`, without those of accounts. */
+    record: [
+      ...[keys.exchanges, keys.history, named('rings'), named('weights'), named('dropped'), keys.histories],
+      ...[keys.accounts, keys.verdict, keys.examples, keys.verdictBefore, keys.examplesBefore, keys.present],
+      ...[keys.totals, named(`batch:${replica}`)],
+    ],
+    /** The coverage of an account's requests, or of requests without an account. */
+    coverageOf: (accountId: string | undefined) =>
+      named(`coverage:of:${accountId === undefined ? '' : encodeId(accountId)}`),
+  }
 }

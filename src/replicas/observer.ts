@@ -1,4 +1,4 @@
-import type { Circumstances } from '../accounts/exchange-log.ts'
+import { type Circumstances, observationOf } from '../accounts/exchange-log.ts'
 import type { Contract } from '../contract/contract.ts'
 import { Coverage } from '../coverage/coverage.ts'
 import { memoizeWeakly } from '../ground/memo.ts'
@@ -127,15 +127,7 @@ export class ExchangeObserver {
       return
     }
     const { query, body } = own.circumstances
-    this.#coverageOf(account, incarnation).observe({
-      ...{ operation, status, code, injected, query, body },
-      reason: own.entry.problems[0]?.reason,
-      bodyBytes: own.entry.body?.size ?? 0,
-      allowance: own.entry.allowance,
-      now: at,
-      key: own.entry.keyEvidence,
-      group: own.entry.group,
-    })
+    this.#coverageOf(account, incarnation).observe(observationOf(own.entry, status, query, body))
   }
 
   /** Shows what is covered for the first time, and how often an operation has succeeded. The store counts. */

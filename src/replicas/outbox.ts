@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { Waiters } from '../ground/waiters.ts'
 import type { ConnectionState, StoreConnection } from '../store/redis/connection.ts'
 import type { Script } from '../store/script.ts'
 import { StoreError } from '../store/store-error.ts'
@@ -24,14 +25,6 @@ export interface OutboxItem {
   [field: string]: unknown
 }
 
-/** A caller that waits until all items before are done. */
-interface Waiter {
-  /** The number of the last of these items. */
-  upTo: number
-  resolve(): void
-  reject(error: unknown): void
-}
-
 interface Numbered {
   number: number
   item: OutboxItem
@@ -52,10 +45,7 @@ export interface OutboxOptions {
   waiting?: number
 }
 
-/**
- * Sends the data of the replica to the store: in order, in batches, and in the background. A batch without a reply is
- * sent again, and the store does it only once.
- */
+/** Sends the data of the replica to the store, in order and in batches. The store does a repeated batch only once. */
 export class Outbox {
   readonly #options: OutboxOptions
   readonly #limit: number
@@ -68,15 +58,16 @@ export class Outbox {
   #lost = 0
   #isRunning = false
   #isClosed = false
-  readonly #waiters = new Set<Waiter>()
+  /** The callers that wait until all items up to a number are done. */
+  readonly #waiters = new Waiters<number>()
+  readonly #pauses = new Waiters()
   readonly #unlisten: () => void
-  #wake: (() => void) | undefined
 
   constructor(options: OutboxOptions) {
     this.#options = options
     this.#limit = options.waiting ?? WAITING
     this.#unlisten = options.connection.listen(({ isReady }: ConnectionState) => {
-      if (isReady) this.#wake?.()
+      if (isReady) this.#pauses.wake()
     })
   }
 
@@ -100,30 +91,13 @@ export class Outbox {
   }
 
   /** Resolves when all items so far are done. Rejects as soon as an attempt fails. */
-  flush(): Promise<void> {
-    const upTo = this.#added
-    if (this.#done >= upTo) return Promise.resolve()
-    if (this.#isClosed) return Promise.reject(new StoreError('closed', 'The store is closed'))
+  async flush(): Promise<void> {
+    if (this.#done >= this.#added) return
+    if (this.#isClosed) throw new StoreError('closed', 'The store is closed')
     const limit = FLUSHING * this.#options.connection.patience
-    return new Promise((resolve, reject) => {
-      const waiter: Waiter = {
-        upTo,
-        resolve: () => {
-          clearTimeout(timer)
-          resolve()
-        },
-        reject: (error) => {
-          clearTimeout(timer)
-          reject(error)
-        },
-      }
-      const timer = setTimeout(() => {
-        this.#waiters.delete(waiter)
-        const error = new StoreError('unavailable', `The store has not taken everything within ${limit} ms`)
-        reject(Object.assign(error, { reported: true }))
-      }, limit)
-      this.#waiters.add(waiter)
-    })
+    if (await this.#waiters.wait(limit, this.#added)) return
+    const error = new StoreError('unavailable', `The store has not taken everything within ${limit} ms`)
+    throw Object.assign(error, { reported: true })
   }
 
   /** Sends as much of the rest as possible, and ends. */
@@ -131,7 +105,7 @@ export class Outbox {
     await this.flush().catch(() => {})
     this.#isClosed = true
     this.#unlisten()
-    this.#wake?.()
+    this.#pauses.wake()
   }
 
   async #run(): Promise<void> {
@@ -167,12 +141,12 @@ export class Outbox {
           script = withoutMemory(script)
         } else if (!(error instanceof StoreError)) {
           this.#options.failed(error)
-          this.#fail(error)
+          this.#waiters.fail(error)
           this.#lose(items)
           break
         } else {
-          this.#fail(error)
-          if (!this.#isClosed) await this.#pause()
+          this.#waiters.fail(error)
+          if (!this.#isClosed) await this.#pauses.wait(PAUSE)
           if (this.#isClosed) return
         }
       }
@@ -198,16 +172,7 @@ export class Outbox {
   #finish(): void {
     const [next] = this.#items
     this.#done = next === undefined ? this.#added : next.number - 1
-    for (const waiter of this.#waiters) {
-      if (waiter.upTo > this.#done) continue
-      this.#waiters.delete(waiter)
-      waiter.resolve()
-    }
-  }
-
-  #fail(error: unknown): void {
-    for (const waiter of this.#waiters) waiter.reject(error)
-    this.#waiters.clear()
+    this.#waiters.wake((number) => number <= this.#done)
   }
 
   #dropOldest(): void {
@@ -232,19 +197,6 @@ export class Outbox {
       if (item.kind === 'exchange') this.#lost++
       this.#options.lost(item)
     }
-  }
-
-  #pause(): Promise<void> {
-    return new Promise((resolve) => {
-      const end = () => {
-        clearTimeout(timer)
-        this.#wake = undefined
-        resolve()
-      }
-      const timer = setTimeout(end, PAUSE)
-      timer.unref()
-      this.#wake = end
-    })
   }
 }
 

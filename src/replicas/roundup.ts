@@ -1,3 +1,4 @@
+import { Waiters } from '../ground/waiters.ts'
 import type { StoreConnection } from '../store/redis/connection.ts'
 
 /** In milliseconds, how long to wait for the answers. A killed replica gives none. */
@@ -19,14 +20,11 @@ export interface RoundupOptions {
   flush(): Promise<void>
 }
 
-/**
- * Asks the other replicas to send what they have taken. A client does not wait until the store has its request. So a
- * caller that reads about requests has to wait for this.
- */
+/** Asks the other replicas to send what they have taken, because clients do not wait until the store has it. */
 export class Roundup {
   readonly #options: RoundupOptions
-  /** The callers and the number of missing answers, by question. */
-  readonly #open = new Map<string, { missing: number; resolve(): void }>()
+  /** The callers, by their question, with the number of missing answers. */
+  readonly #waiters = new Waiters<{ question: string; missing: number }>()
   #asked = 0
 
   constructor(options: RoundupOptions) {
@@ -38,31 +36,19 @@ export class Roundup {
     const { connection, replica, others, missed } = this.#options
     const missing = others()
     if (missing <= 0) return
-    const question = `${replica} ${++this.#asked}`
-    await new Promise<void>((resolve) => {
-      const end = () => {
-        clearTimeout(timer)
-        this.#open.delete(question)
-        resolve()
-      }
-      const waiting = { missing, resolve: end }
-      const giveUp = () => {
-        missed(waiting.missing)
-        end()
-      }
-      const timer = setTimeout(giveUp, PATIENCE * connection.patience)
-      this.#open.set(question, waiting)
-      // Without the question, there are no answers.
-      this.#say('question', question).catch(end)
-    })
+    const asked = { question: `${replica} ${++this.#asked}`, missing }
+    const answered = this.#waiters.wait(PATIENCE * connection.patience, asked)
+    // Without the question, there are no answers.
+    this.#say('question', asked.question).catch(() => this.#waiters.wake((each) => each === asked))
+    if (!(await answered)) missed(asked.missing)
   }
 
   /** Takes a question or an answer, also one of this replica itself. */
   hear(fields: ReadonlyMap<string, string>): void {
     const question = fields.get('question')
     if (question !== undefined && question.split(' ')[0] !== this.#options.replica) void this.#answer(question)
-    const answered = this.#open.get(fields.get('answer') ?? '')
-    if (answered !== undefined && --answered.missing === 0) answered.resolve()
+    const answer = fields.get('answer')
+    this.#waiters.wake((asked) => asked.question === answer && --asked.missing === 0)
   }
 
   async #answer(question: string): Promise<void> {

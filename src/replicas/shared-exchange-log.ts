@@ -1,5 +1,4 @@
-import type { Circumstances, ExchangeFigures, ExchangeLog } from '../accounts/exchange-log.ts'
-import type { History } from '../accounts/histories.ts'
+import type { Circumstances, ExchangeFigures, ExchangeLog, History } from '../accounts/exchange-log.ts'
 import { DEFAULT_ACCOUNT } from '../accounts/worlds.ts'
 import type { Operation } from '../contract/api.ts'
 import type { Contract } from '../contract/contract.ts'
@@ -21,6 +20,7 @@ import {
 } from '../journal/verdict.ts'
 import { weightOf } from '../journal/weight.ts'
 import type { RedisReply, StoreConnection } from '../store/redis/connection.ts'
+import { readTexts } from '../store/redis/database.ts'
 import { decodeId, encodeId } from '../store/redis/keys.ts'
 import { readScript } from '../store/script.ts'
 import { StoreError } from '../store/store-error.ts'
@@ -493,10 +493,7 @@ export class SharedExchangeLog<Explanation> implements ExchangeLog<Explanation> 
   }
 
   async #readHash(key: string): Promise<Map<string, string>> {
-    const reply = (await this.#options.connection.send(['HGETALL', key], { repeatable: true })) as readonly RedisReply[]
-    const fields = new Map<string, string>()
-    for (let place = 0; place < reply.length; place += 2) fields.set(String(reply[place]), String(reply[place + 1]))
-    return fields
+    return new Map(readTexts(await this.#options.connection.send(['HGETALL', key], { repeatable: true })))
   }
 }
 

@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { elapsed } from '../ground/clock.ts'
 import { Turns } from '../ground/turns.ts'
+import { Waiters } from '../ground/waiters.ts'
 import { DEADLINE, type RedisReply, type StoreConnection } from '../store/redis/connection.ts'
+import { readTexts } from '../store/redis/database.ts'
 import { StoreError } from '../store/store-error.ts'
 import type { HistoryKeys } from './history-keys.ts'
 
@@ -43,10 +45,7 @@ export interface TailOptions {
   heard(fields: ReadonlyMap<string, string>): void
   /** Takes the next record. `isNew` means that it came after the start, and was not read before. */
   apply(record: TailRecord, isNew: boolean): void
-  /**
-   * All records follow again. `isOther` means that the store has lost what was read, so ordinals may begin again; if
-   * not, this replica was behind for too long.
-   */
+  /** All records follow again. `isOther`: the store has lost what was read, so ordinals may begin again. */
   restart(isOther: boolean): void
 }
 
@@ -66,7 +65,8 @@ export class Tail {
   #isSuspect = false
   #checked = elapsed()
   #isClosed = false
-  readonly #waiters = new Set<{ place: StreamPlace; resolve(): void }>()
+  /** The callers that wait until the records up to a place were read. */
+  readonly #waiters = new Waiters<StreamPlace>()
   readonly #unlisten: () => void
 
   constructor(options: TailOptions) {
@@ -96,7 +96,10 @@ export class Tail {
     // If the store was emptied, the data of this replica is not valid.
     if (born !== this.#born || isBefore(last, this.#place)) this.#isSuspect = true
     else if (!isBefore(this.#place, last)) return
-    await this.#reach(last)
+    const limit = CATCHING_UP * this.#open.patience
+    if (await this.#waiters.wait(limit, last)) return
+    const error = new StoreError('unavailable', `The requests of other replicas did not come within ${limit} ms`)
+    throw Object.assign(error, { reported: true })
   }
 
   close(): void {
@@ -104,27 +107,6 @@ export class Tail {
     this.#unlisten()
     this.#open.close()
     this.#wake()
-  }
-
-  #reach(place: StreamPlace): Promise<void> {
-    const limit = CATCHING_UP * this.#open.patience
-    return new Promise((resolve, reject) => {
-      const waiter = {
-        place,
-        resolve: () => {
-          clearTimeout(timer)
-          this.#waiters.delete(waiter)
-          resolve()
-        },
-      }
-      const timer = setTimeout(() => {
-        this.#waiters.delete(waiter)
-        const error = new StoreError('unavailable', `The requests of other replicas did not come within ${limit} ms`)
-        error.reported = true
-        reject(error)
-      }, limit)
-      this.#waiters.add(waiter)
-    })
   }
 
   async #follow(): Promise<void> {
@@ -234,9 +216,7 @@ export class Tail {
   }
 
   #wake(): void {
-    for (const waiter of [...this.#waiters]) {
-      if (this.#isClosed || (!this.#isSuspect && !isBefore(this.#place, waiter.place))) waiter.resolve()
-    }
+    this.#waiters.wake((place) => this.#isClosed || (!this.#isSuspect && !isBefore(this.#place, place)))
   }
 }
 
@@ -259,10 +239,8 @@ function readRecord(record: RedisReply): TailRecord {
 }
 
 function readFields(record: RedisReply): Map<string, string> {
-  const [, list] = record as readonly [string, readonly string[]]
-  const fields = new Map<string, string>()
-  for (let place = 0; place < list.length; place += 2) fields.set(list[place] ?? '', list[place + 1] ?? '')
-  return fields
+  const [, list] = record as readonly RedisReply[]
+  return new Map(readTexts(list))
 }
 
 function markOf({ fields }: TailRecord): string {

@@ -1,4 +1,4 @@
-import type { History } from '../accounts/histories.ts'
+import type { History } from '../accounts/exchange-log.ts'
 import type { Worlds } from '../accounts/worlds.ts'
 import {
   type AdmissionPlan,

@@ -1,4 +1,4 @@
-import type { History } from '../accounts/histories.ts'
+import type { History } from '../accounts/exchange-log.ts'
 import type { Conformity } from '../behaviour/conformity.ts'
 import type { Principal } from '../behaviour/gate.ts'
 import type { Operation } from '../contract/api.ts'

@@ -8,9 +8,8 @@ import { shareNobodyIds } from '../http/nobody-ids.ts'
 import { openSharedExchangeLog, type SharedExchangeLog } from '../replicas/shared-exchange-log.ts'
 import { encodeAccount } from '../store/record.ts'
 import { openConnection, type StoreAddress } from '../store/redis/connection.ts'
-import { GuardedConnection } from '../store/redis/guarded-connection.ts'
 import { FORMAT, type Joining, Membership, type MembershipEvents, type ServerTerms } from '../store/redis/membership.ts'
-import { openRedisStore } from '../store/redis/redis-store.ts'
+import { RedisStore } from '../store/redis/redis-store.ts'
 import { checkServer } from '../store/redis/server-check.ts'
 import { readScriptsIn } from '../store/script.ts'
 import type { Store } from '../store/store.ts'
@@ -63,13 +62,13 @@ async function openAt(
     for (const warning of server.warnings) log.warn({ store: shown }, warning)
     const terms = termsOf(options, { contract, overlays, fixture })
     const membership = new Membership(connection, { prefix, instance, terms, drawId: drawKey })
-    const guarded = new GuardedConnection(connection, membership)
+    connection.guard(() => membership.refusal)
     const clock = () => connection.clock.now()
     const { settings } = contract
     let restore: (() => Promise<unknown>) | undefined
     let restoring: Promise<unknown> | undefined
-    const store = openRedisStore({
-      ...{ connection: guarded, prefix, settings, copiesLimit: memory },
+    const store = new RedisStore({
+      ...{ connection, prefix, settings, copiesLimit: memory },
       async lost(account, key) {
         log.warn({ account, key }, LOST_ACCOUNT)
         // Every server needs this account. Its restoration may itself find it lost, and cannot wait for itself.
@@ -91,7 +90,7 @@ async function openAt(
     const { nextId, renew } = await shareNobodyIds(seed, contract.requestIds, {
       instance,
       async reserve(kind, count) {
-        return Number(await guarded.send(['HINCRBY', `${prefix}:{all}:numbers`, kind, String(count)])) - count + 1
+        return Number(await connection.send(['HINCRBY', `${prefix}:{all}:numbers`, kind, String(count)])) - count + 1
       },
     })
     log.info(
@@ -102,11 +101,7 @@ async function openAt(
     return {
       store,
       clock,
-      budget: {
-        get use() {
-          return store.copies
-        },
-      },
+      budget: store.copies,
       readiness: {
         kind: 'redis',
         get state() {
@@ -134,7 +129,7 @@ async function openAt(
       async openExchanges(parts: ExchangeParts) {
         const readAccount = async (id: string) => ((await store.has(id)) ? store.read(id) : undefined)
         exchanges = await openSharedExchangeLog({
-          connection: guarded,
+          connection,
           prefix,
           log,
           ...parts,
@@ -151,7 +146,7 @@ async function openAt(
             tellRepair(await store.repair())
             const isEmpty = (await store.list()).length === 0
             log.warn({ store: shown }, isEmpty ? EMPTIED : REPLACED)
-            store.forgetCopies()
+            store.copies.clear()
             await renew()
             await restore?.()
           },

@@ -1,12 +1,11 @@
 import type { AccountState } from '../domain/account.ts'
-import { timeOn } from '../domain/clock.ts'
-import { type CountingPlan, countersFor, countPlanned, countRequest, refundCharge } from '../domain/counting.ts'
+import { type CountingPlan, countersFor, refundCharge } from '../domain/counting.ts'
 import type { Decision, ErrorCode } from '../domain/errors.ts'
 import { PersistentMap } from '../domain/persistent-map.ts'
 import type { Hits } from '../domain/quotas.ts'
 import type { Awaitable } from '../ground/awaitable.ts'
-import { chanceOfFault, fraction } from '../ground/chance.ts'
 import { type Clock, elapsed, systemClock } from '../ground/clock.ts'
+import { enterAccount } from './admission.ts'
 import { EvictionQueue } from './eviction-queue.ts'
 import type { MemoryBudget } from './memory-budget.ts'
 import type {
@@ -34,10 +33,7 @@ const PROGRESS = 1_000
 
 /** Where the accounts of one process are stored. */
 export interface AccountsDriver {
-  /**
-   * Stores an account from now on. An asynchronous database gets one write at a time. It writes the data as it is when
-   * the write begins.
-   */
+  /** Stores an account from now on. A write has the data as it is at its beginning; it follows the write before it. */
   open(accountId: string, data: AccountData): AccountDatabase
   /** Whether no account can get this id, although no account has it now. */
   isBlocked?(accountId: string): boolean
@@ -233,7 +229,7 @@ export class Accounts implements Store {
 
   enter<Plan extends CountingPlan, Value extends object>(
     keyHash: string,
-    { clock, longestWindow, plan: makePlan, conclude }: Admission<Plan, Value>,
+    admission: Admission<Plan, Value>,
   ): Value | undefined {
     const accountId = this.#holders.get(keyHash)
     if (accountId === undefined) return undefined
@@ -243,15 +239,10 @@ export class Accounts implements Store {
     if (entered === undefined) return undefined
     if (entered.use !== undefined) this.#queue.use(entered, this.#clock())
     const data = entered.mutableData
-    const { state: account, quotas, tallies, requests } = data
-    const real = clock()
-    const now = timeOn(account.clock, real)
-    const plan = makePlan(account)
-    const counted = countPlanned(plan, data, now, (rule, ordinal) => fraction(chanceOfFault(account, rule, ordinal)[0]))
-    if (plan.isCounted) countRequest(data, counted, account.faults, now, longestWindow)
+    const { state, quotas } = data
+    const found = enterAccount(state, data, admission, entered.incarnation)
     this.#noteForgotten(entered, quotas.size - data.quotas.size)
-    const before = { quotas, tallies, requests }
-    return conclude({ account, incarnation: entered.incarnation, real, plan, counted, before, moment: undefined })
+    return admission.conclude(found)
   }
 
   refund({ id, incarnation }: Incarnate, bucket: string, startedAt: number): Hits | undefined {
@@ -386,8 +377,7 @@ export class Accounts implements Store {
     return this.#queue.next(this.#clock(), idle)
   }
 
-  /** `persisted` is absent for a new account. */
-  /** `freed` is the number of bytes that an evicted account releases for this one. */
+  /** `persisted` is absent for a new account. `freed` is the number of bytes that an evicted account releases for it. */
   #add(data: AccountData, persisted: AccountState | undefined, freed = 0): StoredAccount {
     const { id } = data.state
     const isSandbox = data.use !== undefined

@@ -1,9 +1,6 @@
 import type { StoredAccount } from './stored-account.ts'
 
-/**
- * The accounts that may be evicted, in the order of eviction: unchanged accounts first, and the least recently used
- * account first. Every request moves an account, so no step here visits all accounts.
- */
+/** Evictable accounts, in order: the unchanged first, the least recently used first. No step visits all of them. */
 export class EvictionQueue {
   readonly #unchanged = new UseOrder()
   readonly #changed = new UseOrder()

@@ -46,10 +46,7 @@ export class MemoryBudget {
     return weight <= this.#freeFor({ isSandbox }) - weight
   }
 
-  /**
-   * Begins to count a new account. `freed` is the number of bytes that an evicted account releases for it.
-   * @throws StoreError `full` if there is no room for it
-   */
+  /** Counts a new account. An evicted one releases `freed` bytes for it. @throws StoreError `full` */
   open(state: AccountState, isSandbox: boolean, freed = 0): MemoryShare {
     const share = new MemoryShare(state.id, isSandbox, this)
     share.isRefused = this.#isCreationRefused

@@ -47,10 +47,7 @@ export interface Comparison {
   state: AccountState
 }
 
-/**
- * Compares two states of an account. If the later state was made from the earlier one, the cost depends on the
- * difference. If not, it depends on the size of both.
- */
+/** Compares two states of an account, at the cost of the difference if one was made from the other. */
 export function compareStates(before: AccountState, after: AccountState, settings: ComparisonSettings): Comparison {
   const changes: PartChange[] = []
   const [former, present] = [fieldsOf(before), fieldsOf(after)]
@@ -107,10 +104,7 @@ export function joinParts(parts: Iterable<StoredPart>, settings: ComparisonSetti
   return assemble({}, { d: new Map(), f: new Map(), g: new Map() }, parts, settings)
 }
 
-/**
- * The account with some parts replaced, in maps of its own. Unlike `applyChanges`, it can insert entries between
- * others, as is necessary when changes are undone.
- */
+/** The account with some parts replaced, in maps of its own. It can insert entries in between, to undo changes. */
 export function exchangeParts(
   state: AccountState,
   changes: Iterable<PartChange>,

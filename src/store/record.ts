@@ -107,10 +107,7 @@ function writeFormer(name: string, nature: DomainNature, write: (part: object) =
   return `{"name":${JSON.stringify(name)},"nature":${write(nature)}}`
 }
 
-/**
- * A list of at most this length is written again with each change. For thousands of small accounts, the texts of all
- * items would cost the garbage collector more than they save.
- */
+/** Up to this length, a list is written anew: the texts of many small lists would cost the garbage collector more. */
 const FEW = 100
 
 /** The texts of the objects in an account, which are immutable: a change replaces them. */

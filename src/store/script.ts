@@ -14,10 +14,7 @@ export interface Script {
 /** A line that includes another file of the same folder. */
 const INCLUDE = /^--include (\S+)\n/gm
 
-/**
- * Reads a script of the package. `path` is relative to `src/`, also in the built program, because its files have the
- * same depth in the package as this file.
- */
+/** Reads a script of the package. `path` is relative to `src/`, which is as far from here in the built program. */
 export function readScript(path: string): Script {
   const folder = new URL('../../src/', import.meta.url)
   const file = new URL(path, folder)

@@ -113,7 +113,7 @@ export interface Incarnate {
 }
 
 /** What a request has found and counted in the account that it has entered. */
-interface Entered<Plan> {
+export interface Entered<Plan> {
   account: AccountState
   /** See `Visitor`. */
   incarnation: number

@@ -172,10 +172,7 @@ export class StoredAccount {
     this.#onWritten(this)
   }
 
-  /**
-   * Removes the counts of keys and fault rules that are not in the written state any more. Before the write, a failure
-   * could restore them.
-   */
+  /** Removes the counts of keys and rules that are gone. Before the write, a failure could restore them. */
   #settle(written: AccountState): void {
     const former = this.#persisted
     this.#persisted = written

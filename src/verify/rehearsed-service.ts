@@ -1,6 +1,6 @@
 import { createAccount } from '../accounts/creation.ts'
+import { observationOf } from '../accounts/exchange-log.ts'
 import { loadFixture } from '../accounts/fixture.ts'
-import { observationOf } from '../accounts/histories.ts'
 import type { ServiceContract } from '../behaviour/operation.ts'
 import type { Observation } from '../coverage/observation.ts'
 import type { AccountState } from '../domain/account.ts'
@@ -55,7 +55,8 @@ class RehearsalStore implements ServiceStore {
   }
 
   enter<Plan extends CountingPlan, Value extends object>(keyHash: string, admission: Admission<Plan, Value>) {
-    return keyHash === HASH ? enterAccount(this.account, this.counting, admission) : undefined
+    if (keyHash !== HASH) return undefined
+    return admission.conclude(enterAccount(this.account, this.counting, admission))
   }
 
   refund(_: Incarnate, bucket: string, startedAt: number): Hits | undefined {

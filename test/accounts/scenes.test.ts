@@ -1,9 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { FIXTURE_NAMES, loadFixture } from '../../src/accounts/fixture.ts'
-import { SCENE_OPERATIONS } from '../../src/accounts/scenes.ts'
 import { loadContract } from '../../src/contract/contract.ts'
-import type { Scene, SceneCall } from '../../src/domain/fixture.ts'
+import { SCENE_OPERATIONS, type Scene, type SceneCall, type SceneOperation } from '../../src/domain/fixture.ts'
 import { controlApi } from '../support/control-plane.ts'
 import { accountOf } from './fixture-files.ts'
 
@@ -53,7 +52,7 @@ describe('the operations that a scene can call', () => {
 
   it('have the parameters and bodies of the documents', () => {
     for (const { id, path, parameters, readsBody } of [...contract.operations, ...controlApi.operations]) {
-      const known = SCENE_OPERATIONS[id as SceneCall['operation']]
+      const known: SceneOperation | undefined = SCENE_OPERATIONS[id as SceneCall['operation']]
       if (known === undefined) continue
       const names = [...path.matchAll(/\{([^}]+)\}/g)].flatMap(([, name = '']) => (name === 'account' ? [] : [name]))
       expect([id, known.parameters ?? []]).toEqual([id, names])

@@ -20,7 +20,7 @@ import { createPipeline } from '../../src/service/pipeline.ts'
 import { createExplainer } from '../../src/start/violation-explainer.ts'
 import { ALWAYS_READY } from '../../src/store/readiness.ts'
 import { openConnection, type StoreConnection } from '../../src/store/redis/connection.ts'
-import { openRedisStore } from '../../src/store/redis/redis-store.ts'
+import { RedisStore } from '../../src/store/redis/redis-store.ts'
 import type { Store } from '../../src/store/store.ts'
 import { askControl, type ControlResponse } from '../support/control-plane.ts'
 import { freshPrefix, type RedisServer, sharedRedis } from '../support/redis-server.ts'
@@ -74,7 +74,7 @@ export async function startReplica(
   const { patience = () => 25 } = options
   const connection = await openConnection({ kind: 'unix', path: server.socket }, { now: Date.now(), patience })
   const clock = () => connection.clock.now()
-  const store = openRedisStore({ connection, prefix, settings: contract.settings })
+  const store = new RedisStore({ connection, prefix, settings: contract.settings })
   const journal = new Journal(options.journal, undefined, new Secrets(['the-token-of-the-control-plane']))
   const urls = { baseUrl: '', adminUrl: '' }
   const publicKeyOf = (account: AccountState) => findPublicKey(account, { derived: true })

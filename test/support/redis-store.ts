@@ -1,6 +1,6 @@
 import type { Clock } from '../../src/ground/clock.ts'
 import { openConnection } from '../../src/store/redis/connection.ts'
-import { openRedisStore } from '../../src/store/redis/redis-store.ts'
+import { RedisStore } from '../../src/store/redis/redis-store.ts'
 import type { Store } from '../../src/store/store.ts'
 import { SETTINGS } from '../store/example-account.ts'
 
@@ -10,7 +10,7 @@ import { SETTINGS } from '../store/example-account.ts'
  */
 export async function openStoreAt(port: number, prefix: string, clock?: Clock): Promise<Store> {
   const connection = await openConnection({ kind: 'tcp', port }, { now: Date.now(), patience: () => 25 })
-  const store: Store = openRedisStore({ connection, prefix, settings: SETTINGS, clock })
+  const store: Store = new RedisStore({ connection, prefix, settings: SETTINGS, clock })
   const close = store.close.bind(store)
   store.close = () => close().finally(() => connection.close())
   return store

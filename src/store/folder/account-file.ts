@@ -24,10 +24,7 @@ export interface FileAccess {
   semaphore: Semaphore
 }
 
-/**
- * In bytes, the largest file of an account. It is enough for more than two million domains, and is half of the longest
- * JavaScript string.
- */
+/** In bytes, the largest file of an account: half of the longest JavaScript string, for two million domains. */
 export const LARGEST_FILE = 256 * 2 ** 20
 
 const TOO_LARGE = `more than ${LARGEST_FILE / 2 ** 20} MiB, which is the most that an account may have`

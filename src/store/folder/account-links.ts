@@ -9,10 +9,7 @@ interface Linked {
   tallies: Readonly<Record<string, FaultTally>>
 }
 
-/**
- * Finds parts of a file that contradict each other, which a schema cannot express. Returns a JSON pointer and the rest
- * of a sentence; `undefined` if all parts agree.
- */
+/** Finds contradictions that a schema cannot express. Returns a JSON pointer and the rest of a sentence, if any. */
 export function findBrokenLink({ account, tallies }: Linked): string | undefined {
   const { domains, formerDomains = [], groups, keys, faults } = account
   return (

@@ -15,10 +15,7 @@ const rename = promisify(fs.rename)
 /** Files hold hashes of keys and the monitored domains. Only their owner may read them. */
 const PRIVATE_FILE = 0o600
 
-/**
- * What a finished write survives: the end of the process (`rename`), or also the end of the machine (`fsync`). For
- * `fsync`, file and folder are flushed to the disk.
- */
+/** What a finished write survives: the end of the process (`rename`), or also that of the machine (`fsync`). */
 export type Durability = 'rename' | 'fsync'
 
 /**

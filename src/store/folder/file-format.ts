@@ -41,10 +41,7 @@ const integer = { type: 'integer' }
 const count = { type: 'integer', minimum: 0 }
 /** For items that are counted one by one. The next numbers are exact as well. */
 const ordinal = { ...count, maximum: 2 ** 52 }
-/**
- * In milliseconds, up to the last time that JavaScript can represent. Earlier versions could count back to a time
- * before the first one.
- */
+/** In milliseconds, up to the last time of JavaScript. Earlier versions could count back to before the first one. */
 const time = { type: 'number', maximum: 8.64e15 }
 
 const tags = { p: text, sp: text, np: text, pct: count, testing: text }

@@ -132,10 +132,7 @@ function makeFor(folder: string): string[] {
   }
 }
 
-/**
- * Refuses to overwrite what another process has written while the lock was missing. A file that is missing now was
- * deleted together with the folder. @throws StoreError `locked`
- */
+/** Refuses to overwrite what another process wrote while the lock was missing. @throws StoreError `locked` */
 function refuseForeignWrites(folder: string, known: ReadonlyMap<string, string>): void {
   for (const [path, identity] of known) {
     const status = statSync(path, { throwIfNoEntry: false })

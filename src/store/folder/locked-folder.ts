@@ -5,10 +5,7 @@ import { StoreError } from '../store-error.ts'
 import { codeOf } from './error-code.ts'
 import { LOCK, lockFolder } from './folder-lock.ts'
 
-/**
- * A folder that this process has locked. It takes the lock again after the folder was deleted or replaced, or the lock
- * was removed.
- */
+/** A folder that this process has locked. It is locked again after it was replaced, or its lock was removed. */
 export class LockedFolder {
   readonly #folder: string
   readonly #onReplaced: () => void

@@ -15,10 +15,7 @@ export function identityOf({ dev, ino, size, mtimeMs }: Stats): string {
   return `${dev} ${ino} ${size} ${mtimeMs}`
 }
 
-/**
- * The content of a file of at most `limit` bytes. A link is not followed. A pipe or a device is not read, because the
- * read might never end. @throws the error of the file system
- */
+/** The content of a small enough file. A pipe is not read: that might never end. @throws the system's error */
 export function readRegularFile(path: string, limit: number): ReadFile | 'irregular' | 'large' {
   let file: number
   try {

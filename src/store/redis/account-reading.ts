@@ -1,68 +1,42 @@
-import type { Settings } from '../../domain/settings.ts'
 import { joinParts, type PartChange } from '../parts.ts'
-import type { Script } from '../script.ts'
 import { StoreError } from '../store-error.ts'
-import { LARGE_DEADLINE, type RedisReply, type StoreConnection } from './connection.ts'
+import { LARGE_DEADLINE } from './connection.ts'
 import type { AccountCopy } from './copies.ts'
-import { readTexts } from './counter-texts.ts'
+import { type RedisDatabase, readTexts } from './database.ts'
+import { accountKeys } from './keys.ts'
 
-/** How many parts of an account are read at a time. The server serves no other client meanwhile. */
-const PAGE = '10000'
 /** How often the reading begins again because other replicas have changed too much meanwhile. */
 const ATTEMPTS = 5
 
 /** A record of the log: its id, which begins with the version, and the changed parts. */
 export type LogRecord = readonly [id: string, fields: readonly string[]]
 
-export interface ReadingDeps {
-  connection: StoreConnection
-  /** Tells what was changed since a version. */
-  look: Script
-  settings: Pick<Settings, 'nameComparison'>
-}
-
 /**
- * Reads the whole account with these keys; `undefined` if it is gone. Commands of the server read much faster than a
- * script. The parts of a large account may be of several versions. So the changes since the first version are applied.
+ * Reads the whole account; `undefined` if it is gone. Commands of the server read much faster than a script. The parts
+ * of a large account may be of several versions. So the changes since the first version are applied.
  */
-export async function readAccount(
-  incarnation: string,
-  keys: readonly string[],
-  deps: ReadingDeps,
-): Promise<AccountCopy | undefined> {
+export async function readAccount(incarnation: string, database: RedisDatabase): Promise<AccountCopy | undefined> {
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
-    const copy = await tryToRead(incarnation, keys, deps)
+    const copy = await tryToRead(incarnation, database)
     if (copy !== 'changed') return copy
   }
   throw new StoreError('unavailable', 'Others change the account faster than it can be read')
 }
 
-async function tryToRead(
-  incarnation: string,
-  keys: readonly string[],
-  { connection, look, settings }: ReadingDeps,
-): Promise<AccountCopy | 'changed' | undefined> {
+async function tryToRead(incarnation: string, database: RedisDatabase): Promise<AccountCopy | 'changed' | undefined> {
+  const keys = accountKeys(database.prefix, incarnation)
   const [meta = '', fields = ''] = keys
-  const send = (command: readonly string[], deadline?: number) =>
-    connection.send(command, { isReadOnly: true, ...(deadline !== undefined && { deadline }) })
   const describe = (deadline?: number) =>
-    send(['HMGET', meta, 'version', 'token', 'gate', 'evictable', 'changed'], deadline)
-  // The first command shows soon whether the server answers. The parts may take longer.
-  const scan = (from: string) => send(['HSCAN', fields, from, 'COUNT', PAGE], LARGE_DEADLINE)
-  // All three commands are sent together. For most accounts, no further command is necessary.
-  const [first, page, second] = await Promise.all([describe(), scan('0'), describe(LARGE_DEADLINE)])
+    database.read(['HMGET', meta, 'version', 'token', 'gate', 'evictable', 'changed'], deadline)
+  // All three commands are sent together. For most accounts, no further command is necessary. The first command shows
+  // soon whether the server answers. The parts may take longer.
+  const [first, page, second] = await Promise.all([describe(), database.readPage(fields), describe(LARGE_DEADLINE)])
   let [version, token, gate] = first as readonly (string | null)[]
   const [, , , evictable, changed] = first as readonly (string | null)[]
   if (typeof version !== 'string' || typeof token !== 'string' || typeof gate !== 'string') return undefined
-  let [cursor, list] = page as [string, RedisReply]
-  // A page may repeat parts of another one.
-  const parts = new Map(readTexts(list))
-  if (cursor !== '0' || (second as readonly string[])[1] !== token) {
-    while (cursor !== '0') {
-      ;[cursor, list] = (await scan(cursor)) as [string, RedisReply]
-      for (const [name, text] of readTexts(list)) parts.set(name, text)
-    }
-    const told = (await connection.run(look, keys, [version, token])) as readonly RedisReply[]
+  const parts = await database.readPages(fields, page)
+  if (page[0] !== '0' || (second as readonly string[])[1] !== token) {
+    const told = await database.run('look', keys, [version, token])
     if (told[0] !== 'ok') return undefined
     if (told[4] === 1) return 'changed'
     // A part that was read after a change has it already. To apply the change again makes no difference.
@@ -83,7 +57,7 @@ async function tryToRead(
   }
   return {
     incarnation,
-    state: joinParts(parts, settings),
+    state: joinParts(parts, database.settings),
     version: Number(version),
     token,
     gate,

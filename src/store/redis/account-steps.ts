@@ -1,17 +1,15 @@
 import { randomBytes } from 'node:crypto'
 import type { AccountState } from '../../domain/account.ts'
-import type { Counters, CountingPlan, PlannedCount } from '../../domain/counting.ts'
-import type { FaultTally } from '../../domain/faults.ts'
+import type { Counters, CountingPlan, countersFor, PlannedCount } from '../../domain/counting.ts'
 import type { Hits } from '../../domain/quotas.ts'
-import type { Settings } from '../../domain/settings.ts'
 import { applyChanges, type PartChange, partsOf, type StoredPart } from '../parts.ts'
 import { type LogRecord, readAccount, readRecord } from './account-reading.ts'
-import { type CommandOptions, DEADLINE, type RedisReply, type StoreConnection } from './connection.ts'
+import { DEADLINE, type RedisReply } from './connection.ts'
 import type { AccountCopy, Copies } from './copies.ts'
-import { readCounters, readTexts, writeHits, writeTally } from './counter-texts.ts'
+import { readCounters, writeHits, writeTally } from './counter-texts.ts'
+import { newOperation, type RedisDatabase, readTexts } from './database.ts'
 import { accountKeys, formerKeys, snapshotKey } from './keys.ts'
 import { readCount, writePlan } from './plan-texts.ts'
-import type { readScripts, ScriptName } from './scripts.ts'
 
 /** How many parts of a new account are written in one step. */
 const WRITTEN = 5_000
@@ -52,11 +50,7 @@ export interface AccountStep {
   wantsTurn: boolean
 }
 
-interface ReplacingCounters {
-  quotas: readonly (readonly [string, Hits])[]
-  tallies: readonly (readonly [string, FaultTally])[]
-  requests: number | undefined
-}
+type ReplacingCounters = ReturnType<typeof countersFor> & { requests: number | undefined }
 
 /** The counters of an account, and the account at the same time. */
 export interface CountersStep extends Counters {
@@ -69,39 +63,18 @@ export interface CountersStep extends Counters {
 /** A counter with its old and its new text; `undefined` for no counter. */
 export type CounterChange = readonly [name: string, before: string | undefined, after: string | undefined]
 
-/** Versions and changes, as several scripts return them. */
-interface ToldVersions {
-  version: RedisReply | undefined
-  token: RedisReply | undefined
-  gate: RedisReply | undefined
-  changes: RedisReply | undefined
-}
-
 /** The scripts that run on the data of one account. Copies are updated with the replies of the scripts. */
 export class AccountSteps {
-  readonly #connection: StoreConnection
-  readonly #scripts: ReturnType<typeof readScripts>
+  readonly #database: RedisDatabase
   readonly #copies: Copies
-  readonly #settings: Pick<Settings, 'nameComparison'>
-  readonly #prefix: string
-  readonly #now: () => string
   /** Names this process as the holder of a turn, see `change.lua`. */
   readonly #replica = randomBytes(9).toString('base64url')
   /** The accounts that are being read, by incarnation. */
   readonly #loads = new Map<string, Promise<AccountCopy | Gone>>()
 
-  constructor(
-    connection: StoreConnection,
-    scripts: ReturnType<typeof readScripts>,
-    copies: Copies,
-    { prefix, settings, now }: { prefix: string; settings: Pick<Settings, 'nameComparison'>; now: () => string },
-  ) {
-    this.#connection = connection
-    this.#scripts = scripts
+  constructor(database: RedisDatabase, copies: Copies) {
+    this.#database = database
     this.#copies = copies
-    this.#prefix = prefix
-    this.#settings = settings
-    this.#now = now
   }
 
   /**
@@ -120,35 +93,21 @@ export class AccountSteps {
   }
 
   async #read(incarnation: string): Promise<AccountCopy | Gone> {
-    const { look } = this.#scripts
-    const deps = { connection: this.#connection, look, settings: this.#settings }
-    const copy = await readAccount(incarnation, accountKeys(this.#prefix, incarnation), deps)
+    const copy = await readAccount(incarnation, this.#database)
     return copy === undefined ? this.#forget(incarnation) : this.#keep(copy)
   }
 
   /** Whether the account has data. */
   async isThere(incarnation: string): Promise<boolean> {
-    const [meta = ''] = accountKeys(this.#prefix, incarnation)
-    const [version] = (await this.#connection.send(['HMGET', meta, 'version'], { isReadOnly: true })) as [string | null]
-    return version !== null
+    const [meta = ''] = this.#keysOf(incarnation)
+    return (await this.#database.read(['HGET', meta, 'version'])) !== null
   }
 
   /** The account as it is now. */
   async look(copy: AccountCopy): Promise<AccountCopy | Gone> {
-    const reply = await this.#run('look', copy.incarnation, () => [`${copy.version}`, copy.token])
-    const [outcome, version, token, gate, changes] = reply
-    if (outcome !== 'ok') return this.#forget(copy.incarnation)
-    return this.#bring(copy, copy.version, { version, token, gate, changes })
-  }
-
-  /** Whether the copy is up to date. If not, it is updated. */
-  async confirm(copy: AccountCopy): Promise<boolean | Gone> {
-    const reply = await this.#run('look', copy.incarnation, () => [`${copy.version}`, copy.token])
-    const [outcome, version, token, gate, changes] = reply
-    if (outcome !== 'ok') return this.#forget(copy.incarnation)
-    if (token === copy.token) return true
-    const brought = await this.#bring(copy, copy.version, { version, token, gate, changes })
-    return brought === GONE ? GONE : false
+    const { incarnation, version, token } = copy
+    const [outcome, ...told] = await this.#database.run('look', this.#keysOf(incarnation), [`${version}`, token])
+    return outcome === 'ok' ? this.#bring(copy, version, told) : this.#forget(incarnation)
   }
 
   /**
@@ -162,24 +121,22 @@ export class AccountSteps {
     expected: string,
   ): Promise<EnteredStep | AccountCopy | Gone> {
     const { state, incarnation } = copy
-    const operation = newOperation()
-    const planned = writePlan(plan, state)
-    const args = (attempt: number) => [
-      ...[operation, `${attempt}`, `${copy.version}`, copy.token, expected, copy.gate, this.#now()],
-      ...('frozenAt' in state.clock ? ['1', `${state.clock.frozenAt}`] : ['0', `${state.clock.offset}`]),
+    const { clock } = state
+    const args = [
+      ...[`${copy.version}`, copy.token, expected, copy.gate, this.#database.now],
+      ...('frozenAt' in clock ? ['1', `${clock.frozenAt}`] : ['0', `${clock.offset}`]),
       ...[plan.isCounted ? '1' : '0', `${longestWindow}`],
-      ...planned,
+      ...writePlan(plan, state),
     ]
-    const reply = await this.#run('enter', incarnation, args, { repeat: args })
-    const [outcome, real, version, token, gate] = reply
+    const reply = await this.#database.runOnce('enter', this.#keysOf(incarnation), newOperation(), args)
+    const [outcome, real, version, token] = reply
     if (outcome === 'gone') return this.#forget(incarnation)
-    if (outcome === 'stale') return this.#bring(copy, copy.version, { version, token, gate, changes: reply[5] })
-    if (outcome !== 'ok') throw unexpected(reply)
-    const [, , , , , requests, sequence, hits, tallies, changes] = reply
+    if (outcome !== 'ok' && outcome !== 'stale') throw unexpected(reply)
+    const brought = await this.#bring(copy, copy.version, reply.slice(2))
+    if (brought === GONE || outcome === 'stale') return brought
+    const [requests, sequence, hits, tallies] = reply.slice(6)
     const time = Number(real)
     const counted = readCount(plan, state, time, { requests, hits, tallies })
-    const brought = await this.#bring(copy, copy.version, { version, token, gate, changes })
-    if (brought === GONE) return GONE
     const found = { sequence: Number(sequence), version: Number(version), token: token as string }
     return { copy: brought, real: time, ...found, counted }
   }
@@ -190,14 +147,14 @@ export class AccountSteps {
     const parts = [...partsOf(state)]
     for (let from = 0; from < parts.length; from += WRITTEN) {
       const args = [operation, isEvictable ? '1' : '0', ...parts.slice(from, from + WRITTEN).flat()]
-      await this.#run('create', incarnation, () => args, { repeatable: true })
+      await this.#database.run('create', this.#keysOf(incarnation), args, { repeatable: true })
     }
     return { incarnation, state, version: 1, token: operation, gate: operation, isEvictable, isChanged: false }
   }
 
   /** Keeps a new account that is registered now. */
   async settle(copy: AccountCopy): Promise<void> {
-    await this.#run('settle', copy.incarnation, () => [], { repeatable: true })
+    await this.#database.run('settle', this.#keysOf(copy.incarnation), [], { repeatable: true })
     if (this.#copies.get(copy.incarnation) === undefined) this.#keep(copy)
   }
 
@@ -212,40 +169,41 @@ export class AccountSteps {
     const deletions = changes.flatMap(([name, value]) => (value === undefined ? [name] : []))
     const quotas = (counters?.quotas ?? []).map(([name, hits]) => [name, writeHits(hits)])
     const tallies = (counters?.tallies ?? []).map(([id, tally]) => [id, writeTally(tally)])
-    const args = (attempt: number) => [
-      ...[operation, `${attempt}`, `${base.version}`, base.token],
-      ...[changesPlans ? '1' : '0', counters === undefined ? '0' : '1', `${counters?.requests ?? ''}`, this.#now()],
+    const { now, connection, prefix } = this.#database
+    const args = [
+      ...[`${base.version}`, base.token, changesPlans ? '1' : '0'],
+      ...[counters === undefined ? '0' : '1', `${counters?.requests ?? ''}`, now],
       ...[sets, deletions, removedKeys, removedRules, quotas, tallies].map(({ length }) => `${length}`),
       ...[sets.flat(), deletions, removedKeys, removedRules, quotas.flat(), tallies.flat()].flat(),
       ...[this.#replica, wantsTurn ? '1' : '0'],
     ]
+    const keys = [...this.#keysOf(incarnation), ...formerKeys(prefix, incarnation)]
     const deadline = DEADLINE + Math.floor(changes.length / CHANGED_IN_TIME)
-    const reply = await this.#run('change', incarnation, args, { repeat: args, deadline })
+    const reply = await this.#database.runOnce('change', keys, operation, args, deadline)
     if (reply[0] === 'gone') return this.#forget(incarnation)
     if (reply[0] === 'conflict') {
-      this.#connection.figures.conflicts++
-      const [, version, token, gate, told, held] = reply
+      connection.figures.conflicts++
       const copy = this.#copies.get(incarnation)
-      const present = await (copy === undefined
-        ? this.load(incarnation)
-        : this.#bring(copy, base.version, { version, token, gate, changes: told }))
-      return present === GONE ? GONE : { conflict: present, isHeld: held === '1' }
+      const told = reply.slice(1)
+      const present = await (copy === undefined ? this.load(incarnation) : this.#bring(copy, base.version, told))
+      return present === GONE ? GONE : { conflict: present, isHeld: reply[5] === '1' }
     }
     if (reply[0] !== 'ok') throw unexpected(reply)
-    const [, real, made, version, token, gate, told] = reply
+    const [, real, made, , token, gate] = reply
     // If another replica changed the account before a repeated command, the gate may come from that change.
     const copy = { incarnation, state, version: Number(made), token: operation, gate: gate as string }
     const done = this.#keep({ ...copy, isEvictable, isChanged: true })
-    if (token !== operation) await this.#bring(done, base.version, { version, token, gate, changes: told })
+    if (token !== operation) await this.#bring(done, base.version, reply.slice(3))
     return { done, real: Number(real) }
   }
 
   async counters(copy: AccountCopy): Promise<CountersStep | Gone> {
-    const reply = await this.#run('counters', copy.incarnation, () => [`${copy.version}`, copy.token])
-    const [outcome, version, token, gate, changes, requests, sequence, quotas, tallies] = reply
+    const args = [`${copy.version}`, copy.token]
+    const [outcome, ...told] = await this.#database.run('counters', this.#keysOf(copy.incarnation), args)
     if (outcome !== 'ok') return this.#forget(copy.incarnation)
-    const brought = await this.#bring(copy, copy.version, { version, token, gate, changes })
+    const brought = await this.#bring(copy, copy.version, told)
     if (brought === GONE) return GONE
+    const [requests, sequence, quotas, tallies] = told.slice(4)
     const read = readCounters(readTexts(quotas), readTexts(tallies))
     return { copy: brought, ...read, requests: Number(requests), sequence: sequence as string }
   }
@@ -256,18 +214,19 @@ export class AccountSteps {
     requests: number,
     changes: readonly CounterChange[],
   ): Promise<number | undefined | Gone> {
-    const operation = newOperation()
-    const args = (attempt: number) => [
-      ...[operation, `${attempt}`, copy.token, sequence, `${requests}`, this.#now()],
+    const { now, connection } = this.#database
+    const args = [
+      ...[copy.token, sequence, `${requests}`, now],
       ...changes.flatMap(([name, before = '', after = '']) => [name, before, after]),
     ]
-    const [outcome, real] = await this.#run('recount', copy.incarnation, args, { repeat: args })
+    const reply = await this.#database.runOnce('recount', this.#keysOf(copy.incarnation), newOperation(), args)
+    const [outcome, real] = reply
     if (outcome === 'gone') return this.#forget(copy.incarnation)
     if (outcome === 'conflict') {
-      this.#connection.figures.conflicts++
+      connection.figures.conflicts++
       return undefined
     }
-    if (outcome !== 'ok') throw unexpected([outcome ?? null])
+    if (outcome !== 'ok') throw unexpected(reply)
     // This process may know a later version already.
     const present = this.#copies.get(copy.incarnation)
     if (present !== undefined && !present.isChanged) this.#copies.put({ ...present, isChanged: true })
@@ -275,40 +234,25 @@ export class AccountSteps {
   }
 
   async refund(incarnation: string, bucket: string, startedAt: number): Promise<Hits | undefined | Gone> {
-    const operation = newOperation()
-    const args = (attempt: number) => [operation, `${attempt}`, bucket, `${startedAt}`]
-    const [outcome, used] = await this.#run('refund', incarnation, args, { repeat: args })
+    const args = [bucket, `${startedAt}`]
+    const reply = await this.#database.runOnce('refund', this.#keysOf(incarnation), newOperation(), args)
+    const [outcome, used] = reply
     if (outcome === 'gone') return this.#forget(incarnation)
     return outcome === 'ok' ? { startedAt, used: Number(used) } : undefined
   }
 
-  /**
-   * Deletes the data of an account. Returns whether the data existed, the entries of its snapshots, which stay, and
-   * whether another caller has just deleted the account.
-   */
+  /** Deletes the data of an account, but not its snapshots. `wasKilled`: another caller has just done that. */
   async kill(incarnation: string): Promise<{ existed: boolean; snapshots: readonly string[]; wasKilled: boolean }> {
     this.#copies.forget(incarnation)
-    const operation = newOperation()
-    const args = (attempt: number) => [operation, `${attempt}`]
-    const { kill } = this.#scripts
-    const keys = [...this.#keysOf('kill', incarnation), snapshotKey(this.#prefix, incarnation)]
-    const reply = (await this.#connection.run(kill, keys, args(1), { repeat: args })) as readonly RedisReply[]
-    return { existed: reply[0] === 1, snapshots: reply[1] as readonly string[], wasKilled: reply[2] === 1 }
+    const { prefix } = this.#database
+    const copies = [...formerKeys(prefix, incarnation), snapshotKey(prefix, incarnation)]
+    const keys = [...this.#keysOf(incarnation), ...copies]
+    const [existed, snapshots, wasKilled] = await this.#database.runOnce('kill', keys, newOperation(), [])
+    return { existed: existed === 1, snapshots: snapshots as readonly string[], wasKilled: wasKilled === 1 }
   }
 
-  async #run(
-    name: ScriptName,
-    incarnation: string,
-    args: (attempt: number) => readonly string[],
-    options?: CommandOptions,
-  ): Promise<readonly RedisReply[]> {
-    const keys = this.#keysOf(name, incarnation)
-    return (await this.#connection.run(this.#scripts[name], keys, args(1), options)) as readonly RedisReply[]
-  }
-
-  #keysOf(name: ScriptName, incarnation: string): string[] {
-    const keys = accountKeys(this.#prefix, incarnation)
-    return name === 'change' || name === 'kill' ? [...keys, ...formerKeys(this.#prefix, incarnation)] : keys
+  #keysOf(incarnation: string): string[] {
+    return accountKeys(this.#database.prefix, incarnation)
   }
 
   #keep(copy: AccountCopy): AccountCopy {
@@ -322,37 +266,31 @@ export class AccountSteps {
   }
 
   /**
-   * Updates the copy with the changes after the version `known`, as a script returns them. Replies to other requests
-   * may have updated the copy further already. `asked` is the copy of the caller.
+   * Updates the copy with the changes after the version `known`. `told` begins with the present version, its token, its
+   * gate and these changes, as a script returns them. Replies to other requests may have updated the copy further
+   * already. `asked` is the copy of the caller.
    */
   async #bring(
     asked: AccountCopy,
     known: AccountCopy['version'],
-    { version, token, gate, changes }: ToldVersions,
+    [told, token, gate, changes]: readonly RedisReply[],
   ): Promise<AccountCopy | Gone> {
+    const version = Number(told)
     const kept = this.#copies.get(asked.incarnation)
     const copy = kept !== undefined && kept.version >= asked.version ? kept : asked
     if (copy.token === token) return copy
-    if (changes === 0 && copy.version >= Number(version)) return copy
-    if (changes === 0 || changes === 1 || copy.version < known || copy.version === Number(version))
+    if (changes === 0 && copy.version >= version) return copy
+    if (changes === 0 || changes === 1 || copy.version < known || copy.version === version)
       return this.load(copy.incarnation)
-    if (copy.version > Number(version)) return copy
+    if (copy.version > version) return copy
     let { state } = copy
     for (const [id, fields] of changes as readonly LogRecord[]) {
-      if (Number.parseInt(id, 10) > copy.version) state = applyChanges(state, readRecord(fields), this.#settings)
+      if (Number.parseInt(id, 10) > copy.version) {
+        state = applyChanges(state, readRecord(fields), this.#database.settings)
+      }
     }
-    const present = { ...copy, state, version: Number(version), token: token as string, gate: gate as string }
-    return this.#keep({ ...present, isChanged: true })
+    return this.#keep({ ...copy, state, version, token: token as string, gate: gate as string, isChanged: true })
   }
-}
-
-/** The common beginning of the operation ids of this process, and how many ids there were. */
-const origin = randomBytes(9).toString('base64url')
-let operations = 0
-
-/** An id that no other operation of any replica has. */
-export function newOperation(): string {
-  return `${origin}.${(++operations).toString(36)}`
 }
 
 /** Only a bug causes such a reply of a script. */

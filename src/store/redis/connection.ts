@@ -1,5 +1,6 @@
 import type { RedisClientOptions, RedisClientType } from '@redis/client'
 import { elapsed } from '../../ground/clock.ts'
+import { Waiters } from '../../ground/waiters.ts'
 import type { Script } from '../script.ts'
 import { StoreError } from '../store-error.ts'
 import { StoreFigures } from './figures.ts'
@@ -42,45 +43,18 @@ export type RedisReply = string | number | null | readonly RedisReply[]
 export type ConnectionState = { isReady: true } | { isReady: false; reason: string }
 
 export interface CommandOptions {
-  /**
-   * Whether the command may be sent again if the connection was lost before its reply. Default: true only for a script
-   * that changes nothing.
-   */
+  /** Whether it may be sent again if the connection was lost. Default: only a script that changes nothing. */
   repeatable?: boolean
   /** Whether the command changes nothing. Such a command is repeatable, and its outcome is never `unknown`. */
   isReadOnly?: boolean
-  /**
-   * In milliseconds, how long the command may take. Default: 800. A command that blocks on the server needs more time,
-   * and a connection of its own.
-   */
+  /** In milliseconds, how long the command may take. A command that blocks needs a connection of its own. */
   deadline?: number
   /** Whether the server may wait before it replies. The time until such a reply is not counted as latency. */
   blocks?: boolean
   /** Gives the arguments for another attempt, so that the command can detect that it was done already. */
   repeat?: (attempt: number) => readonly string[]
-}
-
-/** What the parts of the program use of the store's server. */
-export interface StoreConnection {
-  /**
-   * Runs a script as one atomic step. Rejects with a `StoreError`: `unavailable` if nothing was done, `unknown` if it
-   * was sent and got no reply, `full` if the server has no memory left.
-   */
-  run(script: Script, keys: readonly string[], args: readonly string[], options?: CommandOptions): Promise<RedisReply>
-  /** The same for one command, as a list of words. */
-  send(command: readonly string[], options?: CommandOptions): Promise<RedisReply>
-  /** Another connection to the same server, for commands that block. Both count in the same figures. */
-  duplicate(): StoreConnection
-  /** The factor for all times that a caller may wait; see `ConnectionOptions`. */
-  readonly patience: number
-  readonly state: ConnectionState
-  /** Calls the listener at once, and for each loss or return of the connection. Returns a function that stops this. */
-  listen(listener: (state: ConnectionState) => void): () => void
-  /** The time of the server. */
-  readonly clock: StoreClock
-  readonly figures: StoreFigures
-  /** Closes the connection. Commands without a reply become `unknown`. */
-  close(): void
+  /** Whether the command is sent also if the guard refuses others, see `guard`. */
+  isUnguarded?: boolean
 }
 
 export interface ConnectionOptions {
@@ -92,17 +66,14 @@ export interface ConnectionOptions {
   patience?: (() => number) | undefined
 }
 
-/**
- * Opens a connection, and resolves once it exists. It reconnects by itself until it is closed.
- * @throws StoreError `unavailable` if the first attempt fails
- */
+/** Opens a connection that renews itself. @throws StoreError `unavailable` if the first attempt fails */
 export async function openConnection(address: StoreAddress, options: ConnectionOptions): Promise<StoreConnection> {
   // Users with accounts in memory or in a folder do not wait for this package.
   const { createClient } = await import('@redis/client')
   const { name = 'dmarc-understudy', now, patience = () => 1 } = options
   const create = (each: string) =>
     createClient(clientOptions(address, each, 2 * FIRST_CONNECTING * patience())) as unknown as RedisClientType
-  const connection = new TcpStoreConnection(create, name, patience, new StoreFigures(), new StoreClock(now))
+  const connection = new StoreConnection(create, name, patience, new StoreFigures(), new StoreClock(now))
   const reason = await connection.firstAttempt
   if (reason === undefined) return connection
   connection.close()
@@ -142,7 +113,9 @@ interface Call {
   sent: number
 }
 
-class TcpStoreConnection implements StoreConnection {
+/** A connection to the store's server. It is replaced when it is lost. */
+export class StoreConnection {
+  /** The time of the server. */
   readonly clock: StoreClock
   readonly figures: StoreFigures
   /** The problem of the first attempt to connect, if there was one. */
@@ -154,7 +127,7 @@ class TcpStoreConnection implements StoreConnection {
   /** Commands under way that may take longer than others. */
   readonly #long = new Set<Call>()
   /** The callers that wait for a connection. */
-  readonly #waiting = new Set<() => void>()
+  readonly #waiting = new Waiters()
   #client: RedisClientType | undefined
   #state: ConnectionState = { isReady: false, reason: 'The store is not connected yet' }
   /** When the connection was lost. */
@@ -162,6 +135,7 @@ class TcpStoreConnection implements StoreConnection {
   #isClosed = false
   #wasConnected = false
   #pause: NodeJS.Timeout | undefined
+  #refuse: () => StoreError | undefined = () => undefined
 
   constructor(
     create: (name: string) => RedisClientType,
@@ -178,6 +152,7 @@ class TcpStoreConnection implements StoreConnection {
     this.firstAttempt = this.#connect(0)
   }
 
+  /** The factor for all times that a caller may wait; see `ConnectionOptions`. */
   get patience(): number {
     return this.#patience()
   }
@@ -186,16 +161,30 @@ class TcpStoreConnection implements StoreConnection {
     return this.#state
   }
 
+  /** Calls the listener at once, and for each loss or return of the connection. Returns a function that stops this. */
   listen(listener: (state: ConnectionState) => void): () => void {
     this.#listeners.add(listener)
     listener(this.#state)
     return () => this.#listeners.delete(listener)
   }
 
+  /** Another connection to the same server, for commands that block. Both count in the same figures. */
   duplicate(): StoreConnection {
-    return new TcpStoreConnection(this.#create, `${this.#name}-tail`, this.#patience, this.figures, this.clock)
+    const name = `${this.#name}-tail`
+    const other = new StoreConnection(this.#create, name, this.#patience, this.figures, this.clock)
+    other.#refuse = this.#refuse
+    return other
   }
 
+  /** From now on, commands reject with what `refuse` returns, if it returns an error. */
+  guard(refuse: () => StoreError | undefined): void {
+    this.#refuse = refuse
+  }
+
+  /**
+   * Runs a script as one atomic step. Rejects with a `StoreError`: `unavailable` if nothing was done, `unknown` if it
+   * was sent and got no reply, `full` if the server has no memory left.
+   */
   async run(
     script: Script,
     keys: readonly string[],
@@ -220,22 +209,26 @@ class TcpStoreConnection implements StoreConnection {
     }
   }
 
-  send(command: readonly string[], options: CommandOptions = {}): Promise<RedisReply> {
+  /** The same for one command, as a list of words. */
+  async send(command: readonly string[], options: CommandOptions = {}): Promise<RedisReply> {
     const { repeat, isReadOnly = false } = options
     const call = this.#begin(command[0] ?? '', isReadOnly, options)
     return this.#call(call, (attempt) => (attempt > 1 && repeat ? repeat(attempt) : command), options)
   }
 
+  /** Closes the connection. Commands without a reply become `unknown`. */
   close(): void {
     this.#isClosed = true
     clearTimeout(this.#pause)
     const client = this.#client
     this.#client = undefined
     client?.destroy()
-    this.#wake()
+    this.#waiting.wake()
   }
 
-  #begin(name: string, isSafe: boolean, { deadline: usual = DEADLINE }: CommandOptions): Call {
+  #begin(name: string, isSafe: boolean, { deadline: usual = DEADLINE, isUnguarded = false }: CommandOptions): Call {
+    const refusal = isUnguarded ? undefined : this.#refuse()
+    if (refusal !== undefined) throw refusal
     const deadline = usual * this.patience
     return { name, isSafe, deadline, isLong: usual > DEADLINE, until: elapsed() + deadline, sent: 0 }
   }
@@ -301,25 +294,13 @@ class TcpStoreConnection implements StoreConnection {
   }
 
   /** The client, as soon as there is one; `undefined` if that takes too long. */
-  #waitUntil({ until }: Call): Promise<RedisClientType | undefined> {
+  async #waitUntil({ until }: Call): Promise<RedisClientType | undefined> {
     // If the store is away for long, callers do not wait for it.
     const since = this.#lostAt + DEADLINE * this.patience
     // Before the first connection, the store is not counted as lost. Then only the deadline of the caller counts.
     const left = (this.#wasConnected ? Math.min(until, since) : until) - elapsed()
-    if (this.#isClosed || left <= 0) return Promise.resolve(undefined)
-    return new Promise((resolve) => {
-      const end = () => {
-        clearTimeout(timer)
-        this.#waiting.delete(end)
-        resolve(this.#client)
-      }
-      const timer = setTimeout(end, left)
-      this.#waiting.add(end)
-    })
-  }
-
-  #wake(): void {
-    for (const each of [...this.#waiting]) each()
+    if (!this.#isClosed && left > 0) await this.#waiting.wait(left)
+    return this.#client
   }
 
   #giveUp({ name, isSafe, sent }: Call): StoreError {
@@ -379,7 +360,7 @@ class TcpStoreConnection implements StoreConnection {
     }
     this.#client = client
     this.#tell({ isReady: true })
-    this.#wake()
+    this.#waiting.wake()
     return undefined
   }
 

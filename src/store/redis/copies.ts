@@ -1,4 +1,5 @@
 import type { AccountState } from '../../domain/account.ts'
+import type { BudgetUse } from '../memory-budget.ts'
 import { weighAccount, weighChange } from '../weight.ts'
 
 /** An account as it was at one version. */
@@ -45,7 +46,7 @@ export class Copies {
   }
 
   /** In bytes, approximately. */
-  get use(): { limit: number; used: number } {
+  get use(): BudgetUse {
     return { limit: this.#limit, used: this.#weight }
   }
 

@@ -1,15 +1,6 @@
 import type { Counters } from '../../domain/counting.ts'
 import type { FaultTally } from '../../domain/faults.ts'
 import type { Hits } from '../../domain/quotas.ts'
-import type { RedisReply } from './connection.ts'
-
-/** The pairs of a flat list with alternating names and texts. */
-export function readTexts(list: RedisReply | undefined): [name: string, text: string][] {
-  const texts = list as readonly string[]
-  const pairs: [string, string][] = []
-  for (let index = 0; index < texts.length; index += 2) pairs.push([texts[index] ?? '', texts[index + 1] ?? ''])
-  return pairs
-}
 
 export function readCounters(quotas: Iterable<[string, string]>, tallies: Iterable<[string, string]>): Counters {
   const windows = [...quotas].map(([bucket, text]) => [bucket, readHits(text)] as const)

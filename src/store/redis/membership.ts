@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { elapsed } from '../../ground/clock.ts'
+import { Waiters } from '../../ground/waiters.ts'
 import type { StoreState } from '../readiness.ts'
 import { readScript } from '../script.ts'
 import { StoreError } from '../store-error.ts'
@@ -9,6 +10,9 @@ import { registryKeys } from './keys.ts'
 // Both scripts may run any number of times. So a script without a reply can be sent again.
 const JOIN = { ...readScript('store/redis/scripts/join.lua'), isReadOnly: true }
 const BEAT = { ...readScript('store/redis/scripts/beat.lua'), isReadOnly: true }
+
+/** A displaced server still looks whether it may take part again. */
+const UNGUARDED = { isUnguarded: true }
 
 /** The format of all data under a prefix. This version cannot read a format with another number. */
 export const FORMAT = '1'
@@ -44,10 +48,7 @@ export interface MembershipEvents {
   back(after: number): void
   /** Called when the store has no memory for changes, and when it has memory again. */
   full(isFull: boolean): void
-  /**
-   * The store is another one, or was emptied, so all knowledge about it is invalid. Requests wait until the promise is
-   * resolved, but only for a limited time.
-   */
+  /** The store is another one, or was emptied. Requests wait for the promise, but only for a limited time. */
   emptied(): Promise<void>
   /** Keys of the list of accounts were deleted or evicted. Their names follow `PREFIX:{all}:`. */
   lost(names: readonly string[]): Promise<void>
@@ -94,7 +95,7 @@ export class Membership implements Door {
   #isOver = false
   /** Until when requests wait, in milliseconds of `elapsed`; 0 if they need not wait. */
   #closedUntil = 0
-  readonly #waiting = new Set<() => void>()
+  readonly #waiting = new Waiters()
 
   constructor(
     connection: StoreConnection,
@@ -113,15 +114,13 @@ export class Membership implements Door {
     return this.#state.isReady && this.#isFull ? FULL : this.#state
   }
 
-  /** Whether other servers have replaced the contract, so that this server may answer no request. */
-  get isDisplaced(): boolean {
-    return this.#isDisplaced
+  /** The refusal of all work, once servers with another contract have taken over. */
+  get refusal(): StoreError | undefined {
+    if (!this.#isDisplaced || this.#state.isReady) return undefined
+    return Object.assign(new StoreError('unavailable', this.#state.reason), { reported: true })
   }
 
-  /**
-   * Asks to take part. `replaceable` is an unused contract that the server may replace by its own. An empty text stands
-   * for a lost marker with existing accounts.
-   */
+  /** Asks to take part. `replaceable` is an unused contract that may be replaced; empty for a lost marker. */
   async join(replaceable?: string): Promise<Joining> {
     for (;;) {
       const joining = await this.#join(replaceable)
@@ -133,20 +132,16 @@ export class Membership implements Door {
 
   async #join(replaceable: string | undefined): Promise<Joining> {
     const { contract, overlays, options } = this.#terms
-    const reply = await this.#connection
-      .run(JOIN, this.#keys, [
-        ...[this.#instance, this.#lease, FORMAT, contract],
-        ...[JSON.stringify(overlays), JSON.stringify(options), this.#drawId(), replaceable ?? ''],
-        replaceable === '' ? '1' : '0',
-      ])
-      .catch((error: unknown) => {
-        if (error instanceof Error && error.message.startsWith('WRONGTYPE'))
-          throw new StoreError(
-            'unusable',
-            `its key ${this.#keys[0]} is not of this program; use another --store-prefix`,
-          )
-        throw error
-      })
+    const args = [
+      ...[this.#instance, this.#lease, FORMAT, contract],
+      ...[JSON.stringify(overlays), JSON.stringify(options), this.#drawId(), replaceable ?? ''],
+      replaceable === '' ? '1' : '0',
+    ]
+    const reply = await this.#connection.run(JOIN, this.#keys, args, UNGUARDED).catch((error: unknown) => {
+      if (!(error instanceof Error && error.message.startsWith('WRONGTYPE'))) throw error
+      const reason = `its key ${this.#keys[0]} is not of this program; use another --store-prefix`
+      throw new StoreError('unusable', reason)
+    })
     const [joined, others, format, found, overlaysFound, optionsFound, born] = reply as [number, number, ...string[]]
     const isJoined = joined === 1
     if (isJoined) {
@@ -177,17 +172,8 @@ export class Membership implements Door {
     return this.#closedUntil === 0 || elapsed() >= this.#closedUntil
   }
 
-  opened(): Promise<void> {
-    if (this.isOpen) return Promise.resolve()
-    return new Promise((resolve) => {
-      const end = () => {
-        clearTimeout(timer)
-        this.#waiting.delete(end)
-        resolve()
-      }
-      const timer = setTimeout(end, this.#closedUntil - elapsed())
-      this.#waiting.add(end)
-    })
+  async opened(): Promise<void> {
+    if (!this.isOpen) await this.#waiting.wait(this.#closedUntil - elapsed())
   }
 
   /** Leaves, so that other servers need not wait for the end of the lease. */
@@ -198,7 +184,9 @@ export class Membership implements Door {
     this.#open()
     await this.#beating
     // If the store is away, the lease ends by itself.
-    await this.#connection.send(['ZREM', this.#keys[1], this.#instance], { deadline: 300 }).catch(() => {})
+    await this.#connection
+      .send(['ZREM', this.#keys[1], this.#instance], { ...UNGUARDED, deadline: 300 })
+      .catch(() => {})
   }
 
   #follow(state: ConnectionState): void {
@@ -229,7 +217,7 @@ export class Membership implements Door {
       const asked = elapsed()
       const args = [this.#instance, this.#lease, this.#terms.contract, this.#born]
       const [marker, leases] = this.#keys
-      const reply = await this.#connection.run(BEAT, [...this.#registry, marker, leases], args)
+      const reply = await this.#connection.run(BEAT, [...this.#registry, marker, leases], args, UNGUARDED)
       const [now, contract, born, members, lost] = reply as [number, string, string, number, readonly string[]]
       this.members = members
       this.#connection.clock.learn(now, asked)
@@ -249,7 +237,8 @@ export class Membership implements Door {
 
   /** Checks whether the store has memory for changes. The script `beat` itself also runs without memory. */
   async #probeMemory(): Promise<void> {
-    const isFull = await this.#connection.send(['HINCRBY', this.#numbers, 'probes', '0'], { isReadOnly: true }).then(
+    const options = { ...UNGUARDED, isReadOnly: true }
+    const isFull = await this.#connection.send(['HINCRBY', this.#numbers, 'probes', '0'], options).then(
       () => false,
       (error: unknown) => {
         if (error instanceof StoreError && error.problem === 'full') return true
@@ -297,7 +286,7 @@ export class Membership implements Door {
 
   #open(): void {
     this.#closedUntil = 0
-    for (const each of [...this.#waiting]) each()
+    this.#waiting.wake()
   }
 }
 

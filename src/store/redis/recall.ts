@@ -1,11 +1,10 @@
-import type { Settings } from '../../domain/settings.ts'
 import { exchangeParts, joinParts } from '../parts.ts'
 import type { FormerAccount, Moment } from '../store.ts'
-import { LARGE_DEADLINE, type RedisReply, type StoreConnection } from './connection.ts'
+import { LARGE_DEADLINE } from './connection.ts'
 import type { AccountCopy } from './copies.ts'
-import { readCounters, readTexts } from './counter-texts.ts'
+import { readCounters } from './counter-texts.ts'
+import { type RedisDatabase, readTexts } from './database.ts'
 import { accountKeys, formerKeys } from './keys.ts'
-import type { readScripts } from './scripts.ts'
 
 /** The fields of a record of a stream: names and values alternate. */
 type StreamFields = readonly string[]
@@ -17,23 +16,20 @@ type StreamFields = readonly string[]
 export async function recallAccount(
   { incarnation, version: text, sequence }: Moment,
   copy: AccountCopy,
-  connection: StoreConnection,
-  { recall }: ReturnType<typeof readScripts>,
-  { prefix, settings }: { prefix: string; settings: Pick<Settings, 'nameComparison'> },
+  database: RedisDatabase,
 ): Promise<FormerAccount | undefined> {
   // See `momentVersion`.
   const [version = '', token = ''] = text.split(' ')
+  const { prefix, settings } = database
   const keys = [...accountKeys(prefix, `${incarnation}`), ...formerKeys(prefix, `${incarnation}`)]
   const args = [version, token, `${sequence}`, `${copy.version}`, copy.token]
-  const reply = (await connection.run(recall, keys, args, { deadline: LARGE_DEADLINE })) as readonly RedisReply[]
+  const reply = await database.run('recall', keys, args, { deadline: LARGE_DEADLINE })
   const [outcome, parts, changes, counts, quotas, tallies] = reply
   if (outcome !== 'ok') return undefined
   const undone = new Map<string, string | undefined>()
   for (const fields of [...(changes as readonly StreamFields[])].reverse()) undoChange(undone, fields)
-  const state =
-    parts === null
-      ? exchangeParts(copy.state, undone, settings)
-      : exchangeParts(joinParts(readTexts(parts), settings), undone, settings)
+  const present = parts === null ? copy.state : joinParts(readTexts(parts), settings)
+  const state = exchangeParts(present, undone, settings)
   const counters = { q: new Map(readTexts(quotas)), t: new Map(readTexts(tallies)) }
   const records = counts as readonly (readonly [id: string, fields: StreamFields])[]
   for (const [, fields] of [...records].reverse()) undoCounts(counters, fields)

@@ -4,8 +4,6 @@ import { type CountingPlan, countersFor } from '../../domain/counting.ts'
 import { accept, type Decision, type ErrorCode } from '../../domain/errors.ts'
 import { PersistentMap } from '../../domain/persistent-map.ts'
 import type { Hits } from '../../domain/quotas.ts'
-import type { Settings } from '../../domain/settings.ts'
-import type { Clock } from '../../ground/clock.ts'
 import type {
   Admission,
   Capacity,
@@ -22,14 +20,13 @@ import type {
 } from '../store.ts'
 import { StoreError } from '../store-error.ts'
 import { AccountSteps, type CounterChange, type CountersStep, GONE, type Gone } from './account-steps.ts'
-import type { StoreConnection } from './connection.ts'
 import { type AccountCopy, Copies, momentVersion } from './copies.ts'
 import { writeHits, writeTally } from './counter-texts.ts'
+import { type DatabaseOptions, RedisDatabase } from './database.ts'
 import { accountKeys } from './keys.ts'
 import { recallAccount } from './recall.ts'
 import { type ListedAccount, Registry } from './registry.ts'
 import { repairRegistry } from './registry-repair.ts'
-import { readScripts } from './scripts.ts'
 import { RedisSnapshots } from './snapshots.ts'
 import { Updates } from './updates.ts'
 
@@ -40,52 +37,26 @@ const SWEEPING = 30_000
 /** How often a request is planned again after a change of the account, and a count is repeated. */
 const MAX_ATTEMPTS = 200
 
-export interface RedisStoreOptions {
-  connection: StoreConnection
-  /** The beginning of the names of all keys. */
-  prefix: string
-  settings: Pick<Settings, 'nameComparison'>
+export interface RedisStoreOptions extends DatabaseOptions {
   /** In bytes, how much memory copies of accounts may take in this process. */
   copiesLimit?: number | undefined
-  /** Gives the time in place of the server, for tests with their own clock. */
-  clock?: Clock | undefined
-  /**
-   * Called for an account whose data was lost: the key with this name was deleted or evicted. The caller that asked for
-   * the account looks again when this has resolved.
-   */
+  /** Called when the key of an account was deleted or evicted. Then the caller looks for the account again. */
   lost?: ((accountId: string, key: string) => Promise<void>) | undefined
   /** The restoration of accounts that is under way, if any. Until its end, no key counts as unknown. */
   restoring?: (() => Promise<unknown> | undefined) | undefined
 }
 
-/** A store on Redis, with what a process reports about it. */
-export interface RedisStore extends Store {
-  /** The memory that copies of accounts take in this process, in bytes. */
-  readonly copies: { limit: number; used: number }
-  /** Forgets all copies, for a server that was emptied or replaced. */
-  forgetCopies(): void
-  /** Restores lost keys of the list of accounts, and returns their names. */
-  repair(): Promise<readonly string[]>
-  /** Finishes deletions of processes that have ended. The store also does this from time to time by itself. */
-  sweep(): Promise<void>
-}
-
 /** Accounts in Redis or Valkey, which any number of processes serve together. The caller closes the connection. */
-export function openRedisStore(options: RedisStoreOptions): RedisStore {
-  return new Replica(options)
-}
-
-class Replica implements RedisStore {
+export class RedisStore implements Store {
+  /** The accounts that this process knows. They are cleared for a server that was emptied or replaced. */
+  readonly copies: Copies
+  readonly #database: RedisDatabase
   readonly #registry: Registry
   readonly #steps: AccountSteps
-  readonly #copies: Copies
   readonly #updates: Updates
   readonly #snapshots: RedisSnapshots
-  readonly #repair: () => Promise<readonly string[]>
   readonly #lost: RedisStoreOptions['lost']
   readonly #restoring: RedisStoreOptions['restoring']
-  readonly #prefix: string
-  readonly #recall: (moment: Moment, copy: AccountCopy) => Promise<FormerAccount | undefined>
   /** By incarnation, the last one of the counts that run one after another. */
   readonly #counting = new Map<string, Promise<unknown>>()
   /** Reports of accounts with lost data that are under way. */
@@ -95,37 +66,27 @@ class Replica implements RedisStore {
   readonly #sweeping: NodeJS.Timeout
   #closing: Promise<void> | undefined
 
-  constructor({ connection, prefix, settings, copiesLimit = COPIES_LIMIT, clock, lost, restoring }: RedisStoreOptions) {
-    const scripts = readScripts()
-    const now = () => (clock === undefined ? '' : `${clock()}`)
-    const finish = (doomed: string) => this.#finish(doomed)
+  constructor({ copiesLimit = COPIES_LIMIT, lost, restoring, ...options }: RedisStoreOptions) {
     this.#lost = lost
     this.#restoring = restoring
-    this.#prefix = prefix
-    this.#repair = () => repairRegistry({ connection, scripts, prefix, now, finish })
-    this.#copies = new Copies(copiesLimit)
-    this.#registry = new Registry(connection, scripts, { prefix, now })
-    this.#steps = new AccountSteps(connection, scripts, this.#copies, { prefix, settings, now })
-    const { steps, registry, copies } = { steps: this.#steps, registry: this.#registry, copies: this.#copies }
-    this.#snapshots = new RedisSnapshots(connection, scripts, { prefix, settings, now })
-    this.#recall = (moment, copy) => recallAccount(moment, copy, connection, scripts, { prefix, settings })
-    this.#updates = new Updates({ steps, registry, copies, settings, finish })
+    this.copies = new Copies(copiesLimit)
+    this.#database = new RedisDatabase(options)
+    this.#registry = new Registry(this.#database)
+    this.#steps = new AccountSteps(this.#database, this.copies)
+    this.#snapshots = new RedisSnapshots(this.#database)
+    const { settings } = options
+    const finish = (doomed: string) => this.#finish(doomed)
+    this.#updates = new Updates({ steps: this.#steps, registry: this.#registry, copies: this.copies, settings, finish })
     this.#sweeping = setInterval(() => void this.sweep().catch(() => {}), SWEEPING)
     this.#sweeping.unref()
   }
 
-  get copies(): { limit: number; used: number } {
-    return this.#copies.use
-  }
-
-  forgetCopies(): void {
-    this.#copies.clear()
-  }
-
+  /** Restores lost keys of the list of accounts, and returns their names. */
   repair(): Promise<readonly string[]> {
-    return this.#track(this.#repair)
+    return this.#track(() => repairRegistry(this.#database, (doomed) => this.#finish(doomed)))
   }
 
+  /** Finishes deletions of processes that have ended. The store also does this from time to time by itself. */
   async sweep(): Promise<void> {
     for (const doomed of await this.#registry.doomed()) await this.#finish(doomed)
   }
@@ -163,7 +124,7 @@ class Replica implements RedisStore {
     const incarnation = `${randomInt(1, 2 ** 48 - 1)}`
     // The data is written first; no request finds it. The entry in the list then makes the account exist, atomically.
     const copy = await this.#steps.create(incarnation, state, capacity.evictable === true)
-    const finish = async (doomed: string) => void (await this.#finish(doomed))
+    const finish = (doomed: string) => this.#finish(doomed)
     const registered = await this.#registry.register(state, incarnation, capacity, finish).catch((error) => {
       // Data that may be registered stays for now. Other data expires by itself if this fails too.
       if (!isUnknown(error)) void this.#steps.kill(incarnation).catch(() => {})
@@ -227,7 +188,7 @@ class Replica implements RedisStore {
   ): Promise<Value | undefined> {
     let copy = this.#known(keyHash)
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
-      if (copy === undefined || this.#copies.withKey(keyHash) !== copy.incarnation) {
+      if (copy === undefined || this.copies.withKey(keyHash) !== copy.incarnation) {
         const found = await this.#open(keyHash)
         if (found === undefined) return undefined
         copy = found
@@ -288,8 +249,8 @@ class Replica implements RedisStore {
     return this.#with(accountId, async (incarnation) => {
       const mark = () => this.#registry.mark(incarnation)
       const outcome = await this.#snapshots.take(incarnation, request, mark)
-      const present = this.#copies.get(incarnation)
-      if (present?.isChanged === false) this.#copies.put({ ...present, isChanged: true })
+      const present = this.copies.get(incarnation)
+      if (present?.isChanged === false) this.copies.put({ ...present, isChanged: true })
       return outcome
     })
   }
@@ -313,7 +274,7 @@ class Replica implements RedisStore {
   recall(moment: Moment): Promise<FormerAccount | undefined> {
     return this.#track(async () => {
       const copy = await this.#refresh(`${moment.incarnation}`)
-      return copy === GONE ? undefined : this.#recall(moment, copy)
+      return copy === GONE ? undefined : recallAccount(moment, copy, this.#database)
     })
   }
 
@@ -331,16 +292,13 @@ class Replica implements RedisStore {
     await this.#registry.flush()
   }
 
-  /**
-   * Acts on the account with this id. If the account that this process knows by the id is gone, the store is asked for
-   * another one. @throws StoreError `unknown-account`
-   */
+  /** Acts on the account with this id, first as this process knows it. @throws StoreError `unknown-account` */
   async #with<Value>(accountId: string, act: (incarnation: string) => Promise<Value | Gone>): Promise<Value> {
     return this.#track(() => this.#find(accountId, act))
   }
 
   async #find<Value>(accountId: string, act: (incarnation: string) => Promise<Value | Gone>): Promise<Value> {
-    const known = this.#copies.withId(accountId)
+    const known = this.copies.withId(accountId)
     if (known !== undefined) {
       const value = await act(known)
       if (value !== GONE) return value
@@ -361,8 +319,8 @@ class Replica implements RedisStore {
 
   /** The account of a key as this process knows it. */
   #known(keyHash: string): AccountCopy | undefined {
-    const incarnation = this.#copies.withKey(keyHash)
-    return incarnation === undefined ? undefined : this.#copies.get(incarnation)
+    const incarnation = this.copies.withKey(keyHash)
+    return incarnation === undefined ? undefined : this.copies.get(incarnation)
   }
 
   /** The account of a key as the store knows it. While accounts are restored, the request waits and is not refused. */
@@ -396,19 +354,19 @@ class Replica implements RedisStore {
   async #tellLoss({ incarnation, id }: ListedAccount): Promise<boolean> {
     const { existed, wasKilled } = await this.#end(incarnation)
     if (existed || wasKilled || this.#lost === undefined) return false
-    const [meta = ''] = accountKeys(this.#prefix, incarnation)
+    const [meta = ''] = accountKeys(this.#database.prefix, incarnation)
     await this.#lost(id, meta)
     return true
   }
 
   /** The account as it is now. */
   #refresh(incarnation: string): Promise<AccountCopy | Gone> {
-    const copy = this.#copies.get(incarnation)
+    const copy = this.copies.get(incarnation)
     return copy === undefined ? this.#steps.load(incarnation) : this.#steps.look(copy)
   }
 
   async #readCounters(incarnation: string): Promise<CountersStep | Gone> {
-    const copy = this.#copies.get(incarnation) ?? (await this.#steps.load(incarnation))
+    const copy = this.copies.get(incarnation) ?? (await this.#steps.load(incarnation))
     return copy === GONE ? GONE : this.#steps.counters(copy)
   }
 

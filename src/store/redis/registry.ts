@@ -1,9 +1,10 @@
 import type { AccountState } from '../../domain/account.ts'
 import type { Capacity } from '../store.ts'
 import { StoreError } from '../store-error.ts'
-import type { RedisReply, StoreConnection } from './connection.ts'
+import type { RedisReply } from './connection.ts'
+import type { AccountCopy } from './copies.ts'
+import type { RedisDatabase, ScriptName } from './database.ts'
 import { decodeId, encodeId, registryKeys } from './keys.ts'
-import type { readScripts, ScriptName } from './scripts.ts'
 
 /** In milliseconds, how long uses of accounts are collected before they are sent together. */
 const GATHERING = 100
@@ -29,60 +30,39 @@ export interface Registered {
 
 /** Ids, keys and capacity: the data on which all replicas agree, beside the accounts themselves. */
 export class Registry {
-  readonly #connection: StoreConnection
-  readonly #scripts: ReturnType<typeof readScripts>
+  readonly #database: RedisDatabase
   readonly #keys: readonly string[]
-  readonly #now: () => string
   /** The times of uses by account, in the order of the uses. */
   #uses = new Map<string, number>()
   #telling: NodeJS.Timeout | undefined
 
-  /** `now` gives the time for scripts: an empty text if they ask the server. */
-  constructor(
-    connection: StoreConnection,
-    scripts: ReturnType<typeof readScripts>,
-    { prefix, now }: { prefix: string; now: () => string },
-  ) {
-    this.#connection = connection
-    this.#scripts = scripts
-    this.#keys = registryKeys(prefix)
-    this.#now = now
+  constructor(database: RedisDatabase) {
+    this.#database = database
+    this.#keys = registryKeys(database.prefix)
   }
 
   async find(by: 'id' | 'key', name: string): Promise<ListedAccount | undefined> {
-    const reply = (await this.#run('find', [by, by === 'id' ? encodeId(name) : name])) as readonly string[]
-    const [incarnation, id] = reply
+    const [incarnation, id] = await this.#run<readonly string[]>('find', [by, by === 'id' ? encodeId(name) : name])
     return incarnation === undefined || id === undefined ? undefined : { incarnation, id: decodeId(id) }
   }
 
-  /**
-   * Registers the account. `finish` deletes the data of an account that is being deleted and still has the id or a key.
-   * @throws StoreError `taken`, `full`
-   */
+  /** Registers the account. `finish` deletes one that is being deleted and still has id or key. @throws StoreError */
   async register(
     { id, keys }: AccountState,
     incarnation: string,
     { limit, evictable, idle }: Capacity,
     finish: (doomed: string) => Promise<unknown>,
   ): Promise<Registered> {
-    const finite = (number: number | undefined) => (number === undefined || !Number.isFinite(number) ? '' : `${number}`)
-    const options = [finite(limit), evictable === true ? '1' : '0', finite(idle), this.#now()]
-    const args = [encodeId(id), incarnation, ...options, ...keys.map(({ hash }) => hash)]
+    const options = [writeLimit(limit), evictable === true ? '1' : '0', writeLimit(idle), this.#database.now]
+    const args = [encodeId(id), incarnation, ...options]
     await this.flush()
-    for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
-      const reply = (await this.#run('register', args)) as readonly RedisReply[]
-      const [outcome, one, other, rest] = reply
-      if (outcome === 'dying') await finish(one as string)
-      else if (outcome === 'taken') throw new StoreError('taken', `There is an account "${id}" already`)
-      else if (outcome === 'held') throw heldKey(keys, one as number, other as string)
-      else if (outcome === 'full') {
-        throw new StoreError('full', `There are ${one} accounts, which is as many as there may be`)
-      } else {
-        const evicted = one === null ? undefined : { incarnation: one as string, id: decodeId(other as string) }
-        return { evicted, doomed: rest as readonly string[] }
-      }
+    const [outcome, one, other, rest] = await this.#runWithKeys('register', args, keys, finish)
+    if (outcome === 'taken') throw new StoreError('taken', `There is an account "${id}" already`)
+    if (outcome === 'full') {
+      throw new StoreError('full', `There are ${one} accounts, which is as many as there may be`)
     }
-    throw stillDying()
+    const evicted = one === null ? undefined : { incarnation: one as string, id: decodeId(other as string) }
+    return { evicted, doomed: rest as readonly string[] }
   }
 
   /** Forgets an account whose data is gone. */
@@ -101,24 +81,38 @@ export class Registry {
     keys: AccountState['keys'],
     finish: (doomed: string) => Promise<unknown>,
   ): Promise<boolean> {
-    for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
-      const args = [incarnation, operation, this.#now(), ...keys.map(({ hash }) => hash)]
-      const [outcome, one, other] = (await this.#run('claim', args)) as readonly RedisReply[]
-      if (outcome === 'dying') await finish(one as string)
-      else if (outcome === 'held') throw heldKey(keys, one as number, other as string)
-      else return outcome === 'ok'
-    }
-    throw stillDying()
+    const args = [incarnation, operation, this.#database.now]
+    return (await this.#runWithKeys('claim', args, keys, finish))[0] === 'ok'
   }
 
-  /** Reports which of the claimed keys the account has at a version, and releases the others. */
+  /** Runs a script until no account that is being deleted has the id or a key any more. @throws StoreError `taken` */
+  async #runWithKeys(
+    name: ScriptName,
+    args: readonly string[],
+    keys: AccountState['keys'],
+    finish: (doomed: string) => Promise<unknown>,
+  ): Promise<readonly RedisReply[]> {
+    for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+      const reply = await this.#run(name, [...args, ...keys.map(({ hash }) => hash)])
+      const [outcome, one, other] = reply
+      if (outcome === 'held') {
+        const holder = decodeId(other as string)
+        throw new StoreError('taken', `The key "${keys[one as number]?.id}" belongs to the account "${holder}" already`)
+      }
+      if (outcome !== 'dying') return reply
+      await finish(one as string)
+    }
+    throw new StoreError('unavailable', 'An account that has the id or a key is still being deleted')
+  }
+
+  /** Reports which of the claimed keys the account has at the version of the copy, and releases the others. */
   async unclaim(
-    incarnation: string,
     operation: string,
-    version: number,
-    keys: readonly (readonly [hash: string, isHeld: boolean])[],
+    claimed: Iterable<string>,
+    { incarnation, version, state }: AccountCopy,
   ): Promise<void> {
-    const pairs = keys.flatMap(([hash, isHeld]) => [hash, isHeld ? '1' : '0'])
+    const held = new Set(state.keys.map(({ hash }) => hash))
+    const pairs = [...claimed].flatMap((hash) => [hash, held.has(hash) ? '1' : '0'])
     await this.#run('unclaim', [incarnation, operation, `${version}`, ...pairs])
   }
 
@@ -145,43 +139,40 @@ export class Registry {
   /** Records that an evictable account is going to be changed. Resolves to `false` if it is gone. */
   async mark(incarnation: string): Promise<boolean> {
     await this.flush()
-    return (await this.#run('mark', [incarnation, this.#now()])) === 1
+    return (await this.#run<number>('mark', [incarnation, this.#database.now])) === 1
   }
 
   /** Accounts whose deletion began a while ago, and is not finished. */
-  async doomed(): Promise<readonly string[]> {
-    return (await this.#run('doomed', [this.#now()])) as readonly string[]
+  doomed(): Promise<readonly string[]> {
+    return this.#run<readonly string[]>('doomed', [this.#database.now])
   }
 
   async hasRoom({ limit, idle }: Capacity): Promise<boolean> {
-    const finite = (number: number | undefined) => (number === undefined || !Number.isFinite(number) ? '' : `${number}`)
-    return (await this.#run('room', [finite(limit), finite(idle), this.#now()])) === 1
+    const args = [writeLimit(limit), writeLimit(idle), this.#database.now]
+    return (await this.#run<number>('room', args)) === 1
   }
 
-  async newId(): Promise<string> {
-    return (await this.#run('new-id', [])) as string
+  newId(): Promise<string> {
+    return this.#run<string>('new-id', [])
   }
 
   async list(): Promise<string[]> {
     const ids: string[] = []
     for (let from = 0; ; from += PAGE) {
-      const page = (await this.#run('list', [`${from}`, `${from + PAGE - 1}`])) as readonly (string | null)[]
+      const page = await this.#run<readonly (string | null)[]>('list', [`${from}`, `${from + PAGE - 1}`])
       // An account that is deleted meanwhile has no id.
       for (const id of page) if (id !== null) ids.push(decodeId(id))
       if (page.length < PAGE) return ids
     }
   }
 
-  #run(name: ScriptName, args: readonly string[]): Promise<RedisReply> {
+  #run<Reply extends RedisReply = readonly RedisReply[]>(name: ScriptName, args: readonly string[]): Promise<Reply> {
     // All of these scripts may run twice: a finished step stays as it is.
-    return this.#connection.run(this.#scripts[name], this.#keys, args, { repeatable: true })
+    return this.#database.run<Reply>(name, this.#keys, args, { repeatable: true })
   }
 }
 
-function stillDying(): StoreError {
-  return new StoreError('unavailable', 'An account that has the id or a key is still being deleted')
-}
-
-function heldKey(keys: AccountState['keys'], index: number, holder: string): StoreError {
-  return new StoreError('taken', `The key "${keys[index]?.id}" belongs to the account "${decodeId(holder)}" already`)
+/** A limit for a script: an empty text for none. */
+function writeLimit(limit = Number.POSITIVE_INFINITY): string {
+  return Number.isFinite(limit) ? `${limit}` : ''
 }

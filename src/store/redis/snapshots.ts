@@ -1,12 +1,11 @@
-import type { Settings } from '../../domain/settings.ts'
 import { joinParts } from '../parts.ts'
 import type { FormerAccount, SnapshotOutcome, SnapshotRequest, SnapshotSummary } from '../store.ts'
 import { StoreError } from '../store-error.ts'
-import { GONE, type Gone, newOperation } from './account-steps.ts'
-import { type CommandOptions, LARGE_DEADLINE, type RedisReply, type StoreConnection } from './connection.ts'
-import { readCounters, readTexts } from './counter-texts.ts'
+import { GONE, type Gone } from './account-steps.ts'
+import { LARGE_DEADLINE } from './connection.ts'
+import { readCounters } from './counter-texts.ts'
+import { newOperation, type RedisDatabase, readTexts } from './database.ts'
 import { accountKeys, decodeId, encodeId, snapshotKey, snapshotKeys } from './keys.ts'
-import type { readScripts, ScriptName } from './scripts.ts'
 
 /** Means that the name stands for another copy than expected. */
 class OtherCopy {
@@ -19,8 +18,6 @@ class OtherCopy {
 
 /** How often a command is repeated because other callers were faster. */
 const ATTEMPTS = 20
-/** About how many parts of a snapshot are read at a time. */
-const PAGE = '10000'
 
 /** A snapshot with the operation that made its copy. That operation is part of the copy's key names. */
 interface SnapshotRecord extends Omit<SnapshotSummary, 'name'> {
@@ -29,26 +26,15 @@ interface SnapshotRecord extends Omit<SnapshotSummary, 'name'> {
   operation: string
 }
 
-export interface SnapshotsOptions {
-  prefix: string
-  settings: Pick<Settings, 'nameComparison'>
-  /** The time for scripts: an empty text if they ask the server. */
-  now: () => string
-}
-
 /**
  * The snapshots of accounts. The server copies the account, so that it is not sent. A script must name all keys that it
  * uses, but only the server knows the copy behind a name. So a script reports an unexpected copy, and is run again.
  */
 export class RedisSnapshots {
-  readonly #connection: StoreConnection
-  readonly #scripts: ReturnType<typeof readScripts>
-  readonly #options: SnapshotsOptions
+  readonly #database: RedisDatabase
 
-  constructor(connection: StoreConnection, scripts: ReturnType<typeof readScripts>, options: SnapshotsOptions) {
-    this.#connection = connection
-    this.#scripts = scripts
-    this.#options = options
+  constructor(database: RedisDatabase) {
+    this.#database = database
   }
 
   /** `mark` records that the account is going to be changed for the first time; `false` if it is gone. */
@@ -61,20 +47,10 @@ export class RedisSnapshots {
     return this.#insist<SnapshotOutcome | Gone>(async (replaced) => {
       // A new operation for each attempt, because the server remembers which commands it must not run any more.
       const operation = newOperation()
-      const given = [
-        encodeId(name),
-        replace ? '1' : '0',
-        `${limit}`,
-        this.#options.now(),
-        replaced,
-        isMarked ? '1' : '0',
-      ]
-      const args = (attempt: number) => [operation, `${attempt}`, ...given]
-      const copies = [operation, ...(replaced === '' ? [] : [replaced])]
-      const reply = await this.#run('take-snapshot', incarnation, copies, args(1), {
-        repeat: args,
-        deadline: LARGE_DEADLINE,
-      })
+      const flags = [replace, isMarked].map((flag) => (flag ? '1' : '0'))
+      const args = [encodeId(name), `${limit}`, this.#database.now, replaced, ...flags]
+      const keys = this.#keysOf(incarnation, operation, replaced)
+      const reply = await this.#database.runOnce('take-snapshot', keys, operation, args, LARGE_DEADLINE)
       const [outcome, told] = reply
       if (outcome === 'gone') return GONE
       if (outcome === 'unmarked') {
@@ -93,29 +69,28 @@ export class RedisSnapshots {
   }
 
   async read(incarnation: string, name: string): Promise<(FormerAccount & { takenAt: number }) | undefined | Gone> {
-    const { prefix, settings } = this.#options
-    const names = snapshotKey(prefix, incarnation)
-    const find = () => this.#ask('HGET', names, encodeId(name))
+    const { prefix, settings } = this.#database
+    const [meta = ''] = accountKeys(prefix, incarnation)
+    const find = () => this.#database.read(['HGET', snapshotKey(prefix, incarnation), encodeId(name)])
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
-      const [meta = ''] = accountKeys(prefix, incarnation)
-      const [version, told] = await Promise.all([this.#ask('HGET', meta, 'version'), find()])
+      const [version, told] = await Promise.all([this.#database.read(['HGET', meta, 'version']), find()])
       if (version === null) return GONE
       if (typeof told !== 'string') return undefined
       const { operation, takenAt } = readEntry(told)
       const [parts = '', ...counters] = snapshotKeys(prefix, incarnation, operation)
       const [texts, quotas, tallies] = await Promise.all([
-        this.#readPages(parts),
-        ...counters.map(async (key) => readTexts(await this.#ask('HGETALL', key))),
+        this.#database.readPage(parts).then((page) => this.#database.readPages(parts, page)),
+        ...counters.map((key) => this.#database.read(['HGETALL', key])),
       ])
       // A copy never changes. It is complete if it still exists after the reading.
       if ((await find()) !== told) continue
       // A server that evicts keys may have evicted it.
-      if (texts.length === 0) {
+      if (texts.size === 0) {
         const message = `The store lacks the key ${parts} of the snapshot "${name}": it was deleted, or evicted`
         throw new StoreError('damaged', `${message}; delete the snapshot`)
       }
       const state = joinParts(texts, settings)
-      const counted = readCounters(quotas ?? [], tallies ?? [])
+      const counted = readCounters(readTexts(quotas), readTexts(tallies))
       return { incarnation: Number(incarnation), takenAt, state, counters: counted }
     }
     throw replacedTooOften()
@@ -127,8 +102,8 @@ export class RedisSnapshots {
     if (entries === GONE) return GONE
     const texts = await Promise.all(
       entries.map(([, { operation }]) => {
-        const [parts = ''] = snapshotKeys(this.#options.prefix, incarnation, operation)
-        return this.#ask('HGET', parts, '.keys')
+        const [parts = ''] = snapshotKeys(this.#database.prefix, incarnation, operation)
+        return this.#database.read(['HGET', parts, '.keys'])
       }),
     )
     // A snapshot may be deleted meanwhile.
@@ -138,11 +113,9 @@ export class RedisSnapshots {
 
   delete(incarnation: string, name: string): Promise<boolean | Gone> {
     return this.#insist<boolean | Gone>(async (copy) => {
-      const operation = newOperation()
-      const args = (attempt: number) => [operation, `${attempt}`, encodeId(name), copy]
-      const copies = copy === '' ? [] : [copy]
-      const reply = await this.#run('delete-snapshot', incarnation, copies, args(1), { repeat: args })
-      const [outcome, told] = reply
+      const args = [encodeId(name), copy]
+      const keys = this.#keysOf(incarnation, copy)
+      const [outcome, told] = await this.#database.runOnce('delete-snapshot', keys, newOperation(), args)
       if (outcome === 'gone') return GONE
       if (outcome === 'ok' || outcome === 'none') return outcome === 'ok'
       return new OtherCopy(told as string)
@@ -152,13 +125,13 @@ export class RedisSnapshots {
   /** Deletes the snapshots of an account without data, so that no call can restore one. */
   async sweep(incarnation: string, entries: readonly string[]): Promise<void> {
     if (entries.length === 0) return
-    const { prefix } = this.#options
+    const { prefix, connection } = this.#database
     const copies = entries.flatMap((text) => snapshotKeys(prefix, incarnation, readEntry(text).operation))
-    await this.#connection.send(['UNLINK', ...copies, snapshotKey(prefix, incarnation)], { repeatable: true })
+    await connection.send(['UNLINK', ...copies, snapshotKey(prefix, incarnation)], { repeatable: true })
   }
 
   async #entries(incarnation: string): Promise<[name: string, entry: SnapshotRecord][] | Gone> {
-    const [outcome, told] = await this.#run('list-snapshots', incarnation, [], [])
+    const [outcome, told] = await this.#database.run('list-snapshots', this.#keysOf(incarnation), [])
     if (outcome === 'gone') return GONE
     const entries = readTexts(told).map(([name, text]) => [decodeId(name), readEntry(text)] as [string, SnapshotRecord])
     return entries.sort(([, one], [, other]) => one.number - other.number)
@@ -175,35 +148,13 @@ export class RedisSnapshots {
     throw replacedTooOften()
   }
 
-  /** Reads a large hash page by page, so that the server can serve other clients in between. */
-  async #readPages(key: string): Promise<[string, string][]> {
-    const pairs = new Map<string, string>()
-    let cursor = '0'
-    do {
-      const reply = (await this.#ask('HSCAN', key, cursor, 'COUNT', PAGE)) as readonly [string, RedisReply]
-      cursor = reply[0]
-      for (const [name, text] of readTexts(reply[1])) pairs.set(name, text)
-    } while (cursor !== '0')
-    return [...pairs]
-  }
-
-  #ask(...command: string[]): Promise<RedisReply> {
-    return this.#connection.send(command, { isReadOnly: true })
-  }
-
-  async #run(
-    script: ScriptName,
-    incarnation: string,
-    copies: readonly string[],
-    args: readonly string[],
-    options?: CommandOptions,
-  ): Promise<readonly RedisReply[]> {
-    const { prefix } = this.#options
-    const keys = [
+  /** The keys of the account and of these copies. An empty text stands for no copy. */
+  #keysOf(incarnation: string, ...copies: readonly string[]): string[] {
+    const { prefix } = this.#database
+    return [
       ...[...accountKeys(prefix, incarnation), snapshotKey(prefix, incarnation)],
-      ...copies.flatMap((operation) => snapshotKeys(prefix, incarnation, operation)),
+      ...copies.flatMap((copy) => (copy === '' ? [] : snapshotKeys(prefix, incarnation, copy))),
     ]
-    return (await this.#connection.run(this.#scripts[script], keys, args, options)) as readonly RedisReply[]
   }
 }
 
@@ -214,13 +165,13 @@ function replacedTooOften(): StoreError {
 /** What `take-snapshot.lua` writes. */
 function readEntry(text: string): SnapshotRecord {
   const [number, operation = '', takenAt, domains, groups] = text.split(' ')
-  const [counted, time, ofDomains, ofGroups] = [number, takenAt, domains, groups].map(Number) as [
-    number,
-    number,
-    number,
-    number,
-  ]
-  return { number: counted, operation, takenAt: time, domains: ofDomains, groups: ofGroups }
+  return {
+    number: Number(number),
+    operation,
+    takenAt: Number(takenAt),
+    domains: Number(domains),
+    groups: Number(groups),
+  }
 }
 
 function summarize(name: string, { takenAt, domains, groups }: SnapshotRecord): SnapshotSummary {

@@ -3,10 +3,7 @@ import { elapsed } from '../../ground/clock.ts'
 /** The possible drift between two clocks, as a part of the time: 1 ms in 20 seconds. */
 const DRIFT = 0.00005
 
-/**
- * An estimate of the store's time without a request: from the times of earlier replies. All replicas share this time.
- * It never goes back.
- */
+/** An estimate of the store's time from earlier replies, the same for all replicas. It never goes back. */
 export class StoreClock {
   /** The difference between the store's time and `elapsed`, by the best reply. */
   #offset: number

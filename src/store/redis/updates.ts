@@ -4,8 +4,9 @@ import type { Decision } from '../../domain/errors.ts'
 import type { Settings } from '../../domain/settings.ts'
 import { type Comparison, changesPlans, compareStates } from '../parts.ts'
 import { StoreError } from '../store-error.ts'
-import { type AccountStep, type AccountSteps, GONE, type Gone, newOperation } from './account-steps.ts'
+import { type AccountStep, type AccountSteps, GONE, type Gone } from './account-steps.ts'
 import { type AccountCopy, type Copies, momentVersion } from './copies.ts'
+import { newOperation } from './database.ts'
 import type { Registry } from './registry.ts'
 
 /** How many changes of an account are under way at most. Each depends on those before it, which may fail. */
@@ -186,9 +187,9 @@ class Line {
   /** Confirms that the copy is up to date. A refusal is valid only for the present account. */
   async #confirm(job: Job, base: AccountCopy, decision: AnyDecision): Promise<void> {
     try {
-      const isPresent = await this.#deps.steps.confirm(base)
-      if (isPresent === GONE) job.resolve(GONE)
-      else if (isPresent) job.resolve(decision)
+      const present = await this.#deps.steps.look(base)
+      if (present === GONE) job.resolve(GONE)
+      else if (present.token === base.token) job.resolve(decision)
       else this.#repeat(job)
     } catch (error) {
       job.reject(error)
@@ -244,11 +245,9 @@ class Line {
   }
 
   /** Reports which keys the account has. The outcome of the change does not depend on this report. */
-  async #unclaim(operation: string, touched: ReadonlySet<string>, { state, version }: AccountCopy): Promise<void> {
-    const held = new Set(hashesOf(state))
-    const keys = [...touched].map((hash) => [hash, held.has(hash)] as const)
+  async #unclaim(operation: string, touched: ReadonlySet<string>, copy: AccountCopy): Promise<void> {
     try {
-      await this.#deps.registry.unclaim(this.#incarnation, operation, version, keys)
+      await this.#deps.registry.unclaim(operation, touched, copy)
     } catch {
       void this.#unclaimLater(operation, touched, 0)
     }
@@ -261,10 +260,7 @@ class Line {
     await pause(LATER * 2 ** attempt, undefined, { ref: false })
     try {
       const copy = await steps.load(this.#incarnation)
-      if (copy === GONE) return
-      const held = new Set(hashesOf(copy.state))
-      const keys = [...touched].map((hash) => [hash, held.has(hash)] as const)
-      await registry.unclaim(this.#incarnation, operation, copy.version, keys)
+      if (copy !== GONE) await registry.unclaim(operation, touched, copy)
     } catch {
       if (attempt < MAX_LATER) void this.#unclaimLater(operation, touched, attempt + 1)
     }

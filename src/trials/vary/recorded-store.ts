@@ -76,7 +76,7 @@ export class RecordedStore implements ServiceStore {
     const found = findOwner(this.#request, keyHash)
     const account = found && (this.#worlds.get(found.id)?.own ?? found)
     if (account === undefined) return undefined
-    return enterAccount(account, this.#countingFor(account, this.#request), admission)
+    return admission.conclude(enterAccount(account, this.#countingFor(account, this.#request), admission))
   }
 
   refund({ id }: Incarnate, bucket: string, startedAt: number): Hits | undefined {

@@ -1,7 +1,7 @@
 import { onTestFinished } from 'vitest'
 import type { Clock } from '../../../src/ground/clock.ts'
 import { openConnection, type StoreConnection } from '../../../src/store/redis/connection.ts'
-import { openRedisStore, type RedisStore } from '../../../src/store/redis/redis-store.ts'
+import { RedisStore } from '../../../src/store/redis/redis-store.ts'
 import { atOnce } from '../../support/at-once.ts'
 import { freshPrefix, sharedRedis } from '../../support/redis-server.ts'
 import { SETTINGS } from '../example-account.ts'
@@ -30,7 +30,7 @@ export async function openReplica({ port, prefix = freshPrefix(), ...options }: 
   // A busy machine is no server that is away.
   let patience = PATIENCE
   const connection = await openConnection(address, { now: 0, patience: () => patience })
-  const store = openRedisStore({ connection, prefix, settings: SETTINGS, ...options })
+  const store = new RedisStore({ connection, prefix, settings: SETTINGS, ...options })
   onTestFinished(async () => {
     await store.close()
     connection.close()

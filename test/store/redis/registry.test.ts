@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { Membership, type ServerTerms } from '../../../src/store/redis/membership.ts'
 import { Registry } from '../../../src/store/redis/registry.ts'
-import { readScripts } from '../../../src/store/redis/scripts.ts'
 import { startCuttingProxy } from '../../support/cutting-proxy.ts'
 import { freshPrefix, HAS_REDIS, sharedRedis } from '../../support/redis-server.ts'
 import { applyUpdate, exampleAccount, holdKeys, watch } from '../example-account.ts'
@@ -92,8 +91,8 @@ describe('an account whose id or key one that is being deleted still has', () =>
   /** A list of all accounts that answers so, one reply after the other, and the last one for ever. */
   function registryWith(...replies: unknown[][]) {
     const run = async () => (replies.length > 1 ? replies.shift() : replies[0])
-    const connection = { run } as unknown as ConstructorParameters<typeof Registry>[0]
-    return new Registry(connection, readScripts(), { prefix: 'p', now: () => '' })
+    const database = { run, prefix: 'p', now: '' } as unknown as ConstructorParameters<typeof Registry>[0]
+    return new Registry(database)
   }
   const finished: string[] = []
   const finish = async (doomed: string) => finished.push(doomed)

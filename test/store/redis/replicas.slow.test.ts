@@ -154,8 +154,8 @@ describe.skipIf(!HAS_REDIS)('two replicas on one server', () => {
       await store.create(exampleAccount(`a${index}`, [`k${index}`]))
       await look(store, `k${index}`)
     }
-    expect(store.copies.used).toBeLessThanOrEqual(100_000)
-    expect(store.copies.used).toBeGreaterThan(50_000)
+    expect(store.copies.use.used).toBeLessThanOrEqual(100_000)
+    expect(store.copies.use.used).toBeGreaterThan(50_000)
     for (let index = 0; index < 30; index++) expect((await look(store, `k${index}`))?.id).toBe(`a${index}`)
   })
 })

@@ -115,7 +115,7 @@ describe.skipIf(!HAS_REDIS)('Snapshots on Redis', () => {
     const [one, other] = await openReplicas(2)
     await one.store.create(exampleAccount('evictable', ['k1']), { evictable: true, limit: 1 })
     expect(await take(other.store, 's', { id: 'evictable' })).toMatchObject({ ok: true })
-    expect(other.store.copies.used).toBe(0)
+    expect(other.store.copies.use.used).toBe(0)
     // It counts as changed, so it does not make room.
     await expect(one.store.create(exampleAccount('next'), { limit: 1 })).rejects.toMatchObject({ problem: 'full' })
   })

@@ -27,7 +27,7 @@ end
 
 -- `tallies` are the old ones of the planned rules, in their order.
 local function answer(at, before, sequence_before, hits, tallies)
-  return { 'ok', show(at), meta[1], meta[2], meta[3], show(before), show(sequence_before), hits, tallies, news() }
+  return { 'ok', show(at), meta[1], meta[2], meta[3], news(), show(before), show(sequence_before), hits, tallies }
 end
 
 local function read_hits(text)

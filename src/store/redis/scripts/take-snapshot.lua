@@ -2,8 +2,8 @@
 -- Copies an account with its counters, and keeps the copy under a name. The data stays on the server.
 --include step.lua
 local SNAPSHOTS = KEYS[8]
-local operation, attempt, name, may_replace, limit, given_time, replaced, is_marked = ARGV[1], ARGV[2], ARGV[3], ARGV[4],
-  ARGV[5], ARGV[6], ARGV[7], ARGV[8]
+local operation, attempt, name, limit, given_time = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
+local replaced, may_replace, is_marked = ARGV[6], ARGV[7], ARGV[8]
 
 local meta = redis.call('HMGET', META, 'real', 'unborn', 'taken', 'version', 'evictable', 'changed')
 if not meta[4] then return { 'gone' } end
