@@ -19,7 +19,7 @@ import { type Allowance, bucketOf } from '../domain/quotas.ts'
 import type { Settings } from '../domain/settings.ts'
 import { type Awaitable, whenReady } from '../ground/awaitable.ts'
 import type { Clock } from '../ground/clock.ts'
-import { memoize } from '../ground/memo.ts'
+import { memoize, memoizeWeakly } from '../ground/memo.ts'
 import { hashKey } from '../ground/secrets.ts'
 import type { Past } from '../journal/past.ts'
 import { hasKeyForm } from '../journal/redaction/key-shapes.ts'
@@ -174,18 +174,6 @@ export function createGate({ contract, store, clock, worlds, enforceQuotas }: Ga
 
 /** `bucketOf` with a cache: to build and look up the name takes longer than to count the request. */
 function memoizeBuckets(scope: Settings['quotaScope']): GateTerms['bucketOf'] {
-  const buckets = new WeakMap<ApiKey, Map<string, string>>()
-  return (key, path) => {
-    let ofKey = buckets.get(key)
-    if (ofKey === undefined) {
-      ofKey = new Map()
-      buckets.set(key, ofKey)
-    }
-    let bucket = ofKey.get(path)
-    if (bucket === undefined) {
-      bucket = bucketOf(key.hash, path, scope)
-      ofKey.set(path, bucket)
-    }
-    return bucket
-  }
+  const bucketsOf = memoizeWeakly((key: ApiKey) => memoize((path) => bucketOf(key.hash, path, scope), { limit: 100 }))
+  return (key, path) => bucketsOf(key)(path)
 }
