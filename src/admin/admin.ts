@@ -4,13 +4,13 @@ import type { Operation } from '../contract/api.ts'
 import type { ServerUrls } from '../coverage/curl.ts'
 import { type Refusal, refuse } from '../domain/errors.ts'
 import { writeJson } from '../ground/json-writer.ts'
+import { memoizeWeakly } from '../ground/memo.ts'
 import { reportViolation } from '../ground/schema.ts'
 import { Semaphore } from '../ground/semaphore.ts'
 import { Turns } from '../ground/turns.ts'
 import { runInTurns } from '../ground/work.ts'
 import { type BodyReader, type BodySettings, createBodyReader } from '../http/body.ts'
 import type { ServerRequest } from '../http/engine/node-internals.ts'
-import { errorEnvelope } from '../http/envelope.ts'
 import { isHostMalformed } from '../http/host-field.ts'
 import type { Log } from '../http/log.ts'
 import { ClientGone } from '../http/reception.ts'
@@ -24,9 +24,20 @@ import type { AdminRefusal } from './codes.ts'
 import type { Control } from './control.ts'
 import type { EventFeed } from './event-feed.ts'
 import { createGuard } from './guard.ts'
+import type { ControlCall } from './handler.ts'
 import { sendParts, writeList } from './list-writer.ts'
 import { nearestRoute } from './nearest-route.ts'
-import { describeHealth, describeReadiness, PAGES, type PlainResponse, writeUnavailable } from './pages.ts'
+import {
+  describeData,
+  describeHealth,
+  describeReadiness,
+  describeUnavailable,
+  JSON_TYPE,
+  PAGES,
+  type PlainResponse,
+  UNIFORM_HEADERS,
+  writeFailure,
+} from './pages.ts'
 import { describeRefusal, refusalFor } from './refusals.ts'
 
 /** The path of the control plane. All of its paths are below it. */
@@ -46,13 +57,6 @@ export interface AdminDeps {
   readiness: Readiness
 }
 
-/** The objects that routed requests need. */
-interface Routing {
-  control: Control
-  bodies: BodyReader
-  route: ReturnType<typeof createRouter>
-}
-
 /** The settings for request bodies. The document of the control plane has the size limit. */
 const BODIES: Omit<BodySettings, 'bodyLimit'> = {
   contentType: 'required',
@@ -62,16 +66,12 @@ const BODIES: Omit<BodySettings, 'bodyLimit'> = {
   unreadBodies: 'ignored',
 }
 
-interface EnvelopedAnswer {
-  status: number
-  headers?: Record<string, string>
-  body: unknown
-}
+/** The operations that answer with a stream of events. */
+const STREAMS: ReadonlySet<string> = new Set(['streamAllEvents', 'streamEvents'])
 
-interface AdminRequest extends Pick<Routing, 'control' | 'bodies'> {
+interface RoutedCall extends Pick<ControlCall, 'parameters' | 'query'> {
+  control: Control
   operation: Operation
-  parameters: Readonly<Record<string, string>>
-  query: ReturnType<typeof readTarget>['query']
 }
 
 /**
@@ -81,46 +81,30 @@ interface AdminRequest extends Pick<Routing, 'control' | 'bodies'> {
 export const LARGE = 256 << 10
 export const LARGE_AT_ONCE = 2
 
-const JSON_TYPE = 'application/json'
-/** The header fields of every response. */
-const UNIFORM_HEADERS = { 'Cache-Control': 'no-store', 'X-Content-Type-Options': 'nosniff' }
-
-// These are written here, because loading the document with the other messages may be what failed.
-const failure = { code: 'internal_error', message: 'The server failed to answer; its log has the reason.' }
-const FAILED = JSON.stringify(errorEnvelope({ ...failure, problems: [{ ...failure, field: null }] }))
+// This is written here, because loading the document with the other messages may be what failed.
+const FAILED = writeFailure('internal_error', 'The server failed to answer; its log has the reason.')
 
 /** A request handler for the control plane. It checks the access, routes, validates, and answers. */
 export function createAdmin(deps: AdminDeps): (request: ServerRequest, response: ServerResponse) => Promise<void> {
   const guard = createGuard(deps.token, deps.host)
-  let routing: Promise<Routing> | undefined
+  const doorsTo = memoizeWeakly(openDoors)
   let feed: EventFeed | undefined
   const turns = new Semaphore(LARGE_AT_ONCE)
-
-  async function load() {
-    const control = await deps.control()
-    const bodies = createBodyReader({ ...BODIES, bodyLimit: control.limits.bodyLimit })
-    return { control, bodies, route: createRouter(control.api, { pathMatching: 'exact', head: 'get' }) }
-  }
 
   return async function serveAdmin(request, response) {
     const { method = '', url = '' } = request
     // Clients and balancers request these every second, so nothing is loaded for them.
     if (method === 'GET' || method === 'HEAD') {
-      if (url === `${ADMIN_PATH}/health`) return sendPage(request, response, describeHealth(deps.instance))
+      if (url === `${ADMIN_PATH}/health`) return send(request, response, describeHealth(deps.instance))
       if (url === `${ADMIN_PATH}/ready`) {
-        return sendPage(request, response, describeReadiness(deps.instance, deps.readiness))
+        return send(request, response, describeReadiness(deps.instance, deps.readiness))
       }
     }
     if (splitTarget(url).path === '/') {
-      sendWelcome(request, response, urlsFor(request.headers.host, deps.urls()))
-      return
+      return send(request, response, welcome(request, urlsFor(request.headers.host, deps.urls())))
     }
     try {
-      routing ??= load().catch((error) => {
-        routing = undefined
-        throw error
-      })
-      await serve(request, response, await routing)
+      await serve(request, response, await deps.control())
     } catch (error) {
       if (error instanceof ClientGone) return
       if (!isReported(error)) {
@@ -128,91 +112,81 @@ export function createAdmin(deps: AdminDeps): (request: ServerRequest, response:
         deps.log.error({ method, path, err: error }, 'The control plane failed to answer.')
       }
       if (response.headersSent) response.destroy()
-      else if (isAway(error))
-        send(request, response, 503, { 'Content-Type': JSON_TYPE }, writeUnavailable(error.message))
-      else send(request, response, 500, { 'Content-Type': JSON_TYPE }, FAILED)
+      else if (isAway(error)) send(request, response, describeUnavailable(error.message))
+      else send(request, response, { type: JSON_TYPE, status: 500, text: FAILED })
     }
   }
 
-  async function serve(
-    request: ServerRequest,
-    response: ServerResponse,
-    { control, bodies, route }: Routing,
-  ): Promise<void> {
+  async function serve(request: ServerRequest, response: ServerResponse, control: Control): Promise<void> {
     const { path, query } = readTarget(request.url ?? '')
     const rejected = isOpen(path, deps.token !== undefined) ? undefined : (guard(request) ?? refuseHost(request))
-    if (rejected) return sendAnswer(request, response, answerRefusal(control, undefined, rejected))
-    const routed = route(request.method ?? '', path === ADMIN_PATH ? `${ADMIN_PATH}/` : path)
+    if (rejected) return send(request, response, describe(rejected, control))
+    const routed = doorsTo(control).route(request.method ?? '', path === ADMIN_PATH ? `${ADMIN_PATH}/` : path)
     if (!routed.ok) {
       const refusal = routed.allow === undefined ? nothingAt(path, control) : routed
-      return sendAnswer(request, response, answerRefusal(control, undefined, refusal, routed.allow))
+      return send(request, response, describe(refusal, control, undefined, routed.allow))
     }
     const { operation, parameters } = routed
     const repeated = findRepeated(request.url ?? '')
-    if (repeated !== undefined) return sendAnswer(request, response, answerRefusal(control, operation, repeated))
-    const perform = () => answer(request, response, { control, bodies, operation, parameters, query })
+    if (repeated !== undefined) return send(request, response, describe(repeated, control, operation))
+    const perform = () => answer(request, response, { control, operation, parameters, query })
     await (mayBeLarge(request) ? turns.run(perform) : perform())
   }
 
-  async function answer(
-    request: ServerRequest,
-    response: ServerResponse,
-    { control, bodies, operation, parameters, query }: AdminRequest,
-  ): Promise<void> {
-    const received = await receive(request, bodies, operation)
-    if ('refusal' in received) return sendAnswer(request, response, answerRefusal(control, operation, received.refusal))
+  async function answer(request: ServerRequest, response: ServerResponse, routed: RoutedCall): Promise<void> {
+    const { control, operation, parameters, query } = routed
+    const received = await receive(request, doorsTo(control).bodies, operation)
+    if ('refusal' in received) return send(request, response, describe(received.refusal, control, operation))
     // Parsing a large body takes a whole turn, so other requests go first.
     if (mayBeLarge(request)) await new Turns().next()
     const conforming = control.conform({ operation, query, body: received.body })
-    if (!conforming.ok) return sendAnswer(request, response, answerRefusal(control, operation, conforming))
+    if (!conforming.ok) return send(request, response, describe(conforming, control, operation))
     const page = PAGES[operation.id]
-    if (page !== undefined) return sendPage(request, response, await page(control))
-    if (operation.id === 'streamAllEvents') return stream(request, response, control, undefined, operation)
-    if (operation.id === 'streamEvents') {
-      const { account = '' } = parameters
-      if (await control.deps.store.has(account)) return stream(request, response, control, account, operation)
-      return sendAnswer(request, response, answerRefusal(control, operation, control.unknownAccount(account)))
-    }
+    if (page !== undefined) return send(request, response, await page(control))
+    if (STREAMS.has(operation.id)) return stream(request, response, routed)
     const { host } = request.headers
     const outcome = await control.run(operation, { parameters, query: conforming.query, body: conforming.body, host })
-    if (!outcome.ok) return sendAnswer(request, response, answerRefusal(control, operation, outcome))
+    if (!outcome.ok) return send(request, response, describe(outcome, control, operation))
     const { status } = operation.success
-    const check = (data: unknown) => validated(operation, { status, body: { success: true, data } })
-    const headers = { 'Content-Type': JSON_TYPE }
+    const check = (data: unknown) => validated(operation, status, { success: true, data })
     if ('data' in outcome) {
-      const text = await runInTurns(writeJson(check(outcome.data).body))
-      return send(request, response, status, headers, text)
+      const text = await runInTurns(writeJson(check(outcome.data)))
+      return send(request, response, { type: JSON_TYPE, status, text })
     }
     await sendParts(request, response, writeList(outcome.list, check), {
-      head: () => void response.writeHead(status, { ...headers, ...UNIFORM_HEADERS }),
-      send: (text) => send(request, response, status, headers, text),
+      head: () => void response.writeHead(status, { 'Content-Type': JSON_TYPE, ...UNIFORM_HEADERS }),
+      send: (text) => send(request, response, { type: JSON_TYPE, status, text }),
     })
   }
 
-  async function stream(
-    request: ServerRequest,
-    response: ServerResponse,
-    control: Control,
-    account: string | undefined,
-    operation: Operation,
-  ): Promise<void> {
+  async function stream(request: ServerRequest, response: ServerResponse, routed: RoutedCall): Promise<void> {
+    const { control, operation, parameters } = routed
+    const { account } = parameters
+    if (account !== undefined && !(await control.deps.store.has(account))) {
+      return send(request, response, describe(control.unknownAccount(account), control, operation))
+    }
     // A stream of events has no end, so HEAD is answered without opening one.
-    if (request.method === 'HEAD') return sendPage(request, response, { type: 'text/event-stream', text: '' })
+    if (request.method === 'HEAD') return send(request, response, { type: 'text/event-stream', text: '' })
     const { EventFeed } = await import('./event-feed.ts')
     const { streamEntries } = await import('./event-stream.ts')
-    const { exchanges } = control.deps
+    const { exchanges, contract } = control.deps
     const { journal } = exchanges
-    const { catalogue } = control.deps.contract
-    feed ??= new EventFeed(journal, catalogue)
+    feed ??= new EventFeed(journal, contract.catalogue)
     if (feed.size >= control.limits.eventStreams) {
       const expected = `There are ${feed.size} streams of events, which is as many as there may be`
       const refusal = refuse({ code: 'insufficient_storage', about: { expected } })
-      return sendAnswer(request, response, answerRefusal(control, operation, refusal))
+      return send(request, response, describe(refusal, control, operation))
     }
     // A client that reconnects may have seen later events from another process.
     await exchanges.caughtUp()
-    streamEntries(request, response, { feed, journal, catalogue, account }, deps.stopping)
+    streamEntries(request, response, { feed, journal, catalogue: contract.catalogue, account }, deps.stopping)
   }
+}
+
+/** What reads the requests of a control plane. */
+function openDoors({ api, limits }: Control) {
+  const bodies = createBodyReader({ ...BODIES, bodyLimit: limits.bodyLimit })
+  return { bodies, route: createRouter(api, { pathMatching: 'exact', head: 'get' }) }
 }
 
 /**
@@ -260,44 +234,36 @@ function findRepeated(url: string): Refusal<string> | undefined {
   return field === undefined ? undefined : refuse({ code: 'invalid_value', reason: 'repeated', field })
 }
 
-function answerRefusal(
-  { api }: Control,
-  operation: Operation | undefined,
+/** The response to a refused request. */
+function describe(
   { problems }: Refusal<string>,
+  { api }: Control,
+  operation?: Operation,
   allow?: string,
-): EnvelopedAnswer {
+): PlainResponse {
   const { status, body } = describeRefusal(api.catalogue, problems)
   const headers = {
     ...(status === 401 && { 'WWW-Authenticate': 'Bearer' }),
     ...(allow !== undefined && { Allow: allow }),
   }
-  return { ...validated(operation, { status, body }), headers }
+  return { type: JSON_TYPE, status, text: JSON.stringify(validated(operation, status, body)), headers }
 }
 
-/** The answer, if the document permits it. @throws Error for any other answer, which is a bug */
-function validated(operation: Operation | undefined, answer: EnvelopedAnswer): EnvelopedAnswer {
-  if (operation === undefined) return answer
-  const response = operation.responses.get(answer.status)
-  if (response === undefined) throw new Error(`${operation.id} documents no ${answer.status}.`)
-  const violations = response.check(answer.body).map(reportViolation)
-  if (violations.length === 0) return answer
+/** The body of an answer, if the document permits it. @throws Error for any other body, which is a bug */
+function validated(operation: Operation | undefined, status: number, body: unknown): unknown {
+  if (operation === undefined) return body
+  const response = operation.responses.get(status)
+  if (response === undefined) throw new Error(`${operation.id} documents no ${status}.`)
+  const violations = response.check(body).map(reportViolation)
+  if (violations.length === 0) return body
   const messages = violations.map(({ message }) => message).join(' ')
-  throw new Error(`The ${answer.status} of ${operation.id} violates the document: ${messages}`)
+  throw new Error(`The ${status} of ${operation.id} violates the document: ${messages}`)
 }
 
-function sendAnswer(
-  request: IncomingMessage,
-  response: ServerResponse,
-  { status, headers, body }: EnvelopedAnswer,
-): void {
-  send(request, response, status, { 'Content-Type': JSON_TYPE, ...headers }, JSON.stringify(body))
-}
-
-/** Redirects a browser to the dashboard, and sends the URLs to any other client. */
-function sendWelcome(request: IncomingMessage, response: ServerResponse, { baseUrl, adminUrl }: ServerUrls): void {
-  if (/\btext\/html\b/.test(request.headers.accept ?? '')) {
-    send(request, response, 302, { Location: `${ADMIN_PATH}/` }, '')
-    return
+/** Redirects a browser to the dashboard, and tells any other client the URLs. */
+function welcome({ headers }: IncomingMessage, { baseUrl, adminUrl }: ServerUrls): PlainResponse {
+  if (/\btext\/html\b/.test(headers.accept ?? '')) {
+    return { status: 302, headers: { Location: `${ADMIN_PATH}/` }, text: '' }
   }
   const data = {
     service: baseUrl,
@@ -305,25 +271,16 @@ function sendWelcome(request: IncomingMessage, response: ServerResponse, { baseU
     control_plane_document: `${adminUrl}/openapi.json`,
     dashboard: `${adminUrl}/`,
   }
-  sendAnswer(request, response, { status: 200, body: { success: true, data } })
-}
-
-function sendPage(
-  request: IncomingMessage,
-  response: ServerResponse,
-  { type, text, status = 200, headers }: PlainResponse,
-): void {
-  send(request, response, status, { 'Content-Type': type, ...headers }, text)
+  return describeData(data)
 }
 
 function send(
   request: IncomingMessage,
   response: ServerResponse,
-  status: number,
-  headers: Record<string, string>,
-  text: string,
+  { type, text, status = 200, headers }: PlainResponse,
 ): void {
   const body = Buffer.from(text)
-  response.writeHead(status, { ...headers, 'Content-Length': body.length, ...UNIFORM_HEADERS })
+  const fields = { ...(type !== undefined && { 'Content-Type': type }), ...headers, 'Content-Length': body.length }
+  response.writeHead(status, { ...fields, ...UNIFORM_HEADERS })
   response.end(request.method === 'HEAD' ? undefined : body)
 }

@@ -2,15 +2,14 @@ import { type Conformity, type ConformitySettings, conform, type ReceivedRequest
 import type { Api, Operation } from '../contract/api.ts'
 import { refuse } from '../domain/errors.ts'
 import { ANY_NAME } from '../domain/group-names.ts'
-import type { Json } from '../ground/json.ts'
 import { isDeeperThan } from '../ground/nesting.ts'
 import { runInTurns } from '../ground/work.ts'
 import { StoreError } from '../store/store-error.ts'
 import { urlsFor } from './address.ts'
 import type { AdminRefusal } from './codes.ts'
-import { readLimits } from './document.ts'
-import type { ControlDeps, ControlLimits, ControlOutcome } from './handler.ts'
-import { ACCOUNT_HANDLERS, HANDLERS } from './handlers.ts'
+import { type ControlLimits, readLimits } from './document.ts'
+import type { ControlCall, ControlDeps, ControlOutcome, Handler } from './handler.ts'
+import { HANDLERS } from './handlers.ts'
 import { invalid, notFound, refusalFor } from './refusals.ts'
 
 export interface ControlRequest {
@@ -18,6 +17,10 @@ export interface ControlRequest {
   parameters?: Readonly<Record<string, string>>
   query?: Readonly<Record<string, string>>
   body?: unknown
+}
+
+/** A request that has passed `conform`. */
+interface ConformingCall extends Pick<ControlCall, 'parameters' | 'query' | 'body'> {
   /** The header field Host of a request over HTTP. */
   host?: string | undefined
 }
@@ -59,13 +62,7 @@ export class Control {
   }
 
   /** Executes a request that has passed `conform`. */
-  async run(
-    operation: Operation,
-    {
-      host,
-      ...request
-    }: Required<Omit<ControlRequest, 'body' | 'host'>> & Pick<ControlRequest, 'host'> & { body: Json },
-  ): Promise<ControlOutcome> {
+  async run(operation: Operation, { host, ...request }: ConformingCall): Promise<ControlOutcome> {
     const ownUrls = this.deps.urls
     const urls = () => urlsFor(host, ownUrls())
     const call = { ...this.deps, limits: this.limits, ...request, urls, ownUrls }
@@ -79,13 +76,11 @@ export class Control {
     }
     try {
       const handler = HANDLERS[operation.id]
-      if (handler !== undefined) return await handler(call)
-      if (id === undefined || !((await call.store.has(id)) || (await this.#openSandbox(operation, id))))
-        return this.unknownAccount(id ?? '')
+      if (handler === undefined) throw new Error(`The operation ${operation.id} has no handler.`)
+      if (id === undefined) return await (handler as Handler)(call)
+      if (!((await call.store.has(id)) || (await this.#openSandbox(operation, id)))) return this.unknownAccount(id)
       const account = await call.store.read(id)
-      const accountHandler = ACCOUNT_HANDLERS[operation.id]
-      if (accountHandler === undefined) throw new Error(`The operation ${operation.id} has no handler.`)
-      return await accountHandler({ ...call, account, now: call.worlds.now(account) })
+      return await handler({ ...call, account, now: call.worlds.now(account) })
     } catch (error) {
       // No account operation handles this error. The message tells the user what to do.
       const isDamaged = error instanceof StoreError && error.problem === 'damaged' && id !== undefined

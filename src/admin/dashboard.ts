@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { FIXTURE_NAMES } from '../accounts/fixture.ts'
-import type { Api } from '../contract/api.ts'
+import { type Api, codesOf } from '../contract/api.ts'
 import { valueAt } from '../ground/json.ts'
 import type { Control } from './control.ts'
 import { readLimits } from './document.ts'
@@ -77,10 +77,16 @@ function describeFacts({ contract, observed }: Control['deps'], api: Api): PageF
     basePath,
     plans: settings.plans.order,
     fixtures: FIXTURE_NAMES,
-    operations: operations.map(({ id, method, path, responses, bodySchema }) => {
-      const codes = [...new Set([...responses.values()].flatMap(({ codes }) => [...codes]))]
+    operations: operations.map((operation) => {
+      const { id, method, path, bodySchema } = operation
       const limit = bodySchema && valueAt(bodySchema, '/properties/domains/maxItems')
-      return { id, method, path, codes, mostDomains: typeof limit === 'number' ? limit : null }
+      return {
+        id,
+        method,
+        path,
+        codes: [...codesOf([operation])],
+        mostDomains: typeof limit === 'number' ? limit : null,
+      }
     }),
     refresh: settings.refresh,
     profiles: choices('/Pin/properties/profile'),

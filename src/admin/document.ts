@@ -5,9 +5,8 @@ import { readDocument, resolveDocument } from '../contract/document.ts'
 import { compilerFor as usualCompiler } from '../contract/schema-compiler.ts'
 import { isInstant, parseDuration } from '../domain/iso-8601.ts'
 import { kebab } from '../domain/settings.ts'
-import { isObject, valueAt } from '../ground/json.ts'
+import { valueAt } from '../ground/json.ts'
 import { ADMIN_CODES } from './codes.ts'
-import type { ControlLimits } from './handler.ts'
 
 /** Path of the control plane's OpenAPI document. */
 export const CONTROL_DOCUMENT = fileURLToPath(new URL('../../src/admin/openapi.yaml', import.meta.url))
@@ -38,7 +37,8 @@ export async function compileControlApi(
   return compileApi(document, compiler)
 }
 
-const LIMITS: readonly (keyof ControlLimits)[] = [
+/** The numeric settings of the document, which says what each one means. */
+const LIMITS = [
   'bodyLimit',
   'nestingLimit',
   'faultsPerAccount',
@@ -52,15 +52,16 @@ const LIMITS: readonly (keyof ControlLimits)[] = [
   'pageLimit',
   'pageBytes',
   'eventStreams',
-]
+] as const
+
+export type ControlLimits = Readonly<Record<(typeof LIMITS)[number], number>>
 
 /** The limits in the settings of the document. */
 export function readLimits({ document }: Api): ControlLimits {
-  const settings = document.source['x-settings']
-  const read = (name: keyof ControlLimits) => {
-    const value = valueAt(isObject(settings) ? settings : {}, `/${kebab(name)}/value`)
+  const read = (name: string) => {
+    const value = valueAt(document.source, `/x-settings/${kebab(name)}/value`)
     if (typeof value !== 'number') throw new Error(`The control plane's document needs the setting ${kebab(name)}.`)
     return value
   }
-  return Object.fromEntries(LIMITS.map((name) => [name, read(name)])) as unknown as ControlLimits
+  return Object.fromEntries(LIMITS.map((name) => [name, read(name)])) as ControlLimits
 }

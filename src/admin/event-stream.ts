@@ -3,6 +3,7 @@ import type { Catalogue } from '../contract/catalogue.ts'
 import type { Entry } from '../journal/entry.ts'
 import type { Journal } from '../journal/journal.ts'
 import { type EventFeed, writeEvent } from './event-feed.ts'
+import { UNIFORM_HEADERS } from './pages.ts'
 
 /** In milliseconds: a comment is sent at this interval, because a proxy would close a silent stream. */
 export const HEARTBEAT = 15_000
@@ -30,15 +31,11 @@ export function streamEntries(
 ): void {
   response.writeHead(200, {
     'Content-Type': 'text/event-stream',
-    'Cache-Control': 'no-store',
-    'X-Content-Type-Options': 'nosniff',
+    ...UNIFORM_HEADERS,
     // This stops a proxy from buffering, which would delay the events.
     'X-Accel-Buffering': 'no',
   })
-  if (request.method === 'HEAD' || stopping.aborted) {
-    response.end()
-    return
-  }
+  if (stopping.aborted) return void response.end()
   const missed = entriesAfter(request.headers['last-event-id'], journal, account)
   const seat = feed.take(account, { write: (bytes) => response.write(bytes), cut: () => response.destroy() })
   let resume = catchUp

@@ -1,4 +1,4 @@
-import type { Operation } from '../contract/api.ts'
+import { codesOf, type Operation } from '../contract/api.ts'
 import type { Contract } from '../contract/contract.ts'
 import type { FaultMatch, FaultRule, InjectedResponse } from '../domain/faults.ts'
 import { parseDuration } from '../domain/iso-8601.ts'
@@ -66,10 +66,6 @@ function checkError(
   const allowed = new Set(statuses.map((response) => response.status))
   if (status === undefined || allowed.has(status)) return undefined
   return invalid('/respond/status', status, 'choice', { allowed: [...allowed].join(', ') })
-}
-
-function codesOf(operations: readonly Operation[]): Set<string> {
-  return new Set(operations.flatMap(({ responses }) => [...responses.values()].flatMap(({ codes }) => [...codes])))
 }
 
 function checkSize({ body }: Extract<InjectedResponse, { status: number }>, limit: number): AdminRefusal | undefined {

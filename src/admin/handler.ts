@@ -10,6 +10,7 @@ import type { Readiness } from '../store/readiness.ts'
 import type { StoreTraffic } from '../store/redis/figures.ts'
 import type { Store } from '../store/store.ts'
 import type { AdminRefusal } from './codes.ts'
+import type { ControlLimits } from './document.ts'
 import type { FaultSet } from './fault-sets.ts'
 import type { VerdictReport } from './reports.ts'
 
@@ -41,28 +42,6 @@ export interface ObservedService {
   offers: ReadonlySet<string>
   /** The violations by the service so far. */
   report(): NonNullable<VerdictReport['service']>
-}
-
-/** The numeric settings in the control plane's document, which says what each one means. */
-export interface ControlLimits {
-  bodyLimit: number
-  nestingLimit: number
-  faultsPerAccount: number
-  snapshotsPerAccount: number
-  keysPerAccount: number
-  /** The maximum number of GET /dmarc records in one response. */
-  recordsLimit: number
-  /** The maximum number of GET /dmarc records that one overview is computed from. */
-  overviewRecords: number
-  /** The maximum number of domains that a query for records can name. */
-  namedDomains: number
-  answerLimit: number
-  /** The number of items on a page if the request has no limit. */
-  pageDefault: number
-  pageLimit: number
-  pageBytes: number
-  /** The maximum number of event streams. */
-  eventStreams: number
 }
 
 /** A request that the control plane's document permits, with all that a handler needs. */

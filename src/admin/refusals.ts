@@ -80,26 +80,14 @@ export function refusalFor(error: unknown, account: string | undefined): AdminRe
   }
   if (error instanceof FixtureError) return refuse({ code: 'invalid_fixture', about: { expected: error.message } })
   if (!(error instanceof StoreError)) throw error
-  switch (error.problem) {
-    case 'unknown-account':
-      return notFound('account', account ?? '')
-    case 'taken':
-    case 'damaged':
-      return refuse({ code: 'taken', reason: 'stored', about: { expected: error.message } })
-    case 'unavailable':
-    case 'unknown':
-      return refuse({ code: 'unavailable', about: { expected: error.message } })
-    case 'closed':
-    case 'locked':
-    case 'unusable':
-      // The store has changed nothing.
-      return refuse({
-        code: lacksSpace(error) ? 'insufficient_storage' : 'unavailable',
-        about: { expected: error.message },
-      })
-    case 'full':
-      return refuse({ code: 'insufficient_storage', about: { expected: error.message } })
+  const { problem, message: expected } = error
+  if (problem === 'unknown-account') return notFound('account', account ?? '')
+  if (problem === 'taken' || problem === 'damaged') {
+    return refuse({ code: 'taken', reason: 'stored', about: { expected } })
   }
+  // The store has changed nothing.
+  const isFull = problem === 'full' || lacksSpace(error)
+  return refuse({ code: isFull ? 'insufficient_storage' : 'unavailable', about: { expected } })
 }
 
 /** Error codes of the operating system for a full disk, an exceeded disk quota, and a file that is too large. */

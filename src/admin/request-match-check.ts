@@ -1,4 +1,5 @@
 import { METHODS } from 'node:http'
+import { codesOf } from '../contract/api.ts'
 import type { Contract } from '../contract/contract.ts'
 import { Turns } from '../ground/turns.ts'
 import type { Entry } from '../journal/entry.ts'
@@ -71,8 +72,7 @@ async function checkCombination(
   const methods = [operation.method, ...(operation.method === 'GET' ? ['HEAD'] : [])]
   if (method !== undefined && !methods.includes(method)) return refuse('method', method, methods)
   if (path !== undefined && path !== operation.path) return refuse('path', path, [operation.path])
-  const responses = [...operation.responses.values()]
-  const codes = new Set(responses.flatMap((response) => [...response.codes]))
+  const codes = codesOf([operation])
   if (code !== undefined && !codes.has(code) && !(await isSeen({ operation: id, code })))
     return refuse('code', code, codes)
   const statuses = [...operation.responses.keys(), ...injected]

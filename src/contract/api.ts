@@ -66,6 +66,11 @@ export interface ResponseContract {
   write: Writer
 }
 
+/** The error codes that the contract permits these operations to answer with. */
+export function codesOf(operations: readonly Operation[]): Set<string> {
+  return new Set(operations.flatMap(({ responses }) => [...responses.values()].flatMap(({ codes }) => [...codes])))
+}
+
 /** Whether the contract permits an operation to answer with a code. */
 export function answersWith({ responses }: Operation, code: string): boolean {
   for (const { codes } of responses.values()) if (codes.has(code)) return true

@@ -1,5 +1,5 @@
 import type { ErrorObject } from 'ajv/dist/2020.js'
-import { define, isObject, type Json, pointTo } from '../ground/json.ts'
+import { define, isObject, type Json, mapValues, pointTo } from '../ground/json.ts'
 
 /** A body with a longer array or with more fields is checked in pieces. */
 const MANY = 1_000
@@ -93,8 +93,4 @@ function withoutItems(property: unknown): unknown {
   if (!isObject(property)) return property
   const { items: _, ...rest } = property
   return rest
-}
-
-function mapValues(object: Json, change: (value: unknown) => unknown): Json {
-  return Object.fromEntries(Object.entries(object).map(([name, value]) => [name, change(value)]))
 }

@@ -72,10 +72,7 @@ export class Catalogue {
   get statuses(): Set<number> {
     const entries = [...this.#entries.values()]
     return new Set(
-      entries.flatMap(({ status, reasons }) => [
-        status,
-        ...Object.values(reasons).map((reason) => reason.status ?? status),
-      ]),
+      entries.flatMap((entry) => [entry, ...Object.values(entry.reasons)].map((each) => statusOf(each, entry))),
     )
   }
 

@@ -1,7 +1,7 @@
 import { define, isObject, type Json, pointTo, stepsOf, valueAt } from '../ground/json.ts'
 import type { Catalogue } from './catalogue.ts'
-import { ASSERTIONS, withConstraints } from './constraints.ts'
 import { ContractError } from './contract-error.ts'
+import { ASSERTIONS, withConstraints } from './extensions.ts'
 import { type CodeByKeyword, codeFor } from './problems.ts'
 import { follow } from './references.ts'
 import { optionalHeader } from './response-headers.ts'

@@ -38,48 +38,38 @@ function countBelow(numbers: readonly number[], limit: number): number {
   return low
 }
 
-/** A mapping or a sequence that is still open. */
-interface OpenCollection {
-  readonly pointer: string
-  /** In a sequence, the number of items so far; undefined in a mapping. */
-  items: number | undefined
-  /** In a mapping, the pointer of the next value. If it is undefined, a key comes next. */
-  next: string | undefined
-}
-
 /** JSON pointer → offset of each key and each item. The target of an alias is written elsewhere, so it is left out. */
 async function findPlaces(text: string): Promise<ReadonlyMap<string, number>> {
   const { parseEvents, getScalarValue, EVENT_ID } = await import('js-yaml')
   const places = new Map<string, number>()
-  const open: OpenCollection[] = []
+  const events = parseEvents(text, {}).values()
 
-  /** The pointer of the value that begins with this event; `undefined` for a key. */
-  function enter(event: Event, offset: number): string | undefined {
-    const holder = open.at(-1)
-    if (holder === undefined) return ''
-    if (holder.items !== undefined) {
-      const pointer = pointTo(holder.pointer, holder.items++)
-      places.set(pointer, offset)
-      return pointer
-    }
-    if (holder.next !== undefined) {
-      const pointer = holder.next
-      holder.next = undefined
-      return pointer
-    }
-    holder.next = pointTo(holder.pointer, event.type === EVENT_ID.SCALAR ? getScalarValue(text, event) : '')
-    places.set(holder.next, offset)
-    return undefined
+  function next(): Event {
+    return events.next().value as Event
   }
 
-  for (const event of parseEvents(text, {})) {
-    if (event.type === EVENT_ID.SCALAR) enter(event, event.valueStart)
-    else if (event.type === EVENT_ID.ALIAS) enter(event, event.anchorStart)
-    else if (event.type === EVENT_ID.MAPPING)
-      open.push({ pointer: enter(event, event.start) ?? '', items: undefined, next: undefined })
-    else if (event.type === EVENT_ID.SEQUENCE)
-      open.push({ pointer: enter(event, event.start) ?? '', items: 0, next: undefined })
-    else if (event.type === EVENT_ID.POP) open.pop()
+  /** Reads the value that begins with this event, up to its end. */
+  function readValue(event: Event, pointer: string): void {
+    if (event.type !== EVENT_ID.MAPPING && event.type !== EVENT_ID.SEQUENCE) return
+    let index = 0
+    for (let first = next(); first.type !== EVENT_ID.POP; first = next()) {
+      const isKey = event.type === EVENT_ID.MAPPING
+      const key = first.type === EVENT_ID.SCALAR ? getScalarValue(text, first) : ''
+      const place = pointTo(pointer, isKey ? key : index++)
+      places.set(place, offsetOf(first))
+      readValue(first, place)
+      if (isKey) readValue(next(), place)
+    }
   }
+
+  // The first event is the beginning of the document.
+  next()
+  readValue(next(), '')
   return places
+}
+
+function offsetOf(event: Event): number {
+  if ('valueStart' in event) return event.valueStart
+  if ('start' in event) return event.start
+  return 'anchorStart' in event ? event.anchorStart : 0
 }

@@ -19,12 +19,16 @@ export interface PreparedDocument {
 
 /** The build's result for the document with exactly this text; `undefined` if the build has not seen this text. */
 export function readPrepared(text: Buffer): PreparedDocument | undefined {
-  const path = pathFor(text)
+  const source = readIfPresent(`${pathFor(text)}.json`)
+  if (source === undefined) return undefined
+  return { source: JSON.parse(source) as Json, validatorsPath: `${pathFor(text)}.cjs` }
+}
+
+/** `undefined` if the program runs from its sources, or if the document has changed since the build. */
+function readIfPresent(path: string): string | undefined {
   try {
-    const source = JSON.parse(readFileSync(`${path}.json`, 'utf8')) as Json
-    return { source, validatorsPath: `${path}.cjs` }
+    return readFileSync(path, 'utf8')
   } catch (error) {
-    // The program runs from its sources, or the document has changed since the build.
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
     throw error
   }
@@ -44,12 +48,8 @@ export async function writePrepared(
 
 /** The findings of the build for the document with exactly this text, from `writeFindings`. */
 export function readFindings(text: Buffer, about: string): unknown {
-  try {
-    return JSON.parse(readFileSync(`${pathFor(text)}.${about}.json`, 'utf8'))
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
-    throw error
-  }
+  const findings = readIfPresent(`${pathFor(text)}.${about}.json`)
+  return findings === undefined ? undefined : JSON.parse(findings)
 }
 
 /** Stores findings about a document that take long to compute. `about` is part of a file's name. */
@@ -62,12 +62,8 @@ const MARK = 'made-of'
 
 /** Whether these files and all prepared files are unchanged since `markPrepared` was called with the same files. */
 export async function isPrepared(files: readonly string[]): Promise<boolean> {
-  try {
-    return (await readFile(FOLDER + MARK, 'utf8')) === (await fingerprintOf(files))
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false
-    throw error
-  }
+  const mark = readIfPresent(FOLDER + MARK)
+  return mark !== undefined && mark === (await fingerprintOf(files))
 }
 
 /** Records that everything is prepared, and the source files. */

@@ -1,7 +1,6 @@
-import { isObject, type Json, pointTo, valueAt } from '../ground/json.ts'
+import { isObject, type Json, mapValues, pointTo, valueAt } from '../ground/json.ts'
 import { METHODS } from './codes.ts'
-import { ASSERTIONS } from './constraints.ts'
-import { DATA, NAMES } from './extensions.ts'
+import { ASSERTIONS, DATA, NAMES } from './extensions.ts'
 import { type CodeByKeyword, codeFor } from './problems.ts'
 import { follow } from './references.ts'
 import { isRefusedBy, type RulesText, readRules } from './rules.ts'
@@ -76,10 +75,6 @@ function loosen(object: Json, demanded: ReadonlySet<string> = new Set()): Json {
 
 function withoutExtensions(object: Json): Json {
   return Object.fromEntries(Object.entries(object).filter(([key]) => !key.startsWith('x-')))
-}
-
-function mapValues(object: Json, change: (value: unknown, key: string) => unknown): Json {
-  return Object.fromEntries(Object.entries(object).map(([key, value]) => [key, change(value, key)]))
 }
 
 /** A schema that requires no deprecated property, because the service may remove it one day. */

@@ -79,6 +79,10 @@ export function mergePatch(target: unknown, patch: unknown): unknown {
   return merged
 }
 
+export function mapValues(object: Json, change: (value: unknown, key: string) => unknown): Json {
+  return Object.fromEntries(Object.entries(object).map(([key, value]) => [key, change(value, key)]))
+}
+
 /** Sets a property. A property called `__proto__` does not change the prototype. */
 export function define(target: Json, key: string, value: unknown): void {
   Object.defineProperty(target, key, { value, writable: true, enumerable: true, configurable: true })

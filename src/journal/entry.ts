@@ -91,6 +91,17 @@ export interface KeyEvidence {
 /** The evidence of a request without a key, or with a key that belongs to no account. */
 export const NO_KEY: KeyEvidence = { ordinal: 0, disabled: false, inGrace: false }
 
+/** What is the same for all exchanges that the gate of the service has not seen. */
+export const NOT_ADMITTED = {
+  allowance: undefined,
+  decided: undefined,
+  injection: undefined,
+  injected: false,
+  keyEvidence: NO_KEY,
+  ...{ group: undefined, before: undefined, moment: undefined, after: undefined },
+  failure: undefined,
+}
+
 /** The evidence about the key of a request. `gracePeriod` is in seconds. */
 export function keyEvidenceOf(principal: Principal | undefined, gracePeriod: number): KeyEvidence {
   if (principal === undefined) return NO_KEY

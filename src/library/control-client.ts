@@ -1,6 +1,7 @@
 import type { AdminCode } from '../admin/codes.ts'
 import type { Control, ControlRequest } from '../admin/control.ts'
-import type { ControlLimits, ListedData } from '../admin/handler.ts'
+import type { ControlLimits } from '../admin/document.ts'
+import type { ListedData } from '../admin/handler.ts'
 import { describeRefusal } from '../admin/refusals.ts'
 import { Turns } from '../ground/turns.ts'
 import type { Entry } from '../journal/entry.ts'

@@ -10,7 +10,7 @@ import { createBodyReader } from '../http/body.ts'
 import type { Content } from '../http/content.ts'
 import { createRouter } from '../http/router.ts'
 import { createQueryReader, type Query, splitTarget } from '../http/target.ts'
-import { NO_KEY } from '../journal/entry.ts'
+import { NOT_ADMITTED } from '../journal/entry.ts'
 import type { NewEntry } from '../journal/journal.ts'
 import { parseJsonOrNothing } from './envelope.ts'
 import type { Sighting } from './sighting.ts'
@@ -49,6 +49,7 @@ export function createEntryMaker({
     const shown = (fields: readonly (readonly [string, string])[]) =>
       fields.filter(([name]) => !SECRET.test(name)).flatMap(([name, value]) => [redact(name), redact(value)])
     const entry: NewEntry = {
+      ...NOT_ADMITTED,
       requestId: exchange.id,
       at: exchange.at,
       duration: Math.round((passed.ended - passed.started) * 1000) / 1000,
@@ -60,23 +61,13 @@ export function createEntryMaker({
       headers: shown(recorded.request.fields),
       body: contentOf(request.body, passed.request.body.size),
       operation: held.operation,
-      allowance: undefined,
       status: response?.status,
       code,
       problems: journal.keepProblems(held.problems, passed.request.body.size),
       violatesContract,
-      decided: undefined,
       responseHeaders: shown(recorded.response?.fields ?? []),
       responseBody: response && contentOf(response.body, passed.response?.body.size ?? 0),
       violations: isOfService && response !== undefined ? violationsOf(held.operation, request.method, response) : [],
-      injection: undefined,
-      injected: false,
-      keyEvidence: NO_KEY,
-      group: undefined,
-      before: undefined,
-      moment: undefined,
-      after: undefined,
-      failure: undefined,
     }
     exchanges.take(entry, {
       history,

@@ -9,24 +9,14 @@ import type { Replier, Reply } from '../http/reply.ts'
 import type { ServiceStore } from './gate.ts'
 import { type Admitted, type Conforming, type Outcome, outcomeOf, type Refused } from './stages.ts'
 
-/** How the service itself handles an admitted request. */
-export interface Conduct {
-  /** Reads the body and checks the request against the contract. */
-  readAndConform(admitted: Admitted): Awaitable<Conforming>
-  /** The service's answer, after the change is stored. If another change came first, the decision is repeated. */
-  decideAndKeep(conforming: Conforming, request: ConformingRequest): Awaitable<Outcome>
-  refuseWith(
-    gated: Admitted | Refused,
-    conforming: Conforming | undefined,
-    refusal: Refusal<string>,
-    violatesContract: boolean,
-  ): Outcome
-}
+export type Conduct = ReturnType<typeof createConduct>
 
-export function createConduct(contract: ServiceContract, store: ServiceStore, replier: Replier): Conduct {
+/** How the service itself handles an admitted request. */
+export function createConduct(contract: ServiceContract, store: ServiceStore, replier: Replier) {
   const { settings, catalogue } = contract
   const bodies = createBodyReader(settings)
 
+  /** Reads the body and checks the request against the contract. */
   function readAndConform(admitted: Admitted): Awaitable<Conforming> {
     const { routed, operation, principal } = admitted
     const { request, query } = routed
@@ -43,6 +33,7 @@ export function createConduct(contract: ServiceContract, store: ServiceStore, re
     })
   }
 
+  /** The service's answer, after the change is stored. If another change came first, the decision is repeated. */
   function decideAndKeep(conforming: Conforming, request: ConformingRequest): Awaitable<Outcome> {
     const { account, now } = conforming.admitted.principal
     if (!changesAccount(request.operation)) {

@@ -16,16 +16,10 @@ export interface EntranceDeps extends GateDeps {
   nextId: NobodyIds
 }
 
-/** Takes requests through the gate: key, plan, quota, and the injection that acts on them. */
-export interface Entrance {
-  admit(routed: Routed): Awaitable<Admitted | Refused>
-  /** Treats the request as one without an account; no store access, no count. */
-  enterAsNobody(routed: Routed): Admitted | Refused
-  /** Takes back the charge of a request that the service itself refuses. */
-  refund(outcome: Outcome): Awaitable<Outcome>
-}
+export type Entrance = ReturnType<typeof createEntrance>
 
-export function createEntrance(deps: EntranceDeps): Entrance {
+/** Takes requests through the gate: key, plan, quota, and the injection that acts on them. */
+export function createEntrance(deps: EntranceDeps) {
   const { contract, sources } = deps
   const { secrets } = deps.worlds.journal
   const gate = createGate(deps)
@@ -42,6 +36,7 @@ export function createEntrance(deps: EntranceDeps): Entrance {
     )
   }
 
+  /** Treats the request as one without an account; no store access, no count. */
   function enterAsNobody(routed: Routed): Admitted | Refused {
     const result = gate.admitNobody(routed)
     return enter(routed, result, routed.refusal ?? result.decision.refusal, undefined)
@@ -88,6 +83,7 @@ export function createEntrance(deps: EntranceDeps): Entrance {
     return idSource.text
   }
 
+  /** Takes back the charge of a request that the service itself refuses. */
   function refund(outcome: Outcome): Awaitable<Outcome> {
     const { gated, reply } = outcome
     if (gated.refusal !== undefined || reply?.code === undefined || reply.injected) return outcome

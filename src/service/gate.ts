@@ -19,7 +19,7 @@ import { type Allowance, bucketOf } from '../domain/quotas.ts'
 import type { Settings } from '../domain/settings.ts'
 import { type Awaitable, whenReady } from '../ground/awaitable.ts'
 import type { Clock } from '../ground/clock.ts'
-import { memoize } from '../ground/memo.ts'
+import { memoize, memoizeWeakly } from '../ground/memo.ts'
 import { hashKey } from '../ground/secrets.ts'
 import type { Past } from '../journal/past.ts'
 import { hasKeyForm } from '../journal/redaction/key-shapes.ts'
@@ -68,24 +68,15 @@ export interface GateResult {
 /** The result of a request whose key belongs to no account. */
 const NO_ACCOUNT: GateResult = { decision: UNKNOWN_KEY, history: undefined, before: undefined, moment: undefined }
 
-export interface Gate {
-  /** Decides whether a request is admitted, and counts it. `meetsFaults`: whether fault rules may act on it. */
-  admit(routed: Routed, meetsFaults: boolean): Awaitable<GateResult>
-  /** The decision about a request without an account; no store access, no count. */
-  admitNobody(routed: Routed): GateResult
-  /** Whether responses show uncharged quotas, so that the key matters even for a wrong method. */
-  tellsUncharged: boolean
-  /** Takes back the charge of an admitted request. Returns the remaining quota, if the request was charged. */
-  refund(admitted: Admitted): Awaitable<Allowance | undefined>
-}
-
 /** Source: "Every request carries the header `Authorization: Bearer <API_KEY>`." */
-export function createGate({ contract, store, clock, worlds, enforceQuotas }: GateDeps): Gate {
+export function createGate({ contract, store, clock, worlds, enforceQuotas }: GateDeps) {
   const { settings } = contract
   const terms: GateTerms = { settings, enforceQuotas, bucketOf: memoizeBuckets(settings.quotaScope) }
   const longestWindow = 1000 * Math.max(0, ...contract.operations.map(({ quota }) => quota?.window ?? 0))
   const scheme = settings.authorizationScheme === 'exact' ? EXACT_SCHEME : ANY_CASE_SCHEME
-  const admitNobody = settings.quotaHeaders === 'any-request' ? tellUntouched : () => NO_ACCOUNT
+  /** The decision about a request without an account; no store access, no count. */
+  const admitNobody: (routed: Routed) => GateResult =
+    settings.quotaHeaders === 'any-request' ? tellUntouched : () => NO_ACCOUNT
   // Clients repeat a few keys. A guessed key of a megabyte is not worth caching.
   const readKey = memoize(
     (authorization): PresentedKey | undefined => {
@@ -95,6 +86,7 @@ export function createGate({ contract, store, clock, worlds, enforceQuotas }: Ga
     { limit: 10_000, longest: 200 },
   )
 
+  /** Decides whether a request is admitted, and counts it. `meetsFaults`: whether fault rules may act on it. */
   function admit(routed: Routed, meetsFaults: boolean): Awaitable<GateResult> {
     const {
       request: { headers, method = '' },
@@ -118,14 +110,26 @@ export function createGate({ contract, store, clock, worlds, enforceQuotas }: Ga
     return { ...NO_ACCOUNT, decision: { ...UNKNOWN_KEY, unspent: untouchedQuota(routed, clock(), settings) } }
   }
 
-  function refund({ operation, principal: { account }, history, allowance, bucket, hits }: Admitted) {
+  /** Takes back the charge of an admitted request. Returns the remaining quota, if the request was charged. */
+  function refund({
+    operation,
+    principal: { account },
+    history,
+    allowance,
+    bucket,
+    hits,
+  }: Admitted): Awaitable<Allowance | undefined> {
     if (history === undefined || allowance === undefined || bucket === undefined || hits === undefined) return undefined
     const { incarnation } = history
     const refunded = store.refund({ id: account.id, incarnation }, bucket, hits.startedAt)
     return whenReady(refunded, (left) => tellRefund(operation, allowance, left))
   }
 
-  return { admit, admitNobody, tellsUncharged: tellsUncharged(settings), refund }
+  return {
+    ...{ admit, admitNobody, refund },
+    /** Whether responses show uncharged quotas, so that the key matters even for a wrong method. */
+    tellsUncharged: tellsUncharged(settings),
+  }
 
   function admissionOf(
     request: GateRequest,
@@ -170,18 +174,6 @@ export function createGate({ contract, store, clock, worlds, enforceQuotas }: Ga
 
 /** `bucketOf` with a cache: to build and look up the name takes longer than to count the request. */
 function memoizeBuckets(scope: Settings['quotaScope']): GateTerms['bucketOf'] {
-  const buckets = new WeakMap<ApiKey, Map<string, string>>()
-  return (key, path) => {
-    let ofKey = buckets.get(key)
-    if (ofKey === undefined) {
-      ofKey = new Map()
-      buckets.set(key, ofKey)
-    }
-    let bucket = ofKey.get(path)
-    if (bucket === undefined) {
-      bucket = bucketOf(key.hash, path, scope)
-      ofKey.set(path, bucket)
-    }
-    return bucket
-  }
+  const bucketsOf = memoizeWeakly((key: ApiKey) => memoize((path) => bucketOf(key.hash, path, scope), { limit: 100 }))
+  return (key, path) => bucketsOf(key)(path)
 }

@@ -7,18 +7,10 @@ import { type Awaitable, whenReady } from '../ground/awaitable.ts'
 import { type Admitted, type Conforming, type Outcome, outcomeOf } from './stages.ts'
 
 /** The places where an injection can replace the work of the service. */
-export interface Interference {
-  /** First place: the request is admitted, its body is unread. Returns an outcome, or the request to continue. */
-  injectBefore(admitted: Admitted): Awaitable<Admitted | Outcome>
-  /** Second place: the outcome that a domain name in the body asks for, if any does. */
-  simulate(conforming: Conforming, request: ConformingRequest): Awaitable<Outcome> | undefined
-  /** Third place: the change is stored, and the response is made but not sent. */
-  injectAfter(outcome: Outcome): Awaitable<Outcome>
-}
-
-export function createInterference(sources: InjectionSources, deps: ApplicationDeps): Interference {
+export function createInterference(sources: InjectionSources, deps: ApplicationDeps) {
   return {
-    injectBefore(admitted) {
+    /** First place: the request is admitted, its body is unread. Returns an outcome, or the request to continue. */
+    injectBefore(admitted: Admitted): Awaitable<Admitted | Outcome> {
       const { injection } = admitted
       if (injection === undefined || phaseOf(injection.rule) === 'after') return admitted
       return whenReady(applyInjection(injection, targetOf(admitted), undefined, deps), (applied) => {
@@ -28,7 +20,8 @@ export function createInterference(sources: InjectionSources, deps: ApplicationD
       })
     },
 
-    simulate(conforming, { operation, body }) {
+    /** Second place: the outcome that a domain name in the body asks for, if any does. */
+    simulate(conforming: Conforming, { operation, body }: ConformingRequest): Awaitable<Outcome> | undefined {
       const { admitted } = conforming
       const injection = sources.ofBody(body, operation)
       if (injection === undefined) return undefined
@@ -37,7 +30,8 @@ export function createInterference(sources: InjectionSources, deps: ApplicationD
       )
     },
 
-    injectAfter(outcome) {
+    /** Third place: the change is stored, and the response is made but not sent. */
+    injectAfter(outcome: Outcome): Awaitable<Outcome> {
       const { gated, injection, reply } = outcome
       if (injection === undefined || reply === undefined || gated.refusal !== undefined) return outcome
       if (phaseOf(injection.rule) === 'before') return outcome

@@ -14,8 +14,8 @@ import { redactDeeply } from '../journal/redaction/redacted-log.ts'
 import { redactorFor } from '../journal/redaction/redaction.ts'
 import { isReported, StoreError } from '../store/store-error.ts'
 import { createConclusion } from './conclusion.ts'
-import { createConduct } from './conduct.ts'
-import { createEntrance, type EntranceDeps } from './entrance.ts'
+import { type Conduct, createConduct } from './conduct.ts'
+import { createEntrance, type Entrance, type EntranceDeps } from './entrance.ts'
 import { createInterference } from './interference.ts'
 import { createRecorder, type RecorderDeps } from './recorder.ts'
 import { createRouting } from './routing.ts'
@@ -99,12 +99,7 @@ export function createPipeline(deps: PipelineDeps): Service {
 }
 
 /** Handles requests in which a step fails. */
-function createFailures(
-  { worlds, log }: PipelineDeps,
-  entrance: ReturnType<typeof createEntrance>,
-  conduct: ReturnType<typeof createConduct>,
-  replier: Replier,
-) {
+function createFailures({ worlds, log }: PipelineDeps, entrance: Entrance, conduct: Conduct, replier: Replier) {
   const { secrets } = worlds.journal
 
   function fail(reached: Stage, error: unknown): Outcome {

@@ -8,7 +8,7 @@ import type { Headers } from '../http/delivery.ts'
 import type { MalformedExchange } from '../http/engine/malformed.ts'
 import { type Log, SILENT } from '../http/log.ts'
 import { splitTarget } from '../http/target.ts'
-import { keyEvidenceOf, NO_KEY } from '../journal/entry.ts'
+import { keyEvidenceOf, NOT_ADMITTED } from '../journal/entry.ts'
 import type { NewEntry } from '../journal/journal.ts'
 import { nameInLog } from '../journal/redaction/key-shapes.ts'
 import { redactWithin } from '../journal/redaction/redaction.ts'
@@ -122,6 +122,7 @@ export function createMalformedRecorder({
   return function record({ requestId, method, target, problem, response }) {
     const { status, code, headers = {}, body } = response ?? {}
     const entry: NewEntry = {
+      ...NOT_ADMITTED,
       requestId,
       at: clock(),
       duration: 0,
@@ -133,23 +134,13 @@ export function createMalformedRecorder({
       headers: [],
       body: undefined,
       operation: undefined,
-      allowance: undefined,
       status,
       code,
       problems: [problem],
       violatesContract: true,
-      decided: undefined,
       responseHeaders: Object.entries(headers).flat(),
       responseBody: body && exchanges.journal.keepBody({ held: body, size: body.length }),
       violations: [],
-      injection: undefined,
-      injected: false,
-      keyEvidence: NO_KEY,
-      group: undefined,
-      before: undefined,
-      moment: undefined,
-      after: undefined,
-      failure: undefined,
     }
     exchanges.take(entry, {
       history: undefined,

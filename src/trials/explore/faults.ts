@@ -1,3 +1,4 @@
+import { codesOf } from '../../contract/api.ts'
 import type { Contract } from '../../contract/contract.ts'
 import { ERROR_CODES } from '../../domain/errors.ts'
 import type { FaultRule } from '../../domain/faults.ts'
@@ -103,7 +104,7 @@ export function changesState({ entry }: Point): boolean {
 }
 
 function refusals({ operation, entry }: Point, contract: Contract): PlannedFaultKind[] {
-  const codes = new Set([...operation.responses.values()].flatMap((response) => [...response.codes]))
+  const codes = codesOf([operation])
   const byRequest = codesOfRequests(contract)
   const isWrite = operation.method !== 'GET'
   const refused = [...codes].flatMap((error): PlannedFaultKind[] => {
