@@ -1,7 +1,6 @@
-import { areTexts, groupIn } from '../exchanges/data.ts'
+import { areTexts } from '../behaviour/shown-data.ts'
 import { comparable, type RequestPurpose } from '../exchanges/purpose.ts'
 import type { ReadExchange } from '../exchanges/reading.ts'
-import { isObject } from '../ground/json.ts'
 import type { GroupFact, Knowledge } from './knowledge.ts'
 import type { World } from './worlds.ts'
 
@@ -126,7 +125,7 @@ function fillingFor(
 }
 
 function domainStates(
-  { operation, outcome }: ReadExchange,
+  { operation, shown }: ReadExchange,
   { names }: RequestPurpose,
   knowledge: Knowledge,
   relies: Reliance,
@@ -146,8 +145,8 @@ function domainStates(
     }
     return isMonitored ? present : ['absent']
   })
-  const echoed = outcome.kind === 'success' && isObject(outcome.data) ? outcome.data['domains'] : undefined
-  const echo = areTexts(echoed) ? new Set(echoed.map(comparable)) : undefined
+  const echoed = shown.added ?? shown.removed
+  const echo = echoed && new Set(echoed.map(comparable))
   const count = options.reduce((product, { length }) => product * length, 1)
   if (count <= Math.min(27, room)) return product(names, options)
   const all = (wanted: (name: string, index: number) => DomainState) =>
@@ -190,13 +189,12 @@ function product(
 
 /** What may be true of the groups that the request names by id. */
 function namedGroups(
-  { outcome }: ReadExchange,
+  { shown: { group: answered } }: ReadExchange,
   purpose: RequestPurpose,
   knowledge: Knowledge,
   relies: Reliance,
   facts: Set<string>,
 ): readonly (readonly HypotheticalGroup[])[] {
-  const answered = outcome.kind === 'success' && isObject(outcome.data) ? groupIn(outcome.data['group']) : undefined
   const removed = new Set(listOf(purpose, 'remove_domains'))
   let alternatives: readonly (readonly HypotheticalGroup[])[] = [[]]
   for (const id of purpose.ids) {

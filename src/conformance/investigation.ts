@@ -158,7 +158,7 @@ export class Investigation {
     const isAnswer = outcome.kind !== 'unreadable' && response.status < 500 && code !== 'internal_error'
     if (!isAnswer || (!body.isKnown && operation?.readsBody === true)) {
       // It is not known whether the service made the change.
-      if (mayChange && (code === undefined || !isAnswer)) track.forget(purpose, operation?.id ?? '')
+      if (mayChange && (code === undefined || !isAnswer)) track.forget(purpose, operation)
       return code === 'internal_error' ? [{ code }] : []
     }
     const early = earlyProblems(reading)
@@ -189,7 +189,7 @@ export class Investigation {
       response: { status: 0, headers: {}, body: { isKnown: false, reason: '' } },
     })
     if (reading !== undefined)
-      this.#tracksOf(exchange.request.credentials).account.forget(purposeOf(reading), reading.operation?.id ?? '')
+      this.#tracksOf(exchange.request.credentials).account.forget(purposeOf(reading), reading.operation)
   }
 
   #tracksOf(credentials: Credentials): Tracks {
