@@ -5,6 +5,7 @@ import type { Decision } from '../domain/errors.ts'
 import type { Json } from '../ground/json.ts'
 import type { CachedData } from '../http/reply.ts'
 import type { Query } from '../http/target.ts'
+import type { ShownData, WrongAnswer } from './shown-data.ts'
 
 /** A contract with the behaviour of each operation. It decides all answers of the service. */
 export interface ServiceContract extends Contract {
@@ -111,6 +112,10 @@ export interface OperationBehaviour {
     contract: ServiceContract,
     now: number,
   ): Decision<AccountState, Answer>
+  /** What the `data` of a success shows of the account. It may be the data of another service, and have any form. */
+  shows?(data: unknown): ShownData
+  /** The id of the rule that a wrong answer to an acceptable request breaks; `undefined` if no rule is about it. */
+  brokenRule?(answer: WrongAnswer): string | undefined
   /** Accepted requests, the simplest first. Together they contain every field of the body. */
   accepted: readonly RequestSample[]
   /** Requests that are refused because of the contents of the account. Some contracts accept some of them. */

@@ -1,6 +1,6 @@
 import type { Problem } from '../domain/errors.ts'
 import type { RequestPurpose } from '../exchanges/purpose.ts'
-import type { Assignment } from './observation.ts'
+import { type Assignment, assignmentsOf } from './observation.ts'
 import { ASPECTS, type Asked, type Aspect, type Fits, type Possibilities, Predictor, reasonOf } from './predictor.ts'
 import type { Prediction, Reads } from './variant.ts'
 import { type ChoiceVariable, type Hostnames, natureOf, type Variants } from './variants.ts'
@@ -164,12 +164,11 @@ export class Explainer {
 
   /** If our choice is allowed, alternatives that change no outcome are allowed too. */
   #expand(assignment: Assignment): Assignment[] {
-    let expanded: Assignment[] = [{}]
-    for (const [id, number] of Object.entries(assignment)) {
-      const numbers = number === 0 ? [0, ...this.#variants.silentAlternatives(id)] : [number]
-      expanded = expanded.flatMap((each) => numbers.map((value) => ({ ...each, [id]: value })))
-    }
-    return expanded
+    return assignmentsOf(
+      Object.entries(assignment).map(([id, number]) => {
+        return [id, number === 0 ? [0, ...this.#variants.silentAlternatives(id)] : [number]]
+      }),
+    )
   }
 
   async #deviations(

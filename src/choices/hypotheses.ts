@@ -1,7 +1,7 @@
-import { areTexts, groupIn } from '../exchanges/data.ts'
+import { areTexts } from '../behaviour/shown-data.ts'
 import { comparable, type RequestPurpose } from '../exchanges/purpose.ts'
 import type { ReadExchange } from '../exchanges/reading.ts'
-import { isObject } from '../ground/json.ts'
+import { combinationsOf } from '../ground/combinations.ts'
 import type { GroupFact, Knowledge } from './knowledge.ts'
 import type { World } from './worlds.ts'
 
@@ -126,7 +126,7 @@ function fillingFor(
 }
 
 function domainStates(
-  { operation, outcome }: ReadExchange,
+  { operation, shown }: ReadExchange,
   { names }: RequestPurpose,
   knowledge: Knowledge,
   relies: Reliance,
@@ -146,10 +146,12 @@ function domainStates(
     }
     return isMonitored ? present : ['absent']
   })
-  const echoed = outcome.kind === 'success' && isObject(outcome.data) ? outcome.data['domains'] : undefined
-  const echo = areTexts(echoed) ? new Set(echoed.map(comparable)) : undefined
+  const echoed = shown.added ?? shown.removed
+  const echo = echoed && new Set(echoed.map(comparable))
   const count = options.reduce((product, { length }) => product * length, 1)
-  if (count <= Math.min(27, room)) return product(names, options)
+  if (count <= Math.min(27, room)) {
+    return combinationsOf(options).map((states) => new Map(states.map((state, index) => [names[index] ?? '', state])))
+  }
   const all = (wanted: (name: string, index: number) => DomainState) =>
     new Map(
       names.map((name, index) => {
@@ -177,50 +179,35 @@ function domainStates(
   }
 }
 
-function product(
-  names: readonly string[],
-  options: readonly (readonly DomainState[])[],
-): ReadonlyMap<string, DomainState>[] {
-  let maps: ReadonlyMap<string, DomainState>[] = [new Map()]
-  for (const [index, name] of names.entries()) {
-    maps = maps.flatMap((map) => (options[index] ?? []).map((state) => new Map(map).set(name, state)))
-  }
-  return maps
-}
-
 /** What may be true of the groups that the request names by id. */
 function namedGroups(
-  { outcome }: ReadExchange,
+  { shown: { group: answered } }: ReadExchange,
   purpose: RequestPurpose,
   knowledge: Knowledge,
   relies: Reliance,
   facts: Set<string>,
 ): readonly (readonly HypotheticalGroup[])[] {
-  const answered = outcome.kind === 'success' && isObject(outcome.data) ? groupIn(outcome.data['group']) : undefined
   const removed = new Set(listOf(purpose, 'remove_domains'))
-  let alternatives: readonly (readonly HypotheticalGroup[])[] = [[]]
-  for (const id of purpose.ids) {
+  const options = purpose.ids.map((id): (HypotheticalGroup | undefined)[] => {
     const fact = knowledge.groupOf(id)
     const isOwn = fact?.exists === true && relies.isOwn(fact.name)
-    const options: (HypotheticalGroup | undefined)[] = []
     if (fact !== undefined && (relies.onAll || isOwn || isGone(fact))) {
       if (!isOwn && !isGone(fact)) facts.add(`group ${id}`)
-      options.push(fact.exists ? groupOf(id, fact) : undefined)
-    } else {
-      const members = answered?.id === id ? answered.domains.map(comparable) : []
-      const added = new Set(listOf(purpose, 'add_domains'))
-      const name = answered?.id === id && purpose.name === undefined ? answered.name : SOME_NAME
-      options.push(undefined, { id, name, domains: members })
-      // Added members may have been new, and removed members may have been there.
-      if (added.size > 0) options.push({ id, name, domains: members.filter((member) => !added.has(member)) })
-      if (removed.size > 0) options.push({ id, name, domains: [...members, ...removed] })
-      if (purpose.name !== undefined) options.push({ id, name: purpose.name, domains: members, isNameAsSent: true })
+      return [fact.exists ? groupOf(id, fact) : undefined]
     }
-    alternatives = alternatives.flatMap((groups) =>
-      options.map((group) => (group === undefined ? groups : [...groups, group])),
-    )
-  }
-  return alternatives
+    const members = answered?.id === id ? answered.domains.map(comparable) : []
+    const added = new Set(listOf(purpose, 'add_domains'))
+    const name = answered?.id === id && purpose.name === undefined ? answered.name : SOME_NAME
+    return [
+      undefined,
+      { id, name, domains: members },
+      // Added members may have been new, and removed members may have been there.
+      ...(added.size > 0 ? [{ id, name, domains: members.filter((member) => !added.has(member)) }] : []),
+      ...(removed.size > 0 ? [{ id, name, domains: [...members, ...removed] }] : []),
+      ...(purpose.name === undefined ? [] : [{ id, name: purpose.name, domains: members, isNameAsSent: true }]),
+    ]
+  })
+  return combinationsOf(options).map((groups) => groups.filter((group) => group !== undefined))
 }
 
 /** What may be true of groups that the request does not name, if they could matter. */

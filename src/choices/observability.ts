@@ -1,7 +1,7 @@
 import type { Assumption } from '../contract/assumptions.ts'
 import { writeJson } from '../ground/json.ts'
 import { shorten } from '../ground/show.ts'
-import { type ChoiceQuestion, type DecidingRequest, PROBES } from './probes.ts'
+import { type ChoiceQuestion, type DecidingRequest, QUESTIONS } from './questions.ts'
 
 /** Whether exchanges of one client can show the choice of a service. */
 export interface Observability {
@@ -19,7 +19,7 @@ type OpenAssumption = Pick<Assumption, 'id' | 'alternatives' | 'reason' | 'unobs
 export function observabilityOf({ id, alternatives, reason, unobservable }: OpenAssumption): Observability {
   if (alternatives.length === 0) return { observable: false, because: reason ?? 'There is no alternative.' }
   if (typeof unobservable === 'string') return { observable: false, because: unobservable }
-  const probe = Object.hasOwn(PROBES, id) ? PROBES[id] : undefined
+  const probe = Object.hasOwn(QUESTIONS, id) ? QUESTIONS[id] : undefined
   return {
     observable: true,
     ...(unobservable !== undefined && { except: unobservable }),

@@ -1,5 +1,13 @@
+import { combinationsOf } from '../ground/combinations.ts'
+
 /** Numbers of alternatives by the id of their assumption. 0 is our choice. */
 export type Assignment = Readonly<Record<string, number>>
+
+/** Every combination of these numbers of assumptions. */
+export function assignmentsOf(numbers: readonly (readonly [id: string, numbers: readonly number[]])[]): Assignment[] {
+  const pairs = numbers.map(([id, each]) => each.map((number) => [id, number] as const))
+  return combinationsOf(pairs).map((chosen) => Object.fromEntries(chosen))
+}
 
 /**
  * What exchanges say about assumptions: the service behaves like one of these combinations. All combinations name the

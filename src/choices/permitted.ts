@@ -8,6 +8,7 @@ import { type JoinedSchemas, joinSchemas, type PlacedCheck } from '../contract/j
 import { type LineOf, readLines } from '../contract/lines.ts'
 import type { Problem } from '../domain/errors.ts'
 import type { Settings } from '../domain/settings.ts'
+import { combinationsOf } from '../ground/combinations.ts'
 import { isObject, type Json, pointTo, valueAt } from '../ground/json.ts'
 import { createRouter } from '../http/router.ts'
 import type { Assignment } from './observation.ts'
@@ -309,7 +310,7 @@ async function compareSchemas(choices: Choices, variants: readonly ContractVaria
     }
     for (const { contract } of variants) note(contract)
     if (deciding.length > 1) {
-      for (const combination of combinationsOf(choices, deciding)) note(await tryToCompile(choices, combination))
+      for (const combination of joinedOf(choices, deciding)) note(await tryToCompile(choices, combination))
     }
     const [only] = deciding
     if (only !== undefined && deciding.length === 1) {
@@ -360,12 +361,12 @@ function parentResponse(document: Json, pointer: string): string {
 }
 
 /** All combinations of two or more alternatives of different assumptions. */
-function combinationsOf(choices: Choices, deciding: readonly Deciding<unknown>[]): Alternative[][] {
-  let combinations: Alternative[][] = [[]]
-  for (const { id, values } of deciding) {
-    const alternatives = choices.alternatives.filter((each) => each.id === id && values.has(each.number))
-    combinations = combinations.flatMap((some) => [some, ...alternatives.map((each) => [...some, each])])
-  }
+function joinedOf(choices: Choices, deciding: readonly Deciding<unknown>[]): Alternative[][] {
+  const options = deciding.map(({ id, values }) => [
+    undefined,
+    ...choices.alternatives.filter((each) => each.id === id && values.has(each.number)),
+  ])
+  const combinations = combinationsOf(options).map((some) => some.filter((each) => each !== undefined))
   return combinations.filter(({ length }) => length > 1)
 }
 
@@ -404,7 +405,7 @@ async function tabulateAnswers(
       return deciding.some((each) => each.id === id && each.values.has(number))
     })
     const rows: { assignment: Assignment; answer: Pick<ErrorAnswer, 'status' | 'code'> }[] = []
-    for (const combination of [[], ...singles.map((each) => [each]), ...combinationsOf(choices, deciding)]) {
+    for (const combination of [[], ...singles.map((each) => [each]), ...joinedOf(choices, deciding)]) {
       const name = combination.map(nameOf).join(' ')
       if (!compiled.has(name)) compiled.set(name, await tryToCompile(choices, combination))
       const contract = compiled.get(name)

@@ -1,3 +1,4 @@
+import { shownBy } from '../behaviour/operations/operations.ts'
 import type { AccountState } from '../domain/account.ts'
 import { type DataParts, viewAnswer } from '../exchanges/data.ts'
 import type { ReadExchange } from '../exchanges/reading.ts'
@@ -73,7 +74,7 @@ export class Predictor {
     const { outcome } = reading
     this.seen =
       outcome.kind === 'success'
-        ? viewAnswer(reading.answering?.id, outcome.data)
+        ? viewAnswer(outcome.data, reading.shown)
         : { content: outcome.kind === 'refusal' ? outcome.code : '', order: '', spelling: '' }
   }
 
@@ -160,9 +161,8 @@ export class Predictor {
   }
 
   #viewOf(prediction: Prediction): DataParts {
-    return prediction.ok
-      ? viewAnswer(this.#asked.reading.answering?.id, prediction.data)
-      : { content: prediction.code, order: '', spelling: '' }
+    if (!prediction.ok) return { content: prediction.code, order: '', spelling: '' }
+    return viewAnswer(prediction.data, shownBy(this.#asked.reading.answering?.id, prediction.data))
   }
 
   /** Notes which aspects of the response a prediction explains. Returns whether it explains the content. */

@@ -1,8 +1,9 @@
 import type { ServiceContract } from '../behaviour/operation.ts'
 import { OPERATIONS } from '../behaviour/operations/operations.ts'
 import { bindBehaviours } from '../behaviour/service-contract.ts'
-import type { Alternative, Choices } from '../contract/choices.ts'
+import { type Alternative, type Choices, nameOf, settingOf } from '../contract/choices.ts'
 import type { Contract } from '../contract/contract.ts'
+import { LIBERAL } from '../contract/hostname.ts'
 import type { Settings } from '../domain/settings.ts'
 import type { Assignment } from './observation.ts'
 import { compileVariants } from './permitted.ts'
@@ -35,11 +36,10 @@ const NOT_JUDGED: ReadonlySet<string> = new Set<keyof Settings>([
   ...(['policyBeforeRefresh', 'countPeriod'] as const),
 ])
 /** These settings are compiled into the checks of a body. */
-const HOSTNAME_SETTINGS: ReadonlySet<string> = new Set<keyof Settings>([
-  ...(['finalDot', 'internationalNames', 'underscores', 'singleLabels', 'ipv4Addresses', 'numericLastLabels'] as const),
-  ...(['wildcards', 'publicSuffixes', 'spaceAroundHostnames', 'invisibleInHostnames', 'spelling'] as const),
+export const HOSTNAME_SETTINGS: ReadonlySet<string> = new Set<keyof Settings>([
+  ...(Object.keys(LIBERAL) as (keyof typeof LIBERAL)[]),
+  'spelling',
 ])
-const SETTINGS_PLACE = '/x-settings/'
 /** How many compiled contracts are kept beside our own. Each takes about 0.3 megabytes with what is made of it. */
 const KEPT_DOCUMENTS = 200
 const KEPT_VARIANTS = 3_000
@@ -110,10 +110,8 @@ export class Variants {
 
   static async #load(choices: Choices): Promise<Variants> {
     const changes = new Map<string, ContractChange>()
-    const compiled = new Map(
-      (await compileVariants(choices)).map((each) => [nameOf(each.id, each.number), each.contract]),
-    )
-    const byName = new Map(choices.alternatives.map((each) => [nameOf(each.id, each.number), each]))
+    const compiled = new Map((await compileVariants(choices)).map((each) => [nameOf(each), each.contract]))
+    const byName = new Map(choices.alternatives.map((each) => [nameOf(each), each]))
     for (const [name, alternative] of byName) {
       const contract = compiled.get(name)
       if (contract === undefined || NOT_JUDGED.has(settingOf(alternative) ?? '')) continue
@@ -128,7 +126,7 @@ export class Variants {
    * `reads` which settings decided the answer.
    */
   concerns(id: string, number: number, operation: string | undefined, hostnames: Hostnames, reads: Reads): boolean {
-    const change = this.#changes.get(nameOf(id, number))
+    const change = this.#changes.get(nameOf({ id, number }))
     if (change === undefined) return false
     if (change.kind === 'setting') return reads.has(change.name)
     if (change.operations !== undefined && !change.operations.has(operation ?? '')) return false
@@ -158,7 +156,7 @@ export class Variants {
     for (const id of Object.keys(assignment)) {
       const number = assignment[id] as number
       if (number === 0) continue
-      const name = nameOf(id, number)
+      const name = nameOf({ id, number })
       if (this.#changes.has(name)) names.push(name)
     }
     return names.length > 1 ? names.sort().join(' ') : (names[0] ?? '')
@@ -210,11 +208,6 @@ function isAboutHostnames(change: ContractChange | undefined): boolean {
   return change?.kind === 'document' && change.concernsHostnames
 }
 
-/** The name of the setting that an alternative changes; `undefined` if it changes another part of the document. */
-function settingOf({ assumption: { place } }: Alternative): string | undefined {
-  return place.startsWith(SETTINGS_PLACE) ? camel(place.slice(SETTINGS_PLACE.length)) : undefined
-}
-
 function settingChange(alternative: Alternative): ContractChange | undefined {
   const name = settingOf(alternative)
   // A setting that is compiled, or that decides more than itself, counts as a change of the document.
@@ -243,14 +236,6 @@ function documentChange(alternative: Alternative, own: Contract, contract: Contr
 /** The constraints on requests of an operation, as text. */
 function checksOf({ bodySchema, parameterSchemas }: ServiceContract['operations'][number]): string {
   return JSON.stringify([bodySchema, [...parameterSchemas]])
-}
-
-function nameOf(id: string, number: number): string {
-  return `${id}/${number}`
-}
-
-function camel(name: string): string {
-  return name.replace(/-([a-z])/g, (_, letter: string) => letter.toUpperCase())
 }
 
 /** Adds an entry. Returns the entry that was removed to make room: the one that was unused for the longest time. */

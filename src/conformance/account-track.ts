@@ -1,6 +1,7 @@
 import { Knowledge } from '../choices/knowledge.ts'
 import type { Assignment, ChoiceObservation } from '../choices/observation.ts'
 import type { Variants } from '../choices/variants.ts'
+import type { Operation } from '../contract/api.ts'
 import type { RequestPurpose } from '../exchanges/purpose.ts'
 import type { ReadExchange } from '../exchanges/reading.ts'
 import { compareList, type ListRemarks } from './list-comparison.ts'
@@ -51,20 +52,20 @@ export class AccountTrack {
   }
 
   /** Forgets everything that a request may have changed. */
-  forget({ names, ids }: RequestPurpose, operation: string): void {
+  forget({ names, ids }: RequestPurpose, operation: Operation | undefined): void {
     const { knowledge, suspense } = this
     for (const name of names) suspense.contradict(`domain ${name}`)
     for (const id of ids) suspense.contradict(`group ${id}`)
     suspense.contradict('groups')
     const touched = [...knowledge.groups].filter(([, group]) => group.domains.some((member) => names.includes(member)))
-    const changesMembers = operation === 'deleteDomains' || operation === ''
+    const changesMembers = operation === undefined || operation.method === 'DELETE'
     knowledge.forget(names, [...ids, ...(changesMembers ? touched.map(([id]) => id) : [])])
   }
 
   /** Compares a whole list with the knowledge, and updates the knowledge from it. */
   compareList(reading: ReadExchange, now: number): ListRemarks {
     const isKnown =
-      reading.operation?.id === 'listDomains' ? this.knowledge.areDomainsComplete : this.knowledge.areGroupsComplete
+      reading.shown.lists === 'domains' ? this.knowledge.areDomainsComplete : this.knowledge.areGroupsComplete
     const remarks = compareList(
       {
         knowledge: this.knowledge,

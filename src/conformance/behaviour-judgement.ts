@@ -1,7 +1,6 @@
 import type { Explanation } from '../choices/behaviour.ts'
 import { type Hypotheses, hypothesesFor } from '../choices/hypotheses.ts'
 import type { Problem } from '../domain/errors.ts'
-import { isListing } from '../exchanges/data.ts'
 import type { RequestPurpose } from '../exchanges/purpose.ts'
 import { changesSomething, type ReadExchange } from '../exchanges/reading.ts'
 import type { AccountTrack } from './account-track.ts'
@@ -26,12 +25,12 @@ export interface JudgedExchange {
  */
 export async function judgeBehaviour(means: Means, admitted: JudgedExchange): Promise<readonly Problem<string>[]> {
   const { reading, purpose, track, isMalformed, report } = admitted
-  const { exchange, operation, outcome } = reading
+  const { exchange, operation, outcome, shown } = reading
   const { isSoleWriter, isOwnName } = means
   const now = timeOf(reading)
   const relying = hypothesesFor(reading, purpose, track.knowledge, { onAll: !exchange.overlaps, isOwn: isOwnName })
   const known = await explain(means, purpose, { reading, worlds: relying.worlds, now })
-  if (known.isExplained && operation?.id === 'deleteDomains') await judgeFreedom(means, admitted)
+  if (known.isExplained && operation?.method === 'DELETE') await judgeFreedom(means, admitted)
   const facts = isSoleWriter ? new Set<string>() : relying.facts
   const explanation = facts.size === 0 ? known : await judgeReliance(means, admitted, known, facts)
   if (facts.size === 0) {
@@ -41,9 +40,9 @@ export async function judgeBehaviour(means: Means, admitted: JudgedExchange): Pr
   if (!explanation.isExplained && !isMalformed) report(describeBreach(means, reading, purpose, track, known))
   if (outcome.kind !== 'success') return explanation.problems
   const isChange = changesSomething(exchange.request.method)
-  if (isChange && (exchange.overlaps || !known.isExplained)) track.forget(purpose, operation?.id ?? '')
+  if (isChange && (exchange.overlaps || !known.isExplained)) track.forget(purpose, operation)
   if (exchange.overlaps) return []
-  if (operation !== undefined && isListing(operation.id, outcome.data)) judgeList(means, admitted)
+  if (operation !== undefined && shown.lists !== undefined) judgeList(means, admitted)
   else learnFrom(track.knowledge, reading, purpose, known.isExplained ? known : undefined, now)
   return []
 }

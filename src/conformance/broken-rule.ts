@@ -1,11 +1,11 @@
+import { findBehaviour } from '../behaviour/operations/operations.ts'
+import { groupIn, textsIn } from '../behaviour/shown-data.ts'
 import type { Explanation } from '../choices/behaviour.ts'
 import type { Knowledge } from '../choices/knowledge.ts'
 import type { Operation } from '../contract/api.ts'
 import { isRefusedBy } from '../contract/rules.ts'
-import { areTexts, groupIn } from '../exchanges/data.ts'
 import { comparable, type RequestPurpose } from '../exchanges/purpose.ts'
 import type { ReadExchange } from '../exchanges/reading.ts'
-import { isObject } from '../ground/json.ts'
 
 type OperationRule = Operation['rules'][number]
 type ExpectedAnswer = Explanation['expected'][number]
@@ -33,20 +33,17 @@ export function findBrokenRule(
   if (outcome.kind !== 'success') {
     return named(withheld(purpose)) ?? limitRule(reading, rules)
   }
-  switch (operation.id) {
-    case 'addDomains':
-      return named('count-of-added')
-    case 'deleteDomains':
-      return named('deleted-domains-answered')
-    case 'listDomainGroups':
-      return answeredGroup(outcome.data)?.id === purpose.ids[0] ? undefined : named('one-group-by-id')
-    case 'createDomainGroup':
-      return misplaced(outcome.data, demanded).length === 0 ? undefined : named('members-in-the-same-call')
-    case 'updateDomainGroup':
-      return named(changeRule(misplaced(outcome.data, demanded), purpose, knowledge))
-    default:
-      return undefined
-  }
+  const { ids, body = {} } = purpose
+  const groups = [reading.shown.group, demanded.ok ? groupIn(demanded.data) : undefined]
+  const [seen, wanted] = groups.map((group) => new Set(group?.domains.map(comparable))) as [Set<string>, Set<string>]
+  const broken = findBehaviour(operation.id)?.brokenRule?.({
+    shown: reading.shown,
+    misplaced: [...seen, ...wanted].filter((name) => seen.has(name) !== wanted.has(name)),
+    ids,
+    former: new Set(knowledge.groups.get(ids[0] ?? '')?.domains),
+    sent: (field) => (body[field] === undefined ? undefined : new Set(textsIn(body, field)?.map(comparable))),
+  })
+  return broken === undefined ? undefined : named(broken)
 }
 
 /** The rule that demands the missing refusal. */
@@ -75,30 +72,4 @@ function limitRule({ outcome }: ReadExchange, rules: readonly OperationRule[]): 
 /** If a request has nothing but `remove_domains`, only these entries can be the reason of the refusal. */
 function withheld({ body = {} }: RequestPurpose): string {
   return Object.keys(body).join() === 'remove_domains' ? 'unknown-removals-ignored' : ''
-}
-
-/** The members that only one of the two groups has: the answered group or the expected group. */
-function misplaced(data: unknown, demanded: ExpectedAnswer): string[] {
-  const [seen, wanted] = [answeredGroup(data), demanded.ok ? answeredGroup(demanded.data) : undefined].map(
-    (group) => new Set(group?.domains.map(comparable)),
-  ) as [Set<string>, Set<string>]
-  return [...seen, ...wanted].filter((name) => seen.has(name) !== wanted.has(name))
-}
-
-/** The id of the rule that an update broke, found from the members that differ; empty if there is none. */
-function changeRule(members: readonly string[], { body = {}, ids }: RequestPurpose, knowledge: Knowledge): string {
-  if (members.length === 0) return ''
-  if (body['domains'] !== undefined) return 'domains-replace-members'
-  const [added, removed] = ['add_domains', 'remove_domains'].map((name) => {
-    const list = body[name]
-    return new Set(areTexts(list) ? list.map(comparable) : [])
-  }) as [Set<string>, Set<string>]
-  if (members.some((name) => added.has(name) && removed.has(name))) return 'additions-before-removals'
-  const former = new Set(knowledge.groups.get(ids[0] ?? '')?.domains)
-  const isLost = members.some((name) => former.has(name) && !added.has(name) && !removed.has(name))
-  return isLost && added.size > 0 ? 'additions-keep-members' : ''
-}
-
-function answeredGroup(data: unknown): ReturnType<typeof groupIn> {
-  return isObject(data) ? groupIn(data['group']) : undefined
 }

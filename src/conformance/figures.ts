@@ -1,11 +1,8 @@
-import type { ChoiceObservation } from '../choices/observation.ts'
 import type { Permitted } from '../choices/permitted.ts'
 import type { ReadExchange } from '../exchanges/reading.ts'
 import { isObject, type Json, pointTo } from '../ground/json.ts'
-import { findingOf } from './contract-problems.ts'
-import type { JudgedDifference } from './finding.ts'
+import { type ExchangeFindings, FindingCollector, NO_FINDINGS } from './exchange-findings.ts'
 import { dateOf } from './presentation.ts'
-import { NO_REMARKS, type Remarks } from './remarks.ts'
 
 /** The id of the rule that is judged here. */
 const RULE = 'daily-refresh'
@@ -48,27 +45,26 @@ export class FigureTrack {
   }
 
   /** What the next exchange shows, together with those before it. */
-  take(reading: ReadExchange): Remarks {
+  take(reading: ReadExchange): ExchangeFindings {
     const read = readRecords(reading)
-    if (read === undefined) return NO_REMARKS
+    if (read === undefined) return NO_FINDINGS
     const last = this.#last
     this.#last = read
     if (last === undefined || last.domains !== read.domains || read.date < last.date) {
       this.#followed = new Map()
-      return NO_REMARKS
+      return NO_FINDINGS
     }
-    if (last.text === read.text) return NO_REMARKS
+    if (last.text === read.text) return NO_FINDINGS
     const changed = [...read.figures].filter(([domain, figures]) => {
       const former = last.figures.get(domain)
       return former !== undefined && former !== figures
     })
-    if (changed.length === 0) return NO_REMARKS
+    if (changed.length === 0) return NO_FINDINGS
     const accused = changed.map(([domain]) => domain).filter((domain) => this.#note(domain, last.date, read.date))
-    const observation = this.#observeTime(reading, last.date, read.date)
-    return {
-      findings: accused.length === 0 ? [] : [this.#accuse(reading, accused)],
-      observations: observation === undefined ? [] : [observation],
-    }
+    const collector = new FindingCollector(reading, this.#permitted)
+    if (accused.length > 0) accuse(collector, accused)
+    observeTime(collector, last.date, read.date)
+    return collector.all
   }
 
   /** Records a change of a record. Returns whether the record has changed too often. */
@@ -80,34 +76,25 @@ export class FigureTrack {
     const [first = since] = followed.since
     return followed.since.length === CHANGES && until - first < DAY
   }
+}
 
-  #accuse(reading: ReadExchange, domains: readonly string[]): JudgedDifference {
-    const rule = reading.operation?.rules.find(({ id }) => id === RULE)
-    const pointer = rule === undefined ? '/paths' : pointTo(`${rule.place}/x-rule`, rule.id)
-    const others = domains.length === 1 ? '' : `, and those of ${domains.length - 1} more,`
-    return findingOf(reading, this.#permitted.contract, {
-      label: 'broken rule',
-      rule: RULE,
-      what: RULE,
-      message: `The figures of ${domains[0]}${others} changed ${CHANGES} times within a day, although they are refreshed once a day.`,
-      pointer,
-      line: this.#permitted.lineOf(pointer),
-    })
-  }
+function accuse(collector: FindingCollector, domains: readonly string[]): void {
+  const rule = collector.reading.operation?.rules.find(({ id }) => id === RULE)
+  const others = domains.length === 1 ? '' : `, and those of ${domains.length - 1} more,`
+  collector.find({
+    label: 'broken rule',
+    rule: RULE,
+    what: RULE,
+    message: `The figures of ${domains[0]}${others} changed ${CHANGES} times within a day, although they are refreshed once a day.`,
+    place: rule === undefined ? '/paths' : pointTo(`${rule.place}/x-rule`, rule.id),
+  })
+}
 
-  /** The times of day that the refresh can have between two reads. It may also have a time of no alternative. */
-  #observeTime({ exchange }: ReadExchange, after: number, until: number): ChoiceObservation | undefined {
-    const deciding = this.#permitted.deciding('time of the refresh', ({ settings }) => settings.refresh)
-    const [only] = deciding
-    if (only === undefined || deciding.length > 1 || until - after > APART) return undefined
-    const numbers = this.#permitted.numbersOf(only.id)
-    const allowed = numbers.filter((number) => {
-      const time = only.values.get(number)
-      return time === undefined || isBetween(time, after, until)
-    })
-    if (allowed.length === 0 || allowed.length === numbers.length) return undefined
-    return { allows: allowed.map((number) => ({ [only.id]: number })), evidence: [exchange.id], count: 1 }
-  }
+/** The times of day that the refresh can have between two reads. It may also have a time of no alternative. */
+function observeTime(collector: FindingCollector, after: number, until: number): void {
+  const deciding = collector.permitted.deciding('time of the refresh', ({ settings }) => settings.refresh)
+  if (deciding.length > 1 || until - after > APART) return
+  collector.observe(deciding, (time: string) => isBetween(time, after, until))
 }
 
 /** Whether a time of day, such as `04:00`, comes between two moments. */

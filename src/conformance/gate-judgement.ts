@@ -1,5 +1,5 @@
 import { hypothesesFor } from '../choices/hypotheses.ts'
-import type { Assignment } from '../choices/observation.ts'
+import { type Assignment, assignmentsOf } from '../choices/observation.ts'
 import { isRefusedBy } from '../contract/rules.ts'
 import type { Problem } from '../domain/errors.ts'
 import { formOf } from '../exchanges/key-form.ts'
@@ -100,10 +100,7 @@ function orSwitchedOff(
   { response: { status } }: ReadExchange,
 ): Assignment[] {
   const rows = permitted.answersTo({ code: 'unauthorized' })?.rows ?? []
-  let all: Assignment[] = [{}]
-  for (const id of Object.keys(allows[0] ?? {})) {
-    all = all.flatMap((each) => variants.numbersOf(id).map((number) => ({ ...each, [id]: number })))
-  }
+  const all = assignmentsOf(Object.keys(allows[0] ?? {}).map((id) => [id, variants.numbersOf(id)]))
   return all.flatMap((each) => {
     const isAllowed = allows.some((some) => Object.entries(some).every(([id, number]) => each[id] === number))
     const possible = rows.filter(({ answer }) => isAllowed || answer.status === status)

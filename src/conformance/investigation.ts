@@ -11,6 +11,7 @@ import { Turns } from '../ground/turns.ts'
 import { AccountTrack } from './account-track.ts'
 import { judgeBehaviour } from './behaviour-judgement.ts'
 import { findContractProblems } from './contract-problems.ts'
+import type { ExchangeFindings } from './exchange-findings.ts'
 import { FigureTrack } from './figures.ts'
 import type { JudgedDifference } from './finding.ts'
 import { earlyProblems, judgeCap, judgeGate, judgeHead } from './gate-judgement.ts'
@@ -18,7 +19,6 @@ import { Gathered } from './gathered.ts'
 import type { Means } from './means.ts'
 import { observePresentation } from './presentation.ts'
 import { QuotaTrack } from './quotas.ts'
-import type { Remarks } from './remarks.ts'
 
 export interface InvestigationOptions {
   choices: Choices
@@ -100,9 +100,9 @@ export class Investigation {
     const findings = findContractProblems(reading, permitted)
     const isMalformed = findings.some(({ id }) => /\/response\/(?!headers)/.test(id))
     const { account, quota, figures } = this.#tracksOf(exchange.request.credentials)
-    const add = (remarks: Remarks) => {
-      findings.push(...remarks.findings)
-      for (const { allows } of remarks.observations) this.#gathered.observe(allows, exchange)
+    const add = (shown: ExchangeFindings) => {
+      findings.push(...shown.findings)
+      for (const { allows } of shown.observations) this.#gathered.observe(allows, exchange)
     }
     await pause()
     add(quota.take(reading))
@@ -158,7 +158,7 @@ export class Investigation {
     const isAnswer = outcome.kind !== 'unreadable' && response.status < 500 && code !== 'internal_error'
     if (!isAnswer || (!body.isKnown && operation?.readsBody === true)) {
       // It is not known whether the service made the change.
-      if (mayChange && (code === undefined || !isAnswer)) track.forget(purpose, operation?.id ?? '')
+      if (mayChange && (code === undefined || !isAnswer)) track.forget(purpose, operation)
       return code === 'internal_error' ? [{ code }] : []
     }
     const early = earlyProblems(reading)
@@ -189,7 +189,7 @@ export class Investigation {
       response: { status: 0, headers: {}, body: { isKnown: false, reason: '' } },
     })
     if (reading !== undefined)
-      this.#tracksOf(exchange.request.credentials).account.forget(purposeOf(reading), reading.operation?.id ?? '')
+      this.#tracksOf(exchange.request.credentials).account.forget(purposeOf(reading), reading.operation)
   }
 
   #tracksOf(credentials: Credentials): Tracks {

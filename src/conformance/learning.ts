@@ -1,9 +1,10 @@
+import { changesAccount } from '../behaviour/operation.ts'
 import type { Explanation } from '../choices/behaviour.ts'
 import type { GroupFact, Knowledge, OtherMembers } from '../choices/knowledge.ts'
-import { areSameSets, areTexts, groupIn } from '../exchanges/data.ts'
+import type { DomainGroup } from '../domain/account.ts'
+import { areSameSets } from '../exchanges/data.ts'
 import { comparable, type RequestPurpose } from '../exchanges/purpose.ts'
 import type { ReadExchange } from '../exchanges/reading.ts'
-import { isObject } from '../ground/json.ts'
 
 /** Updates the knowledge from a response. `now` is on the service's clock. */
 export function learnFrom(
@@ -13,55 +14,37 @@ export function learnFrom(
   explanation: Explanation | undefined,
   now: number,
 ): void {
-  const { operation, outcome, exchange } = reading
-  if (outcome.kind !== 'success' || operation === undefined) return
-  const { data } = outcome
-  const by = exchange.id
-  const echo = isObject(data) && areTexts(data['domains']) ? data['domains'] : []
-  const group = isObject(data) ? groupIn(data['group']) : undefined
-  switch (operation.id) {
-    case 'addDomains': {
-      const added = new Map(echo.map((spelling) => [comparable(spelling), spelling]))
-      // Domains are added in the order of the request, even if the response repeats them in another order.
-      const names = [...purpose.names.filter((name) => added.has(name)), ...added.keys()]
-      for (const name of new Set(names)) {
-        knowledge.addDomain(name, { spelling: purpose.spellings.get(name) ?? name, addedAt: now, by })
-      }
-      break
-    }
-    case 'deleteDomains':
-      for (const name of echo) knowledge.removeDomain(comparable(name), by)
-      break
-    case 'createDomainGroup':
-    case 'updateDomainGroup': {
-      if (group === undefined) break
-      const isCreation = operation.id === 'createDomainGroup'
-      const fact = factOf(knowledge, group, explanation, by, isCreation)
-      if (isCreation) knowledge.addGroup(group.id, fact)
-      else knowledge.seeGroup(group.id, fact)
-      learnMoves(knowledge, group.id, explanation)
-      break
-    }
-    case 'deleteDomainGroup':
-      // If there are several ids, the service may have meant another one.
-      if (purpose.ids.length > 1) knowledge.forget([], purpose.ids)
-      for (const id of removedIn(purpose, explanation)) {
-        for (const member of knowledge.groups.get(id)?.domains ?? []) knowledge.release(member)
-        knowledge.removeGroup(id, by)
-      }
-      break
-    case 'listDomainGroups':
-      if (group !== undefined) knowledge.seeGroup(group.id, factOf(knowledge, group, explanation, by))
-      break
+  const { operation, shown } = reading
+  if (operation === undefined) return
+  const by = reading.exchange.id
+  const added = new Set(shown.added?.map(comparable))
+  // Domains are added in the order of the request, even if the response repeats them in another order.
+  for (const name of new Set([...purpose.names.filter((each) => added.has(each)), ...added])) {
+    knowledge.addDomain(name, { spelling: purpose.spellings.get(name) ?? name, addedAt: now, by })
+  }
+  for (const name of shown.removed ?? []) knowledge.removeDomain(comparable(name), by)
+  const { group, isNew = false } = shown
+  if (group !== undefined) {
+    const fact = factOf(knowledge, group, explanation, by, isNew)
+    if (isNew) knowledge.addGroup(group.id, fact)
+    else knowledge.seeGroup(group.id, fact)
+    if (changesAccount(operation)) learnMoves(knowledge, group.id, explanation)
+  }
+  if (!shown.isDeleted) return
+  // If there are several ids, the service may have meant another one.
+  if (purpose.ids.length > 1) knowledge.forget([], purpose.ids)
+  for (const id of removedIn(purpose, explanation)) {
+    for (const member of knowledge.groups.get(id)?.domains ?? []) knowledge.release(member)
+    knowledge.removeGroup(id, by)
   }
 }
 
 function factOf(
   knowledge: Knowledge,
-  group: { id: string; name: string; domains: readonly string[] },
+  group: DomainGroup,
   explanation: Explanation | undefined,
   by: string,
-  isCreation = false,
+  isCreation: boolean,
 ): Pick<GroupFact, 'name' | 'domains' | 'isInOrder' | 'by'> {
   const members = group.domains.map(comparable)
   const after = membersIn(explanation?.prediction, group.id) ?? createdMembersIn(explanation?.prediction)

@@ -1,11 +1,12 @@
 import type { GroupFact, Knowledge } from '../choices/knowledge.ts'
 import type { Assignment } from '../choices/observation.ts'
+import type { DomainGroup } from '../domain/account.ts'
 import { comparedName } from '../domain/groups.ts'
 import type { Settings } from '../domain/settings.ts'
-import { areSameSets, areTexts, groupIn } from '../exchanges/data.ts'
+import { areSameSets } from '../exchanges/data.ts'
 import { comparable } from '../exchanges/purpose.ts'
 import type { ReadExchange } from '../exchanges/reading.ts'
-import { isObject } from '../ground/json.ts'
+import type { Json } from '../ground/json.ts'
 import { show } from '../ground/show.ts'
 import { observeFirstFigures } from './first-figures.ts'
 import { type Hints, NO_HINTS, orderOf, spellingOf, unprocessedIn, type Viewpoint } from './list-hints.ts'
@@ -41,31 +42,23 @@ const LISTED = 'groups-with-count'
 const NOTHING: ListRemarks = { mismatches: [], allows: [], likely: [], isOutOfOrder: false }
 
 export function compareList(view: ListView, reading: ReadExchange, now: number): ListRemarks {
-  const { operation, outcome } = reading
+  const { outcome, shown } = reading
   if (outcome.kind !== 'success') return NOTHING
-  const { data } = outcome
+  const { lists, domains, groups } = shown
   const by = reading.exchange.id
-  if (operation?.id === 'listDomains' && isObject(data) && areTexts(data['domains'])) {
-    return compareDomains(view, data['domains'], by, 'domainOrder', true, now)
-  }
-  if (operation?.id === 'listDmarc' && Array.isArray(data)) {
-    const names = data.map((record) => (isObject(record) ? record['domain'] : undefined))
-    if (!areTexts(names)) return NOTHING
-    const figures = observeFirstFigures(data, view.knowledge, now, view.variants)
-    const remarks = compareDomains(view, names, by, 'recordOrder', false, now)
+  if (domains !== undefined && lists === 'domains') return compareDomains(view, domains, by, 'domainOrder', true, now)
+  if (domains !== undefined && lists === 'records') {
+    const figures = observeFirstFigures(outcome.data as readonly unknown[], view.knowledge, now, view.variants)
+    const remarks = compareDomains(view, domains, by, 'recordOrder', false, now)
     return { ...remarks, allows: [...remarks.allows, ...figures] }
   }
-  if (operation?.id === 'listDomainGroups' && isObject(data) && Array.isArray(data['groups'])) {
-    const groups = data['groups'].flatMap((each) => groupIn(each) ?? [])
-    if (groups.length !== data['groups'].length) return NOTHING
-    const remarks = compareGroups(view, groups, by)
-    const { count } = data
-    if (count === groups.length) return remarks
-    const message = `count is ${show(count)} of ${groups.length} groups.`
-    const wrong = { name: '', since: '', isCertain: true, rule: LISTED, message }
-    return { ...remarks, mismatches: [...remarks.mismatches, wrong] }
-  }
-  return NOTHING
+  if (groups === undefined) return NOTHING
+  const remarks = compareGroups(view, groups, by)
+  const { count } = outcome.data as Json
+  if (count === groups.length) return remarks
+  const message = `count is ${show(count)} of ${groups.length} groups.`
+  const wrong = { name: '', since: '', isCertain: true, rule: LISTED, message }
+  return { ...remarks, mismatches: [...remarks.mismatches, wrong] }
 }
 
 function compareDomains(
@@ -140,7 +133,7 @@ function settleDomains(
   else if (isWhole) suspense.contradict('domains')
 }
 
-function compareGroups(view: ListView, groups: readonly Group[], by: string): ListRemarks {
+function compareGroups(view: ListView, groups: readonly DomainGroup[], by: string): ListRemarks {
   const { knowledge, suspense, variants, isCertain } = view
   const seen = new Map(groups.map((group) => [group.id, group]))
   const mismatches: Mismatch[] = []
@@ -185,7 +178,7 @@ function compareGroups(view: ListView, groups: readonly Group[], by: string): Li
 }
 
 /** Updates the knowledge from a list of all groups. */
-function takeGroups(knowledge: Knowledge, groups: readonly Group[], by: string): void {
+function takeGroups(knowledge: Knowledge, groups: readonly DomainGroup[], by: string): void {
   const listed = new Set(groups.map(({ id }) => id))
   for (const group of groups) {
     const known = knowledge.groups.get(group.id)
@@ -202,14 +195,7 @@ function takeGroups(knowledge: Knowledge, groups: readonly Group[], by: string):
   knowledge.areGroupsComplete = true
 }
 
-type Group = NonNullable<ReturnType<typeof groupIn>>
-
-function mismatchOf(
-  view: ListView,
-  id: string,
-  fact: GroupFact,
-  group: { name: string; domains: readonly string[] } | undefined,
-): Mismatch | undefined {
+function mismatchOf(view: ListView, id: string, fact: GroupFact, group: DomainGroup | undefined): Mismatch | undefined {
   const since = fact.by
   if (!fact.exists) {
     if (group === undefined) return undefined
@@ -230,12 +216,8 @@ function mismatchOf(
 }
 
 /** What the members of a group say about choices under which the members would be different. */
-function movesShown(
-  { variants }: ListView,
-  fact: GroupFact,
-  group: { domains: readonly string[] },
-): (readonly Assignment[])[] {
-  const members = group.domains.map(comparable)
+function movesShown({ variants }: ListView, fact: GroupFact, { domains }: DomainGroup): (readonly Assignment[])[] {
+  const members = domains.map(comparable)
   return (fact.otherwise ?? []).flatMap((other) => {
     const [isOwn, isOther] = [areSameSets(fact.domains, members), areSameSets(other.domains, members)]
     if (isOwn === isOther) return []

@@ -1,5 +1,5 @@
-import type { Assignment, ChoiceObservation } from '../choices/observation.ts'
-import { type Deciding, type Permitted, same } from '../choices/permitted.ts'
+import { assignmentsOf } from '../choices/observation.ts'
+import { type Permitted, same } from '../choices/permitted.ts'
 import type { Operation } from '../contract/api.ts'
 import type { Contract } from '../contract/contract.ts'
 import { CLIENT_REQUEST_ID } from '../contract/response-headers.ts'
@@ -8,13 +8,12 @@ import type { ReadExchange } from '../exchanges/reading.ts'
 import { isObject, readJson } from '../ground/json.ts'
 import { show } from '../ground/show.ts'
 import { redactKeys } from '../journal/redaction/key-shapes.ts'
-import { findingOf, isPermittedPreflight } from './contract-problems.ts'
-import type { JudgedDifference } from './finding.ts'
+import { isPermittedPreflight } from './contract-problems.ts'
+import { type Deviation, type ExchangeFindings, FindingCollector } from './exchange-findings.ts'
 import { acceptsNotation, isToldApart, numbersIn } from './notation.ts'
 import { expectsQuota, type QuotaCircumstances, situationOf } from './quota-situation.ts'
-import type { Remarks } from './remarks.ts'
 
-export interface Presentation extends Remarks {
+export interface Presentation extends ExchangeFindings {
   /** The human-readable text of the response, and the code or `operationId` that it belongs to. */
   message?: { of: string; text: string }
 }
@@ -42,32 +41,11 @@ export function observePresentation(
   }
   const message = messageOf(reading)
   if (message !== undefined) observeMessage(observer, message.text)
-  return { ...observer.remarks, ...(message && { message: { ...message, text: redactKeys(message.text) } }) }
+  return { ...observer.all, ...(message && { message: { ...message, text: redactKeys(message.text) } }) }
 }
 
-interface Unexplained {
-  what: string
-  message: string
-  /** Whether the specification also permits what no alternative has, so that it is no failure. */
-  isOpen?: boolean
-}
-
-/** Collects what one response says. */
-class FieldObserver {
-  readonly reading: ReadExchange
-  readonly permitted: Permitted
-  readonly #observations: ChoiceObservation[] = []
-  readonly #findings: JudgedDifference[] = []
-
-  constructor(reading: ReadExchange, permitted: Permitted) {
-    this.reading = reading
-    this.permitted = permitted
-  }
-
-  get remarks(): Remarks {
-    return { findings: this.#findings, observations: this.#observations }
-  }
-
+/** Collects what the form of one response shows. */
+class FieldObserver extends FindingCollector {
   get headers(): ReadExchange['response']['headers'] {
     return this.reading.response.headers
   }
@@ -78,48 +56,10 @@ class FieldObserver {
     if (response.status >= 500) return true
     return outcome.kind === 'refusal' && this.permitted.isRefusedUnread(outcome.code, response.status)
   }
-
-  /**
-   * Records the alternatives under which the response is possible. With `unexplained`, it reports a finding if there
-   * are none.
-   */
-  observe(
-    deciding: readonly Deciding<unknown>[],
-    accepts: (...values: never[]) => boolean,
-    unexplained?: Unexplained,
-  ): void {
-    if (deciding.length === 0) return
-    const all = assignmentsOf(deciding.map(({ id }) => [id, this.permitted.numbersOf(id)]))
-    const allowed = all.filter((assignment) => {
-      const values = deciding.map(({ id, values }) => values.get(assignment[id] ?? 0))
-      // If an alternative could not be compiled, its value is unknown and counts as possible.
-      return values.includes(undefined) || accepts(...(values as never[]))
-    })
-    this.allow(allowed, all.length, unexplained)
-  }
-
-  allow(allowed: readonly Assignment[], of: number, unexplained?: Unexplained): void {
-    if (allowed.length === of) return
-    if (allowed.length > 0) {
-      this.#observations.push({ allows: allowed, evidence: [this.reading.exchange.id], count: 1 })
-    } else if (unexplained !== undefined) {
-      const { isOpen = false, ...finding } = unexplained
-      const label = isOpen ? 'cannot tell' : 'unexplained'
-      this.#findings.push(findingOf(this.reading, this.permitted.contract, { label, ...finding }))
-    }
-  }
 }
 
 /** How many combinations of alternatives are compared at once. */
 const COMBINATIONS = 512
-
-function assignmentsOf(numbers: readonly (readonly [id: string, numbers: readonly number[]])[]): Assignment[] {
-  let assignments: Assignment[] = [{}]
-  for (const [id, each] of numbers) {
-    assignments = assignments.flatMap((some) => each.map((number) => ({ ...some, [id]: number })))
-  }
-  return assignments
-}
 
 function observeStatus(observer: FieldObserver, problems: readonly Problem<string>[]): void {
   const { reading, permitted } = observer
@@ -155,6 +95,7 @@ function observeStatus(observer: FieldObserver, problems: readonly Problem<strin
     isForbidden
       ? undefined
       : {
+          label: 'unexplained',
           what: `status/${outcome.code}`,
           message: `The code ${show(outcome.code)} comes with the status ${status}, which no alternative gives to this request.`,
         },
@@ -206,6 +147,7 @@ function observeFixedHeaders(observer: FieldObserver): void {
     })
     const value = headers[name.toLowerCase()]
     observer.observe(deciding, (fixed: string) => fixed === (value ?? ''), {
+      label: 'unexplained',
       what: `headers/${name.toLowerCase()}`,
       message: `The header ${name} is ${show(value)}, which it is under no alternative.`,
     })
@@ -229,7 +171,8 @@ function observeQuotaHeaders(observer: FieldObserver, circumstances: QuotaCircum
   const order = permitted.deciding('order of plan and quota', ({ settings: { gateOrder } }) => {
     return gateOrder.indexOf('quota') < gateOrder.indexOf('plan')
   })
-  const unexplained = {
+  const unexplained: Deviation = {
+    label: 'unexplained',
     what: 'headers/x-ratelimit-limit',
     message: `The headers about the quota are ${isShown ? 'there' : 'missing'}, which no alternative explains.`,
   }
@@ -266,6 +209,7 @@ function observeReset(observer: FieldObserver): void {
   if (date === undefined && !isSeconds && !isTime) return
   const deciding = permitted.deciding('meaning of the reset', ({ settings }) => settings.rateLimitReset)
   observer.observe(deciding, (meaning: string) => (meaning === 'unix-time' ? isTime : isSeconds), {
+    label: 'unexplained',
     what: 'headers/x-ratelimit-reset',
     message: `X-RateLimit-Reset is ${text}, which is neither a time within the window nor the seconds that are left of it.`,
   })
@@ -283,9 +227,9 @@ function observeType(observer: FieldObserver): void {
   if (!type.startsWith('application/json')) return
   const deciding = permitted.deciding('type of responses', ({ settings }) => plainType(settings.responseType))
   observer.observe(deciding, (expected: string) => expected === type, {
+    label: 'cannot tell',
     what: 'headers/content-type',
     message: `The Content-Type ${show(headers['content-type'])} is that of no alternative, and the specification leaves it open.`,
-    isOpen: true,
   })
 }
 
@@ -314,9 +258,9 @@ function observeRequestId(observer: FieldObserver): void {
   if (isEchoed || !CLIENT_ID.test(id)) return
   const format = permitted.deciding('format of request ids', ({ requestIds }) => requestIds)
   observer.observe(format, (expected: keyof typeof OWN_IDS) => OWN_IDS[expected].test(id), {
+    label: 'cannot tell',
     what: 'headers/x-request-id',
     message: `The X-Request-Id ${show(id)} has the form of no alternative, and the specification leaves its form open.`,
-    isOpen: true,
   })
 }
 

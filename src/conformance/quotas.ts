@@ -1,13 +1,11 @@
-import type { Assignment, ChoiceObservation } from '../choices/observation.ts'
+import { assignmentsOf } from '../choices/observation.ts'
 import { type Deciding, type Permitted, same } from '../choices/permitted.ts'
 import type { Operation } from '../contract/api.ts'
 import { isRefusedBy } from '../contract/rules.ts'
 import type { ReadExchange } from '../exchanges/reading.ts'
 import { pointTo } from '../ground/json.ts'
-import { findingOf } from './contract-problems.ts'
-import type { JudgedDifference } from './finding.ts'
+import { type Deviation, type ExchangeFindings, FindingCollector, NO_FINDINGS } from './exchange-findings.ts'
 import { dateOf } from './presentation.ts'
-import type { Remarks } from './remarks.ts'
 import { SharedCounts } from './shared-counts.ts'
 
 /** What one response says about the quota of its request. */
@@ -87,7 +85,9 @@ export class QuotaTrack {
   readonly #isSoleClient: boolean
   readonly #shared: SharedCounts
   /** Refusals that ended a window before nothing was left; absent once a window has ended correctly. */
-  #early: { refusals: { operation: Operation; message: string; notes: Notes }[]; steps: number } | undefined = {
+  #early:
+    | { refusals: { operation: Operation; message: string; notes: FindingCollector }[]; steps: number }
+    | undefined = {
     refusals: [],
     steps: 0,
   }
@@ -109,14 +109,14 @@ export class QuotaTrack {
   }
 
   /** What the next exchange of the key shows, together with those before it. */
-  take(reading: ReadExchange): Remarks {
+  take(reading: ReadExchange): ExchangeFindings {
     const { operation } = reading
     const sample = operation?.quota && this.#sampleOf(reading, operation.quota.window)
     if (operation === undefined || sample === undefined) {
       this.#judgeSharing(reading, undefined, undefined)
-      return { findings: [], observations: [] }
+      return NO_FINDINGS
     }
-    const notes = new Notes(reading, this.#permitted)
+    const notes = new FindingCollector(reading, this.#permitted)
     this.#judgeLimit(sample, operation, notes)
     this.#judgeStart(sample, operation, notes)
     this.#forgetIfClockJumped(sample, operation.path)
@@ -126,7 +126,7 @@ export class QuotaTrack {
     this.#judgeSharing(reading, { remaining: sample.remaining, window }, notes)
     window.pending.push(sample)
     if (window.pending.length > PENDING) window.pending.shift()
-    return notes.remarks
+    return notes.all
   }
 
   /** Only requests with a valid key count that were charged, or refused because nothing is left. */
@@ -154,7 +154,7 @@ export class QuotaTrack {
     return 'refused'
   }
 
-  #judgeLimit({ limit }: QuotaSample, operation: Operation, notes: Notes): void {
+  #judgeLimit({ limit }: QuotaSample, operation: Operation, notes: FindingCollector): void {
     const { quota, path } = operation
     if (quota === undefined || limit === quota.limit) return
     const place = pointTo('/paths', path)
@@ -172,22 +172,19 @@ export class QuotaTrack {
     })
     const fits = (factor: number) => Math.floor(quota.limit * factor) === limit
     if (grace.length === 0 && fits(quota.grace)) return
-    const [only] = grace
-    const numbers = only === undefined ? [] : numbersWhere(only, this.#permitted, fits)
-    if (only !== undefined && numbers.length > 0) notes.allow(numbers.map((number) => ({ [only.id]: number })))
-    else {
-      // The specification does not say how much higher the limits of a new key are.
-      notes.find({
-        label: 'cannot tell',
-        what: 'headers/x-ratelimit-limit',
-        message: `X-RateLimit-Limit is ${limit}, which is neither the ${quota.limit} of the document nor what an alternative gives to a new key.`,
-        place: `${place}/x-quota/grace`,
-      })
+    // The specification does not say how much higher the limits of a new key are.
+    const other: Deviation = {
+      label: 'cannot tell',
+      what: 'headers/x-ratelimit-limit',
+      message: `X-RateLimit-Limit is ${limit}, which is neither the ${quota.limit} of the document nor what an alternative gives to a new key.`,
+      place: `${place}/x-quota/grace`,
     }
+    if (grace.length === 0) notes.find(other)
+    else notes.observe(grace.slice(0, 1), fits, other)
   }
 
   /** Whether windows start at full hours or with the first request. */
-  #judgeStart(sample: QuotaSample, { quota }: Operation, notes: Notes): void {
+  #judgeStart(sample: QuotaSample, { quota }: Operation, notes: FindingCollector): void {
     const { end, date, limit, remaining, kind } = sample
     const start = this.#permitted.deciding('start of windows', ({ settings }) => settings.quotaWindow)
     const charging = this.#charging
@@ -195,24 +192,17 @@ export class QuotaTrack {
     const [only] = start as [Deciding<string>]
     const offset = end % quota.window
     if (Math.min(offset, quota.window - offset) > TOLERANCE) {
-      const numbers = numbersWhere(only, this.#permitted, (value) => value !== 'aligned')
-      if (numbers.length > 0) notes.allow(numbers.map((number) => ({ [only.id]: number })))
+      notes.observe([only], (value: string) => value !== 'aligned')
     }
     // A request that opened the window was not the first one, unless an earlier request got its charge back.
     const isFirst = kind !== 'limited' && remaining === limit - 1
     if (!isFirst || date === undefined || charging === undefined) return
     if (date <= end - quota.window + TOLERANCE || date >= end) return
-    const allowed: Assignment[] = []
-    let size = 0
-    for (const number of this.#permitted.numbersOf(only.id)) {
-      for (const charged of this.#permitted.numbersOf(charging.id)) {
-        size++
-        const isRefuted =
-          only.values.get(number) === 'first-request' && charging.values.get(charged) === 'authenticated'
-        if (!isRefuted) allowed.push({ [only.id]: number, [charging.id]: charged })
-      }
-    }
-    if (allowed.length > 0 && allowed.length < size) notes.allow(allowed)
+    const all = assignmentsOf([only, charging].map(({ id }) => [id, this.#permitted.numbersOf(id)]))
+    const allowed = all.filter(({ [only.id]: number = 0, [charging.id]: charged = 0 }) => {
+      return only.values.get(number) !== 'first-request' || charging.values.get(charged) !== 'authenticated'
+    })
+    notes.allow(allowed, all.length)
   }
 
   get #charging(): Deciding<string> | undefined {
@@ -228,7 +218,7 @@ export class QuotaTrack {
     this.#dates.set(path, date)
   }
 
-  #windowOf({ end, limit }: QuotaSample, { path, quota }: Operation, notes: Notes): QuotaWindow {
+  #windowOf({ end, limit }: QuotaSample, { path, quota }: Operation, notes: FindingCollector): QuotaWindow {
     const windows = this.#windows.get(path) ?? []
     this.#windows.set(path, windows)
     const tolerance = Math.min(TOLERANCE, (quota?.window ?? 0) / 4)
@@ -265,7 +255,7 @@ export class QuotaTrack {
   }
 
   /** Settles the responses that were complete before this request was sent. */
-  #settle(window: QuotaWindow, { at }: QuotaSample, notes: Notes): void {
+  #settle(window: QuotaWindow, { at }: QuotaSample, notes: FindingCollector): void {
     window.pending = window.pending.filter((sample) => {
       if (sample.until > at) return true
       window.least = Math.min(window.least ?? Number.POSITIVE_INFINITY, sample.remaining)
@@ -282,7 +272,7 @@ export class QuotaTrack {
     if (isCertain && this.#chargesRefused === undefined) this.#decideCharges(true, notes)
   }
 
-  #judgeSequence(window: QuotaWindow, sample: QuotaSample, operation: Operation, notes: Notes): void {
+  #judgeSequence(window: QuotaWindow, sample: QuotaSample, operation: Operation, notes: FindingCollector): void {
     const { kind, remaining, limit, until } = sample
     const { least, pending } = window
     if (pending.length > 0) window.overlapped = true
@@ -320,7 +310,12 @@ export class QuotaTrack {
   }
 
   /** Whether windows end too early. A single window does not show it: another client may have had the last request. */
-  #judgeEnd(window: QuotaWindow, { kind, remaining, limit }: QuotaSample, operation: Operation, notes: Notes): void {
+  #judgeEnd(
+    window: QuotaWindow,
+    { kind, remaining, limit }: QuotaSample,
+    operation: Operation,
+    notes: FindingCollector,
+  ): void {
     const { least, overlapped, isSpoilt } = window
     if (least === undefined) return
     if (kind !== 'limited') {
@@ -336,7 +331,7 @@ export class QuotaTrack {
     }
     const { refusals } = this.#early
     const message = `The request was refused although ${least} of ${limit} requests were left, as at the end of each other window.`
-    refusals.push({ operation, message, notes: notes.again() })
+    refusals.push({ operation, message, notes: new FindingCollector(notes.reading, this.#permitted) })
     this.#early.steps += window.steps
     if (refusals.length < TOO_FEW.windows || this.#early.steps < TOO_FEW.steps) return
     for (const refusal of refusals.splice(0)) {
@@ -349,7 +344,7 @@ export class QuotaTrack {
   #judgeSharing(
     reading: ReadExchange,
     sample: { remaining: number; window: QuotaWindow } | undefined,
-    notes?: Notes,
+    notes?: FindingCollector,
   ): void {
     const { exchange, operation } = reading
     const fall = this.#shared.take({
@@ -369,7 +364,7 @@ export class QuotaTrack {
     })
   }
 
-  #accuse(operation: Operation, message: string, notes: Notes): void {
+  #accuse(operation: Operation, message: string, notes: FindingCollector): void {
     const rule = operation.rules.find((each) => isRefusedBy(each, 'rate_limited', undefined))
     notes.find({
       label: 'broken rule',
@@ -380,58 +375,11 @@ export class QuotaTrack {
     })
   }
 
-  #decideCharges(chargesRefused: boolean, notes: Notes): void {
+  #decideCharges(chargesRefused: boolean, notes: FindingCollector): void {
     const charging = this.#charging
     if (charging === undefined) return
     this.#chargesRefused = chargesRefused
     const expected = chargesRefused ? 'authenticated' : 'successful'
-    const numbers = numbersWhere(charging, this.#permitted, (value) => value === expected)
-    if (numbers.length > 0) notes.allow(numbers.map((number) => ({ [charging.id]: number })))
-  }
-}
-
-function numbersWhere<Value>(
-  { id, values }: Deciding<Value>,
-  permitted: Permitted,
-  accepts: (value: Value) => boolean,
-): number[] {
-  return permitted.numbersOf(id).filter((number) => {
-    const value = values.get(number)
-    return value === undefined || accepts(value)
-  })
-}
-
-/** Collects what one exchange says. */
-class Notes {
-  readonly #reading: ReadExchange
-  readonly #permitted: Permitted
-  readonly #findings: JudgedDifference[] = []
-  readonly #observations: ChoiceObservation[] = []
-
-  constructor(reading: ReadExchange, permitted: Permitted) {
-    this.#reading = reading
-    this.#permitted = permitted
-  }
-
-  get remarks(): Remarks {
-    return { findings: this.#findings, observations: this.#observations }
-  }
-
-  /** Empty notes about the same exchange. */
-  again(): Notes {
-    return new Notes(this.#reading, this.#permitted)
-  }
-
-  add({ remarks }: Notes): void {
-    this.#findings.push(...remarks.findings)
-  }
-
-  allow(allows: readonly Assignment[]): void {
-    this.#observations.push({ allows, evidence: [this.#reading.exchange.id], count: 1 })
-  }
-
-  find({ place, ...finding }: Parameters<typeof findingOf>[2] & { place: string }): void {
-    const { lineOf, contract } = this.#permitted
-    this.#findings.push(findingOf(this.#reading, contract, { ...finding, pointer: place, line: lineOf(place) }))
+    notes.observe([charging], (value: string) => value === expected)
   }
 }

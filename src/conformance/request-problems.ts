@@ -6,6 +6,7 @@ import type { Problem } from '../domain/errors.ts'
 import { type NameSettings, nameProblems, storedName } from '../domain/group-names.ts'
 import type { Settings } from '../domain/settings.ts'
 import type { SeenRequest } from '../exchanges/exchange.ts'
+import { combinationsOf } from '../ground/combinations.ts'
 import { isObject, type Json, pointTo, writeJson } from '../ground/json.ts'
 import { type BodySettings, createBodyReader } from '../http/body.ts'
 import { createDecoder } from '../http/charset.ts'
@@ -201,10 +202,8 @@ function combine<Some extends Partial<Settings>>(
   contracts: readonly Contract[],
   names: readonly (keyof Some & keyof Settings)[],
 ): Some[] {
-  let combinations: Partial<Settings>[] = [{}]
-  for (const name of names) {
-    const values = [...new Set(contracts.map(({ settings }) => settings[name]))]
-    combinations = combinations.flatMap((some) => values.map((value) => ({ ...some, [name]: value })))
-  }
-  return combinations as Some[]
+  const values = names.map((name) => [...new Set(contracts.map(({ settings }) => settings[name]))])
+  return combinationsOf<unknown>(values).map(
+    (chosen) => Object.fromEntries(chosen.map((value, index) => [names[index], value])) as Some,
+  )
 }

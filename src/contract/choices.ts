@@ -91,6 +91,14 @@ async function compareChoices(overlays: readonly Overlay[]): Promise<Choices> {
   }
 }
 
+/** The name of the setting that an alternative changes; `undefined` if it changes another part of the document. */
+export function settingOf({ assumption: { place } }: Alternative): string | undefined {
+  if (!place.startsWith(SETTINGS_PLACE)) return undefined
+  return place.slice(SETTINGS_PLACE.length).replaceAll(/-([a-z])/g, (_, letter: string) => letter.toUpperCase())
+}
+
+const SETTINGS_PLACE = '/x-settings/'
+
 /** The contract under these alternatives, or the error that says why they do not fit together. */
 export async function tryToCompile(
   { compile }: Pick<Choices, 'compile'>,

@@ -1,5 +1,5 @@
 import { observabilityOf } from '../choices/observability.ts'
-import type { ChoiceQuestion } from '../choices/probes.ts'
+import type { ChoiceQuestion } from '../choices/questions.ts'
 import type { AssumptionVerdict } from '../choices/verdict.ts'
 import { overlayFor, pathTo } from '../contract/assumptions.ts'
 import type { Alternative, Choices } from '../contract/choices.ts'

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { observabilityOf } from '../choices/observability.ts'
-import type { ChoiceQuestion } from '../choices/probes.ts'
+import type { ChoiceQuestion } from '../choices/questions.ts'
 import type { AssumptionVerdict } from '../choices/verdict.ts'
 import type { Alternative, Choices } from '../contract/choices.ts'
 import { shorten } from '../ground/show.ts'

@@ -1,3 +1,4 @@
+import type { ShownData } from '../behaviour/shown-data.ts'
 import { isObject, type Json } from '../ground/json.ts'
 import { comparable } from './purpose.ts'
 
@@ -21,22 +22,16 @@ function viewData(data: unknown): DataParts {
 
 /**
  * The parts of the answer of an operation. A list is judged elsewhere by its known items, so here all lists are equal.
- * The service chooses the ids of groups, so only the type of the id counts.
+ * The service chooses the ids of new groups, so only the type of such an id counts.
  */
-export function viewAnswer(operation: string | undefined, data: unknown): DataParts {
-  if (operation !== undefined && isListing(operation, data)) return LISTING
-  if (operation !== 'createDomainGroup') return viewData(data)
+export function viewAnswer(data: unknown, { lists, isNew }: ShownData): DataParts {
+  if (lists !== undefined) return LISTING
+  if (!isNew) return viewData(data)
   const group = isObject(data) && isObject(data['group']) ? data['group'] : {}
   return viewData({ ...(data as Json), group: { ...group, id: typeof group['id'] } })
 }
 
 const LISTING = { content: 'a list', order: '', spelling: '' }
-
-/** Whether a response lists everything that the account has. */
-export function isListing(operation: string, data: unknown): boolean {
-  if (operation === 'listDomains' || operation === 'listDmarc') return true
-  return operation === 'listDomainGroups' && typeof data === 'object' && data !== null && 'groups' in data
-}
 
 function view(value: unknown, order: string[], spelling: string[]): unknown {
   if (Array.isArray(value)) return viewList(value, order, spelling)
@@ -60,18 +55,6 @@ function viewList(list: readonly unknown[], order: string[], spelling: string[])
 
 function idOf(item: unknown): string {
   return isObject(item) ? String(item['id']) : String(item)
-}
-
-/** The group that `value` describes; `undefined` if it does not describe one. */
-export function groupIn(value: unknown): { id: string; name: string; domains: readonly string[] } | undefined {
-  if (!isObject(value)) return undefined
-  const { id, name, domains } = value as Json
-  if (typeof id !== 'string' || typeof name !== 'string' || !areTexts(domains)) return undefined
-  return { id, name, domains }
-}
-
-export function areTexts(value: unknown): value is readonly string[] {
-  return Array.isArray(value) && value.every((each) => typeof each === 'string')
 }
 
 export function areSameSets(some: readonly string[], others: readonly string[]): boolean {

@@ -1,3 +1,5 @@
+import { shownBy } from '../behaviour/operations/operations.ts'
+import type { ShownData } from '../behaviour/shown-data.ts'
 import type { Operation } from '../contract/api.ts'
 import type { Contract } from '../contract/contract.ts'
 import { isNestedBeyond, isObject, type Json } from '../ground/json.ts'
@@ -26,6 +28,8 @@ export interface ReadExchange {
   /** Without the question mark. */
   query: string | undefined
   outcome: EnvelopeOutcome
+  /** What the data of a success shows of the account, by the operation that answered. */
+  shown: ShownData
 }
 
 /** How deeply a response body may be nested to be judged; the contract has four levels. */
@@ -44,7 +48,8 @@ export function createReader(contract: Contract): (exchange: Exchange) => ReadEx
     const outcome = readOutcome(request.method, response)
     const other = operation === undefined && outcome.kind === 'success' ? findLeniently(request.method, path) : route
     const answering = other.ok ? other.operation : undefined
-    return { exchange, response, route, operation, answering, path, query, outcome }
+    const shown = outcome.kind === 'success' ? shownBy(answering?.id, outcome.data) : {}
+    return { exchange, response, route, operation, answering, path, query, outcome, shown }
   }
 }
 

@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import type { ServiceContract } from '../behaviour/operation.ts'
+import { shownBy } from '../behaviour/operations/operations.ts'
 import type { FaultRule } from '../domain/faults.ts'
 import { isNestedBeyond, isObject, readJson, valueAt } from '../ground/json.ts'
 import { bytesOf, isCut, textOf } from '../http/content.ts'
@@ -218,5 +219,5 @@ function expectedBody(entry: Entry, isExact: boolean, redact: Redact): ExpectedB
     return { kind: 'text', text }
   if (!isObject(value) || injected) return { kind: 'any' }
   if (!isExact) return { kind: 'success' }
-  return { kind: 'json', value, hasNewId: operation?.id === 'createDomainGroup' }
+  return { kind: 'json', value, hasNewId: shownBy(operation?.id, value['data']).isNew === true }
 }

@@ -2,7 +2,8 @@ import { readFileSync } from 'node:fs'
 import type { ServiceContract } from '../behaviour/operation.ts'
 import { OPERATIONS } from '../behaviour/operations/operations.ts'
 import { bindBehaviours } from '../behaviour/service-contract.ts'
-import { type Alternative, type Choices, readChoices, tryToCompile } from '../contract/choices.ts'
+import { HOSTNAME_SETTINGS } from '../choices/variants.ts'
+import { type Alternative, type Choices, readChoices, settingOf, tryToCompile } from '../contract/choices.ts'
 import type { Contract } from '../contract/contract.ts'
 import { ContractError } from '../contract/contract-error.ts'
 import { OWN_DOCUMENT } from '../contract/document.ts'
@@ -49,11 +50,9 @@ export const MOST_SET_UPS = 6
  * a request is answered. They do not matter to a probe for which they are not read.
  */
 const COMPILED: ReadonlySet<string> = new Set<keyof Settings>([
-  ...(['finalDot', 'internationalNames', 'underscores', 'singleLabels', 'ipv4Addresses', 'numericLastLabels'] as const),
-  ...(['wildcards', 'publicSuffixes', 'spaceAroundHostnames', 'invisibleInHostnames', 'spelling'] as const),
+  ...(HOSTNAME_SETTINGS as ReadonlySet<keyof Settings>),
   ...(['precedence', 'decimals', 'quotaHeaders', 'clientRequestIds'] as const),
 ])
-const SETTINGS_PLACE = '/x-settings/'
 const ERRORS_PLACE = '/components/x-errors/'
 /** In milliseconds: how long the rehearsal runs before it yields. */
 const TURN = 20
@@ -353,7 +352,7 @@ function partsOf(
   reach: ReadonlyMap<string, ReadonlySet<string>>,
 ): readonly string[] | undefined {
   const { place } = alternative.assumption
-  const setting = settingOf(alternative)
+  const setting = requestSettingOf(alternative)
   if (setting !== undefined) return [setting]
   const [first, second = '', third] = stepsOf(place)
   if (place.startsWith(ERRORS_PLACE)) return [third ?? '']
@@ -391,19 +390,14 @@ function reachOf(document: Json): Map<string, Set<string>> {
 }
 
 /** The setting that an alternative changes, if it is read when a request is answered. */
-function settingOf({ assumption: { place } }: Alternative): string | undefined {
-  if (!place.startsWith(SETTINGS_PLACE)) return undefined
-  const name = camel(place.slice(SETTINGS_PLACE.length))
-  return COMPILED.has(name) ? undefined : name
-}
-
-function camel(name: string): string {
-  return name.replaceAll(/-([a-z])/g, (_, letter: string) => letter.toUpperCase())
+function requestSettingOf(alternative: Alternative): string | undefined {
+  const name = settingOf(alternative)
+  return name === undefined || COMPILED.has(name) ? undefined : name
 }
 
 /** The contract with the setting of the alternative; `undefined` if it changes no setting that is read per request. */
 function withSetting({ contract }: Choices, alternative: Alternative): Contract | undefined {
-  const name = settingOf(alternative)
+  const name = requestSettingOf(alternative)
   if (name === undefined) return undefined
   return { ...contract, settings: { ...contract.settings, [name]: alternative.value['value'] } }
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { OPERATIONS } from '../../src/behaviour/operations/operations.ts'
 import { describeObservability, isObservable, observabilityOf } from '../../src/choices/observability.ts'
-import { type DecidingRequest, PROBES } from '../../src/choices/probes.ts'
+import { type DecidingRequest, QUESTIONS } from '../../src/choices/questions.ts'
 import { type Alternative, nameOf } from '../../src/contract/choices.ts'
 import type { Contract } from '../../src/contract/contract.ts'
 import type { Exchange } from '../../src/exchanges/exchange.ts'
@@ -68,7 +68,7 @@ describe('observabilityOf', () => {
       expect(probe !== undefined, assumption.id).toBe(observable)
     }
     const known = assumptions.filter((each) => observabilityOf(each).observable).map(({ id }) => id)
-    expect(Object.keys(PROBES).toSorted()).toEqual(known.toSorted())
+    expect(Object.keys(QUESTIONS).toSorted()).toEqual(known.toSorted())
   })
 
   it('excepts no alternative that there is not', () => {
@@ -134,7 +134,7 @@ async function ask(alternative: Alternative, contract: Contract): Promise<Exchan
   try {
     const lists = ['/domains', '/domaingroups'].map((path): DecidingRequest => ({ method: 'GET', path }))
     for (const list of lists) await send(list)
-    const requests = PROBES[id]?.requests ?? []
+    const requests = QUESTIONS[id]?.requests ?? []
     for (const [index, request] of requests.entries()) {
       if (index === requests.length - 1) service.advance(wait)
       for (let sent = 0; sent < (request.times ?? 1); sent++) await send(several ? severally(request) : request)

@@ -4,6 +4,7 @@ import { accept } from '../../domain/errors.ts'
 import { hostnamesIn } from '../hostnames.ts'
 import type { OperationBehaviour, SampleAccount, ServiceContract } from '../operation.ts'
 import { echoDomains, spellingsOf } from '../presentation.ts'
+import { textsIn } from '../shown-data.ts'
 
 /** Source: POST /domains, "`count` is the number of domains added." */
 export const addDomains: OperationBehaviour = {
@@ -18,6 +19,8 @@ export const addDomains: OperationBehaviour = {
       data: { domains: echoDomains(domains, sent, names, settings), count: domains.length },
     })
   },
+  shows: (data) => ({ added: textsIn(data, 'domains') }),
+  brokenRule: () => 'count-of-added',
   fields: {
     domains: {
       make: (account, size = fewest(account)) => account.addable(size),

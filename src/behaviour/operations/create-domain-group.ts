@@ -3,6 +3,7 @@ import { createGroup } from '../../domain/groups.ts'
 import { hostnamesIn } from '../hostnames.ts'
 import type { OperationBehaviour } from '../operation.ts'
 import { presentGroup } from '../presentation.ts'
+import { groupIn } from '../shown-data.ts'
 import { MEMBERS, NAME } from './group-fields.ts'
 
 /** Source: POST /domaingroups, "if any is not, the request fails and no group is created." */
@@ -13,6 +14,8 @@ export const createDomainGroup: OperationBehaviour = {
     if (!decision.ok) return decision
     return accept(decision.state, { data: { group: presentGroup(decision.value, decision.state, contract.settings) } })
   },
+  shows: (data) => ({ group: groupIn(data), isNew: true }),
+  brokenRule: ({ misplaced }) => (misplaced.length === 0 ? undefined : 'members-in-the-same-call'),
   fields: { name: NAME, domains: MEMBERS },
   accepted: [
     (account) => {

@@ -8,6 +8,7 @@ export const deleteDomainGroup: OperationBehaviour = {
     const decision = deleteGroup(account, query['id'] ?? '', settings)
     return decision.ok ? accept(decision.state, { data: {} }) : decision
   },
+  shows: () => ({ isDeleted: true }),
   accepted: [(account) => ({ query: { id: account.groupWithMember().id } })],
   refused: [(account) => ({ query: { id: account.unknownGroupId() } })],
 }

@@ -3,6 +3,7 @@ import { accept } from '../../domain/errors.ts'
 import { hostnamesIn } from '../hostnames.ts'
 import type { OperationBehaviour, SampleAccount } from '../operation.ts'
 import { echoDomains } from '../presentation.ts'
+import { textsIn } from '../shown-data.ts'
 
 /** Source: DELETE /domains, "a domain still actively used in certain monitoring features cannot be removed." */
 export const deleteDomains: OperationBehaviour = {
@@ -16,6 +17,8 @@ export const deleteDomains: OperationBehaviour = {
       data: { domains: echoDomains(domains, body['domains'] as string[], names, settings), count: domains.length },
     })
   },
+  shows: (data) => ({ removed: textsIn(data, 'domains') }),
+  brokenRule: () => 'deleted-domains-answered',
   fields: {
     domains: {
       make: (account, size = fewest(account)) => (account.canMonitor(size) ? account.removable(size) : undefined),

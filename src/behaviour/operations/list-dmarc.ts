@@ -2,8 +2,10 @@ import { refreshDay } from '../../domain/dmarc.ts'
 import { accept } from '../../domain/errors.ts'
 import { arrange } from '../../domain/order.ts'
 import { dmarcRecords } from '../../figures/figures.ts'
+import { isObject } from '../../ground/json.ts'
 import type { OperationBehaviour } from '../operation.ts'
 import { spellingOf } from '../presentation.ts'
+import { itemsOf } from '../shown-data.ts'
 
 /** Source: GET /dmarc, "`data` is an array of DMARC status records, one per monitored domain." */
 export const listDmarc: OperationBehaviour = {
@@ -17,6 +19,11 @@ export const listDmarc: OperationBehaviour = {
     }
     return accept(account, { source: account.domains, variant: `${account.seed} ${day}`, make })
   },
+  shows: (data) => ({ lists: 'records', domains: itemsOf(data, domainOf) }),
   accepted: [() => ({}), () => ({ times: 2 })],
   refused: [],
+}
+
+function domainOf(record: unknown): string | undefined {
+  return isObject(record) && typeof record['domain'] === 'string' ? record['domain'] : undefined
 }

@@ -2,8 +2,10 @@ import type { DomainGroup } from '../../domain/account.ts'
 import { accept, refuse } from '../../domain/errors.ts'
 import { comparedName, unknownGroup } from '../../domain/groups.ts'
 import { arrange } from '../../domain/order.ts'
+import { isObject } from '../../ground/json.ts'
 import type { OperationBehaviour } from '../operation.ts'
 import { presentGroup } from '../presentation.ts'
+import { groupIn, itemsOf, readGroup } from '../shown-data.ts'
 
 /** Source: GET /domaingroups, "An unknown id gives error `not_found`." */
 export const listDomainGroups: OperationBehaviour = {
@@ -26,6 +28,11 @@ export const listDomainGroups: OperationBehaviour = {
       make: () => ({ group: presentGroup(group, account, settings) }),
     })
   },
+  shows(data) {
+    if (!isObject(data) || !('groups' in data)) return { group: groupIn(data) }
+    return { lists: 'groups', groups: itemsOf(data['groups'], readGroup) }
+  },
+  brokenRule: ({ shown, ids }) => (shown.group?.id === ids[0] ? undefined : 'one-group-by-id'),
   accepted: [() => ({}), (account) => ({ query: { id: account.group().id } })],
   refused: [(account) => ({ query: { id: account.unknownGroupId() } })],
 }

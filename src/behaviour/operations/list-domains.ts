@@ -2,6 +2,7 @@ import { accept } from '../../domain/errors.ts'
 import { arrange } from '../../domain/order.ts'
 import type { OperationBehaviour } from '../operation.ts'
 import { spellingOf } from '../presentation.ts'
+import { textsIn } from '../shown-data.ts'
 
 /** Source: GET /domains, "all monitored domains of the account." */
 export const listDomains: OperationBehaviour = {
@@ -14,6 +15,7 @@ export const listDomains: OperationBehaviour = {
     }
     return accept(account, { source: account.domains, variant: 'domains', make })
   },
+  shows: (data) => ({ lists: 'domains', domains: textsIn(data, 'domains') }),
   accepted: [() => ({})],
   refused: [],
 }

@@ -3,6 +3,7 @@ import { type GroupChanges, updateGroup } from '../../domain/groups.ts'
 import { hostnamesIn } from '../hostnames.ts'
 import type { OperationBehaviour, SampleAccount } from '../operation.ts'
 import { presentGroup } from '../presentation.ts'
+import { groupIn } from '../shown-data.ts'
 import { MEMBERS, NAME } from './group-fields.ts'
 
 /** Source: PATCH /domaingroups, "additions are applied first, then removals." */
@@ -17,6 +18,15 @@ export const updateDomainGroup: OperationBehaviour = {
     const decision = updateGroup(account, query['id'] ?? '', changes, contract.settings)
     if (!decision.ok) return decision
     return accept(decision.state, { data: { group: presentGroup(decision.value, decision.state, contract.settings) } })
+  },
+  shows: (data) => ({ group: groupIn(data) }),
+  brokenRule({ misplaced, former, sent }) {
+    if (misplaced.length === 0) return undefined
+    if (sent('domains') !== undefined) return 'domains-replace-members'
+    const [added, removed] = [sent('add_domains'), sent('remove_domains')]
+    if (misplaced.some((name) => added?.has(name) && removed?.has(name))) return 'additions-before-removals'
+    const isLost = misplaced.some((name) => former.has(name) && !added?.has(name) && !removed?.has(name))
+    return isLost && added !== undefined && added.size > 0 ? 'additions-keep-members' : undefined
   },
   fields: {
     name: NAME,
