@@ -36,7 +36,7 @@ const PAGE = 'dashboard'
 const NODE: Readonly<Record<string, string>> = {
   'node-test.ts': 'test',
   'prepare.ts': 'fs/promises path',
-  cli: 'child_process fs fs/promises net os util',
+  cli: 'child_process fs fs/promises net os util events timers/promises',
   trials: 'child_process crypto events fs fs/promises os path util',
   doors: 'http',
   verify: 'crypto fs http https path',

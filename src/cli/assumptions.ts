@@ -17,7 +17,8 @@ import { DependenciesError, readDependenciesFile } from '../trials/vary/dependen
 import type { Command } from './command.ts'
 import { UsageError } from './errors.ts'
 import { readOptions } from './options.ts'
-import { checkReports, deliverReport, REPORT_OPTIONS } from './reports.ts'
+import { checkFiles, deliverReport, REPORT_OPTIONS } from './reports.ts'
+import { warnOfSeveral } from './target-options.ts'
 import type { Terminal } from './terminal.ts'
 
 const OPTIONS = {
@@ -109,7 +110,7 @@ function joinsBothSides(
 
 /** Prints the risks of a client with a service. Resolves to the exit code. */
 async function printRisks(values: Values<typeof OPTIONS>, terminal: Terminal): Promise<number> {
-  await checkReports(values.report, [
+  await checkFiles(values.report, [
     ...values.evidence.map((file) => ({ source: `--evidence ${shorten(file)}`, file, isRead: true })),
     ...values.dependencies.map((file) => ({ source: `--dependencies ${shorten(file)}`, file, isRead: true })),
   ])
@@ -129,7 +130,7 @@ async function printRisks(values: Values<typeof OPTIONS>, terminal: Terminal): P
     targets,
     commands: clients.map(({ command }) => command),
     warnings: [
-      ...(targets.length > 1 ? [`The evidence is of several services, which may differ: ${targets.join(', ')}.`] : []),
+      ...warnOfSeveral(targets),
       ...clients
         .filter(({ baseline }) => !baseline.steady)
         .map(({ command }) => `${shorten(command.join(' '))} does not do the same each time, so less is known of it.`),

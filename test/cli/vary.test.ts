@@ -97,7 +97,7 @@ describe('vary', { tags: ['slow'] }, () => {
     const { code, stderr } = await running.ended
     expect({ code, said: stderr.split('\n').at(-2) }).toEqual({
       code: 130,
-      said: 'dmarc-understudy: vary: stopped by SIGINT',
+      said: 'dmarc-understudy: vary: stopped by SIGINT; there is no report',
     })
     expect(() => process.kill(Number(readFileSync(pids, 'utf8')), 0)).toThrow('ESRCH')
     expect(readdirSync(folder)).toEqual(['pids'])
