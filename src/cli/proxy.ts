@@ -97,7 +97,7 @@ export const proxy: Command = {
     refuseLoop(target, reading)
     const ready = values.readyFile === undefined ? undefined : new ReadyFile(values.readyFile, sources.readyFile)
     const recording = await openRecording(values.record, sources.record)
-    let judge: ProxySession['judge'] | undefined
+    let judge: ExchangeJudge | undefined
     const work = async (execution: Execution) => {
       judge = await openJudge({ choices, overlays, isSoleWriter: values.soleWriter })
       const answers = new AnswerCounts(choices.contract)
@@ -110,7 +110,8 @@ export const proxy: Command = {
         if (!execution.signal.aborted) await once(execution.signal, 'abort')
         ready?.remove()
       } finally {
-        if (running.waiting > 0) execution.show(`${plural(running.waiting, 'exchange')} still to be judged`)
+        const { waiting } = running.witness
+        if (waiting > 0) execution.show(`${plural(waiting, 'exchange')} still to be judged`)
         await running.stop(AbortSignal.timeout(JUDGING_PATIENCE))
         await recording?.close()
         execution.progress.end()
@@ -140,7 +141,7 @@ interface ProxySession {
   target: ProxyTarget
   execution: Execution
   answers: AnswerCounts
-  judge: ExchangeJudge & { close(): Promise<void> }
+  judge: ExchangeJudge
   recording: HarWriter | undefined
 }
 
