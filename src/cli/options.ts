@@ -15,7 +15,6 @@ import {
   usageOf,
   type Values,
   variableFor,
-  variableOf,
 } from '../start/option.ts'
 import { UsageError } from './errors.ts'
 
@@ -44,7 +43,7 @@ export function readOptions<const Table extends Options>(
   const sources: Record<string, string> = {}
   const given = new Set<keyof Table>()
   for (const [name, option] of Object.entries(table)) {
-    const variable = variableOf(name, option)
+    const variable = variableFor(flagOf(name, option))
     const written = texts.get(name) ?? split(environment[variable], option) ?? readOpposite(name, option, environment)
     const source = written === undefined || texts.has(name) ? `--${flagOf(name, option)}` : variable
     if (written === undefined) {

@@ -1,4 +1,4 @@
-import { type OptionKind, text } from '../start/option.ts'
+import { type OptionKind, textThat } from '../start/option.ts'
 import { COMMAND_LINE_OPTIONS } from '../start/option-table.ts'
 
 /** The overlays of a command that judges a service. */
@@ -11,12 +11,9 @@ const REMEDY = 'must be the base URL of the service, such as https://dmarc.examp
 
 /** The base URL of a service. */
 export const baseUrl: OptionKind<string> = {
-  ...text,
-  remedy: REMEDY,
+  ...textThat(isBaseUrl, REMEDY, 'URL'),
   remedyFor: (value) => (hasCredentials(`${value}`) ? 'must not hold credentials' : REMEDY),
   shows: (written) => (hasCredentials(written) ? undefined : written),
-  placeholder: 'URL',
-  fits: (value): value is string => typeof value === 'string' && isBaseUrl(value),
 }
 
 /** Whether a URL has a user, and perhaps a password, before its host. */

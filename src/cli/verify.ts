@@ -5,11 +5,11 @@ import { quoteWord } from '../ground/shell-word.ts'
 import { shorten } from '../ground/show.ts'
 import { isLoopback } from '../http/hosts.ts'
 import {
-  type OptionKind,
   type Options,
   readDuration,
   secret,
   text,
+  textThat,
   timeLimit,
   toggle,
   type Values,
@@ -33,15 +33,12 @@ import { baseUrl } from './target-options.ts'
 import { describeProgress } from './verify-progress.ts'
 
 /** The run puts up to 40 characters before the suffix, and a hostname has at most 253. */
-const suffix: OptionKind<string> = {
-  ...text,
-  remedy: 'must be a domain below which names may be added, such as example or test.example.com',
-  placeholder: 'DOMAIN',
-  fits: (value): value is string =>
-    typeof value === 'string' &&
-    value.length <= 200 &&
-    /^(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)*[a-z][a-z0-9-]{0,61}[a-z0-9]$/.test(value),
-}
+const suffix = textThat(
+  (written) =>
+    written.length <= 200 && /^(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)*[a-z][a-z0-9-]{0,61}[a-z0-9]$/.test(written),
+  'must be a domain below which names may be added, such as example or test.example.com',
+  'DOMAIN',
+)
 
 const OPTIONS = {
   baseUrl: { kind: baseUrl, help: 'The base URL of the service, with its version segment.' },
