@@ -37,7 +37,7 @@ const NODE: Readonly<Record<string, string>> = {
   'node-test.ts': 'test',
   'prepare.ts': 'fs/promises path',
   cli: 'child_process fs fs/promises net os util events timers/promises',
-  trials: 'child_process crypto events fs fs/promises os path util',
+  trials: 'child_process crypto events fs os path util',
   doors: 'http',
   verify: 'crypto fs http https path',
   proxy: 'events http net tls util worker_threads zlib',

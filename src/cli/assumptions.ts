@@ -4,19 +4,19 @@ import { type Choices, readChoices } from '../contract/choices.ts'
 import { readDocument } from '../contract/document.ts'
 import { readOverlay } from '../contract/overlay.ts'
 import { writeYaml } from '../contract/yaml.ts'
+import { EvidenceError } from '../evidence/evidence-error.ts'
 import { mergeEvidence, readEvidence } from '../evidence/evidence-file.ts'
 import { describeRisks, writeRiskTable } from '../evidence/risk-report.ts'
 import { findForeignIn, findRisks } from '../evidence/risks.ts'
 import { elapsed, systemClock } from '../ground/clock.ts'
-import { nearestName } from '../ground/edit-distance.ts'
 import { shorten } from '../ground/show.ts'
 import { type Options, texts, toggle, type Values } from '../start/option.ts'
 import { COMMAND_LINE_OPTIONS } from '../start/option-table.ts'
 import type { Dependencies } from '../trials/vary/dependencies.ts'
-import { DependenciesError, readDependenciesFile } from '../trials/vary/dependencies-file.ts'
+import { readDependenciesFile } from '../trials/vary/dependencies-file.ts'
 import type { Command } from './command.ts'
 import { UsageError } from './errors.ts'
-import { readOptions } from './options.ts'
+import { readOptions, refuseId } from './options.ts'
 import { checkFiles, deliverReport, REPORT_OPTIONS } from './reports.ts'
 import { warnOfSeveral } from './target-options.ts'
 import type { Terminal } from './terminal.ts'
@@ -58,13 +58,9 @@ export const assumptions: Command = {
       throw new UsageError(`assumptions ${shorten(positionals.join(' '))}: must be overlay ID [N], or nothing`)
     const assumption = all.find((each) => each.id === id)
     if (assumption === undefined) {
-      const nearest = nearestName(
-        id ?? '',
-        all.map((each) => each.id),
-      )
-      const remedy = nearest === undefined ? 'the command assumptions lists them' : `did you mean ${nearest}?`
       const given = id === undefined ? '' : ` ${id === '' ? '""' : shorten(id)}`
-      throw new UsageError(`assumptions overlay${given}: must be the id of an assumption; ${remedy}`)
+      const ids = all.map((each) => each.id)
+      throw new UsageError(`assumptions overlay${given}: ${refuseId(id ?? '', ids)}`)
     }
     if (assumption.alternatives.length === 0) {
       throw new UsageError(`assumptions overlay ${id}: has no alternative. ${assumption.reason}`)
@@ -149,19 +145,13 @@ const USUAL_COLUMNS = 120
 const TOGETHER =
   'vary tries each alternative alone, and the service has chosen several. Run the client with all of them: calibrate writes their overlay for run --overlay.'
 
-/** @throws UsageError if the file is not a report of `vary`, or is a report about another contract */
+/** @throws EvidenceError if the file is not a report of `vary`, or is a report about another contract */
 async function readClient(file: string, choices: Choices): Promise<Dependencies> {
-  const refuse = (reason: string) => new UsageError(`--dependencies ${shorten(file)}: ${reason}`)
-  const client = await readDependenciesFile(file).catch((error: unknown) => {
-    throw error instanceof DependenciesError ? refuse(error.message) : error
-  })
+  const client = await readDependenciesFile(file)
   const foreign = findForeignIn(client, choices)
-  if (foreign !== undefined) {
-    throw refuse(
-      `is about another contract. ${foreign} Run vary with the same overlays, and this version of the program`,
-    )
-  }
-  return client
+  if (foreign === undefined) return client
+  const remedy = 'Run vary with the same overlays, and this version of the program.'
+  throw new EvidenceError(file, '', `This is about another contract. ${foreign} ${remedy}`)
 }
 
 /** The assumption as JSON. The reason why exchanges cannot show an alternative becomes part of its observability. */

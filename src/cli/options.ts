@@ -148,6 +148,13 @@ export function suggest(given: string, names: readonly string[], prefix = ''): s
   return nearest === undefined ? `there are ${names.join(', ')}` : `did you mean ${prefix}${nearest}?`
 }
 
+/** The end of a refusal of an unknown assumption. There are too many to list them. */
+export function refuseId(given: string, ids: readonly string[]): string {
+  const nearest = nearestName(given, ids)
+  const remedy = nearest === undefined ? 'the command assumptions lists them' : `did you mean ${nearest}?`
+  return `must be the id of an assumption; ${remedy}`
+}
+
 /**
  * Refuses a variable with our prefix that sets no option of `own` or of another command. The tables of the other
  * commands are loaded only if they are needed. @throws UsageError

@@ -1,16 +1,16 @@
 import { availableParallelism } from 'node:os'
 import { type Alternative, type Choices, nameOf, readChoices } from '../contract/choices.ts'
 import { readOverlay } from '../contract/overlay.ts'
-import { nearestName } from '../ground/edit-distance.ts'
 import { shorten } from '../ground/show.ts'
 import { type Options, text, texts, timeLimit, toggle, wholeNumber } from '../start/option.ts'
 import { pickServerOptions } from '../start/option-table.ts'
-import { DependenciesError, readDependencies } from '../trials/vary/dependencies-file.ts'
+import { readDependencies } from '../trials/vary/dependencies-file.ts'
 import { BaselineError, vary as runVary } from '../trials/vary/vary.ts'
 import { describeVary } from '../trials/vary/vary-report.ts'
 import type { Command } from './command.ts'
 import { UsageError } from './errors.ts'
 import { execute } from './execution.ts'
+import { refuseId } from './options.ts'
 import { checkFiles, REPORT_OPTIONS } from './reports.ts'
 import { withNamedOptions } from './start.ts'
 import { millisecondsOf, PARALLEL_OPTIONS, readTrial, TRIAL_OPTIONS, withoutOptions } from './trial-options.ts'
@@ -95,12 +95,7 @@ export const vary: Command = {
     await checkFiles(values.report)
     const choices = await readChoices(await Promise.all(values.overlays.map(readOverlay)))
     const accepts = readAccepted(values.accept, choices)
-    const since =
-      values.since === undefined
-        ? undefined
-        : await readDependencies(values.since, command, choices.ids).catch((error: unknown) => {
-            throw error instanceof DependenciesError ? new UsageError(`${sources.since}: ${error.message}`) : error
-          })
+    const since = values.since === undefined ? undefined : await readDependencies(values.since, command, choices.ids)
     const { setEnv: variables, jobs, repeats, bail, bundles, exhaustive } = values
     return execute('vary', terminal, async (execution) => {
       const { onSignal, signal } = execution.interruption
@@ -160,9 +155,7 @@ function readAccepted(
   for (const written of accepted) {
     const [id = '', number, ...more] = written.split('/')
     if (!ids.includes(id)) {
-      const nearest = nearestName(id, ids)
-      const remedy = nearest === undefined ? 'the command assumptions lists them' : `did you mean ${nearest}?`
-      throw new UsageError(`--accept ${shorten(written)}: must be the id of an assumption; ${remedy}`)
+      throw new UsageError(`--accept ${shorten(written)}: ${refuseId(id, ids)}`)
     }
     const own = alternatives.filter((each) => each.id === id)
     if (number === undefined) continue

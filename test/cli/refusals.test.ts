@@ -114,7 +114,7 @@ const REFUSED: Readonly<Record<string, [args: string | string[], message: string
     ['--accept domain-ordr -- x', `--accept domain-ordr: must be the id …`],
     ['--accept domain-order/3 -- x', '--accept domain-order/3: domain-order has the alternatives 1 to 2'],
     ['--accept domain-order/1/1 -- x', '--accept domain-order/1/1: domain-order has the alternatives…'],
-    ['--since none.json -- x', '--since none.json: cannot be read (ENOENT); name a file that…'],
+    ['--since none.json -- x', 'none.json: The report of vary cannot be read (ENOENT).'],
     ['--overlay none.yaml -- x', 'none.yaml: The overlay cannot be read (ENOENT)…'],
     ['-- no-such-command', 'no-such-command: there is no such command', 127],
   ],
@@ -133,10 +133,7 @@ const REFUSED: Readonly<Record<string, [args: string | string[], message: string
     ['--port 4011 --jobs 2 -- true', '--port 4011: trials at the same time need a port each…'],
     ['--overlay none.yaml -- true', 'none.yaml: The overlay cannot be read (ENOENT)…'],
     ['--replay [{}] -- true', '--replay [{}]#/0: …'],
-    [
-      '--replay nowhere.json -- true',
-      '--replay nowhere.json: The plan cannot be read (ENOENT); give a JSON file, or the JSON itself.',
-    ],
+    ['--replay nowhere.json -- true', 'nowhere.json: The plan cannot be read (ENOENT).'],
     ['-- no-such-command', 'no-such-command: there is no such command', 127],
   ],
   verify: [

@@ -1,15 +1,11 @@
-import { readFile, stat } from 'node:fs/promises'
 import { isDeepStrictEqual } from 'node:util'
 import type { Alternative } from '../../contract/choices.ts'
+import { EvidenceError } from '../../evidence/evidence-error.ts'
+import { readText } from '../../evidence/evidence-text.ts'
 import { isObject, type Json, readJson } from '../../ground/json.ts'
 import { findViolation } from '../../ground/schema.ts'
 import { shorten } from '../../ground/show.ts'
 import type { AlternativeReport, Dependencies } from './dependencies.ts'
-
-/** A file that cannot be used. The message is the end of a sentence about the option. */
-export class DependenciesError extends Error {
-  override name = 'DependenciesError'
-}
 
 /** The schema of the parts that are read. docs/schemas has the complete schema. */
 const SCHEMA: Json = {
@@ -52,31 +48,27 @@ const SCHEMA: Json = {
 /** The largest file that can be a report, in bytes. */
 export const LARGEST_DEPENDENCIES = 64 << 20
 
-/** Reads the dependencies of a command. @throws DependenciesError */
+/** Reads the dependencies of a command. @throws EvidenceError */
 export async function readDependenciesFile(path: string): Promise<Dependencies> {
-  const size = await stat(path).then(
-    (facts) => facts.size,
-    () => 0,
-  )
-  if (size > LARGEST_DEPENDENCIES) {
-    throw new DependenciesError(`is too large; a report of vary has at most ${LARGEST_DEPENDENCIES} bytes`)
-  }
-  const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
-    throw new DependenciesError(`cannot be read (${error.code}); name a file that --report json=FILE has written`)
-  })
+  const text = await readText(path, LARGEST_DEPENDENCIES, 'report of vary')
   const found = readJson(text)
-  if (!isObject(found))
-    throw new DependenciesError('is not valid JSON; name a file that --report json=FILE has written')
+  if (!isObject(found)) throw new EvidenceError(path, '', `This is not valid JSON. ${REMEDY}`)
   const violation = await findViolation(SCHEMA, found)
   if (violation !== undefined) {
-    throw new DependenciesError(`is no report of vary: the value at ${violation.pointer || '/'} ${violation.reason}`)
+    throw new EvidenceError(
+      path,
+      violation.pointer,
+      `This is no report of vary: the value ${violation.reason}. ${REMEDY}`,
+    )
   }
   return found as unknown as Dependencies
 }
 
+const REMEDY = 'Name a file that vary has written with --report json=FILE.'
+
 /**
- * Reads the dependencies that an earlier run of the same command has found. @throws DependenciesError, also if the file
- * is about another command or another contract
+ * Reads the dependencies that an earlier run of the same command has found. @throws EvidenceError, also if the file is
+ * about another command or another contract
  */
 export async function readDependencies(
   path: string,
@@ -84,17 +76,13 @@ export async function readDependencies(
   ids: readonly string[],
 ): Promise<Dependencies> {
   const dependencies = await readDependenciesFile(path)
-  if (!isDeepStrictEqual(dependencies.command, command)) {
-    const other = shorten(dependencies.command.join(' '))
-    throw new DependenciesError(`is about another command (${other}); leave --since out, and write a new file`)
-  }
   const unknown = dependencies.alternatives.find(({ id }) => !ids.includes(id))
-  if (unknown !== undefined) {
-    throw new DependenciesError(
-      `is about another contract, which has an assumption ${shorten(unknown.id)}; leave --since out, and write a new file`,
-    )
-  }
-  return dependencies
+  const isSame = isDeepStrictEqual(dependencies.command, command)
+  if (isSame && unknown === undefined) return dependencies
+  const other = isSame
+    ? `another contract, which has an assumption ${shorten(unknown?.id ?? '')}`
+    : `another command (${shorten(dependencies.command.join(' '))})`
+  throw new EvidenceError(path, '', `This is about ${other}. Leave --since out, and write a new file.`)
 }
 
 /** The verdicts that stay valid until something changes. */
