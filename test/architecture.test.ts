@@ -41,7 +41,7 @@ const DESCRIBING = ['admin', 'coverage', 'explain', 'journal', 'domain']
 const NODE: Readonly<Record<string, string>> = {
   'node-test.ts': 'test',
   'prepare.ts': 'fs/promises path',
-  cli: 'child_process fs fs/promises net os util',
+  cli: 'child_process fs fs/promises net os util events timers/promises',
   trials: 'child_process crypto events fs os path util',
   doors: 'http',
   verify: 'crypto fs http https path',

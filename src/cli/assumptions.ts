@@ -6,17 +6,18 @@ import { readOverlay } from '../contract/overlay.ts'
 import { writeYaml } from '../contract/yaml.ts'
 import { type Dependencies, readDependencies } from '../evidence/dependencies.ts'
 import { mergeEvidence, readEvidence } from '../evidence/evidence-file.ts'
+import { EvidenceError } from '../evidence/evidence-input.ts'
 import { describeRisks, writeRiskTable } from '../evidence/risk-report.ts'
 import { findForeignIn, findRisks } from '../evidence/risks.ts'
 import { elapsed, systemClock } from '../ground/clock.ts'
-import { nearestName } from '../ground/edit-distance.ts'
 import { shorten } from '../ground/show.ts'
 import { type Options, texts, toggle, type Values } from '../start/option.ts'
 import { COMMAND_LINE_OPTIONS } from '../start/option-table.ts'
 import type { Command } from './command.ts'
 import { UsageError } from './errors.ts'
-import { readOptions } from './options.ts'
-import { checkReports, deliverReport, REPORT_OPTIONS } from './reports.ts'
+import { readOptions, refuseId } from './options.ts'
+import { checkFiles, deliverReport, REPORT_OPTIONS } from './reports.ts'
+import { warnOfSeveral } from './target-options.ts'
 import type { Terminal } from './terminal.ts'
 
 const OPTIONS = {
@@ -56,13 +57,9 @@ export const assumptions: Command = {
       throw new UsageError(`assumptions ${shorten(positionals.join(' '))}: must be overlay ID [N], or nothing`)
     const assumption = all.find((each) => each.id === id)
     if (assumption === undefined) {
-      const nearest = nearestName(
-        id ?? '',
-        all.map((each) => each.id),
-      )
-      const remedy = nearest === undefined ? 'the command assumptions lists them' : `did you mean ${nearest}?`
       const given = id === undefined ? '' : ` ${id === '' ? '""' : shorten(id)}`
-      throw new UsageError(`assumptions overlay${given}: must be the id of an assumption; ${remedy}`)
+      const ids = all.map((each) => each.id)
+      throw new UsageError(`assumptions overlay${given}: ${refuseId(id ?? '', ids)}`)
     }
     if (assumption.alternatives.length === 0) {
       throw new UsageError(`assumptions overlay ${id}: has no alternative. ${assumption.reason}`)
@@ -108,7 +105,7 @@ function joinsBothSides(
 
 /** Prints the risks of a client with a service. Resolves to the exit code. */
 async function printRisks(values: Values<typeof OPTIONS>, terminal: Terminal): Promise<number> {
-  await checkReports(values.report, [
+  await checkFiles(values.report, [
     ...values.evidence.map((file) => ({ source: `--evidence ${shorten(file)}`, file, isRead: true })),
     ...values.dependencies.map((file) => ({ source: `--dependencies ${shorten(file)}`, file, isRead: true })),
   ])
@@ -128,7 +125,7 @@ async function printRisks(values: Values<typeof OPTIONS>, terminal: Terminal): P
     targets,
     commands: clients.map(({ command }) => command),
     warnings: [
-      ...(targets.length > 1 ? [`The evidence is of several services, which may differ: ${targets.join(', ')}.`] : []),
+      ...warnOfSeveral(targets),
       ...clients
         .filter(({ baseline }) => !baseline.steady)
         .map(({ command }) => `${shorten(command.join(' '))} does not do the same each time, so less is known of it.`),
@@ -147,17 +144,13 @@ const USUAL_COLUMNS = 120
 const TOGETHER =
   'vary tries each alternative alone, and the service has chosen several. Run the client with all of them: calibrate writes their overlay for run --overlay.'
 
-/** @throws UsageError if the file is not a report of `vary`, or is a report about another contract */
+/** @throws EvidenceError if the file is not a report of `vary`, or is a report about another contract */
 async function readClient(file: string, choices: Choices): Promise<Dependencies> {
-  const refuse = (reason: string) => new UsageError(`--dependencies ${shorten(file)}: ${reason}`)
-  const client = await readDependencies(file, refuse)
+  const client = await readDependencies(file)
   const foreign = findForeignIn(client, choices)
-  if (foreign !== undefined) {
-    throw refuse(
-      `is about another contract. ${foreign} Run vary with the same overlays, and this version of the program`,
-    )
-  }
-  return client
+  if (foreign === undefined) return client
+  const remedy = 'Run vary with the same overlays, and this version of the program.'
+  throw new EvidenceError(file, '', `This is about another contract. ${foreign} ${remedy}`)
 }
 
 /** The assumption as JSON. The reason why exchanges cannot show an alternative becomes part of its observability. */

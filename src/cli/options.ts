@@ -15,7 +15,6 @@ import {
   usageOf,
   type Values,
   variableFor,
-  variableOf,
 } from '../start/option.ts'
 import { UsageError } from './errors.ts'
 
@@ -44,7 +43,7 @@ export function readOptions<const Table extends Options>(
   const sources: Record<string, string> = {}
   const given = new Set<keyof Table>()
   for (const [name, option] of Object.entries(table)) {
-    const variable = variableOf(name, option)
+    const variable = variableFor(flagOf(name, option))
     const written = texts.get(name) ?? split(environment[variable], option) ?? readOpposite(name, option, environment)
     const source = written === undefined || texts.has(name) ? `--${flagOf(name, option)}` : variable
     if (written === undefined) {
@@ -147,6 +146,13 @@ export function suggest(given: string, names: readonly string[], prefix = ''): s
   const bare = (name: string) => (name.startsWith(prefix) ? name.slice(prefix.length) : name)
   const nearest = nearestName(bare(given), names.map(bare))
   return nearest === undefined ? `there are ${names.join(', ')}` : `did you mean ${prefix}${nearest}?`
+}
+
+/** The end of a refusal of an unknown assumption. There are too many to list them. */
+export function refuseId(given: string, ids: readonly string[]): string {
+  const nearest = nearestName(given, ids)
+  const remedy = nearest === undefined ? 'the command assumptions lists them' : `did you mean ${nearest}?`
+  return `must be the id of an assumption; ${remedy}`
 }
 
 /**

@@ -1,8 +1,8 @@
-import { createReadStream } from 'node:fs'
 import { loadControlApi, readLimits } from '../admin/document.ts'
 import { createRuleCheck } from '../admin/fault-set-check.ts'
 import type { Contract } from '../contract/contract.ts'
 import type { FaultRule } from '../domain/faults.ts'
+import { readText } from '../evidence/evidence-input.ts'
 import { isObject, parseJson } from '../ground/json.ts'
 import { shorten } from '../ground/show.ts'
 import { UsageError } from './errors.ts'
@@ -12,12 +12,12 @@ export const LARGEST_PLAN = 64 << 20
 
 /**
  * Reads the fault rules of `--replay`: a list of rules, a finding, or a report, whose first finding counts. They are in
- * a file, or as JSON in the argument. `source` is the option as the user wrote it. @throws UsageError
+ * a file, or as JSON in the argument. @throws UsageError, EvidenceError
  */
 export async function readPlan(given: string, contract: Contract): Promise<FaultRule[]> {
   const isJson = /^\s*[[{]/.test(given)
   const source = `--replay ${shorten(given)}`
-  const text = isJson ? given : await readText(given, source)
+  const text = isJson ? given : await readText(given, LARGEST_PLAN, 'plan')
   const content = parseJson(text, (reason) => new UsageError(`${source}: ${reason}`))
   const { rules, pointer } = locateRules(content, source)
   const { faultsPerAccount } = readLimits(await loadControlApi())
@@ -31,21 +31,6 @@ export async function readPlan(given: string, contract: Contract): Promise<Fault
     if (problem !== undefined) throw new UsageError(`${source}#${problem.pointer}: ${problem.message}`)
   }
   return rules as FaultRule[]
-}
-
-async function readText(path: string, source: string): Promise<string> {
-  try {
-    // The size of a pipe is not known in advance.
-    const chunks: Buffer[] = []
-    for await (const chunk of createReadStream(path, { end: LARGEST_PLAN })) chunks.push(chunk as Buffer)
-    const content = Buffer.concat(chunks)
-    if (content.length <= LARGEST_PLAN) return content.toString()
-    throw new UsageError(`${source}: The file is too large; a plan has at most ${LARGEST_PLAN} bytes.`)
-  } catch (error) {
-    if (error instanceof UsageError) throw error
-    const { code } = error as NodeJS.ErrnoException
-    throw new UsageError(`${source}: The plan cannot be read (${code}); give a JSON file, or the JSON itself.`)
-  }
 }
 
 /** Finds the rules in the JSON. */

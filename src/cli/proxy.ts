@@ -1,15 +1,13 @@
+import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { networkInterfaces } from 'node:os'
 import { isFailure, type JudgedDifference, partyOf } from '../conformance/finding.ts'
 import type { Conclusion } from '../conformance/investigation.ts'
-import { type Choices, readChoices } from '../contract/choices.ts'
+import type { Choices } from '../contract/choices.ts'
 import { readLines } from '../contract/lines.ts'
-import { readOverlay } from '../contract/overlay.ts'
 import { AnswerCounts } from '../evidence/answers.ts'
-import { writeEvidence } from '../evidence/evidence-file.ts'
 import { describeFindings } from '../evidence/report.ts'
 import { HarFileError, HarWriter } from '../exchanges/har/writer.ts'
-import { elapsed, systemClock } from '../ground/clock.ts'
 import { plural } from '../ground/plural.ts'
 import { printable, shorten } from '../ground/show.ts'
 import { isLoopback } from '../http/hosts.ts'
@@ -17,21 +15,18 @@ import { type ExchangeJudge, openJudge } from '../proxy/judge.ts'
 import { type RunningProxy, startProxy } from '../proxy/proxy.ts'
 import { type ProxyTarget, readTarget } from '../proxy/target.ts'
 import type { Report } from '../reports/report.ts'
-import { checkTarget } from '../reports/targets.ts'
 import { type Options, text, toggle } from '../start/option.ts'
 import { COMMAND_LINE_OPTIONS } from '../start/option-table.ts'
-import { BASELINE_OPTIONS, openBaseline } from './baselines.ts'
 import type { Command } from './command.ts'
 import { StartError, UsageError } from './errors.ts'
-import { Interruption } from './interruption.ts'
+import { type Execution, execute } from './execution.ts'
 import { type ReadOptions, readOptions, refuseOperands } from './options.ts'
-import { Progress } from './progress.ts'
 import { ReadyFile } from './ready-file.ts'
-import { checkReports, deliverReport, REPORT_OPTIONS, readVersion } from './reports.ts'
+import { readVersion } from './reports.ts'
+import { openReview, REVIEW_OPTIONS, type Review } from './review.ts'
 import { withNamedOptions } from './start.ts'
-import type { Terminal } from './terminal.ts'
 
-const { port, host, adminToken, admin, overlays, maxConnections, readyFile, exitWithParent } = COMMAND_LINE_OPTIONS
+const { port, host, adminToken, admin, maxConnections, readyFile, exitWithParent } = COMMAND_LINE_OPTIONS
 
 export const OPTIONS = {
   target: {
@@ -52,11 +47,6 @@ export const OPTIONS = {
     placeholder: 'FILE',
     help: 'Write what is passed on to a HAR 1.2 file, without keys. The file is whole at every moment.',
   },
-  evidence: {
-    kind: text,
-    placeholder: 'FILE',
-    help: 'Write what was found out to FILE at the end, for calibrate and assumptions. It holds no key.',
-  },
   failOnViolation: {
     kind: toggle,
     help: 'End with 1 if the service or a client did something wrong, or nothing was judged.',
@@ -66,10 +56,6 @@ export const OPTIONS = {
     kind: toggle,
     help: 'Nobody changes the accounts but through the proxy, so what was seen once stays as it is until a request changes it.',
     default: false,
-  },
-  overlays: {
-    ...overlays,
-    flagHelp: 'OpenAPI Overlay that changes what is assumed of the service: a YAML or JSON file.',
   },
   adminToken,
   admin,
@@ -87,8 +73,7 @@ export const OPTIONS = {
     ...exitWithParent,
     help: 'Stop when the program that started the proxy has ended, also through npx.',
   },
-  ...BASELINE_OPTIONS,
-  ...REPORT_OPTIONS,
+  ...REVIEW_OPTIONS,
 } as const satisfies Options
 
 /** How many findings are printed immediately. The others wait for the end. */
@@ -103,97 +88,61 @@ export const proxy: Command = {
     const reading = readOptions(OPTIONS, args, terminal.environment)
     const { values, sources } = reading
     refuseOperands('proxy', reading.positionals)
-    await checkReports(values.report, [
-      { source: sources.record, file: values.record },
-      { source: sources.baseline, file: values.baseline, isRead: !values.updateBaseline },
-      { source: sources.evidence, file: values.evidence },
-    ])
-    const evidenceProblem = values.evidence === undefined ? undefined : await checkTarget(values.evidence)
-    if (evidenceProblem !== undefined) throw new UsageError(`${sources.evidence}: ${evidenceProblem}`)
     if (values.admin && values.adminToken === undefined && !isLoopback(values.host)) {
       throw new UsageError(`${sources.host}: others can reach this address, so give --admin-token TOKEN or --no-admin`)
     }
-    const baseline = await openBaseline(values)
-    const read = await Promise.all(values.overlays.map(readOverlay))
-    const choices = await readChoices(read)
+    const review = await openReview('proxy', reading, [{ source: sources.record, file: values.record }])
+    const { choices, overlays } = review
     const target = readTargetOption(reading, choices)
     refuseLoop(target, reading)
     const ready = values.readyFile === undefined ? undefined : new ReadyFile(values.readyFile, sources.readyFile)
-    const progress = new Progress(terminal)
     const recording = await openRecording(values.record, sources.record)
-    const judge = await openJudge({ choices, overlays: read, isSoleWriter: values.soleWriter }).catch(async (error) => {
-      await recording?.close()
-      throw error
-    })
-    const session: ProxySession = {
-      reading,
-      choices,
-      target,
-      progress,
-      answers: new AnswerCounts(choices.contract),
-      recording,
-      judge,
-      startedAt: new Date(systemClock()).toISOString(),
-      began: elapsed(),
-    }
-    const interruption = new Interruption(terminal, { isOver: true })
-    if (values.exitWithParent) void terminal.untilParentEnded().then(() => interruption.receive('SIGTERM'))
-    try {
+    let judge: ExchangeJudge | undefined
+    const work = async (execution: Execution) => {
+      judge = await openJudge({ choices, overlays, isSoleWriter: values.soleWriter })
+      const answers = new AnswerCounts(choices.contract)
+      const session = { reading, review, target, execution, answers, recording, judge }
       const running = await withNamedOptions(sources, () => start(session))
       try {
-        await checkService(running, session, terminal)
-        ready?.write({
-          base_url: running.baseUrl,
-          admin_url: running.adminUrl ?? null,
-          api_key: null,
-          pid: process.pid,
-          instance: running.instance,
-        })
+        await checkService(running, session)
+        ready?.write(running)
         terminal.print(greeting(running, session))
-        await untilAborted(interruption.signal)
+        if (!execution.signal.aborted) await once(execution.signal, 'abort')
         ready?.remove()
       } finally {
-        if (running.waiting > 0)
-          progress.show(`dmarc-understudy proxy: ${plural(running.waiting, 'exchange')} still to be judged`)
+        const { waiting } = running.witness
+        if (waiting > 0) execution.show(`${plural(waiting, 'exchange')} still to be judged`)
         await running.stop(AbortSignal.timeout(JUDGING_PATIENCE))
-        await session.recording?.close()
-        progress.end()
+        await recording?.close()
+        execution.progress.end()
       }
-      const conclusion = await session.judge.conclude()
-      const report = describe(running, session, conclusion, baseline)
-      if (values.evidence !== undefined) {
-        await writeEvidence(values.evidence, conclusion, {
-          tool: 'proxy',
-          choices,
-          overlays: values.overlays,
-          targets: [target.url],
-          secrets: running.witness.keys.secrets,
-        })
-      }
-      await baseline?.finish(conclusion.findings.filter(isFailure), session.answers.looked)
-      // A report may go to a pipe without a reader. From here on, a signal ends the program.
-      interruption.release()
-      return await deliverReport(await report, values.report, terminal)
+      const conclusion = await judge.conclude()
+      const report = await describe(running, session, conclusion)
+      const { secrets } = running.witness.keys
+      const findings = conclusion.findings.filter(isFailure)
+      return review.finish(
+        { conclusion, answers, report, findings, isWhole: true, target: target.url, secrets },
+        execution,
+      )
+    }
+    try {
+      return await execute('proxy', terminal, work, { exitsWithParent: values.exitWithParent })
     } finally {
-      interruption.release()
-      progress.end()
       ready?.remove()
-      await session.recording?.close()
-      await session.judge.close()
+      await recording?.close()
+      await judge?.close()
     }
   },
 }
 
 interface ProxySession {
   reading: ReadOptions<typeof OPTIONS>
-  choices: Choices
+  review: Review
   target: ProxyTarget
-  progress: Progress
+  execution: Execution
   answers: AnswerCounts
-  judge: ExchangeJudge & { close(): Promise<void> }
+  judge: ExchangeJudge
   recording: HarWriter | undefined
-  startedAt: string
-  began: number
 }
 
 /** @throws UsageError */
@@ -247,19 +196,13 @@ async function openRecording(file: string | undefined, source: string): Promise<
 }
 
 function start(session: ProxySession): Promise<RunningProxy> {
-  const { choices, judge, recording, target, answers, progress, reading } = session
-  const { values } = reading
+  const { review, judge, recording, target, answers, execution, reading } = session
+  const { host, port, maxConnections, admin, adminToken } = reading.values
   const seen = new Set<string>()
-  const say = (sentence: string) => progress.print(`dmarc-understudy: ${printable(sentence)}`)
+  const say = (sentence: string) => execution.progress.print(`dmarc-understudy: ${printable(sentence)}`)
   return startProxy({
-    target,
-    contract: choices.contract,
-    judge,
-    host: values.host,
-    port: values.port,
-    maxConnections: values.maxConnections,
-    admin: values.admin,
-    adminToken: values.adminToken,
+    ...{ target, judge, host, port, maxConnections, admin, adminToken },
+    contract: review.choices.contract,
     log: {
       info: () => {},
       warn: () => {},
@@ -290,27 +233,15 @@ function describeLive(finding: JudgedDifference): string {
 }
 
 /** Warns about what does not work yet. @throws UsageError, StartError for problems that the user must fix */
-async function checkService(
-  running: RunningProxy,
-  { reading, progress }: ProxySession,
-  terminal: Terminal,
-): Promise<void> {
+async function checkService(running: RunningProxy, { reading, execution }: ProxySession): Promise<void> {
   const probe = await running.probe()
   if (probe.kind === 'wrong') {
-    const message = probe.usage ? `${reading.sources.target}: ${probe.reason}` : probe.reason
-    throw probe.usage ? new UsageError(message) : new StartError(message)
+    if (probe.usage) throw new UsageError(`${reading.sources.target}: ${probe.reason}`)
+    throw new StartError(probe.reason)
   }
   if (probe.kind === 'silent') {
-    progress.end()
-    terminal.printError(`dmarc-understudy: ${probe.reason} The proxy waits for it: until then, connections are closed.`)
+    execution.say(`${probe.reason} The proxy waits for it: until then, connections are closed.`)
   }
-}
-
-function untilAborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve()
-    else signal.addEventListener('abort', () => resolve(), { once: true })
-  })
 }
 
 function greeting({ baseUrl, adminUrl }: RunningProxy, { target, reading: { values } }: ProxySession): string {
@@ -332,43 +263,30 @@ function greeting({ baseUrl, adminUrl }: RunningProxy, { target, reading: { valu
   ].join('\n')
 }
 
-async function describe(
-  running: RunningProxy,
-  session: ProxySession,
-  conclusion: Conclusion,
-  baseline: Awaited<ReturnType<typeof openBaseline>>,
-): Promise<Report> {
-  const { choices, target, answers, recording, reading, startedAt, began } = session
-  const { sightings } = running.witness
+async function describe(running: RunningProxy, session: ProxySession, conclusion: Conclusion): Promise<Report> {
+  const { review, target, answers, recording, reading, execution } = session
+  const { values } = reading
+  const { exchanges, failures } = running.witness.sightings
+  const { startedAt, seconds } = execution.times
   const report = describeFindings({
-    tool: 'proxy',
-    title: target.url,
-    conclusion,
-    choices,
-    answers,
-    baseline: baseline?.apply(conclusion.findings, answers.looked),
-    failures: failuresOf(running),
+    ...{ tool: 'proxy', title: target.url, conclusion, choices: review.choices, answers, startedAt, seconds },
+    baseline: review.apply(conclusion.findings, answers),
+    failures:
+      failures === 0
+        ? []
+        : [`${plural(failures, 'exchange')} could not be judged, because this program has made a mistake.`],
     warnings: warningsOf(running, recording),
     facts: [
-      { name: 'Passed on', value: `${plural(sightings.exchanges, 'request')} to ${target.url}` },
+      { name: 'Passed on', value: `${plural(exchanges, 'request')} to ${target.url}` },
       ...(recording === undefined
         ? []
-        : [{ name: 'Recording', value: `${reading.values.record}, ${recording.entries} exchanges` }]),
+        : [{ name: 'Recording', value: `${values.record}, ${recording.entries} exchanges` }]),
     ],
-    startedAt,
-    seconds: Math.round(elapsed() - began) / 1000,
     lineOf: await readLines(),
   })
   // If this program could not judge an exchange, that is its own failure.
-  if (sightings.failures > 0) return { ...report, exitCode: 3 }
-  return reading.values.failOnViolation ? report : { ...report, exitCode: 0 }
-}
-
-function failuresOf({ witness: { sightings } }: RunningProxy): string[] {
-  const { failures } = sightings
-  return failures === 0
-    ? []
-    : [`${plural(failures, 'exchange')} could not be judged, because this program has made a mistake.`]
+  if (failures > 0) return { ...report, exitCode: 3 }
+  return values.failOnViolation ? report : { ...report, exitCode: 0 }
 }
 
 /** Warnings about the traffic itself, apart from the findings about the service. */

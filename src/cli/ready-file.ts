@@ -1,21 +1,14 @@
 import { lstatSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
-import { isObject } from '../ground/json.ts'
-import type { Understudy } from '../start/server.ts'
+import { isObject, type Json } from '../ground/json.ts'
 import { UsageError } from './errors.ts'
 
-/** The content of a ready file. */
-interface ReadyFacts {
-  base_url: string
-  admin_url: string | null
-  api_key: string | null
-  pid: number
+/** What a ready file says of a server. */
+interface ReadyServer {
+  readonly baseUrl: string
+  readonly adminUrl: string | undefined
+  readonly apiKey?: string | undefined
   /** New at each start. `/__admin/health` has the same value. */
-  instance: string
-}
-
-/** The content of the ready file for this server. */
-export function readyFactsOf({ baseUrl, adminUrl, apiKey, instance }: Understudy): ReadyFacts {
-  return { base_url: baseUrl, admin_url: adminUrl ?? null, api_key: apiKey ?? null, pid: process.pid, instance }
+  readonly instance: string
 }
 
 /** Tells other programs the address of a server that is ready. The file exists only while the server runs. */
@@ -40,22 +33,25 @@ export class ReadyFile {
   }
 
   /** Only the owner can read the file, because it has a key. A rename makes the whole content appear at once. */
-  write(facts: ReadyFacts): void {
+  write({ baseUrl, adminUrl, apiKey, instance }: ReadyServer): void {
+    const facts = {
+      base_url: baseUrl,
+      admin_url: adminUrl ?? null,
+      api_key: apiKey ?? null,
+      pid: process.pid,
+      instance,
+    }
     this.#attempt(() => {
       this.#writeDraft(`${JSON.stringify(facts, undefined, 2)}\n`)
       renameSync(this.#draft, this.#path)
     })
-    this.#instance = facts.instance
+    this.#instance = instance
   }
 
   /** Does not remove the file if another server has replaced it. */
   remove(): void {
-    try {
-      const facts = JSON.parse(readFileSync(this.#path, 'utf8')) as Partial<ReadyFacts>
-      if (facts.instance === this.#instance) rmSync(this.#path, { force: true })
-    } catch {
-      // Another process has removed or changed it.
-    }
+    if (this.#instance !== undefined && readFacts(this.#path)?.['instance'] === this.#instance)
+      rmSync(this.#path, { force: true })
   }
 
   get #draft(): string {
@@ -91,10 +87,16 @@ function isReplaceable(path: string): boolean {
   if (status === undefined) return true
   if (!status.isFile() || status.size > LARGEST) return false
   if (status.size === 0) return true
+  const facts = readFacts(path)
+  return typeof facts?.['instance'] === 'string' && typeof facts['base_url'] === 'string'
+}
+
+/** The content of a file; `undefined` if it is no JSON object, or if another process has removed it. */
+function readFacts(path: string): Json | undefined {
   try {
     const facts: unknown = JSON.parse(readFileSync(path, 'utf8'))
-    return isObject(facts) && typeof facts['instance'] === 'string' && typeof facts['base_url'] === 'string'
+    return isObject(facts) ? facts : undefined
   } catch {
-    return false
+    return undefined
   }
 }

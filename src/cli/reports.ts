@@ -6,6 +6,7 @@ import { FORMAT_NAMES } from '../reports/formats.ts'
 import type { Report, Surroundings } from '../reports/report.ts'
 import {
   checkReportTargets,
+  checkTarget,
   findShared,
   type NamedFile,
   type ReportTarget,
@@ -37,16 +38,20 @@ export const REPORT_OPTIONS = {
 } as const satisfies Options
 
 /** A file of another option than `--report`. Without a file, the option is not given. */
-type OtherFile = Omit<NamedFile, 'file'> & { readonly file: string | undefined }
+export type OtherFile = Omit<NamedFile, 'file'> & { readonly file: string | undefined }
 
 /**
- * Refuses a report that cannot be written, and a file that would replace another file of this command. The caller must
- * call it before the work begins. @throws UsageError
+ * Refuses a file that cannot be written, and one that would replace another file of this command. The caller must call
+ * it before the work begins. @throws UsageError
  */
-export async function checkReports(targets: readonly ReportTarget[], others: readonly OtherFile[] = []): Promise<void> {
+export async function checkFiles(targets: readonly ReportTarget[], others: readonly OtherFile[] = []): Promise<void> {
   const problem = await checkReportTargets(targets)
   if (problem !== undefined) throw new UsageError(spell(problem))
   const named = others.flatMap(({ file, ...rest }) => (file === undefined ? [] : [{ ...rest, file }]))
+  for (const { source, file, isRead } of named) {
+    const reason = isRead ? undefined : await checkTarget(file)
+    if (reason !== undefined) throw new UsageError(`${source}: ${reason}`)
+  }
   const reports = targets.map((target) => ({ source: sourceOf(target), file: target.file }))
   const shared = await findShared([...named, ...reports])
   if (shared === undefined) return
@@ -62,8 +67,8 @@ function spell({ target, reason }: Unwritable): string {
   return `${sourceOf(target)}: ${reason}`
 }
 
-/** The exit code if a report could not be written. */
-const NOT_WRITTEN = 3
+/** The exit code if a file could not be written. */
+export const NOT_WRITTEN = 3
 
 /**
  * Writes the summary to standard error and then each requested report. On GitHub Actions it also writes the annotations

@@ -1,20 +1,16 @@
-import { constants } from 'node:os'
-import { systemClock } from '../ground/clock.ts'
 import { printable } from '../ground/show.ts'
-import { type Options, readDuration, someOf, wholeNumber } from '../start/option.ts'
+import { type Options, someOf, wholeNumber } from '../start/option.ts'
 import { pickServerOptions, refuseContradictions } from '../start/option-table.ts'
 import { exitCodeOf } from '../trials/command.ts'
 import { describeRun, FAILURES } from '../trials/run-report.ts'
 import { runTrial, type TrialResult } from '../trials/trial.ts'
 import type { Command } from './command.ts'
 import { UsageError } from './errors.ts'
-import { Interrupted, Interruption } from './interruption.ts'
-import { type ReadOptions, readOptions } from './options.ts'
-import { ReadyFile, readyFactsOf } from './ready-file.ts'
-import { checkReports, deliverReport, loadReporting, REPORT_OPTIONS } from './reports.ts'
+import { type Execution, execute } from './execution.ts'
+import { ReadyFile } from './ready-file.ts'
+import { checkFiles, loadReporting, REPORT_OPTIONS } from './reports.ts'
 import { describeStart, withNamedOptions } from './start.ts'
-import type { Terminal } from './terminal.ts'
-import { refuseEarlyOperands, splitCommand, TRIAL_OPTIONS } from './trial-options.ts'
+import { millisecondsOf, type ReadTrial, readTrial, TRIAL_OPTIONS } from './trial-options.ts'
 
 const OPTIONS = {
   ...TRIAL_OPTIONS,
@@ -38,43 +34,30 @@ export const run: Command = {
   options: OPTIONS,
 
   async run(args, terminal) {
-    const { options, command } = splitCommand('run', args)
-    const reading = readOptions(OPTIONS, options, terminal.environment)
-    const { values } = reading
-    refuseEarlyOperands('run', reading.positionals)
-    await checkReports(values.report)
-    const startedAt = new Date(systemClock()).toISOString()
-    const interruption = new Interruption(terminal, { isOver: false })
-    if (values.exitWithParent) void terminal.untilParentEnded().then(() => interruption.receive('SIGTERM'))
-    try {
-      const result = await runOnce(command, reading, terminal, interruption)
-      // A report may go to a pipe without a reader. From here on, a signal ends the program.
-      interruption.release()
+    const reading = readTrial('run', OPTIONS, args, terminal.environment)
+    const { values, command } = reading
+    await checkFiles(values.report)
+    const work = async (execution: Execution) => {
+      const result = await runOnce(reading, execution)
       const { end } = result
-      if (end.timedOut) say(terminal, `the command ran longer than ${values.timeout} and was ended (--timeout)`)
-      if (end.leftBehind.length > 0) say(terminal, describeLeftBehind(end.leftBehind))
-      const report = describeRun({ command, startedAt, result, ...values })
-      const delivered = await deliverReport(report, values.report, terminal)
+      if (end.timedOut) execution.say(`the command ran longer than ${values.timeout} and was ended (--timeout)`)
+      if (end.leftBehind.length > 0) execution.say(describeLeftBehind(end.leftBehind))
+      const report = describeRun({ command, ...execution.times, result, ...values })
+      const delivered = await execution.deliver(report, values.report)
       // The exit code of a failed command takes precedence.
       return exitCodeOf(end) === 0 ? delivered : report.exitCode
-    } catch (error) {
-      if (!(error instanceof Interrupted)) throw error
-      say(terminal, `${error.by} came before the command was started`)
-      return 128 + constants.signals[error.by]
-    } finally {
-      interruption.release()
     }
+    return execute('run', terminal, work, { isOver: false, exitsWithParent: values.exitWithParent })
   },
 }
 
 /** Runs the command against a new server that is discarded afterwards. */
 async function runOnce(
-  command: readonly string[],
-  reading: ReadOptions<typeof OPTIONS>,
-  terminal: Terminal,
-  { signal, onSignal }: Interruption,
+  reading: ReadTrial<typeof OPTIONS>,
+  { terminal, interruption: { signal, onSignal } }: Execution,
 ): Promise<TrialResult> {
-  const { values, sources } = reading
+  const { values, sources, command } = reading
+  const say = (line: string) => terminal.printError(`dmarc-understudy: ${line}`)
   const readyFile = values.readyFile === undefined ? undefined : new ReadyFile(values.readyFile, sources.readyFile)
   const { log, close } = await terminal.openLog(values.logLevel, values.logFormat)
   try {
@@ -87,17 +70,17 @@ async function runOnce(
         environment: terminal.environment,
         variables: values.setEnv,
         options: { ...options, log },
-        timeout: values.timeout === undefined ? undefined : readDuration(values.timeout),
+        timeout: millisecondsOf(values.timeout),
         inherits: true,
         onlyJudges: true,
         signal,
         onSignal,
-        waiting: (names) => say(terminal, `the command left behind what does not end at once: ${list(names)}`),
+        waiting: (names) => say(`the command left behind what does not end at once: ${list(names)}`),
         serving(service) {
           if (service.apiKey === undefined)
             throw new UsageError(`${values.store === undefined ? sources.data : sources.store}: ${KEY_UNKNOWN}`)
-          for (const line of describeStart(service, reading)) say(terminal, line)
-          readyFile?.write(readyFactsOf(service))
+          for (const line of describeStart(service, reading)) say(line)
+          readyFile?.write(service)
           // The command is starting, so this costs the user no time.
           void loadReporting()
         },
@@ -120,8 +103,4 @@ function describeLeftBehind(names: readonly string[]): string {
 
 function list(names: readonly string[]): string {
   return `${names.slice(0, NAMED).map(printable).join(', ')}${names.length > NAMED ? ', …' : ''}`
-}
-
-function say(terminal: Terminal, line: string): void {
-  terminal.printError(`dmarc-understudy: ${line}`)
 }

@@ -5,7 +5,7 @@ import { COMMAND_LINE_OPTIONS, opensSandboxes } from '../start/option-table.ts'
 import type { Understudy } from '../start/server.ts'
 import type { Command } from './command.ts'
 import { readOptions, refuseOperands } from './options.ts'
-import { ReadyFile, readyFactsOf } from './ready-file.ts'
+import { ReadyFile } from './ready-file.ts'
 import { describeStart, startForCommand } from './start.ts'
 
 /** The message if the program is ended while it saves. */
@@ -28,7 +28,7 @@ export const serve: Command = {
     const stopped = Promise.race([terminal.untilStopped(), ...orphaned])
     for (const line of describeStart(service, reading)) terminal.printError(line)
     try {
-      readyFile?.write(readyFactsOf(service))
+      readyFile?.write(service)
     } catch (error) {
       // A running server would keep the program from ending with the error.
       await service.stop()

@@ -1,9 +1,18 @@
 import { isObject } from '../ground/json.ts'
 import { shorten } from '../ground/show.ts'
-import { type OptionKind, type Options, timeLimit, wholeNumber } from '../start/option.ts'
+import {
+  flagOf,
+  type OptionKind,
+  type Options,
+  placeholderOf,
+  readDuration,
+  timeLimit,
+  wholeNumber,
+} from '../start/option.ts'
 import { COMMAND_LINE_OPTIONS } from '../start/option-table.ts'
 import { type EnvironmentVariable, PLACEHOLDERS } from '../trials/environment.ts'
 import { UsageError } from './errors.ts'
+import { type ReadOptions, readOptions } from './options.ts'
 
 const VARIABLE = /^([A-Za-z_][A-Za-z0-9_]*)=(.*)$/s
 
@@ -47,23 +56,50 @@ export const PARALLEL_OPTIONS = {
   },
 } as const satisfies Options
 
-/** Splits the arguments of `name [options] -- COMMAND` at the `--`. @throws UsageError if there is no command */
-export function splitCommand(
+/** What `name [options] -- COMMAND` was given. `words` are the options as they were written. */
+export interface ReadTrial<Table extends Options> extends ReadOptions<Table> {
+  words: readonly string[]
+  command: readonly string[]
+}
+
+/** Reads `name [options] -- COMMAND`. @throws UsageError */
+export function readTrial<const Table extends Options>(
   name: string,
+  table: Table,
   args: readonly string[],
-): { options: readonly string[]; command: readonly string[] } {
+  environment: NodeJS.ProcessEnv,
+): ReadTrial<Table> {
   const end = args.indexOf('--')
   const command = end < 0 ? [] : args.slice(end + 1)
   if (command[0] === undefined || command[0] === '') {
     throw new UsageError(`${name}: needs a command after --, such as dmarc-understudy ${name} -- npm test`)
   }
-  return { options: args.slice(0, end), command }
+  const words = args.slice(0, end)
+  const reading = readOptions(table, words, environment)
+  const [operand] = reading.positionals
+  if (operand !== undefined) {
+    throw new UsageError(
+      `${name}: ${shorten(operand)} is no option; the command comes after --: ${name} [options] -- COMMAND`,
+    )
+  }
+  return { ...reading, words, command }
 }
 
-/** @throws UsageError if an argument stands before the `--` */
-export function refuseEarlyOperands(name: string, [first]: readonly string[]): void {
-  if (first === undefined) return
-  throw new UsageError(
-    `${name}: ${shorten(first)} is no option; the command comes after --: ${name} [options] -- COMMAND`,
-  )
+/** The words of a command line without the options of this table and their values. */
+export function withoutOptions(words: readonly string[], table: Options): string[] {
+  const rows = new Map(Object.entries(table).map(([name, option]) => [flagOf(name, option), option]))
+  const kept: string[] = []
+  for (let index = 0; index < words.length; index++) {
+    const word = words[index] ?? ''
+    const [, flag = '', value] = /^--([a-z-]+)(=)?/.exec(word) ?? []
+    const option = rows.get(flag)
+    if (option === undefined) kept.push(word)
+    else if (value === undefined && placeholderOf(option) !== undefined) index++
+  }
+  return kept
+}
+
+/** The milliseconds of a duration, if it is given. */
+export function millisecondsOf(written: string | undefined): number | undefined {
+  return written === undefined ? undefined : readDuration(written)
 }

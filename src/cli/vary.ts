@@ -1,34 +1,19 @@
-import { availableParallelism, constants } from 'node:os'
+import { availableParallelism } from 'node:os'
 import { type Alternative, type Choices, nameOf, readChoices } from '../contract/choices.ts'
 import { readOverlay } from '../contract/overlay.ts'
 import { readEarlier } from '../evidence/dependencies.ts'
-import { elapsed, systemClock } from '../ground/clock.ts'
-import { nearestName } from '../ground/edit-distance.ts'
 import { shorten } from '../ground/show.ts'
-import {
-  flagOf,
-  type Option,
-  type Options,
-  placeholderOf,
-  readDuration,
-  text,
-  texts,
-  timeLimit,
-  toggle,
-  wholeNumber,
-} from '../start/option.ts'
+import { type Options, text, texts, timeLimit, toggle, wholeNumber } from '../start/option.ts'
 import { pickServerOptions } from '../start/option-table.ts'
-import { BaselineError, vary as runVary, type VaryResult } from '../trials/vary/vary.ts'
+import { BaselineError, vary as runVary } from '../trials/vary/vary.ts'
 import { describeVary } from '../trials/vary/vary-report.ts'
 import type { Command } from './command.ts'
 import { UsageError } from './errors.ts'
-import { Interrupted, Interruption } from './interruption.ts'
-import { readOptions } from './options.ts'
-
-import { Progress } from './progress.ts'
-import { checkReports, deliverReport, REPORT_OPTIONS } from './reports.ts'
+import { execute } from './execution.ts'
+import { refuseId } from './options.ts'
+import { checkFiles, REPORT_OPTIONS } from './reports.ts'
 import { withNamedOptions } from './start.ts'
-import { PARALLEL_OPTIONS, refuseEarlyOperands, splitCommand, TRIAL_OPTIONS } from './trial-options.ts'
+import { millisecondsOf, PARALLEL_OPTIONS, readTrial, TRIAL_OPTIONS, withoutOptions } from './trial-options.ts'
 
 /** Options that contradict a new server per trial, and the reasons. */
 const REFUSED: Readonly<Record<string, string>> = {
@@ -102,89 +87,60 @@ export const vary: Command = {
   options: OPTIONS,
 
   async run(args, terminal) {
-    const { options: given, command } = splitCommand('vary', args)
-    refuseOptions(given)
-    const { values, sources, positionals } = readOptions(OPTIONS, given, terminal.environment)
-    refuseEarlyOperands('vary', positionals)
+    refuseOptions(args)
+    const { values, sources, words, command } = readTrial('vary', OPTIONS, args, terminal.environment)
     if (values.jobs > 1 && values.port !== 0) {
       throw new UsageError(`${sources.port}: only one trial at a time can have the port; leave it out, or --jobs`)
     }
-    await checkReports(values.report)
+    await checkFiles(values.report)
     const choices = await readChoices(await Promise.all(values.overlays.map(readOverlay)))
     const accepts = readAccepted(values.accept, choices)
-    const since =
-      values.since === undefined
-        ? undefined
-        : await readEarlier(
-            values.since,
-            command,
-            choices.ids,
-            (reason) => new UsageError(`${sources.since}: ${reason}`),
-          )
-    const startedAt = new Date(systemClock()).toISOString()
-    const began = elapsed()
-    const progress = new Progress(terminal)
-    const interruption = new Interruption(terminal, { isOver: true })
-    const { log, close } = await terminal.openLog(values.logLevel, values.logFormat)
-    let result: VaryResult
-    try {
-      result = await withNamedOptions(sources, () =>
-        runVary({
-          command,
-          environment: terminal.environment,
-          variables: values.setEnv,
-          server: { ...pickServerOptions(values), overlays: [], log },
-          choices,
-          jobs: values.jobs,
-          repeats: values.repeats,
-          timeout: milliseconds(values.timeout),
-          maxTime: milliseconds(values.maxTime),
-          bail: values.bail,
-          bundles: values.bundles,
-          exhaustive: values.exhaustive,
-          accepts,
-          since,
-          signal: interruption.signal,
-          onSignal: interruption.onSignal,
-          onProgress: (said) => progress.show(`dmarc-understudy vary: ${said}`),
-        }),
-      )
-    } catch (error) {
-      progress.end()
-      const exitCode = exitCodeFor(error)
-      if (exitCode === undefined) throw error
-      terminal.printError(`dmarc-understudy: vary: ${(error as Error).message.replaceAll(/\s*\n\s*/g, ' ')}`)
-      return exitCode
-    } finally {
-      interruption.release()
-      progress.end()
-      await close()
-    }
-    const report = describeVary({
-      result,
-      choices,
-      startedAt,
-      seconds: Math.round(elapsed() - began) / 1000,
-      jobs: values.jobs,
-      processors: availableParallelism(),
-      sameOptions: withoutOwn(given),
+    const since = values.since === undefined ? undefined : await readEarlier(values.since, command, choices.ids)
+    const { setEnv: variables, jobs, repeats, bail, bundles, exhaustive } = values
+    return execute('vary', terminal, async (execution) => {
+      const { onSignal, signal } = execution.interruption
+      const { log, close } = await terminal.openLog(values.logLevel, values.logFormat)
+      try {
+        const result = await withNamedOptions(sources, () =>
+          runVary({
+            ...{
+              command,
+              variables,
+              choices,
+              jobs,
+              repeats,
+              bail,
+              bundles,
+              exhaustive,
+              accepts,
+              since,
+              signal,
+              onSignal,
+            },
+            environment: terminal.environment,
+            server: { ...pickServerOptions(values), overlays: [], log },
+            timeout: millisecondsOf(values.timeout),
+            maxTime: millisecondsOf(values.maxTime),
+            onProgress: (said) => execution.show(said),
+          }),
+        )
+        const sameOptions = withoutOptions(words, OWN_OPTIONS)
+        const processors = availableParallelism()
+        const report = describeVary({ result, choices, jobs, processors, sameOptions, ...execution.times })
+        return await execution.deliver(report, values.report)
+      } catch (error) {
+        if (error instanceof BaselineError) return execution.say(`vary: ${error.message}`, 1)
+        throw error
+      } finally {
+        await close()
+      }
     })
-    return deliverReport(report, values.report, terminal)
   },
 }
 
-function exitCodeFor(error: unknown): number | undefined {
-  if (error instanceof BaselineError) return 1
-  return error instanceof Interrupted ? 128 + constants.signals[error.by] : undefined
-}
-
-function milliseconds(written: string | undefined): number | undefined {
-  return written === undefined ? undefined : readDuration(written)
-}
-
 /** @throws UsageError if an option of `serve` has no meaning here */
-function refuseOptions(given: readonly string[]): void {
-  for (const argument of given) {
+function refuseOptions(args: readonly string[]): void {
+  for (const argument of args.slice(0, Math.max(0, args.indexOf('--')))) {
     const flag = /^--([a-z-]+)/.exec(argument)?.[1] ?? ''
     const reason = Object.hasOwn(REFUSED, flag) ? REFUSED[flag] : undefined
     if (reason !== undefined) throw new UsageError(`--${flag}: cannot be used with vary; ${reason}`)
@@ -199,9 +155,7 @@ function readAccepted(
   for (const written of accepted) {
     const [id = '', number, ...more] = written.split('/')
     if (!ids.includes(id)) {
-      const nearest = nearestName(id, ids)
-      const remedy = nearest === undefined ? 'the command assumptions lists them' : `did you mean ${nearest}?`
-      throw new UsageError(`--accept ${shorten(written)}: must be the id of an assumption; ${remedy}`)
+      throw new UsageError(`--accept ${shorten(written)}: ${refuseId(id, ids)}`)
     }
     const own = alternatives.filter((each) => each.id === id)
     if (number === undefined) continue
@@ -211,20 +165,4 @@ function readAccepted(
     }
   }
   return (alternative) => accepted.includes(alternative.id) || accepted.includes(nameOf(alternative))
-}
-
-/** The arguments with which `run` starts the same server. */
-function withoutOwn(given: readonly string[]): string[] {
-  const own = new Map(
-    Object.entries<Option<unknown>>(OWN_OPTIONS).map(([name, option]) => [flagOf(name, option), option]),
-  )
-  const kept: string[] = []
-  for (let index = 0; index < given.length; index++) {
-    const argument = given[index] ?? ''
-    const [, flag = '', value] = /^--([a-z-]+)(=)?/.exec(argument) ?? []
-    const option = own.get(flag)
-    if (option === undefined) kept.push(argument)
-    else if (value === undefined && placeholderOf(option) !== undefined) index++
-  }
-  return kept
 }

@@ -1,56 +1,44 @@
-import { constants } from 'node:os'
-import { type Choices, readChoices } from '../contract/choices.ts'
-import { readOverlay } from '../contract/overlay.ts'
+import { setTimeout as pause } from 'node:timers/promises'
 import { AnswerCounts } from '../evidence/answers.ts'
-import { writeEvidence } from '../evidence/evidence-file.ts'
-import { elapsed, systemClock } from '../ground/clock.ts'
 import { hashKey, nameInstance } from '../ground/secrets.ts'
 import { quoteWord } from '../ground/shell-word.ts'
-import { printable, shorten } from '../ground/show.ts'
+import { shorten } from '../ground/show.ts'
 import { isLoopback } from '../http/hosts.ts'
-import { checkTarget } from '../reports/targets.ts'
 import {
-  type OptionKind,
   type Options,
   readDuration,
   secret,
   text,
+  textThat,
   timeLimit,
   toggle,
   type Values,
   wholeNumber,
 } from '../start/option.ts'
-import { COMMAND_LINE_OPTIONS } from '../start/option-table.ts'
 import { assess, concernsService } from '../verify/assessment.ts'
 import { Client, ConnectionError } from '../verify/client.ts'
 import { Custody } from '../verify/custody.ts'
-import { digestOf, Ledger, type LedgerContent, LedgerError } from '../verify/ledger.ts'
+import { digestOf, Ledger, type LedgerContent, LedgerError, type LedgerHead } from '../verify/ledger.ts'
 import { TargetError } from '../verify/opening.ts'
 import { describePlan } from '../verify/plan-text.ts'
 import { sweep as runSweep } from '../verify/sweep.ts'
-import { verify as runVerify, type VerifyResult } from '../verify/verification.ts'
+import { verify as runVerify } from '../verify/verification.ts'
 import { describeVerify } from '../verify/verify-report.ts'
-import { BASELINE_OPTIONS, openBaseline } from './baselines.ts'
 import type { Command } from './command.ts'
 import { UsageError } from './errors.ts'
-import { Interrupted, Interruption } from './interruption.ts'
+import { type Execution, execute } from './execution.ts'
 import { type ReadOptions, readOptions, refuseOperands } from './options.ts'
-import { Progress } from './progress.ts'
-import { checkReports, deliverReport, REPORT_OPTIONS } from './reports.ts'
+import { openReview, REVIEW_OPTIONS, type Review } from './review.ts'
 import { baseUrl } from './target-options.ts'
-import type { Terminal } from './terminal.ts'
 import { describeProgress } from './verify-progress.ts'
 
 /** The run puts up to 40 characters before the suffix, and a hostname has at most 253. */
-const suffix: OptionKind<string> = {
-  ...text,
-  remedy: 'must be a domain below which names may be added, such as example or test.example.com',
-  placeholder: 'DOMAIN',
-  fits: (value): value is string =>
-    typeof value === 'string' &&
-    value.length <= 200 &&
-    /^(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)*[a-z][a-z0-9-]{0,61}[a-z0-9]$/.test(value),
-}
+const suffix = textThat(
+  (written) =>
+    written.length <= 200 && /^(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)*[a-z][a-z0-9-]{0,61}[a-z0-9]$/.test(written),
+  'must be a domain below which names may be added, such as example or test.example.com',
+  'DOMAIN',
+)
 
 const OPTIONS = {
   baseUrl: { kind: baseUrl, help: 'The base URL of the service, with its version segment.' },
@@ -119,17 +107,7 @@ const OPTIONS = {
     placeholder: 'LEDGER',
     help: 'Remove what the run of this ledger has left in the account, and nothing else.',
   },
-  overlays: {
-    ...COMMAND_LINE_OPTIONS.overlays,
-    flagHelp: 'OpenAPI Overlay that changes what is assumed of the service: a YAML or JSON file.',
-  },
-  evidence: {
-    kind: text,
-    placeholder: 'FILE',
-    help: 'Write what was found out to FILE, for calibrate and assumptions. It holds no key.',
-  },
-  ...BASELINE_OPTIONS,
-  ...REPORT_OPTIONS,
+  ...REVIEW_OPTIONS,
 } as const satisfies Options
 
 type VerifyReading = ReadOptions<typeof OPTIONS>
@@ -142,19 +120,14 @@ export const verify: Command = {
     const { values, sources } = reading
     refuseOperands('verify', reading.positionals)
     refuseContradictions(reading)
-    await checkReports(values.report, [
+    const review = await openReview('verify', reading, [
       { source: sources.resume, file: values.resume, isRead: true },
       { source: sources.sweep, file: values.sweep, isRead: true },
       { source: sources.ledger, file: values.ledger },
-      { source: sources.baseline, file: values.baseline, isRead: !values.updateBaseline },
-      { source: sources.evidence, file: values.evidence },
     ])
-    const reason = values.evidence === undefined ? undefined : await checkTarget(values.evidence)
-    if (reason !== undefined) throw new UsageError(`${sources.evidence}: ${reason}`)
-    const choices = await readChoices(await Promise.all(values.overlays.map(readOverlay)))
     if (values.showPlan) {
       const writes = mayWrite(values)
-      for (const line of await describePlan(choices, { ...values, writes })) terminal.print(line)
+      for (const line of await describePlan(review.choices, { ...values, writes })) terminal.print(line)
       return 0
     }
     const { baseUrl: written, apiKey } = values
@@ -164,18 +137,19 @@ export const verify: Command = {
     }
     const target = written.replace(/\/+$/, '')
     const client = new Client(new URL(target), readDuration(values.timeout))
-    const interruption = new Interruption(terminal, { isOver: true })
-    const session = { reading, terminal, choices, target, apiKey, client, interruption }
-    try {
-      return values.sweep === undefined ? await verifyTarget(session) : await sweepTarget(session, values.sweep)
-    } catch (error) {
-      if (error instanceof TargetError) return say(terminal, error.message, 1)
-      if (error instanceof ConnectionError) return say(terminal, `${target} cannot be reached: ${error.message}`, 3)
-      throw error
-    } finally {
-      interruption.release()
-      client.close()
-    }
+    return execute('verify', terminal, async (execution) => {
+      const session = { reading, review, target, apiKey, client, execution }
+      try {
+        return values.sweep === undefined ? await verifyTarget(session) : await sweepTarget(session, values.sweep)
+      } catch (error) {
+        if (error instanceof TargetError) return execution.say(`verify: ${error.message}`, 1)
+        if (error instanceof ConnectionError)
+          return execution.say(`verify: ${target} cannot be reached: ${error.message}`, 3)
+        throw error
+      } finally {
+        client.close()
+      }
+    })
   },
 }
 
@@ -199,38 +173,33 @@ function mayWrite({ baseUrl: target, readOnly, allowWrites }: Values<typeof OPTI
 
 interface VerifySession {
   reading: VerifyReading
-  terminal: Terminal
-  choices: Choices
+  review: Review
   target: string
   apiKey: string
   client: Client
-  interruption: Interruption
+  execution: Execution
 }
 
 async function verifyTarget(session: VerifySession): Promise<number> {
-  const { reading, terminal, choices, target, apiKey, client, interruption } = session
+  const { reading, review, target, apiKey, client, execution } = session
   const { values } = reading
-  const baseline = await openBaseline(values)
-  const { ledger, earlier, suffix: ending, writes } = openLedger(session)
-  const custody = earlier === undefined ? new Custody(runOf(ledger)) : Custody.of(earlier)
-  const progress = new Progress(terminal)
+  const { choices } = review
+  const { signal } = execution
+  const { ledger, earlier, run, suffix: ending, writes } = openLedger(session)
+  const custody = earlier === undefined ? new Custody(run) : Custody.of(earlier)
+  const sweepLine = commandLine(target, 'sweep', ledger)
   let shown = ''
   /** A long wait repeats the same text, and a log needs it only once. */
   function show(text: string): void {
-    if (text !== shown) progress.show(`verify: ${text}`)
+    if (text !== shown) execution.show(text)
     shown = text
   }
-  const startedAt = new Date(systemClock()).toISOString()
-  const began = elapsed()
-  interruption.signal.addEventListener('abort', () => {
-    progress.end()
-    terminal.printError(
-      `dmarc-understudy: verify: restores the account; another signal ends it at once, then ${sweepLine(session, ledger)}`,
-    )
+  signal.addEventListener('abort', () => {
+    execution.say(`verify: restores the account; another signal ends it at once, then ${sweepLine}`)
   })
-  let result: VerifyResult
-  try {
-    result = await runVerify({
+  const { exhaust, soleWriter, reserve, wait: waits } = values
+  const result = await runVerify({
+    ...{
       choices,
       client,
       apiKey,
@@ -239,80 +208,59 @@ async function verifyTarget(session: VerifySession): Promise<number> {
       earlier,
       suffix: ending,
       writes,
-      exhaust: values.exhaust,
-      soleWriter: values.soleWriter,
-      reserve: values.reserve,
-      waits: values.wait,
-      sleep,
-      signal: interruption.signal,
-      onProgress: (told) => show(describeProgress(told, values.wait)),
-      onRehearsal: (done, all) => show(`rehearses its questions under each choice: ${done} of ${all}`),
-    })
-  } catch (error) {
-    progress.end()
+      exhaust,
+      soleWriter,
+      reserve,
+      waits,
+    },
+    ...{ sleep, signal },
+    onProgress: (told) => show(describeProgress(told, waits)),
+    onRehearsal: (done, all) => show(`rehearses its questions under each choice: ${done} of ${all}`),
+  }).catch((error: unknown) => {
     // The run creates nothing without an intent. Without intents, the ledger is not needed.
-    if (custody.hasIntents) terminal.printError(`dmarc-understudy: verify: to clean up: ${sweepLine(session, ledger)}`)
+    if (custody.hasIntents) execution.say(`verify: to clean up: ${sweepLine}`)
     else ledger.remove()
     throw error
-  } finally {
-    progress.end()
-  }
+  })
+  const { conclusion, cleanup, ended } = result
   const answers = new AnswerCounts(choices.contract)
   for (const { exchange } of result.exchanges) answers.note(exchange)
-  const found = result.conclusion.findings.filter(concernsService)
-  const accepted = new Set(baseline?.apply(found, answers.looked).accepted.map(({ finding }) => finding.id))
+  const findings = conclusion.findings.filter(concernsService)
+  const accepted = new Set(review.apply(findings, answers)?.accepted.map(({ finding }) => finding.id))
   const isAccepted = ({ id }: { id: string }) => accepted.has(id)
-  const assessment = assess({ result, choices, target, isAccepted, minReached: values.minReached })
-  const isOpen = result.probes.some(({ state }) => state !== 'asked') && result.ended !== undefined
-  const keeps = isOpen || !result.cleanup.restored
+  const { minReached } = values
+  const assessment = assess({ result, choices, target, isAccepted, minReached })
+  const isOpen = result.probes.some(({ state }) => state !== 'asked') && ended !== undefined
+  const keeps = isOpen || !cleanup.restored
   if (keeps) ledger.close()
   else ledger.remove()
+  const { interruptedWith, ...times } = execution.times
   const report = describeVerify({
-    target,
-    result,
-    assessment,
-    choices,
-    minReached: values.minReached,
-    resume: keeps ? commandLine(session, 'resume', ledger) : undefined,
-    sweep: result.cleanup.restored ? undefined : commandLine(session, 'sweep', ledger),
-    exitCode: exitCodeAfter(result, interruption.signal),
-    startedAt,
-    seconds: Math.round(elapsed() - began) / 1000,
+    ...{ target, result, assessment, choices, minReached, ...times },
+    resume: keeps ? commandLine(target, 'resume', ledger) : undefined,
+    sweep: cleanup.restored ? undefined : sweepLine,
+    exitCode: ended === 'interrupted' ? interruptedWith : ended === 'connection' || ended === 'ledger' ? 3 : undefined,
   })
-  if (values.evidence !== undefined) {
-    await writeEvidence(values.evidence, result.conclusion, {
-      tool: 'verify',
-      choices,
-      overlays: values.overlays,
-      targets: [target],
-      secrets: [apiKey],
-    })
-  }
-  if (result.ended === undefined) await baseline?.finish(found, answers.looked)
-  return deliverReport(report, values.report, terminal, (written) => written.replaceAll(apiKey, '$API_KEY'))
+  const isWhole = ended === undefined
+  const redact = (written: string) => written.replaceAll(apiKey, '$API_KEY')
+  return review.finish({ conclusion, answers, report, findings, isWhole, target, secrets: [apiKey], redact }, execution)
 }
 
 async function sweepTarget(session: VerifySession, path: string): Promise<number> {
-  const { reading, terminal, choices, apiKey, client, interruption } = session
+  const { reading, review, apiKey, client, execution } = session
+  const { reserve, wait: waits } = reading.values
   const { ledger, content } = useLedger(session, path)
+  const { contract } = review.choices
   const cleanup = await runSweep({
-    client,
-    contract: choices.contract,
-    apiKey,
-    ledger,
-    content,
-    reserve: reading.values.reserve,
-    waits: reading.values.wait,
-    sleep,
-    signal: interruption.signal,
+    ...{ client, contract, apiKey, ledger, content, reserve, waits, sleep, signal: execution.signal },
   })
   const { removed, left, restored, changes, reason } = cleanup
-  const did = `removed ${removed.domains} domains and ${removed.groups} groups of the run ${content.head.run}`
+  const did = `verify: removed ${removed.domains} domains and ${removed.groups} groups of the run ${content.head.run}`
   if (restored) {
     ledger.remove()
     const others =
       changes.length === 0 ? '' : ` Others have changed it meanwhile: ${shorten(changes.join('; '), 1_000)}.`
-    return say(terminal, `${did}; the account is as before.${others}`, 0)
+    return execution.say(`${did}; the account is as before.${others}`, 0)
   }
   ledger.close()
   const remains = [...left.domains, ...left.groups.map((id) => `group ${id}`)]
@@ -321,52 +269,29 @@ async function sweepTarget(session: VerifySession, path: string): Promise<number
     ...(remains.length > 0 ? [`still there: ${remains.join(', ')}`] : []),
     ...changes,
   ]
-  return say(terminal, `${did}; it is not shown that the account is as before: ${shorten(parts.join('; '), 2_000)}`, 1)
-}
-
-function say(terminal: Terminal, message: string, exitCode: number): number {
-  terminal.printError(`dmarc-understudy: verify: ${printable(message.replaceAll(/\s*\n\s*/g, ' '))}`)
-  return exitCode
-}
-
-interface OpenLedger {
-  ledger: Ledger
-  earlier: LedgerContent | undefined
-  suffix: string
-  writes: boolean
+  return execution.say(`${did}; it is not shown that the account is as before: ${shorten(parts.join('; '), 2_000)}`, 1)
 }
 
 /** Opens the ledger of a new run, or of the run that continues. @throws UsageError */
-function openLedger(session: VerifySession): OpenLedger {
-  const { values, sources } = session.reading
+function openLedger(
+  session: VerifySession,
+): Pick<LedgerHead, 'run' | 'suffix' | 'writes'> & { ledger: Ledger; earlier: LedgerContent | undefined } {
+  const { reading, target, apiKey } = session
+  const { values, sources } = reading
+  const writes = mayWrite(values)
   if (values.resume !== undefined) {
     const { ledger, content } = useLedger(session, values.resume)
-    return { ledger, earlier: content, suffix: content.head.suffix, writes: content.head.writes && mayWrite(values) }
+    return { ...content.head, ledger, earlier: content, writes: content.head.writes && writes }
   }
   const run = hashKey(nameInstance()).slice(0, 8)
   const path = values.ledger ?? `understudy-verify-${run}.json`
-  const writes = mayWrite(values)
-  const head = {
-    run,
-    target: session.target,
-    digest: digestOf(session.target, session.apiKey),
-    suffix: values.domainSuffix,
-    writes,
-  }
+  const head = { run, target, digest: digestOf(target, apiKey), suffix: values.domainSuffix, writes }
   try {
-    const ledger = Ledger.create(path, head)
-    runs.set(ledger, run)
-    return { ledger, earlier: undefined, suffix: values.domainSuffix, writes }
+    return { ...head, ledger: Ledger.create(path, head), earlier: undefined }
   } catch (error) {
     if (!(error instanceof LedgerError)) throw error
     throw new UsageError(`${values.ledger === undefined ? `--ledger ${path}` : sources.ledger}: ${error.message}`)
   }
-}
-
-const runs = new WeakMap<Ledger, string>()
-
-function runOf(ledger: Ledger): string {
-  return runs.get(ledger) ?? ''
 }
 
 /** Opens the ledger of an earlier run. @throws UsageError if its target or its account is a different one */
@@ -388,32 +313,14 @@ function useLedger(
   }
 }
 
-function commandLine({ target }: Pick<VerifySession, 'target'>, option: 'resume' | 'sweep', { path }: Ledger): string {
+function commandLine(target: string, option: 'resume' | 'sweep', { path }: Ledger): string {
   return `dmarc-understudy verify --${option} ${quoteWord(path)} --base-url ${quoteWord(target)} --api-key "$API_KEY"`
-}
-
-function sweepLine(session: VerifySession, ledger: Ledger): string {
-  return commandLine(session, 'sweep', ledger)
-}
-
-/** The exit code if the program could not do its task. */
-function exitCodeAfter({ ended }: VerifyResult, { reason }: AbortSignal): number | undefined {
-  if (ended === 'interrupted' && reason instanceof Interrupted) return 128 + constants.signals[reason.by]
-  return ended === 'connection' || ended === 'ledger' ? 3 : undefined
 }
 
 /** The longest delay of a timer in milliseconds. Node.js treats a longer delay as no delay. */
 const LONGEST_PAUSE = 2 ** 31 - 1
 
+/** Also resolves when the signal is aborted. */
 function sleep(milliseconds: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(end, Math.min(milliseconds, LONGEST_PAUSE))
-    function end(): void {
-      clearTimeout(timer)
-      signal.removeEventListener('abort', end)
-      resolve()
-    }
-    if (signal.aborted) end()
-    else signal.addEventListener('abort', end)
-  })
+  return pause(Math.min(milliseconds, LONGEST_PAUSE), undefined, { signal }).catch(() => {})
 }

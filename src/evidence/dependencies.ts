@@ -3,7 +3,7 @@ import type { Alternative } from '../contract/choices.ts'
 import { isObject, type Json, readJson } from '../ground/json.ts'
 import { findViolation } from '../ground/schema.ts'
 import { shorten } from '../ground/show.ts'
-import { readUpTo } from './evidence-input.ts'
+import { EvidenceError, readText } from './evidence-input.ts'
 
 /** The verdict about an alternative. */
 export type VaryVerdict = 'depends' | 'tolerates' | 'not reached' | 'flaky' | 'inconclusive'
@@ -114,39 +114,41 @@ const SCHEMA: Json = {
 /** The largest file that can be a report, in bytes. */
 export const LARGEST_DEPENDENCIES = 64 << 20
 
-/** Makes an error of a reason, which is the rest of a sentence about the file. */
-type Refuse = (reason: string) => Error
+const REMEDY = 'Name a file that vary has written with --report json=FILE.'
 
-/** Reads the dependencies of a command. @throws what `refuse` makes */
-export async function readDependencies(file: string, refuse: Refuse): Promise<Dependencies> {
-  const text = await readUpTo(LARGEST_DEPENDENCIES, file).catch(({ code }: NodeJS.ErrnoException) => {
-    throw refuse(`cannot be read (${code}); name a file that --report json=FILE has written`)
-  })
-  if (text === undefined) throw refuse(`is too large; a report of vary has at most ${LARGEST_DEPENDENCIES} bytes`)
+/** Reads the dependencies of a command. @throws EvidenceError */
+export async function readDependencies(file: string): Promise<Dependencies> {
+  const text = await readText(file, LARGEST_DEPENDENCIES, 'report of vary')
   const found = readJson(text)
-  if (!isObject(found)) throw refuse('is not valid JSON; name a file that --report json=FILE has written')
+  if (!isObject(found)) throw new EvidenceError(file, '', `This is not valid JSON. ${REMEDY}`)
   const violation = await findViolation(SCHEMA, found)
   if (violation !== undefined) {
-    throw refuse(`is no report of vary: the value at ${violation.pointer || '/'} ${violation.reason}`)
+    throw new EvidenceError(
+      file,
+      violation.pointer,
+      `This is no report of vary: the value ${violation.reason}. ${REMEDY}`,
+    )
   }
   return found as unknown as Dependencies
 }
 
-/** Reads the dependencies that an earlier run of the same command and contract has found. @throws what `refuse` makes */
+/**
+ * Reads the dependencies that an earlier run of the same command has found. @throws EvidenceError, also if the file is
+ * about another command or another contract
+ */
 export async function readEarlier(
   file: string,
   command: readonly string[],
   ids: readonly string[],
-  refuse: Refuse,
 ): Promise<Dependencies> {
-  const dependencies = await readDependencies(file, refuse)
-  const isForeign = (what: string) => refuse(`is about another ${what}; leave --since out, and write a new file`)
-  if (!isDeepStrictEqual(dependencies.command, command)) {
-    throw isForeign(`command (${shorten(dependencies.command.join(' '))})`)
-  }
+  const dependencies = await readDependencies(file)
   const unknown = dependencies.alternatives.find(({ id }) => !ids.includes(id))
-  if (unknown !== undefined) throw isForeign(`contract, which has an assumption ${shorten(unknown.id)}`)
-  return dependencies
+  const isSame = isDeepStrictEqual(dependencies.command, command)
+  if (isSame && unknown === undefined) return dependencies
+  const other = isSame
+    ? `another contract, which has an assumption ${shorten(unknown?.id ?? '')}`
+    : `another command (${shorten(dependencies.command.join(' '))})`
+  throw new EvidenceError(file, '', `This is about ${other}. Leave --since out, and write a new file.`)
 }
 
 /** The verdicts that stay valid until something changes. */

@@ -1,7 +1,6 @@
 import { createServer, type Server } from 'node:http'
 import type { Socket } from 'node:net'
 import { LocalExchangeLog } from '../accounts/exchange-log.ts'
-import { stateWriterOf } from '../accounts/export.ts'
 import { loadFixture } from '../accounts/fixture.ts'
 import { DEFAULT_ACCOUNT, Worlds } from '../accounts/worlds.ts'
 import { createAdmin } from '../admin/admin.ts'
@@ -10,14 +9,13 @@ import type { ObservedService } from '../admin/handler.ts'
 import { OPERATIONS } from '../behaviour/operations/operations.ts'
 import { bindBehaviours } from '../behaviour/service-contract.ts'
 import type { Contract } from '../contract/contract.ts'
-import type { ExplanationReport } from '../explain/explanation.ts'
 import { systemClock } from '../ground/clock.ts'
 import { TIMEOUTS } from '../http/engine/http-server.ts'
 import { createRequestClass, type ServerRequest } from '../http/engine/node-internals.ts'
 import type { Log } from '../http/log.ts'
-import type { Entry } from '../journal/entry.ts'
 import { Journal } from '../journal/journal.ts'
 import { Secrets } from '../journal/redaction/secrets.ts'
+import { createExplainer } from '../start/violation-explainer.ts'
 import { openMemoryStore } from '../store/memory.ts'
 import { ALWAYS_READY } from '../store/readiness.ts'
 import { createEntryMaker, type EntryMaker } from './entries.ts'
@@ -57,6 +55,12 @@ export async function openControlPlane(options: ControlPlaneOptions): Promise<Co
   const journal = new Journal({}, undefined, new Secrets(token === undefined ? [] : [token]))
   const store = openMemoryStore({ clock })
   const fixture = await loadFixture('empty')
+  const explainOwn = createExplainer({ contract, store, journal, publicKeyOf: () => undefined, urls, log })
+  const explain: typeof explainOwn = async (entry) => {
+    const { UNKNOWN_ELSEWHERE } = await import('../explain/foreign-service.ts')
+    const explained = await explainOwn(entry, undefined)
+    return explained && { ...explained, ...UNKNOWN_ELSEWHERE }
+  }
   const exchanges = new LocalExchangeLog({ contract, journal, explain })
   const worlds = new Worlds({
     ...{ contract, store, clock, exchanges, log, budget: undefined },
@@ -90,19 +94,6 @@ export async function openControlPlane(options: ControlPlaneOptions): Promise<Co
       stopping.abort()
       server.closeAllConnections()
     },
-  }
-
-  async function explain(entry: Entry): Promise<ExplanationReport | undefined> {
-    const { explainEntry } = await import('../explain/explanation.ts')
-    const account = await store.read(DEFAULT_ACCOUNT)
-    const { NO_CHANGES } = await import('../explain/changes.ts')
-    const { UNKNOWN_ELSEWHERE } = await import('../explain/foreign-service.ts')
-    const explained = explainEntry(entry, {
-      ...{ account, contract, urls, redact: journal.redactorFor(entry), publicKey: undefined },
-      past: { state: undefined, changes: NO_CHANGES },
-      ...stateWriterOf(contract, entry.at),
-    })
-    return { ...explained, ...UNKNOWN_ELSEWHERE }
   }
 }
 

@@ -5,6 +5,7 @@ import type { ServiceContract } from '../behaviour/operation.ts'
 import type { Operation } from '../contract/api.ts'
 import type { Problem } from '../domain/errors.ts'
 import type { Exchange, SeenBody, SeenResponse } from '../exchanges/exchange.ts'
+import { readJson } from '../ground/json.ts'
 import { type DescribedViolation, reportViolation } from '../ground/schema.ts'
 import { createBodyReader } from '../http/body.ts'
 import type { Content } from '../http/content.ts'
@@ -12,7 +13,6 @@ import { createRouter } from '../http/router.ts'
 import { createQueryReader, type Query, splitTarget } from '../http/target.ts'
 import { NOT_ADMITTED } from '../journal/entry.ts'
 import type { NewEntry } from '../journal/journal.ts'
-import { parseJsonOrNothing } from './envelope.ts'
 import type { Sighting } from './sighting.ts'
 import type { PassedExchange } from './traffic.ts'
 
@@ -44,7 +44,6 @@ export function createEntryMaker({
     const { request, response } = exchange
     const { path } = splitTarget(request.target)
     const held = isOfService ? hold(exchange) : UNHELD
-    const { code } = envelopeOf(response)
     const violatesContract = held.problems.length > 0
     const shown = (fields: readonly (readonly [string, string])[]) =>
       fields.filter(([name]) => !SECRET.test(name)).flatMap(([name, value]) => [redact(name), redact(value)])
@@ -62,7 +61,7 @@ export function createEntryMaker({
       body: contentOf(request.body, passed.request.body.size),
       operation: held.operation,
       status: response?.status,
-      code,
+      code: codeIn(response),
       problems: journal.keepProblems(held.problems, passed.request.body.size),
       violatesContract,
       responseHeaders: shown(recorded.response?.fields ?? []),
@@ -95,8 +94,8 @@ export function createEntryMaker({
   ): readonly DescribedViolation[] {
     const documented = operation?.responses.get(status)
     if (documented === undefined) return []
-    const envelope = method !== 'HEAD' && body.isKnown ? parseJsonOrNothing(body.bytes) : undefined
-    const ofBody = envelope === undefined ? [] : documented.check(envelope.value)
+    const envelope = method === 'HEAD' ? undefined : envelopeIn(body)
+    const ofBody = envelope === undefined ? [] : documented.check(envelope)
     return [...documented.checkHeaders(headers as Record<string, string>), ...ofBody]
       .slice(0, LISTED)
       .map(reportViolation)
@@ -133,8 +132,17 @@ function createHolder(contract: ServiceContract): (exchange: Exchange) => Reques
   }
 }
 
-function envelopeOf(response: SeenResponse | undefined): { code: string | undefined } {
-  const parsed = response?.body.isKnown ? parseJsonOrNothing(response.body.bytes)?.value : undefined
-  const error = (parsed as { error?: { code?: unknown } } | undefined)?.error
-  return { code: typeof error?.code === 'string' ? error.code : undefined }
+function codeIn(response: SeenResponse | undefined): string | undefined {
+  const envelope = response && (envelopeIn(response.body) as { error?: { code?: unknown } } | null | undefined)
+  const code = envelope?.error?.code
+  return typeof code === 'string' ? code : undefined
+}
+
+/** The largest JSON that is parsed while traffic is passed on, in bytes. */
+const LARGEST_ENVELOPE = 1 << 20
+
+/** The JSON in a body; `undefined` if there is none, or if it is so large that parsing would delay other traffic. */
+function envelopeIn(body: SeenBody): unknown {
+  if (!body.isKnown || body.bytes.length > LARGEST_ENVELOPE) return undefined
+  return readJson(body.bytes.toString())
 }

@@ -7,13 +7,13 @@ import type { JudgeAnswer, JudgeRequest, JudgeStart } from './judge.ts'
 const { overlays, isSoleWriter } = workerData as JudgeStart
 const investigation = await Investigation.begin({ choices: await readChoices(overlays), isSoleWriter })
 parentPort?.on('message', (request: JudgeRequest) => void answer(request))
-say('ready')
+say({ value: 'ready' })
 
 async function answer(request: JudgeRequest): Promise<void> {
   try {
-    if (request.kind === 'forget') investigation.forget()
-    else if (request.kind === 'conclude') say({ conclusion: investigation.conclude() })
-    else say({ findings: await investigation.take(restored(request.exchange)) })
+    if (request === 'forget') investigation.forget()
+    else if (request === 'conclude') say({ value: investigation.conclude() })
+    else say({ value: await investigation.take(restored(request.take)) })
   } catch (error) {
     say({ failure: (error as Error)?.stack ?? String(error) })
   }
@@ -24,25 +24,20 @@ function say(given: JudgeAnswer): void {
 }
 
 /** Restores the classes of objects, which are lost when a message is sent to a thread. */
-function restored(exchange: Exchange): Exchange {
-  const { request, response } = exchange
+function restored({ request, response, ...rest }: Exchange): Exchange {
   return {
-    ...exchange,
-    request: { ...request, headers: restoredHeaders(request.headers), body: restoredBody(request.body) },
-    response: response && {
-      ...response,
-      headers: restoredHeaders(response.headers),
-      body: restoredBody(response.body),
-    },
+    ...rest,
+    request: { ...request, ...restoredParts(request) },
+    response: response && { ...response, ...restoredParts(response) },
   }
 }
 
-function restoredHeaders(headers: SeenHeaders): SeenHeaders {
-  return Object.assign(Object.create(null), headers)
-}
-
-function restoredBody(body: SeenBody): SeenBody {
-  if (!body.isKnown) return body
+function restoredParts({ headers, body }: { headers: SeenHeaders; body: SeenBody }): {
+  headers: SeenHeaders
+  body: SeenBody
+} {
+  const own = Object.assign(Object.create(null), headers)
+  if (!body.isKnown) return { headers: own, body }
   const { buffer, byteOffset, byteLength } = body.bytes
-  return { isKnown: true, bytes: Buffer.from(buffer, byteOffset, byteLength) }
+  return { headers: own, body: { isKnown: true, bytes: Buffer.from(buffer, byteOffset, byteLength) } }
 }

@@ -11,103 +11,69 @@ export interface ExchangeJudge {
   take(exchange: Exchange): Promise<readonly JudgedDifference[]>
   /** Must be called if exchanges before the next one are missing. */
   forget(): void
-  conclude(): Conclusion | Promise<Conclusion>
+  conclude(): Promise<Conclusion>
+  close(): Promise<void>
 }
 
-export interface ExchangeJudgeOptions {
-  choices: Choices
-  /** The overlays of `choices`. */
+/** What the judge thread receives at its start. */
+export interface JudgeStart {
   overlays: readonly Overlay[]
   isSoleWriter: boolean
 }
 
-/** What the judge thread receives at its start. */
-export type JudgeStart = Pick<ExchangeJudgeOptions, 'overlays' | 'isSoleWriter'>
-/** The requests to the judge thread. It answers `take` and `conclude`. */
-export type JudgeRequest = { kind: 'take'; exchange: Exchange } | { kind: 'forget' } | { kind: 'conclude' }
-export type JudgeAnswer =
-  | { findings: readonly JudgedDifference[] }
-  | { conclusion: Conclusion }
-  | { failure: string }
-  | 'ready'
+/** The requests to the judge thread. It answers all but `forget`, and it also answers when it is ready. */
+export type JudgeRequest = { take: Exchange } | 'forget' | 'conclude'
+export type JudgeAnswer = { value: unknown } | { failure: string }
 
 /**
  * Opens a judge in its own thread, so that traffic never waits for it and continues even if the judge fails. Node.js
- * cannot start a thread from uncompiled sources. There, the judge shares the main thread with the traffic.
+ * cannot start a thread from uncompiled sources. There, the judge shares the main thread with the traffic. `choices`
+ * are those of the overlays.
  */
-export async function openJudge(options: ExchangeJudgeOptions): Promise<ExchangeJudge & { close(): Promise<void> }> {
-  const { choices, isSoleWriter, overlays } = options
-  if (import.meta.url.endsWith('.ts')) {
-    const investigation = await Investigation.begin({ choices, isSoleWriter })
-    return {
-      take: (exchange) => investigation.take(exchange),
-      forget: () => investigation.forget(),
-      conclude: () => investigation.conclude(),
-      close: async () => {},
-    }
+export async function openJudge({ choices, ...start }: JudgeStart & { choices: Choices }): Promise<ExchangeJudge> {
+  if (!import.meta.url.endsWith('.ts')) return openThread(start)
+  const investigation = await Investigation.begin({ choices, isSoleWriter: start.isSoleWriter })
+  return {
+    take: (exchange) => investigation.take(exchange),
+    forget: () => investigation.forget(),
+    conclude: async () => investigation.conclude(),
+    close: async () => {},
   }
-  const start: JudgeStart = { overlays, isSoleWriter }
-  const judge = new ThreadJudge(new Worker(new URL('./judge-thread.js', import.meta.url), { workerData: start }))
-  await judge.ready()
-  return judge
 }
 
-class ThreadJudge implements ExchangeJudge {
-  readonly #thread: Worker
+async function openThread(start: JudgeStart): Promise<ExchangeJudge> {
+  const thread = new Worker(new URL('./judge-thread.js', import.meta.url), { workerData: start })
   /** Why the thread does not answer any more. */
-  #failure: Error | undefined
-  #wait: { resolve(answer: JudgeAnswer): void; reject(error: Error): void } | undefined
+  let end: Error | undefined
+  let wait: { resolve(answer: JudgeAnswer): void; reject(error: Error): void } | undefined
+  function fail(error: Error): void {
+    end ??= error
+    wait?.reject(end)
+  }
+  thread.on('message', (answer: JudgeAnswer) => wait?.resolve(answer))
+  thread.on('error', fail)
+  thread.on('exit', () => fail(new Error('The thread of the judge has ended.')))
 
-  constructor(thread: Worker) {
-    this.#thread = thread
-    thread.on('message', (answer: JudgeAnswer) => this.#wait?.resolve(answer))
-    thread.on('error', (error) => this.#fail(error as Error))
-    thread.on('exit', () => this.#fail(new Error('The thread of the judge has ended.')))
+  const nextAnswer = () => new Promise<JudgeAnswer>((resolve, reject) => (wait = { resolve, reject }))
+  async function ask<Value>(request: JudgeRequest): Promise<Value> {
+    if (end !== undefined) throw end
+    const answered = nextAnswer()
+    thread.postMessage(request)
+    const answer = await answered
+    if ('failure' in answer) throw new Error(answer.failure)
+    return answer.value as Value
   }
 
-  async ready(): Promise<void> {
-    await this.#answer()
-  }
-
-  async take(exchange: Exchange): Promise<readonly JudgedDifference[]> {
-    const answer = await this.#ask({ kind: 'take', exchange })
-    return typeof answer === 'object' && 'findings' in answer ? answer.findings : []
-  }
-
-  forget(): void {
-    this.#thread.postMessage({ kind: 'forget' } satisfies JudgeRequest)
-  }
-
-  async conclude(): Promise<Conclusion> {
-    const answer = await this.#ask({ kind: 'conclude' })
-    if (typeof answer === 'object' && 'conclusion' in answer) return answer.conclusion
-    throw new Error('The thread of the judge has not concluded.')
-  }
-
-  async close(): Promise<void> {
-    if (this.#failure !== undefined) return
-    const ended = once(this.#thread, 'exit')
-    await this.#thread.terminate()
-    await ended
-  }
-
-  async #ask(request: JudgeRequest): Promise<JudgeAnswer> {
-    if (this.#failure !== undefined) throw this.#failure
-    const answer = this.#answer()
-    this.#thread.postMessage(request)
-    const given = await answer
-    if (typeof given === 'object' && 'failure' in given) throw new Error(given.failure)
-    return given
-  }
-
-  #answer(): Promise<JudgeAnswer> {
-    return new Promise((resolve, reject) => {
-      this.#wait = { resolve, reject }
-    })
-  }
-
-  #fail(error: Error): void {
-    this.#failure ??= error
-    this.#wait?.reject(this.#failure)
+  await nextAnswer()
+  return {
+    take: (exchange) => ask({ take: exchange }),
+    forget: () => thread.postMessage('forget' satisfies JudgeRequest),
+    conclude: () => ask('conclude'),
+    async close() {
+      if (end !== undefined) return
+      const ended = once(thread, 'exit')
+      await thread.terminate()
+      await ended
+    },
   }
 }

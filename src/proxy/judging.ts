@@ -12,16 +12,11 @@ export interface JudgingLimits {
 
 export const JUDGING_LIMITS: JudgingLimits = { exchanges: 2_000, bytes: 64 << 20 }
 
-export interface JudgingListener {
-  judged(exchange: Exchange, findings: readonly JudgedDifference[]): void
-  /** The judge threw an error, which is a bug. */
-  failed(exchange: Exchange, error: unknown): void
-}
-
 /** Gives exchanges to the judge one after the other, and yields to other tasks in between. */
 export class Judging {
-  readonly #judge: ExchangeJudge
-  readonly #listener: JudgingListener
+  readonly #judge: Pick<ExchangeJudge, 'take' | 'forget'>
+  readonly #found: (findings: readonly JudgedDifference[]) => void
+  readonly #failed: (error: unknown) => void
   readonly #limits: JudgingLimits
   /** `undefined` stands for missing exchanges. */
   #waiting: (Exchange | undefined)[] = []
@@ -31,9 +26,16 @@ export class Judging {
   skipped = 0
   failures = 0
 
-  constructor(judge: ExchangeJudge, listener: JudgingListener, limits: Partial<JudgingLimits> = {}) {
+  /** Calls `found` after each exchange, and `failed` if the judge has thrown an error, which is a bug. */
+  constructor(
+    judge: Pick<ExchangeJudge, 'take' | 'forget'>,
+    found: (findings: readonly JudgedDifference[]) => void,
+    failed: (error: unknown) => void,
+    limits: Partial<JudgingLimits> = {},
+  ) {
     this.#judge = judge
-    this.#listener = listener
+    this.#found = found
+    this.#failed = failed
     this.#limits = { ...JUDGING_LIMITS, ...limits }
   }
 
@@ -87,11 +89,11 @@ export class Judging {
   async #take(exchange: Exchange): Promise<void> {
     this.#bytes -= sizeOf(exchange)
     try {
-      this.#listener.judged(exchange, await this.#judge.take(exchange))
+      this.#found(await this.#judge.take(exchange))
     } catch (error) {
       this.failures++
       this.#judge.forget()
-      this.#listener.failed(exchange, error)
+      this.#failed(error)
     }
   }
 }

@@ -45,8 +45,6 @@ export interface RunningProxy {
   /** How many connections exceeded the limit. `failed` counts those that could not be passed on. */
   readonly refused: number
   readonly failed: number
-  /** How many exchanges wait to be judged. */
-  readonly waiting: number
   /** Connects to the service, to check that this works. */
   probe(): Promise<FirstConnection>
   /** Gives open requests a short time to end, and judges the traffic until the signal is aborted. */
@@ -126,9 +124,6 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
     },
     get failed() {
       return failed
-    },
-    get waiting() {
-      return witness.waiting
     },
     async probe() {
       const error = await relay.probe(PROBE_PATIENCE)

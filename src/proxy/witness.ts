@@ -16,7 +16,7 @@ export interface WitnessOptions {
   target: ProxyTarget
   /** The base path of the contract. */
   basePath: string
-  judge: ExchangeJudge
+  judge: Pick<ExchangeJudge, 'take' | 'forget'>
   /** Records the exchange, if the user asked for a recording. It must not throw. */
   record?: ((exchange: RecordedExchange) => void) | undefined
   /** Adds each exchange to the journal. */
@@ -53,42 +53,25 @@ export class Witness implements TrafficListener {
   readonly #judging: Judging
   #waiting: (PassedExchange | undefined)[] = []
   #reading: Promise<void> | undefined
-  readonly #counts = {
-    exchanges: 0,
-    foreign: 0,
-    unanswered: 0,
-    redirects: 0,
-    refusedByQuota: 0,
-    html: 0,
-    unread: 0,
-    left: 0,
-    failures: 0,
+  readonly #counts: Sightings = {
+    ...{ exchanges: 0, foreign: 0, unanswered: 0, redirects: 0, refusedByQuota: 0, html: 0 },
+    ...{ skipped: 0, unread: 0, unreadReason: undefined, failures: 0 },
   }
-  #unreadReason: string | undefined
   readonly #first: JudgedDifference[] = []
   #failing = 0
 
   constructor(options: WitnessOptions) {
     this.#options = options
-    this.#judging = new Judging(
-      options.judge,
-      {
-        judged: (_, findings) => {
-          for (const finding of findings) this.#note(finding)
-        },
-        failed: (_, error) => options.failed(error),
-      },
-      options.limits,
-    )
+    const { judge, failed, limits } = options
+    this.#judging = new Judging(judge, (findings) => this.#note(findings), failed, limits)
   }
 
-  get sightings(): Sightings {
-    const { left, failures, ...counts } = this.#counts
+  get sightings(): Readonly<Sightings> {
+    const { failures, skipped } = this.#counts
     return {
-      ...counts,
+      ...this.#counts,
       failures: failures + this.#judging.failures,
-      skipped: left + this.#judging.skipped,
-      unreadReason: this.#unreadReason,
+      skipped: skipped + this.#judging.skipped,
     }
   }
 
@@ -105,7 +88,7 @@ export class Witness implements TrafficListener {
   exchange(passed: PassedExchange): void {
     this.#counts.exchanges++
     if (this.#waiting.length >= READING_LIMIT) {
-      this.#counts.left++
+      this.#counts.skipped++
       for (const message of [passed.request, passed.response]) message?.body.release()
       if (this.#waiting.at(-1) !== undefined) this.#waiting.push(undefined)
     } else this.#waiting.push(passed)
@@ -114,7 +97,7 @@ export class Witness implements TrafficListener {
 
   unknown(reason: string): void {
     this.#counts.unread++
-    this.#unreadReason ??= reason
+    this.#counts.unreadReason ??= reason
     this.#waiting.push(undefined)
     this.#reading ??= this.#read()
   }
@@ -162,12 +145,14 @@ export class Witness implements TrafficListener {
     if (/^\s*text\/html\b/i.test(response.headers['content-type'] ?? '')) counts.html++
   }
 
-  #note(finding: JudgedDifference): void {
-    // The verdict of the control plane already has the failures of clients.
-    if (isFailure(finding) && partyOf(finding) === 'service') {
-      this.#failing++
-      if (this.#first.length < FIRST) this.#first.push(finding)
+  #note(findings: readonly JudgedDifference[]): void {
+    for (const finding of findings) {
+      // The verdict of the control plane already has the failures of clients.
+      if (isFailure(finding) && partyOf(finding) === 'service') {
+        this.#failing++
+        if (this.#first.length < FIRST) this.#first.push(finding)
+      }
+      this.#options.found(finding)
     }
-    this.#options.found(finding)
   }
 }

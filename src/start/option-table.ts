@@ -24,6 +24,7 @@ import {
   secret,
   text,
   texts,
+  textThat,
   toggle,
   type Values,
   wholeNumber,
@@ -101,20 +102,18 @@ const store: OptionKind<string | Store> = {
 }
 
 /** The beginning of keys in a store. A brace would be part of a hash tag; a pattern would match many prefixes. */
-const keyPrefix: OptionKind<string> = {
-  type: 'string',
-  remedy: 'must be 1 to 64 letters, digits, dots, colons, hyphens or underscores',
-  placeholder: 'NAME',
-  fits: (value): value is string => typeof value === 'string' && /^[\w.:-]{1,64}$/.test(value),
-  read: (written) => written,
-}
+const keyPrefix = textThat(
+  (written) => /^[\w.:-]{1,64}$/.test(written),
+  'must be 1 to 64 letters, digits, dots, colons, hyphens or underscores',
+  'NAME',
+)
 
 /**
  * Every option of a server, once: its check, its names, its help and its default. The command line, the environment and
- * the checks of the library read this table. `options.ts` and `docs/options.md` are generated from it. After a change,
- * `npx vitest run test/start/options test/cli/options -u` generates them again.
+ * the checks of the library read these tables. `options.ts` and `docs/options.md` are generated from them. After a
+ * change, `npx vitest run test/start/options test/cli/options -u` generates them again.
  */
-export const SERVER_OPTIONS = {
+const SERVER_OPTIONS = {
   port: {
     kind: wholeNumber(0, 65_535),
     placeholder: 'PORT',
@@ -275,68 +274,55 @@ export const SERVER_OPTIONS = {
     help: 'What happens to a response that violates the contract: it becomes a 500, it is logged, or nothing.',
     default: 'error',
   },
+} as const satisfies Options
+
+/** The options of `startUnderstudy`. */
+export const LIBRARY_OPTIONS = {
+  ...SERVER_OPTIONS,
   log: {
     kind: objectWith<Log>('Log', { info: true, warn: true, error: true }),
     help: 'Logger of requests and problems; those of pino fit.',
     default: SILENT,
     defaultText: 'nothing is logged',
-    only: 'library',
   },
   clock: {
     kind: clock,
     help: 'Clock that the clocks of all accounts follow, in milliseconds since the Unix epoch.',
     default: systemClock,
     defaultText: "the machine's clock",
-    only: 'library',
   },
   signal: {
     kind: signal,
     help: 'Signal that stops the server when it is aborted. A start that is under way then rejects with its reason.',
-    only: 'library',
-  },
-  logLevel: {
-    kind: oneOf(['info', 'warn', 'error', 'silent']),
-    help: 'What is logged on standard error.',
-    default: 'info',
-    only: 'command line',
-  },
-  logFormat: {
-    kind: oneOf(['pretty', 'json']),
-    help: 'How it is logged: one short line each for a person (pretty), or one JSON object each for a program (json).',
-    defaultText: 'pretty on a terminal, else json',
-    only: 'command line',
-  },
-  readyFile: {
-    kind: text,
-    placeholder: 'FILE',
-    help: 'JSON file that is written when the server answers, with base_url, admin_url, api_key, pid and instance. It is removed at the stop.',
-    only: 'command line',
-  },
-  exitWithParent: {
-    kind: toggle,
-    help: 'Stop when the program that started the server has ended, also through npx.',
-    default: false,
-    only: 'command line',
   },
 } as const satisfies Options & {
   readonly [Name in keyof ServerOptions]-?: Option<NonNullable<ServerOptions[Name]>>
 }
 
-type Table = typeof SERVER_OPTIONS
-type OptionNameIn<Place> = {
-  [Name in keyof Table]: Table[Name] extends { only: string } ? OnlyIn<Place, Name> : Name
-}[keyof Table]
-type OnlyIn<Place, Name extends keyof Table> = Table[Name] extends { only: Place } ? Name : never
-
-/** The options of `startUnderstudy`. */
-export const LIBRARY_OPTIONS = optionsOf('library')
 /** The options of `serve`, and of every other command that starts a server. */
-export const COMMAND_LINE_OPTIONS = optionsOf('command line')
-
-function optionsOf<const Place extends 'library' | 'command line'>(place: Place): Pick<Table, OptionNameIn<Place>> {
-  const rows = Object.entries<Option<unknown>>(SERVER_OPTIONS).filter(([, { only = place }]) => only === place)
-  return Object.fromEntries(rows) as Pick<Table, OptionNameIn<Place>>
-}
+export const COMMAND_LINE_OPTIONS = {
+  ...SERVER_OPTIONS,
+  logLevel: {
+    kind: oneOf(['info', 'warn', 'error', 'silent']),
+    help: 'What is logged on standard error.',
+    default: 'info',
+  },
+  logFormat: {
+    kind: oneOf(['pretty', 'json']),
+    help: 'How it is logged: one short line each for a person (pretty), or one JSON object each for a program (json).',
+    defaultText: 'pretty on a terminal, else json',
+  },
+  readyFile: {
+    kind: text,
+    placeholder: 'FILE',
+    help: 'JSON file that is written when the server answers, with base_url, admin_url, api_key, pid and instance. It is removed at the stop.',
+  },
+  exitWithParent: {
+    kind: toggle,
+    help: 'Stop when the program that started the server has ended, also through npx.',
+    default: false,
+  },
+} as const satisfies Options
 
 /** The options for the server among the options of a command. */
 export function pickServerOptions(values: Partial<Values<typeof COMMAND_LINE_OPTIONS>>): ServerOptions {
@@ -347,7 +333,10 @@ export function pickServerOptions(values: Partial<Values<typeof COMMAND_LINE_OPT
 export type CompleteOptions = Values<typeof LIBRARY_OPTIONS> & { sandboxKeys: boolean }
 
 /** Whether keys open sandboxes. If other machines can reach the server, the default is no. */
-export function opensSandboxes({ sandboxKeys, host }: Pick<Values<Table>, 'sandboxKeys' | 'host'>): boolean {
+export function opensSandboxes({
+  sandboxKeys,
+  host,
+}: Pick<Values<typeof SERVER_OPTIONS>, 'sandboxKeys' | 'host'>): boolean {
   return sandboxKeys ?? isLoopback(host)
 }
 

@@ -42,8 +42,6 @@ export interface Option<Value> {
   /** The effect of the flag, if `help` is wrong for it, for example because the flag turns a switch off. */
   readonly flagHelp?: string
   readonly placeholder?: string
-  /** Where the option exists, if not in both places. */
-  readonly only?: 'library' | 'command line'
 }
 
 /** A table of options, in the order of the help. Tables are joined by spreading them. */
@@ -61,10 +59,13 @@ export function wholeNumber(lowest: number, highest: number): OptionKind<number>
     type: 'number',
     remedy: `must be a whole number from ${lowest} to ${highest}`,
     placeholder: 'N',
-    fits: (value): value is number =>
-      Number.isSafeInteger(value) && Number(value) >= lowest && Number(value) <= highest,
+    fits: (value): value is number => isWholeNumber(value, lowest, highest),
     read: (written) => (/^\d+$/.test(written) ? Number(written) : Number.NaN),
   }
+}
+
+function isWholeNumber(value: unknown, lowest: number, highest: number): boolean {
+  return Number.isSafeInteger(value) && Number(value) >= lowest && Number(value) <= highest
 }
 
 /** A size in bytes. A person adds a unit. */
@@ -73,8 +74,7 @@ export function bytes(lowest: number, highest: number): OptionKind<number> {
     type: 'number',
     remedy: `must be a size from ${writeBytes(lowest)} to ${writeBytes(highest)}, such as 512MiB, or a number of bytes`,
     placeholder: 'SIZE',
-    fits: (value): value is number =>
-      Number.isSafeInteger(value) && Number(value) >= lowest && Number(value) <= highest,
+    fits: (value): value is number => isWholeNumber(value, lowest, highest),
     read(written) {
       const [, number = '', unit = ''] = /^(\d{1,15}(?:\.\d{1,3})?) ?([a-z]*)$/i.exec(written) ?? []
       const factor = UNITS[unit.toLowerCase()]
@@ -136,32 +136,25 @@ const SWITCHED = new Map([
   ['', false],
 ])
 
-export const text: OptionKind<string> = {
-  type: 'string',
-  remedy: 'must be a text that is not empty',
-  placeholder: 'TEXT',
-  fits: (value): value is string => typeof value === 'string' && value !== '',
-  read: asWritten,
+/** A text that fits. `remedy` describes right texts. */
+export function textThat(fits: (text: string) => boolean, remedy: string, placeholder: string): OptionKind<string> {
+  const isText = (value: unknown): value is string => typeof value === 'string' && fits(value)
+  return { type: 'string', remedy, placeholder, fits: isText, read: asWritten }
 }
 
-export const texts: OptionKind<readonly string[]> = {
-  type: 'readonly string[]',
-  remedy: 'must be a list of texts that are not empty',
-  placeholder: 'TEXT',
-  repeatable: true,
-  fits: (value): value is readonly string[] => Array.isArray(value) && value.every(text.fits),
-  read: asWritten,
+/** A list of values that fit; a person repeats the option. */
+function listOf(fits: (value: unknown) => boolean, remedy: string, placeholder: string): OptionKind<readonly string[]> {
+  const isList = (value: unknown): value is readonly string[] => Array.isArray(value) && value.every(fits)
+  return { type: 'readonly string[]', remedy, placeholder, repeatable: true, fits: isList, read: asWritten }
 }
+
+export const text = textThat((written) => written !== '', 'must be a text that is not empty', 'TEXT')
+export const texts = listOf(text.fits, 'must be a list of texts that are not empty', 'TEXT')
 
 /** Origins of pages in a browser, as the header field Origin spells them. */
 export const origins: OptionKind<readonly string[]> = {
-  type: 'readonly string[]',
-  remedy: 'must be an origin such as http://localhost:5173, or * for any',
-  placeholder: '[ORIGIN]',
-  repeatable: true,
+  ...listOf(isOrigin, 'must be an origin such as http://localhost:5173, or * for any', '[ORIGIN]'),
   bare: ANY_ORIGIN,
-  fits: (value): value is readonly string[] => Array.isArray(value) && value.every(isOrigin),
-  read: asWritten,
 }
 
 /** A longer text is not an origin: a hostname has at most 253 characters. */
@@ -177,41 +170,31 @@ function isOrigin(value: unknown): boolean {
 
 /** A text that can be sent in a header field. */
 export const secret: OptionKind<string> = {
-  type: 'string',
-  remedy: 'must be 1 to 200 visible ASCII characters without spaces',
+  ...textThat(
+    (written) => /^[!-~]{1,200}$/.test(written),
+    'must be 1 to 200 visible ASCII characters without spaces',
+    'TEXT',
+  ),
   shows: () => undefined,
-  placeholder: 'TEXT',
-  fits: (value): value is string => typeof value === 'string' && /^[!-~]{1,200}$/.test(value),
-  read: asWritten,
 }
 
 /** An RFC 3339 instant, kept as it was written. */
-export const instant: OptionKind<string> = {
-  type: 'string',
-  remedy: 'must be an instant such as 2026-01-15T09:00:00Z',
-  placeholder: 'INSTANT',
-  fits: (value): value is string => typeof value === 'string' && isInstant(value),
-  read: asWritten,
-}
+export const instant = textThat(isInstant, 'must be an instant such as 2026-01-15T09:00:00Z', 'INSTANT')
 
 const SECONDS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400 }
 const DURATION = /^(\d{1,6})([smhd]?)$/
 
+const DURATION_REMEDY = 'must be a duration such as 90s, 30m, 1h or 2d'
+
 /** A duration, kept as it was written; `readDuration` reads it. A bare number means seconds. */
-export const duration: OptionKind<string> = {
-  type: 'string',
-  remedy: 'must be a duration such as 90s, 30m, 1h or 2d',
-  placeholder: 'DURATION',
-  fits: (value): value is string => typeof value === 'string' && DURATION.test(value),
-  read: asWritten,
-}
+export const duration = textThat((written) => DURATION.test(written), DURATION_REMEDY, 'DURATION')
 
 /** A duration greater than zero. */
-export const timeLimit: OptionKind<string> = {
-  ...duration,
-  remedy: 'must be a duration such as 90s, 30m, 1h or 2d, and longer than 0',
-  fits: (value): value is string => duration.fits(value) && readDuration(value) > 0,
-}
+export const timeLimit = textThat(
+  (written) => duration.fits(written) && readDuration(written) > 0,
+  `${DURATION_REMEDY}, and longer than 0`,
+  'DURATION',
+)
 
 /** The milliseconds of a valid duration. */
 export function readDuration(written: string): number {
@@ -277,12 +260,7 @@ export function flagsOf(name: string, option: Option<unknown>): string[] {
 /** The beginning of all option names in the environment. */
 export const PREFIX = 'DMARC_UNDERSTUDY_'
 
-/** The name in the environment: `apiKey` → `DMARC_UNDERSTUDY_API_KEY`. */
-export function variableOf(name: string, option: Option<unknown>): string {
-  return variableFor(flagOf(name, option))
-}
-
-/** The name of a flag in the environment. */
+/** The name of a flag in the environment: `api-key` → `DMARC_UNDERSTUDY_API_KEY`. */
 export function variableFor(flag: string): string {
   return PREFIX + flag.toUpperCase().replaceAll('-', '_')
 }

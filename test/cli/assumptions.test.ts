@@ -132,12 +132,12 @@ describe('assumptions with evidence and dependencies', () => {
   })
 
   it('refuse a dependencies file that is none, or of another contract', async ({ folder }) => {
-    const is = `--dependencies ${join(folder, 'client.json')}: is`
-    const missing = `${is} no report of vary: the value at /command is missing`
+    const file = join(folder, 'client.json')
+    const missing = `${file}#/command: This is no report of vary: the value is missing…`
     await expectRefusal(await writeBoth(folder, { a: 1 }), 2, missing)
     const [first] = dependenciesOn().alternatives
     const foreign = { ...dependenciesOn(), alternatives: [{ ...first, value: { value: 5 } }] }
-    const other = `${is} about another contract. What body-limit/1 means was something else. Run vary with the same overlays, and this version of the program`
+    const other = `${file}: This is about another contract. What body-limit/1 means was something else. Run vary with the same overlays, and this version of the program.`
     await expectRefusal(await writeBoth(folder, foreign), 2, other)
   })
 })

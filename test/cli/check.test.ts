@@ -162,7 +162,7 @@ describe('check refuses', () => {
   it('to write over a recording', async ({ folder }) => {
     const file = join(folder, 'a.har')
     writeFileSync(file, harOf([entryOf()]))
-    const reason = 'this is a recording that is to be checked; name another file'
+    const reason = `is the file of ${file} already; give each a file of its own`
     await expectRefusal(['check', file, '--evidence', file], 2, `--evidence ${file}: ${reason}`)
     await expectRefusal(['check', file, '--report', `html=${file}`], 2, `--report html=${file}: ${reason}`)
   })

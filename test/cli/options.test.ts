@@ -19,7 +19,6 @@ import {
   toggle,
   usageOf,
   variableFor,
-  variableOf,
   wholeNumber,
 } from '../../src/start/option.ts'
 import { COMMAND_LINE_OPTIONS, LIBRARY_OPTIONS, pickServerOptions } from '../../src/start/option-table.ts'
@@ -78,7 +77,7 @@ describe('every option', () => {
     ({ options: table }) => {
       const read = (args: string[], environment: NodeJS.ProcessEnv = {}) => readOptions(table, args, environment).values
       for (const [key, option] of Object.entries<Option<unknown>>(table)) {
-        const [flag, variable] = [`--${flagOf(key, option)}`, variableOf(key, option)]
+        const [flag, variable] = [`--${flagOf(key, option)}`, variableFor(flagOf(key, option))]
         const samples = samplesOf(option)
         expect(samples, flag).not.toEqual([])
         for (const sample of samples) {

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest'
 import type { JudgedDifference } from '../../src/conformance/finding.ts'
-import type { Conclusion } from '../../src/conformance/investigation.ts'
 import type { Exchange } from '../../src/exchanges/exchange.ts'
 import type { ExchangeJudge } from '../../src/proxy/judge.ts'
 import { Judging } from '../../src/proxy/judging.ts'
@@ -14,7 +13,7 @@ function exchange(id: string, size = 0): Exchange {
 }
 
 /** A judge that writes down what it is given, and throws where it is told to. */
-function recordingJudge(): ExchangeJudge & { told: string[] } {
+function recordingJudge(): Pick<ExchangeJudge, 'take' | 'forget'> & { told: string[] } {
   const told: string[] = []
   return {
     told,
@@ -25,35 +24,32 @@ function recordingJudge(): ExchangeJudge & { told: string[] } {
       return [FINDING]
     },
     forget: () => void told.push('forget'),
-    conclude: () => ({}) as Conclusion,
   }
 }
 
 /** A judging of these exchanges that goes on as it can, what its judge was told, and what it told of itself. */
 function judgingOf(ids: readonly string[], limits?: { exchanges?: number; bytes?: number }, size = 0) {
   const judge = recordingJudge()
-  const judged: string[] = []
+  const found: number[] = []
   const errors: unknown[] = []
   const judging = new Judging(
     judge,
-    {
-      judged: ({ id }, findings) => judged.push(`${id} ${findings.length}`),
-      failed: (_, error) => errors.push(error),
-    },
+    (findings) => found.push(findings.length),
+    (error) => errors.push(error),
     limits,
   )
   for (const id of ids) judging.add(exchange(id, size))
-  return { judging, told: judge.told, judged, errors }
+  return { judging, told: judge.told, found, errors }
 }
 
 describe('Judging', () => {
   it('hands exchanges on one after the other, and their findings back', async () => {
-    const { judging, told, judged } = judgingOf(['1', '2', '3'])
+    const { judging, told, found } = judgingOf(['1', '2', '3'])
     expect(told).toEqual([])
     await judging.finish()
-    expect([told, judged]).toEqual([
+    expect([told, found]).toEqual([
       ['1', '2', '3'],
-      ['1 1', '2 1', '3 1'],
+      [1, 1, 1],
     ])
   })
 

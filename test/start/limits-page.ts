@@ -57,7 +57,7 @@ import { LONGEST_DESCRIPTION, LONGEST_NAME } from '../../src/reports/sarif.ts'
 import { SUMMARISED } from '../../src/reports/summary.ts'
 import { SEARCHED } from '../../src/start/default-account.ts'
 import { OF_HEAP, OF_JOURNAL, OF_MACHINE } from '../../src/start/memory.ts'
-import { SERVER_OPTIONS } from '../../src/start/option-table.ts'
+import { LIBRARY_OPTIONS } from '../../src/start/option-table.ts'
 import { LONGEST_SOCKET, LONGEST_URL } from '../../src/start/store-url.ts'
 import { LARGEST_FILE } from '../../src/store/folder/account-file.ts'
 import { OF_SANDBOXES } from '../../src/store/memory-budget.ts'
@@ -128,7 +128,7 @@ const VALUES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     'bodies that are being received, all together': bytes(RECEPTION),
     'time for a header, and for a whole request': `${seconds(TIMEOUTS.headersTimeout)}, ${seconds(TIMEOUTS.requestTimeout)}`,
     'time between two requests of a connection': seconds(TIMEOUTS.keepAliveTimeout),
-    connections: number(SERVER_OPTIONS.maxConnections.default),
+    connections: number(LIBRARY_OPTIONS.maxConnections.default),
     'requests of a connection that are worked on': number(TURN),
     'requests read behind one that takes its time': bytes(CONNECTION_LIMITS.readAhead),
     'responses of a connection that wait to be sent': bytes(CONNECTION_LIMITS.unsent),
@@ -142,8 +142,8 @@ const VALUES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     'time for requests that are under way at a stop': seconds(STOP_PATIENCE),
   },
   'Accounts and memory': {
-    accounts: number(SERVER_OPTIONS.maxAccounts.default),
-    'time in which a changed sandbox makes no room': String(SERVER_OPTIONS.sandboxIdle.default),
+    accounts: number(LIBRARY_OPTIONS.maxAccounts.default),
+    'time in which a changed sandbox makes no room': String(LIBRARY_OPTIONS.sandboxIdle.default),
     'memory for accounts, snapshots and journal': `${percent(OF_HEAP)} of the heap of Node.js, at most ${percent(OF_MACHINE)} of the memory of the machine`,
     'of this, the memory of one account': 'as much as is still free',
     'of this, the memory of all sandboxes': percent(OF_SANDBOXES),
@@ -188,7 +188,7 @@ const VALUES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   },
   'Requests on a store that several servers share': {
     'exchanges that wait while the store is away': bytes(UNSENT),
-    'exchanges that the store keeps': `${number(SERVER_OPTIONS.journal.default)} of each account, and as many bytes as ${percent(OF_STORE)} of what the journal of a server may have`,
+    'exchanges that the store keeps': `${number(LIBRARY_OPTIONS.journal.default)} of each account, and as many bytes as ${percent(OF_STORE)} of what the journal of a server may have`,
     'newest exchanges that the store keeps beside that': number(WINDOW),
     'time in which a server waits until the others have sent what they have': `${ROUNDUP} ms`,
     'time in which a server waits for what the others have recorded': seconds(CATCHING_UP),
@@ -200,7 +200,7 @@ const VALUES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     'members of a group that are kept with a request': number(MEMBERS),
   },
   'Journal, verdict and events': {
-    'requests of an account in the journal': number(SERVER_OPTIONS.journal.default),
+    'requests of an account in the journal': number(LIBRARY_OPTIONS.journal.default),
     'all entries of the journal': `${bytes(JOURNAL_LIMITS.total)}, at most ${percent(OF_JOURNAL)} of the memory`,
     'body in the journal': bytes(JOURNAL_LIMITS.body),
     'problems of a request in the journal': number(JOURNAL_LIMITS.problems),

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { loadControlApi } from '../../src/admin/document.ts'
 import { flagOf, type Option } from '../../src/start/option.ts'
-import { SERVER_OPTIONS } from '../../src/start/option-table.ts'
+import { COMMAND_LINE_OPTIONS } from '../../src/start/option-table.ts'
 import { MENTIONED, writeLimits } from './limits-page.ts'
 
 describe('docs/limits.md', () => {
@@ -21,7 +21,9 @@ describe('docs/limits.md', () => {
       const spellings = [value, value / 2 ** 10, value / 2 ** 20].map((each) => each.toLocaleString('en-US'))
       expect(page).toMatch(new RegExp(`\\b(${spellings.join('|')})\\b`))
     }
-    const flags = Object.entries<Option<unknown>>(SERVER_OPTIONS).map(([name, option]) => `--${flagOf(name, option)}`)
+    const flags = Object.entries<Option<unknown>>(COMMAND_LINE_OPTIONS).map(
+      ([name, option]) => `--${flagOf(name, option)}`,
+    )
     for (const flag of flags.filter((each) => /^--(max-|journal$|sandbox-idle$)/.test(each))) {
       expect(page).toContain(`\`${flag}\``)
     }

@@ -2,12 +2,12 @@ import { describe, expect, expectTypeOf, it } from 'vitest'
 import { readyMadeSets } from '../../src/admin/fault-sets.ts'
 import { OptionError, type ServerOptions, startUnderstudy, systemClock } from '../../src/index.ts'
 import { flagsOf, type Option, readDuration, readTexts, type Values } from '../../src/start/option.ts'
-import { COMMAND_LINE_OPTIONS, completeOptions, LIBRARY_OPTIONS, SERVER_OPTIONS } from '../../src/start/option-table.ts'
+import { COMMAND_LINE_OPTIONS, completeOptions, LIBRARY_OPTIONS } from '../../src/start/option-table.ts'
 import { openMemoryStore } from '../../src/store/memory.ts'
 import { overMemory } from '../support/failing-store.ts'
 import { writeInterface } from './interface.ts'
 
-const rows = Object.entries<Option<unknown>>(SERVER_OPTIONS)
+const rows = Object.entries<Option<unknown>>({ ...LIBRARY_OPTIONS, ...COMMAND_LINE_OPTIONS })
 
 describe('the table of options', () => {
   it('is what the interface of the library says, comments included', { tags: ['original'] }, async () => {
@@ -23,7 +23,7 @@ describe('the table of options', () => {
 
   it('names every ready-made fault set', async () => {
     const names = (await readyMadeSets()).map(({ name }) => name)
-    expect(SERVER_OPTIONS.faults.help).toContain(` ${names.join(', ')}, or `)
+    expect(LIBRARY_OPTIONS.faults.help).toContain(` ${names.join(', ')}, or `)
   })
 
   it.each(rows)('has for %s a help of at most two sentences, and a default of its kind', (_, option) => {

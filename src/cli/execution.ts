@@ -1,0 +1,102 @@
+import { constants } from 'node:os'
+import { elapsed, systemClock } from '../ground/clock.ts'
+import { printable } from '../ground/show.ts'
+import type { RedactReport } from '../reports/bounds.ts'
+import type { Report } from '../reports/report.ts'
+import type { ReportTarget } from '../reports/targets.ts'
+import { Interrupted, Interruption } from './interruption.ts'
+import { Progress } from './progress.ts'
+import { deliverReport } from './reports.ts'
+import type { Terminal } from './terminal.ts'
+
+/** One execution of a command: what it shows while it works, the signals that end it, and how long it takes. */
+export class Execution {
+  readonly progress: Progress
+  readonly interruption: Interruption
+  readonly terminal: Terminal
+  readonly name: string
+  readonly #began = elapsed()
+  readonly #startedAt = new Date(systemClock()).toISOString()
+
+  constructor(name: string, terminal: Terminal, isOver: boolean) {
+    this.name = name
+    this.terminal = terminal
+    this.progress = new Progress(terminal)
+    this.interruption = new Interruption(terminal, { isOver })
+  }
+
+  /** The reason of its abort is an `Interrupted`. */
+  get signal(): AbortSignal {
+    return this.interruption.signal
+  }
+
+  /** In milliseconds. */
+  get duration(): number {
+    return elapsed() - this.#began
+  }
+
+  /** When the command began and how long it took, and the exit code if a signal has stopped it, for its report. */
+  get times(): { startedAt: string; seconds: number; interruptedWith: number | undefined } {
+    const { reason } = this.signal
+    return {
+      startedAt: this.#startedAt,
+      seconds: Math.round(this.duration) / 1000,
+      interruptedWith: reason instanceof Interrupted ? exitCodeAfter(reason) : undefined,
+    }
+  }
+
+  /** Shows what the command does now. */
+  show(text: string): void {
+    this.progress.show(`${this.name}: ${text}`)
+  }
+
+  /** Prints a message in one line, in place of the progress. Returns the exit code. */
+  say(message: string, exitCode = 0): number {
+    this.progress.end()
+    this.terminal.printError(`dmarc-understudy: ${printable(message.replaceAll(/\s*\n\s*/g, ' '))}`)
+    return exitCode
+  }
+
+  /**
+   * Delivers the report, and resolves to the exit code. It may go to a pipe without a reader, so a signal ends the
+   * program from now on.
+   */
+  deliver(report: Report, targets: readonly ReportTarget[], redact?: RedactReport): Promise<number> {
+    this.end()
+    return deliverReport(report, targets, this.terminal, redact)
+  }
+
+  /** Removes the progress, and restores the default effect of signals. */
+  end(): void {
+    this.progress.end()
+    this.interruption.release()
+  }
+}
+
+/**
+ * Executes the work of a command, which resolves to the exit code. `isOver` is that of `Interruption`;
+ * `exitsWithParent`: whether the end of the program that started this one counts as a signal.
+ */
+export async function execute(
+  name: string,
+  terminal: Terminal,
+  work: (execution: Execution) => Promise<number>,
+  { isOver = true, exitsWithParent = false } = {},
+): Promise<number> {
+  const execution = new Execution(name, terminal, isOver)
+  if (exitsWithParent) void terminal.untilParentEnded().then(() => execution.interruption.receive('SIGTERM'))
+  try {
+    return await work(execution)
+  } catch (error) {
+    if (error instanceof Interrupted)
+      return execution.say(`${name}: ${error.message}; there is no report`, exitCodeAfter(error))
+    throw error
+  } finally {
+    execution.end()
+  }
+}
+
+/** The exit code that a shell reports for a program that was told to stop. */
+function exitCodeAfter({ by }: Interrupted): number {
+  return 128 + constants.signals[by]
+}

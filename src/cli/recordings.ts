@@ -1,0 +1,123 @@
+import { realpath } from 'node:fs/promises'
+import { type Conclusion, Investigation } from '../conformance/investigation.ts'
+import type { Choices } from '../contract/choices.ts'
+import { AnswerCounts } from '../evidence/answers.ts'
+import { type HarRecording, openRecording } from '../exchanges/har/reader.ts'
+import { HarError } from '../exchanges/har/service.ts'
+import type { RecordingCounts } from '../exchanges/har/survey.ts'
+import { shorten } from '../ground/show.ts'
+import { toggle } from '../start/option.ts'
+import { UsageError } from './errors.ts'
+import type { Execution } from './execution.ts'
+import { Interrupted } from './interruption.ts'
+
+export const SOLE_WRITER = {
+  kind: toggle,
+  help: 'Nobody else changed the accounts of the recordings meanwhile, so what was seen once stays as it is until the recording shows a change.',
+  default: false,
+} as const
+
+/** What recordings show of a service. */
+export interface RecordedTraffic {
+  conclusion: Conclusion
+  answers: AnswerCounts
+  /** The base URL of the service, and all keys that were found. */
+  target: string | undefined
+  secrets: readonly string[]
+  /** What is missing for a passing result, and what else the user should know, in sentences. */
+  failures: readonly string[]
+  warnings: readonly string[]
+  /** What was left out, such as `1 to other addresses`; an empty text if that is nothing. */
+  leftOut: string
+}
+
+interface RecordingTerms {
+  choices: Choices
+  baseUrl: string | undefined
+  soleWriter: boolean
+}
+
+/**
+ * Judges a service by recordings. After a signal, the result covers what was judged until then.
+ * @throws UsageError for files that are no recordings of the service; `Interrupted` if nothing was judged yet
+ */
+export async function judgeRecordings(
+  files: readonly string[],
+  { choices, baseUrl, soleWriter }: RecordingTerms,
+  execution: Execution,
+): Promise<RecordedTraffic> {
+  const { signal } = execution
+  let recording: HarRecording | undefined
+  try {
+    recording = await openRecording(files, {
+      contract: choices.contract,
+      baseUrl,
+      signal,
+      onProgress: (read, total) => execution.show(`${percent(read, total)} of the recordings read`),
+    })
+    const { size, secrets, baseUrl: target } = recording
+    execution.show(`0 of ${size} exchanges judged`)
+    const investigation = await Investigation.begin({ choices, isSoleWriter: soleWriter })
+    const answers = new AnswerCounts(choices.contract)
+    let done = 0
+    try {
+      for await (const { exchange, isAfterGap } of recording.exchanges()) {
+        if (isAfterGap) investigation.forget()
+        answers.note(exchange)
+        await investigation.take(exchange)
+        execution.show(`${++done} of ${size} exchanges judged`)
+      }
+    } catch (error) {
+      if (!(error instanceof Interrupted)) throw error
+    }
+    return { conclusion: investigation.conclude(), answers, target, secrets, ...describe(recording, signal.aborted) }
+  } catch (error) {
+    throw error instanceof HarError ? new UsageError(`${execution.name}: ${error.message}`) : error
+  } finally {
+    await recording?.close()
+  }
+}
+
+/** @throws UsageError if a file is given twice, so that its exchanges would count twice */
+export async function refuseRepeated(command: string, files: readonly string[]): Promise<void> {
+  const places = await Promise.all(files.map((file) => realpath(file).catch(() => file)))
+  const repeated = files.find((_, index) => places.indexOf(places[index] ?? '') < index)
+  if (repeated !== undefined) throw new UsageError(`${command}: ${shorten(repeated)} is given twice`)
+}
+
+function describe(
+  { baseUrl: service, size, tally, hosts }: HarRecording,
+  isStopped: boolean,
+): Pick<RecordedTraffic, 'failures' | 'warnings' | 'leftOut'> {
+  const { lost, problems, broken, left } = tally
+  const remedy = service === undefined ? ' Say with --base-url where the service is.' : ''
+  return {
+    failures: [
+      ...broken,
+      ...(left > 0 ? [`${left} exchanges more than can be judged were left out.`] : []),
+      ...(isStopped ? ['It was told to stop before all exchanges were judged.'] : []),
+      ...(size === 0 ? [`No request went to ${service ?? 'a path of the service'}. ${hosts}${remedy}`] : []),
+    ],
+    warnings: [
+      ...problems,
+      ...(lost > problems.length ? [`${lost - problems.length} more entries cannot be read.`] : []),
+    ],
+    leftOut: Object.entries(ASIDES)
+      .flatMap(([kind, words]) => {
+        const count = tally[kind as keyof typeof ASIDES]
+        return count > 0 ? [`${count} ${words}`] : []
+      })
+      .join(', '),
+  }
+}
+
+const ASIDES = {
+  elsewhere: 'to other addresses',
+  preflight: 'of a browser that asked whether a page may call the service',
+  cache: 'answered by the cache of a browser',
+  fulfilled: 'answered by a test itself',
+} as const satisfies Partial<Record<keyof RecordingCounts, string>>
+
+function percent(read: number, total: number): string {
+  return `${total === 0 ? 100 : Math.floor((100 * read) / total)} %`
+}

@@ -1,0 +1,125 @@
+import { existsSync } from 'node:fs'
+import type { JudgedDifference } from '../conformance/finding.ts'
+import type { Conclusion } from '../conformance/investigation.ts'
+import { type Choices, readChoices } from '../contract/choices.ts'
+import { type Overlay, readOverlay } from '../contract/overlay.ts'
+import type { AnswerCounts } from '../evidence/answers.ts'
+import {
+  type AppliedBaseline,
+  applyBaseline,
+  dayOf,
+  readBaseline,
+  updateBaseline,
+  writeBaseline,
+} from '../evidence/baseline.ts'
+import { EvidenceError } from '../evidence/evidence-input.ts'
+import { writeEvidence } from '../evidence/evidence-file.ts'
+import { systemClock } from '../ground/clock.ts'
+import type { RedactReport } from '../reports/bounds.ts'
+import type { Report } from '../reports/report.ts'
+import { type Options, text, toggle } from '../start/option.ts'
+import { UsageError } from './errors.ts'
+import type { Execution } from './execution.ts'
+import type { ReadOptions } from './options.ts'
+import { checkFiles, NOT_WRITTEN, type OtherFile, REPORT_OPTIONS } from './reports.ts'
+import { SERVICE_OVERLAYS } from './target-options.ts'
+
+/** The options of every command that judges a service. */
+export const REVIEW_OPTIONS = {
+  overlays: SERVICE_OVERLAYS,
+  evidence: {
+    kind: text,
+    placeholder: 'FILE',
+    help: 'Write what was found out to FILE at the end, for calibrate and assumptions. It holds no key.',
+  },
+  baseline: {
+    kind: text,
+    help: 'A JSON file of findings that are known and do not count, each with a reason, and perhaps with the last day on which that holds.',
+    placeholder: 'FILE',
+  },
+  updateBaseline: {
+    kind: toggle,
+    help: 'Write the findings of this run to the file of --baseline. What is gone leaves the file only if this run looked at it.',
+    default: false,
+  },
+  ...REPORT_OPTIONS,
+} as const satisfies Options
+
+/** What a command has found out about a service. */
+interface Found {
+  conclusion: Conclusion
+  answers: AnswerCounts
+  report: Report
+  /** All findings that would count without the baseline. */
+  findings: readonly JudgedDifference[]
+  /** Whether the command has looked at everything, so that the baseline may be rewritten. */
+  isWhole: boolean
+  /** The base URL of the service, if it is known, and all known keys. */
+  target: string | undefined
+  secrets: readonly string[]
+  /** Removes keys from the report. */
+  redact?: RedactReport
+}
+
+/** How a service is judged, and what that leaves. */
+export interface Review {
+  choices: Choices
+  overlays: readonly Overlay[]
+  /** Separates the accepted findings from the others, which count; `undefined` if there is no baseline. */
+  apply<Given extends Pick<JudgedDifference, 'id'>>(
+    findings: readonly Given[],
+    answers: AnswerCounts,
+  ): AppliedBaseline<Given> | undefined
+  /** Writes the evidence, the baseline and the reports that the user asked for. Resolves to the exit code. */
+  finish(found: Found, execution: Execution): Promise<number>
+}
+
+/**
+ * Checks all files of a command before its work, and reads its overlays and its baseline. The baseline may be missing
+ * if it is to be written. `others` are the files of further options. @throws UsageError, EvidenceError, ContractError
+ */
+export async function openReview(
+  tool: 'check' | 'proxy' | 'verify',
+  { values, sources }: Pick<ReadOptions<typeof REVIEW_OPTIONS>, 'values' | 'sources'>,
+  others: readonly OtherFile[],
+): Promise<Review> {
+  const { evidence, baseline: file, updateBaseline: isUpdated, report: targets } = values
+  if (isUpdated && file === undefined) throw new UsageError('--update-baseline: needs --baseline FILE, which it writes')
+  await checkFiles(targets, [
+    ...others,
+    { source: sources.baseline, file, isRead: !isUpdated },
+    { source: sources.evidence, file: evidence },
+  ])
+  const isNew = file === undefined || (isUpdated && !existsSync(file))
+  const baseline = isNew ? { findings: [] } : await readBaseline(file)
+  const overlays = await Promise.all(values.overlays.map(readOverlay))
+  const choices = await readChoices(overlays)
+
+  /** Resolves to an exit code if a file could not be written. */
+  async function write(found: Found, execution: Execution): Promise<number | undefined> {
+    const { conclusion, answers, findings, isWhole, target, secrets } = found
+    const seen = { tool, choices, overlays: values.overlays, targets: target === undefined ? [] : [target], secrets }
+    try {
+      if (evidence !== undefined) await writeEvidence(evidence, conclusion, seen)
+      if (isUpdated && isWhole && file !== undefined) {
+        await writeBaseline(file, updateBaseline(findings, answers.looked, baseline))
+      }
+      return undefined
+    } catch (error) {
+      if (error instanceof EvidenceError) return execution.say(`${tool}: ${error.message}`, NOT_WRITTEN)
+      throw error
+    }
+  }
+
+  return {
+    choices,
+    overlays,
+    apply: (findings, { looked }) =>
+      file === undefined ? undefined : applyBaseline(findings, looked, baseline, dayOf(systemClock())),
+    async finish(found, execution) {
+      const failed = await write(found, execution)
+      const code = await execution.deliver(found.report, targets, found.redact)
+      return failed ?? code
+    },
+  }
+}
