@@ -1,5 +1,5 @@
 import { canonicalHostname, LIBERAL } from '../contract/hostname.ts'
-import { isObject, type Json } from '../ground/json.ts'
+import { isObject, type Json, readJson } from '../ground/json.ts'
 import { readParameters } from '../http/target.ts'
 import type { ReadExchange } from './reading.ts'
 
@@ -22,7 +22,8 @@ const LISTS = ['domains', 'add_domains', 'remove_domains']
 
 export function purposeOf({ exchange, query }: ReadExchange): RequestPurpose {
   const { body } = exchange.request
-  const json = body.isKnown && body.bytes.length > 0 ? parse(body.bytes) : undefined
+  const parsed = body.isKnown ? readJson(body.bytes.toString().replace(/^\ufeff/, '')) : undefined
+  const json = isObject(parsed) ? parsed : undefined
   const spellings = new Map<string, string>()
   for (const list of LISTS) {
     const entries = json?.[list]
@@ -57,13 +58,4 @@ export function comparable(name: string): string {
     known.set(name, text)
   }
   return text
-}
-
-function parse(bytes: Buffer): Json | undefined {
-  try {
-    const value: unknown = JSON.parse(bytes.toString().replace(/^\ufeff/, ''))
-    return isObject(value) ? value : undefined
-  } catch {
-    return undefined
-  }
 }

@@ -7,7 +7,7 @@ import { createBodyReader } from '../http/body.ts'
 import { bytesOf, isCut } from '../http/content.ts'
 import { createQueryReader, queryOf } from '../http/target.ts'
 import { isUnread } from '../journal/description.ts'
-import type { Entry } from '../journal/entry.ts'
+import { type Entry, fieldOf } from '../journal/entry.ts'
 import { type Redact, redactWithin } from '../journal/redaction/redaction.ts'
 
 /** A part of the account that a request has changed. The control plane's document describes every field. */
@@ -178,10 +178,4 @@ function describeGroup(before: DomainGroup | undefined, after: DomainGroup | und
 function without(names: readonly string[], others: readonly string[]): string[] {
   const known = new Set(others)
   return names.filter((name) => !known.has(name))
-}
-
-/** The first value of a header field. */
-export function fieldOf(headers: readonly string[], name: string): string | undefined {
-  const index = headers.findIndex((each, place) => place % 2 === 0 && each.toLowerCase() === name)
-  return index < 0 ? undefined : headers[index + 1]
 }

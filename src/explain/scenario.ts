@@ -7,10 +7,9 @@ import { isNestedBeyond, isObject, readJson, valueAt } from '../ground/json.ts'
 import { bytesOf, isCut, textOf } from '../http/content.ts'
 import { splitTarget } from '../http/target.ts'
 import { isUnread } from '../journal/description.ts'
-import type { Entry } from '../journal/entry.ts'
+import { type Entry, fieldOf } from '../journal/entry.ts'
 import { HIDDEN } from '../journal/redaction/key-shapes.ts'
 import { type Redact, redactField, redactQuery, redactWithin, withoutBrackets } from '../journal/redaction/redaction.ts'
-import { fieldOf } from './changes.ts'
 import { type SetUp, setUpFor } from './set-up.ts'
 
 /** A body that is sent: JSON whose text is the same when it is written again, another text, or other bytes. */

@@ -81,6 +81,15 @@ function firstOfEach(parameters: Parameters): Record<string, string> {
   return query
 }
 
+/** A percent-encoded part of a target as plain text; `undefined` if it is malformed. */
+export function decodePart(part: string): string | undefined {
+  try {
+    return decodeURIComponent(part)
+  } catch {
+    return undefined
+  }
+}
+
 /** The parameters as the end of a target: with the question mark, or empty if there are none. */
 export function writeQuery(parameters: Parameters): string {
   const query = new URLSearchParams(parameters.map(([name, value]): [string, string] => [name, value])).toString()

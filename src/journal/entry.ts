@@ -98,3 +98,9 @@ export function keyEvidenceOf(principal: Principal | undefined, gracePeriod: num
   const ordinal = account.keys.indexOf(key) + 1
   return { ordinal, disabled: key.disabled, inGrace: isInGrace(key, now, gracePeriod) }
 }
+
+/** The first value of a header field; `name` is in small letters. */
+export function fieldOf(headers: readonly string[], name: string): string | undefined {
+  const index = headers.findIndex((each, place) => place % 2 === 0 && each.toLowerCase() === name)
+  return index < 0 ? undefined : headers[index + 1]
+}

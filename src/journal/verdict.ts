@@ -1,7 +1,7 @@
 import type { AccountState } from '../domain/account.ts'
 import type { ApiKey } from '../domain/keys.ts'
 import { hashKey } from '../ground/secrets.ts'
-import type { Entry } from './entry.ts'
+import { type Entry, fieldOf } from './entry.ts'
 import { type Impoliteness, Politeness, type WireEvidence } from './politeness.ts'
 
 /** The facts about an exchange that the verdict needs besides its entry. */
@@ -148,8 +148,7 @@ export function violatedCode({ decided, code, problems }: Pick<Entry, 'decided' 
 
 /** The hash of the key that a request presents. */
 export function hashOfPresentedKey({ headers }: Pick<Entry, 'headers'>): string | undefined {
-  const place = headers.findIndex((name, index) => index % 2 === 0 && name.toLowerCase() === 'authorization')
-  const secret = place < 0 ? undefined : /^Bearer +(\S+)$/i.exec(headers[place + 1] ?? '')?.[1]
+  const secret = /^Bearer +(\S+)$/i.exec(fieldOf(headers, 'authorization') ?? '')?.[1]
   return secret === undefined ? undefined : hashKey(secret)
 }
 
