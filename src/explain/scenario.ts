@@ -3,7 +3,9 @@ import type { ServiceContract } from '../behaviour/operation.ts'
 import type { AccountState } from '../domain/account.ts'
 import type { FaultRule } from '../domain/faults.ts'
 import type { Fixture } from '../domain/fixture.ts'
-import { isNestedBeyond, isObject, readJson, valueAt } from '../ground/json.ts'
+import { isObject, readJson, valueAt } from '../ground/json.ts'
+import { isDeeperThan } from '../ground/nesting.ts'
+import { runAtOnce } from '../ground/work.ts'
 import { bytesOf, isCut, textOf } from '../http/content.ts'
 import { splitTarget } from '../http/target.ts'
 import { isUnread } from '../journal/description.ts'
@@ -175,7 +177,7 @@ function bodyOf(bytes: Buffer, redact: Redact): SentBody {
   const text = redact(bytes.toString())
   const value = readJson(text)
   // JavaScript may write numbers, spaces and repeated names in another way.
-  const isSame = value !== undefined && !isNestedBeyond(value, DEEPEST) && JSON.stringify(value) === text
+  const isSame = value !== undefined && !runAtOnce(isDeeperThan(DEEPEST, value)) && JSON.stringify(value) === text
   return isSame ? { kind: 'json', value, text } : { kind: 'text', text }
 }
 
