@@ -28,26 +28,21 @@ export class Keys {
 
   /** The name of a key, such as `key 1`; `undefined` for a new key if there are too many. */
   nameOf(key: string): string | undefined {
-    const known = this.#names.get(key)
-    if (known !== undefined) return known
-    const name = this.#nextName()
-    if (name === undefined) return undefined
-    this.#names.set(key, name)
-    this.#index.add(key)
+    const isNew = !this.#names.has(key)
+    const name = this.#nameIn(this.#names, key)
+    if (isNew && name !== undefined) this.#index.add(key)
     return name
   }
 
   /** The name of a key that a recording already replaced by a name. Each recording has its own names. */
   renameKey(recording: string, former: string): string | undefined {
-    const alias = `${recording}\n${former}`
-    const name = this.#aliases.get(alias) ?? this.#nextName()
-    if (name !== undefined) this.#aliases.set(alias, name)
-    return name
+    return this.#nameIn(this.#aliases, `${recording}\n${former}`)
   }
 
-  #nextName(): string | undefined {
+  #nameIn(names: Map<string, string>, key: string): string | undefined {
     const number = this.#names.size + this.#aliases.size + 1
-    return number > MOST_KEYS ? undefined : `key ${number}`
+    if (!names.has(key) && number <= MOST_KEYS) names.set(key, `key ${number}`)
+    return names.get(key)
   }
 
   /** All keys that have a name, for code that searches an output for them before writing it. */
