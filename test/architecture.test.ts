@@ -50,7 +50,7 @@ const NODE: Readonly<Record<string, string>> = {
   exchanges: 'buffer fs fs/promises path zlib',
   start: 'events fs http',
   admin: 'crypto fs/promises http url',
-  explain: 'buffer url zlib',
+  explain: 'buffer url',
   replicas: 'crypto',
   accounts: 'fs fs/promises path',
   http: 'events http net stream',

@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Arrival } from '../http/arrival.ts'
+import { waitOn } from '../http/engine/waiting.ts'
 
 /** A request that comes without a connection. */
 export interface DirectRequest {
@@ -33,7 +34,7 @@ export function arrivalOf({ method, target, headers, body, httpVersion = '1.1' }
     arrived: body?.length ? body : undefined,
     rest: undefined,
     isAbandoned: false,
-    wait: waitFor,
+    wait: (milliseconds, stopping) => waitOn(undefined, milliseconds, stopping),
   }
 }
 
@@ -49,17 +50,4 @@ function joinFields(raw: readonly string[]): IncomingHttpHeaders {
     else if (!ONCE.has(name)) joined[name] = `${known}${name === 'cookie' ? '; ' : ', '}${value}`
   }
   return joined
-}
-
-function waitFor(milliseconds: number | undefined, stopping: AbortSignal): Promise<void> {
-  if (milliseconds === 0 || stopping.aborted) return Promise.resolve()
-  return new Promise((resolve) => {
-    const timer = milliseconds === undefined ? undefined : setTimeout(finish, milliseconds)
-    function finish(): void {
-      clearTimeout(timer)
-      stopping.removeEventListener('abort', finish)
-      resolve()
-    }
-    stopping.addEventListener('abort', finish, { once: true })
-  })
 }

@@ -1,13 +1,6 @@
 import { HIDDEN, looksLikeKey } from '../journal/redaction/key-shapes.ts'
-import {
-  createRedactor,
-  findCredentials,
-  type Redact,
-  redactField,
-  redactQuery,
-} from '../journal/redaction/redaction.ts'
-import { addSecret, createIndex } from '../journal/redaction/secrets.ts'
-import { WordIndex } from '../journal/redaction/word-index.ts'
+import { findCredentials, hideSecrets, type Redact, redactField } from '../journal/redaction/redaction.ts'
+import { SecretIndex } from '../journal/redaction/secret-index.ts'
 import type { Credentials, SeenBody, SeenHeaders } from './exchange.ts'
 
 /** The header fields of a message as they were sent: a name can occur more than once. */
@@ -31,30 +24,25 @@ export class Keys {
   readonly #names = new Map<string, string>()
   /** The names of keys that a recording already replaced by names. */
   readonly #aliases = new Map<string, string>()
-  readonly #index = new WordIndex()
+  readonly #index = new SecretIndex()
 
   /** The name of a key, such as `key 1`; `undefined` for a new key if there are too many. */
   nameOf(key: string): string | undefined {
-    const known = this.#names.get(key)
-    if (known !== undefined) return known
-    const name = this.#nextName()
-    if (name === undefined) return undefined
-    this.#names.set(key, name)
-    addSecret(this.#index, key)
+    const isNew = !this.#names.has(key)
+    const name = this.#nameIn(this.#names, key)
+    if (isNew && name !== undefined) this.#index.add(key)
     return name
   }
 
   /** The name of a key that a recording already replaced by a name. Each recording has its own names. */
   renameKey(recording: string, former: string): string | undefined {
-    const alias = `${recording}\n${former}`
-    const name = this.#aliases.get(alias) ?? this.#nextName()
-    if (name !== undefined) this.#aliases.set(alias, name)
-    return name
+    return this.#nameIn(this.#aliases, `${recording}\n${former}`)
   }
 
-  #nextName(): string | undefined {
+  #nameIn(names: Map<string, string>, key: string): string | undefined {
     const number = this.#names.size + this.#aliases.size + 1
-    return number > MOST_KEYS ? undefined : `key ${number}`
+    if (!names.has(key) && number <= MOST_KEYS) names.set(key, `key ${number}`)
+    return names.get(key)
   }
 
   /** All keys that have a name, for code that searches an output for them before writing it. */
@@ -80,11 +68,12 @@ export class Keys {
   redactorFor({ target, fields }: { target: string; fields: HeaderFields }): Redact {
     const secret = fields.map(([name, value]) => [name, /^set-cookie$/i.test(name) ? withoutAttributes(value) : value])
     const carried = findCredentials(secret.flat(), target).filter((word) => !this.#names.has(word))
-    const indexes = carried.length === 0 ? [this.#index] : [this.#index, createIndex(carried)]
-    return createRedactor(indexes, (found) => {
+    const indexes = carried.length === 0 ? [this.#index] : [this.#index, new SecretIndex(carried)]
+    const labelOf = (found: string) => {
       const name = this.#names.get(found)
       return name === undefined ? HIDDEN : `[${name}]`
-    })
+    }
+    return (text) => hideSecrets(text, indexes, labelOf)
   }
 }
 
@@ -114,13 +103,6 @@ export function redactBody(body: SeenBody, redact: Redact): SeenBody {
 
 /** Why a body with a secret is unknown. */
 export const REDACTED = 'The body holds a key or a cookie, which is not shown.'
-
-/** A target without keys. */
-export function redactTarget(target: string, redact: Redact): string {
-  const mark = target.indexOf('?')
-  if (mark < 0) return redact(target)
-  return `${redact(target.slice(0, mark))}?${redactQuery(target.slice(mark + 1), redact)}`
-}
 
 /** The value of Authorization with the name of the key in place of the key: `Bearer [key 1]`. */
 export function writeCredentials(credentials: Credentials): string {

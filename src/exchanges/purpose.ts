@@ -1,5 +1,6 @@
 import { canonicalHostname, LIBERAL } from '../contract/hostname.ts'
-import { isObject, type Json } from '../ground/json.ts'
+import { isObject, type Json, readJson } from '../ground/json.ts'
+import { memoize } from '../ground/memo.ts'
 import { readParameters } from '../http/target.ts'
 import type { ReadExchange } from './reading.ts'
 
@@ -22,7 +23,8 @@ const LISTS = ['domains', 'add_domains', 'remove_domains']
 
 export function purposeOf({ exchange, query }: ReadExchange): RequestPurpose {
   const { body } = exchange.request
-  const json = body.isKnown && body.bytes.length > 0 ? parse(body.bytes) : undefined
+  const parsed = body.isKnown ? readJson(body.bytes.toString().replace(/^\ufeff/, '')) : undefined
+  const json = isObject(parsed) ? parsed : undefined
   const spellings = new Map<string, string>()
   for (const list of LISTS) {
     const entries = json?.[list]
@@ -44,26 +46,5 @@ export function purposeOf({ exchange, query }: ReadExchange): RequestPurpose {
   }
 }
 
-const known = new Map<string, string>()
-const REMEMBERED = 20_000
-
 /** The same for all spellings of a domain that any service could store. A text that is no hostname is unchanged. */
-export function comparable(name: string): string {
-  const remembered = known.get(name)
-  if (remembered !== undefined) return remembered
-  const text = canonicalHostname(name, LIBERAL) ?? name
-  if (name.length <= 253) {
-    if (known.size >= REMEMBERED) known.clear()
-    known.set(name, text)
-  }
-  return text
-}
-
-function parse(bytes: Buffer): Json | undefined {
-  try {
-    const value: unknown = JSON.parse(bytes.toString().replace(/^\ufeff/, ''))
-    return isObject(value) ? value : undefined
-  } catch {
-    return undefined
-  }
-}
+export const comparable = memoize((name) => canonicalHostname(name, LIBERAL) ?? name, { limit: 20_000, longest: 253 })

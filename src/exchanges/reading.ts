@@ -2,7 +2,9 @@ import { shownBy } from '../behaviour/operations/operations.ts'
 import type { ShownData } from '../behaviour/shown-data.ts'
 import type { Operation } from '../contract/api.ts'
 import type { Contract } from '../contract/contract.ts'
-import { isNestedBeyond, isObject, type Json } from '../ground/json.ts'
+import { isObject, readJson, valueAt } from '../ground/json.ts'
+import { isDeeperThan } from '../ground/nesting.ts'
+import { runAtOnce } from '../ground/work.ts'
 import { createRouter, type Route } from '../http/router.ts'
 import { splitTarget } from '../http/target.ts'
 import type { Exchange, SeenResponse } from './exchange.ts'
@@ -53,27 +55,27 @@ export function createReader(contract: Contract): (exchange: Exchange) => ReadEx
   }
 }
 
-function readOutcome(method: string, { body }: SeenResponse): EnvelopeOutcome {
+/** What a response says, if it has the envelope of the service. */
+export function readOutcome(method: string, { body }: SeenResponse): EnvelopeOutcome {
   if (method === 'HEAD') return { kind: 'unreadable', reason: 'A response to HEAD has no body.' }
   if (!body.isKnown) return { kind: 'unreadable', reason: body.reason }
   const text = body.bytes.toString()
-  let envelope: unknown
-  try {
-    envelope = JSON.parse(text)
-  } catch {
-    return { kind: 'unreadable', reason: 'The body of the response is not JSON.' }
-  }
-  if (isNestedBeyond(envelope, DEEPEST_RESPONSE)) {
+  const envelope = readJson(text)
+  if (envelope === undefined) return { kind: 'unreadable', reason: 'The body of the response is not JSON.' }
+  if (runAtOnce(isDeeperThan(DEEPEST_RESPONSE, envelope))) {
     return { kind: 'unreadable', reason: `The body of the response is nested more than ${DEEPEST_RESPONSE} times.` }
   }
-  if (isObject(envelope) && envelope['success'] === true && envelope['data'] !== undefined) {
-    return { kind: 'success', data: envelope['data'], text }
-  }
-  const error = isObject(envelope) && envelope['success'] === false ? envelope['error'] : undefined
-  if (isObject(error) && typeof error['code'] === 'string' && typeof error['message'] === 'string') {
-    return { kind: 'refusal', code: error['code'], message: (error as Json)['message'] as string, text }
-  }
+  const { success, data, error } = isObject(envelope) ? envelope : {}
+  if (success === true && data !== undefined) return { kind: 'success', data, text }
+  const { code, message } = success === false && isObject(error) ? error : {}
+  if (typeof code === 'string' && typeof message === 'string') return { kind: 'refusal', code, message, text }
   return { kind: 'unreadable', reason: 'The body of the response has not the envelope of the service.' }
+}
+
+/** The code of an error, even if the rest of the response is not the envelope of the service. */
+export function codeIn({ body }: SeenResponse): string | undefined {
+  const code = body.isKnown ? valueAt(readJson(body.bytes.toString()), '/error/code') : undefined
+  return typeof code === 'string' ? code : undefined
 }
 
 /** Whether a request with this method may change an account. */

@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer'
-import { brotliDecompressSync, gunzipSync, inflateSync } from 'node:zlib'
 import type { Operation } from '../contract/api.ts'
 import type { Settings } from '../domain/settings.ts'
+import { undoCoding } from '../exchanges/content-coding.ts'
 import { findDuplicateField } from '../ground/duplicate-fields.ts'
 import { isObject, type Json, valueAt } from '../ground/json.ts'
 import { acceptsType, BYTE_ORDER_MARK } from '../http/charset.ts'
@@ -47,7 +47,7 @@ export function recoverBody(
   if (body.length === 0) return { body: undefined, changes: [...changes, 'The body, which was empty, is an example.'] }
   if (body.length > bodyLimit) changes.push(`The body is written in no more than ${bodyLimit} bytes.`)
 
-  const { text, change } = decode(decompress(body, coding, bodyLimit), settings)
+  const { text, change } = decode(undoCoding(body, coding?.toLowerCase() ?? '', bodyLimit) ?? body, settings)
   if (change !== undefined) changes.push(change)
   const { value, valid } = parse(text)
   const object = asObject(value, operation)
@@ -58,25 +58,6 @@ export function recoverBody(
   else if (settings.duplicateFields === 'refused' && findDuplicateField(text) !== undefined)
     changes.push('The body has each field once, with the last of its values.')
   return { body: object, changes }
-}
-
-function decompress(body: Buffer, coding: string | undefined, limit: number): Buffer {
-  const options = { maxOutputLength: limit }
-  try {
-    switch (coding?.toLowerCase()) {
-      case 'gzip':
-      case 'x-gzip':
-        return gunzipSync(body, options)
-      case 'deflate':
-        return inflateSync(body, options)
-      case 'br':
-        return brotliDecompressSync(body, options)
-      default:
-        return body
-    }
-  } catch {
-    return body
-  }
 }
 
 const UTF_16: Readonly<Record<string, string>> = { fffe: 'utf-16le', feff: 'utf-16be' }

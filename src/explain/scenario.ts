@@ -2,7 +2,9 @@ import { isUtf8 } from 'node:buffer'
 import type { ServiceContract } from '../behaviour/operation.ts'
 import { shownBy } from '../behaviour/operations/operations.ts'
 import type { FaultRule } from '../domain/faults.ts'
-import { isNestedBeyond, isObject, readJson, valueAt } from '../ground/json.ts'
+import { isObject, readJson, valueAt } from '../ground/json.ts'
+import { isDeeperThan } from '../ground/nesting.ts'
+import { runAtOnce } from '../ground/work.ts'
 import { bytesOf, isCut, textOf } from '../http/content.ts'
 import { splitTarget } from '../http/target.ts'
 import { isUnread } from '../journal/description.ts'
@@ -164,7 +166,7 @@ function bodyOf(bytes: Buffer, redact: Redact): SentBody {
   const text = redact(bytes.toString())
   const value = readJson(text)
   // JavaScript may write numbers, spaces and repeated names in another way.
-  const isSame = value !== undefined && !isNestedBeyond(value, DEEPEST) && JSON.stringify(value) === text
+  const isSame = value !== undefined && !runAtOnce(isDeeperThan(DEEPEST, value)) && JSON.stringify(value) === text
   return isSame ? { kind: 'json', value, text } : { kind: 'text', text }
 }
 

@@ -5,9 +5,9 @@ import { bytesOf, contentOf } from '../http/content.ts'
 import type { Loss, Transmission } from '../http/delivery.ts'
 import type { Replier, Reply } from '../http/reply.ts'
 import { type AccountEventDeps, passEnding, useUpQuota } from './account-event.ts'
-import type { CorruptionKind } from './corruption/corruption-kind.ts'
+import type { Corruption } from './corruption/corruption.ts'
 import { type Draw, drawsOf, type Injection, type InjectionTarget } from './injection.ts'
-import { type FaultKind, kindNameOf, kindOf } from './kinds.ts'
+import { type FaultKind, kindOf } from './kinds.ts'
 import { sampleProblem } from './sample-problem.ts'
 
 export interface ApplicationDeps extends AccountEventDeps {
@@ -88,7 +88,7 @@ function applyKind(application: FaultApplication, deps: ApplicationDeps): Awaita
       return { ...before, effect: effect?.(milliseconds), reply, transmission }
     }
     case 'corrupt':
-      return corruptReply(action.load, kindNameOf(rule), draw, target, before)
+      return corruptReply(action.kind, draw, target, before)
     case 'use-up':
       return refuseUntilReset(injection, target, deps)
     case 'pass':
@@ -162,8 +162,7 @@ function withSandbox(headers: Readonly<Record<string, string>>, text: string): R
 }
 
 async function corruptReply(
-  load: () => Promise<CorruptionKind>,
-  name: string,
+  kind: Corruption,
   draw: Draw,
   { operation }: InjectionTarget,
   before: Applied,
@@ -171,9 +170,9 @@ async function corruptReply(
   const { reply } = before
   const response = reply && operation.responses.get(reply.status)
   if (reply === undefined || response === undefined) return before
-  const [{ corruptBody }, kind] = await Promise.all([import('./corruption/corruption.ts'), load()])
+  const { corruptBody } = await import('./corruption/corruption.ts')
   const corrupted = corruptBody(kind, bytesOf(reply.body), response, draw)
-  if (corrupted === undefined) return { ...before, effect: `The answer has nothing that ${name} could change.` }
+  if (corrupted === undefined) return { ...before, effect: `The answer has nothing that ${kind} could change.` }
   const body = { held: corrupted.body, size: corrupted.body.length }
   return { ...before, effect: corrupted.change, reply: { ...reply, body, injected: true } }
 }

@@ -1,17 +1,13 @@
 import type { Principal } from '../behaviour/gate.ts'
 import type { Operation } from '../contract/api.ts'
-import type { FaultRule } from '../domain/faults.ts'
 import type { Allowance } from '../domain/quotas.ts'
 import { fraction, scramble } from '../ground/chance.ts'
 import type { Arrival } from '../http/arrival.ts'
 import type { Query } from '../http/target.ts'
+import type { InjectionRecord } from '../journal/entry.ts'
 
 /** The fault that is injected into one exchange, and its source. Every source yields the same kind of value. */
-export interface Injection {
-  source: 'rule' | 'prefer' | 'simulator'
-  /** The id of the fault rule that asked for it. */
-  id: string | undefined
-  rule: FaultRule
+export interface Injection extends Omit<InjectionRecord, 'effect'> {
   /** A 32-bit word from which the random numbers derive. Without it, every draw is 0. */
   chance: number | undefined
   /** The preferences of the request itself. */

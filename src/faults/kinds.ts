@@ -3,7 +3,7 @@ import type { Ending } from '../domain/endings.ts'
 import type { ErrorCode } from '../domain/errors.ts'
 import type { FaultMatch, FaultPhase, FaultRule, InjectedResponse } from '../domain/faults.ts'
 import type { Loss, Transmission } from '../http/delivery.ts'
-import type { CorruptionKind } from './corruption/corruption-kind.ts'
+import type { Corruption } from './corruption/corruption.ts'
 
 /** One kind of fault. */
 export interface FaultKind {
@@ -36,7 +36,7 @@ type FaultAction =
    */
   | { type: 'send'; way: Transmission['way']; milliseconds?: number }
   /** Changes the body of the service's own response. Its code is loaded at the first use. */
-  | { type: 'corrupt'; load: () => Promise<CorruptionKind> }
+  | { type: 'corrupt'; kind: Corruption }
   /** Uses up the quota of the path, so that this request and the next ones are refused until the window ends. */
   | { type: 'use-up' }
   /** Moves the account's clock, so that the next request comes just after the ending. The response stays the same. */
@@ -49,32 +49,11 @@ type FaultAction =
 export const FAULT_KINDS = {
   delay: { field: 'delay_ms', phase: 'either', needsBody: false, action: { type: 'delay' } },
   respond: { field: 'respond', phase: 'either', needsBody: false, action: { type: 'respond' } },
-  reset: {
-    field: 'connection',
-    phase: 'either',
-    needsBody: false,
-    action: { type: 'cut', lost: 'reset' },
-    effect: () => 'The connection was reset in place of an answer.',
-  },
-  hang: {
-    field: 'connection',
-    phase: 'either',
-    needsBody: false,
-    action: { type: 'cut', lost: 'hang' },
-    effect: () => 'No answer was sent; the connection was left open.',
-  },
-  empty: {
-    field: 'connection',
-    phase: 'either',
-    needsBody: false,
-    action: { type: 'cut', lost: 'close' },
-    effect: () => 'The connection was closed in place of an answer.',
-  },
+  reset: cut('reset', 'The connection was reset in place of an answer.'),
+  hang: cut('hang', 'No answer was sent; the connection was left open.'),
+  empty: cut('close', 'The connection was closed in place of an answer.'),
   truncate: {
-    field: 'connection',
-    phase: 'after',
-    needsBody: true,
-    action: { type: 'send', way: 'half' },
+    ...{ field: 'connection', phase: 'after', needsBody: true, action: { type: 'send', way: 'half' } },
     effect: () => 'Half of the body was sent, and the connection was closed.',
     withoutBody: 'There was no body to truncate.',
   },
@@ -85,28 +64,28 @@ export const FAULT_KINDS = {
     action: { type: 'send', way: 'slowly', milliseconds: 2_000 },
     effect: (milliseconds: number) => `The body was sent in small pieces, over ${milliseconds} ms.`,
   },
-  'malformed-json': corruption(async () => (await import('./corruption/malformed-json.ts')).malformedJson),
-  'missing-field': corruption(async () => (await import('./corruption/missing-field.ts')).missingField),
-  'wrong-type': corruption(async () => (await import('./corruption/wrong-type.ts')).wrongType),
-  'extra-field': corruption(async () => (await import('./corruption/extra-field.ts')).extraField),
-  'unknown-enum': corruption(async () => (await import('./corruption/unknown-enum.ts')).unknownEnum),
-  'bad-envelope': corruption(async () => (await import('./corruption/bad-envelope.ts')).badEnvelope),
-  compatible: corruption(async () => (await import('./corruption/compatible.ts')).compatible),
+  'malformed-json': corruption('malformed-json'),
+  'missing-field': corruption('missing-field'),
+  'wrong-type': corruption('wrong-type'),
+  'extra-field': corruption('extra-field'),
+  'unknown-enum': corruption('unknown-enum'),
+  'bad-envelope': corruption('bad-envelope'),
+  compatible: corruption('compatible'),
   'quota-used-up': { field: 'event', phase: 'before', needsBody: false, action: { type: 'use-up' } },
   'window-end': passing('window-end'),
   refresh: passing('refresh'),
   'grace-end': passing('grace-end'),
 } as const satisfies Readonly<Record<string, FaultKind>>
 
-function corruption(load: () => Promise<CorruptionKind>) {
-  const action = { type: 'corrupt', load } as const
-  return {
-    field: 'corrupt',
-    phase: 'after',
-    needsBody: true,
-    action,
-    withoutBody: 'There was no body to change.',
-  } as const
+function cut(lost: Loss['lost'], effect: string) {
+  const action = { type: 'cut', lost } as const
+  return { field: 'connection', phase: 'either', needsBody: false, action, effect: () => effect } as const
+}
+
+function corruption(kind: Corruption) {
+  const action = { type: 'corrupt', kind } as const
+  const withoutBody = 'There was no body to change.'
+  return { field: 'corrupt', phase: 'after', needsBody: true, action, withoutBody } as const
 }
 
 function passing(ending: Ending) {
@@ -120,8 +99,6 @@ type KindNameIn<Field extends FaultKind['field']> = {
 
 /** The values of the field `connection` of a rule. */
 export type ConnectionFault = KindNameIn<'connection'>
-/** The values of the field `corrupt` of a rule. With `compatible`, a response still obeys the contract. */
-export type Corruption = KindNameIn<'corrupt'>
 /** The values of the field `event` of a rule. */
 export type AccountEvent = KindNameIn<'event'>
 

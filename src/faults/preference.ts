@@ -11,10 +11,11 @@ export interface Preference {
   delay?: number
 }
 
-/** One preference or parameter: a token and perhaps a value, which is a token or a quoted text (RFC 7240 §2). */
-const PART = /\s*([\w!#$%&'*+.^`|~-]+)\s*(?:=\s*("(?:[^"\\]|\\.)*"|[^\s,;"]*))?\s*(?:[,;]|$)/y
-/** Text that is not a preference, up to the next place where one may begin. */
-const OTHER = /[^,;]*(?:[,;]|$)/y
+/**
+ * One preference or parameter: a token and perhaps a value, which is a token or a quoted text (RFC 7240 §2). Or text
+ * that is no preference, up to the next place where one may begin.
+ */
+const PART = /\s*([\w!#$%&'*+.^`|~-]+)\s*(?:=\s*("(?:[^"\\]|\\.)*"|[^\s,;"]*))?\s*(?:[,;]|$)|[^,;]*(?:[,;]|$)/g
 
 /** The injection that the Prefer header of a request asks for; `undefined` if no preference can be honoured. */
 export function preferredInjection(header: string, operation: Operation, catalogue: Catalogue): Injection | undefined {
@@ -60,15 +61,9 @@ function responseFor(wanted: string, operation: Operation, catalogue: Catalogue)
  */
 export function readPreference(header: string): Preference {
   const given = new Map<string, string>()
-  for (let at = 0; at < header.length; ) {
-    PART.lastIndex = at
-    OTHER.lastIndex = at
-    const part = PART.exec(header)
-    const [, name, value = ''] = part ?? []
+  for (const [, name, value = ''] of header.matchAll(PART)) {
     // RFC 7240 §2: the first of several preferences with the same name counts.
     if (name !== undefined && !given.has(name.toLowerCase())) given.set(name.toLowerCase(), unquoted(value))
-    if (part === null) OTHER.exec(header)
-    at = part === null ? OTHER.lastIndex : PART.lastIndex
   }
   const code = given.get('code')
   const delay = given.get('delay') ?? ''

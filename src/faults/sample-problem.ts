@@ -37,25 +37,21 @@ export function sampleProblem(
   }
 }
 
+const FIELDS: ReadonlyMap<string | undefined, string> = new Map([
+  ['missing_id', 'id'],
+  ['not_found', 'id'],
+  ['unknown_field', '/colour'],
+  ['invalid_name', '/name'],
+  ['duplicate_name', '/name'],
+  ['invalid_field_type', '/domains'],
+  ['maxItems', '/domains'],
+  ['minItems', '/domains'],
+])
+
 function sampleField(operation: Operation, code: string, reason: string | undefined): string | undefined {
-  switch (code) {
-    case 'missing_id':
-    case 'not_found':
-      return 'id'
-    case 'unknown_field':
-      return '/colour'
-    case 'invalid_name':
-    case 'duplicate_name':
-      return '/name'
-    case 'missing_field': {
-      const required = valueAt(operation.bodySchema ?? {}, '/required/0')
-      return typeof required === 'string' ? `/${required}` : '/domains'
-    }
-    case 'invalid_field_type':
-      return '/domains'
-    default:
-      return reason === 'maxItems' || reason === 'minItems' ? '/domains' : undefined
-  }
+  if (code !== 'missing_field') return FIELDS.get(code) ?? FIELDS.get(reason)
+  const required = valueAt(operation.bodySchema ?? {}, '/required/0')
+  return typeof required === 'string' ? `/${required}` : '/domains'
 }
 
 function sampleValue(

@@ -1,13 +1,13 @@
-import type { Operation } from '../contract/api.ts'
+import { answersWith, type Operation } from '../contract/api.ts'
 import type { Contract } from '../contract/contract.ts'
 import type { AccountState } from '../domain/account.ts'
 import type { TriggeredFault } from '../domain/faults.ts'
+import { failuresOf, mayBeSimulated } from '../domain/simulator.ts'
+import { chanceOfFault } from '../ground/chance.ts'
 import type { Json } from '../ground/json.ts'
 import type { Arrival } from '../http/arrival.ts'
 import type { Injection } from './injection.ts'
 import { preferredInjection } from './preference.ts'
-import { ruleInjection } from './rule.ts'
-import { simulatedInjection } from './simulator.ts'
 
 export interface InjectionOptions {
   contract: Contract
@@ -35,9 +35,31 @@ export function createInjectionSources({ contract, prefer, simulator }: Injectio
         ? undefined
         : preferredInjection(String(preference), operation, contract.catalogue)
     },
-    ofRule: ruleInjection,
+    ofRule({ fault: { id, rule }, ordinal }, account) {
+      const [, chance] = chanceOfFault(account, id, ordinal)
+      return { source: 'rule', id, rule, chance, preference: undefined, domain: undefined }
+    },
     ofBody(body, operation) {
       return simulator && operation.readsBody ? simulatedInjection(body, operation, contract) : undefined
     },
   }
+}
+
+/** The injection that a write asks for because it names a domain under understudy.test, if there is one. */
+function simulatedInjection(body: Json, operation: Operation, { canonicalHostname }: Contract): Injection | undefined {
+  for (const field in body) {
+    const names = body[field]
+    if (!Array.isArray(names)) continue
+    for (let index = 0; index < names.length; index++) {
+      const given: unknown = names[index]
+      if (typeof given !== 'string' || !mayBeSimulated(given)) continue
+      const domain = canonicalHostname(given) ?? ''
+      const error = failuresOf(domain).find((each) => answersWith(operation, each))
+      if (error === undefined) continue
+      const named = { domain, field: `/${field}/${index}` }
+      const rule = { respond: { error } }
+      return { source: 'simulator', id: undefined, rule, chance: undefined, preference: undefined, domain: named }
+    }
+  }
+  return undefined
 }

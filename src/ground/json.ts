@@ -33,16 +33,6 @@ export function writeJson(value: unknown): string | undefined {
   }
 }
 
-/** Whether arrays and objects of a parsed value are nested more than `levels` times. */
-export function isNestedBeyond(value: unknown, levels: number): boolean {
-  if (typeof value !== 'object' || value === null) return false
-  if (levels === 0) return true
-  for (const each of Array.isArray(value) ? value : Object.values(value)) {
-    if (typeof each === 'object' && isNestedBeyond(each, levels - 1)) return true
-  }
-  return false
-}
-
 /** Appends one step to a JSON pointer (RFC 6901). */
 export function pointTo(pointer: string, step: string | number): string {
   return `${pointer}/${String(step).replaceAll('~', '~0').replaceAll('/', '~1')}`

@@ -87,43 +87,27 @@ function shownValue({ data, parentSchema }: ErrorObject): string {
 /** What the value must be, in words. The `title` of a schema says it best. */
 function demandOf({ keyword, params, message, parentSchema }: ErrorObject): string {
   const title = parentSchema?.['title']
-  const limit = Number(params['limit'])
-  switch (keyword) {
-    case 'type':
-      return `must be of type ${[params['type']].flat().join(' or ')}`
-    case 'enum':
-      return `must be one of ${params['allowedValues'].map((value: unknown) => JSON.stringify(value)).join(', ')}`
-    case 'const':
-      return `must be ${JSON.stringify(params['allowedValue'])}`
-    case 'minimum':
-      return `must be at least ${limit}`
-    case 'maximum':
-      return `must be at most ${limit}`
-    case 'multipleOf':
-      return `must be a multiple of ${params['multipleOf']}`
-    case 'minLength':
-      return `must have at least ${plural(limit, 'character')}`
-    case 'maxLength':
-      return `must have at most ${plural(limit, 'character')}`
-    case 'minItems':
-      return `must have at least ${plural(limit, 'item')}`
-    case 'maxItems':
-      return `must have at most ${plural(limit, 'item')}`
-    case 'minProperties':
-      return `must have at least ${plural(limit, 'field')}`
-    case 'maxProperties':
-      return `must have at most ${plural(limit, 'field')}`
-    case 'uniqueItems': {
-      const places = [Number(params['i']), Number(params['j'])].toSorted((one, other) => one - other)
-      return `must not have the same item twice, as at ${places.join(' and ')}`
-    }
-    case 'pattern':
-      return title === undefined ? `must match the pattern ${params['pattern']}` : `must be ${title}`
-    case 'format':
-      return title === undefined ? `must have the format ${params['format']}` : `must be ${title}`
-    case 'anyOf':
-      return title === undefined ? 'must match one of the alternatives' : `must be ${title}`
-    default:
-      return message ?? `violates ${keyword}`
-  }
+  const demand = title !== undefined && TITLED.has(keyword) ? `be ${title}` : DEMANDS[keyword]?.(params)
+  return demand === undefined ? (message ?? `violates ${keyword}`) : `must ${demand}`
+}
+
+const TITLED = new Set(['pattern', 'format', 'anyOf'])
+
+const DEMANDS: Readonly<Record<string, (params: ErrorObject['params']) => string>> = {
+  type: ({ type }) => `be of type ${[type].flat().join(' or ')}`,
+  enum: ({ allowedValues }) => `be one of ${allowedValues.map((value: unknown) => JSON.stringify(value)).join(', ')}`,
+  const: ({ allowedValue }) => `be ${JSON.stringify(allowedValue)}`,
+  minimum: ({ limit }) => `be at least ${limit}`,
+  maximum: ({ limit }) => `be at most ${limit}`,
+  multipleOf: ({ multipleOf }) => `be a multiple of ${multipleOf}`,
+  minLength: ({ limit }) => `have at least ${plural(limit, 'character')}`,
+  maxLength: ({ limit }) => `have at most ${plural(limit, 'character')}`,
+  minItems: ({ limit }) => `have at least ${plural(limit, 'item')}`,
+  maxItems: ({ limit }) => `have at most ${plural(limit, 'item')}`,
+  minProperties: ({ limit }) => `have at least ${plural(limit, 'field')}`,
+  maxProperties: ({ limit }) => `have at most ${plural(limit, 'field')}`,
+  uniqueItems: ({ i, j }) => `not have the same item twice, as at ${Math.min(i, j)} and ${Math.max(i, j)}`,
+  pattern: ({ pattern }) => `match the pattern ${pattern}`,
+  format: ({ format }) => `have the format ${format}`,
+  anyOf: () => 'match one of the alternatives',
 }

@@ -6,10 +6,13 @@ import { LIMITS } from '../domain/limits.ts'
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const SHAPE = /^key_([0-9A-Za-z]{8})\.[0-9A-Za-z]{48}$/
 
-/** SHA-256 in hex. */
-export function hashKey(key: string): string {
-  return createHash('sha256').update(key).digest('hex')
+/** SHA-256 of a text in hex. Two processes compare texts by it. */
+export function digestOf(text: string): string {
+  return createHash('sha256').update(text).digest('hex')
 }
+
+/** What is stored of a key. */
+export const hashKey = digestOf
 
 /** Derives a key, which is the same for an account with this seed at every start. */
 export function deriveKey(seed: number, accountId: string): string {

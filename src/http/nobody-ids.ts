@@ -55,25 +55,23 @@ export async function shareNobodyIds(
   /** Discards the reservations, which are invalid because the store was emptied. */
   async function renew(): Promise<void> {
     for (const kind of NOBODYS) {
-      const block = { at: 0, end: 0, next: undefined, asked: undefined, without: blocks.get(kind)?.without ?? 0 }
+      const block: Blocks = {
+        at: 0,
+        end: 0,
+        next: undefined,
+        asked: undefined,
+        without: blocks.get(kind)?.without ?? 0,
+      }
       blocks.set(kind, block)
-      prepare(kind, block)
+      block.asked = prepare(kind, block)
     }
     await Promise.all(NOBODYS.map((kind) => blocks.get(kind)?.asked))
   }
 
-  function prepare(kind: Nobody, block: Blocks): void {
-    block.asked = reserve(kind, BLOCK)
-      .then(
-        (first) => {
-          block.next = first
-        },
-        // The next request tries again.
-        () => {},
-      )
-      .finally(() => {
-        block.asked = undefined
-      })
+  async function prepare(kind: Nobody, block: Blocks): Promise<void> {
+    // After a failure, the next request tries again.
+    block.next = await reserve(kind, BLOCK).catch(() => undefined)
+    block.asked = undefined
   }
 
   function nextId(kind: Nobody): string {
@@ -83,7 +81,7 @@ export async function shareNobodyIds(
       block.end = block.at + BLOCK
       block.next = undefined
     }
-    if (block.end - block.at <= BLOCK / 2 && block.next === undefined && block.asked === undefined) prepare(kind, block)
+    if (block.end - block.at <= BLOCK / 2 && block.next === undefined) block.asked ??= prepare(kind, block)
     const source = sourceOf(seed, kind)
     if (block.at === block.end) return requestIdOf(`${source}\n${instance}`, ++block.without, format)
     return requestIdOf(source, ++block.at, format)

@@ -1,6 +1,7 @@
 import type { Api, Operation } from '../contract/api.ts'
 import { type Refusal, refuse } from '../domain/errors.ts'
 import type { Settings } from '../domain/settings.ts'
+import { decodePart } from './target.ts'
 
 /** A refused method comes with the allowed methods, and one of the operations of the path. */
 export type Route =
@@ -60,17 +61,9 @@ function matchSteps(steps: readonly string[], given: readonly string[]): Record<
       if (step !== text) return undefined
       continue
     }
-    const value = decode(text)
+    const value = decodePart(text)
     if (value === undefined || value === '') return undefined
     parameters[step.slice(1, -1)] = value
   }
   return parameters
-}
-
-function decode(text: string): string | undefined {
-  try {
-    return decodeURIComponent(text)
-  } catch {
-    return undefined
-  }
 }

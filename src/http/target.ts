@@ -23,12 +23,8 @@ export function readTarget(target: string): RequestTarget {
 
 /** Creates the function that reads the query of a target, if there is one, by the settings of an API. */
 export function createQueryReader(settings: QuerySettings): (text: string | undefined) => Query {
-  const { emptyParameters, repeatedParameters } = settings
-  if (emptyParameters === 'empty' && repeatedParameters === 'first') {
-    return (text) => (text === undefined ? {} : readQuery(text))
-  }
   const meaning = queryMeaning(settings)
-  return (text) => (text === undefined ? {} : meaning(readParameters(text)))
+  return (text) => (text === undefined ? {} : (readPlain(text) ?? meaning(readParameters(text))))
 }
 
 export type QuerySettings = Pick<Settings, 'emptyParameters' | 'repeatedParameters'>
@@ -60,13 +56,21 @@ export function queryOf(target: string): string {
   return mark < 0 ? '' : target.slice(mark + 1)
 }
 
-/** The first value of each parameter of a query. */
+/** The first value of each parameter of a query. The object has no prototype, so a parameter can have any name. */
 export function readQuery(text: string): Record<string, string> {
-  // Most queries are one plain parameter, for which the URL parser would take ten times as long.
-  const plain = /^([\w-]+)=([\w.-]*)$/.exec(text)
-  if (plain === null) return firstOfEach(readParameters(text))
+  const plain = readPlain(text)
+  if (plain !== undefined) return plain
   const query: Record<string, string> = Object.create(null)
-  query[plain[1] ?? ''] = plain[2] ?? ''
+  for (const [name, value] of readParameters(text)) query[name] ??= value
+  return query
+}
+
+/** A query of one plain parameter, as most are. The URL parser would take ten times as long for it. */
+function readPlain(text: string): Record<string, string> | undefined {
+  const [, name, value] = /^([\w-]+)=([\w.-]+)$/.exec(text) ?? []
+  if (name === undefined || value === undefined) return undefined
+  const query: Record<string, string> = Object.create(null)
+  query[name] = value
   return query
 }
 
@@ -74,11 +78,13 @@ export function readParameters(query: string): Parameters {
   return [...new URLSearchParams(query)]
 }
 
-/** The first value of each parameter. The object has no prototype, so a parameter can have any name. */
-function firstOfEach(parameters: Parameters): Record<string, string> {
-  const query: Record<string, string> = Object.create(null)
-  for (const [name, value] of parameters) query[name] ??= value
-  return query
+/** A percent-encoded part of a target as plain text; `undefined` if it is malformed. */
+export function decodePart(part: string): string | undefined {
+  try {
+    return decodeURIComponent(part)
+  } catch {
+    return undefined
+  }
 }
 
 /** The parameters as the end of a target: with the question mark, or empty if there are none. */

@@ -11,7 +11,7 @@ import type { Moment } from '../store/store.ts'
 import type { Past } from './past.ts'
 
 /** The cause of a response that is not the service's own. */
-interface InjectionRecord {
+export interface InjectionRecord {
   source: 'rule' | 'prefer' | 'simulator'
   /** The id of the fault rule. */
   id: string | undefined

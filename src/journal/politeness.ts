@@ -16,11 +16,10 @@ const KINDS = {
 
 /** A use of the service that its documentation asks clients to avoid. */
 export type ImpoliteKind = keyof typeof KINDS
-type NotedKind = ImpoliteKind
 
 /** The impolite use, its number, and the first requests of the kind. */
 export interface Impoliteness {
-  kind: NotedKind
+  kind: ImpoliteKind
   message: string
   request_ids: string[]
 }
@@ -90,7 +89,7 @@ export class Manners {
   }
 
   /** Calls `note` for each impolite use in a request of an operation. `key` is the same object for the same key. */
-  look(entry: ObservedConduct, key: object, evidence: WireEvidence, note: (kind: NotedKind) => void): void {
+  look(entry: ObservedConduct, key: object, evidence: WireEvidence, note: (kind: ImpoliteKind) => void): void {
     const { operation, method, target, status, allowance, at } = entry
     if (operation === undefined) return
     const habits = this.#habitsOf(key)
@@ -121,7 +120,7 @@ export class Manners {
     habits: Habits,
     { at, status, injected, method, operation }: ObservedConduct,
     { responseBody }: WireEvidence,
-    note: (kind: NotedKind) => void,
+    note: (kind: ImpoliteKind) => void,
   ): void {
     if (status !== operation?.success.status || injected || responseBody === undefined || method !== 'GET') return
     const day = refreshDay(at, this.#refresh)
@@ -141,12 +140,17 @@ export class Manners {
   }
 }
 
+/** The impolite uses, in words and as counts by kind. */
+export interface ImpolitenessReport {
+  politeness: readonly Impoliteness[]
+  impolite: Readonly<Record<string, number>>
+}
+
 /** Counts the impolite uses of the service. */
 export class Politeness {
   readonly #manners: Manners
-  readonly #noted = new Map<NotedKind, Noted>()
-  /** The counts before the last clearing. */
-  readonly #cleared = new Map<NotedKind, Noted>()
+  #sinceClearing = new Map<ImpoliteKind, Noted>()
+  readonly #sinceStart = new Map<ImpoliteKind, Noted>()
 
   /** `refresh` is the same as for `Manners`. */
   constructor(refresh: string) {
@@ -155,62 +159,48 @@ export class Politeness {
 
   /** Compares a request of an operation with earlier requests with the same key. */
   note(entry: Entry, key: ApiKey, evidence: WireEvidence): void {
-    this.#manners.look(entry, key, evidence, (kind) => this.#add(kind, entry.requestId))
+    this.#manners.look(entry, key, evidence, (kind) => {
+      count(kind, entry.requestId, this.#sinceClearing)
+      count(kind, entry.requestId, this.#sinceStart)
+    })
   }
 
-  report(): Impoliteness[] {
-    return describeImpoliteness(this.#noted)
+  get present(): ImpolitenessReport {
+    return reportImpoliteness(this.#sinceClearing)
   }
 
-  /** The count of each kind. */
-  get counts(): Readonly<Record<string, number>> {
-    return countImpoliteness(this.#noted)
-  }
-
-  /** Both results as if they had never been cleared. */
-  get whole(): { report: Impoliteness[]; counts: Readonly<Record<string, number>> } {
-    const whole = new Map(this.#cleared)
-    addTo(whole, this.#noted)
-    return { report: describeImpoliteness(whole), counts: countImpoliteness(whole) }
+  /** The same as if it had never been cleared. */
+  get whole(): ImpolitenessReport {
+    return reportImpoliteness(this.#sinceStart)
   }
 
   clear(): void {
-    addTo(this.#cleared, this.#noted)
-    this.#noted.clear()
-  }
-
-  #add(kind: NotedKind, requestId: string): void {
-    const noted = this.#noted.get(kind) ?? { count: 0, requestIds: [] }
-    noted.count++
-    if (noted.requestIds.length < SHOWN) noted.requestIds.push(requestId)
-    this.#noted.set(kind, noted)
+    this.#sinceClearing = new Map()
   }
 }
 
-function addTo(noted: Map<NotedKind, Noted>, more: ReadonlyMap<NotedKind, Noted>): void {
-  for (const [kind, { count, requestIds }] of more) {
-    const { count: before, requestIds: first } = noted.get(kind) ?? { count: 0, requestIds: [] }
-    noted.set(kind, { count: before + count, requestIds: [...first, ...requestIds].slice(0, SHOWN) })
+function count(kind: ImpoliteKind, requestId: string, all: Map<ImpoliteKind, Noted>): void {
+  const noted = all.get(kind) ?? { count: 0, requestIds: [] }
+  noted.count++
+  if (noted.requestIds.length < SHOWN) noted.requestIds.push(requestId)
+  all.set(kind, noted)
+}
+
+export function reportImpoliteness(noted: ReadonlyMap<ImpoliteKind, Noted>): ImpolitenessReport {
+  const all = inOrder(noted)
+  return {
+    politeness: all.map(([kind, { count, requestIds }]) => ({
+      kind,
+      message: KINDS[kind](count === 1 ? 'once' : count === 2 ? 'twice' : `${count} times`),
+      request_ids: [...requestIds],
+    })),
+    impolite: Object.fromEntries(all.map(([kind, { count }]) => [kind, count])),
   }
-}
-
-/** The count of each kind. */
-export function countImpoliteness(noted: ReadonlyMap<NotedKind, Noted>): Readonly<Record<string, number>> {
-  return Object.fromEntries(inOrder(noted).map(([kind, { count }]) => [kind, count]))
-}
-
-/** The impolite uses, in words. */
-export function describeImpoliteness(noted: ReadonlyMap<NotedKind, Noted>): Impoliteness[] {
-  return inOrder(noted).map(([kind, { count, requestIds }]) => ({
-    kind,
-    message: KINDS[kind](count === 1 ? 'once' : count === 2 ? 'twice' : `${count} times`),
-    request_ids: [...requestIds],
-  }))
 }
 
 /** The entries in the order of the table above, not in the order of their first request. */
-function inOrder(noted: ReadonlyMap<NotedKind, Noted>): [kind: NotedKind, noted: Noted][] {
-  return (Object.keys(KINDS) as NotedKind[]).flatMap((kind) => {
+function inOrder(noted: ReadonlyMap<ImpoliteKind, Noted>): [kind: ImpoliteKind, noted: Noted][] {
+  return (Object.keys(KINDS) as ImpoliteKind[]).flatMap((kind) => {
     const known = noted.get(kind)
     return known === undefined ? [] : [[kind, known]]
   })

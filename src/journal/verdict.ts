@@ -2,7 +2,7 @@ import type { AccountState } from '../domain/account.ts'
 import type { ApiKey } from '../domain/keys.ts'
 import { hashKey } from '../ground/secrets.ts'
 import { type Entry, fieldOf } from './entry.ts'
-import { type Impoliteness, Politeness, type WireEvidence } from './politeness.ts'
+import { type ImpolitenessReport, Politeness, type WireEvidence } from './politeness.ts'
 
 /** The facts about an exchange that the verdict needs besides its entry. */
 export interface Judged extends WireEvidence {
@@ -12,16 +12,13 @@ export interface Judged extends WireEvidence {
   principal: { account: AccountState; key: ApiKey } | undefined
 }
 
-/** The counts behind the verdict. */
-export interface VerdictCounts {
+/** The counts behind the verdict, with the impolite requests. */
+export interface VerdictCounts extends ImpolitenessReport {
   requests: number
   judged: number
   injected: number
   violations: number
   byCode: Readonly<Record<string, number>>
-  politeness: readonly Impoliteness[]
-  /** The number of impolite requests, by kind. */
-  impolite: Readonly<Record<string, number>>
 }
 
 /** Creates the kept explanation of a violation. The account may be gone when a user asks for it. */
@@ -50,13 +47,15 @@ class VerdictTally<Explanation> {
   readonly byCode = new Map<string, number>()
   readonly examples: Promise<Explanation>[] = []
 
-  add(other: VerdictTally<Explanation>): void {
-    this.requests += other.requests
-    this.judged += other.judged
-    this.injected += other.injected
-    this.violations += other.violations
-    for (const [code, count] of other.byCode) this.byCode.set(code, (this.byCode.get(code) ?? 0) + count)
-    this.examples.push(...other.examples.slice(0, EXAMPLES - this.examples.length))
+  addViolation(code: string, explain: () => Promise<Explanation>): void {
+    this.violations++
+    this.byCode.set(code, (this.byCode.get(code) ?? 0) + 1)
+    if (this.examples.length < EXAMPLES) this.examples.push(explain())
+  }
+
+  countsWith(politeness: ImpolitenessReport): VerdictCounts {
+    const { requests, judged, injected, violations, byCode } = this
+    return { requests, judged, injected, violations, byCode: orderCodes(byCode), ...politeness }
   }
 }
 
@@ -73,9 +72,8 @@ export interface Reckoning<Explanation> {
 export class Verdict<Explanation> implements Reckoning<Explanation> {
   readonly #explain: Explain<Explanation>
   readonly #politeness: Politeness
-  #tally = new VerdictTally<Explanation>()
-  /** The counts before the last clearing. */
-  readonly #cleared = new VerdictTally<Explanation>()
+  #sinceClearing = new VerdictTally<Explanation>()
+  readonly #sinceStart = new VerdictTally<Explanation>()
   readonly #listeners = new Set<(violation: ObservedViolation<Explanation>) => void>()
 
   /** `refresh` is the time of day of the daily refresh, as `HH:MM`. */
@@ -86,32 +84,28 @@ export class Verdict<Explanation> implements Reckoning<Explanation> {
 
   note(entry: Entry, exchange: Judged): void {
     const { judged, principal } = exchange
-    this.#tally.requests++
-    if (judged) this.#tally.judged++
-    if (entry.injected) this.#tally.injected++
+    for (const tally of [this.#sinceClearing, this.#sinceStart]) {
+      tally.requests++
+      if (judged) tally.judged++
+      if (entry.injected) tally.injected++
+    }
     if (entry.violatesContract) this.#addViolation(entry, principal?.account)
     if (principal !== undefined) this.#politeness.note(entry, principal.key, exchange)
   }
 
   get counts(): VerdictCounts {
-    return countsOf(this.#tally, this.#politeness.report(), this.#politeness.counts)
+    return this.#sinceClearing.countsWith(this.#politeness.present)
   }
 
   /** The first violations with explanations. */
   examples(): Promise<Explanation[]> {
-    return Promise.all(this.#tally.examples)
+    return Promise.all(this.#sinceClearing.examples)
   }
 
   /** All counts since the start, even if they were cleared. */
   get whole(): Reckoning<Explanation> {
-    const whole = new VerdictTally<Explanation>()
-    whole.add(this.#cleared)
-    whole.add(this.#tally)
-    const { report, counts } = this.#politeness.whole
-    return {
-      counts: countsOf(whole, report, counts),
-      examples: () => Promise.all(whole.examples),
-    }
+    const { examples } = this.#sinceStart
+    return { counts: this.#sinceStart.countsWith(this.#politeness.whole), examples: () => Promise.all(examples) }
   }
 
   /** Calls `listener` with every violation. The returned function ends this. */
@@ -121,19 +115,15 @@ export class Verdict<Explanation> implements Reckoning<Explanation> {
   }
 
   clear(): void {
-    this.#cleared.add(this.#tally)
-    this.#tally = new VerdictTally()
+    this.#sinceClearing = new VerdictTally()
     this.#politeness.clear()
   }
 
   #addViolation(entry: Entry, account: AccountState | undefined): void {
-    const { byCode, examples } = this.#tally
-    this.#tally.violations++
     const code = violatedCode(entry)
-    byCode.set(code, (byCode.get(code) ?? 0) + 1)
     let explanation: Promise<Explanation> | undefined
     const explain = () => (explanation ??= this.#explain(entry, account))
-    if (examples.length < EXAMPLES) examples.push(explain())
+    for (const tally of [this.#sinceClearing, this.#sinceStart]) tally.addViolation(code, explain)
     if (this.#listeners.size === 0) return
     const owner = account?.id ?? entry.account
     const presented = owner === undefined ? hashOfPresentedKey(entry) : undefined
@@ -150,14 +140,6 @@ export function violatedCode({ decided, code, problems }: Pick<Entry, 'decided' 
 export function hashOfPresentedKey({ headers }: Pick<Entry, 'headers'>): string | undefined {
   const secret = /^Bearer +(\S+)$/i.exec(fieldOf(headers, 'authorization') ?? '')?.[1]
   return secret === undefined ? undefined : hashKey(secret)
-}
-
-function countsOf(
-  { requests, judged, injected, violations, byCode }: VerdictTally<unknown>,
-  politeness: readonly Impoliteness[],
-  impolite: Readonly<Record<string, number>>,
-): VerdictCounts {
-  return { requests, judged, injected, violations, byCode: orderCodes(byCode), politeness, impolite }
 }
 
 /** Whether the clients kept the contract. Without a judged request, this is unknown and counts as not passed. */

@@ -6,11 +6,10 @@ import type { Problem } from '../domain/errors.ts'
 import { isObject, writeJson } from '../ground/json.ts'
 import { outline } from '../ground/show.ts'
 import { bytesOf, type Content, isCut, textOf } from '../http/content.ts'
-import { queryOf } from '../http/target.ts'
 import { type Entry, type KeyEvidence, NO_KEY } from '../journal/entry.ts'
 import type { NewEntry } from '../journal/journal.ts'
 import { HIDDEN } from '../journal/redaction/key-shapes.ts'
-import { type Redact, redactField, redactQuery, redactWithin } from '../journal/redaction/redaction.ts'
+import { type Redact, redactField, redactTarget, redactWithin } from '../journal/redaction/redaction.ts'
 import { StoreError, type StoreProblem } from '../store/store-error.ts'
 
 /**
@@ -150,13 +149,6 @@ export function digestOf(...parts: readonly (string | Buffer)[]): string {
 function pathIn(target: string): string {
   const end = target.indexOf('?')
   return end < 0 ? target : target.slice(0, end)
-}
-
-function redactTarget(target: string, redact: Redact): string {
-  const query = queryOf(target)
-  // Path and query are redacted separately, because no secret spans both.
-  if (query === '') return redact(target)
-  return `${redact(target.slice(0, target.length - query.length))}${redactQuery(query, redact)}`
 }
 
 function redactHeaders<Value extends string | number>(fields: readonly Value[], redact: Redact): (string | Value)[] {

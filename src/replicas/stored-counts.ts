@@ -1,6 +1,6 @@
 import type { Contract } from '../contract/contract.ts'
 import { Coverage, nameOfResponse } from '../coverage/coverage.ts'
-import { countImpoliteness, describeImpoliteness, type ImpoliteKind, type Noted, SHOWN } from '../journal/politeness.ts'
+import { type ImpoliteKind, type Noted, reportImpoliteness, SHOWN } from '../journal/politeness.ts'
 import { orderCodes, type VerdictCounts } from '../journal/verdict.ts'
 
 /** The fields of a hash in the store. */
@@ -65,7 +65,6 @@ export function readCounts(...hashes: readonly HashFields[]): VerdictCounts {
     injected: read('injected'),
     violations: read('violations'),
     byCode: orderCodes(under('code ')),
-    politeness: describeImpoliteness(noted),
-    impolite: countImpoliteness(noted),
+    ...reportImpoliteness(noted),
   }
 }

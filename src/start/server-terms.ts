@@ -1,5 +1,5 @@
 import { FIXTURE_NAMES } from '../accounts/fixture.ts'
-import { digestOf } from '../ground/digest.ts'
+import { digestOf } from '../ground/secrets.ts'
 import type { ServerTerms } from '../store/redis/membership.ts'
 import type { OpeningContext } from './opened-store.ts'
 import { flagOf, type Option } from './option.ts'

@@ -5,7 +5,7 @@ import type { Choices } from '../contract/choices.ts'
 import type { Rule } from '../contract/rules.ts'
 import { writeCurl } from '../coverage/curl.ts'
 import type { SeenBody, SeenResponse } from '../exchanges/exchange.ts'
-import { isObject, readJson } from '../ground/json.ts'
+import { codeIn } from '../exchanges/reading.ts'
 import { shorten } from '../ground/show.ts'
 import { codesOf } from './foresight.ts'
 import type { KeptExchange } from './ledger.ts'
@@ -281,10 +281,7 @@ function failedExchanges({ conclusion }: VerifyResult): Set<string> {
 
 function codeOf(response: SeenResponse | undefined): string | undefined {
   if (response === undefined) return 'nothing'
-  const value = response.body.isKnown ? readJson(response.body.bytes.toString()) : undefined
-  const error = isObject(value) ? value['error'] : undefined
-  if (isObject(error) && typeof error['code'] === 'string') return error['code']
-  return response.status < 300 ? undefined : `${response.status}`
+  return codeIn(response) ?? (response.status < 300 ? undefined : `${response.status}`)
 }
 
 function describeResponse(response: SeenResponse): string {

@@ -1,8 +1,9 @@
 import type { Contract } from '../contract/contract.ts'
 import type { DomainGroup } from '../domain/account.ts'
 import type { Exchange, SeenHeaders, SeenResponse } from '../exchanges/exchange.ts'
+import { codeIn, readOutcome } from '../exchanges/reading.ts'
 import { systemClock } from '../ground/clock.ts'
-import { isObject, readJson } from '../ground/json.ts'
+import { isObject } from '../ground/json.ts'
 import type { RequestBudget } from './budget.ts'
 import type { Client, WireResponse } from './client.ts'
 import { findHarm, type Permission } from './harm.ts'
@@ -76,8 +77,10 @@ export class ProbeConversation {
     const received = await client.send({ method: request.method, path: request.path, headers, body })
     const until = systemClock()
     const response = this.#read(received)
-    const { code, data } = readEnvelope(response)
+    const code = codeIn(response)
     budget.believe(path, response.headers, code)
+    const outcome = readOutcome(request.method, response)
+    const data = outcome.kind === 'success' ? outcome.data : undefined
     const created = request.method === 'POST' && isObject(data) ? readGroup(data['group']) : undefined
     if (created !== undefined && record.permission.mayBeOwn(created)) {
       record.ledger.write({ group: created.id })
@@ -132,13 +135,4 @@ function credentialsOf(
   if (key === 'bare') return { kind: 'sent', scheme: '[key]', key: 'key 1', isWord: false }
   if (key === 'wrong') return { kind: 'sent', scheme, key: 'key 2', isWord: true, isInvented: true }
   return { kind: 'sent', scheme, key: 'key 1', isWord: true }
-}
-
-/** Reads the envelope of a response. */
-function readEnvelope({ body }: SeenResponse): { code: string | undefined; data: unknown } {
-  const value = body.isKnown ? readJson(body.bytes.toString()) : undefined
-  if (!isObject(value)) return { code: undefined, data: undefined }
-  const { success, data, error } = value
-  const code = success === false && isObject(error) && typeof error['code'] === 'string' ? error['code'] : undefined
-  return { code, data: success === true ? data : undefined }
 }

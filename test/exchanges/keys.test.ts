@@ -7,9 +7,9 @@ import {
   readCredentials,
   readFields,
   redactBody,
-  redactTarget,
   writeCredentials,
 } from '../../src/exchanges/keys.ts'
+import { redactTarget } from '../../src/journal/redaction/redaction.ts'
 
 /** What takes the keys out of an exchange with these fields. */
 function redactorOf(target: string, fields: HeaderFields, keys = new Keys()) {

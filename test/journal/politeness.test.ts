@@ -3,11 +3,11 @@ import { loadContract } from '../../src/contract/contract.ts'
 import { contentOf } from '../../src/http/content.ts'
 import {
   COMPARED,
-  describeImpoliteness,
   type ImpoliteKind,
   Manners,
   type ObservedConduct,
   Politeness,
+  reportImpoliteness,
   SHOWN,
 } from '../../src/journal/politeness.ts'
 import { entry } from '../support/entry.ts'
@@ -121,7 +121,7 @@ it('says how often each kind was noted, in the order of the kinds', () => {
     ['request-before-reset', noted(1)],
     ['immediate-retry', noted(2)],
   ] as const)
-  expect(describeImpoliteness(all).map(({ message }) => message)).toEqual([
+  expect(reportImpoliteness(all).politeness.map(({ message }) => message)).toEqual([
     'A path was requested once after its 429 and before the instant in X-RateLimit-Reset.',
     'The same request was sent again twice within a second after a 429 or a 5xx.',
     'A write was sent again 3 times, although its success had been answered.',
@@ -139,13 +139,20 @@ it('keeps the first ids of each kind, counts all, and knows the whole after it w
     politeness.note({ ...sent, ordinal: 1, weight: 0 }, key, { ...evidence, started: ++time, ended: time })
   }
   for (let count = 0; count <= SHOWN; count++) write(`a${count}`)
-  expect(politeness.counts).toEqual({ 'repeated-write': SHOWN })
+  expect(politeness.present.impolite).toEqual({ 'repeated-write': SHOWN })
   write('b')
   const ids = Array.from({ length: SHOWN }, (_, index) => `a${index + 1}`)
-  expect(politeness.report()).toMatchObject([{ request_ids: ids, message: expect.stringContaining('11 times') }])
+  expect(politeness.present.politeness).toMatchObject([
+    { request_ids: ids, message: expect.stringContaining('11 times') },
+  ])
   politeness.clear()
-  expect(politeness.report()).toEqual([])
+  expect(politeness.present.politeness).toEqual([])
   write('c')
-  expect(politeness.report()).toMatchObject([{ request_ids: ['c'], message: expect.stringContaining('once') }])
-  expect(politeness.whole).toMatchObject({ counts: { 'repeated-write': SHOWN + 2 }, report: [{ request_ids: ids }] })
+  expect(politeness.present.politeness).toMatchObject([
+    { request_ids: ['c'], message: expect.stringContaining('once') },
+  ])
+  expect(politeness.whole).toMatchObject({
+    impolite: { 'repeated-write': SHOWN + 2 },
+    politeness: [{ request_ids: ids }],
+  })
 })

@@ -1,8 +1,8 @@
 import { isUtf8 } from 'node:buffer'
 import { readParameters, splitTarget } from '../../http/target.ts'
 import { HIDDEN } from '../../journal/redaction/key-shapes.ts'
-import { type Redact, redactField } from '../../journal/redaction/redaction.ts'
-import { type HeaderFields, redactTarget, writeCredentials } from '../keys.ts'
+import { type Redact, redactField, redactTarget } from '../../journal/redaction/redaction.ts'
+import { type HeaderFields, writeCredentials } from '../keys.ts'
 import { fieldOf } from './entry.ts'
 import type { RecordedBody, RecordedExchange, RecordedMessage } from './recorded-exchange.ts'
 

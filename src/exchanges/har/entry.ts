@@ -1,5 +1,5 @@
-import { brotliDecompressSync, gunzipSync, inflateSync } from 'node:zlib'
-import { isObject, type Json } from '../../ground/json.ts'
+import { isObject, type Json, readJson } from '../../ground/json.ts'
+import { undoCoding } from '../content-coding.ts'
 import type { SeenBody } from '../exchange.ts'
 import { type HeaderFields, REDACTED } from '../keys.ts'
 
@@ -189,12 +189,12 @@ async function readContent(content: Json, circumstances: EntryContext): Promise<
   }
   const coding = fieldOf(fields, 'content-encoding')?.trim().toLowerCase() ?? 'identity'
   const isRaw = coding !== 'identity' && (isBase64 || attached !== undefined)
-  const decoded = isRaw ? decode(bytes, coding) : bytes
+  const decoded = isRaw ? undoCoding(bytes, coding, LARGEST_BODY) : bytes
   if (decoded === undefined) return tooLarge(what)
   const expected = coding === 'identity' ? length : undefined
   // A recorder may have removed the coding and its header field. Then there are more bytes than announced.
   const isChanged = expected !== undefined && (what === 'request' ? bytes.length !== expected : bytes.length < expected)
-  const isCut = size !== undefined && bytes.length < size && !isJson(decoded)
+  const isCut = size !== undefined && bytes.length < size && readJson(decoded.toString()) === undefined
   if (isChanged || isCut) return unknown(`The recording does not have all bytes of the body of the ${what}.`)
   return { isKnown: true, bytes: decoded }
 }
@@ -206,29 +206,4 @@ function tooLarge(what: string): SeenBody {
 function lengthIn(fields: HeaderFields): number | undefined {
   const written = fieldOf(fields, 'content-length')
   return written !== undefined && /^\d{1,15}$/.test(written.trim()) ? Number(written) : undefined
-}
-
-function isJson(bytes: Buffer): boolean {
-  try {
-    JSON.parse(bytes.toString())
-    return true
-  } catch {
-    return false
-  }
-}
-
-/**
- * Bytes without their coding; `undefined` if they are too many. Most recorders have already removed the coding. Then
- * decoding fails, and the bytes are returned unchanged.
- */
-function decode(bytes: Buffer, coding: string): Buffer | undefined {
-  const limits = { maxOutputLength: LARGEST_BODY }
-  try {
-    if (coding === 'gzip' || coding === 'x-gzip') return gunzipSync(bytes, limits)
-    if (coding === 'deflate') return inflateSync(bytes, limits)
-    if (coding === 'br') return brotliDecompressSync(bytes, limits)
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE' ? undefined : bytes
-  }
-  return bytes
 }

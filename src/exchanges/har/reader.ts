@@ -1,11 +1,12 @@
 import { basename } from 'node:path'
 import { isObject, type Json, readJson } from '../../ground/json.ts'
 import { shorten } from '../../ground/show.ts'
+import { redactTarget } from '../../journal/redaction/redaction.ts'
 import type { Credentials, Exchange } from '../exchange.ts'
-import { type HeaderFields, type Keys, readCredentials, readFields, redactBody, redactTarget } from '../keys.ts'
+import { type HeaderFields, type Keys, readCredentials, readFields, redactBody } from '../keys.ts'
 import { fieldOf, fieldsOf, requestBodyOf, requestFieldsOf, requestLineOf, responseBodyOf, statusOf } from './entry.ts'
 import { attachmentsOf, FileWindow, openFile, type RecordedFile } from './recorded-file.ts'
-import { HarError, restBelow, UrlSplitter, withoutSlash } from './service.ts'
+import { HarError, restBelow, splitUrl, withoutSlash } from './service.ts'
 import { type ExchangePlace, type HarOptions, type RecordingCounts, Survey } from './survey.ts'
 
 /** The most characters of an X-Request-Id that identifies an exchange. */
@@ -98,15 +99,14 @@ async function* readExchanges(
 ): AsyncGenerator<RecordedStep, void, undefined> {
   const overlaps = findOverlaps(places)
   const windows = new Map<RecordedFile, FileWindow>()
-  const urls = new UrlSplitter()
-  const path = withoutSlash(urls.split(terms.baseUrl ?? '')?.target ?? '')
+  const path = withoutSlash(splitUrl(terms.baseUrl ?? '')?.target ?? '')
   for (const [index, place] of places.entries()) {
     signal?.throwIfAborted()
     const { file } = place
     const window = windows.get(file) ?? new FileWindow(file)
     windows.set(file, window)
     const entry = readJson(await window.read(place))
-    const url = isObject(entry) ? urls.split(requestLineOf(entry)?.url ?? '') : undefined
+    const url = isObject(entry) ? splitUrl(requestLineOf(entry)?.url ?? '') : undefined
     const rest = url === undefined ? undefined : restBelow(path, url.target)
     if (!isObject(entry) || rest === undefined) {
       throw new HarError(`${shorten(file.path)}: The file has changed while it was read.`)

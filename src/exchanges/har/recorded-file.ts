@@ -1,4 +1,4 @@
-import { type FileHandle, open, stat } from 'node:fs/promises'
+import { type FileHandle, open, readFile, stat } from 'node:fs/promises'
 import { dirname, resolve, sep } from 'node:path'
 import { isObject, readJson } from '../../ground/json.ts'
 import { shorten } from '../../ground/show.ts'
@@ -32,9 +32,12 @@ export async function openFile(path: string): Promise<RecordedFile> {
     const handle = await open(path, 'r')
     return { path, handle, size: facts.size, isOwn: false, isSanitised: true }
   } catch (error) {
-    if (error instanceof HarError) throw error
-    throw new HarError(`${name}: The file cannot be read (${(error as NodeJS.ErrnoException).code}).`)
+    throw error instanceof HarError ? error : unreadable(path, error)
   }
+}
+
+function unreadable(path: string, error: unknown): HarError {
+  return new HarError(`${shorten(path)}: The file cannot be read (${(error as NodeJS.ErrnoException).code}).`)
 }
 
 /** Reads a part of a file into `bytes`; resolves to the number of bytes read. @throws HarError */
@@ -43,7 +46,7 @@ export async function readPart({ handle, path }: RecordedFile, bytes: Buffer, of
     const { bytesRead } = await handle.read(bytes, 0, bytes.length, offset)
     return bytesRead
   } catch (error) {
-    throw new HarError(`${shorten(path)}: The file cannot be read (${(error as NodeJS.ErrnoException).code}).`)
+    throw unreadable(path, error)
   }
 }
 
@@ -85,12 +88,7 @@ export function attachmentsOf({ path }: RecordedFile): ReadAttached {
     try {
       const facts = await stat(wanted)
       if (!facts.isFile() || facts.size > LARGEST_BODY) return undefined
-      const handle = await open(wanted, 'r')
-      try {
-        return await handle.readFile()
-      } finally {
-        await handle.close()
-      }
+      return await readFile(wanted)
     } catch {
       return undefined
     }

@@ -1,3 +1,4 @@
+import { memoize } from '../../ground/memo.ts'
 import { plural } from '../../ground/plural.ts'
 import { shorten } from '../../ground/show.ts'
 
@@ -17,21 +18,16 @@ export interface SplitUrl {
   target: string
 }
 
-/** Splits URLs. It caches origins, because recordings have few of them. */
-export class UrlSplitter {
-  readonly #origins = new Map<string, string | undefined>()
+/** The normalized origin of the beginning of a URL. Recordings have few of them. */
+const originOf = memoize((written) => (URL.canParse(written) ? new URL(written).origin : undefined), {
+  limit: MOST_NAMES,
+})
 
-  /** `undefined` if the text is not an HTTP URL. */
-  split(url: string): SplitUrl | undefined {
-    const [, written = '', rest = ''] = /^(https?:\/\/[^/?#]*)([^#]*)/i.exec(url) ?? []
-    if (written === '') return undefined
-    let origin = this.#origins.get(written)
-    if (origin === undefined && !this.#origins.has(written)) {
-      origin = URL.canParse(written) ? new URL(written).origin : undefined
-      if (this.#origins.size < MOST_NAMES) this.#origins.set(written, origin)
-    }
-    return origin === undefined ? undefined : { origin, target: rest.startsWith('/') ? rest : `/${rest}` }
-  }
+/** `undefined` if the text is not an HTTP URL. */
+export function splitUrl(url: string): SplitUrl | undefined {
+  const [, written = '', rest = ''] = /^(https?:\/\/[^/?#]*)([^#]*)/i.exec(url) ?? []
+  const origin = written === '' ? undefined : originOf(written)
+  return origin === undefined ? undefined : { origin, target: rest.startsWith('/') ? rest : `/${rest}` }
 }
 
 /** A URL or a path without trailing slashes. */

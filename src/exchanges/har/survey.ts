@@ -7,7 +7,7 @@ import { type Aside, asideOf, fieldOf, fieldsOf, requestLineOf, spanOf, type Tim
 import { EntryScanner, type Extent } from './entry-scanner.ts'
 import { LEFT_OUT } from './entry-writer.ts'
 import { isOwn, type RecordedFile, readPart, refuseForeign } from './recorded-file.ts'
-import { HarError, restBelow, ServiceSearch, type SplitUrl, UrlSplitter, withoutSlash } from './service.ts'
+import { HarError, restBelow, ServiceSearch, type SplitUrl, splitUrl, withoutSlash } from './service.ts'
 
 /** How many exchanges of recordings are judged. */
 export const MOST_EXCHANGES = 1_000_000
@@ -56,7 +56,6 @@ export interface ExchangePlace extends TimeSpan, Extent {
 export class Survey {
   readonly keys = new Keys()
   readonly #options: HarOptions
-  readonly #urls = new UrlSplitter()
   readonly #search: ServiceSearch
   readonly #given: SplitUrl | undefined
   /** By base URL. */
@@ -82,7 +81,7 @@ export class Survey {
     this.#options = options
     const { basePath, routes } = options.contract
     this.#search = new ServiceSearch(basePath, routes.keys())
-    this.#given = options.baseUrl === undefined ? undefined : this.#urls.split(withoutSlash(options.baseUrl))
+    this.#given = options.baseUrl === undefined ? undefined : splitUrl(withoutSlash(options.baseUrl))
   }
 
   async take(files: readonly RecordedFile[]): Promise<void> {
@@ -166,7 +165,7 @@ export class Survey {
     }
     if (file.isOwn) this.#noteLeftOut(entry, where, file)
     this.#requests++
-    const url = this.#urls.split(line.url)
+    const url = splitUrl(line.url)
     const service = url === undefined ? undefined : this.#serviceOf(url)
     if (service === undefined) return
     const aside = asideOf(entry, line.method)

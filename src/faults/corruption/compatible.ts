@@ -1,18 +1,8 @@
 import { fraction, scramble } from '../../ground/chance.ts'
-import { isObject } from '../../ground/json.ts'
 import type { Draw } from '../injection.ts'
-import { type CorruptionKind, type PossibleChange, violates } from './corruption-kind.ts'
-import {
-  documentSpan,
-  entriesOf,
-  removeEntry,
-  replaceSpan,
-  respace,
-  type Spacing,
-  type TextSpan,
-  textOf,
-} from './json-text.ts'
-import { additions, hasNewValues, newValues, replacement } from './novelties.ts'
+import { type CorruptionKind, omission, type PossibleChange, replacement, violates } from './corruption-kind.ts'
+import { documentSpan, entriesOf, respace, type Spacing, type TextSpan, textOf } from './json-text.ts'
+import { additions, hasNewValues, newValue, newValues } from './novelties.ts'
 import { type ParsedResponse, placesIn, pointerOf, type Shape, shuffle, spanOf } from './parsed-response.ts'
 
 /** How often, as a share, changes that only this contract allows are tried before those for every JSON text. */
@@ -39,7 +29,7 @@ function* candidates(response: ParsedResponse, draw: Draw): Generator<PossibleCh
 function* newValuesOf(response: ParsedResponse, draw: Draw): Generator<PossibleChange> {
   for (const place of placesIn(response.root, draw, isOpenList)) {
     if (place.shape.values !== undefined) continue
-    for (const value of shuffle(newValues(place), draw)) yield replacement(response, place, value)
+    for (const value of shuffle(newValues(place), draw)) yield newValue(response, place, value)
   }
 }
 
@@ -51,13 +41,7 @@ function* omissions(response: ParsedResponse, draw: Draw): Generator<PossibleCha
   for (const place of placesIn(response.root, draw, hasOptional)) {
     const { step, parent } = place
     if (typeof step !== 'string' || parent === undefined || !isOptional(parent.shape, step)) continue
-    yield {
-      about: place.shape,
-      make: () => ({
-        text: removeEntry(response.text, spanOf(response, parent), step),
-        change: `${pointerOf(place)}, which is not required, was left out.`,
-      }),
-    }
+    yield omission(response, place, `${pointerOf(place)}, which is not required, was left out.`)
   }
 }
 
@@ -71,7 +55,7 @@ function isOptional(shape: Shape, name: string): boolean {
 
 function* newPropertiesOf(response: ParsedResponse, draw: Draw): Generator<PossibleChange> {
   for (const place of placesIn(response.root, draw, isOpenObject)) {
-    if (isObject(place.value) && isOpenObject(place.shape)) yield* additions(response, place, place.value, draw)
+    if (isOpenObject(place.shape)) yield* additions(response, place, draw)
   }
 }
 
@@ -110,15 +94,13 @@ function* items(response: ParsedResponse, draw: Draw): Generator<PossibleChange>
     if (!Array.isArray(place.value) || place.value.length < 2) continue
     const change = `The items of ${pointerOf(place)} were put in another order.`
     for (let trial = 0; trial < TRIALS; trial++) {
-      yield {
-        about: place.shape,
-        make() {
-          const span = spanOf(response, place)
-          const chance = chanceFrom(draw)
-          const shuffled = shuffle([...entriesOf(text, span)], chance).map((item) => textOf(text, item))
-          return { text: replaceSpan(text, span, `[${shuffled.join(',')}]`), change }
-        },
+      const write = () => {
+        const present = [...entriesOf(text, spanOf(response, place))]
+        return `[${shuffle(present, chanceFrom(draw))
+          .map((item) => textOf(text, item))
+          .join(',')}]`
       }
+      yield replacement(response, place, write, change)
     }
   }
 }
@@ -171,10 +153,7 @@ function* escapes(response: ParsedResponse, draw: Draw): Generator<PossibleChang
     if (typeof value !== 'string' || value === '') continue
     const change = `The characters of ${pointerOf(place)} were written as their codes.`
     const json = `"${[...Array(value.length).keys()].map((index) => escaped(value.charAt(index))).join('')}"`
-    yield {
-      about: place.shape,
-      make: () => ({ text: replaceSpan(text, spanOf(response, place), json), change }),
-    }
+    yield replacement(response, place, () => json, change)
   }
 }
 
@@ -187,15 +166,14 @@ function* numbers(response: ParsedResponse, draw: Draw): Generator<PossibleChang
   for (const place of placesIn(root, draw, isNumber)) {
     const { value } = place
     if (typeof value !== 'number') continue
-    const span = spanOf(response, place)
-    const present = textOf(text, span)
+    const present = textOf(text, spanOf(response, place))
     const spellings = [`${value}`, value.toExponential(), value.toExponential().replace('e+', 'E')]
     if (/^-?\d+$/.test(present)) spellings.push(`${present}.0`)
     else if (/^-?\d+\.\d+$/.test(present)) spellings.push(`${present}0`)
     for (const spelling of shuffle(spellings, draw)) {
       if (spelling === present || Number(spelling) !== value) continue
       const change = `${pointerOf(place)} was written as ${spelling} instead of ${present}.`
-      yield { about: place.shape, make: () => ({ text: replaceSpan(text, span, spelling), change }) }
+      yield replacement(response, place, () => spelling, change)
     }
   }
 }

@@ -1,10 +1,11 @@
+import { readJson } from '../../ground/json.ts'
 import type { Draw } from '../injection.ts'
 import type { BodyChange, CorruptionKind, PossibleChange } from './corruption-kind.ts'
 import { entriesOf, replaceSpan } from './json-text.ts'
 import { type BodyPlace, type ParsedResponse, placesIn, pointerOf, shuffle, spanOf } from './parsed-response.ts'
 
 /** Text that is not JSON, as faulty servers are known to send it. */
-export const malformedJson: CorruptionKind = { candidates, verify: (text) => !isJson(text) }
+export const malformedJson: CorruptionKind = { candidates, verify: (text) => readJson(text) === undefined }
 
 function* candidates(response: ParsedResponse, draw: Draw): Generator<PossibleChange> {
   for (const way of shuffle([cutOff, trailingComma, singleQuotes, errorPage, notANumber, control, twice], draw)) {
@@ -69,13 +70,4 @@ function first({ root }: ParsedResponse, draw: Draw, matches: (place: BodyPlace)
 
 function named(place: BodyPlace): string {
   return pointerOf(place) || 'The answer'
-}
-
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text)
-    return true
-  } catch {
-    return false
-  }
 }

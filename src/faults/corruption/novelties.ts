@@ -1,7 +1,7 @@
-import { pointTo } from '../../ground/json.ts'
+import { isObject, pointTo } from '../../ground/json.ts'
 import type { Draw } from '../injection.ts'
-import type { PossibleChange } from './corruption-kind.ts'
-import { insertEntry, replaceSpan } from './json-text.ts'
+import { type PossibleChange, replacement } from './corruption-kind.ts'
+import { insertEntry } from './json-text.ts'
 import { type BodyPlace, type ParsedResponse, pointerOf, shuffle, spanOf } from './parsed-response.ts'
 
 /** Values that a later version of the service could have, by field. They are invented, so no contract contains them. */
@@ -43,28 +43,20 @@ export function unknownValues(place: BodyPlace, known: readonly unknown[]): unkn
   return [...values].filter((each) => !known.includes(each))
 }
 
-/** Replaces a listed value by another value. */
-export function replacement(response: ParsedResponse, place: BodyPlace, value: unknown): PossibleChange {
+/** Replaces the value at a place by a new value. */
+export function newValue(response: ParsedResponse, place: BodyPlace, value: unknown): PossibleChange {
   const json = JSON.stringify(value)
-  return {
-    about: place.shape,
-    make: () => ({
-      text: replaceSpan(response.text, spanOf(response, place), json),
-      change: `${pointerOf(place)} became the new value ${json} instead of ${JSON.stringify(place.value)}.`,
-    }),
-  }
+  const change = `${pointerOf(place)} became the new value ${json} instead of ${JSON.stringify(place.value)}.`
+  return replacement(response, place, () => json, change)
 }
 
-/** Adds a property that the object at `place` does not have yet. */
-export function* additions(
-  response: ParsedResponse,
-  place: BodyPlace,
-  object: object,
-  draw: Draw,
-): Generator<PossibleChange> {
+/** Adds properties that the object at a place does not have yet; none if the place has no object. */
+export function* additions(response: ParsedResponse, place: BodyPlace, draw: Draw): Generator<PossibleChange> {
+  const { value } = place
+  if (!isObject(value)) return
   for (const [name, json] of shuffle(PROPERTIES, draw)) {
-    if (Object.hasOwn(object, name)) continue
-    const index = Math.floor(draw() * (Object.keys(object).length + 1))
+    if (Object.hasOwn(value, name)) continue
+    const index = Math.floor(draw() * (Object.keys(value).length + 1))
     yield {
       about: place.shape,
       make: () => ({

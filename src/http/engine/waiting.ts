@@ -1,23 +1,27 @@
 import type { Socket } from 'node:net'
 
-/** Waits the given milliseconds, or without limit, but only until the connection or the server ends. */
-export function waitOn(socket: Socket, milliseconds: number | undefined, stopping: AbortSignal): Promise<void> {
-  if (milliseconds === 0 || socket.destroyed || stopping.aborted) return Promise.resolve()
+/** Waits the given milliseconds, or without limit, but only until the connection, if there is one, or the server ends. */
+export function waitOn(
+  socket: Socket | undefined,
+  milliseconds: number | undefined,
+  stopping: AbortSignal,
+): Promise<void> {
+  if (milliseconds === 0 || socket?.destroyed || stopping.aborted) return Promise.resolve()
   return new Promise((resolve) => {
     const timer = milliseconds === undefined ? undefined : setTimeout(finish, milliseconds)
     function finish(): void {
       clearTimeout(timer)
-      socket.off('close', finish).off('end', leave)
+      socket?.off('close', finish).off('end', leave)
       stopping.removeEventListener('abort', finish)
       resolve()
     }
     // A client that closes its side during the wait does not expect the answer any longer.
     function leave(): void {
-      socket.end()
+      socket?.end()
     }
-    socket.once('close', finish)
-    if (socket.readableEnded) leave()
-    else socket.once('end', leave)
+    socket?.once('close', finish)
+    if (socket?.readableEnded) leave()
+    else socket?.once('end', leave)
     stopping.addEventListener('abort', finish, { once: true })
   })
 }

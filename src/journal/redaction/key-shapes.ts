@@ -1,4 +1,5 @@
 import { hashKey } from '../../ground/secrets.ts'
+import { decodePart } from '../../http/target.ts'
 
 /** The replacement for a secret. */
 export const HIDDEN = '[redacted]'
@@ -42,18 +43,10 @@ export function nameInLog(accountId: string): string {
 
 /** A path of the control plane in the log. Its accounts have the same names as in `nameInLog`. */
 export function namePathInLog(path: string): string {
-  return path.replaceAll(/(?<=\/)sandbox_[^/]*/g, (step) => nameInLog(decode(step)))
+  return path.replaceAll(/(?<=\/)sandbox_[^/]*/g, (step) => nameInLog(decodePart(step) ?? step))
 }
 
 /** Like `redactKeys`, but sandboxes keep a name, so the log lines about a sandbox can be found. */
 export function redactKeysInLog(text: string): string {
   return text.replaceAll(LOGGED, (key) => (key.startsWith('sandbox_') ? nameInLog(key) : HIDDEN))
-}
-
-function decode(step: string): string {
-  try {
-    return decodeURIComponent(step)
-  } catch {
-    return step
-  }
 }

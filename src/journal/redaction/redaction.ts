@@ -3,9 +3,9 @@ import { memoizeWeakly } from '../../ground/memo.ts'
 import { queryOf, readParameters } from '../../http/target.ts'
 import type { Entry } from '../entry.ts'
 import { findKeys, HIDDEN } from './key-shapes.ts'
-import { createIndex, type Secrets } from './secrets.ts'
+import { SecretIndex, SHORT } from './secret-index.ts'
+import type { Secrets } from './secrets.ts'
 import { readingsOf } from './spellings.ts'
-import { SHORT, type WordIndex } from './word-index.ts'
 
 /** A function that hides secrets in a text of an exchange. */
 export type Redact = (text: string) => string
@@ -46,26 +46,17 @@ export function redactorFor(
   secrets: Secrets,
 ): Redact {
   const known = secrets.indexOf(account)
-  const { own, others } = credentialsIn(headers)
+  const { own } = credentialsIn(headers)
   const foreign = account === undefined ? secrets.findIn([target, ...headers]) : []
-  const carried = [...own, ...others, ...credentialsInQuery(target), ...foreign]
-  const unknown = carried.filter((secret) => !known.has(secret))
-  const indexes = unknown.length === 0 ? [known] : [known, createIndex(unknown)]
+  const unknown = [...findCredentials(headers, target), ...foreign].filter((secret) => !known.has(secret))
+  const indexes = unknown.length === 0 ? [known] : [known, new SecretIndex(unknown)]
   const ownLabel = key === undefined ? HIDDEN : `${key}.${HIDDEN}`
-  return (text) => hide(text, indexes, (found) => (own.has(found) ? ownLabel : HIDDEN))
+  return (text) => hideSecrets(text, indexes, (found) => (own.has(found) ? ownLabel : HIDDEN))
 }
 
 /** Creates a function that hides the secrets of all accounts, in a text that belongs to no request. */
 export function redactorForAnybody(secrets: Secrets): Redact {
-  return (text) => hide(text, [secrets.indexOf(undefined), createIndex(secrets.findIn([text]))], () => HIDDEN)
-}
-
-/** Creates a function that replaces the findings of an index by `labelOf`, and hides texts that look like a key. */
-export function createRedactor(
-  indexes: readonly WordIndex[],
-  labelOf: (found: string) => string = () => HIDDEN,
-): Redact {
-  return (text) => hide(text, indexes, labelOf)
+  return (text) => hideSecrets(text, [secrets.indexOf(undefined), new SecretIndex(secrets.findIn([text]))])
 }
 
 /** The credentials of a message in its query and its header fields. In `headers`, names and values alternate. */
@@ -81,6 +72,12 @@ export function redactField(name: string, value: string, redact: Redact): string
   if (scheme === undefined || secret === undefined) return HIDDEN
   const shown = redact(secret)
   return `${redact(scheme)} ${shown.endsWith(`.${HIDDEN}`) ? shown : HIDDEN}`
+}
+
+/** A request target without secrets. Path and query are redacted separately, because no secret spans both. */
+export function redactTarget(target: string, redact: Redact): string {
+  const query = queryOf(target)
+  return redact(target.slice(0, target.length - query.length)) + redactQuery(query, redact)
 }
 
 /** A redacted target for curl, which treats brackets in a URL as a pattern. */
@@ -117,9 +114,7 @@ function secretsIn(value: string): string[] {
 }
 
 function credentialsInQuery(target: string): string[] {
-  const query = queryOf(target)
-  if (query === '') return []
-  return readParameters(query).flatMap(([name, value]) =>
+  return readParameters(queryOf(target)).flatMap(([name, value]) =>
     CREDENTIAL.test(name) && !NO_SECRET.test(value) ? [value] : [],
   )
 }
@@ -129,8 +124,12 @@ function isLong({ length }: string): boolean {
   return length > SHORT
 }
 
-/** Hides the findings of the indexes and texts that look like a key, in every reading of a text. */
-function hide(text: string, indexes: readonly WordIndex[], labelOf: (found: string) => string): string {
+/** Replaces the findings of the indexes and texts that look like a key, in every reading of a text. */
+export function hideSecrets(
+  text: string,
+  indexes: readonly SecretIndex[],
+  labelOf: (found: string) => string = () => HIDDEN,
+): string {
   const ranges: [start: number, end: number][] = []
   for (const { text: reading, places } of readingsOf(text)) {
     const note = (start: number, end: number) => void ranges.push([places?.[start] ?? start, places?.[end] ?? end])

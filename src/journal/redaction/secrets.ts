@@ -1,7 +1,7 @@
 import { hashKey } from '../../ground/secrets.ts'
 import { looksLikeKey } from './key-shapes.ts'
-import { spellInBase64, wordsOf } from './spellings.ts'
-import { WordIndex } from './word-index.ts'
+import { SecretIndex } from './secret-index.ts'
+import { wordsOf } from './spellings.ts'
 
 /** The keys of an account, by their hashes. */
 export interface HeldKeys {
@@ -16,8 +16,8 @@ interface AccountSecrets {
   known: Map<string, string>
   /** The hashes of the hidden secrets. */
   hidden: Set<string>
-  /** Created when the exchanges of the account are first read. */
-  index: WordIndex | undefined
+  /** Finds the hidden secrets. Created when exchanges of the account are read after a change of its secrets. */
+  index: SecretIndex | undefined
 }
 
 /**
@@ -30,18 +30,13 @@ export class Secrets {
   readonly #accounts = new Map<string, AccountSecrets>()
   /** Secret in lower case → the number of accounts with it. */
   readonly #holders = new Map<string, number>()
-  readonly #common: WordIndex
+  readonly #common: SecretIndex
 
   /** `everywhere` are secrets that belong to no account, such as the token of the control plane. */
   constructor(everywhere: readonly string[] = []) {
     this.#everywhere = everywhere
-    this.#common = createIndex(everywhere)
+    this.#common = new SecretIndex(everywhere)
     for (const secret of everywhere) this.#count(secret, 1)
-  }
-
-  /** The number of accounts with a secret here. */
-  get size(): number {
-    return this.#accounts.size
   }
 
   /**
@@ -94,13 +89,11 @@ export class Secrets {
   }
 
   /** Finds the secrets in a request of this account, or of no account, besides the request's own credentials. */
-  indexOf(accountId: string | undefined): WordIndex {
+  indexOf(accountId: string | undefined): SecretIndex {
     const account = accountId === undefined ? undefined : this.#accounts.get(accountId)
     if (account === undefined) return this.#common
-    if (account.index === undefined) {
-      const hidden = [...account.hidden].map((hash) => account.known.get(hash) ?? '')
-      account.index = createIndex([...this.#everywhere, ...hidden])
-    }
+    const { hidden, known } = account
+    account.index ??= new SecretIndex([...this.#everywhere, ...[...hidden].map((hash) => known.get(hash) ?? '')])
     return account.index
   }
 
@@ -117,10 +110,8 @@ export class Secrets {
   #setHidden(account: AccountSecrets, hash: string, secret: string, isHidden: boolean): void {
     if (isHidden) account.hidden.add(hash)
     else account.hidden.delete(hash)
+    account.index = undefined
     this.#count(secret, isHidden ? 1 : -1)
-    if (account.index === undefined) return
-    if (isHidden) addSecret(account.index, secret)
-    else removeSecret(account.index, secret)
   }
 
   #count(secret: string, change: number): void {
@@ -135,21 +126,4 @@ export class Secrets {
 /** The key of a sandbox needs no entry, because its form reveals it. */
 function isWorthPlace(secret: string): boolean {
   return !secret.startsWith('sandbox_')
-}
-
-export function createIndex(secrets: Iterable<string>): WordIndex {
-  const index = new WordIndex()
-  for (const secret of secrets) addSecret(index, secret)
-  return index
-}
-
-/** Adds a secret to an index, with all its possible spellings. */
-export function addSecret(index: WordIndex, secret: string): void {
-  index.add(secret)
-  for (const spelling of spellInBase64(secret)) index.add(spelling, true)
-}
-
-function removeSecret(index: WordIndex, secret: string): void {
-  index.remove(secret)
-  for (const spelling of spellInBase64(secret)) index.remove(spelling, true)
 }

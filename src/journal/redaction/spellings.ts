@@ -1,4 +1,4 @@
-import { CUT, SHORT } from './word-index.ts'
+import { CUT } from './secret-index.ts'
 
 /** A text, or its meaning after its escapes are decoded. */
 export interface ReadText {
@@ -9,14 +9,29 @@ export interface ReadText {
 
 /** The maximum number of nested decodings. JSON in a query in JSON is not expected. */
 const DEPTH = 2
-/** At the end of a cut text, an escape may be incomplete. */
-const JSON_ESCAPE = new RegExp(String.raw`\\(?:u([0-9a-f]{4})|(["\\/bfnrt])|u?[0-9a-f]{0,3}(?=${CUT}))`, 'gi')
-const PERCENT_ESCAPE = new RegExp(`%(?:([0-9a-f]{2})|[0-9a-f]?(?=${CUT}))`, 'gi')
-/** Within a JSON pointer (RFC 6901). */
-const POINTER_ESCAPE = /~([01])/g
-/** Whether the text may contain escapes. */
-const ESCAPED = /[\\%~]/
 const CONTROLS: Readonly<Record<string, string>> = { b: '\b', f: '\f', n: '\n', r: '\r', t: '\t' }
+
+/** Escapes that begin with `mark`. At the end of a cut text, an escape may be incomplete. */
+interface EscapeForm {
+  mark: string
+  form: RegExp
+  read(found: RegExpExecArray): string
+}
+
+const ESCAPES: readonly EscapeForm[] = [
+  {
+    mark: '\\',
+    form: new RegExp(String.raw`\\(?:u([0-9a-f]{4})|(["\\/bfnrt])|u?[0-9a-f]{0,3}(?=${CUT}))`, 'gi'),
+    read: ([, code, character = '']) => (code === undefined ? (CONTROLS[character] ?? character) : characterOf(code)),
+  },
+  {
+    mark: '%',
+    form: new RegExp(`%(?:([0-9a-f]{2})|[0-9a-f]?(?=${CUT}))`, 'gi'),
+    read: ([, code]) => (code === undefined ? '' : characterOf(code)),
+  },
+  // Within a JSON pointer (RFC 6901).
+  { mark: '~', form: /~([01])/g, read: ([, code]) => (code === '1' ? '/' : '~') },
+]
 
 /** The separators of words in a target and in header fields. A secret may contain some of them. */
 const SEPARATORS = [/[\s"<>]+/, /[\s"<>?&=,;]+/, /[\s"<>?&=,;/]+/]
@@ -29,42 +44,20 @@ const STEPS = 20
  */
 export function readingsOf(text: string): ReadText[] {
   const readings: ReadText[] = [{ text, places: undefined }]
-  // This is the usual case, and the code below would take most of the time.
-  if (!ESCAPED.test(text)) return readings
+  // Most texts have no escapes, and the code below would take most of the time.
+  if (!/[\\%~]/.test(text)) return readings
   let latest = readings
   for (let depth = 0; depth < DEPTH && latest.length > 0; depth++) {
-    const next = latest
-      .flatMap((reading) => [readJsonEscapes(reading), readPercentEscapes(reading), readPointerEscapes(reading)])
-      .filter((reading) => reading !== undefined)
+    const next = latest.flatMap((reading) => ESCAPES.flatMap((escapes) => readEscapes(reading, escapes) ?? []))
     latest = next.filter((reading, index) => next.findIndex((other) => other.text === reading.text) === index)
     readings.push(...latest)
   }
   return readings
 }
 
-function readJsonEscapes(reading: ReadText): ReadText | undefined {
-  if (!reading.text.includes('\\')) return undefined
-  return readEscapes(reading, JSON_ESCAPE, ([, code, character = '']) =>
-    code === undefined ? (CONTROLS[character] ?? character) : characterOf(code),
-  )
-}
-
-function readPercentEscapes(reading: ReadText): ReadText | undefined {
-  if (!reading.text.includes('%')) return undefined
-  return readEscapes(reading, PERCENT_ESCAPE, ([, code]) => (code === undefined ? '' : characterOf(code)))
-}
-
-function readPointerEscapes(reading: ReadText): ReadText | undefined {
-  if (!reading.text.includes('~')) return undefined
-  return readEscapes(reading, POINTER_ESCAPE, ([, code]) => (code === '1' ? '/' : '~'))
-}
-
 /** `undefined` if nothing is escaped. */
-function readEscapes(
-  { text, places: former }: ReadText,
-  form: RegExp,
-  read: (found: RegExpExecArray) => string,
-): ReadText | undefined {
+function readEscapes({ text, places: former }: ReadText, { mark, form, read }: EscapeForm): ReadText | undefined {
+  if (!text.includes(mark)) return undefined
   const places: number[] = []
   let plain = ''
   let rest = 0
@@ -105,22 +98,4 @@ function endsOf(text: string): string[] {
     ends.push(text.slice(slash + 1))
   }
   return ends
-}
-
-/**
- * The forms of a secret within a base64 text, in either alphabet (RFC 4648): one for each position of its first byte in
- * a group of three. A form has only the characters that encode nothing but the secret. One more character at each end
- * encodes a part of it. A secret that is as short as ordinary words has no form.
- */
-export function spellInBase64(secret: string): string[] {
-  const spellings = new Set<string>()
-  const bytes = Buffer.from(`  ${secret}`)
-  for (let before = 0; before < 3; before++) {
-    const bits = (bytes.length - 2 + before) * 8
-    const inner = bytes.toString('base64', 2 - before).slice(Math.ceil((before * 8) / 6), Math.floor(bits / 6))
-    if (inner.length <= SHORT) continue
-    spellings.add(inner)
-    if (/[+/]/.test(inner)) spellings.add(inner.replaceAll('+', '-').replaceAll('/', '_'))
-  }
-  return [...spellings]
 }

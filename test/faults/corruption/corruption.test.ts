@@ -1,6 +1,7 @@
 import { describe, expect, it, vi } from 'vitest'
 import type { Operation, ResponseContract } from '../../../src/contract/api.ts'
-import { CORRUPTIONS, type Corruption } from '../../../src/faults/kinds.ts'
+import type { Corruption } from '../../../src/faults/corruption/corruption.ts'
+import { CORRUPTIONS } from '../../../src/faults/kinds.ts'
 import { Replier } from '../../../src/http/reply.ts'
 import { ACCEPTED, CASES, contract, operationOf, refuse, send } from '../../service/refusals.ts'
 import { ACCOUNT } from '../../support/account.ts'

@@ -2,8 +2,7 @@ import { expect } from 'vitest'
 import type { ResponseContract } from '../../../src/contract/api.ts'
 import { type Contract, loadContract } from '../../../src/contract/contract.ts'
 import { asOverlay } from '../../../src/contract/overlay.ts'
-import { type CorruptedBody, corruptBody } from '../../../src/faults/corruption/corruption.ts'
-import { CORRUPTIONS, type Corruption, FAULT_KINDS } from '../../../src/faults/kinds.ts'
+import { type CorruptedBody, type Corruption, corruptBody } from '../../../src/faults/corruption/corruption.ts'
 import { fraction, scramble } from '../../../src/ground/chance.ts'
 import { isObject, type Json, pointTo } from '../../../src/ground/json.ts'
 import { contract } from '../../service/refusals.ts'
@@ -16,19 +15,13 @@ export function drawsOf(seed: number): () => number {
   return () => fraction(scramble(word++ >>> 0))
 }
 
-const LOADED = new Map(
-  await Promise.all(CORRUPTIONS.map(async (name) => [name, await FAULT_KINDS[name].action.load()] as const)),
-)
-
 export function corrupt(
   name: Corruption,
   text: string,
   response: ResponseContract,
   draw: () => number,
 ): CorruptedBody | undefined {
-  const kind = LOADED.get(name)
-  if (kind === undefined) throw new Error(`There is no corruption ${name}.`)
-  return corruptBody(kind, Buffer.from(text), response, draw)
+  return corruptBody(name, Buffer.from(text), response, draw)
 }
 
 /** What different draws make of one answer. */
