@@ -13,7 +13,7 @@ import { printable, shorten } from '../ground/show.ts'
 import { isLoopback } from '../http/hosts.ts'
 import { type ExchangeJudge, openJudge } from '../proxy/judge.ts'
 import { type RunningProxy, startProxy } from '../proxy/proxy.ts'
-import { type ProxyTarget, readTarget } from '../proxy/target.ts'
+import { type ProxyTarget, targetAt } from '../proxy/target.ts'
 import type { Report } from '../reports/report.ts'
 import { type Options, text, toggle } from '../start/option.ts'
 import { COMMAND_LINE_OPTIONS } from '../start/option-table.ts'
@@ -25,13 +25,13 @@ import { ReadyFile } from './ready-file.ts'
 import { readVersion } from './reports.ts'
 import { openReview, REVIEW_OPTIONS, type Review } from './review.ts'
 import { withNamedOptions } from './start.ts'
+import { baseUrl } from './target-options.ts'
 
 const { port, host, adminToken, admin, maxConnections, readyFile, exitWithParent } = COMMAND_LINE_OPTIONS
 
 export const OPTIONS = {
   target: {
-    kind: text,
-    placeholder: 'URL',
+    kind: baseUrl,
     help: 'Base URL of the service, or its origin. A client changes only host and port: those of the proxy take the place of those of the service.',
   },
   port,
@@ -161,13 +161,7 @@ function readTargetOption({ values, sources }: ProxySession['reading'], { contra
       throw new UsageError(`${sources.ca}: holds no certificate in PEM form`)
     }
   }
-  const target = readTarget(values.target, contract.basePath, { ca, insecure: values.insecure })
-  // The URL may contain a password, so the error does not repeat it.
-  if (typeof target === 'string') {
-    const shown = /@/.test(values.target) ? '--target' : sources.target
-    throw new UsageError(`${shown}: ${target}`)
-  }
-  return target
+  return targetAt(values.target, contract.basePath, { ca, insecure: values.insecure })
 }
 
 /** @throws UsageError if the target is the proxy itself */
