@@ -30,7 +30,10 @@ function refuseUrl(written: string): string | undefined {
 
 /** Whether a URL has a user, and perhaps a password, before its host. */
 function hasCredentials(written: string): boolean {
-  return /^[^/?#]*\/\/[^/?#]*@/.test(written)
+  if (/^[^/?#]*\/\/[^/?#]*@/.test(written)) return true
+  if (!URL.canParse(written)) return false
+  const { username, password } = new URL(written)
+  return username !== '' || password !== ''
 }
 
 /** The warning of a report that joins the evidence of several services. */
