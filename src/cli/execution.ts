@@ -4,30 +4,71 @@ import { printable } from '../ground/show.ts'
 import type { RedactReport } from '../reports/bounds.ts'
 import type { Report } from '../reports/report.ts'
 import type { ReportTarget } from '../reports/targets.ts'
-import { Interrupted, Interruption } from './interruption.ts'
 import { Progress } from './progress.ts'
 import { deliverReport } from './reports.ts'
-import type { Terminal } from './terminal.ts'
+import type { StopSignal, Terminal } from './terminal.ts'
 
-/** One execution of a command: what it shows while it works, the signals that end it, and how long it takes. */
+type Listener = (signal: StopSignal) => void
+
+/** The reason of an abort: a signal told the program to stop. */
+export class Interrupted extends Error {
+  override name = 'Interrupted'
+  readonly by: StopSignal
+
+  constructor(by: StopSignal) {
+    super(`stopped by ${by}`)
+    this.by = by
+  }
+}
+
+/**
+ * One execution of a command: what it shows while it works, how long it takes, and the signals that end it. A running
+ * command of the user gets each signal, and the program finishes its work. If no such command runs, the first signal
+ * aborts `signal`, and the second one ends the program at once.
+ */
 export class Execution {
-  readonly progress: Progress
-  readonly interruption: Interruption
-  readonly terminal: Terminal
   readonly name: string
+  readonly terminal: Terminal
+  readonly progress: Progress
   readonly #began = elapsed()
   readonly #startedAt = new Date(systemClock()).toISOString()
+  readonly #controller = new AbortController()
+  readonly #commands = new Set<Listener>()
+  readonly #isOver: boolean
+  readonly #stopListening: () => void
 
+  /**
+   * `isOver`: whether a signal to a command of the user ends the whole program, for example if the command is one of
+   * many. If not, the command decides what the signal means.
+   */
   constructor(name: string, terminal: Terminal, isOver: boolean) {
     this.name = name
     this.terminal = terminal
     this.progress = new Progress(terminal)
-    this.interruption = new Interruption(terminal, { isOver })
+    this.#isOver = isOver
+    this.#stopListening = terminal.onSignal((signal) => this.receive(signal))
   }
 
   /** The reason of its abort is an `Interrupted`. */
   get signal(): AbortSignal {
-    return this.interruption.signal
+    return this.#controller.signal
+  }
+
+  /** For `runCommand`. */
+  readonly onSignal = (listener: Listener): (() => void) => {
+    this.#commands.add(listener)
+    return () => void this.#commands.delete(listener)
+  }
+
+  receive(signal: StopSignal): void {
+    const commands = [...this.#commands]
+    for (const listener of commands) listener(signal)
+    if (commands.length > 0 && !this.#isOver) return
+    if (commands.length === 0 && this.signal.aborted) {
+      this.end()
+      process.kill(process.pid, signal)
+    }
+    this.#controller.abort(new Interrupted(signal))
   }
 
   /** In milliseconds. */
@@ -69,12 +110,12 @@ export class Execution {
   /** Removes the progress, and restores the default effect of signals. */
   end(): void {
     this.progress.end()
-    this.interruption.release()
+    this.#stopListening()
   }
 }
 
 /**
- * Executes the work of a command, which resolves to the exit code. `isOver` is that of `Interruption`;
+ * Executes the work of a command, which resolves to the exit code. `isOver` is that of `Execution`;
  * `exitsWithParent`: whether the end of the program that started this one counts as a signal.
  */
 export async function execute(
@@ -84,7 +125,7 @@ export async function execute(
   { isOver = true, exitsWithParent = false } = {},
 ): Promise<number> {
   const execution = new Execution(name, terminal, isOver)
-  if (exitsWithParent) void terminal.untilParentEnded().then(() => execution.interruption.receive('SIGTERM'))
+  if (exitsWithParent) void terminal.untilParentEnded().then(() => execution.receive('SIGTERM'))
   try {
     return await work(execution)
   } catch (error) {

@@ -1,4 +1,3 @@
-import { elapsed } from '../ground/clock.ts'
 import { printable } from '../ground/show.ts'
 import type { ReportTarget } from '../reports/targets.ts'
 import {
@@ -20,7 +19,14 @@ import { type Execution, execute } from './execution.ts'
 import { readPlan } from './plan-file.ts'
 import { checkFiles, REPORT_OPTIONS } from './reports.ts'
 import { withNamedOptions } from './start.ts'
-import { millisecondsOf, PARALLEL_OPTIONS, readTrial, TRIAL_OPTIONS, withoutOptions } from './trial-options.ts'
+import {
+  millisecondsOf,
+  PARALLEL_OPTIONS,
+  type ReadTrial,
+  readTrial,
+  TRIAL_OPTIONS,
+  withoutOptions,
+} from './trial-options.ts'
 
 export const USUAL_BUDGET = '25s'
 
@@ -61,8 +67,8 @@ export const explore: Command = {
   options: OPTIONS,
 
   async run(args, terminal) {
-    const started = elapsed()
-    const { values, sources, given, words, command } = readTrial('explore', OPTIONS, args, terminal.environment)
+    const reading = readTrial('explore', OPTIONS, args, terminal.environment)
+    const { values, sources, given } = reading
     for (const name of ['data', 'store', 'readyFile'] as const) {
       const own = name === 'readyFile' ? 'has a server of its own' : 'begins with accounts of its own'
       if (given.has(name)) throw new UsageError(`${sources[name]}: each trial ${own}; leave it out`)
@@ -71,48 +77,54 @@ export const explore: Command = {
       throw new UsageError(`${sources.port}: trials at the same time need a port each; leave it out, or use --jobs 1`)
     }
     await checkFiles(values.report)
-    const { shortenWindows, longestWindow, SHORT_WINDOW } = await import('../trials/explore/windows.ts')
-    const isScaled = values.scaleWindows !== false
-    const contract = await shortenWindows(values.overlays, isScaled ? SHORT_WINDOW : Number.POSITIVE_INFINITY)
-    const plan = values.replay === undefined ? undefined : await readPlan(values.replay, contract)
-    const { openSession } = await import('../trials/explore/session.ts')
-    const { jobs, runs, exitWithParent: exitsWithParent } = values
-    const work = async (execution: Execution) => {
-      const { onSignal, signal: stop } = execution.interruption
-      const { log, close } = await terminal.openLog(values.logLevel, values.logFormat)
-      const session = openSession({
-        ...{ command, contract, jobs, isScaled, runs, stop, onSignal },
-        environment: terminal.environment,
-        variables: values.setEnv,
-        options: { ...pickServerOptions(values), log },
-        timeout: millisecondsOf(values.timeout),
-        window: longestWindow(contract),
-        milliseconds: leftOf(budgetOf(values, plan !== undefined), started),
-        watch: (text) => execution.show(text),
-      })
-      try {
-        return await withNamedOptions(sources, async () => {
-          const baseline = await session.establish()
-          if (typeof baseline === 'string') return execution.say(baseline, execution.times.interruptedWith ?? 1)
-          const found = plan === undefined ? await session.explore(baseline) : await session.replay(plan, baseline)
-          const terms: ExploreTerms = {
-            ...{ command, jobs, ...execution.times },
-            options: withoutOptions(words, { ...SEARCH_OPTIONS, ...REPORT_OPTIONS }),
-            runs: session.runs,
-            scaledWindow: isScaled ? SHORT_WINDOW : undefined,
-            isStable: baseline.isStable,
-            seconds: (elapsed() - started) / 1000,
-            failsOnGaveUp: values.failOn !== undefined,
-          }
-          return tell(found, terms, values.report, execution)
-        })
-      } finally {
-        session.end()
-        await close()
-      }
-    }
-    return execute('explore', terminal, work, { exitsWithParent })
+    const search = (execution: Execution) => searchFaults(reading, execution)
+    return execute('explore', terminal, search, { exitsWithParent: values.exitWithParent })
   },
+}
+
+/** Looks for faults that break the command, or runs it with those of a plan. Resolves to the exit code. */
+async function searchFaults(
+  { values, sources, words, command }: ReadTrial<typeof OPTIONS>,
+  execution: Execution,
+): Promise<number> {
+  const { shortenWindows, longestWindow, SHORT_WINDOW } = await import('../trials/explore/windows.ts')
+  const isScaled = values.scaleWindows !== false
+  const contract = await shortenWindows(values.overlays, isScaled ? SHORT_WINDOW : Number.POSITIVE_INFINITY)
+  const plan = values.replay === undefined ? undefined : await readPlan(values.replay, contract)
+  const { openSession } = await import('../trials/explore/session.ts')
+  const { terminal, onSignal, signal: stop } = execution
+  const { log, close } = await terminal.openLog(values.logLevel, values.logFormat)
+  const budget = budgetOf(values)
+  const { jobs, runs } = values
+  const session = openSession({
+    ...{ command, contract, jobs, isScaled, runs, stop, onSignal },
+    environment: terminal.environment,
+    variables: values.setEnv,
+    options: { ...pickServerOptions(values), log },
+    timeout: millisecondsOf(values.timeout),
+    window: longestWindow(contract),
+    milliseconds: budget === undefined ? undefined : Math.max(0, budget - execution.duration),
+    watch: (text) => execution.show(text),
+  })
+  try {
+    return await withNamedOptions(sources, async () => {
+      const baseline = await session.establish()
+      if (typeof baseline === 'string') return execution.say(baseline, execution.times.interruptedWith ?? 1)
+      const found = plan === undefined ? await session.explore(baseline) : await session.replay(plan, baseline)
+      const terms: ExploreTerms = {
+        ...{ command, jobs, ...execution.times },
+        options: withoutOptions(words, { ...SEARCH_OPTIONS, ...REPORT_OPTIONS }),
+        runs: session.runs,
+        scaledWindow: isScaled ? SHORT_WINDOW : undefined,
+        isStable: baseline.isStable,
+        failsOnGaveUp: values.failOn !== undefined,
+      }
+      return tell(found, terms, values.report, execution)
+    })
+  } finally {
+    session.end()
+    await close()
+  }
 }
 
 /** How many findings are printed with all their requests. */
@@ -141,15 +153,7 @@ async function tell(
 }
 
 /** In milliseconds. By default there is no time limit if runs are counted, or if a single plan is run. */
-function budgetOf(
-  { budget, runs }: Pick<Values<typeof OPTIONS>, 'budget' | 'runs'>,
-  isReplay: boolean,
-): number | undefined {
+function budgetOf({ budget, runs, replay }: Values<typeof OPTIONS>): number | undefined {
   if (budget !== undefined) return readDuration(budget)
-  return runs !== undefined || isReplay ? undefined : readDuration(USUAL_BUDGET)
-}
-
-/** The rest of a duration that began at `started`. */
-function leftOf(milliseconds: number | undefined, started: number): number | undefined {
-  return milliseconds === undefined ? undefined : Math.max(0, milliseconds - (elapsed() - started))
+  return runs !== undefined || replay !== undefined ? undefined : readDuration(USUAL_BUDGET)
 }

@@ -9,13 +9,13 @@ import { DEFAULT_SEED } from '../domain/account.ts'
 import { timeOn } from '../domain/clock.ts'
 import { refreshDay } from '../domain/dmarc.ts'
 import { dmarcRecords } from '../figures/figures.ts'
-import { elapsed, systemClock } from '../ground/clock.ts'
+import { systemClock } from '../ground/clock.ts'
 import { instant, type Options, oneOf, text, toggle, wholeNumber } from '../start/option.ts'
 import { COMMAND_LINE_OPTIONS } from '../start/option-table.ts'
 import type { Command } from './command.ts'
 import { UsageError } from './errors.ts'
 import { readOptions, refuseOperands } from './options.ts'
-import type { Terminal } from './terminal.ts'
+import { Progress } from './progress.ts'
 
 const OPTIONS = {
   domains: { kind: wholeNumber(0, 1_000_000), help: 'How many domains to invent.', default: 100 },
@@ -53,7 +53,10 @@ export const fixture: Command = {
       terminal.print(drawAccount(source.title ?? values.describe, account, timeOn(account.clock, birth.real), contract))
       return 0
     }
-    const invented = await generateFixture({ ...values, onProgress: reportProgress(values.domains, terminal) })
+    const progress = new Progress(terminal)
+    const onProgress = (made: number) => progress.show(`${made} of ${values.domains} domains`)
+    const invented = await generateFixture({ ...values, onProgress })
+    progress.end()
     const content = values.format === 'json' ? writeFixture(invented) : tableOf(invented, birth, contract)
     if (values.out === undefined) {
       terminal.write(content)
@@ -81,15 +84,5 @@ async function writeTo(out: string, content: string, force: boolean): Promise<vo
     if (code === 'EEXIST')
       throw new UsageError(`--out ${out}: exists already; choose another name, or replace it with --force`)
     throw new UsageError(`--out ${out}: cannot be written (${code}); choose a file in a folder that exists`)
-  }
-}
-
-/** Prints the progress once a second. */
-function reportProgress(wanted: number, terminal: Terminal): (made: number) => void {
-  let last = elapsed()
-  return (made) => {
-    if (elapsed() - last < 1000) return
-    last = elapsed()
-    terminal.printError(`${made} of ${wanted} domains…`)
   }
 }

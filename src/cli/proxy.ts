@@ -13,7 +13,7 @@ import { printable, shorten } from '../ground/show.ts'
 import { isLoopback } from '../http/hosts.ts'
 import { type ExchangeJudge, openJudge } from '../proxy/judge.ts'
 import { type RunningProxy, startProxy } from '../proxy/proxy.ts'
-import { type ProxyTarget, readTarget } from '../proxy/target.ts'
+import { type ProxyTarget, targetAt } from '../proxy/target.ts'
 import type { Report } from '../reports/report.ts'
 import { type Options, text, toggle } from '../start/option.ts'
 import { COMMAND_LINE_OPTIONS } from '../start/option-table.ts'
@@ -25,13 +25,13 @@ import { ReadyFile } from './ready-file.ts'
 import { readVersion } from './reports.ts'
 import { openReview, REVIEW_OPTIONS, type Review } from './review.ts'
 import { withNamedOptions } from './start.ts'
+import { baseUrl } from './target-options.ts'
 
 const { port, host, adminToken, admin, maxConnections, readyFile, exitWithParent } = COMMAND_LINE_OPTIONS
 
 export const OPTIONS = {
   target: {
-    kind: text,
-    placeholder: 'URL',
+    kind: baseUrl,
     help: 'Base URL of the service, or its origin. A client changes only host and port: those of the proxy take the place of those of the service.',
   },
   port,
@@ -161,13 +161,7 @@ function readTargetOption({ values, sources }: ProxySession['reading'], { contra
       throw new UsageError(`${sources.ca}: holds no certificate in PEM form`)
     }
   }
-  const target = readTarget(values.target, contract.basePath, { ca, insecure: values.insecure })
-  // The URL may contain a password, so the error does not repeat it.
-  if (typeof target === 'string') {
-    const shown = /@/.test(values.target) ? '--target' : sources.target
-    throw new UsageError(`${shown}: ${target}`)
-  }
-  return target
+  return targetAt(values.target, contract.basePath, { ca, insecure: values.insecure })
 }
 
 /** @throws UsageError if the target is the proxy itself */
@@ -295,42 +289,33 @@ function warningsOf(
   recording: HarWriter | undefined,
 ): string[] {
   const { exchanges, foreign, unanswered, redirects, refusedByQuota, html, skipped, unread, unreadReason } = sightings
-  const said: [number, string][] = [
+  const dropped = recording?.dropped ?? 0
+  const was = (count: number) => (count === 1 ? 'was' : 'were')
+  const is = (count: number) => (count === 1 ? 'is' : 'are')
+  const counted: [count: number, noun: string, rest: string][] = [
     [
       foreign,
-      `${plural(foreign, 'request')} to paths that are not below the base URL of the service ${foreign === 1 ? 'was' : 'were'} passed on and not judged.`,
+      'request',
+      `to paths that are not below the base URL of the service ${was(foreign)} passed on and not judged.`,
     ],
     [
       unread,
-      `${plural(unread, 'time')} something was passed on that is not followed: ${unreadReason ?? ''}. What was known of the accounts was forgotten.`,
+      'time',
+      `something was passed on that is not followed: ${unreadReason ?? ''}. What was known of the accounts was forgotten.`,
     ],
-    [skipped, `${plural(skipped, 'exchange')} came faster than they could be judged.`],
-    [
-      failed,
-      `${plural(failed, 'connection')} to the service could not be made or ${failed === 1 ? 'was' : 'were'} broken off.`,
-    ],
-    [unanswered, `${plural(unanswered, 'request')} got no whole response.`],
-    [
-      redirects,
-      `${plural(redirects, 'response')} led elsewhere (3xx), where the proxy does not see what a client does.`,
-    ],
-    [
-      html,
-      `${plural(html, 'response')} ${html === 1 ? 'is' : 'are'} HTML; is ${exchanges === html ? 'the target' : 'every path'} right?`,
-    ],
-    [
-      refused,
-      `${plural(refused, 'connection')} ${refused === 1 ? 'was' : 'were'} closed, because there were too many (--max-connections).`,
-    ],
-    [
-      exchanges > 0 && refusedByQuota === exchanges ? 1 : 0,
-      'All requests were refused with 429, so nothing could be judged.',
-    ],
-    [
-      recording?.dropped ?? 0,
-      recording?.problem ??
-        `${plural(recording?.dropped ?? 0, 'exchange')} ${recording?.dropped === 1 ? 'is' : 'are'} missing in the recording.`,
-    ],
+    [skipped, 'exchange', 'came faster than they could be judged.'],
+    [failed, 'connection', `to the service could not be made or ${was(failed)} broken off.`],
+    [unanswered, 'request', 'got no whole response.'],
+    [redirects, 'response', 'led elsewhere (3xx), where the proxy does not see what a client does.'],
+    [html, 'response', `${is(html)} HTML; is ${exchanges === html ? 'the target' : 'every path'} right?`],
+    [refused, 'connection', `${was(refused)} closed, because there were too many (--max-connections).`],
   ]
-  return said.flatMap(([times, sentence]) => (times > 0 ? [sentence] : []))
+  const missing = `${plural(dropped, 'exchange')} ${is(dropped)} missing in the recording.`
+  return [
+    ...counted.flatMap(([count, noun, rest]) => (count > 0 ? [`${plural(count, noun)} ${rest}`] : [])),
+    ...(exchanges > 0 && refusedByQuota === exchanges ? [ONLY_REFUSED] : []),
+    ...(dropped > 0 ? [recording?.problem ?? missing] : []),
+  ]
 }
+
+const ONLY_REFUSED = 'All requests were refused with 429, so nothing could be judged.'

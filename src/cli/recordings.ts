@@ -8,8 +8,7 @@ import type { RecordingCounts } from '../exchanges/har/survey.ts'
 import { shorten } from '../ground/show.ts'
 import { toggle } from '../start/option.ts'
 import { UsageError } from './errors.ts'
-import type { Execution } from './execution.ts'
-import { Interrupted } from './interruption.ts'
+import { type Execution, Interrupted } from './execution.ts'
 
 export const SOLE_WRITER = {
   kind: toggle,

@@ -5,7 +5,6 @@ import type { RedactReport } from '../reports/bounds.ts'
 import { FORMAT_NAMES } from '../reports/formats.ts'
 import type { Report, Surroundings } from '../reports/report.ts'
 import {
-  checkReportTargets,
   checkTarget,
   findShared,
   type NamedFile,
@@ -45,15 +44,14 @@ export type OtherFile = Omit<NamedFile, 'file'> & { readonly file: string | unde
  * it before the work begins. @throws UsageError
  */
 export async function checkFiles(targets: readonly ReportTarget[], others: readonly OtherFile[] = []): Promise<void> {
-  const problem = await checkReportTargets(targets)
-  if (problem !== undefined) throw new UsageError(spell(problem))
+  const reports = targets.map((target) => ({ source: sourceOf(target), file: target.file }))
   const named = others.flatMap(({ file, ...rest }) => (file === undefined ? [] : [{ ...rest, file }]))
-  for (const { source, file, isRead } of named) {
+  const files: NamedFile[] = [...named, ...reports]
+  for (const { source, file, isRead } of files) {
     const reason = isRead ? undefined : await checkTarget(file)
     if (reason !== undefined) throw new UsageError(`${source}: ${reason}`)
   }
-  const reports = targets.map((target) => ({ source: sourceOf(target), file: target.file }))
-  const shared = await findShared([...named, ...reports])
+  const shared = await findShared(files)
   if (shared === undefined) return
   const { earlier, later } = shared
   throw new UsageError(`${later.source}: is the file of ${earlier.source} already; give each a file of its own`)

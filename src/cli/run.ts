@@ -54,7 +54,7 @@ export const run: Command = {
 /** Runs the command against a new server that is discarded afterwards. */
 async function runOnce(
   reading: ReadTrial<typeof OPTIONS>,
-  { terminal, interruption: { signal, onSignal } }: Execution,
+  { terminal, signal, onSignal }: Execution,
 ): Promise<TrialResult> {
   const { values, sources, command } = reading
   const say = (line: string) => terminal.printError(`dmarc-understudy: ${line}`)

@@ -1,6 +1,7 @@
 import { networkInterfaces } from 'node:os'
 import { quoteWord } from '../ground/shell-word.ts'
 import { isLoopback } from '../http/hosts.ts'
+import type { Values } from '../start/option.ts'
 import { COMMAND_LINE_OPTIONS, opensSandboxes } from '../start/option-table.ts'
 import type { Understudy } from '../start/server.ts'
 import type { Command } from './command.ts'
@@ -44,15 +45,12 @@ export const serve: Command = {
   },
 }
 
-interface Shown {
-  host: string
-  sandboxKeys: boolean | undefined
-  adminToken: string | undefined
-}
-
-function greeting({ baseUrl, adminUrl, apiKey, exposed }: Understudy, shown: Shown): string {
-  const { host, adminToken } = shown
-  const sandboxKeys = opensSandboxes(shown)
+function greeting(
+  { baseUrl, adminUrl, apiKey, exposed }: Understudy,
+  values: Values<typeof COMMAND_LINE_OPTIONS>,
+): string {
+  const { host, adminToken } = values
+  const sandboxKeys = opensSandboxes(values)
   const isOpen = !isLoopback(host)
   const known = isOpen ? 'was shown at the first start' : 'the account was made with'
   const key = apiKey ?? `the one that ${known}; only its hash is kept`

@@ -7,24 +7,33 @@ export const SERVICE_OVERLAYS = {
   flagHelp: 'OpenAPI Overlay that changes what is assumed of the service: a YAML or JSON file.',
 } as const
 
-const REMEDY = 'must be the base URL of the service, such as https://dmarc.example/api/v1, without a query'
+const SCHEMES = 'must begin with http:// or https://'
 
 /** The base URL of a service. */
 export const baseUrl: OptionKind<string> = {
-  ...textThat(isBaseUrl, REMEDY, 'URL'),
-  remedyFor: (value) => (hasCredentials(`${value}`) ? 'must not hold credentials' : REMEDY),
+  ...textThat((written) => refuseUrl(written) === undefined, `${SCHEMES}, such as https://api.example.com`, 'URL'),
+  remedyFor: (written) => refuseUrl(`${written}`) ?? '',
   shows: (written) => (hasCredentials(written) ? undefined : written),
+}
+
+/** Why this is no base URL, as the end of a sentence. */
+function refuseUrl(written: string): string | undefined {
+  if (hasCredentials(written)) return 'must not hold credentials; the key is sent in a header field'
+  if (!/^https?:\/\//i.test(written)) {
+    const isOther = /^[a-z][a-z0-9+.-]*:\/\//i.test(written)
+    const remedy = isOther ? '' : `, such as https://${written.replace(/^\/+/, '') || 'api.example.com'}`
+    return SCHEMES + remedy
+  }
+  if (!URL.canParse(written)) return 'must be a URL such as https://api.example.com'
+  return /[?#]/.test(written) ? 'must not have a query or a fragment' : undefined
 }
 
 /** Whether a URL has a user, and perhaps a password, before its host. */
 function hasCredentials(written: string): boolean {
-  return /^[^/?#]*\/\/[^/?#]*@/.test(written)
-}
-
-function isBaseUrl(written: string): boolean {
-  if (!URL.canParse(written) || /[?#]/.test(written)) return false
-  const { protocol, username, password } = new URL(written)
-  return /^https?:$/.test(protocol) && username === '' && password === ''
+  if (/^[^/?#]*\/\/[^/?#]*@/.test(written)) return true
+  if (!URL.canParse(written)) return false
+  const { username, password } = new URL(written)
+  return username !== '' || password !== ''
 }
 
 /** The warning of a report that joins the evidence of several services. */

@@ -4,7 +4,7 @@ import { type LogFormat, type LogLevel, openLog } from './log.ts'
 import { untilParentEnded } from './parent.ts'
 
 /** The signals that tell a program to stop. */
-export type StopSignal = 'SIGINT' | 'SIGTERM' | 'SIGHUP' | 'SIGQUIT'
+export type StopSignal = (typeof STOP_SIGNALS)[number]
 
 /** The parts of the process that a command uses. A test replaces them. */
 export interface Terminal {
@@ -49,8 +49,8 @@ export function openProcessTerminal(): Terminal {
       return openScreen(process.stderr)
     },
     openLog,
-    untilStopped: untilSignal,
-    onSignal: listenToSignals,
+    untilStopped: async () => void (await nextSignal()),
+    onSignal: (listener) => listenToSignals(listener),
     endAtNextSignal,
     untilParentEnded,
   }
@@ -64,47 +64,41 @@ export function openScreen(stream: NodeJS.WriteStream): SummaryScreen {
   return { size: { columns: stream.columns || 80, rows: stream.rows || 24 }, colours: stream.hasColors() }
 }
 
-const SIGNALS = ['SIGINT', 'SIGTERM'] as const
-const STOP_SIGNALS: readonly StopSignal[] = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT']
+const STOP_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'] as const
+/** The signals to stop that a service handles. The others end it at once. */
+const OF_SERVICES = ['SIGINT', 'SIGTERM'] as const
 
-/** All listeners share one process listener, because Node.js warns about a leak if there are many. */
-const listeners = new Set<(signal: StopSignal) => void>()
-
-function listenToSignals(listener: (signal: StopSignal) => void): () => void {
-  if (listeners.size === 0) for (const signal of STOP_SIGNALS) process.on(signal, tellListeners)
-  listeners.add(listener)
+/** Suppresses the default effect of the signals until the returned function is called. */
+function listenToSignals(
+  listener: (signal: StopSignal) => void,
+  signals: readonly StopSignal[] = STOP_SIGNALS,
+): () => void {
+  const listen = (signal: NodeJS.Signals) => listener(signal as StopSignal)
+  for (const signal of signals) process.on(signal, listen)
   return () => {
-    listeners.delete(listener)
-    if (listeners.size === 0) for (const signal of STOP_SIGNALS) process.off(signal, tellListeners)
+    for (const signal of signals) process.off(signal, listen)
   }
 }
 
-function tellListeners(signal: NodeJS.Signals): void {
-  for (const listener of [...listeners]) listener(signal as StopSignal)
+/** Resolves with the first signal. A second one ends the process at once, as the system does by default. */
+function nextSignal(): Promise<StopSignal> {
+  return new Promise((resolve) => {
+    const end = listenToSignals((signal) => {
+      end()
+      resolve(signal)
+    }, OF_SERVICES)
+  })
+}
+
+function endAtNextSignal(say: string): void {
+  void nextSignal().then((signal) => {
+    console.error(say)
+    process.kill(process.pid, signal)
+  })
 }
 
 /** The program goes on if the terminal was closed and the text cannot be written. */
 function writeError(text: string): void {
   process.stderr.write(text, () => {})
   if (process.stderr.listenerCount('error') === 0) process.stderr.on('error', () => {})
-}
-
-/** Resolves at the first SIGINT or SIGTERM. A second one ends the process at once, as the system does by default. */
-function untilSignal(): Promise<void> {
-  return new Promise((resolve) => onSignal(() => resolve()))
-}
-
-function endAtNextSignal(say: string): void {
-  onSignal((signal) => {
-    console.error(say)
-    process.kill(process.pid, signal)
-  })
-}
-
-function onSignal(act: (signal: NodeJS.Signals) => void): void {
-  function stop(signal: NodeJS.Signals): void {
-    for (const each of SIGNALS) process.off(each, stop)
-    act(signal)
-  }
-  for (const signal of SIGNALS) process.on(signal, stop)
 }

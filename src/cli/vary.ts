@@ -98,7 +98,7 @@ export const vary: Command = {
     const since = values.since === undefined ? undefined : await readEarlier(values.since, command, choices.ids)
     const { setEnv: variables, jobs, repeats, bail, bundles, exhaustive } = values
     return execute('vary', terminal, async (execution) => {
-      const { onSignal, signal } = execution.interruption
+      const { onSignal, signal } = execution
       const { log, close } = await terminal.openLog(values.logLevel, values.logFormat)
       try {
         const result = await withNamedOptions(sources, () =>

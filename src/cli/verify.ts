@@ -19,10 +19,10 @@ import { assess, concernsService } from '../verify/assessment.ts'
 import { Client, ConnectionError } from '../verify/client.ts'
 import { Custody } from '../verify/custody.ts'
 import { digestOf, Ledger, type LedgerContent, LedgerError, type LedgerHead } from '../verify/ledger.ts'
-import { TargetError } from '../verify/opening.ts'
+import { inWords, TargetError } from '../verify/opening.ts'
 import { describePlan } from '../verify/plan-text.ts'
 import { sweep as runSweep } from '../verify/sweep.ts'
-import { verify as runVerify } from '../verify/verification.ts'
+import { verify as runVerify, type VerifyProgress } from '../verify/verification.ts'
 import { describeVerify } from '../verify/verify-report.ts'
 import type { Command } from './command.ts'
 import { UsageError } from './errors.ts'
@@ -30,7 +30,6 @@ import { type Execution, execute } from './execution.ts'
 import { type ReadOptions, readOptions, refuseOperands } from './options.ts'
 import { openReview, REVIEW_OPTIONS, type Review } from './review.ts'
 import { baseUrl } from './target-options.ts'
-import { describeProgress } from './verify-progress.ts'
 
 /** The run puts up to 40 characters before the suffix, and a hostname has at most 253. */
 const suffix = textThat(
@@ -323,4 +322,19 @@ const LONGEST_PAUSE = 2 ** 31 - 1
 /** Also resolves when the signal is aborted. */
 function sleep(milliseconds: number, signal: AbortSignal): Promise<void> {
   return pause(Math.min(milliseconds, LONGEST_PAUSE), undefined, { signal }).catch(() => {})
+}
+
+/**
+ * The progress of a run in one line, with the most important part first: a terminal may show only 80 columns. `waits`:
+ * whether the run waits for quotas, so that it has a remaining time.
+ */
+export function describeProgress({ asked, planned, doing, quotas, toGo }: VerifyProgress, waits: boolean): string {
+  const time = waits && toGo > 0 ? `, ${inWords(toGo)} to go` : ''
+  const left = quotas.map((quota) => `${quota.path} ${quota.left}`).join(', ')
+  const resets = quotas.flatMap(({ resetsIn }) => resetsIn ?? [])
+  const reset = resets.length === 0 ? '' : `; reset in ${inWords(Math.min(...resets))}`
+  const state = `left: ${left}${reset}`
+  // The name of a question is the least informative part; a sentence is the most informative part.
+  const parts = doing.includes(' ') ? [doing, state] : [state, doing]
+  return `${asked} of ${planned}${time}; ${parts.join('; ')}`
 }

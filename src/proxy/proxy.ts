@@ -1,38 +1,27 @@
 import { ADMIN_PATH } from '../admin/admin.ts'
-import type { JudgedDifference } from '../conformance/finding.ts'
 import type { Contract } from '../contract/contract.ts'
 import type { Exchange } from '../exchanges/exchange.ts'
-import type { RecordedExchange } from '../exchanges/har/recorded-exchange.ts'
 import { systemClock } from '../ground/clock.ts'
 import { nameInstance } from '../ground/secrets.ts'
 import type { Log } from '../http/log.ts'
 import type { ControlPlane } from './control-plane.ts'
-import type { ExchangeJudge } from './judge.ts'
-import { Relay } from './relay.ts'
+import { Relay, type RelayOptions } from './relay.ts'
 import type { ProxyTarget } from './target.ts'
 import { ProxyTraffic } from './traffic.ts'
-import { Witness } from './witness.ts'
+import { Witness, type WitnessOptions } from './witness.ts'
 
-export interface ProxyOptions {
-  target: ProxyTarget
+export interface ProxyOptions
+  extends Pick<RelayOptions, 'target' | 'host' | 'port' | 'maxConnections' | 'idle'>,
+    Pick<WitnessOptions, 'judge' | 'record' | 'found'> {
   contract: Contract
-  judge: ExchangeJudge
-  host: string
-  port: number
-  maxConnections: number
   /** Whether there is a control plane below `/__admin`. */
   admin: boolean
   adminToken: string | undefined
   log: Log
-  /** Records what was passed on. It must not throw. */
-  record?: ((exchange: RecordedExchange) => void) | undefined
   /** Receives each exchange with the service before it is judged. */
   seen(exchange: Exchange): void
-  found(finding: JudgedDifference): void
   /** A message for the user, as a sentence. Equal messages are sent once. */
   said(sentence: string): void
-  /** In milliseconds: how long a connection may be silent. */
-  idle?: number
 }
 
 /** A proxy that passes requests on to a service and examines the traffic. */
@@ -161,38 +150,32 @@ function describeService(witness: Witness) {
 const CERTIFICATE =
   /^(?:CERT_|UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_|ERR_TLS_CERT_|HOSTNAME_MISMATCH|INVALID_CA|INVALID_PURPOSE)/
 
-interface DescribedProxy {
+/** `isLasting`: whether the problem stays until the user changes something; `isUsage`: whether the target is wrong. */
+interface DescribedFailure {
   text: string
-  /** Whether the problem stays until the user changes something. */
   isLasting: boolean
-  /** Whether the user gave a wrong target. */
   isUsage: boolean
 }
 
 /** Why a connection to the service failed. */
-function describeError(error: NodeJS.ErrnoException, { url, host, port, isSecure }: ProxyTarget): DescribedProxy {
+function describeError(error: NodeJS.ErrnoException, { url, host, port, isSecure }: ProxyTarget): DescribedFailure {
   const { code = '' } = error
   if (CERTIFICATE.test(code)) {
     const remedy = '--ca FILE trusts the authority behind it, --insecure trusts any'
-    return {
-      text: `${url} has a certificate that is not trusted (${code}); ${remedy}.`,
-      isLasting: true,
-      isUsage: false,
-    }
+    const text = `${url} has a certificate that is not trusted (${code}); ${remedy}.`
+    return { text, isLasting: true, isUsage: false }
   }
   if (isSecure && /^(?:ERR_SSL_|EPROTO)/.test(code)) {
     const text = `${url} does not speak TLS (${code}); is it http://${host}${port === 443 ? '' : `:${port}`}?`
-    return {
-      text,
-      isLasting: /WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG|wrong version|packet length/i.test(
-        `${code} ${error.message}`,
-      ),
-      isUsage: true,
-    }
+    const isLasting = PLAIN_ANSWER.test(`${code} ${error.message}`)
+    return { text, isLasting, isUsage: true }
   }
   const why = REASONS[code] ?? `cannot be reached (${code || error.message})`
   return { text: `${url} ${why}.`, isLasting: false, isUsage: false }
 }
+
+/** The errors of OpenSSL for an answer that is not TLS. */
+const PLAIN_ANSWER = /WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG|wrong version|packet length/i
 
 const REASONS: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'does not answer: nothing listens there (ECONNREFUSED)',

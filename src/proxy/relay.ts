@@ -3,28 +3,20 @@ import { type AddressInfo, connect, createServer, type Server, type Socket } fro
 import { connect as connectSecurely } from 'node:tls'
 import { isLoopback, isOurs } from '../http/hosts.ts'
 import { splitTarget } from '../http/target.ts'
-import { ProxiedConnection } from './connection.ts'
+import { type ConnectionDeps, ProxiedConnection } from './connection.ts'
 import type { RequestEditor } from './message-reader.ts'
-import type { ProxyTarget } from './target.ts'
-import type { ProxyTraffic } from './traffic.ts'
 
 /** In milliseconds: how long both directions of a connection may be silent. */
 export const IDLE = 10 * 60_000
 /** In milliseconds: how long open requests may still take after a stop begins. */
 export const STOP_PATIENCE = 1_500
 
-export interface RelayOptions {
-  target: ProxyTarget
+export interface RelayOptions extends Pick<ConnectionDeps, 'target' | 'traffic' | 'divert' | 'failed'> {
   host: string
   port: number
   maxConnections: number
-  traffic: ProxyTraffic
   /** This path and the paths below it are never passed on. */
   keptPath: string | undefined
-  /** Takes over a client that asks for this path. */
-  divert(client: Socket, bytes: Buffer): void
-  /** The service could not be reached, or it broke off a connection. */
-  failed(error: NodeJS.ErrnoException, hasConnected: boolean): void
   /** Requests have a Host that is passed on unchanged. */
   foreignHost(host: string): void
   idle?: number

@@ -22,21 +22,9 @@ export interface TlsChoices {
   insecure?: boolean | undefined
 }
 
-/** Parses a target. A string says why it is invalid, as the end of a sentence that begins with the target. */
-export function readTarget(written: string, usualPath: string, choices: TlsChoices = {}): ProxyTarget | string {
-  const schemed = /^https?:\/\//i.test(written)
-  if (!schemed) {
-    const isOther = /^[a-z][a-z0-9+.-]*:\/\//i.test(written)
-    return isOther
-      ? 'must begin with http:// or https://'
-      : `must begin with http:// or https://, such as https://${written.replace(/^\/+/, '') || 'api.example.com'}`
-  }
-  if (!URL.canParse(written)) return 'must be a URL such as https://api.example.com'
+/** The service at a base URL, which must be valid and without credentials. */
+export function targetAt(written: string, usualPath: string, choices: TlsChoices = {}): ProxyTarget {
   const url = new URL(written)
-  if (url.username !== '' || url.password !== '') {
-    return 'must not hold credentials; the client sends its own key'
-  }
-  if (url.search !== '' || url.hash !== '') return 'must not have a query or a fragment'
   const isSecure = url.protocol === 'https:'
   const host = url.hostname.replace(/^\[|\]$/g, '')
   const path = url.pathname.replace(/\/+$/, '')

@@ -41,23 +41,7 @@ export function refuseReportTarget(written: string): string {
   return `must name a file, such as ${format}=report.${FORMATS[format].ending}`
 }
 
-/** The first target that cannot be written. The caller checks before the work begins. No file is created. */
-export async function checkReportTargets(targets: readonly ReportTarget[]): Promise<Unwritable | undefined> {
-  const known = new Map<string, ReportTarget>()
-  for (const target of targets) {
-    const place = await placeOf(target.file)
-    if ('reason' in place) return { target, reason: place.reason }
-    const other = known.get(place.path)
-    if (other !== undefined) {
-      const reason = `is already the file of the report ${other.format}; give each report a file of its own`
-      return { target, reason }
-    }
-    if (place.how !== 'stream') known.set(place.path, target)
-  }
-  return undefined
-}
-
-/** Explains, before the work begins, why a file cannot be written. The result is the end of a sentence. */
+/** Explains, before the work begins, why a file cannot be written, as the end of a sentence. It creates no file. */
 export async function checkTarget(file: string): Promise<string | undefined> {
   const place = await placeOf(file)
   return 'reason' in place ? place.reason : undefined

@@ -1,8 +1,10 @@
+import { readFileSync } from 'node:fs'
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import { ADMIN_PATH, createAdmin } from '../admin/admin.ts'
 import type { ServiceContract } from '../behaviour/operation.ts'
 import { OPERATIONS } from '../behaviour/operations/operations.ts'
 import { createCarrier } from '../http/engine/carrier.ts'
+import { surplusFor } from '../http/engine/crowd.ts'
 import { createCrowdedReply } from '../http/engine/crowded.ts'
 import { closeServer, createHttpServer, listen } from '../http/engine/http-server.ts'
 import { createMalformedReply } from '../http/engine/malformed.ts'
@@ -12,7 +14,6 @@ import type { Log } from '../http/log.ts'
 import type { AccountWithKey } from '../library/account.ts'
 import { type Library, openLibrary } from '../library/library.ts'
 import { createMalformedRecorder } from '../service/recorder.ts'
-import { findPossibleConnections } from './connection-limit.ts'
 import { type CompleteOptions, completeOptions, refuseContradictions } from './option-table.ts'
 import type { ServerOptions } from './options.ts'
 import { type Behaviours, type Inside, openStandIn, type StandIn } from './stand-in.ts'
@@ -171,4 +172,25 @@ function isAdminTarget(url: string): boolean {
   return (
     url.startsWith(ADMIN_PATH) && (url.length === ADMIN_PATH.length || '/?'.includes(url.charAt(ADMIN_PATH.length)))
   )
+}
+
+/** How many files the process opens beside connections: written accounts, modules, the log. */
+const OTHER_FILES = 256
+
+/** How many connections the process can have, if the system reports its limit of open files; else any number. */
+function findPossibleConnections(): number {
+  const files = readFileLimit()
+  if (files === undefined) return Number.POSITIVE_INFINITY
+  const possible = files - OTHER_FILES
+  return Math.max(1, possible - surplusFor(possible))
+}
+
+/** At its start, Node raises the limit as far as possible. */
+function readFileLimit(): number | undefined {
+  try {
+    const [, files] = /^Max open files +(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8')) ?? []
+    return files === undefined ? undefined : Number(files)
+  } catch {
+    return undefined
+  }
 }

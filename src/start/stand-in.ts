@@ -9,7 +9,7 @@ import { type FaultSet, loadFaultSets } from '../admin/fault-sets.ts'
 import type { OperationBehaviour, ServiceContract } from '../behaviour/operation.ts'
 import { bindBehaviours } from '../behaviour/service-contract.ts'
 import { type Contract, loadContract } from '../contract/contract.ts'
-import { type Overlay, readOverlay } from '../contract/overlay.ts'
+import { readOverlay } from '../contract/overlay.ts'
 import type { AccountState } from '../domain/account.ts'
 import type { FaultRule } from '../domain/faults.ts'
 import type { ExplanationReport } from '../explain/explanation.ts'
@@ -24,7 +24,7 @@ import type { Store } from '../store/store.ts'
 import { allowedOrigins, corsFor } from './allowed-origins.ts'
 import { findExposed, hasDefaultAccount, provideDefaultAccount, SEARCHED } from './default-account.ts'
 import { divideMemory } from './memory.ts'
-import type { OpenedStore } from './opened-store.ts'
+import type { OpenedStore, OpeningContext } from './opened-store.ts'
 import { readDuration } from './option.ts'
 import { OptionError } from './option-error.ts'
 import { type CompleteOptions, checkPlan } from './option-table.ts'
@@ -78,14 +78,10 @@ export interface StandIn {
 }
 
 /** The parts that do not depend on the store. */
-interface Preparation {
+interface Preparation extends Omit<OpeningContext, 'memory' | 'patience'> {
   contract: ServiceContract
-  overlays: readonly Overlay[]
-  fixture: LoadedFixture
   faultSets: FaultSet[]
   secrets: Secrets
-  log: Log
-  instance: string
 }
 
 /**

@@ -92,6 +92,14 @@ describe('check', () => {
     expect(report.findings).toContainEqual(expect.objectContaining(broken))
   })
 
+  it('ends with 3 where the evidence cannot be written at the end, and still delivers its report', async ({
+    folder,
+  }) => {
+    const { code, stderr, report } = await check(folder, [harOf(traffic)], '--evidence', '/dev/full')
+    expect(stderr).toMatch(/^dmarc-understudy: check: \/dev\/full: .*finds the disk full; make room/m)
+    expect({ code, exchanges: report.exchanges }).toEqual({ code: 3, exchanges: 7 })
+  })
+
   it('accepts the findings of a baseline, which it has written', SLOW, async ({ folder }) => {
     const baseline = join(folder, 'baseline.json')
     const text = harOf([...traffic, wrong])

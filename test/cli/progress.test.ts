@@ -1,6 +1,6 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { Progress } from '../../src/cli/progress.ts'
-import { describeProgress } from '../../src/cli/verify-progress.ts'
+import { describeProgress } from '../../src/cli/verify.ts'
 
 /** A progress on a screen of so many columns, or elsewhere, with a clock of its own. */
 function openProgress(columns?: number) {

@@ -1,14 +1,13 @@
 import { onTestFinished } from 'vitest'
 import { Relay, type RelayOptions } from '../../src/proxy/relay.ts'
-import { readTarget } from '../../src/proxy/target.ts'
+import { targetAt } from '../../src/proxy/target.ts'
 import { type PassedExchange, ProxyTraffic } from '../../src/proxy/traffic.ts'
 
 export type TestRelay = Awaited<ReturnType<typeof openRelay>>
 
 /** Starts a relay to a service on a free port, without anything that looks at the traffic. */
 export async function openRelay(url: string, options: Partial<RelayOptions> = {}) {
-  const target = readTarget(url, '/api/v1')
-  if (typeof target === 'string') throw new Error(target)
+  const target = targetAt(url, '/api/v1')
   /** What was told of the traffic, in its order; a text for what is not understood. */
   const told: (PassedExchange | string)[] = []
   const failures: string[] = []

@@ -5,7 +5,9 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { FORMAT_NAMES } from '../../src/reports/formats.ts'
 import {
-  checkReportTargets,
+  checkTarget,
+  findShared,
+  type NamedFile,
   type ReportTarget,
   readReportTarget,
   refuseReportTarget,
@@ -48,7 +50,7 @@ describe('the target of a report', () => {
 describe('a report that is asked for', () => {
   it('is checked without leaving anything behind', async () => {
     const folder = temporaryFolder()
-    expect(await checkReportTargets([json(join(folder, 'r.json'))])).toBeUndefined()
+    expect(await checkTarget(join(folder, 'r.json'))).toBeUndefined()
     expect(readdirSync(folder)).toEqual([])
   })
 
@@ -69,7 +71,7 @@ describe('a report that is asked for', () => {
     symlinkSync('a', join(folder, 'b'))
     symlinkSync('b', join(folder, 'a'))
     const [bad, good] = [json(pathIn(folder)), json(join(folder, 'good.json'))]
-    expect(await checkReportTargets([good, bad])).toEqual({ target: bad, reason })
+    expect([await checkTarget(good.file), await checkTarget(bad.file)]).toEqual([undefined, reason])
     expect(await writeReports(report(), [bad, good], SURROUNDINGS)).toEqual([{ target: bad, reason }])
     expect(readFileSync(good.file, 'utf8')).toBe(TEXT)
   })
@@ -77,13 +79,12 @@ describe('a report that is asked for', () => {
   it('with the file of another report is refused, however the name is written', async () => {
     const folder = temporaryFolder()
     symlinkSync(folder, join(folder, 'link'))
-    const [one, same] = [json(join(folder, 'r.json')), json(join(folder, 'link', '.', 'r.json'))]
-    expect(await checkReportTargets([one, same])).toEqual({
-      target: same,
-      reason: 'is already the file of the report json; give each report a file of its own',
-    })
-    symlinkSync('r.json', join(folder, 'other.json'))
-    expect(await checkReportTargets([json(join(folder, 'other.json')), one])).toMatchObject({ target: one })
+    const [one, same, other] = ['r.json', 'link/./r.json', 'other.json'].map((name) => {
+      return { source: name, file: join(folder, name) }
+    }) as [NamedFile, NamedFile, NamedFile]
+    symlinkSync('r.json', other.file)
+    expect(await findShared([one, same])).toEqual({ earlier: one, later: same })
+    expect(await findShared([other, one])).toEqual({ earlier: other, later: one })
   })
 
   it('replaces an old file at once and keeps its rights', async () => {
@@ -120,14 +121,15 @@ describe('a report that is asked for', () => {
     const pipe = join(temporaryFolder(), 'pipe')
     execFileSync('mkfifo', [pipe])
     const target = json(pipe)
-    expect(await checkReportTargets([target])).toBeUndefined()
+    expect(await checkTarget(target.file)).toBeUndefined()
     const [text, failures] = await Promise.all([readFile(pipe, 'utf8'), writeReports(report(), [target], SURROUNDINGS)])
     expect({ text, failures }).toEqual({ text: TEXT, failures: [] })
     expect(statSync(pipe).isFIFO()).toBe(true)
   })
 
   it('leaves a device in its place', async () => {
-    expect(await checkReportTargets([json('/dev/null'), json('/dev/null')])).toBeUndefined()
+    const device = { source: 'a device', file: '/dev/null' }
+    expect([await checkTarget('/dev/null'), await findShared([device, device])]).toEqual([undefined, undefined])
     expect(await writeReports(report(), [json('/dev/null')], SURROUNDINGS)).toEqual([])
     expect(statSync('/dev/null').isCharacterDevice()).toBe(true)
   })
