@@ -14,22 +14,12 @@ export interface RecoveredBody {
   changes: readonly string[]
 }
 
-interface ReceivedBody {
-  body: Buffer | undefined
-  headers: Readonly<Record<string, string>>
-}
-
-/** Settings that decide what has to be corrected. */
-type RecoverySettings = Pick<
-  Settings,
-  'bodyLimit' | 'contentType' | 'requestCharset' | 'byteOrderMark' | 'duplicateFields'
->
-
 /** The JSON object that the client probably meant with the bytes of a body. */
 export function recoverBody(
-  { body, headers }: ReceivedBody,
+  body: Buffer | undefined,
+  headers: Readonly<Record<string, string>>,
   operation: Operation,
-  settings: RecoverySettings,
+  settings: Settings,
 ): RecoveredBody {
   const { bodyLimit } = settings
   const { 'content-type': type, 'content-encoding': coding } = headers
@@ -81,7 +71,7 @@ function decompress(body: Buffer, coding: string | undefined, limit: number): Bu
 
 const UTF_16: Readonly<Record<string, string>> = { fffe: 'utf-16le', feff: 'utf-16be' }
 
-function decode(bytes: Buffer, { byteOrderMark }: RecoverySettings): { text: string; change?: string } {
+function decode(bytes: Buffer, { byteOrderMark }: Settings): { text: string; change?: string } {
   const encoding = UTF_16[bytes.subarray(0, 2).toString('hex')]
   if (encoding !== undefined) {
     const text = new TextDecoder(encoding).decode(bytes)

@@ -106,20 +106,11 @@ async function answerAgain(
   const answers: (ReplayedAnswer | undefined)[] = []
   const recounted = new Set<RecordedRequest>()
   let unanswerable = 0
-  await replay({
-    server,
-    contract,
-    requests,
-    recounted,
-    isOwn: true,
-    onAnswer(index, answer) {
-      const request = requests[index]
-      const isAsRecorded = answer !== undefined && request !== undefined && isRecorded(answer, request)
-      if (!isAsRecorded) unanswerable++
-      answers.push(isAsRecorded ? answer : undefined)
-      return true
-    },
-  })
+  for await (const { request, answer } of replay({ server, contract, requests, recounted, isOwn: true })) {
+    const isAsRecorded = answer !== undefined && isRecorded(answer, request)
+    if (!isAsRecorded) unanswerable++
+    answers.push(isAsRecorded ? answer : undefined)
+  }
   return { firsts, requests, answers, recounted, unanswerable }
 }
 
@@ -155,25 +146,17 @@ async function findChanged(
   const beginnings = changesCreation ? await findBeginnings(firsts, own, contract) : undefined
   if (changesCreation && beginnings === undefined) return everything()
   const changed: AnswerChange[] = []
-  await replay({
-    server,
-    contract,
-    requests,
-    recounted,
-    isOwn: false,
-    beginnings,
-    onAnswer(index, answer) {
-      const reference = answers[index]
-      if (reference === undefined) return true
-      // If accounts begin differently, their states cannot be compared. Only the answers are compared, up to the end.
-      const parts =
-        answer === undefined
-          ? ['state']
-          : differencesOf(reference, answer).filter((part) => !changesCreation || part !== 'state')
-      if (parts.length > 0) changed.push({ index, parts })
-      return true
-    },
-  })
+  const options = { server, contract, requests, recounted, isOwn: false, beginnings }
+  for await (const { index, answer } of replay(options)) {
+    const reference = answers[index]
+    if (reference === undefined) continue
+    // If accounts begin differently, their states cannot be compared. Only the answers are compared, up to the end.
+    const parts =
+      answer === undefined
+        ? ['state']
+        : differencesOf(reference, answer).filter((part) => !changesCreation || part !== 'state')
+    if (parts.length > 0) changed.push({ index, parts })
+  }
   return changed
 }
 
