@@ -34,7 +34,7 @@ export function messagesIn(
     if (seen.length > MOST || seen.length === 0) return []
     const place = placeOf(of, document)
     if (place === undefined) return []
-    const allowed = place.key === 'message' ? placeholdersIn(place.text) : []
+    const allowed = place.key === 'message' ? [...place.text.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name) : []
     const template = templateOf(seen, values, allowed)
     return template === undefined || template === place.text
       ? []
@@ -102,10 +102,6 @@ function vocabularyOf(operations: Contract['operations']): ReadonlyMap<string, (
     ['path', (word) => paths.has(word)],
     ['limit', (word) => limits.has(word)],
   ])
-}
-
-function placeholdersIn(template: string): string[] {
-  return [...template.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name)
 }
 
 function templateOf(

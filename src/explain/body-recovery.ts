@@ -3,7 +3,7 @@ import { brotliDecompressSync, gunzipSync, inflateSync } from 'node:zlib'
 import type { Operation } from '../contract/api.ts'
 import type { Settings } from '../domain/settings.ts'
 import { findDuplicateField } from '../ground/duplicate-fields.ts'
-import { isObject, type Json, valueAt } from '../ground/json.ts'
+import { isObject, type Json, readJson, valueAt } from '../ground/json.ts'
 import { acceptsType, BYTE_ORDER_MARK } from '../http/charset.ts'
 import { parseNearlyJson } from './lenient-json.ts'
 import { spelt } from './wording.ts'
@@ -88,13 +88,11 @@ function decode(bytes: Buffer, { byteOrderMark }: Settings): { text: string; cha
 }
 
 function parse(text: string): { value: unknown; valid: boolean } {
-  try {
-    return { value: JSON.parse(text), valid: true }
-  } catch {
-    const value = parseNearlyJson(text)
-    // An empty object that was recovered from another text contains no intention of the client.
-    return { value: isObject(value) && Object.keys(value).length === 0 ? undefined : value, valid: false }
-  }
+  const valid = readJson(text)
+  if (valid !== undefined) return { value: valid, valid: true }
+  const value = parseNearlyJson(text)
+  // An empty object that was recovered from another text contains no intention of the client.
+  return { value: isObject(value) && Object.keys(value).length === 0 ? undefined : value, valid: false }
 }
 
 /** The JSON object that a value means: JSON in a JSON string, an object in an array, or the value of the only field. */

@@ -2,6 +2,7 @@ import type { Operation } from '../contract/api.ts'
 import type { Contract } from '../contract/contract.ts'
 import type { Settings } from '../domain/settings.ts'
 import { editDistance, letters } from '../ground/edit-distance.ts'
+import { decodeSegment } from '../http/router.ts'
 import { type Parameters, readParameters, splitTarget } from '../http/target.ts'
 import { spelt } from './wording.ts'
 
@@ -56,9 +57,8 @@ interface NearRoute {
 
 /** The path of the contract that is nearest to one of the segments. If none is near, a path that has the method. */
 function nearestRoute(path: string, method: string, { basePath, routes }: Contract): NearRoute {
-  const segments = decode(path.slice(0, SEGMENTS * CHARACTERS))
-    .split(/[/\\]+/)
-    .filter((segment) => segment !== '')
+  const start = path.slice(0, SEGMENTS * CHARACTERS)
+  const segments = (decodeSegment(start) ?? start).split(/[/\\]+/).filter((segment) => segment !== '')
   const base = basePath.split('/').slice(1)
   const below = base.every((step, index) => step === segments[index]?.toLowerCase())
     ? segments.slice(base.length)
@@ -83,14 +83,6 @@ function distanceTo(route: string, segment: string): number {
   if (share === 0) return 0
   const close = share <= 0.3 || (word.length >= 4 && (name.includes(word) || word.includes(name)))
   return (close ? 1 : 2) + share
-}
-
-function decode(path: string): string {
-  try {
-    return decodeURIComponent(path)
-  } catch {
-    return path
-  }
 }
 
 interface Clues {

@@ -69,7 +69,7 @@ function fetchLines(scenario: Scenario): string[] {
 
 function sendLines(scenario: Scenario): string[] {
   const { request, expected } = scenario
-  const call = [
+  return [
     '// fetch would not send this request as it was.',
     `const ${expected.kind === 'response' ? 'response = await' : 'answer ='} send(`,
     `  new URL(account.baseUrl),`,
@@ -79,7 +79,6 @@ function sendLines(scenario: Scenario): string[] {
     ...(request.body === undefined ? [] : [`  ${bodyOf(scenario)},`]),
     ')',
   ]
-  return call
 }
 
 function urlOf({ request: { path, isBelowBase } }: Scenario): string {

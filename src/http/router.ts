@@ -60,14 +60,15 @@ function matchSteps(steps: readonly string[], given: readonly string[]): Record<
       if (step !== text) return undefined
       continue
     }
-    const value = decode(text)
+    const value = decodeSegment(text)
     if (value === undefined || value === '') return undefined
     parameters[step.slice(1, -1)] = value
   }
   return parameters
 }
 
-function decode(text: string): string | undefined {
+/** The decoded text; `undefined` if it cannot be decoded. */
+export function decodeSegment(text: string): string | undefined {
   try {
     return decodeURIComponent(text)
   } catch {

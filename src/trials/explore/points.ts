@@ -1,5 +1,5 @@
 import type { Operation } from '../../contract/api.ts'
-import { isObject, parseJson } from '../../ground/json.ts'
+import { isObject, readJson } from '../../ground/json.ts'
 import { shorten } from '../../ground/show.ts'
 import { isCut, textOf } from '../../http/content.ts'
 import { isUnread } from '../../journal/description.ts'
@@ -68,12 +68,7 @@ const TOLD = 3
 export function aboutOf({ group, body }: Pick<Entry, 'group' | 'body'>): string {
   if (group !== undefined) return shorten(group.name)
   if (body === undefined || isUnread(body) || isCut(body)) return ''
-  let value: unknown
-  try {
-    value = parseJson(textOf(body), (reason) => new Error(reason))
-  } catch {
-    return ''
-  }
+  const value = readJson(textOf(body))
   if (!isObject(value)) return ''
   if (typeof value['name'] === 'string') return shorten(value['name'])
   const names = Object.values(value).find((each) => Array.isArray(each))

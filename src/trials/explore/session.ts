@@ -85,7 +85,6 @@ export function openSession(terms: SessionTerms) {
     }
   }
 
-  /** The time limits of runs, in milliseconds. */
   function limitsFor({ observation }: FaultlessRun): RunLimits {
     const { timeout, window, isScaled } = terms
     const usual = timeout ?? SPARE + FACTOR * observation.end.seconds * 1000
@@ -139,7 +138,6 @@ export function openSession(terms: SessionTerms) {
     get runs() {
       return budget.taken
     },
-    /** Releases its resources. */
     end: () => budget.end(),
   }
 }

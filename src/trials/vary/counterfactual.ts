@@ -87,7 +87,8 @@ export async function findReached(options: CounterfactualOptions): Promise<Count
       unfit.push({ alternative, reason: beginnings })
       continue
     }
-    const changesCreation = typeof reference === 'string' || !areAllSame(reference, beginnings)
+    const changesCreation =
+      typeof reference === 'string' || reference.some((state, at) => !areSameStates(state, beginnings[at]))
     const changed = await mapInOrder(references, (each) =>
       findChanged(server, contract, compiled, each, changesCreation),
     )
@@ -191,10 +192,6 @@ async function begin(states: readonly AccountState[], contract: Contract): Promi
 
 function recreate(state: AccountState, contract: Contract): Promise<AccountState> {
   return recreateAccount(state, { real: state.createdAt }, contract)
-}
-
-function areAllSame(some: readonly AccountState[], others: readonly AccountState[]): boolean {
-  return some.every((state, index) => areSameStates(state, others[index]))
 }
 
 async function mapInOrder<Item, Result>(
