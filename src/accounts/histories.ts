@@ -1,6 +1,6 @@
 import type { Contract } from '../contract/contract.ts'
 import { Coverage, mergeCoverage } from '../coverage/coverage.ts'
-import type { Observation } from '../coverage/observation.ts'
+import { type Observation, observationOf } from '../coverage/observation.ts'
 import type { Entry } from '../journal/entry.ts'
 import type { Journal, NewEntry } from '../journal/journal.ts'
 
@@ -14,20 +14,6 @@ export interface History {
   outdated: number
   /** Absent before the first request. */
   coverage: Coverage | undefined
-}
-
-/** The observation for the coverage from an exchange that was answered with `status`. */
-export function observationOf(
-  { operation, code, problems, injected, body: sent, allowance, at, keyEvidence, group }: NewEntry,
-  status: number,
-  query: Observation['query'],
-  body: unknown,
-): Observation {
-  const [problem] = problems
-  return {
-    ...{ operation, status, code, reason: problem?.reason, injected, query, body, bodyBytes: sent?.size ?? 0 },
-    ...{ allowance, now: at, key: keyEvidence, group },
-  }
 }
 
 /** Records the exchanges of this process in the journal and in the coverage of the contract. */

@@ -1,7 +1,7 @@
 import type { PlannedRequest } from '../behaviour/planned-request.ts'
 import type { Contract } from '../contract/contract.ts'
 import type { Rule } from '../contract/rules.ts'
-import type { Coverage } from './coverage.ts'
+import type { Coverage, OtherResponse } from './coverage.ts'
 import type { GapPlans } from './gap-requests.ts'
 import { type Item, layoutOf, type ResponseSlot } from './layout.ts'
 import type { LimitEdge, Side } from './limit-edges.ts'
@@ -97,7 +97,10 @@ export function reportCoverage(coverage: Coverage, plans?: GapPlans): CoverageRe
   const responses = slots.map((slot, number) => {
     const { genuine, injected } = coverage.count(number)
     const asked = genuine === 0 && plans !== undefined && !isFailure(slot)
-    return { slot, response: response(slot, genuine, injected, true, asked ? gapOf(plans.slots.get(number)) : {}) }
+    return {
+      slot,
+      response: response({ ...slot, genuine, injected }, true, asked ? gapOf(plans.slots.get(number)) : {}),
+    }
   })
   const others = [...coverage.others]
   const operations = contract.operations.map((operation): OperationCoverage => {
@@ -110,10 +113,7 @@ export function reportCoverage(coverage: Coverage, plans?: GapPlans): CoverageRe
       operation: operation.id,
       method: operation.method,
       path: operation.path,
-      responses: [
-        ...listed.map(({ response }) => response),
-        ...undocumented.map((other) => response(other, other.genuine, other.injected, false)),
-      ],
+      responses: [...listed.map(({ response }) => response), ...undocumented.map((other) => response(other, false))],
     }
   })
   const expected = responses.filter(({ slot }) => !isFailure(slot)).map(({ response }) => response)
@@ -125,9 +125,7 @@ export function reportCoverage(coverage: Coverage, plans?: GapPlans): CoverageRe
       edges: share(edges, ({ seen }) => seen),
     },
     operations,
-    outside: others
-      .filter(({ operation }) => operation === undefined)
-      .map((other) => response(other, other.genuine, other.injected, false)),
+    outside: others.filter(({ operation }) => operation === undefined).map((other) => response(other, false)),
     rules,
     edges,
     apart,
@@ -143,9 +141,7 @@ function gapOf(request: readonly PlannedRequest[] | undefined): Gap {
 }
 
 function response(
-  { status, code }: Pick<ResponseSlot, 'status' | 'code'>,
-  genuine: number,
-  injected: number,
+  { status, code, genuine, injected }: Omit<OtherResponse, 'operation'>,
   documented: boolean,
   gap: Gap = {},
 ): ResponseCoverage {
