@@ -203,8 +203,7 @@ export class Explorer {
         if (fails) smallest = { ...result, plan }
         return fails
       },
-      // Faults of different families may show the same mistake of the client.
-      (rule) => milderRules(rule, true),
+      milderRules,
     )
     return smallest
   }

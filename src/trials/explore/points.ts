@@ -25,8 +25,9 @@ export interface Point {
   predecessor: Point | undefined
 }
 
-/** The points of a run in the order of its requests. `keyed`: whether points include their key. */
-export function pointsOf(requests: readonly ObservedRequest[], keyed = hasManyKeys(requests)): Point[] {
+/** The points of a run in the order of its requests. */
+export function pointsOf(requests: readonly ObservedRequest[]): Point[] {
+  const keyed = new Set(requests.flatMap(({ entry }) => entry.key ?? [])).size > 1
   const occurrences = new Map<string, number>()
   const latest = new Map<string, Point>()
   return requests.flatMap(({ entry }, index) => {
@@ -47,10 +48,6 @@ export function pointsOf(requests: readonly ObservedRequest[], keyed = hasManyKe
     latest.set(key, point)
     return [point]
   })
-}
-
-function hasManyKeys(requests: readonly ObservedRequest[]): boolean {
-  return new Set(requests.flatMap(({ entry }) => entry.key ?? [])).size > 1
 }
 
 /** Whether fault rules applied. They do not if key, plan or quota refuse the request, or if it prefers a fault. */
