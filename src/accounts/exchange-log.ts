@@ -1,6 +1,6 @@
 import type { Contract } from '../contract/contract.ts'
 import { Coverage, mergeCoverage } from '../coverage/coverage.ts'
-import type { Observation } from '../coverage/observation.ts'
+import { type Observation, observationOf } from '../coverage/observation.ts'
 import type { Awaitable } from '../ground/awaitable.ts'
 import type { Entry } from '../journal/entry.ts'
 import type { Journal, NewEntry } from '../journal/journal.ts'
@@ -77,20 +77,6 @@ export interface ExchangeLog<Explanation> {
   noteOutdated(accountId: string, bytes: number): void
   /** The bytes that older states of the account hold, or held, and that its present state does not hold. */
   outdated(accountId: string): number
-}
-
-/** The observation for the coverage from an exchange that was answered with `status`. */
-export function observationOf(
-  { operation, code, problems, injected, body: sent, allowance, at, keyEvidence, group }: NewEntry,
-  status: number,
-  query: Observation['query'],
-  body: unknown,
-): Observation {
-  const [problem] = problems
-  return {
-    ...{ operation, status, code, reason: problem?.reason, injected, query, body, bodyBytes: sent?.size ?? 0 },
-    ...{ allowance, now: at, key: keyEvidence, group },
-  }
 }
 
 /** The log of a single process. Every method works synchronously. */

@@ -3,6 +3,7 @@ import type { DomainGroup } from '../domain/account.ts'
 import type { Allowance } from '../domain/quotas.ts'
 import type { Query } from '../http/target.ts'
 import type { KeyEvidence } from '../journal/entry.ts'
+import type { NewEntry } from '../journal/journal.ts'
 
 /** The facts about an answered request. */
 export interface Observation {
@@ -24,4 +25,18 @@ export interface Observation {
   key: KeyEvidence
   /** The group in the query, as it was before the request. */
   group: DomainGroup | undefined
+}
+
+/** The observation for the coverage from an exchange that was answered with `status`. */
+export function observationOf(
+  { operation, code, problems, injected, body: sent, allowance, at, keyEvidence, group }: NewEntry,
+  status: number,
+  query: Observation['query'],
+  body: unknown,
+): Observation {
+  const [problem] = problems
+  return {
+    ...{ operation, status, code, reason: problem?.reason, injected, query, body, bodyBytes: sent?.size ?? 0 },
+    ...{ allowance, now: at, key: keyEvidence, group },
+  }
 }

@@ -1,10 +1,10 @@
 import type { PlannedRequest } from '../behaviour/planned-request.ts'
 import type { Contract } from '../contract/contract.ts'
 import type { Rule } from '../contract/rules.ts'
-import type { Coverage } from './coverage.ts'
+import type { Coverage, OtherResponse } from './coverage.ts'
 import type { GapPlans } from './gap-requests.ts'
-import { type Item, layoutOf, type ResponseSlot } from './layout.ts'
-import type { LimitEdge, Side } from './limit-edges.ts'
+import { layoutOf, type ResponseSlot } from './layout.ts'
+import type { Side } from './limit-edges.ts'
 
 /** The parts of the contract that were shown and those that were not, as JSON. */
 export interface CoverageReport {
@@ -86,18 +86,27 @@ export function reportCoverage(coverage: Coverage, plans?: GapPlans): CoverageRe
     ...slots.filter(isFailure).map(({ operation, status }): Apart => {
       return { kind: 'response', operation: operation.id, status, code: FAILURE, why: WHY_NO_FAILURE }
     }),
-    ...items.flatMap((item) => unobservable(item)),
+    ...items.flatMap((item): Apart[] => {
+      if (!('rule' in item) || item.rule.unobservable === undefined) return []
+      const { id, says, unobservable } = item.rule
+      return [{ kind: 'rule', id, says, why: unobservable }]
+    }),
   ]
   for (const [number, item] of items.entries()) {
     const seen = coverage.hasShown(number)
     const gap = seen || plans === undefined ? {} : gapOf(plans.items.get(number))
-    if ('edge' in item) edges.push({ ...describeEdge(item.edge), seen, ...gap })
-    else if (item.rule.unobservable === undefined) rules.push({ ...describeRule(item.rule, contract), seen, ...gap })
+    if ('edge' in item) {
+      const { id, operation, path, field, limit, side } = item.edge
+      edges.push({ id, ...(operation && { operation: operation.id }), path, field, limit, side, seen, ...gap })
+    } else if (item.rule.unobservable === undefined) rules.push({ ...describeRule(item.rule, contract), seen, ...gap })
   }
   const responses = slots.map((slot, number) => {
     const { genuine, injected } = coverage.count(number)
     const asked = genuine === 0 && plans !== undefined && !isFailure(slot)
-    return { slot, response: response(slot, genuine, injected, true, asked ? gapOf(plans.slots.get(number)) : {}) }
+    return {
+      slot,
+      response: response({ ...slot, genuine, injected }, true, asked ? gapOf(plans.slots.get(number)) : {}),
+    }
   })
   const others = [...coverage.others]
   const operations = contract.operations.map((operation): OperationCoverage => {
@@ -110,10 +119,7 @@ export function reportCoverage(coverage: Coverage, plans?: GapPlans): CoverageRe
       operation: operation.id,
       method: operation.method,
       path: operation.path,
-      responses: [
-        ...listed.map(({ response }) => response),
-        ...undocumented.map((other) => response(other, other.genuine, other.injected, false)),
-      ],
+      responses: [...listed.map(({ response }) => response), ...undocumented.map((other) => response(other, false))],
     }
   })
   const expected = responses.filter(({ slot }) => !isFailure(slot)).map(({ response }) => response)
@@ -125,9 +131,7 @@ export function reportCoverage(coverage: Coverage, plans?: GapPlans): CoverageRe
       edges: share(edges, ({ seen }) => seen),
     },
     operations,
-    outside: others
-      .filter(({ operation }) => operation === undefined)
-      .map((other) => response(other, other.genuine, other.injected, false)),
+    outside: others.filter(({ operation }) => operation === undefined).map((other) => response(other, false)),
     rules,
     edges,
     apart,
@@ -143,9 +147,7 @@ function gapOf(request: readonly PlannedRequest[] | undefined): Gap {
 }
 
 function response(
-  { status, code }: Pick<ResponseSlot, 'status' | 'code'>,
-  genuine: number,
-  injected: number,
+  { status, code, genuine, injected }: Omit<OtherResponse, 'operation'>,
   documented: boolean,
   gap: Gap = {},
 ): ResponseCoverage {
@@ -156,16 +158,6 @@ function describeRule(rule: Rule, { operations }: Contract): Omit<RuleCoverage, 
   const [operation, another] = operations.filter(({ rules }) => rules.includes(rule))
   const alone = another === undefined ? operation : undefined
   return { id: rule.id, ...(alone && { operation: alone.id }), says: rule.says }
-}
-
-function describeEdge({ id, operation, path, field, limit, side }: LimitEdge): Omit<EdgeCoverage, 'seen'> {
-  return { id, ...(operation && { operation: operation.id }), path, field, limit, side }
-}
-
-function unobservable(item: Item): Apart[] {
-  if (!('rule' in item) || item.rule.unobservable === undefined) return []
-  const { id, says, unobservable } = item.rule
-  return [{ kind: 'rule', id, says, why: unobservable }]
 }
 
 function share<Thing>(things: readonly Thing[], isSeen: (thing: Thing) => boolean): ShownShare {

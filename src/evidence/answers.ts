@@ -10,21 +10,19 @@ const MOST_REASONS = 50
 /** Counts the answers of a service, and why some of them show nothing of its behaviour. */
 export class AnswerCounts {
   readonly #route: (method: string, path: string) => Route
-  readonly #readsBody: (route: Route) => boolean
   /** By operation and status, as `listDomains/200`. */
   readonly #counts = new Map<string, number>()
   readonly #reasons = new Map<string, number>()
 
   constructor(contract: Contract) {
     this.#route = createRouter(contract, contract.settings)
-    this.#readsBody = (route) => route.ok && route.operation.readsBody
   }
 
   note({ request, response }: Exchange): void {
     const route = this.#route(request.method, splitTarget(request.target).path)
     const subject = route.ok ? route.operation.id : `${request.method} outside`
     if (response !== undefined) add(this.#counts, `${subject}/${response.status}`)
-    const reason = reasonAgainst({ request, response }, this.#readsBody(route))
+    const reason = reasonAgainst({ request, response }, route.ok && route.operation.readsBody)
     if (reason !== undefined && (this.#reasons.has(reason) || this.#reasons.size < MOST_REASONS))
       add(this.#reasons, reason)
   }

@@ -101,6 +101,10 @@ export function applyBaseline<Found extends Pick<JudgedDifference, 'id'>>(
   const entries = new Map(baseline.findings.map((entry) => [entry.id, entry]))
   const isOver = ({ expires }: BaselineEntry) => expires !== undefined && expires < today
   const seen = new Set(findings.map(({ id }) => id))
+  function stateOf(entry: BaselineEntry): EntryState {
+    if (!seen.has(entry.id)) return looked(entry.id) ? 'fixed' : 'not looked at'
+    return isOver(entry) ? 'expired' : 'accepted'
+  }
   const open: Found[] = []
   const accepted: { finding: Found; entry: BaselineEntry }[] = []
   for (const finding of findings) {
@@ -111,16 +115,7 @@ export function applyBaseline<Found extends Pick<JudgedDifference, 'id'>>(
   return {
     open,
     accepted,
-    entries: baseline.findings.map((entry) => {
-      const state = seen.has(entry.id)
-        ? isOver(entry)
-          ? 'expired'
-          : 'accepted'
-        : looked(entry.id)
-          ? 'fixed'
-          : 'not looked at'
-      return { entry, state }
-    }),
+    entries: baseline.findings.map((entry) => ({ entry, state: stateOf(entry) })),
   }
 }
 

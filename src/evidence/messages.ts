@@ -34,7 +34,7 @@ export function messagesIn(
     if (seen.length > MOST || seen.length === 0) return []
     const place = placeOf(of, document)
     if (place === undefined) return []
-    const allowed = place.key === 'message' ? placeholdersIn(place.text) : []
+    const allowed = place.key === 'message' ? [...place.text.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name) : []
     const template = templateOf(seen, values, allowed)
     return template === undefined || template === place.text
       ? []
@@ -60,10 +60,8 @@ function placeOf(of: string, document: Json): MessagePlace | undefined {
 
 /** The schema of the message in the successes of an operation on domains. */
 function placeOfSuccess(operationId: string, document: Json): MessagePlace | undefined {
-  const operation = operationsIn(document).find(
-    ([path, each]) => each['operationId'] === operationId && path === '/domains',
-  )
-  const responses = operation?.[1]['responses']
+  const operations = Object.values(valueAt(document, '/paths/~1domains') ?? {}).filter(isObject)
+  const responses = operations.find((each) => each['operationId'] === operationId)?.['responses']
   if (!isObject(responses)) return undefined
   for (const [status, response] of Object.entries(responses)) {
     if (!status.startsWith('2')) continue
@@ -75,14 +73,6 @@ function placeOfSuccess(operationId: string, document: Json): MessagePlace | und
     if (found !== undefined && typeof text === 'string') return { pointer: found.pointer, key: 'default', text }
   }
   return undefined
-}
-
-function operationsIn({ paths }: Json): [path: string, operation: Json][] {
-  return Object.entries(isObject(paths) ? paths : {}).flatMap(([path, item]) =>
-    Object.values(isObject(item) ? item : {}).flatMap((each): [string, Json][] =>
-      isObject(each) ? [[path, each]] : [],
-    ),
-  )
 }
 
 /** The value, or if it is a reference, its target; with the place. */
@@ -102,10 +92,6 @@ function vocabularyOf(operations: Contract['operations']): ReadonlyMap<string, (
     ['path', (word) => paths.has(word)],
     ['limit', (word) => limits.has(word)],
   ])
-}
-
-function placeholdersIn(template: string): string[] {
-  return [...template.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name)
 }
 
 function templateOf(

@@ -22,7 +22,7 @@ export function describeRisks(options: RiskReportOptions): Report {
   const { risks, targets, commands, warnings, assumptions, startedAt, seconds } = options
   const places = new Map(assumptions.map(({ id, place }) => [id, place]))
   const findings = new Map(risks.map((risk) => [risk, findingOf(risk, places.get(risk.id))]))
-  const count = countOf(risks)
+  const count = (result: RiskResult) => risks.filter((each) => each.result === result).length
   const passed = count('contradicted') === 0
   // As docs/schemas/risks.json describes it.
   const json = { targets, commands, risks, ...(warnings.length > 0 && { warnings }) }
@@ -60,10 +60,6 @@ const WARNING = {
   id: 'risks/warning',
   name: 'The table may be incomplete',
   description: 'What was joined does not quite belong together.',
-}
-
-function countOf(risks: readonly Risk[]): (result: RiskResult) => number {
-  return (result) => risks.filter((each) => each.result === result).length
 }
 
 function summarise(count: (result: RiskResult) => number): string {

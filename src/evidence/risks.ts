@@ -150,41 +150,31 @@ function judge(
   sides: readonly ClientSide[],
   alternatives: number,
 ): Pick<Risk, 'result' | 'reason'> {
+  const say = (result: RiskResult, reason: string) => ({ result, reason })
   if (verdict === 'as chosen') {
-    return { result: 'confirmed', reason: 'The service does what the stand-in does, with which the client works.' }
+    return say('confirmed', 'The service does what the stand-in does, with which the client works.')
   }
+  const hasChosen = verdict === 'alternative'
+  const chosen = `The service has chosen alternative ${alternative}`
   const bad = sides.filter((side) => !isFine(side))
   if (bad.length === 0) {
-    const reason =
-      verdict === 'alternative'
-        ? `The service has chosen alternative ${alternative}, with which the client works.`
-        : `The client works with ${alternatives === 1 ? 'the alternative' : 'every alternative'} that the service may have chosen.`
-    return { result: 'confirmed', reason }
+    const which = alternatives === 1 ? 'the alternative' : 'every alternative'
+    const works = `The client works with ${which} that the service may have chosen.`
+    return say('confirmed', hasChosen ? `${chosen}, with which the client works.` : works)
   }
   const failing = new Set(bad.filter((side) => side.verdict === 'depends').map((side) => side.alternative))
-  if (verdict === 'alternative' && failing.size > 0) {
-    return {
-      result: 'contradicted',
-      reason: `The service has chosen alternative ${alternative}, with which the client fails.`,
-    }
-  }
+  if (hasChosen && failing.size > 0) return say('contradicted', `${chosen}, with which the client fails.`)
   if (left !== undefined && left.length > 0 && left.every((number) => failing.has(number))) {
-    return {
-      result: 'contradicted',
-      reason: `The service has chosen one of the alternatives ${left.join(', ')}, and the client fails with each.`,
-    }
+    const some = `one of the alternatives ${left.join(', ')}`
+    return say('contradicted', `The service has chosen ${some}, and the client fails with each.`)
   }
   const open = bad.find((side) => side.verdict !== 'depends')
-  if (verdict === 'alternative') {
-    return {
-      result: 'unknown',
-      reason: `The service has chosen alternative ${alternative}; whether the client works with it is not decided (${open?.verdict}).`,
-    }
-  }
+  const isOpen = `is not decided (${open?.verdict})`
+  if (hasChosen) return say('unknown', `${chosen}; whether the client works with it ${isOpen}.`)
   const what = verdict === 'contradicted' ? 'Exchanges contradict each other' : 'What the service does is not decided'
   const whom =
     failing.size > 0
       ? `the client fails with alternative ${[...failing].join(', ')}`
-      : `whether the client works with alternative ${open?.alternative} is not decided (${open?.verdict})`
-  return { result: 'unknown', reason: `${what}, and ${whom}.` }
+      : `whether the client works with alternative ${open?.alternative} ${isOpen}`
+  return say('unknown', `${what}, and ${whom}.`)
 }

@@ -3,7 +3,7 @@ import type { Operation } from '../contract/api.ts'
 import type { Settings } from '../domain/settings.ts'
 import { undoCoding } from '../exchanges/content-coding.ts'
 import { findDuplicateField } from '../ground/duplicate-fields.ts'
-import { isObject, type Json, valueAt } from '../ground/json.ts'
+import { isObject, type Json, readJson, valueAt } from '../ground/json.ts'
 import { acceptsType, BYTE_ORDER_MARK } from '../http/charset.ts'
 import { parseNearlyJson } from './lenient-json.ts'
 import { spelt } from './wording.ts'
@@ -14,22 +14,12 @@ export interface RecoveredBody {
   changes: readonly string[]
 }
 
-interface ReceivedBody {
-  body: Buffer | undefined
-  headers: Readonly<Record<string, string>>
-}
-
-/** Settings that decide what has to be corrected. */
-type RecoverySettings = Pick<
-  Settings,
-  'bodyLimit' | 'contentType' | 'requestCharset' | 'byteOrderMark' | 'duplicateFields'
->
-
 /** The JSON object that the client probably meant with the bytes of a body. */
 export function recoverBody(
-  { body, headers }: ReceivedBody,
+  body: Buffer | undefined,
+  headers: Readonly<Record<string, string>>,
   operation: Operation,
-  settings: RecoverySettings,
+  settings: Settings,
 ): RecoveredBody {
   const { bodyLimit } = settings
   const { 'content-type': type, 'content-encoding': coding } = headers
@@ -62,7 +52,7 @@ export function recoverBody(
 
 const UTF_16: Readonly<Record<string, string>> = { fffe: 'utf-16le', feff: 'utf-16be' }
 
-function decode(bytes: Buffer, { byteOrderMark }: RecoverySettings): { text: string; change?: string } {
+function decode(bytes: Buffer, { byteOrderMark }: Settings): { text: string; change?: string } {
   const encoding = UTF_16[bytes.subarray(0, 2).toString('hex')]
   if (encoding !== undefined) {
     const text = new TextDecoder(encoding).decode(bytes)
@@ -79,13 +69,11 @@ function decode(bytes: Buffer, { byteOrderMark }: RecoverySettings): { text: str
 }
 
 function parse(text: string): { value: unknown; valid: boolean } {
-  try {
-    return { value: JSON.parse(text), valid: true }
-  } catch {
-    const value = parseNearlyJson(text)
-    // An empty object that was recovered from another text contains no intention of the client.
-    return { value: isObject(value) && Object.keys(value).length === 0 ? undefined : value, valid: false }
-  }
+  const valid = readJson(text)
+  if (valid !== undefined) return { value: valid, valid: true }
+  const value = parseNearlyJson(text)
+  // An empty object that was recovered from another text contains no intention of the client.
+  return { value: isObject(value) && Object.keys(value).length === 0 ? undefined : value, valid: false }
 }
 
 /** The JSON object that a value means: JSON in a JSON string, an object in an array, or the value of the only field. */

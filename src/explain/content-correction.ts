@@ -46,7 +46,7 @@ export function correctContent(
   const rehearsal = new Rehearsal(contract, account)
   const recovered = bodyIn(sent, contract.settings)
   const clues = [rest, recovered.body?.['id']].filter((clue): clue is string => typeof clue === 'string')
-  const { parameters, changes } = correctQuery({ parameters: given, clues }, operation, rehearsal)
+  const { parameters, changes } = correctQuery(given, clues, operation, rehearsal)
   // The corrected query has no repeated parameter of the operation if the settings refuse repeated parameters.
   const query = queryMeaning(contract.settings)(parameters) as Readonly<Record<string, string>>
   const draft = new BodyDraft(recovered.body ?? {})
@@ -107,7 +107,7 @@ function bodyIn({ operation, parameters, rest, headers, body }: RequestDraft, se
   }
   const domains = hasBytes ? [] : domainsIn(parameters, rest, operation)
   if (domains.length > 0) return { body: { domains }, changes: ['The body names what stood in the target.'] }
-  return recoverBody({ headers, body }, operation, settings)
+  return recoverBody(body, headers, operation, settings)
 }
 
 /** Domains in the query or in the path. Clients that cannot send a body with DELETE put them there. */

@@ -40,8 +40,8 @@ export function correctRequest(
   contract: ServiceContract,
 ): Correction {
   const admission = admit(problems, account, contract)
-  const hasBody = (request.body?.length ?? 0) > 0
-  const route = correctRoute({ method: request.method, target: request.target, hasBody }, contract)
+  const { method, target, body: sent } = request
+  const route = correctRoute(method, target, sent !== undefined && sent.length > 0, contract)
   const { rehearsal, parameters, body, changes } =
     correctContent({ ...request, ...route }, account, contract) ?? exampleContent(route.operation, account, contract)
   const { plane, path } = { plane: 'service' as const, path: route.operation.path + writeQuery(parameters) }
@@ -57,17 +57,8 @@ function withValidKey(request: PlannedRequest): PlannedRequest {
   return request.plane === 'service' ? { ...request, key: 'valid' } : request
 }
 
-interface AdmissionCorrection {
-  steps: PlannedRequest[]
-  changes: string[]
-}
-
 /** Corrects the sender and the form of the request, such as the key and the plan, but not its content. */
-function admit(
-  problems: readonly Problem<string>[],
-  account: AccountState,
-  { settings }: Contract,
-): AdmissionCorrection {
+function admit(problems: readonly Problem<string>[], account: AccountState, { settings }: Contract) {
   const { plans } = settings
   const steps: PlannedRequest[] = []
   const changes: string[] = []

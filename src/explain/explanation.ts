@@ -7,6 +7,7 @@ import type { Open } from '../contract/names.ts'
 import { isRefusedBy } from '../contract/rules.ts'
 import { type ServerUrls, writeCurl } from '../coverage/curl.ts'
 import { RuleEvidence } from '../coverage/evidence.ts'
+import { observationOf } from '../coverage/observation.ts'
 import { type AccountState, detachAccount, type MonitoredDomain } from '../domain/account.ts'
 import type { ErrorCode } from '../domain/errors.ts'
 import type { Fixture, FixtureDomain } from '../domain/fixture.ts'
@@ -201,22 +202,10 @@ function rulesBehind(entry: Entry, contract: Contract): { id: string; says: stri
 
 /** The evidence that the journal still has. The number of such requests on that day is unknown. */
 function evidenceOf(entry: Entry, operation: Operation, status: number, contract: Contract): RuleEvidence {
-  const { code, problems, injected, body, allowance, at, keyEvidence, group } = entry
+  const query = createQueryReader(contract.settings)(queryOf(entry.target))
+  const body = operation.readsBody && entry.body !== undefined ? readJson(textOf(entry.body)) : undefined
   const evidence = new RuleEvidence(contract)
-  evidence.observation = {
-    operation,
-    status,
-    code,
-    reason: problems[0]?.reason,
-    injected,
-    query: createQueryReader(contract.settings)(queryOf(entry.target)),
-    body: operation.readsBody && body !== undefined ? readJson(textOf(body)) : undefined,
-    bodyBytes: body?.size ?? 0,
-    allowance,
-    now: at,
-    key: keyEvidence,
-    group,
-  }
+  evidence.observation = observationOf(entry, status, query, body)
   return evidence
 }
 

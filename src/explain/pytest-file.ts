@@ -1,7 +1,7 @@
 import type { ServerUrls } from '../coverage/curl.ts'
 import type { Expectation, ExpectedBody, Scenario } from './scenario.ts'
 import { Code, writeRemark, writeText, writeValue } from './source-text.ts'
-import { withNewId } from './vitest-file.ts'
+import { expectedValue } from './vitest-file.ts'
 
 const LANGUAGE = 'python'
 const ANY = 'ANY'
@@ -102,10 +102,8 @@ function bodyLines(body: ExpectedBody): string[] {
     }
     case 'text':
       return [`assert text.decode() == ${writeText(body.text, LANGUAGE)}`]
-    case 'json': {
-      const value = body.hasNewId ? withNewId(body.value, ANY) : body.value
-      return [`assert json.loads(text) == ${writeValue(value, LANGUAGE, 8, 36)}`]
-    }
+    case 'json':
+      return [`assert json.loads(text) == ${writeValue(expectedValue(body, ANY), LANGUAGE, 8, 36)}`]
   }
 }
 

@@ -12,27 +12,29 @@ export interface CorrectedQuery {
   changes: readonly string[]
 }
 
-interface ReceivedQuery {
-  parameters: Parameters
-  /** Other texts of the request that may be a group id. */
-  clues: readonly string[]
-}
-
 /**
  * Every server accepts a target of this many octets (RFC 9110 §4.1). Parameters without effect must not make it longer.
  */
 const LENGTH = 8000
 const CREDENTIAL = /key|token|secret|auth|passw/i
 
-/** The parameters that an operation accepts, and the id of an existing group. */
-export function correctQuery(sent: ReceivedQuery, operation: Operation, rehearsal: Rehearsal): CorrectedQuery {
+/**
+ * The parameters that an operation accepts, and the id of an existing group. `others` are further texts of the request
+ * that may be a group id.
+ */
+export function correctQuery(
+  sent: Parameters,
+  others: readonly string[],
+  operation: Operation,
+  rehearsal: Rehearsal,
+): CorrectedQuery {
   const { settings } = rehearsal.contract
-  const named = placeParameters(sent.parameters, operation, settings)
+  const named = placeParameters(sent, operation, settings)
   const changes = [...named.changes]
   const given = queryMeaning(settings)(named.parameters)['id']
-  const clues = [...sent.clues, ...sent.parameters.map(([, value]) => value)]
+  const clues = [...others, ...sent.map(([, value]) => value)]
   const required = operation.checkQuery({}).length > 0
-  const asksForOne = required || given !== undefined || sent.clues.length > 0
+  const asksForOne = required || given !== undefined || others.length > 0
   if (!operation.parameters.has('id') || !asksForOne) return { parameters: named.parameters, changes }
   if (typeof given === 'string' && rehearsal.state.groups.has(given)) return { parameters: named.parameters, changes }
 
@@ -44,8 +46,7 @@ export function correctQuery(sent: ReceivedQuery, operation: Operation, rehearsa
       ? `The query parameter \`id\` is ${id}, which the group ${quoted(name)} has.`
       : `The query parameter \`id\` is ${id}, which a group has that is created first, because there is none.`,
   )
-  const others = named.parameters.filter(([name]) => name !== 'id')
-  return { parameters: [['id', id], ...others], changes }
+  return { parameters: [['id', id], ...named.parameters.filter(([name]) => name !== 'id')], changes }
 }
 
 /** Corrects the names of parameters. Removes those that are refused, and those that hold a credential. */

@@ -17,15 +17,8 @@ export interface CorrectedRoute {
   changes: readonly string[]
 }
 
-interface ReceivedRoute {
-  method: string
-  target: string
-  /** Whether the request has a body. */
-  hasBody: boolean
-}
-
 /** The operation of a request, or if it has none, the nearest operation. */
-export function correctRoute({ method, target, hasBody }: ReceivedRoute, contract: Contract): CorrectedRoute {
+export function correctRoute(method: string, target: string, hasBody: boolean, contract: Contract): CorrectedRoute {
   const [withoutFragment = ''] = target.split('#')
   const { path, query = '' } = splitTarget(withoutFragment)
   const parameters = readParameters(query)

@@ -1,5 +1,5 @@
 import type { ServiceContract } from '../behaviour/operation.ts'
-import type { AccountState, DomainGroup } from '../domain/account.ts'
+import type { AccountState } from '../domain/account.ts'
 import type { Fixture } from '../domain/fixture.ts'
 import { comparedName } from '../domain/groups.ts'
 import { writeInstant } from '../domain/iso-8601.ts'
@@ -100,19 +100,13 @@ function partFor(
   return {
     part: {
       ...state,
-      domains: pick(state.domains, domains),
-      groups: PersistentMap.of(chosen.map((group) => [group.id, withMembers(group, domains)] as const)),
+      domains: PersistentMap.of([...state.domains.entries()].filter(([each]) => domains.has(each))),
+      groups: PersistentMap.of(
+        chosen.map((group) => [group.id, { ...group, domains: group.domains.filter((each) => domains.has(each)) }]),
+      ),
     },
     isExact: !namesNothing && members.size <= PART && settings.domainCap === 'none' && settings.groupCap === 'none',
   }
-}
-
-function withMembers(group: DomainGroup, domains: ReadonlySet<string>): DomainGroup {
-  return { ...group, domains: group.domains.filter((member) => domains.has(member)) }
-}
-
-function pick<Part>(map: PersistentMap<string, Part>, keys: ReadonlySet<string>): PersistentMap<string, Part> {
-  return PersistentMap.of([...map.entries()].filter(([key]) => keys.has(key)))
 }
 
 /** The domains in all fields of a body. */

@@ -34,17 +34,13 @@ export interface AllRequestsFilter extends RequestFilter {
   account?: 'none'
 }
 
-/** The list of an operation: the field that contains it, and the id of an item in `after`. */
-interface ListOf<Item> {
-  operation: string
-  name: string
-  idOf(item: Item): string
-}
-
-/** All items of a list, in order, from all of its pages. @throws ControlError */
+/**
+ * All items of a list, in order, from all of its pages. `name` is the field that contains the list, and `idOf` gives the
+ * value of `after` for an item. @throws ControlError
+ */
 export async function readList<Item>(
   client: ControlClient,
-  { operation, name, idOf }: ListOf<Item>,
+  { operation, name, idOf }: { operation: string; name: string; idOf(item: Item): string },
   { parameters = {} }: ControlRequest = {},
 ): Promise<Item[]> {
   const { pageLimit } = await client.limits()

@@ -1,4 +1,5 @@
-import { type Circumstances, observationOf } from '../accounts/exchange-log.ts'
+import type { Circumstances } from '../accounts/exchange-log.ts'
+import { observationOf } from '../coverage/observation.ts'
 import type { Contract } from '../contract/contract.ts'
 import { Coverage } from '../coverage/coverage.ts'
 import { memoizeWeakly } from '../ground/memo.ts'

@@ -1,18 +1,8 @@
-/** The values that a template can use. */
-export interface Addresses {
-  baseUrl: string
-  apiKey: string
-  adminUrl: string
-  port: string
-}
-
 /** The names that a template can use in braces. */
-export const PLACEHOLDERS = Object.keys({
-  baseUrl: true,
-  apiKey: true,
-  adminUrl: true,
-  port: true,
-} satisfies Record<keyof Addresses, true>)
+export const PLACEHOLDERS = ['baseUrl', 'apiKey', 'adminUrl', 'port'] as const
+
+/** The values that a template can use. */
+export type Addresses = Readonly<Record<(typeof PLACEHOLDERS)[number], string>>
 
 /** A variable for the command. Its value may contain placeholders such as `{baseUrl}`. */
 export interface EnvironmentVariable {

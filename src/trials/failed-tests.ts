@@ -42,12 +42,8 @@ export function findFailedTests(output: string): string[] {
     names.add(parts.filter((part) => part).join(' '))
   }
   for (const line of text.split('\n')) {
-    for (const pattern of LINES) {
-      const name = pattern.exec(line.trimEnd())?.[1]
-      if (name === undefined) continue
-      names.add(name)
-      break
-    }
+    const [name] = LINES.flatMap((pattern) => pattern.exec(line.trimEnd())?.[1] ?? [])
+    if (name !== undefined) names.add(name)
   }
   return [...names].slice(0, LISTED).map((name) => shorten(name, LONGEST))
 }

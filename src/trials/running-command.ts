@@ -52,12 +52,10 @@ interface Start {
 /** A command from its start until all of its processes have ended. */
 export class RunningCommand {
   readonly #child: ChildProcess
-  readonly #inherits: boolean
+  readonly #start: Start
   readonly #patience: number
-  readonly #waiting: Start['waiting']
   readonly #descendants: Descendants
   readonly #tail = new OutputTail(KEPT)
-  readonly #started: number
   readonly #exited: Promise<Exit>
   readonly #closed: Promise<void>
   readonly #looking: NodeJS.Timeout
@@ -71,17 +69,15 @@ export class RunningCommand {
   /** The time of the last signal from the terminal. */
   #lastKey = Number.NEGATIVE_INFINITY
 
-  constructor(child: ChildProcess, { mark, before, started, inherits, patience = PATIENCE, waiting }: Start) {
+  constructor(child: ChildProcess, start: Start) {
     this.#child = child
-    this.#started = started
-    this.#inherits = inherits
-    this.#patience = patience
-    this.#waiting = waiting
-    this.#descendants = new Descendants(child.pid ?? 0, mark, before)
+    this.#start = start
+    this.#patience = start.patience ?? PATIENCE
+    this.#descendants = new Descendants(child.pid ?? 0, start.mark, start.before)
     this.#looking = setInterval(() => this.#descendants.look(), this.#descendants.interval)
     this.#exited = new Promise((resolve) => {
       this.#noteExit = (exitCode, signal) => {
-        const seconds = (elapsed() - this.#started) / 1000
+        const seconds = (elapsed() - start.started) / 1000
         resolve({ exitCode: exitCode ?? undefined, signal: signal ?? undefined, seconds })
       }
       child.once('exit', this.#noteExit)
@@ -115,12 +111,12 @@ export class RunningCommand {
     this.end('SIGTERM')
   }
 
-  /** Handles a signal to this process. */
+  /** Takes a signal to this process. */
   receive(signal: NodeJS.Signals): void {
     this.#interruptedBy ??= signal
     // The command gets the signal of a key directly and decides what to do: a debugger goes on. A second key press ends
     // the command in any case.
-    const isKey = this.#inherits && isOfTerminal(signal)
+    const isKey = this.#start.inherits && isOfTerminal(signal)
     if (this.#isEnding || (isKey && elapsed() - this.#lastKey < this.#patience)) this.kill()
     else if (isKey) this.#lastKey = elapsed()
     else this.end(signal)
@@ -170,7 +166,7 @@ export class RunningCommand {
       this.#descendants.signal('SIGTERM', untold)
       this.#note(untold)
       if (elapsed() > unsaid) {
-        this.#waiting?.(alive.map(({ name }) => name))
+        this.#start.waiting?.(alive.map(({ name }) => name))
         unsaid = Number.POSITIVE_INFINITY
       }
       await pause(wait)

@@ -33,11 +33,7 @@ export interface Trial extends Omit<CommandRun, 'patience'> {
 }
 
 /** A request for a report, without keys. */
-interface AskedRequest {
-  method: string
-  path: string
-  status: number | undefined
-}
+type AskedRequest = Pick<Entry, 'method' | 'path' | 'status'>
 
 /** The result of a trial. */
 export interface TrialResult {

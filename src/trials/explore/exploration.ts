@@ -1,7 +1,6 @@
 import type { Contract } from '../../contract/contract.ts'
 import type { FaultRule } from '../../domain/faults.ts'
 import type { Pool } from '../pool.ts'
-import type { RunBudget } from './budget.ts'
 import { canonical, faultsAt, type PlannedFault } from './faults.ts'
 import type { RunObservation } from './observation.ts'
 import { type FaultPair, pairsAfter, rankSingles } from './order.ts'
@@ -12,12 +11,11 @@ import { isSurvived, mildest, type TriedPlan, TriedPlans, withoutIdleRequests } 
 import { type ExploreFailure, type FaultlessRun, isFailure, judge, type RunVerdict, reasonsFor } from './verdict.ts'
 
 export interface ExplorationDeps {
-  /** Runs the command. `timeout` is in milliseconds. Rejects when the run is aborted. */
-  run(plan: readonly FaultRule[], name: string, timeout: number): Promise<RunObservation>
+  /** Runs the command; `undefined` if the budget does not allow it. `timeout` is in milliseconds. */
+  run(plan: readonly FaultRule[], timeout: number): Promise<RunObservation | undefined>
   contract: Contract
   baseline: FaultlessRun
   pool: Pool
-  budget: RunBudget
   limits: RunLimits
   /** Called with the current step. */
   watch(words: string): void
@@ -131,17 +129,12 @@ export class Explorer {
     faults: readonly PlannedFault[],
     limit = this.#limit,
   ): Promise<TriedPlan | undefined> {
-    const { run, budget, baseline, limits } = this.#deps
-    if (!budget.take()) return undefined
-    try {
-      const waits = plan.filter(({ event }) => event === 'quota-used-up').length * limits.perWindow
-      const observation = await run(plan, `explore-${budget.taken}`, limit + waits)
-      const hasApplied = idleRules(plan, observation).length === 0 && !exceedsPlan(plan, observation)
-      return { plan, faults, observation, verdict: judge(observation, baseline), hasApplied }
-    } catch (error) {
-      if (budget.signal.aborted) return undefined
-      throw error
-    }
+    const { run, baseline, limits } = this.#deps
+    const waits = plan.filter(({ event }) => event === 'quota-used-up').length * limits.perWindow
+    const observation = await run(plan, limit + waits)
+    if (observation === undefined) return undefined
+    const hasApplied = idleRules(plan, observation).length === 0 && !exceedsPlan(plan, observation)
+    return { plan, faults, observation, verdict: judge(observation, baseline), hasApplied }
   }
 
   /** Repeats the mildest plan of each unconfirmed weakness. */
@@ -210,8 +203,7 @@ export class Explorer {
         if (fails) smallest = { ...result, plan }
         return fails
       },
-      // Faults of different families may show the same mistake of the client.
-      (rule) => milderRules(rule, true),
+      milderRules,
     )
     return smallest
   }

@@ -183,11 +183,14 @@ export function weightOf({ family, effect }: PlannedFaultKind): number {
   return TABLE.length + (respond !== undefined && 'error' in respond ? CODES.indexOf(respond.error) : 0)
 }
 
-/** The milder effects of the same family. `anyFamily` adds those of other families that a client can survive. */
-export function milderEffects(effect: Effect, anyFamily = false): Effect[] {
+/**
+ * The milder effects of the same family, and the effects of other families that a client can survive: faults of
+ * different families may show the same mistake of the client.
+ */
+export function milderEffects(effect: Effect): Effect[] {
   const isRefusal = effect.respond !== undefined && 'error' in effect.respond
   const family = TABLE[placeOf(effect, TABLE)]?.family ?? (isRefusal ? 'refused' : undefined)
-  const kinds = TABLE.filter((kind) => (anyFamily && kind.survivable) || kind.family === family)
+  const kinds = TABLE.filter((kind) => kind.survivable || kind.family === family)
   const place = placeOf(effect, kinds)
   return (place < 0 ? kinds : kinds.slice(0, place)).map((kind) => kind.effect)
 }

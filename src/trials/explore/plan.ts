@@ -53,10 +53,10 @@ function effectOf({ description: _, match: __, skip: ___, times: ____, ...effect
 }
 
 /** The rules for the same request with a milder effect, with the mildest first. See `milderEffects`. */
-export function milderRules(rule: FaultRule, anyFamily = false): FaultRule[] {
+export function milderRules(rule: FaultRule): FaultRule[] {
   const { match, skip, times } = rule
   const kept = { ...(match && { match }), ...(skip !== undefined && { skip }), ...(times !== undefined && { times }) }
-  return milderEffects(effectOf(rule), anyFamily).map((milder) => ({ ...kept, ...milder }))
+  return milderEffects(effectOf(rule)).map((milder) => ({ ...kept, ...milder }))
 }
 
 /** The rules of a plan that met no request or changed nothing. */

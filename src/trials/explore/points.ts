@@ -1,5 +1,5 @@
 import type { Operation } from '../../contract/api.ts'
-import { isObject, parseJson } from '../../ground/json.ts'
+import { isObject, readJson } from '../../ground/json.ts'
 import { shorten } from '../../ground/show.ts'
 import { isCut, textOf } from '../../http/content.ts'
 import { isUnread } from '../../journal/description.ts'
@@ -25,8 +25,9 @@ export interface Point {
   predecessor: Point | undefined
 }
 
-/** The points of a run in the order of its requests. `keyed`: whether points include their key. */
-export function pointsOf(requests: readonly ObservedRequest[], keyed = hasManyKeys(requests)): Point[] {
+/** The points of a run in the order of its requests. */
+export function pointsOf(requests: readonly ObservedRequest[]): Point[] {
+  const keyed = new Set(requests.flatMap(({ entry }) => entry.key ?? [])).size > 1
   const occurrences = new Map<string, number>()
   const latest = new Map<string, Point>()
   return requests.flatMap(({ entry }, index) => {
@@ -49,10 +50,6 @@ export function pointsOf(requests: readonly ObservedRequest[], keyed = hasManyKe
   })
 }
 
-function hasManyKeys(requests: readonly ObservedRequest[]): boolean {
-  return new Set(requests.flatMap(({ entry }) => entry.key ?? [])).size > 1
-}
-
 /** Whether fault rules applied. They do not if key, plan or quota refuse the request, or if it prefers a fault. */
 function meetsFaults({ allowance, code, injected, injection, decided, operation }: Entry): boolean {
   if (injection?.source === 'prefer') return false
@@ -68,12 +65,7 @@ const TOLD = 3
 export function aboutOf({ group, body }: Pick<Entry, 'group' | 'body'>): string {
   if (group !== undefined) return shorten(group.name)
   if (body === undefined || isUnread(body) || isCut(body)) return ''
-  let value: unknown
-  try {
-    value = parseJson(textOf(body), (reason) => new Error(reason))
-  } catch {
-    return ''
-  }
+  const value = readJson(textOf(body))
   if (!isObject(value)) return ''
   if (typeof value['name'] === 'string') return shorten(value['name'])
   const names = Object.values(value).find((each) => Array.isArray(each))

@@ -115,7 +115,7 @@ function ruleFor(verdict: ExploreFailure | 'gave up'): ReportRule {
 /** The model of the report for all formats. */
 export function modelExploration(report: ExploreReport, terms: ExploreTerms, replayed?: RunVerdict): Report {
   const { failsOnGaveUp, startedAt, seconds, interruptedWith } = terms
-  const findings = [...report.findings.map(modelFinding), ...(failsOnGaveUp ? modelGivingUp(report) : [])]
+  const findings = [...report.findings.map(modelFinding), ...(failsOnGaveUp ? report.gave_up.map(modelGivingUp) : [])]
   const passed = findings.length === 0
   const warnings = report.never_applied.map(modelIdle)
   return {
@@ -178,12 +178,8 @@ function modelIdle(rule: FaultRule): Finding {
   }
 }
 
-function modelGivingUp({ gave_up: gaveUp }: ExploreReport): Finding[] {
-  return gaveUp.map(({ plan }) => ({
-    rule: ruleFor('gave up'),
-    level: 'error',
-    message: `${wordPlan(plan)} The command failed.`,
-  }))
+function modelGivingUp({ plan }: PlanAt): Finding {
+  return { rule: ruleFor('gave up'), level: 'error', message: `${wordPlan(plan)} The command failed.` }
 }
 
 /** The faults of a plan, in sentences. */

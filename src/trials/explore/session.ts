@@ -47,16 +47,20 @@ export function openSession(terms: SessionTerms) {
   const budget = new RunBudget(terms, stop)
   const pool = new Pool(jobs)
 
-  async function run(plan: readonly FaultRule[], name: string, timeout: number | undefined): Promise<RunObservation> {
-    const { command, environment, variables, options, onSignal } = terms
+  /** Runs the command once. `undefined` if the budget does not allow it, or is over before its end. */
+  async function run(plan: readonly FaultRule[], timeout: number | undefined, name?: string) {
     const { signal } = budget
-    const result = await runTrial({
-      ...{ name, command, environment, variables, options, contract, plan, timeout, signal, onSignal },
-      inherits: false,
-    })
-    // A run that was ended from outside has no result.
-    signal.throwIfAborted()
-    return observe(result)
+    if (!budget.take()) return undefined
+    const { command, environment, variables, options, onSignal } = terms
+    const trial = { command, environment, variables, options, onSignal, contract, plan, timeout, signal }
+    try {
+      const result = await runTrial({ ...trial, name: name ?? `explore-${budget.taken}`, inherits: false })
+      // A run that was ended from outside has no result.
+      return signal.aborted ? undefined : observe(result)
+    } catch (error) {
+      if (signal.aborted) return undefined
+      throw error
+    }
   }
 
   /** The run without a fault as a baseline, or a sentence that says why there is none. */
@@ -64,13 +68,9 @@ export function openSession(terms: SessionTerms) {
     watch('running the command without faults')
     const observations: RunObservation[] = []
     for (const name of ['explore-baseline-1', 'explore-baseline-2']) {
-      if (!budget.take()) break
-      try {
-        observations.push(await run([], name, terms.timeout))
-      } catch (error) {
-        if (!budget.signal.aborted) throw error
-        break
-      }
+      const observation = await run([], terms.timeout, name)
+      if (observation === undefined) break
+      observations.push(observation)
       const problem = problemOf(observations)
       if (problem !== undefined) return problem
     }
@@ -85,7 +85,6 @@ export function openSession(terms: SessionTerms) {
     }
   }
 
-  /** The time limits of runs, in milliseconds. */
   function limitsFor({ observation }: FaultlessRun): RunLimits {
     const { timeout, window, isScaled } = terms
     const usual = timeout ?? SPARE + FACTOR * observation.end.seconds * 1000
@@ -96,7 +95,7 @@ export function openSession(terms: SessionTerms) {
   function explore(baseline: FaultlessRun): Promise<Exploration> {
     const limits = limitsFor(baseline)
     const shown = (words: string) => watch(`${words}, ${budget.taken} runs so far`)
-    return new Explorer({ run, contract, baseline, pool, budget, limits, watch: shown }).explore()
+    return new Explorer({ run, contract, baseline, pool, limits, watch: shown }).explore()
   }
 
   /** Runs the command once with the faults of a plan. */
@@ -107,14 +106,8 @@ export function openSession(terms: SessionTerms) {
       ...{ gaveUp: [], findings: [], flaky: [], unconfirmed: [], idle: [] },
     }
     watch('running the command with the plan')
-    if (!budget.take()) return nothing
-    let observation: RunObservation
-    try {
-      observation = await run(plan, 'explore-replay', limitsFor(baseline).longer)
-    } catch (error) {
-      if (budget.signal.aborted) return nothing
-      throw error
-    }
+    const observation = await run(plan, limitsFor(baseline).longer, 'explore-replay')
+    if (observation === undefined) return nothing
     const verdict = judge(observation, baseline)
     const operation = operationOf(plan)
     const idle = idleRules(plan, observation)
@@ -139,7 +132,6 @@ export function openSession(terms: SessionTerms) {
     get runs() {
       return budget.taken
     },
-    /** Releases its resources. */
     end: () => budget.end(),
   }
 }

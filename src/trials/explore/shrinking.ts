@@ -20,32 +20,13 @@ export async function shrinkPlan(
   return replaceRules(earliest, stillFails, milder)
 }
 
-/** Delta debugging: it removes large parts first and then smaller ones, until no single rule can be removed. */
+/** Removes rules until no rule can be removed. The plans of an exploration have at most two. */
 async function removeRules(plan: readonly FaultRule[], stillFails: StillFails): Promise<readonly FaultRule[]> {
-  let left = plan
-  let size = Math.ceil(left.length / 2)
-  while (left.length > 1) {
-    const smaller = await removePart(left, size, stillFails)
-    if (smaller !== undefined) {
-      left = smaller
-      size = Math.min(size, Math.ceil(left.length / 2))
-    } else if (size > 1) size = Math.ceil(size / 2)
-    else break
+  for (const rule of plan.length > 1 ? plan : []) {
+    const rest = plan.filter((each) => each !== rule)
+    if (await stillFails(rest)) return removeRules(rest, stillFails)
   }
-  return left
-}
-
-/** The plan without a part of this size, if it still fails. */
-async function removePart(
-  plan: readonly FaultRule[],
-  size: number,
-  stillFails: StillFails,
-): Promise<readonly FaultRule[] | undefined> {
-  for (let start = 0; start < plan.length; start += size) {
-    const rest = plan.filter((_, index) => index < start || index >= start + size)
-    if (rest.length > 0 && (await stillFails(rest))) return rest
-  }
-  return undefined
+  return plan
 }
 
 /** Replaces each rule by its first substitute with which the plan still fails. */

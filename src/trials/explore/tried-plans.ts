@@ -31,7 +31,6 @@ const NO_EFFECTS = { accounts: [], changes: [] }
 export class TriedPlans {
   readonly #plans = new Map<string, TriedPlan>()
   readonly #weaknesses = new Map<string, Weakness>()
-  /** How many requests are kept. */
   #requests = 0
 
   get all(): TriedPlan[] {

@@ -87,7 +87,8 @@ export async function findReached(options: CounterfactualOptions): Promise<Count
       unfit.push({ alternative, reason: beginnings })
       continue
     }
-    const changesCreation = typeof reference === 'string' || !areAllSame(reference, beginnings)
+    const changesCreation =
+      typeof reference === 'string' || reference.some((state, at) => !areSameStates(state, beginnings[at]))
     const changed = await mapInOrder(references, (each) =>
       findChanged(server, contract, compiled, each, changesCreation),
     )
@@ -106,20 +107,11 @@ async function answerAgain(
   const answers: (ReplayedAnswer | undefined)[] = []
   const recounted = new Set<RecordedRequest>()
   let unanswerable = 0
-  await replay({
-    server,
-    contract,
-    requests,
-    recounted,
-    isOwn: true,
-    onAnswer(index, answer) {
-      const request = requests[index]
-      const isAsRecorded = answer !== undefined && request !== undefined && isRecorded(answer, request)
-      if (!isAsRecorded) unanswerable++
-      answers.push(isAsRecorded ? answer : undefined)
-      return true
-    },
-  })
+  for await (const { request, answer } of replay({ server, contract, requests, recounted, isOwn: true })) {
+    const isAsRecorded = answer !== undefined && isRecorded(answer, request)
+    if (!isAsRecorded) unanswerable++
+    answers.push(isAsRecorded ? answer : undefined)
+  }
   return { firsts, requests, answers, recounted, unanswerable }
 }
 
@@ -155,25 +147,17 @@ async function findChanged(
   const beginnings = changesCreation ? await findBeginnings(firsts, own, contract) : undefined
   if (changesCreation && beginnings === undefined) return everything()
   const changed: AnswerChange[] = []
-  await replay({
-    server,
-    contract,
-    requests,
-    recounted,
-    isOwn: false,
-    beginnings,
-    onAnswer(index, answer) {
-      const reference = answers[index]
-      if (reference === undefined) return true
-      // If accounts begin differently, their states cannot be compared. Only the answers are compared, up to the end.
-      const parts =
-        answer === undefined
-          ? ['state']
-          : differencesOf(reference, answer).filter((part) => !changesCreation || part !== 'state')
-      if (parts.length > 0) changed.push({ index, parts })
-      return true
-    },
-  })
+  const options = { server, contract, requests, recounted, isOwn: false, beginnings }
+  for await (const { index, answer } of replay(options)) {
+    const reference = answers[index]
+    if (reference === undefined) continue
+    // If accounts begin differently, their states cannot be compared. Only the answers are compared, up to the end.
+    const parts =
+      answer === undefined
+        ? ['state']
+        : differencesOf(reference, answer).filter((part) => !changesCreation || part !== 'state')
+    if (parts.length > 0) changed.push({ index, parts })
+  }
   return changed
 }
 
@@ -208,10 +192,6 @@ async function begin(states: readonly AccountState[], contract: Contract): Promi
 
 function recreate(state: AccountState, contract: Contract): Promise<AccountState> {
   return recreateAccount(state, { real: state.createdAt }, contract)
-}
-
-function areAllSame(some: readonly AccountState[], others: readonly AccountState[]): boolean {
-  return some.every((state, index) => areSameStates(state, others[index]))
 }
 
 async function mapInOrder<Item, Result>(

@@ -23,20 +23,18 @@ export async function findFirstDifference(
   { requests }: Recording,
   secrets: Secrets,
 ): Promise<FirstDifference | undefined> {
-  let found: FirstDifference | undefined
-  await replay({
+  for await (const { request, answer } of replay({
     server,
     contract: own,
     requests,
     recounted: new Set(),
     isOwn: false,
-    onAnswer(index, answer) {
-      const entry = requests[index]?.entry
-      if (entry !== undefined && answer !== undefined) found = differenceIn(entry, answer, redactorFor(entry, secrets))
-      return found === undefined
-    },
-  })
-  return found
+  })) {
+    const { entry } = request
+    const found = answer && differenceIn(entry, answer, redactorFor(entry, secrets))
+    if (found !== undefined) return found
+  }
+  return undefined
 }
 
 function differenceIn(entry: Entry, expected: ReplayedAnswer, redact: Redact): FirstDifference | undefined {

@@ -51,11 +51,11 @@ export class RecordedStore implements ServiceStore {
   }
 
   /** Shows the accounts in the state that this request found. */
-  show(request: RecordedRequest | undefined): void {
+  show(request: RecordedRequest): void {
     this.#keepChange()
     this.#request = request
     this.after = undefined
-    const account = request?.past?.account
+    const account = request.past?.account
     const world = account && this.#worlds.get(account.id)
     if (world !== undefined && !areSameStates(world.recorded, account)) this.isLost = true
   }

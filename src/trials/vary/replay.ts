@@ -32,16 +32,18 @@ export interface ReplayOptions {
   isOwn: boolean
   /** The accounts with a different initial state, by id. */
   beginnings?: ReadonlyMap<string, OtherWorld> | undefined
-  /**
-   * Called with the answer to each request in order; `undefined` for a request that cannot be repeated. If it returns
-   * false, the replay ends.
-   */
-  onAnswer(index: number, answer: ReplayedAnswer | undefined): boolean
 }
 
-/** Repeats recorded requests under a contract, each with its recorded state and instant. */
-export async function replay(options: ReplayOptions): Promise<void> {
-  const { server, contract, requests, recounted, isOwn, beginnings, onAnswer } = options
+/** A request, with the answer to it; `undefined` if it cannot be repeated. */
+interface RepeatedRequest {
+  request: RecordedRequest
+  index: number
+  answer: ReplayedAnswer | undefined
+}
+
+/** Repeats recorded requests under a contract in their order, each with its recorded state and instant. */
+export async function* replay(options: ReplayOptions): AsyncGenerator<RepeatedRequest> {
+  const { server, contract, requests, recounted, isOwn, beginnings } = options
   const [account] = requests.flatMap(({ past, others }) => past?.account ?? others[0] ?? [])
   if (account === undefined) return
   const store = new RecordedStore(account, recounted, isOwn, beginnings)
@@ -52,9 +54,8 @@ export async function replay(options: ReplayOptions): Promise<void> {
     now = instantOf(request)
     const again = askAgain(request.entry)
     const answer = again && (await answerTo(service, again, store))
-    if (!onAnswer(index, store.isLost ? undefined : answer)) break
+    yield { request, index, answer: store.isLost ? undefined : answer }
   }
-  store.show(undefined)
 }
 
 interface ReplayService {

@@ -126,12 +126,10 @@ function whatIsOtherwise(difference: FirstDifference | undefined, report: Altern
   const to = `${request.method} ${request.path}`
   const [name, field] = Object.entries(received.headers ?? {})[0] ?? []
   const isSameBody = received.body === undefined && expected.body === undefined
-  const answer =
-    expected.status !== received.status
-      ? `answers ${received.status ?? 'nothing'} instead of ${expected.status ?? 'nothing'} to ${to}`
-      : isSameBody && name !== undefined
-        ? `sends ${name}: ${field} in the response to ${to}`
-        : `answers ${to} with another body`
+  let answer = `answers ${to} with another body`
+  if (expected.status !== received.status) {
+    answer = `answers ${received.status ?? 'nothing'} instead of ${expected.status ?? 'nothing'} to ${to}`
+  } else if (isSameBody && name !== undefined) answer = `sends ${name}: ${field} in the response to ${to}`
   return choice === undefined ? answer : `${choice} and so ${answer}`
 }
 
@@ -144,25 +142,24 @@ function choiceIn({ id, chosen, value }: AlternativeReport): string | undefined 
 
 function detailsOf(report: AlternativeReport): Block[] {
   const { first_difference: difference, chosen, value, output } = report
-  return [
+  const details: Block[] = [
     {
       kind: 'comparison',
       expected: JSON.stringify(chosen),
       received: JSON.stringify(value),
       titles: ['Our choice', 'The alternative'],
     },
-    ...(difference === undefined
-      ? []
-      : ([
-          {
-            kind: 'comparison',
-            expected: write(difference.expected),
-            received: write(difference.received),
-            titles: ['The first response that differed, with our choice', 'With the alternative'],
-          },
-        ] as const)),
-    ...(output === undefined ? [] : ([{ kind: 'code', text: output, title: 'What the command wrote last' }] as const)),
   ]
+  if (difference !== undefined) {
+    details.push({
+      kind: 'comparison',
+      expected: write(difference.expected),
+      received: write(difference.received),
+      titles: ['The first response that differed, with our choice', 'With the alternative'],
+    })
+  }
+  if (output !== undefined) details.push({ kind: 'code', text: output, title: 'What the command wrote last' })
+  return details
 }
 
 function write({ status, headers = {}, body }: ShownResponse): string {

@@ -131,26 +131,12 @@ export async function vary(options: VaryOptions): Promise<VaryResult> {
   }
 }
 
-/** The runs of the command without alternatives. */
-interface SteadyRun {
-  /** A run that has passed. */
-  first: TrialResult
-  second: TrialResult
-  /** Whether both had the same result and sent the same requests in any order. */
-  isSteady: boolean
-  /** Whether both sent the requests in the same order. */
-  isInOrder: boolean
-  /** The time limit of a trial, in milliseconds. */
-  limit: number
-  notes: readonly string[]
-}
-
 /** Runs the command twice without alternatives. @throws BaselineError */
 async function runBaselines(
   runner: TrialRunner,
   { choices, timeout, repeats, onProgress }: VaryOptions,
   secrets: Secrets,
-): Promise<SteadyRun> {
+) {
   const results: TrialResult[] = []
   for (const name of ['baseline 1', 'baseline 2']) {
     onProgress?.(`running ${name} of 2`)
@@ -163,16 +149,18 @@ async function runBaselines(
   if (!hasPassed(first.end)) throw new BaselineError(describeFailure(first.end, secrets))
   if (first.exchanges.length === 0 && second.exchanges.length === 0) throw new BaselineError(NO_REQUEST)
   const difference = compareBaselines(one, other)
+  const isSteady = difference === undefined
+  const longest = Math.max(one.end.seconds, other.end.seconds)
   return {
+    /** A run that has passed. */
     first,
     second,
-    isSteady: difference === undefined,
-    isInOrder: difference === undefined && sendTheSame(one, other),
-    limit: timeout ?? Math.max(PATIENCE.least, 1000 * PATIENCE.factor * Math.max(one.end.seconds, other.end.seconds)),
-    notes:
-      difference === undefined
-        ? []
-        : [`${difference} Therefore each alternative is judged by ${repeats} runs (--repeats).`],
+    /** Whether both had the same result and sent the same requests in any order. */
+    isSteady,
+    isInOrder: isSteady && sendTheSame(one, other),
+    /** The time limit of a trial, in milliseconds. */
+    limit: timeout ?? Math.max(PATIENCE.least, 1000 * PATIENCE.factor * longest),
+    notes: isSteady ? [] : [`${difference} Therefore each alternative is judged by ${repeats} runs (--repeats).`],
   }
 }
 

@@ -184,28 +184,28 @@ function hitsOf(plan: readonly FaultRule[], sequence: readonly string[]): number
 describe('Milder rules', () => {
   const match = { operation: 'addDomains' }
 
-  it.each<[rule: FaultRule, milder: FaultRule[]]>([
-    [{ match, connection: 'reset' }, []],
-    [
-      { match, connection: 'hang', phase: 'after' },
-      [
-        { match, connection: 'reset' },
-        { match, connection: 'reset', phase: 'after' },
-      ],
-    ],
-    [{ match, skip: 1, times: 1, corrupt: 'unknown-enum' }, [{ match, skip: 1, times: 1, corrupt: 'extra-field' }]],
-    [{ match, respond: { error: 'internal_error' } }, []],
-    [{ match, event: 'quota-used-up' }, [{ match, respond: { error: 'internal_error' } }]],
-    [
-      { match, respond: { error: 'invalid_domain' } },
-      [
-        { match, respond: { error: 'internal_error' } },
-        { match, event: 'quota-used-up' },
-      ],
-    ],
-    [{ match, delay_ms: 5 }, []],
+  const failure = { respond: { error: 'internal_error' } } as const
+  const limit = { event: 'quota-used-up' } as const
+  const lostRequest = { connection: 'reset' } as const
+  const lostResponse = { connection: 'reset', phase: 'after' } as const
+  const lateResponse = { connection: 'hang', phase: 'after' } as const
+  const survivable = [failure, limit, lostRequest, lostResponse, lateResponse]
+
+  it.each<[rule: FaultRule, milder: Omit<FaultRule, 'match'>[]]>([
+    [{ match, ...lostRequest }, [failure, limit]],
+    [{ match, ...lateResponse }, [failure, limit, lostRequest, lostResponse]],
+    [{ match, corrupt: 'unknown-enum' }, [...survivable, { corrupt: 'extra-field' }]],
+    [{ match, ...failure }, []],
+    [{ match, ...limit }, [failure]],
+    [{ match, respond: { error: 'invalid_domain' } }, survivable],
+    [{ match, delay_ms: 5 }, survivable],
   ])('than %j are %j', (rule, milder) => {
-    expect(milderRules(rule)).toEqual(milder)
+    expect(milderRules(rule)).toEqual(milder.map((effect) => ({ match, ...effect })))
+  })
+
+  it('act on the same request', () => {
+    const place = { match, skip: 1, times: 1 }
+    expect(milderRules({ ...place, ...limit })).toEqual([{ ...place, ...failure }])
   })
 })
 

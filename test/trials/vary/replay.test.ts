@@ -151,14 +151,8 @@ describe('when nobody wants to know more', () => {
     const { requests } = await record(undefined, inTurn(list, list, list))
     const { contract } = only('member-order')
     let asked = 0
-    await replay({
-      server: optionsOf(),
-      contract,
-      requests,
-      recounted: new Set(),
-      isOwn: true,
-      onAnswer: () => ++asked < 2,
-    })
+    const options = { server: optionsOf(), contract, requests, recounted: new Set<never>(), isOwn: true }
+    for await (const _ of replay(options)) if (++asked === 2) break
     expect(asked).toBe(2)
   })
 })
