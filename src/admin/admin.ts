@@ -17,14 +17,13 @@ import { ClientGone } from '../http/reception.ts'
 import { createRouter } from '../http/router.ts'
 import { queryOf, readParameters, readTarget, splitTarget } from '../http/target.ts'
 import { namePathInLog } from '../journal/redaction/key-shapes.ts'
-import type { Readiness } from '../store/readiness.ts'
 import { isAway, isReported } from '../store/store-error.ts'
 import { urlsFor } from './address.ts'
 import type { AdminRefusal } from './codes.ts'
 import type { Control } from './control.ts'
 import type { EventFeed } from './event-feed.ts'
 import { createGuard } from './guard.ts'
-import type { ControlCall } from './handler.ts'
+import type { ControlCall, ControlDeps } from './handler.ts'
 import { sendParts, writeList } from './list-writer.ts'
 import { nearestRoute } from './nearest-route.ts'
 import {
@@ -43,18 +42,13 @@ import { describeRefusal, refusalFor } from './refusals.ts'
 /** The path of the control plane. All of its paths are below it. */
 export const ADMIN_PATH = '/__admin'
 
-export interface AdminDeps {
+export interface AdminDeps extends Pick<ControlDeps, 'instance' | 'urls' | 'readiness'> {
   control: () => Promise<Control>
   /** Without a token, only programs of this machine can use the control plane. */
   token: string | undefined
   host: string
-  /** Identifies this run of the server. */
-  instance: string
-  /** Known as soon as the server listens. */
-  urls(): ServerUrls
   log: Log
   stopping: AbortSignal
-  readiness: Readiness
 }
 
 /** The settings for request bodies. The document of the control plane has the size limit. */
@@ -170,8 +164,7 @@ export function createAdmin(deps: AdminDeps): (request: ServerRequest, response:
     const { EventFeed } = await import('./event-feed.ts')
     const { streamEntries } = await import('./event-stream.ts')
     const { exchanges, contract } = control.deps
-    const { journal } = exchanges
-    feed ??= new EventFeed(journal, contract.catalogue)
+    feed ??= new EventFeed(exchanges.journal, contract.catalogue)
     if (feed.size >= control.limits.eventStreams) {
       const expected = `There are ${feed.size} streams of events, which is as many as there may be`
       const refusal = refuse({ code: 'insufficient_storage', about: { expected } })
@@ -179,7 +172,7 @@ export function createAdmin(deps: AdminDeps): (request: ServerRequest, response:
     }
     // A client that reconnects may have seen later events from another process.
     await exchanges.caughtUp()
-    streamEntries(request, response, { feed, journal, catalogue: contract.catalogue, account }, deps.stopping)
+    streamEntries(request, response, feed, account, deps.stopping)
   }
 }
 
