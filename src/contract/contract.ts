@@ -11,7 +11,7 @@ import { compileApi } from './api-compiler.ts'
 import { ContractError } from './contract-error.ts'
 import { type DocumentOptions, readDocument, resolveDocument } from './document.ts'
 import { canonicalHostname, type IsPublicSuffix, settingsAgainst } from './hostname.ts'
-import { compilerFor as usualCompiler } from './schema-compiler.ts'
+import { UUID, compilerFor as usualCompiler } from './schema-compiler.ts'
 import { readSettings } from './settings.ts'
 import { compileShortWriter, compileWriter } from './writer.ts'
 
@@ -30,8 +30,6 @@ export interface Contract extends Api {
   percentageStep: number
   recordForm: RecordForm
 }
-
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
 
 /** By the longest quota window. */
 const own = new Map<number, Promise<Contract>>()
