@@ -71,7 +71,10 @@ export async function joinSchemas(document: Json, versions: SchemaVersions): Pro
     },
     validityAt(pointer, only) {
       let validate: Validate | undefined
-      return (value) => (validate ??= validity.compile(resolve(pointer, only)))(value)
+      return (value) => {
+        validate ??= validity.compile(resolve(pointer, only))
+        return validate(value)
+      }
     },
   }
 }
