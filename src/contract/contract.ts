@@ -123,11 +123,8 @@ function requireValues(schemas: Record<string, Json>, name: string, values: read
 function percentageStep(schema: Json | undefined, file: string): number {
   const step = schema?.['multipleOf']
   if (typeof step === 'number' && Number.isInteger(Math.round(1e9 / step) / 1e9)) return step
-  throw new ContractError(
-    file,
-    '/components/schemas/Percentage',
-    'Percentages need a multipleOf that divides 1, such as 0.1, in x-constraints.',
-  )
+  const reason = 'Percentages need a multipleOf that divides 1, such as 0.1, in x-constraints.'
+  throw new ContractError(file, '/components/schemas/Percentage', reason)
 }
 
 /** How the policies of a record are written. The schemas of a record and of a policy decide this. */
