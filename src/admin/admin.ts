@@ -9,7 +9,7 @@ import { reportViolation } from '../ground/schema.ts'
 import { Semaphore } from '../ground/semaphore.ts'
 import { Turns } from '../ground/turns.ts'
 import { runInTurns } from '../ground/work.ts'
-import { type BodyReader, type BodySettings, createBodyReader } from '../http/body.ts'
+import { type BodySettings, createBodyReader } from '../http/body.ts'
 import type { ServerRequest } from '../http/engine/node-internals.ts'
 import { isHostMalformed } from '../http/host-field.ts'
 import type { Log } from '../http/log.ts'
@@ -129,11 +129,16 @@ export function createAdmin(deps: AdminDeps): (request: ServerRequest, response:
 
   async function answer(request: ServerRequest, response: ServerResponse, routed: RoutedCall): Promise<void> {
     const { control, operation, parameters, query } = routed
-    const received = await receive(request, doorsTo(control).bodies, operation)
-    if ('refusal' in received) return send(request, response, describe(received.refusal, control, operation))
+    let body: ReceivedRequest['body']
+    try {
+      body = await doorsTo(control).bodies.read(request, operation)
+    } catch (error) {
+      // There is no room for the body.
+      return send(request, response, describe(refusalFor(error, undefined), control, operation))
+    }
     // Parsing a large body takes a whole turn, so other requests go first.
     if (mayBeLarge(request)) await new Turns().next()
-    const conforming = control.conform({ operation, query, body: received.body })
+    const conforming = control.conform({ operation, query, body })
     if (!conforming.ok) return send(request, response, describe(conforming, control, operation))
     const page = PAGES[operation.id]
     if (page !== undefined) return send(request, response, await page(control))
@@ -189,19 +194,6 @@ function openDoors({ api, limits }: Control) {
 function isOpen(path: string, hasToken: boolean): boolean {
   const isDashboard = path === ADMIN_PATH || path === `${ADMIN_PATH}/`
   return path === `${ADMIN_PATH}/health` || path === `${ADMIN_PATH}/ready` || (hasToken && isDashboard)
-}
-
-/** Reads the body of a request. Returns a refusal if there is no room for the body. */
-async function receive(
-  request: ServerRequest,
-  bodies: BodyReader,
-  operation: Operation,
-): Promise<{ body: ReceivedRequest['body'] } | { refusal: AdminRefusal }> {
-  try {
-    return { body: await bodies.read(request, operation) }
-  } catch (error) {
-    return { refusal: refusalFor(error, undefined) }
-  }
 }
 
 /** Whether a request has a large body or a body of unknown size. */

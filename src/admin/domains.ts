@@ -21,12 +21,8 @@ const REPORT = 2_000
 
 export const listMonitoredDomains: AccountHandler = (call) => {
   const { domains } = call.account
-  const list = { items: domains.values(), count: domains.size, idOf, sizeOf }
+  const list = { items: domains.values(), count: domains.size, idOf: ({ name }: MonitoredDomain) => name, sizeOf }
   return answerPage(call, 'domains', list, (domain) => reportDomain(call, domain))
-}
-
-function idOf({ name }: MonitoredDomain): string {
-  return name
 }
 
 function sizeOf({ features }: MonitoredDomain): number {
