@@ -5,7 +5,6 @@ import type { AccountState } from '../domain/account.ts'
 import { accept, refuse } from '../domain/errors.ts'
 import type { Fixture } from '../domain/fixture.ts'
 import { writeInstant } from '../domain/iso-8601.ts'
-import { isObject } from '../ground/json.ts'
 import { StoreError, type StoreProblem } from '../store/store-error.ts'
 import { refuseLateInstant } from './clock.ts'
 import type { AdminCode, AdminRefusal } from './codes.ts'
@@ -32,16 +31,12 @@ export const listAccounts: Handler = async (call) => {
 }
 
 export const createAccount: Handler = async (call) => {
-  const { id, plan, fixture, seed, now, frozen, api_key, like } = call.body as {
-    [Name in 'id' | 'plan' | 'now' | 'api_key' | 'like']?: string
-  } & { fixture?: string | Fixture; seed?: number; frozen?: boolean }
-  const loaded = await readFixture(fixture)
-  if (isRefusal(loaded)) return loaded
-  const refusal = refuseUnknownPlan(call, plan) ?? refuseLateInstant(now)
-  if (refusal) return refusal
+  const { id, plan, api_key, like } = call.body as { [Name in 'id' | 'plan' | 'api_key' | 'like']?: string }
+  const beginning = await readBeginning(call)
+  if ('ok' in beginning) return beginning
   // A sandbox is the same whether it is opened by its key or created by its id.
   const chosenKey = api_key ?? (id !== undefined && SANDBOX.test(id) ? id : undefined)
-  const chosen = { id, plan, seed, now, frozen, apiKey: chosenKey, fixture: loaded }
+  const chosen = { id, plan, apiKey: chosenKey, ...beginning }
   const model = like === undefined ? undefined : await findModel(call, like)
   if (model !== undefined && 'ok' in model) return model
   const created = await call.worlds.create(model === undefined ? chosen : await likenTo(model, chosen))
@@ -76,17 +71,9 @@ export const deleteAccount: AccountHandler = async ({ account, worlds }) => {
 }
 
 export const resetAccount: AccountHandler = async (call) => {
-  const { fixture, seed, now, frozen } = call.body as {
-    fixture?: string | Fixture
-    seed?: number
-    now?: string
-    frozen?: boolean
-  }
-  const loaded = await readFixture(fixture)
-  if (isRefusal(loaded)) return loaded
-  const refusal = refuseLateInstant(now)
-  if (refusal) return refusal
-  const account = await call.worlds.reset(call.account.id, { fixture: loaded, seed, now, frozen })
+  const beginning = await readBeginning(call)
+  if ('ok' in beginning) return beginning
+  const account = await call.worlds.reset(call.account.id, beginning)
   return done({ account: await reportAccount(call, account) })
 }
 
@@ -108,16 +95,29 @@ export async function reportAccount({ store, worlds }: ControlCall, account: Acc
   }
 }
 
-/** A fixture is an object or the name of a ready-made one. No request can make the server read a file or URL. */
-async function readFixture(fixture: string | Fixture | undefined): Promise<LoadedFixture | undefined | AdminRefusal> {
-  if (fixture === undefined || isObject(fixture)) return fixture && loadFixture(fixture as Fixture)
-  const name = FIXTURE_NAMES.find((each) => each === fixture)
-  if (name !== undefined) return loadFixture(name)
-  return invalid('/fixture', fixture, 'choice', { allowed: `${FIXTURE_NAMES.join(', ')} or a fixture as an object` })
+interface Beginning {
+  fixture: LoadedFixture | undefined
+  seed: number | undefined
+  now: string | undefined
+  frozen: boolean | undefined
 }
 
-function isRefusal(outcome: LoadedFixture | undefined | AdminRefusal): outcome is AdminRefusal {
-  return outcome !== undefined && 'ok' in outcome
+/**
+ * What an account begins with. A fixture is an object or the name of a ready-made one. No request can make the server
+ * read a file or URL.
+ */
+async function readBeginning(call: ControlCall): Promise<Beginning | AdminRefusal> {
+  const { fixture, seed, now, frozen, plan } = call.body as Partial<Omit<Beginning, 'fixture'>> & {
+    fixture?: string | Fixture
+    plan?: string
+  }
+  const name = FIXTURE_NAMES.find((each) => each === fixture)
+  if (typeof fixture === 'string' && name === undefined) {
+    return invalid('/fixture', fixture, 'choice', { allowed: `${FIXTURE_NAMES.join(', ')} or a fixture as an object` })
+  }
+  const given = name ?? (fixture as Fixture | undefined)
+  const loaded = given && (await loadFixture(given))
+  return refuseUnknownPlan(call, plan) ?? refuseLateInstant(now) ?? { fixture: loaded, seed, now, frozen }
 }
 
 function refuseUnknownPlan({ contract }: ControlCall, plan: string | undefined): AdminRefusal | undefined {

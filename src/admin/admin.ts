@@ -9,7 +9,7 @@ import { reportViolation } from '../ground/schema.ts'
 import { Semaphore } from '../ground/semaphore.ts'
 import { Turns } from '../ground/turns.ts'
 import { runInTurns } from '../ground/work.ts'
-import { type BodyReader, type BodySettings, createBodyReader } from '../http/body.ts'
+import { type BodySettings, createBodyReader } from '../http/body.ts'
 import type { ServerRequest } from '../http/engine/node-internals.ts'
 import { isHostMalformed } from '../http/host-field.ts'
 import type { Log } from '../http/log.ts'
@@ -17,14 +17,13 @@ import { ClientGone } from '../http/reception.ts'
 import { createRouter } from '../http/router.ts'
 import { queryOf, readParameters, readTarget, splitTarget } from '../http/target.ts'
 import { namePathInLog } from '../journal/redaction/key-shapes.ts'
-import type { Readiness } from '../store/readiness.ts'
 import { isAway, isReported } from '../store/store-error.ts'
 import { urlsFor } from './address.ts'
 import type { AdminRefusal } from './codes.ts'
 import type { Control } from './control.ts'
 import type { EventFeed } from './event-feed.ts'
 import { createGuard } from './guard.ts'
-import type { ControlCall } from './handler.ts'
+import type { ControlCall, ControlDeps } from './handler.ts'
 import { sendParts, writeList } from './list-writer.ts'
 import { nearestRoute } from './nearest-route.ts'
 import {
@@ -43,18 +42,13 @@ import { describeRefusal, refusalFor } from './refusals.ts'
 /** The path of the control plane. All of its paths are below it. */
 export const ADMIN_PATH = '/__admin'
 
-export interface AdminDeps {
+export interface AdminDeps extends Pick<ControlDeps, 'instance' | 'urls' | 'readiness'> {
   control: () => Promise<Control>
   /** Without a token, only programs of this machine can use the control plane. */
   token: string | undefined
   host: string
-  /** Identifies this run of the server. */
-  instance: string
-  /** Known as soon as the server listens. */
-  urls(): ServerUrls
   log: Log
   stopping: AbortSignal
-  readiness: Readiness
 }
 
 /** The settings for request bodies. The document of the control plane has the size limit. */
@@ -135,11 +129,16 @@ export function createAdmin(deps: AdminDeps): (request: ServerRequest, response:
 
   async function answer(request: ServerRequest, response: ServerResponse, routed: RoutedCall): Promise<void> {
     const { control, operation, parameters, query } = routed
-    const received = await receive(request, doorsTo(control).bodies, operation)
-    if ('refusal' in received) return send(request, response, describe(received.refusal, control, operation))
+    let body: ReceivedRequest['body']
+    try {
+      body = await doorsTo(control).bodies.read(request, operation)
+    } catch (error) {
+      // There is no room for the body.
+      return send(request, response, describe(refusalFor(error, undefined), control, operation))
+    }
     // Parsing a large body takes a whole turn, so other requests go first.
     if (mayBeLarge(request)) await new Turns().next()
-    const conforming = control.conform({ operation, query, body: received.body })
+    const conforming = control.conform({ operation, query, body })
     if (!conforming.ok) return send(request, response, describe(conforming, control, operation))
     const page = PAGES[operation.id]
     if (page !== undefined) return send(request, response, await page(control))
@@ -170,8 +169,7 @@ export function createAdmin(deps: AdminDeps): (request: ServerRequest, response:
     const { EventFeed } = await import('./event-feed.ts')
     const { streamEntries } = await import('./event-stream.ts')
     const { exchanges, contract } = control.deps
-    const { journal } = exchanges
-    feed ??= new EventFeed(journal, contract.catalogue)
+    feed ??= new EventFeed(exchanges.journal, contract.catalogue)
     if (feed.size >= control.limits.eventStreams) {
       const expected = `There are ${feed.size} streams of events, which is as many as there may be`
       const refusal = refuse({ code: 'insufficient_storage', about: { expected } })
@@ -179,7 +177,7 @@ export function createAdmin(deps: AdminDeps): (request: ServerRequest, response:
     }
     // A client that reconnects may have seen later events from another process.
     await exchanges.caughtUp()
-    streamEntries(request, response, { feed, journal, catalogue: contract.catalogue, account }, deps.stopping)
+    streamEntries(request, response, feed, account, deps.stopping)
   }
 }
 
@@ -196,19 +194,6 @@ function openDoors({ api, limits }: Control) {
 function isOpen(path: string, hasToken: boolean): boolean {
   const isDashboard = path === ADMIN_PATH || path === `${ADMIN_PATH}/`
   return path === `${ADMIN_PATH}/health` || path === `${ADMIN_PATH}/ready` || (hasToken && isDashboard)
-}
-
-/** Reads the body of a request. Returns a refusal if there is no room for the body. */
-async function receive(
-  request: ServerRequest,
-  bodies: BodyReader,
-  operation: Operation,
-): Promise<{ body: ReceivedRequest['body'] } | { refusal: AdminRefusal }> {
-  try {
-    return { body: await bodies.read(request, operation) }
-  } catch (error) {
-    return { refusal: refusalFor(error, undefined) }
-  }
 }
 
 /** Whether a request has a large body or a body of unknown size. */

@@ -8,12 +8,11 @@ import { explainFigures } from '../figures/causes.ts'
 import { recordOn } from '../figures/figures.ts'
 import { usualBeginning } from '../figures/profiles.ts'
 import { valueAt } from '../ground/json.ts'
-import type { AdminRefusal } from './codes.ts'
 import { type AccountCall, type AccountHandler, type ControlOutcome, done } from './handler.ts'
 import { answerPage } from './paging.ts'
 import { invalid, notFound } from './refusals.ts'
 import type { DomainReport, MonitoredDomainReport } from './reports.ts'
-import { changeAsService, type ServiceChange } from './service-change.ts'
+import { changeAsService } from './service-change.ts'
 
 /** The events of a domain are listed for this many days before and after today. */
 const EVENTS = { before: 60, after: 90 }
@@ -22,12 +21,8 @@ const REPORT = 2_000
 
 export const listMonitoredDomains: AccountHandler = (call) => {
   const { domains } = call.account
-  const list = { items: domains.values(), count: domains.size, idOf, sizeOf }
+  const list = { items: domains.values(), count: domains.size, idOf: ({ name }: MonitoredDomain) => name, sizeOf }
   return answerPage(call, 'domains', list, (domain) => reportDomain(call, domain))
-}
-
-function idOf({ name }: MonitoredDomain): string {
-  return name
 }
 
 function sizeOf({ features }: MonitoredDomain): number {
@@ -58,18 +53,9 @@ function reportDomain({ account, contract, now }: AccountCall, domain: Monitored
   }
 }
 
-export const addMonitoredDomains: AccountHandler = async (call) =>
-  reportChange(await changeAsService(call, 'addDomains'))
+export const addMonitoredDomains = changeAsService('addDomains', 'domains', 'count')
 
-export const removeMonitoredDomains: AccountHandler = async (call) =>
-  reportChange(await changeAsService(call, 'deleteDomains'))
-
-/** The answer of the service, without its sentence. */
-function reportChange(change: ServiceChange | AdminRefusal): ControlOutcome {
-  if (!change.ok) return change
-  const { domains, count } = change.value
-  return done({ domains, count })
-}
+export const removeMonitoredDomains = changeAsService('deleteDomains', 'domains', 'count')
 
 export const setFeatures: AccountHandler = (call) => {
   const features = call.body['features'] as string[]

@@ -64,19 +64,13 @@ interface Channel {
   batch: { after: number; upTo: number; bytes: Buffer } | undefined
 }
 
-/** One entry as a server-sent event. */
-export function writeEvent(entry: Entry, journal: Journal, catalogue: Catalogue): Buffer {
-  const description = describeEntry(entry, catalogue, journal.redactorFor(entry))
-  return Buffer.from(`id: ${entry.ordinal}\nevent: request\ndata: ${JSON.stringify(description)}\n\n`)
-}
-
 /**
  * Delivers the new entries of the journal to the readers of events. Each event is written once for all readers. Writing
  * and delivery do not slow the request down: they happen a little later and in slices. The events that wait for slow
  * readers are limited. The slowest readers are cut off.
  */
 export class EventFeed {
-  readonly #journal: Journal
+  readonly journal: Journal
   readonly #catalogue: Catalogue
   /** By account id. The channel for the readers of all accounts has the key `undefined`. */
   readonly #channels = new Map<string | undefined, Channel>()
@@ -91,7 +85,7 @@ export class EventFeed {
   #isScheduled = false
 
   constructor(journal: Journal, catalogue: Catalogue) {
-    this.#journal = journal
+    this.journal = journal
     this.#catalogue = catalogue
   }
 
@@ -125,6 +119,12 @@ export class EventFeed {
     return seat
   }
 
+  /** One entry as a server-sent event. */
+  write(entry: Entry): Buffer {
+    const description = describeEntry(entry, this.#catalogue, this.journal.redactorFor(entry))
+    return Buffer.from(`id: ${entry.ordinal}\nevent: request\ndata: ${JSON.stringify(description)}\n\n`)
+  }
+
   /** Delivers everything at once. */
   flush(): void {
     while (this.#delivery !== undefined || this.#entries.length > 0) this.#proceed()
@@ -132,21 +132,14 @@ export class EventFeed {
 
   #subscribe(): () => void {
     const endings = [
-      this.#journal.subscribe((entry) => this.#note(entry)),
+      this.journal.subscribe((entry) => this.#note(entry)),
       // The readers have seen entries that the journal no longer has, and the ordinals start again.
-      this.#journal.listenRestart(() => this.#cutAll()),
+      this.journal.listenRestart(() => {
+        for (const [account, channel] of [...this.#channels]) this.#cut(account, channel, Number.POSITIVE_INFINITY)
+      }),
     ]
     return () => {
       for (const end of endings) end()
-    }
-  }
-
-  #cutAll(): void {
-    for (const [account, channel] of [...this.#channels]) {
-      for (const follower of [...channel.followers]) {
-        follower.reader.cut()
-        this.#remove(account, follower)
-      }
     }
   }
 
@@ -234,7 +227,7 @@ export class EventFeed {
     const channels = [this.#channels.get(undefined), this.#channels.get(entry.account)]
     const awaiting = new Set(channels.filter((channel) => channel !== undefined))
     if (awaiting.size === 0) return
-    const bytes = writeEvent(entry, this.#journal, this.#catalogue)
+    const bytes = this.write(entry)
     for (const channel of awaiting) {
       channel.events.push({ ordinal, bytes })
       channel.bytes += bytes.length
@@ -281,9 +274,13 @@ export class EventFeed {
 
   /** Cuts off the followers of a channel that have received the fewest events. */
   #cutLast(account: string | undefined, channel: Channel): void {
-    const last = Math.min(...[...channel.followers].map((follower) => follower.last))
+    this.#cut(account, channel, Math.min(...[...channel.followers].map(({ last }) => last)))
+  }
+
+  /** Cuts off the followers of a channel that have received no event after an ordinal. */
+  #cut(account: string | undefined, channel: Channel, ordinal: number): void {
     for (const follower of [...channel.followers]) {
-      if (follower.last > last) continue
+      if (follower.last > ordinal) continue
       follower.reader.cut()
       this.#remove(account, follower)
     }

@@ -1,23 +1,13 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Catalogue } from '../contract/catalogue.ts'
 import type { Entry } from '../journal/entry.ts'
 import type { Journal } from '../journal/journal.ts'
-import { type EventFeed, writeEvent } from './event-feed.ts'
+import type { EventFeed } from './event-feed.ts'
 import { UNIFORM_HEADERS } from './pages.ts'
 
 /** In milliseconds: a comment is sent at this interval, because a proxy would close a silent stream. */
 export const HEARTBEAT = 15_000
 /** A reader that accepts nothing for this many heartbeats is cut off. */
 export const PATIENCE = 4
-
-/** The entries that a stream sends. */
-export interface StreamedEntries {
-  feed: EventFeed
-  journal: Journal
-  catalogue: Catalogue
-  /** Absent for the entries of all accounts. */
-  account: string | undefined
-}
 
 /**
  * Streams the new entries of one account or of all as server-sent events, until the reader leaves or the server stops.
@@ -26,7 +16,8 @@ export interface StreamedEntries {
 export function streamEntries(
   request: IncomingMessage,
   response: ServerResponse,
-  { feed, journal, catalogue, account }: StreamedEntries,
+  feed: EventFeed,
+  account: string | undefined,
   stopping: AbortSignal,
 ): void {
   response.writeHead(200, {
@@ -36,6 +27,7 @@ export function streamEntries(
     'X-Accel-Buffering': 'no',
   })
   if (stopping.aborted) return void response.end()
+  const { journal } = feed
   const missed = entriesAfter(request.headers['last-event-id'], journal, account)
   const seat = feed.take(account, { write: (bytes) => response.write(bytes), cut: () => response.destroy() })
   let resume = catchUp
@@ -43,7 +35,7 @@ export function streamEntries(
   /** Sends the entries that the reader has missed, as fast as it reads. */
   function catchUp(): void {
     for (let next = missed.next(); next.done !== true; next = missed.next()) {
-      if (!response.write(writeEvent(next.value, journal, catalogue))) return
+      if (!response.write(feed.write(next.value))) return
     }
     resume = seat.resume
     seat.follow(journal.recorded)

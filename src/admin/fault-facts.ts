@@ -25,16 +25,9 @@ const WAYS_TO_RESPOND = ['error', 'status'] as const
 export function describeFaults({ document }: Api): FaultFacts {
   const says = (pointer: string) => `${valueAt(document.resolved, `${RULE}${pointer}/description`)}`.trim()
   const kinds = Object.entries(FAULT_KINDS).flatMap(([name, { field, phase }]): KindFacts[] => {
-    if (field === 'respond') {
-      return WAYS_TO_RESPOND.map((way) => ({
-        name: way,
-        field,
-        phase,
-        says: first(says(`/respond/properties/${way}`)),
-      }))
-    }
-    const text = field === 'delay_ms' ? says('/delay_ms') : sentencesAbout(name, says(`/${field}`))
-    return [{ name, field, phase, says: first(text) }]
+    const factsOf = (kind: string, text: string) => ({ name: kind, field, phase, says: first(text) })
+    if (field === 'respond') return WAYS_TO_RESPOND.map((way) => factsOf(way, says(`/respond/properties/${way}`)))
+    return [factsOf(name, field === 'delay_ms' ? says('/delay_ms') : sentencesAbout(name, says(`/${field}`)))]
   })
   const phases = says('/phase')
   return {

@@ -1,6 +1,6 @@
 import { presentGroup } from '../behaviour/presentation.ts'
 import type { DomainGroup } from '../domain/account.ts'
-import { type AccountHandler, done } from './handler.ts'
+import type { AccountHandler } from './handler.ts'
 import { answerPage } from './paging.ts'
 import type { GroupReport } from './reports.ts'
 import { changeAsService } from './service-change.ts'
@@ -22,17 +22,8 @@ function sizeOf({ domains }: DomainGroup): number {
   return SIZES.group + SIZES.member * domains.length
 }
 
-export const createGroup: AccountHandler = async (call) => {
-  const change = await changeAsService(call, 'createDomainGroup')
-  return change.ok ? done({ group: change.value['group'] }) : change
-}
+export const createGroup = changeAsService('createDomainGroup', 'group')
 
-export const updateGroup: AccountHandler = async (call) => {
-  const change = await changeAsService(call, 'updateDomainGroup', { id: call.parameters['group'] ?? '' })
-  return change.ok ? done({ group: change.value['group'] }) : change
-}
+export const updateGroup = changeAsService('updateDomainGroup', 'group')
 
-export const deleteGroup: AccountHandler = async (call) => {
-  const change = await changeAsService(call, 'deleteDomainGroup', { id: call.parameters['group'] ?? '' })
-  return change.ok ? done() : change
-}
+export const deleteGroup = changeAsService('deleteDomainGroup')

@@ -1,10 +1,12 @@
-import type { Registry } from 'prom-client'
+import type { Gauge as PrometheusGauge, Registry } from 'prom-client'
 import { reportCoverage } from '../coverage/report.ts'
-import { hasPassed } from '../journal/verdict.ts'
-import type { BudgetUse } from '../store/memory-budget.ts'
+import { hasPassed, type VerdictCounts } from '../journal/verdict.ts'
 import { isAway } from '../store/store-error.ts'
 import type { ControlDeps } from './handler.ts'
 import { writeStoreMetrics } from './store-metrics.ts'
+
+/** The labels of a response. */
+const ANSWER = ['operation', 'status', 'code', 'injected']
 
 let ofProcess: Registry | undefined
 
@@ -22,27 +24,29 @@ export async function writeMetrics(deps: ControlDeps): Promise<{ type: string; t
   }
   const registry = new Registry()
   const ofStore = writeStoreMetrics(readiness, traffic)
-  const memory = (name: string, help: string, pick: (use: BudgetUse) => number) => {
-    const gauge = new Gauge({ name, help, labelNames: ['part'] as const, registers: [registry] })
-    for (const [part, use] of Object.entries(worlds.memory)) if (use !== undefined) gauge.set({ part }, pick(use))
+  const registers = [registry]
+  const gauge = (name: string, help: string, labelNames: string[] = []) =>
+    new Gauge({ name: `dmarc_understudy_${name}`, help, labelNames, registers })
+  const counter = (name: string, help: string, labelNames: string[] = []) =>
+    new Counter({ name: `dmarc_understudy_${name}_total`, help, labelNames, registers })
+  const taken = gauge('memory_bytes', 'Approximate memory that is taken.', ['part'])
+  const limits = gauge('memory_limit_bytes', 'Memory that may be taken, see --max-memory.', ['part'])
+  for (const [part, use] of Object.entries(worlds.memory)) {
+    if (use === undefined) continue
+    taken.set({ part }, use.used)
+    limits.set({ part }, use.limit)
   }
-  memory('dmarc_understudy_memory_bytes', 'Approximate memory that is taken.', ({ used }) => used)
-  memory('dmarc_understudy_memory_limit_bytes', 'Memory that may be taken, see --max-memory.', ({ limit }) => limit)
   const write = async () => ({
     type: registry.contentType,
     text: `${await ofProcess?.metrics()}\n${await registry.metrics()}${ofStore}`,
   })
   const shared = await readShared(deps)
   if (shared === undefined) return write()
-  const count = (name: string, help: string, value: number) => {
-    new Counter({ name: `dmarc_understudy_${name}`, help, registers: [registry] }).inc(value)
-  }
-  const requests = new Counter({
-    name: 'dmarc_understudy_requests_total',
-    help: 'Responses of the service. Those of faults and simulations are injected.',
-    labelNames: ['operation', 'status', 'code', 'injected'] as const,
-    registers: [registry],
-  })
+  const requests = counter(
+    'requests',
+    'Responses of the service. Those of faults and simulations are injected.',
+    ANSWER,
+  )
   const { operations, outside } = reportCoverage(shared.totals)
   const answered = [
     ...operations.flatMap(({ operation, responses }) => responses.map((response) => ({ operation, ...response }))),
@@ -54,51 +58,35 @@ export async function writeMetrics(deps: ControlDeps): Promise<{ type: string; t
     if (injected > 0) requests.inc({ ...labels, injected: 'true' }, injected)
   }
   const { recorded, forgotten, seconds, faultHits, lost } = shared.figures
-  count('exchanges_total', 'Requests to the service, including those without a response.', recorded)
-  count('journal_forgotten_total', 'Requests that the journal has forgotten because it is full.', forgotten)
-  count('request_seconds_total', 'Time from the arrival of requests to their responses.', seconds)
-  count('fault_hits_total', 'Requests on which fault rules acted.', faultHits)
+  counter('exchanges', 'Requests to the service, including those without a response.').inc(recorded)
+  counter('journal_forgotten', 'Requests that the journal has forgotten because it is full.').inc(forgotten)
+  counter('request_seconds', 'Time from the arrival of requests to their responses.').inc(seconds)
+  counter('fault_hits', 'Requests on which fault rules acted.').inc(faultHits)
   if (lost !== undefined) {
-    count(
-      'exchanges_lost_total',
-      'Requests to this server that the others do not know, because the store was away.',
-      lost,
-    )
+    const help = 'Requests to this server that the others do not know, because the store was away.'
+    counter('exchanges_lost', help).inc(lost)
   }
-  const { counts } = shared.verdict
-  const violations = new Gauge({
-    name: 'dmarc_understudy_verdict_violations',
-    help: 'Requests that violate the contract, by code, since the start or since the verdict was cleared.',
-    labelNames: ['code'] as const,
-    registers: [registry],
-  })
-  for (const [code, count] of Object.entries(counts.byCode)) violations.set({ code }, count)
-  for (const [name, of, value] of [
-    ['requests', 'Requests', counts.requests],
-    ['judged', 'Requests that were held to the whole contract', counts.judged],
-    ['injected', 'Requests that were answered by a fault or a simulation', counts.injected],
-  ] as const) {
-    const help = `${of}, since the start or since the verdict was cleared.`
-    new Gauge({ name: `dmarc_understudy_verdict_${name}`, help, registers: [registry] }).set(value)
-  }
-  const impolite = new Gauge({
-    name: 'dmarc_understudy_verdict_impolite',
-    help: 'Requests that use the service as its text asks clients not to, by kind, since the same moment.',
-    labelNames: ['kind'] as const,
-    registers: [registry],
-  })
-  for (const [kind, count] of Object.entries(counts.impolite)) impolite.set({ kind }, count)
-  new Gauge({
-    name: 'dmarc_understudy_verdict_passed',
-    help: 'Whether the clients have kept the contract: 1, or 0 when a request violated it or none was held to it.',
-    registers: [registry],
-  }).set(hasPassed(counts) ? 1 : 0)
-  new Gauge({
-    name: 'dmarc_understudy_accounts',
-    help: 'Accounts, including sandboxes.',
-    registers: [registry],
-  }).set(shared.accounts)
+  writeVerdict(shared.verdict.counts, gauge)
+  gauge('accounts', 'Accounts, including sandboxes.').set(shared.accounts)
   return write()
+}
+
+function writeVerdict(
+  counts: VerdictCounts,
+  gauge: (name: string, help: string, labels?: string[]) => PrometheusGauge,
+): void {
+  const since = 'since the start or since the verdict was cleared.'
+  const violations = gauge('verdict_violations', `Requests that violate the contract, by code, ${since}`, ['code'])
+  for (const [code, count] of Object.entries(counts.byCode)) violations.set({ code }, count)
+  gauge('verdict_requests', `Requests, ${since}`).set(counts.requests)
+  gauge('verdict_judged', `Requests that were held to the whole contract, ${since}`).set(counts.judged)
+  const injected = `Requests that were answered by a fault or a simulation, ${since}`
+  gauge('verdict_injected', injected).set(counts.injected)
+  const unkind = 'Requests that use the service as its text asks clients not to, by kind, since the same moment.'
+  const impolite = gauge('verdict_impolite', unkind, ['kind'])
+  for (const [kind, count] of Object.entries(counts.impolite)) impolite.set({ kind }, count)
+  const kept = 'Whether the clients have kept the contract: 1, or 0 when a request violated it or none was held to it.'
+  gauge('verdict_passed', kept).set(hasPassed(counts) ? 1 : 0)
 }
 
 /** The metrics that servers with the same store share; `undefined` while the store cannot be read. */

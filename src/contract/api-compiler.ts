@@ -6,10 +6,10 @@ import type { Api, Operation, ResponseContract } from './api.ts'
 import { METHODS } from './codes.ts'
 import { ContractError } from './contract-error.ts'
 import type { ApiDocument } from './document.ts'
-import { DocumentValidators } from './document-validators.ts'
+import { createValidators, type DocumentValidators } from './document-validators.ts'
 import { compileBodyCheck, compileQueryCheck, type Parameter } from './request-checks.ts'
 import { compileResponse } from './response-compiler.ts'
-import { compileRules, type Rule, type RulesText } from './rules.ts'
+import { compileRules, type Rule } from './rules.ts'
 import type { SchemaCompiler } from './schema-compiler.ts'
 import { compileWriter as compileFixedWriter, type WriterCompiler } from './writer.ts'
 
@@ -19,7 +19,7 @@ import { compileWriter as compileFixedWriter, type WriterCompiler } from './writ
  */
 export function compileApi(document: ApiDocument, compile: SchemaCompiler, compileWriter = compileFixedWriter): Api {
   const { resolved, catalogue, file } = document
-  const validators = new DocumentValidators(document, compile)
+  const validators = createValidators(document, compile)
   const compileOperation = createOperationCompiler(document, validators, compileWriter)
   const operations: Operation[] = []
   const routes = new Map<string, Map<string, Operation>>()
@@ -102,7 +102,7 @@ function createOperationCompiler(document: ApiDocument, validators: DocumentVali
 
   /** The rules of the object at a JSON pointer. */
   function compileRulesAt(holder: string): readonly Rule[] {
-    const rules = (valueAt(document.resolved, `${holder}/x-rule`) ?? {}) as RulesText
+    const rules = valueAt(document.resolved, `${holder}/x-rule`)
     return compileRules(rules, holder, (schema, at) => validators.validator(schema, at, 'validity'))
   }
 }

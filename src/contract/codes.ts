@@ -2,7 +2,7 @@ import { define, isObject, type Json, pointTo, stepsOf, valueAt } from '../groun
 import type { Catalogue } from './catalogue.ts'
 import { ContractError } from './contract-error.ts'
 import { ASSERTIONS, withConstraints } from './extensions.ts'
-import { type CodeByKeyword, codeFor } from './problems.ts'
+import { codeFor, defaultCodesOf } from './problems.ts'
 import { follow } from './references.ts'
 import { optionalHeader } from './response-headers.ts'
 
@@ -23,17 +23,13 @@ export function placeCodes(source: Json, catalogue: Catalogue, file: string): Js
   // Only the changed parts are copied: hundreds of documents may share the rest.
   const paths = { ...((source['paths'] ?? {}) as Json) }
   const document: Json = source['paths'] === undefined ? { ...source } : { ...source, paths }
-  const defaults = (document['x-error-defaults'] ?? {}) as CodeByKeyword
   for (const [path, written] of Object.entries(paths)) {
     const item = isObject(written) ? { ...written } : written
     define(paths, path, item)
     const other = OTHER_METHODS.find((method) => isObject(item) && item[method] !== undefined)
     if (other) {
-      throw new ContractError(
-        file,
-        pointTo(pointTo('/paths', path), other),
-        `An operation cannot have the method ${other}; it can have ${METHODS.join(', ')}.`,
-      )
+      const reason = `An operation cannot have the method ${other}; it can have ${METHODS.join(', ')}.`
+      throw new ContractError(file, pointTo(pointTo('/paths', path), other), reason)
     }
     for (const method of METHODS) {
       const operation = isObject(item) ? item[method] : undefined
@@ -41,7 +37,7 @@ export function placeCodes(source: Json, catalogue: Catalogue, file: string): Js
       const pointer = pointTo(pointTo('/paths', path), method)
       const codes = new Set([
         ...declaredCodes(document, operation),
-        ...schemaCodes(document, operation, pointer, defaults, file),
+        ...schemaCodes(document, operation, pointer, file),
         ...settingCodes(document, '', file),
         ...settingCodes(document, pointer, file),
       ])
@@ -61,8 +57,7 @@ function settingCodes(document: Json, pointer: string, file: string): string[] {
       throw new ContractError(file, place, `There is no setting ${setting}.`)
     }
     const value = String(valueAt(document, `${settingPointer}/value`))
-    const code = Object.hasOwn(codes, value) ? codes[value] : undefined
-    return code === undefined ? [] : [code]
+    return Object.hasOwn(codes, value) ? (codes[value] ?? []) : []
   })
 }
 
@@ -123,13 +118,8 @@ function optional(header: unknown): Json {
 }
 
 /** The codes of the operation's parameters and body. */
-function schemaCodes(
-  document: Json,
-  operation: Json,
-  pointer: string,
-  defaults: CodeByKeyword,
-  file: string,
-): string[] {
+function schemaCodes(document: Json, operation: Json, pointer: string, file: string): string[] {
+  const defaults = defaultCodesOf(document)
   const codes: string[] = []
   const seen = new Set<unknown>()
   function visit(reference: unknown, at: string): void {

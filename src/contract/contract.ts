@@ -11,7 +11,7 @@ import { compileApi } from './api-compiler.ts'
 import { ContractError } from './contract-error.ts'
 import { type DocumentOptions, readDocument, resolveDocument } from './document.ts'
 import { canonicalHostname, type IsPublicSuffix, settingsAgainst } from './hostname.ts'
-import { compilerFor as usualCompiler } from './schema-compiler.ts'
+import { UUID, compilerFor as usualCompiler } from './schema-compiler.ts'
 import { readSettings } from './settings.ts'
 import { compileShortWriter, compileWriter } from './writer.ts'
 
@@ -30,8 +30,6 @@ export interface Contract extends Api {
   percentageStep: number
   recordForm: RecordForm
 }
-
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
 
 /** By the longest quota window. */
 const own = new Map<number, Promise<Contract>>()
@@ -125,11 +123,8 @@ function requireValues(schemas: Record<string, Json>, name: string, values: read
 function percentageStep(schema: Json | undefined, file: string): number {
   const step = schema?.['multipleOf']
   if (typeof step === 'number' && Number.isInteger(Math.round(1e9 / step) / 1e9)) return step
-  throw new ContractError(
-    file,
-    '/components/schemas/Percentage',
-    'Percentages need a multipleOf that divides 1, such as 0.1, in x-constraints.',
-  )
+  const reason = 'Percentages need a multipleOf that divides 1, such as 0.1, in x-constraints.'
+  throw new ContractError(file, '/components/schemas/Percentage', reason)
 }
 
 /** How the policies of a record are written. The schemas of a record and of a policy decide this. */

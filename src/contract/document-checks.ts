@@ -5,7 +5,7 @@ import type { Catalogue } from './catalogue.ts'
 import type { CodesBySetting } from './codes.ts'
 import { ContractError } from './contract-error.ts'
 import { type Extension, visitFields } from './extensions.ts'
-import { type RulesText, readRules } from './rules.ts'
+import { readRules } from './rules.ts'
 
 /** The check of a document without references against the schema of OpenAPI 3.1. */
 let openApi: Promise<ValidateFunction> | undefined
@@ -87,7 +87,7 @@ function namedCodes(key: string, value: unknown): { step: string; code: string }
         Object.entries(codes).map(([given, code]) => ({ step: pointTo(setting, given), code })),
       )
     case 'x-rule':
-      return readRules(value as RulesText, '').flatMap(({ id, refuses }) =>
+      return readRules(value, '').flatMap(({ id, refuses }) =>
         refuses.flatMap(({ code }, index) => (code === undefined ? [] : [{ step: `${id}/refuses/${index}`, code }])),
       )
     default:

@@ -12,7 +12,7 @@ import { checkExtensions, type Extension, extensionsOf, withConstraints } from '
 import { applyOverlay, type Overlay } from './overlay.ts'
 import { type PreparedDocument, readPrepared } from './prepared.ts'
 import { placeHeaders } from './response-headers.ts'
-import { type RulesText, readRules } from './rules.ts'
+import { readRules } from './rules.ts'
 import { parseYaml } from './yaml.ts'
 
 /** Path of the service's OpenAPI document. */
@@ -177,7 +177,7 @@ export function rulesOf({ extensions }: DocumentText): ReadonlyMap<string, strin
   return new Map(
     extensions
       .filter(({ key }) => key === 'x-rule')
-      .flatMap(({ value, holder }) => readRules(value as RulesText, holder))
+      .flatMap(({ value, holder }) => readRules(value, holder))
       .map(({ id, says }) => [id, says]),
   )
 }

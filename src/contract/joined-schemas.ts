@@ -1,9 +1,10 @@
 import type { ErrorObject } from 'ajv/dist/2020.js'
 import { isObject, type Json, pointTo, stepsOf, valueAt } from '../ground/json.ts'
 import { type Violation, violationOf } from '../ground/schema.ts'
+import type { Validate } from './bounded-check.ts'
 import { followReferences } from './document.ts'
 import { canonicalHostname, LIBERAL } from './hostname.ts'
-import { createAjv } from './schema-compiler.ts'
+import { createAjv, UUID } from './schema-compiler.ts'
 
 /** A violation, and the place in the document of what was expected. */
 export interface PlacedViolation extends Violation {
@@ -27,11 +28,8 @@ export interface JoinedSchemas {
   validityAt(pointer: string, only: { name: string; version: Json }): (value: unknown) => boolean
 }
 
-const FORMATS = {
-  hostname: (name: string) => canonicalHostname(name, LIBERAL) !== undefined,
-  'idn-hostname': (name: string) => canonicalHostname(name, LIBERAL) !== undefined,
-  uuid: /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/,
-}
+const isHostname = (name: string) => canonicalHostname(name, LIBERAL) !== undefined
+const FORMATS = { hostname: isHostname, 'idn-hostname': isHostname, uuid: UUID }
 
 const NONE: readonly never[] = []
 
@@ -59,7 +57,7 @@ export async function joinSchemas(document: Json, versions: SchemaVersions): Pro
   return {
     checkAt(pointer) {
       // The schema is compiled on first use: few sessions need all of them.
-      let validate: ReturnType<typeof ajv.compile> | undefined
+      let validate: Validate | undefined
       const places = new Map<string, string>()
       return (value) => {
         validate ??= ajv.compile(resolve(pointer, undefined))
@@ -72,10 +70,10 @@ export async function joinSchemas(document: Json, versions: SchemaVersions): Pro
       }
     },
     validityAt(pointer, only) {
-      let validate: ReturnType<typeof validity.compile> | undefined
+      let validate: Validate | undefined
       return (value) => {
         validate ??= validity.compile(resolve(pointer, only))
-        return validate(value) === true
+        return validate(value)
       }
     },
   }

@@ -1,9 +1,14 @@
 import type { ErrorObject } from 'ajv/dist/2020.js'
 import type { Problem } from '../domain/errors.ts'
-import { isObject } from '../ground/json.ts'
+import { isObject, type Json } from '../ground/json.ts'
 import { pointerOf } from '../ground/schema.ts'
 
 export type CodeByKeyword = Readonly<Record<string, string>>
+
+/** The error codes of keywords in schemas without their own `x-error`. */
+export function defaultCodesOf(document: Json): CodeByKeyword {
+  return (document['x-error-defaults'] ?? {}) as CodeByKeyword
+}
 
 /** Keywords with an error that summarises the errors of their subschemas. */
 const SUMMARIES = new Set(['anyOf', 'propertyNames'])

@@ -1,12 +1,7 @@
 import { type Json, pointTo } from '../ground/json.ts'
 
 /** A rule of the specification, and its evidence. */
-export interface Rule extends RuleText {
-  /** Whether a request with this evidence can show the rule; always true if the rule has no `when`. */
-  matches(evidence: object): boolean
-}
-
-export interface RuleText {
+export interface Rule {
   id: string
   /** The demand of the specification, in one sentence. */
   says: string
@@ -18,7 +13,11 @@ export interface RuleText {
   when: Json | undefined
   /** The reason why no request can show it. */
   unobservable: string | undefined
+  /** Whether a request with this evidence can show the rule; always true if the rule has no `when`. */
+  matches(evidence: object): boolean
 }
+
+type RuleText = Omit<Rule, 'matches'>
 
 /** Refusals with this code and this reason. `undefined` matches any. */
 interface RefusalPattern {
@@ -26,21 +25,19 @@ interface RefusalPattern {
   reason: string | undefined
 }
 
-/** The value of an `x-rule`. */
-export type RulesText = Readonly<
-  Record<string, string | { says: string; refuses?: readonly string[]; when?: Json; unobservable?: string }>
->
+/** A rule of an `x-rule`. */
+type WrittenRule = string | { says: string; refuses?: readonly string[]; when?: Json; unobservable?: string }
 
-/** The rules in the `x-rule` of the object at `place`. */
-export function readRules(rules: RulesText, place: string): RuleText[] {
-  return Object.entries(rules).map(([id, rule]) => {
+/** The rules of the object at `place`. `rules` is its `x-rule`, if it has one. */
+export function readRules(rules: unknown, place: string): RuleText[] {
+  return Object.entries((rules ?? {}) as Record<string, WrittenRule>).map(([id, rule]) => {
     const { says, refuses = [], when, unobservable } = typeof rule === 'string' ? { says: rule } : rule
     return { id, says, place, refuses: refuses.map(readPattern), when, unobservable }
   })
 }
 
 export function compileRules(
-  rules: RulesText,
+  rules: unknown,
   place: string,
   compile: (schema: Json, pointer: string) => (value: unknown) => boolean,
 ): Rule[] {
@@ -52,7 +49,7 @@ export function compileRules(
 }
 
 /** Whether the rule demands a refusal with this code and reason. */
-export function isRefusedBy({ refuses }: Pick<RuleText, 'refuses'>, code: string, reason: string | undefined): boolean {
+export function isRefusedBy({ refuses }: Pick<Rule, 'refuses'>, code: string, reason: string | undefined): boolean {
   return refuses.some(
     (pattern) =>
       (pattern.code === undefined || pattern.code === code) &&

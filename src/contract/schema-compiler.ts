@@ -9,6 +9,9 @@ import { SCHEMA_EXTENSIONS } from './extensions.ts'
 /** The result of a validator: every error, or only whether there is one, which is faster. */
 export type Detail = 'errors' | 'validity'
 
+/** The format of the service's own ids. */
+export const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
+
 export type Formats = Readonly<Record<string, Format>>
 
 export type SchemaCompiler = (schema: Json, detail: Detail) => Validate

@@ -14,11 +14,8 @@ export async function readSettings({ source: document, file, validated }: Docume
   const settings: Json = {}
   for (const key of Object.keys(given)) {
     if (!expected.has(key)) {
-      throw new ContractError(
-        file,
-        pointTo('/x-settings', key),
-        `There is no setting ${key}; there are ${[...expected.keys()].join(', ')}.`,
-      )
+      const reason = `There is no setting ${key}; there are ${[...expected.keys()].join(', ')}.`
+      throw new ContractError(file, pointTo('/x-settings', key), reason)
     }
   }
   for (const [key, { name, schema }] of expected) {

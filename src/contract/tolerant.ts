@@ -1,9 +1,9 @@
 import { isObject, type Json, mapValues, pointTo, valueAt } from '../ground/json.ts'
 import { METHODS } from './codes.ts'
 import { ASSERTIONS, DATA, NAMES } from './extensions.ts'
-import { type CodeByKeyword, codeFor } from './problems.ts'
+import { codeFor, defaultCodesOf } from './problems.ts'
 import { follow } from './references.ts'
-import { isRefusedBy, type RulesText, readRules } from './rules.ts'
+import { isRefusedBy, readRules } from './rules.ts'
 
 /** The keywords for the shape of a value. All other keywords limit values. */
 const SHAPE = new Set(['type', 'required', 'oneOf', 'anyOf'])
@@ -88,11 +88,11 @@ function withoutDeprecated(object: Json): Json {
 /** The keywords of request body schemas whose violation is refused by a rule of the specification. */
 function demandedKeywords(document: Json): ReadonlyMap<Json, ReadonlySet<string>> {
   const demanded = new Map<Json, Set<string>>()
-  const defaults = (document['x-error-defaults'] ?? {}) as CodeByKeyword
+  const defaults = defaultCodesOf(document)
   for (const [path, item] of Object.entries(document['paths'] as Json)) {
     for (const method of METHODS) {
       const operation = valueAt(item, `/${method}`)
-      const rules = readRules((valueAt(operation, '/x-rule') ?? {}) as RulesText, pointTo(path, method))
+      const rules = readRules(valueAt(operation, '/x-rule'), pointTo(path, method))
       const visit = (reference: unknown): void => {
         const schema = follow(document, reference)
         if (!isObject(schema)) return

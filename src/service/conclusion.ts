@@ -1,7 +1,5 @@
 import type { ResponseContract } from '../contract/api.ts'
 import type { Contract } from '../contract/contract.ts'
-import type { Allowance } from '../domain/quotas.ts'
-import type { Settings } from '../domain/settings.ts'
 import { appliedPreference } from '../faults/preference.ts'
 import type { Clock } from '../ground/clock.ts'
 import type { Cors } from '../http/cors.ts'
@@ -26,7 +24,7 @@ const WITHOUT_LENGTH = new Set([204, 304])
 export function createConclusion(deps: ConclusionDeps): (outcome: Outcome) => Delivery | undefined {
   const { contract, clock, cors, record } = deps
   const usualFields = createUsualFields(contract.settings.responseType)
-  const limitsOf = createLimitsChoice(contract.settings)
+  const showsAlways = contract.settings.quotaHeaders !== 'success-or-limited'
 
   return function conclude(outcome) {
     const { reply, lost, gated } = outcome
@@ -43,6 +41,13 @@ export function createConclusion(deps: ConclusionDeps): (outcome: Outcome) => De
     const response = responseTo(outcome, reply)
     record(outcome, response.headers)
     return response
+  }
+
+  /** The quota that a response shows. An injected response shows it if the contract says so. */
+  function limitsOf({ allowance, gated }: Outcome, reply: Reply, documented: ResponseContract | undefined) {
+    const isShown = showsAlways || reply.code === undefined || reply.code === 'rate_limited'
+    if (!isShown || (reply.injected && (reply.foreign || !documented?.showsQuota))) return undefined
+    return allowance ?? gated.unspent
   }
 
   /** The response with its header. */
@@ -75,19 +80,6 @@ function addCors(usual: ReturnType<UsualFields>, cors: Cors, { request, allow, i
   const added = isPreflight ? cors.preflightFieldsFor(request.headers, allow ?? '') : cors.fieldsFor(request.headers)
   headers.push(...added.headers)
   if (written !== undefined) usual.written = { entries: headers.length, text: written.text + added.text }
-}
-
-/** The quota that a response shows. An injected response shows it if the contract says so. */
-type LimitsOf = (outcome: Outcome, reply: Reply, documented: ResponseContract | undefined) => Allowance | undefined
-
-function createLimitsChoice({ quotaHeaders }: Settings): LimitsOf {
-  function ofCharged({ allowance, gated }: Outcome, reply: Reply, documented: ResponseContract | undefined) {
-    if (reply.injected && (reply.foreign || !documented?.showsQuota)) return undefined
-    return allowance ?? gated.unspent
-  }
-  if (quotaHeaders !== 'success-or-limited') return ofCharged
-  return (outcome, reply, documented) =>
-    reply.code === undefined || reply.code === 'rate_limited' ? ofCharged(outcome, reply, documented) : undefined
 }
 
 /** The header of a foreign response: its own fields replace the `usual` ones. */

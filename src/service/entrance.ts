@@ -1,11 +1,14 @@
+import { CLIENT_REQUEST_ID } from '../contract/response-headers.ts'
 import type { AccountState } from '../domain/account.ts'
 import type { Refusal } from '../domain/errors.ts'
 import type { Injection } from '../faults/injection.ts'
 import type { InjectionSources } from '../faults/sources.ts'
 import { type Awaitable, whenReady } from '../ground/awaitable.ts'
+import type { Arrival } from '../http/arrival.ts'
 import type { NobodyIds } from '../http/nobody-ids.ts'
 import { requestIdOf } from '../http/request-id.ts'
-import { readClientId } from './client-request-id.ts'
+import { redactKeys } from '../journal/redaction/key-shapes.ts'
+import type { Secrets } from '../journal/redaction/secrets.ts'
 import { createGate, type GateDeps, type GateResult } from './gate.ts'
 import { MISLED } from './routing.ts'
 import type { Admitted, Outcome, Refused, Routed } from './stages.ts'
@@ -91,4 +94,16 @@ export function createEntrance(deps: EntranceDeps) {
   }
 
   return { admit, enterAsNobody, refund }
+}
+
+const ECHOED = new RegExp(CLIENT_REQUEST_ID)
+
+/**
+ * The request id that the client has chosen, if it may be echoed. It must not be a key, because request ids are in the
+ * log and in the journal.
+ */
+function readClientId({ 'x-request-id': id, authorization }: Arrival['headers'], secrets: Secrets): string | undefined {
+  if (typeof id !== 'string' || !ECHOED.test(id)) return undefined
+  if (secrets.has(id) || authorization?.split(' ').includes(id)) return undefined
+  return redactKeys(id) === id ? id : undefined
 }
