@@ -8,7 +8,6 @@ import type { ProfileName } from './profile.ts'
 
 /** The properties of a domain apart from its monitoring. By default, they follow from the seed and the name. */
 export interface DomainNature {
-  /** The profile of its figures. */
   profile?: ProfileName
   /** The refresh day on which the history of the profile began. */
   since?: number

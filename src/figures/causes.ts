@@ -66,14 +66,14 @@ export function explainFigures(
     return { kind, from: Number.isFinite(from) ? from : undefined, until, description: WORDS[kind](episode) }
   })
   const touches = ({ from = first, until = last }: Cause) => from < last && until > first
-  const steps = source === undefined || source === domain ? stepsOf(character, first, last) : []
-  const above = source === undefined || source === domain ? [] : inheritance(seed, source, day, { first, last })
+  const above = source === domain ? undefined : source
+  const steps = above === undefined ? stepsOf(character, first, last) : inheritance(seed, above, day, { first, last })
   const additions = source === undefined ? [] : [additionOf(domain, source, character, rules)]
   return {
     character,
     published,
-    inheritsFrom: source === undefined || source === domain ? undefined : source.name,
-    causes: [...causes, ...steps, ...above, ...additions.filter(touches)].toSorted(
+    inheritsFrom: above?.name,
+    causes: [...causes, ...steps, ...additions.filter(touches)].toSorted(
       (one, other) => (one.from ?? 0) - (other.from ?? 0),
     ),
   }

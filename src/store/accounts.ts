@@ -259,10 +259,8 @@ export class Accounts implements Store {
 
   async takeSnapshot(accountId: string, request: SnapshotRequest): Promise<SnapshotOutcome> {
     const account = this.#find(accountId)
-    const outcome = account.snapshots.take(request, () => {
-      const { state, outdated } = account
-      return { state, counters: copyCounters(account), outdated }
-    })
+    const { state, outdated } = account
+    const outcome = account.snapshots.take(request, { state, counters: copyCounters(account), outdated })
     if (outcome.ok) {
       this.#noteChange(account)
       account.touch()

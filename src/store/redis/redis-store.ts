@@ -61,7 +61,6 @@ export class RedisStore implements Store {
   readonly #counting = new Map<string, Promise<unknown>>()
   /** Reports of accounts with lost data that are under way. */
   readonly #losing = new Set<Promise<unknown>>()
-  /** What is under way. */
   readonly #pending = new Set<Promise<unknown>>()
   readonly #sweeping: NodeJS.Timeout
   #closing: Promise<void> | undefined
