@@ -100,15 +100,3 @@ export function* replicateAccount(state: AccountState): Generator<undefined, Acc
     groupNames: yield* groupNames.replicate(),
   }
 }
-
-/** The same account in separate maps, for a copy with many versions, which then do not burden the account. */
-export function detachAccount(state: AccountState): AccountState {
-  const { domains, formerDomains, groups, groupNames } = state
-  return {
-    ...state,
-    domains: domains.copy(),
-    ...(formerDomains && { formerDomains: formerDomains.copy() }),
-    groups: groups.copy(),
-    groupNames: groupNames.copy(),
-  }
-}
