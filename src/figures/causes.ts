@@ -1,8 +1,8 @@
 import type { MonitoredDomain } from '../domain/account.ts'
-import { inheritTags, type PolicyTags, pinTags } from '../domain/dmarc.ts'
+import { firstReportingDay, inheritTags, type PolicyTags, pinTags } from '../domain/dmarc.ts'
 import { type Character, characterOf, episodesOf, policySteps, publishedTags } from './character.ts'
 import type { Episode, EpisodeKind } from './episodes.ts'
-import { type FigureRules, firstReport, type Monitoring, sourceOf } from './figures.ts'
+import { type FigureRules, type Monitoring, sourceOf } from './figures.ts'
 
 /** The data from which the figures of a domain are derived. */
 export interface Background {
@@ -86,7 +86,7 @@ function additionOf(
   { usual }: Character,
   { settings }: FigureRules,
 ): Cause {
-  const [own, other] = [firstReport(domain, settings), firstReport(source, settings)]
+  const [own, other] = [firstReportingDay(domain, settings), firstReportingDay(source, settings)]
   const whose = own >= other ? 'It' : source.name
   const grows = usual.volume > 0 ? `, and its count grows for ${settings.countPeriod} days` : ''
   return {
