@@ -16,12 +16,12 @@ export function readCounters(quotas: Iterable<[string, string]>, tallies: Iterab
   }
 }
 
-export function readHits(text: string): Hits {
+function readHits(text: string): Hits {
   const [startedAt, used] = readNumbers(text)
   return { startedAt, used }
 }
 
-export function readTally(text: string): FaultTally {
+function readTally(text: string): FaultTally {
   const [matched, hits] = readNumbers(text)
   return { matched, hits }
 }
