@@ -20,7 +20,6 @@ export interface History {
 
 /** The facts about an exchange that the journal does not keep. */
 export interface Circumstances extends Judged, Pick<Observation, 'query' | 'body'> {
-  /** The history of its account, if it belongs to one. */
   history: History | undefined
 }
 

@@ -6,24 +6,19 @@ import { givenFields } from '../domain/given-fields.ts'
 import { writeInstant } from '../domain/iso-8601.ts'
 import { mapInTurns, runAtOnce, type Work } from '../ground/work.ts'
 
-/**
- * The account as a fixture that can create the same account again, but without its keys. The fixture contains nothing
- * that lets a reader use or guess a key. `now` is the time of the account's clock. `refresh` is the time of day of the
- * daily refresh. `story` is the story of the account.
- */
-export function exportFixture(account: AccountState, now: number, refresh: string, story?: Story): Fixture {
-  return runAtOnce(fixtureExport(account, now, refresh, story))
-}
-
 /** Writes small accounts and single domains, as they are at the instant `now`. */
 export function stateWriterOf({ settings: { refresh } }: Pick<Contract, 'settings'>, now: number) {
   return {
-    writeState: (state: AccountState): Fixture => exportFixture(state, now, refresh),
+    writeState: (state: AccountState): Fixture => runAtOnce(fixtureExport(state, now, refresh)),
     writeDomain: (domain: MonitoredDomain): FixtureDomain => exportDomain(domain, refresh),
   }
 }
 
-/** Like `exportFixture`, as work that can pause. */
+/**
+ * The account as a fixture that can create the same account again, but without its keys. The fixture contains nothing
+ * that lets a reader use or guess a key. `now` is the time of the account's clock. `refresh` is the time of day of the
+ * daily refresh. The last argument is the story of the account. It is work that can pause.
+ */
 export function* fixtureExport(
   account: AccountState,
   now: number,
@@ -56,7 +51,7 @@ export function* fixtureExport(
   }
 }
 
-/** A domain in the form of a fixture. `refresh` is the same as for `exportFixture`. */
+/** A domain in the form of a fixture. `refresh` is the same as for `fixtureExport`. */
 function exportDomain(domain: MonitoredDomain, refresh: string): FixtureDomain {
   const { name, spelling = name, addedAt, features, pin } = domain
   return {

@@ -20,13 +20,8 @@ export interface FixtureContents {
 
 type HostnameRules = Pick<Contract, 'canonicalHostname' | 'settingsAgainst' | 'settings'>
 
-interface PreparedFixture {
-  contents: FixtureContents
-  canonicalHostname: HostnameRules['canonicalHostname']
-}
-
 /** This is cached because thousands of accounts are created from the same few fixtures. */
-const prepared = new WeakMap<Fixture, PreparedFixture>()
+const prepared = new WeakMap<Fixture, { contents: FixtureContents } & Pick<HostnameRules, 'canonicalHostname'>>()
 
 /** Reads and checks the contents of a fixture, once for each fixture and contract. @throws FixtureError */
 export function* readContents(fixture: LoadedFixture, rules: HostnameRules): Work<FixtureContents> {

@@ -90,13 +90,6 @@ function readSource(path: string, file: string): string {
   }
 }
 
-/** The first violation of the fixture schema. */
-async function findFixtureViolation(fixture: unknown): Promise<Violation | undefined> {
-  // The schema is read once and so compiled once. Compiling it costs more than the rest of a start.
-  fixtureSchema ??= readFile(SCHEMA, 'utf8').then((text) => JSON.parse(text) as object)
-  return findViolationInTurns(await fixtureSchema, fixture)
-}
-
 /**
  * The same check for a fixture that a stored account was created from. Earlier versions had no limit for the messages
  * of a record, and another limit for the groups that were created.
@@ -121,12 +114,13 @@ async function checkFixture(fixture: unknown, file: string): Promise<LoadedFixtu
   // The number of keys is checked before any work on the keys.
   const keys = isObject(fixture) ? fixture['keys'] : undefined
   if (Array.isArray(keys) && keys.length > LIMITS.keys) throw new TooManyKeysError({ file }, keys.length)
-  const violation = await findFixtureViolation(fixture)
+  // The schema is read once and so compiled once. Compiling it costs more than the rest of a start.
+  fixtureSchema ??= readFile(SCHEMA, 'utf8').then((text) => JSON.parse(text) as object)
+  const violation = await findViolationInTurns(await fixtureSchema, fixture)
   if (violation) throw new FixtureError(file, violation.pointer, `The value ${violation.reason}.`)
   return { ...(fixture as Fixture), file }
 }
 
-/** The lists of a fixture that can be long. */
 const LISTS = ['domains', 'former_domains', 'groups'] as const
 /** The number of list items that are checked in one turn. */
 const SLICE = 1_000

@@ -30,28 +30,21 @@ interface InventedDomain {
   domain: FixtureDomain
 }
 
+const { office, news, campaign, shop, service, billing, people, web, systems, members, booking, parked } = PURPOSES
+
 /** The probable purposes of a domain with each profile. */
 const USES: Readonly<Record<ProfileName, readonly DomainPurpose[]>> = {
-  enforced: [
-    HOME,
-    PURPOSES.office,
-    PURPOSES.shop,
-    PURPOSES.billing,
-    PURPOSES.service,
-    PURPOSES.people,
-    PURPOSES.web,
-    PURPOSES.systems,
-  ],
-  'rolling-out': [HOME, PURPOSES.office, PURPOSES.shop, PURPOSES.service],
-  'monitoring-only': [HOME, PURPOSES.office, PURPOSES.news, PURPOSES.people, PURPOSES.service, PURPOSES.booking],
-  'forwarding-heavy': [PURPOSES.members, PURPOSES.office],
-  'broken-spf': [PURPOSES.news, PURPOSES.service, PURPOSES.shop],
-  'broken-dkim': [PURPOSES.billing, PURPOSES.office, PURPOSES.service],
-  'new-esp': [PURPOSES.campaign, PURPOSES.news],
-  spoofed: [HOME, PURPOSES.billing],
-  parked: [PURPOSES.parked],
-  'no-record': [PURPOSES.web, PURPOSES.people, PURPOSES.booking],
-  new: [PURPOSES.campaign],
+  enforced: [HOME, office, shop, billing, service, people, web, systems],
+  'rolling-out': [HOME, office, shop, service],
+  'monitoring-only': [HOME, office, news, people, service, booking],
+  'forwarding-heavy': [members, office],
+  'broken-spf': [news, service, shop],
+  'broken-dkim': [billing, office, service],
+  'new-esp': [campaign, news],
+  spoofed: [HOME, billing],
+  parked: [parked],
+  'no-record': [web, people, booking],
+  new: [campaign],
 }
 
 /** The number of days since the beginning of a profile's history. */
@@ -115,7 +108,7 @@ function inventDomain(
   const free = name ?? numberedName(owner, purpose, names)
   names.add(free)
   const beginning = BEGINNINGS[profile]
-  const isOffice = purpose === HOME || purpose === PURPOSES.office
+  const isOffice = purpose === HOME || purpose === office
   const inUse = isOffice && profile !== 'no-record' && faker.number.int(99) < 8
   const { monthly } = usualVolume(free, seed, faker.number.int(0xffffffff), owner.size)
   const domain: FixtureDomain = {
@@ -150,7 +143,7 @@ function inventName(faker: Faker, profile: ProfileName, owner: Owner, names: Rea
 }
 
 function purposesOf(faker: Faker, profile: ProfileName, owner: Owner, names: ReadonlySet<string>): DomainPurpose[] {
-  const isParked = ({ title }: DomainPurpose) => title === PURPOSES.parked.title
+  const isParked = ({ title }: DomainPurpose) => title === parked.title
   const possible = owner.kind.purposes.filter((purpose) => isParked(purpose) === (profile === 'parked'))
   const suits = ({ title }: DomainPurpose) => USES[profile].some((use) => use.title === title)
   const suitable = faker.helpers.shuffle(possible.filter(suits))

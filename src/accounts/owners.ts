@@ -3,7 +3,6 @@ import type { Faker } from '@faker-js/faker'
 export const STORIES = ['company', 'agency', 'isp', 'random'] as const
 export type StoryName = (typeof STORIES)[number]
 
-/** A purpose of domains. */
 export interface DomainPurpose {
   /** The name of a group of domains with this purpose. */
   title: string

@@ -31,7 +31,6 @@ export interface WorldsDeps {
   /** The memory that accounts take; absent if the store does not limit memory with it. */
   budget: { readonly use: BudgetUse } | undefined
   defaults: WorldDefaults
-  /** The maximum number of accounts. */
   maxAccounts: number
   /** Whether a key `sandbox_…` opens its own account. */
   sandboxKeys: boolean
@@ -51,7 +50,6 @@ export interface CreatedAccount {
 /** The account as a request found it. The incarnation is present if the store has returned it. */
 type FoundAccount = Omit<FormerAccount, 'incarnation'> & Partial<Pick<FormerAccount, 'incarnation'>>
 
-/** The choices for a new account. */
 type ChosenAccount = Omit<AccountParameters, 'real' | 'id'> & {
   id?: string | undefined
   fixture?: LoadedFixture | undefined

@@ -2,12 +2,13 @@ import type { PlannedRequest } from '../behaviour/planned-request.ts'
 import { writeCurl } from '../coverage/curl.ts'
 import { planGaps } from '../coverage/gap-requests.ts'
 import { type CoverageReport, type Gap, reportCoverage } from '../coverage/report.ts'
-import { detachAccount } from '../domain/account.ts'
+import { replicateAccount } from '../domain/account.ts'
+import { runAtOnce } from '../ground/work.ts'
 import { type AccountHandler, done, type Handler } from './handler.ts'
 
 export const getCoverage: AccountHandler = async ({ account, now, contract, worlds, exchanges, urls }) => {
   // The requests are tried on a copy of the account.
-  const plans = planGaps(contract, detachAccount(account), now)
+  const plans = planGaps(contract, runAtOnce(replicateAccount(account)), now)
   const publicKey = worlds.findPublicKey(account)
   const write = (request: PlannedRequest) => writeCurl(request, urls(), publicKey)
   const coverage = await exchanges.coverage(account.id)

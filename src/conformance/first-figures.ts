@@ -44,7 +44,7 @@ function possibilities(
   ) as [PossibleValues, PossibleValues, PossibleValues]
   const times = refresh.values.flatMap((time, number) =>
     processing.values.map((seconds, other) => {
-      const first = firstReportingDay(addedAt, Number(seconds), String(time))
+      const first = firstReportingDay({ addedAt }, { processingTime: Number(seconds), refresh: String(time) })
       const isOver = refreshOf(first, String(time)) <= now
       return { assignment: { [refresh.id]: number, [processing.id]: other }, isOver }
     }),

@@ -8,7 +8,6 @@ import type { ProfileName } from './profile.ts'
 
 /** The properties of a domain apart from its monitoring. By default, they follow from the seed and the name. */
 export interface DomainNature {
-  /** The profile of its figures. */
   profile?: ProfileName
   /** The refresh day on which the history of the profile began. */
   since?: number
@@ -99,17 +98,5 @@ export function* replicateAccount(state: AccountState): Generator<undefined, Acc
     ...(formerDomains && { formerDomains: yield* formerDomains.replicate() }),
     groups: yield* groups.replicate(),
     groupNames: yield* groupNames.replicate(),
-  }
-}
-
-/** The same account in separate maps, for a copy with many versions, which then do not burden the account. */
-export function detachAccount(state: AccountState): AccountState {
-  const { domains, formerDomains, groups, groupNames } = state
-  return {
-    ...state,
-    domains: domains.copy(),
-    ...(formerDomains && { formerDomains: formerDomains.copy() }),
-    groups: groups.copy(),
-    groupNames: groupNames.copy(),
   }
 }

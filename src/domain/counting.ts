@@ -16,7 +16,6 @@ export interface Counters {
 export interface Counting {
   quotas: PersistentMap<string, Hits>
   tallies: PersistentMap<string, FaultTally>
-  /** The number of requests that the account has received. */
   requests: number
 }
 

@@ -1,4 +1,5 @@
 import { givenFields } from './given-fields.ts'
+import type { Settings } from './settings.ts'
 
 /** The `p`, `sp` and `np` of RFC 9989. */
 export type Policy = 'none' | 'quarantine' | 'reject'
@@ -72,23 +73,26 @@ export function refreshOf(day: number, refresh: string): number {
   return day * DAY + timeOfDay(refresh)
 }
 
-/** The number of the first refresh after a domain was added at `addedAt`. */
-export function firstRefresh({ addedAt }: { addedAt: number }, { refresh }: { refresh: string }): number {
+type Addition = { addedAt: number }
+type ReportTimes = Pick<Settings, 'processingTime' | 'refresh'>
+
+/** The number of the first refresh after the addition of a domain. */
+export function firstRefresh({ addedAt }: Addition, { refresh }: Pick<ReportTimes, 'refresh'>): number {
   const day = refreshDay(addedAt, refresh)
   return refreshOf(day, refresh) === addedAt ? day : day + 1
 }
 
-/** The number of the first refresh with figures of a domain that was added at `addedAt`. `processing` is in seconds. */
-export function firstReportingDay(addedAt: number, processing: number, refresh: string): number {
-  return Math.ceil((addedAt + processing * 1000 - timeOfDay(refresh)) / DAY)
+/** The number of the first refresh with figures of a domain. */
+export function firstReportingDay({ addedAt }: Addition, { processingTime, refresh }: ReportTimes): number {
+  return Math.ceil((addedAt + processingTime * 1000 - timeOfDay(refresh)) / DAY)
 }
 
 /**
  * The time from which the mail of a domain is counted, as the number of a refresh with a fraction. It is the time of
  * its addition. If the domain was still being processed at the next refresh, it is the time of that refresh.
  */
-export function countedSince(addedAt: number, processing: number, refresh: string): number {
-  return Math.max((addedAt - timeOfDay(refresh)) / DAY, firstReportingDay(addedAt, processing, refresh) - 1)
+export function countedSince(domain: Addition, times: ReportTimes): number {
+  return Math.max((domain.addedAt - timeOfDay(times.refresh)) / DAY, firstReportingDay(domain, times) - 1)
 }
 
 /**

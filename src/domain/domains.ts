@@ -1,8 +1,7 @@
 import type { AccountState, DomainGroup, MonitoredDomain } from './account.ts'
-import { capProblems } from './caps.ts'
 import { accept, type Decision, type Problem, refusalOf } from './errors.ts'
 import { rememberNatures } from './former-domains.ts'
-import type { Settings } from './settings.ts'
+import { kebab, type Settings } from './settings.ts'
 
 /** The domains of a successful request, in its order. */
 export interface ChangedDomains {
@@ -30,7 +29,8 @@ export function addDomains(
   const isPartial = mixedAdditions === 'partial' && names.some((name) => !state.domains.has(name))
   if (alreadyMonitored !== 'skipped' && !isPartial) {
     for (const [index, domain] of names.entries()) {
-      if (state.domains.has(domain)) problems.push(problemWith(domain, index, alreadyMonitored, 'monitored'))
+      if (state.domains.has(domain))
+        problems.push(problemWith(domain, `/domains/${index}`, alreadyMonitored, 'monitored'))
     }
   }
   const domains = [...new Set(names)].filter((name) => !state.domains.has(name))
@@ -62,21 +62,16 @@ export function deleteDomains(
   const problems: Problem[] = []
   for (const [index, domain] of names.entries()) {
     const monitored = state.domains.get(domain)
+    const field = `/domains/${index}`
     if (monitored === undefined) {
       if (settings.unmonitoredDeletion !== 'ignored') {
-        problems.push(problemWith(domain, index, settings.unmonitoredDeletion, 'unmonitored'))
+        problems.push(problemWith(domain, field, settings.unmonitoredDeletion, 'unmonitored'))
       }
     } else if (monitored.features.length > 0) {
       const features = monitored.features.join(', ')
-      problems.push({
-        code: 'domain_delete_failed',
-        reason: 'in-use',
-        field: `/domains/${index}`,
-        value: domain,
-        about: { domain, features },
-      })
+      problems.push({ ...problemWith(domain, field, 'domain_delete_failed', 'in-use'), about: { domain, features } })
     } else if (members.has(domain)) {
-      problems.push(problemWith(domain, index, 'domain_delete_failed', 'member'))
+      problems.push(problemWith(domain, field, 'domain_delete_failed', 'member'))
     }
   }
   const kept = new Set(problems.map(({ value }) => value))
@@ -100,20 +95,28 @@ export function repeats(names: readonly string[], field: string, code: Problem['
   const seen = new Set<string>()
   const problems: Problem[] = []
   for (const [index, domain] of names.entries()) {
-    if (seen.has(domain)) {
-      problems.push({
-        code,
-        reason: 'repeated',
-        field: `${field}/${index}`,
-        value: domain,
-        about: { domain },
-      })
-    }
+    if (seen.has(domain)) problems.push(problemWith(domain, `${field}/${index}`, code, 'repeated'))
     seen.add(domain)
   }
   return problems
 }
 
-function problemWith(domain: string, index: number, code: Problem['code'], reason: string): Problem {
-  return { code, reason, field: `/domains/${index}`, value: domain, about: { domain } }
+/** The problem of the domain at `field`. */
+export function problemWith(domain: string, field: string, code: Problem['code'], reason: string): Problem {
+  return { code, reason, field, value: domain, about: { domain } }
+}
+
+type CapName = 'domainCap' | 'groupCap' | 'memberCap'
+
+/** The problems if the account cannot have `count` of the capped items. */
+export function capProblems(
+  count: number,
+  name: CapName,
+  field: string,
+  { plan }: Pick<AccountState, 'plan'>,
+  settings: Pick<Settings, CapName>,
+): Problem[] {
+  const limit = settings[name]
+  if (limit === 'none' || count <= limit) return []
+  return [{ code: 'unauthorized', reason: kebab(name), field, value: count, about: { plan, limit, count } }]
 }

@@ -22,7 +22,6 @@ export const ERROR_CODES = [
   'internal_error',
 ] as const
 
-/** The `code` of an error of the service. */
 export type ErrorCode = (typeof ERROR_CODES)[number]
 
 /** One error in a request. */

@@ -38,10 +38,8 @@ export interface FaultRule {
   expires_after?: string
 }
 
-/** A fault rule that an account has. */
 export interface Fault {
   id: string
-  /** The fault set that it belongs to. */
   set?: string
   /** Milliseconds since the Unix epoch, on the account's clock. */
   createdAt: number
@@ -77,7 +75,6 @@ export interface MatchingRule {
   ends: number
 }
 
-/** A rule that acts on a request. */
 export interface TriggeredRule {
   id: string
   /** The number of requests that the rule has matched, including this one. Chance is derived from it. */

@@ -47,9 +47,7 @@ interface SceneView {
 export interface SceneOperation {
   /** The path parameters, which are all required. The page adds the account. */
   parameters?: readonly string[]
-  /** The parameters that the query may have. */
   query?: readonly string[]
-  /** Whether the request has a body. */
   body?: true
 }
 
@@ -130,6 +128,5 @@ export interface Fixture {
   groups?: readonly FixtureGroup[]
   /** The number of groups ever created, so that no id is used twice. */
   groups_created?: number
-  /** A guided story of the account. */
   scenes?: readonly Scene[]
 }

@@ -1,6 +1,5 @@
 import type { AccountState, DomainGroup } from './account.ts'
-import { capProblems } from './caps.ts'
-import { repeats } from './domains.ts'
+import { capProblems, problemWith, repeats } from './domains.ts'
 import { accept, type Decision, type Problem, refusalOf, refuse } from './errors.ts'
 import type { GroupIds } from './group-ids.ts'
 import { LIMITS } from './limits.ts'
@@ -68,11 +67,8 @@ export function createGroup(
   const domains = withoutRepeats(input.domains)
   const problems = membershipProblems(state, input.domains, others, '/domains', settings)
   if (state.groupNames.has(compared)) problems.push(nameTaken(input.name))
-  if (settings.groupCap !== 'none')
-    problems.push(...capProblems(state.groups.size + 1, 'groupCap', '', state, settings))
-  if (settings.memberCap !== 'none') {
-    problems.push(...capProblems(domains.length, 'memberCap', '/domains', state, settings))
-  }
+  problems.push(...capProblems(state.groups.size + 1, 'groupCap', '', state, settings))
+  problems.push(...capProblems(domains.length, 'memberCap', '/domains', state, settings))
   const refusal = refusalOf(problems)
   if (refusal) return refusal
   const free =
@@ -141,7 +137,7 @@ export function updateGroup(
   const possible = isPartial ? members.filter((member) => canBeMember(member, state, others, settings)) : members
   const domains = [...new Set(possible)].filter((member) => !removed.has(member))
   const grows = changes.domains !== undefined || changes.addDomains !== undefined
-  if (grows && settings.memberCap !== 'none') {
+  if (grows) {
     const field = changes.domains === undefined ? '/add_domains' : '/domains'
     problems.push(...capProblems(domains.length, 'memberCap', field, state, settings))
   }
@@ -233,8 +229,7 @@ function membershipProblems(
     if (!state.domains.has(domain)) {
       problems.push({ code: 'not_monitored', field: `${field}/${index}`, value: domain, about: { domain } })
     } else if (!canBeMember(domain, state, others, settings)) {
-      const grouped = { code: 'invalid_domain', reason: 'grouped', field: `${field}/${index}` } as const
-      problems.push({ ...grouped, value: domain, about: { domain } })
+      problems.push(problemWith(domain, `${field}/${index}`, 'invalid_domain', 'grouped'))
     }
   }
   return problems

@@ -173,14 +173,9 @@ export class PersistentMap<Key, Value> {
     return version
   }
 
-  /** The same entries in a separate map, which later versions of this map do not keep alive. */
-  copy(): PersistentMap<Key, Value> {
-    return new PersistentMap(new Cells(this.#own()), this.#next)
-  }
-
   /**
-   * Like `copy`, as work with a pause after each few entries. Later versions may be made in a pause. Unlike other ways
-   * to read an old version, it does not store a copy in that version.
+   * The same entries in a separate map, as work with a pause after each few entries. Later versions may be made in a
+   * pause. Unlike other ways to read an old version, it does not store a copy in that version.
    */
   *replicate(): Generator<undefined, PersistentMap<Key, Value>, undefined> {
     for (;;) {

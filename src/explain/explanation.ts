@@ -8,11 +8,12 @@ import { isRefusedBy } from '../contract/rules.ts'
 import { type ServerUrls, writeCurl } from '../coverage/curl.ts'
 import { RuleEvidence } from '../coverage/evidence.ts'
 import { observationOf } from '../coverage/observation.ts'
-import { type AccountState, detachAccount, type MonitoredDomain } from '../domain/account.ts'
+import { type AccountState, type MonitoredDomain, replicateAccount } from '../domain/account.ts'
 import type { ErrorCode } from '../domain/errors.ts'
 import type { Fixture, FixtureDomain } from '../domain/fixture.ts'
 import type { Settings } from '../domain/settings.ts'
 import { pointTo, readJson, valueAt } from '../ground/json.ts'
+import { runAtOnce } from '../ground/work.ts'
 import { bytesOf, textOf } from '../http/content.ts'
 import { createQueryReader, queryOf } from '../http/target.ts'
 import {
@@ -107,7 +108,7 @@ function correct(
   { account, contract, urls, redact, publicKey }: ExplanationSource,
 ): ExplanationReport['correction'] {
   // The correction is tried on a copy.
-  const correction = correctRequest(received(entry), entry.problems, detachAccount(account), contract)
+  const correction = correctRequest(received(entry), entry.problems, runAtOnce(replicateAccount(account)), contract)
   const before = correction.before.map((each) => withoutSecrets(each, redact))
   const request = withoutSecrets(correction.request, redact)
   return {

@@ -1,8 +1,8 @@
 import type { MonitoredDomain } from '../domain/account.ts'
-import { inheritTags, type PolicyTags, pinTags } from '../domain/dmarc.ts'
+import { firstReportingDay, inheritTags, type PolicyTags, pinTags } from '../domain/dmarc.ts'
 import { type Character, characterOf, episodesOf, policySteps, publishedTags } from './character.ts'
 import type { Episode, EpisodeKind } from './episodes.ts'
-import { type FigureRules, firstReport, type Monitoring, sourceOf } from './figures.ts'
+import { type FigureRules, type Monitoring, sourceOf } from './figures.ts'
 
 /** The data from which the figures of a domain are derived. */
 export interface Background {
@@ -66,14 +66,14 @@ export function explainFigures(
     return { kind, from: Number.isFinite(from) ? from : undefined, until, description: WORDS[kind](episode) }
   })
   const touches = ({ from = first, until = last }: Cause) => from < last && until > first
-  const steps = source === undefined || source === domain ? stepsOf(character, first, last) : []
-  const above = source === undefined || source === domain ? [] : inheritance(seed, source, day, { first, last })
+  const above = source === domain ? undefined : source
+  const steps = above === undefined ? stepsOf(character, first, last) : inheritance(seed, above, day, { first, last })
   const additions = source === undefined ? [] : [additionOf(domain, source, character, rules)]
   return {
     character,
     published,
-    inheritsFrom: source === undefined || source === domain ? undefined : source.name,
-    causes: [...causes, ...steps, ...above, ...additions.filter(touches)].toSorted(
+    inheritsFrom: above?.name,
+    causes: [...causes, ...steps, ...additions.filter(touches)].toSorted(
       (one, other) => (one.from ?? 0) - (other.from ?? 0),
     ),
   }
@@ -86,7 +86,7 @@ function additionOf(
   { usual }: Character,
   { settings }: FigureRules,
 ): Cause {
-  const [own, other] = [firstReport(domain, settings), firstReport(source, settings)]
+  const [own, other] = [firstReportingDay(domain, settings), firstReportingDay(source, settings)]
   const whose = own >= other ? 'It' : source.name
   const grows = usual.volume > 0 ? `, and its count grows for ${settings.countPeriod} days` : ''
   return {

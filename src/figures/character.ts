@@ -39,7 +39,7 @@ export function characterOf(
 ): Character {
   const words = wordsOf(`${seed} ${name}`)
   const [first, second, third, fourth] = words
-  const profile = chosen ?? drawnProfile(words)
+  const profile = chosen ?? drawProfile(scramble(first ^ 0x70726f66))
   const { monthly, week, isSubdomain } = usualVolume(name, seed, third)
   const calendar =
     since === undefined
@@ -73,11 +73,6 @@ export function characterOf(
   }
 }
 
-/** The profile that chance gives to a domain. */
-function drawnProfile(words: Words): ProfileName {
-  return drawProfile(scramble(words[0] ^ 0x70726f66))
-}
-
 /** The tags that the domain publishes on a day; `undefined` if it has no record. */
 export function publishedTags(character: Character, day: number): PolicyTags | undefined {
   const { given, tags } = character
@@ -85,7 +80,8 @@ export function publishedTags(character: Character, day: number): PolicyTags | u
   return given === undefined ? own : { p: 'none', ...replaceTags(own ?? {}, given) }
 }
 
-function stepOn(character: Character, day: number): PolicyStep | undefined {
+/** The step of a rollout that the record shows on a day. */
+export function stepOn(character: Character, day: number): PolicyStep | undefined {
   return policySteps(character, day, day + 1).findLast(({ from }) => from <= day)
 }
 

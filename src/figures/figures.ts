@@ -115,7 +115,7 @@ function computeRecord(
   const { settings, percentageStep } = rules
   const { name, pin, shownFrom } = domain
   if (shownFrom !== undefined && day < shownFrom) return undefined
-  const isReported = day >= firstReport(domain, settings)
+  const isReported = day >= firstReportingDay(domain, settings)
   if (!isReported && pin === undefined && settings.unprocessedDomains === 'absent') return undefined
   const isKnown = isReported || settings.policyBeforeRefresh === 'published'
   const tags = isKnown ? tagsOn(seed, domain, character, source, day, rules) : undefined
@@ -125,7 +125,7 @@ function computeRecord(
           character,
           day - settings.countPeriod,
           day,
-          Math.max(mailSince(domain, settings), mailSince(source, settings)),
+          Math.max(countedSince(domain, settings), countedSince(source, settings)),
         )
       : NO_MAIL
   if (pin === undefined) return describeDomain(name, tags, counts, rules)
@@ -163,7 +163,7 @@ export function sourceOf(
   for (let dot = name.indexOf('.'); dot >= 0; dot = name.indexOf('.', dot + 1)) {
     const above = domains.get(name.slice(dot + 1))
     if (above === undefined || !hasRecord(characterIn(seed, above), above)) continue
-    const isKnown = settings.policyBeforeRefresh === 'published' || day >= firstReport(above, settings)
+    const isKnown = settings.policyBeforeRefresh === 'published' || day >= firstReportingDay(above, settings)
     if (isKnown || above.pin?.p !== undefined) return above
   }
   return undefined
@@ -177,17 +177,4 @@ function hasRecord({ tags, given }: Character, { pin }: MonitoredDomain): boolea
 export function characterIn(seed: number, domain: MonitoredDomain): Character {
   const last = kept.get(domain)
   return last?.seed === seed ? last.character : characterOf(seed, domain)
-}
-
-/** The first refresh at which there are figures of a domain. */
-export function firstReport(
-  { addedAt }: MonitoredDomain,
-  { processingTime, refresh }: FigureRules['settings'],
-): number {
-  return firstReportingDay(addedAt, processingTime, refresh)
-}
-
-/** The day, with a fraction, from which the mail of a domain is counted. */
-export function mailSince({ addedAt }: MonitoredDomain, { processingTime, refresh }: FigureRules['settings']): number {
-  return countedSince(addedAt, processingTime, refresh)
 }

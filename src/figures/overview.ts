@@ -1,5 +1,12 @@
 import type { MonitoredDomain } from '../domain/account.ts'
-import { type DmarcRecord, firstRefresh, type Policy, pinTags } from '../domain/dmarc.ts'
+import {
+  countedSince,
+  type DmarcRecord,
+  firstRefresh,
+  firstReportingDay,
+  type Policy,
+  pinTags,
+} from '../domain/dmarc.ts'
 import type { Work } from '../ground/work.ts'
 import {
   type AttentionReason,
@@ -9,16 +16,8 @@ import {
   type Severity,
   type Situation,
 } from './attention.ts'
-import { type Character, episodesOf, policySteps } from './character.ts'
-import {
-  characterIn,
-  type FigureRules,
-  firstReport,
-  type Monitoring,
-  mailSince,
-  recordsFrom,
-  sourceOf,
-} from './figures.ts'
+import { episodesOf, stepOn } from './character.ts'
+import { characterIn, type FigureRules, type Monitoring, recordsFrom, sourceOf } from './figures.ts'
 import { countForged } from './messages.ts'
 
 /** The figures of all domains of an account at one refresh. */
@@ -125,15 +124,15 @@ function situationOf(
   const { pin = {} } = domain
   const character = characterIn(account.seed, domain)
   const source = sourceOf(account, domain, character, today, settings)
-  const isReported = today >= firstReport(domain, settings)
-  const since = Math.max(mailSince(domain, settings), mailSince(source ?? domain, settings))
+  const isReported = today >= firstReportingDay(domain, settings)
+  const since = Math.max(countedSince(domain, settings), countedSince(source ?? domain, settings))
   const begin = Math.max(today - settings.countPeriod, Math.floor(since))
   const isOwn = source === domain && pin.p === undefined && pin.testing === undefined
   return {
     record,
     policy: policyOf(domain, record, source, isReported, rules),
     inheritsFrom: source === domain ? undefined : source?.name,
-    testedSince: isOwn && record.testing === 'y' ? testedSince(character, today) : undefined,
+    testedSince: isOwn && record.testing === 'y' ? stepOn(character, today)?.from : undefined,
     isPinned: [pin.dmarc, pin.dkim, pin.spf, pin.count].some((each) => each !== undefined),
     ...(source === undefined || !isReported || begin >= today
       ? { episodes: [], forged: 0 }
@@ -165,11 +164,6 @@ function policyOf(
 function countedPolicy(policy: Situation['policy'], { p }: DmarcRecord): Policy | 'missing' {
   if (policy === 'missing' || p === null || p === '') return 'missing'
   return p
-}
-
-/** The refresh at which the present step of a rollout began. */
-function testedSince(character: Character, today: number): number | undefined {
-  return policySteps(character, today, today + 1).findLast(({ from }) => from <= today)?.from
 }
 
 function byName(one: Situation, other: Situation): number {

@@ -27,6 +27,12 @@ type WireTimes = [
   ...[requestBody: StoredContent, responseBody: StoredContent],
 ]
 
+/** The additional data about an exchange that this replica has answered. */
+export interface OwnExchange {
+  entry: NewEntry
+  circumstances: Circumstances
+}
+
 /** What an exchange has covered: rules and edges of limits by their names, and the kinds of impolite behaviour. */
 export interface Sight {
   shown: readonly string[]
@@ -66,12 +72,12 @@ export class ExchangeObserver {
     return JSON.stringify(wire)
   }
 
-  /** Observes the next exchange. `own` is the additional data about an exchange that this replica has answered. */
+  /** Observes the next exchange. `own` is present if this replica has answered it. */
   look(
     entry: Entry,
     about: { account: string | undefined; incarnation: string; isOrphan: boolean },
     wire: string | undefined,
-    own: { entry: NewEntry; circumstances: Circumstances } | undefined,
+    own: OwnExchange | undefined,
   ): Sight {
     const impolite: ImpoliteKind[] = []
     const inexact = own === undefined ? INEXACT.other : INEXACT.own
@@ -118,7 +124,7 @@ export class ExchangeObserver {
   #observe(
     entry: Entry,
     { account, incarnation }: { account: string | undefined; incarnation: string },
-    own: { entry: NewEntry; circumstances: Circumstances } | undefined,
+    own: OwnExchange | undefined,
   ): void {
     const { status, code, operation, injected, at } = entry
     if (status === undefined) return

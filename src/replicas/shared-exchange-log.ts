@@ -26,7 +26,7 @@ import { readScript } from '../store/script.ts'
 import { StoreError } from '../store/store-error.ts'
 import { decodeExchange, encodeExchange } from './exchange-codec.ts'
 import { type HistoryKeys, historyKeys } from './history-keys.ts'
-import { ExchangeObserver } from './observer.ts'
+import { ExchangeObserver, type OwnExchange } from './observer.ts'
 import { Outbox, type OutboxItem } from './outbox.ts'
 import { Roundup } from './roundup.ts'
 import { readCounts, readCoverage, responseField } from './stored-counts.ts'
@@ -78,9 +78,7 @@ interface StoredExample {
 }
 
 /** An exchange of this replica that it has not read back from the store yet. */
-interface UntoldExchange {
-  entry: NewEntry
-  circumstances: Circumstances
+interface UntoldExchange extends OwnExchange {
   /** In bytes, the body that it keeps in memory. */
   bytes: number
 }
@@ -148,9 +146,12 @@ export class SharedExchangeLog<Explanation> implements ExchangeLog<Explanation> 
     })
   }
 
-  /** Reads the earlier exchanges in the store. @throws StoreError */
+  /** Reads the earlier exchanges in the store, or closes the log. @throws StoreError */
   async start(): Promise<void> {
-    await this.#tail.start()
+    await this.#tail.start().catch(async (error: unknown) => {
+      await this.close()
+      throw error
+    })
     const sweep = () => void this.#sweep().catch(() => {})
     this.#sweeping = setInterval(sweep, SWEEP.pause).unref()
     sweep()
@@ -495,20 +496,6 @@ export class SharedExchangeLog<Explanation> implements ExchangeLog<Explanation> 
   async #readHash(key: string): Promise<Map<string, string>> {
     return new Map(readTexts(await this.#options.connection.send(['HGETALL', key], { repeatable: true })))
   }
-}
-
-/** Opens the shared exchanges of all replicas, and reads the existing ones. @throws StoreError */
-export async function openSharedExchangeLog<Explanation>(
-  options: SharedExchangeLogOptions<Explanation>,
-): Promise<SharedExchangeLog<Explanation>> {
-  const exchanges = new SharedExchangeLog(options)
-  try {
-    await exchanges.start()
-  } catch (error) {
-    await exchanges.close()
-    throw error
-  }
-  return exchanges
 }
 
 function readAccountId(field: string | undefined): string | undefined {

@@ -5,7 +5,7 @@ import { systemClock } from '../ground/clock.ts'
 import { drawKey } from '../ground/secrets.ts'
 import type { Log } from '../http/log.ts'
 import { shareNobodyIds } from '../http/nobody-ids.ts'
-import { openSharedExchangeLog, type SharedExchangeLog } from '../replicas/shared-exchange-log.ts'
+import { SharedExchangeLog } from '../replicas/shared-exchange-log.ts'
 import { encodeAccount } from '../store/record.ts'
 import { openConnection, type StoreAddress } from '../store/redis/connection.ts'
 import { FORMAT, type Joining, Membership, type MembershipEvents, type ServerTerms } from '../store/redis/membership.ts'
@@ -128,7 +128,7 @@ async function openAt(
       skipped: [],
       async openExchanges(parts: ExchangeParts) {
         const readAccount = async (id: string) => ((await store.has(id)) ? store.read(id) : undefined)
-        exchanges = await openSharedExchangeLog({
+        exchanges = new SharedExchangeLog({
           connection,
           prefix,
           log,
@@ -136,6 +136,7 @@ async function openAt(
           readAccount,
           others: () => membership.members - 1,
         })
+        await exchanges.start()
         return exchanges
       },
       watch(provide) {

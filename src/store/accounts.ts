@@ -186,16 +186,14 @@ export class Accounts implements Store {
   }
 
   async replace(accountId: string, state: AccountState, counters: Replacement): Promise<void> {
-    const account = this.#find(accountId)
-    const { incarnation = account.incarnation, snapshot = '' } = counters
-    if (incarnation !== account.incarnation) throw unknownAccount(accountId)
+    const account = this.#find(accountId, counters.incarnation)
     this.#refuseTakenKeys(state)
     const former = account.share?.ofState ?? weighAccount(account.state)
     account.share?.replace(state, counters.snapshot)
     this.#claimKeys(account, state)
     const data = account.mutableData
     const present = account.share?.ofState ?? weighAccount(state)
-    const source = account.snapshots.find(snapshot)
+    const source = account.snapshots.find(counters.snapshot ?? '')
     const since = source === undefined ? counters.outdatedSince : account.outdated - source.outdated
     const outdated = weighReplaced(former, present, since)
     this.#noteOutdated(account, outdated + weighCounts(data.quotas.size + data.tallies.size))
@@ -259,10 +257,8 @@ export class Accounts implements Store {
 
   async takeSnapshot(accountId: string, request: SnapshotRequest): Promise<SnapshotOutcome> {
     const account = this.#find(accountId)
-    const outcome = account.snapshots.take(request, () => {
-      const { state, outdated } = account
-      return { state, counters: copyCounters(account), outdated }
-    })
+    const { state, outdated } = account
+    const outcome = account.snapshots.take(request, { state, counters: copyCounters(account), outdated })
     if (outcome.ok) {
       this.#noteChange(account)
       account.touch()
@@ -334,7 +330,7 @@ export class Accounts implements Store {
     this.#refuseWhenClosed()
     const account = this.#accounts.get(accountId)
     const isMeant = account !== undefined && (incarnation === undefined || account.incarnation === incarnation)
-    if (!isMeant) throw unknownAccount(accountId)
+    if (!isMeant) throw new StoreError('unknown-account', `There is no account "${accountId}"`)
     return account
   }
 
@@ -474,10 +470,6 @@ export class Accounts implements Store {
       this.#holders.delete(hash)
     }
   }
-}
-
-function unknownAccount(accountId: string): StoreError {
-  return new StoreError('unknown-account', `There is no account "${accountId}"`)
 }
 
 function copyCounters({ data: { quotas, tallies } }: StoredAccount): Counters {

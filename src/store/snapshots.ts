@@ -4,7 +4,6 @@ import type { Counters } from '../domain/counting.ts'
 import type { MemoryShare } from './memory-budget.ts'
 import type { SnapshotOutcome, SnapshotRequest, SnapshotSummary } from './store.ts'
 
-/** A snapshot in memory. */
 export interface Snapshot extends SnapshotSummary {
   state: AccountState
   counters: Counters
@@ -22,16 +21,15 @@ export class Snapshots {
     this.#share = share
   }
 
-  /** `read` returns the account. @throws StoreError `full` */
+  /** @throws StoreError `full` */
   take(
     { name, real, replace, limit }: SnapshotRequest,
-    read: () => Pick<Snapshot, 'state' | 'counters' | 'outdated'>,
+    { state, counters, outdated }: Pick<Snapshot, 'state' | 'counters' | 'outdated'>,
   ): SnapshotOutcome {
     const hasNamesake = this.#kept.has(name)
     if (hasNamesake && !replace) return { ok: false, reason: 'taken' }
     if (!hasNamesake && this.#kept.size >= limit) return { ok: false, reason: 'too-many' }
     this.#share?.addSnapshot(name)
-    const { state, counters, outdated } = read()
     keepAccount(state)
     const { domains, groups, clock } = state
     const summary = { name, takenAt: timeOn(clock, real), domains: domains.size, groups: groups.size }

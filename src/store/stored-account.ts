@@ -15,7 +15,6 @@ export interface Use {
   changed: boolean
 }
 
-/** All stored data of an account. */
 export interface AccountData extends Counting {
   state: AccountState
   /** Changed in place. Absent if the account is never evicted. */
@@ -134,7 +133,6 @@ export class StoredAccount {
     return this.#next
   }
 
-  /** Whether there is unwritten data. */
   get isUnsaved(): boolean {
     return this.#dirty || this.#writes > 0
   }

@@ -1,4 +1,4 @@
-import type { AccountState, DomainGroup, DomainNature, MonitoredDomain } from '../domain/account.ts'
+import type { AccountState, DomainGroup, MonitoredDomain } from '../domain/account.ts'
 import type { Fault, FaultRule } from '../domain/faults.ts'
 import type { Fixture, Scene } from '../domain/fixture.ts'
 import type { PersistentMap } from '../domain/persistent-map.ts'
@@ -49,7 +49,7 @@ export function weighChange(before: AccountState, after: AccountState): WeightCh
   const change = { growth: 0, outdated: 0 }
   addDifference(change, before.domains, after.domains, weighDomain)
   addDifference(change, before.groups, after.groups, weighGroup)
-  addDifference(change, before.formerDomains, after.formerDomains, weighNature)
+  addDifference(change, before.formerDomains, after.formerDomains, () => FORMER_DOMAIN)
   if (before.keys !== after.keys) {
     const added = (after.keys.length - before.keys.length) * KEY
     change.growth += added
@@ -110,10 +110,6 @@ function addDifference<Part extends object>(
 
 function weighDomain({ features, pin }: MonitoredDomain): number {
   return DOMAIN + (pin === undefined ? 0 : ORIGINAL) + sum(features, ({ length }) => 2 * length + 16)
-}
-
-function weighNature(_: DomainNature): number {
-  return FORMER_DOMAIN
 }
 
 function weighGroup({ name, domains }: DomainGroup): number {

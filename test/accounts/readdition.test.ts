@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { createAccount } from '../../src/accounts/creation.ts'
-import { exportFixture } from '../../src/accounts/export.ts'
+import { fixtureExport } from '../../src/accounts/export.ts'
 import { loadContract } from '../../src/contract/contract.ts'
 import type { AccountState } from '../../src/domain/account.ts'
 import { refreshDay } from '../../src/domain/dmarc.ts'
@@ -10,6 +10,7 @@ import type { FixtureDomain } from '../../src/domain/fixture.ts'
 import { PROFILE_NAMES } from '../../src/domain/profile.ts'
 import { characterOf } from '../../src/figures/character.ts'
 import { recordOn } from '../../src/figures/figures.ts'
+import { runAtOnce } from '../../src/ground/work.ts'
 import { budget } from '../support/budget.ts'
 
 const contract = await loadContract()
@@ -76,13 +77,13 @@ describe('a domain that is removed and added again', () => {
   it('is what it was, in an account that was exported and imported meanwhile', () => {
     const domain: FixtureDomain = { name: 'a.example', profile: 'spoofed', since: 'P3D', policy: { p: 'quarantine' } }
     const account = accountWith([domain, 'b.example'])
-    const fixture = exportFixture(remove(account, 'a.example'), NOW, '00:00')
+    const fixture = runAtOnce(fixtureExport(remove(account, 'a.example'), NOW, '00:00'))
     expect(fixture.former_domains).toMatchObject([{ name: 'a.example', profile: 'spoofed' }])
     const imported = createAccount(fixture, { id: 'other', real: NOW }, contract)
     const added = add(imported, ['a.example'])
     const day = TODAY + 35
     expect(recordOf(added, 'a.example', day)).toEqual(recordOf(account, 'a.example', day))
-    expect(exportFixture(added, NOW, '00:00')).not.toHaveProperty('former_domains')
+    expect(runAtOnce(fixtureExport(added, NOW, '00:00'))).not.toHaveProperty('former_domains')
   })
 
   it('has the policy that was pinned, but not the figures that were', () => {

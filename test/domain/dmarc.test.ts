@@ -151,7 +151,7 @@ describe('the daily refresh', () => {
   ])(
     'brings the first figures of a domain added at %s on day %i, when it has been processed for a minute',
     (instant, day) => {
-      expect(firstReportingDay(Date.parse(instant), 60, '00:00')).toBe(day)
+      expect(firstReportingDay({ addedAt: Date.parse(instant) }, { processingTime: 60, refresh: '00:00' })).toBe(day)
       expect(day * DAY).toBeGreaterThanOrEqual(Date.parse(instant) + 60_000)
     },
   )
@@ -166,8 +166,8 @@ describe('the daily refresh', () => {
 
   it('counts mail since the addition, or since the refresh after it where it was processed then', () => {
     const noon = Date.parse('2026-01-15T12:00:00Z')
-    expect(countedSince(noon, 60, '00:00')).toBe(20_468.5)
-    expect(countedSince(noon, 86_400, '00:00')).toBe(20_469)
-    expect(countedSince(noon, 86_400, '12:00')).toBe(20_468)
+    expect(countedSince({ addedAt: noon }, { processingTime: 60, refresh: '00:00' })).toBe(20_468.5)
+    expect(countedSince({ addedAt: noon }, { processingTime: 86_400, refresh: '00:00' })).toBe(20_469)
+    expect(countedSince({ addedAt: noon }, { processingTime: 86_400, refresh: '12:00' })).toBe(20_468)
   })
 })

@@ -15,7 +15,7 @@ import { type Log, SILENT } from '../../src/http/log.ts'
 import { countNobodyIds } from '../../src/http/nobody-ids.ts'
 import { Journal, type JournalLimits } from '../../src/journal/journal.ts'
 import { Secrets } from '../../src/journal/redaction/secrets.ts'
-import { openSharedExchangeLog, type SharedExchangeLog } from '../../src/replicas/shared-exchange-log.ts'
+import { SharedExchangeLog } from '../../src/replicas/shared-exchange-log.ts'
 import { createPipeline } from '../../src/service/pipeline.ts'
 import { createExplainer } from '../../src/start/violation-explainer.ts'
 import { ALWAYS_READY } from '../../src/store/readiness.ts'
@@ -78,7 +78,7 @@ export async function startReplica(
   const journal = new Journal(options.journal, undefined, new Secrets(['the-token-of-the-control-plane']))
   const urls = { baseUrl: '', adminUrl: '' }
   const publicKeyOf = (account: AccountState) => findPublicKey(account, { derived: true })
-  const exchanges = await openSharedExchangeLog<Explanation>({
+  const exchanges = new SharedExchangeLog<Explanation>({
     ...{ connection, prefix, contract, journal, publicKeyOf },
     explain: createExplainer({ contract, store, journal, publicKeyOf, urls, log: SILENT }),
     others: () => options.others ?? 1,
@@ -87,6 +87,7 @@ export async function startReplica(
     ...(options.window !== undefined && { window: options.window }),
     ...(options.waiting !== undefined && { waiting: options.waiting }),
   })
+  await exchanges.start()
   const worlds = new Worlds({
     ...{ contract, store, clock, exchanges, log: SILENT, budget: undefined },
     defaults: { fixture, seed: undefined, now: undefined, frozen: undefined, plan: undefined, faults: [] },

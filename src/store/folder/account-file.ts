@@ -7,10 +7,9 @@ import { decodeAccount, type ListTexts } from '../record.ts'
 import { StoreError } from '../store-error.ts'
 import type { AccountData } from '../stored-account.ts'
 import { type Durability, removeFile, replaceFile } from './atomic-file.ts'
-import { codeOf } from './error-code.ts'
 import { damagedFile, readAccountFile, writeAccountFile } from './file-format.ts'
 import type { LockedFolder } from './locked-folder.ts'
-import { readRegularFile } from './regular-file.ts'
+import { codeOf, readRegularFile } from './regular-file.ts'
 import type { WriteFailures } from './write-failures.ts'
 
 /** What all account files of a folder share. */

@@ -29,12 +29,14 @@ function repeatedIn<Field extends string>(
   field: Field,
   items: readonly Readonly<Record<Field, string>>[],
 ): string | undefined {
+  const index = repeatedAt(items.map(({ [field]: value }) => value))
+  return index < 0 ? undefined : `${pointer}/${index}/${field} ${show(items[index]?.[field])} appears twice`
+}
+
+/** The place of the first text that is there before; -1 if all texts differ. */
+function repeatedAt(texts: readonly string[]): number {
   const known = new Set<string>()
-  for (const [index, { [field]: value }] of items.entries()) {
-    if (known.has(value)) return `${pointer}/${index}/${field} ${show(value)} appears twice`
-    known.add(value)
-  }
-  return undefined
+  return texts.findIndex((text) => known.size === known.add(text).size)
 }
 
 function strangerIn({ domains, groups }: AccountRecord): string | undefined {
@@ -43,8 +45,7 @@ function strangerIn({ domains, groups }: AccountRecord): string | undefined {
   for (const [index, { domains: members }] of groups.entries()) {
     const stranger = members.findIndex((member) => !names.has(member))
     if (stranger >= 0) return `/account/groups/${index}/domains/${stranger} ${show(members[stranger])} is not monitored`
-    const known = new Set<string>()
-    const repeated = members.findIndex((member) => known.size === known.add(member).size)
+    const repeated = repeatedAt(members)
     if (repeated >= 0) return `/account/groups/${index}/domains/${repeated} ${show(members[repeated])} appears twice`
   }
   return undefined

@@ -2,8 +2,7 @@ import * as fs from 'node:fs'
 import { rm, unlink } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { promisify } from 'node:util'
-import { codeOf } from './error-code.ts'
-import { identityOf } from './regular-file.ts'
+import { codeOf, identityOf } from './regular-file.ts'
 
 // Each write takes a third less time than with the file handles of `node:fs/promises`.
 const open = promisify(fs.open)

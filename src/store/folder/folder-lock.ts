@@ -3,9 +3,8 @@ import { hostname } from 'node:os'
 import { dirname, join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { StoreError } from '../store-error.ts'
-import { codeOf } from './error-code.ts'
 import { makeFolders, unusableFolder } from './private-folder.ts'
-import { readRegularFile } from './regular-file.ts'
+import { codeOf, readRegularFile } from './regular-file.ts'
 
 /** The name of the file that names the process which has locked the folder. */
 export const LOCK = '.lock'

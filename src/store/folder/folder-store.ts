@@ -145,7 +145,13 @@ function refuseForeignWrites(folder: string, known: ReadonlyMap<string, string>)
 /** The names of the account files, sorted. Removes the temporary files that killed processes have left. */
 function listFiles(folder: string): string[] {
   const names = readdirSync(folder)
-  for (const name of names.filter((each) => LEFTOVER.test(each))) removeLeftover(join(folder, name))
+  for (const name of names.filter((each) => LEFTOVER.test(each))) {
+    try {
+      rmSync(join(folder, name))
+    } catch {
+      // The next write of that account reports the problem.
+    }
+  }
   return names.filter((name) => name.endsWith('.json') && !name.startsWith('.')).sort()
 }
 
@@ -167,14 +173,6 @@ async function refuseSharedKeys(path: string, { state }: AccountData, accounts: 
   for (const [index, { hash }] of state.keys.entries()) {
     const holder = await accounts.accountOf(hash)
     if (holder !== undefined) throw damagedFile(path, `/account/keys/${index} belongs to the account "${holder}" too`)
-  }
-}
-
-function removeLeftover(path: string): void {
-  try {
-    rmSync(path)
-  } catch {
-    // The next write of that account reports the problem.
   }
 }
 

@@ -1,9 +1,9 @@
-import { type Stats, statSync } from 'node:fs'
+import { statSync } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { StoreError } from '../store-error.ts'
-import { codeOf } from './error-code.ts'
 import { LOCK, lockFolder } from './folder-lock.ts'
+import { codeOf, identityOf } from './regular-file.ts'
 
 /** A folder that this process has locked. It is locked again after it was replaced, or its lock was removed. */
 export class LockedFolder {
@@ -67,9 +67,4 @@ export class LockedFolder {
       throw error
     }
   }
-}
-
-/** Identifies a lock file, which is written once and never changed. */
-function identityOf({ dev, ino, mtimeMs }: Stats): string {
-  return `${dev} ${ino} ${mtimeMs}`
 }

@@ -2,7 +2,7 @@ import { mkdirSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { quoteWord } from '../../ground/shell-word.ts'
 import { StoreError } from '../store-error.ts'
-import { codeOf } from './error-code.ts'
+import { codeOf } from './regular-file.ts'
 
 const OTHERS = 0o077
 

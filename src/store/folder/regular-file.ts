@@ -1,8 +1,12 @@
 import { closeSync, constants, fstatSync, openSync, readFileSync, type Stats } from 'node:fs'
-import { codeOf } from './error-code.ts'
 
 /** Windows has neither flag; there, opening a pipe by its name does not wait. */
 const { O_RDONLY, O_NOFOLLOW = 0, O_NONBLOCK = 0 } = constants
+
+/** The code of a system error, such as `ENOENT`. */
+export function codeOf(error: unknown): unknown {
+  return error instanceof Error && 'code' in error ? error.code : undefined
+}
 
 interface ReadFile {
   content: Buffer

@@ -1,5 +1,5 @@
 import type { StoreError } from '../store-error.ts'
-import { codeOf } from './error-code.ts'
+import { codeOf } from './regular-file.ts'
 
 /** Is notified of failed writes: once for each cause, however many requests fail because of it. */
 export interface WriteFailureListener {

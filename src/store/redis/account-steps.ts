@@ -6,10 +6,9 @@ import { applyChanges, type PartChange, partsOf, type StoredPart } from '../part
 import { type LogRecord, readAccount, readRecord } from './account-reading.ts'
 import { DEADLINE, type RedisReply } from './connection.ts'
 import type { AccountCopy, Copies } from './copies.ts'
-import { readCounters, writeHits, writeTally } from './counter-texts.ts'
+import { readCount, readCounters, writeHits, writePlan, writeTally } from './counter-texts.ts'
 import { newOperation, type RedisDatabase, readTexts } from './database.ts'
 import { accountKeys, formerKeys, snapshotKey } from './keys.ts'
-import { readCount, writePlan } from './plan-texts.ts'
 
 /** How many parts of a new account are written in one step. */
 const WRITTEN = 5_000

@@ -73,7 +73,8 @@ export async function openConnection(address: StoreAddress, options: ConnectionO
   const { name = 'dmarc-understudy', now, patience = () => 1 } = options
   const create = (each: string) =>
     createClient(clientOptions(address, each, 2 * FIRST_CONNECTING * patience())) as unknown as RedisClientType
-  const connection = new StoreConnection(create, name, patience, new StoreFigures(), new StoreClock(now))
+  const shared = { create, patience, figures: new StoreFigures(), clock: new StoreClock(now), refuse: () => undefined }
+  const connection = new StoreConnection(name, shared)
   const reason = await connection.firstAttempt
   if (reason === undefined) return connection
   connection.close()
@@ -113,16 +114,21 @@ interface Call {
   sent: number
 }
 
+/** What the connections to one server share. */
+interface SharedParts {
+  create(name: string): RedisClientType
+  patience(): number
+  figures: StoreFigures
+  clock: StoreClock
+  refuse(): StoreError | undefined
+}
+
 /** A connection to the store's server. It is replaced when it is lost. */
 export class StoreConnection {
-  /** The time of the server. */
-  readonly clock: StoreClock
-  readonly figures: StoreFigures
+  readonly #name: string
+  readonly #shared: SharedParts
   /** The problem of the first attempt to connect, if there was one. */
   readonly firstAttempt: Promise<string | undefined>
-  readonly #create: (name: string) => RedisClientType
-  readonly #name: string
-  readonly #patience: () => number
   readonly #listeners = new Set<(state: ConnectionState) => void>()
   /** Commands under way that may take longer than others. */
   readonly #long = new Set<Call>()
@@ -135,26 +141,25 @@ export class StoreConnection {
   #isClosed = false
   #wasConnected = false
   #pause: NodeJS.Timeout | undefined
-  #refuse: () => StoreError | undefined = () => undefined
 
-  constructor(
-    create: (name: string) => RedisClientType,
-    name: string,
-    patience: () => number,
-    figures: StoreFigures,
-    clock: StoreClock,
-  ) {
-    this.#create = create
+  constructor(name: string, shared: SharedParts) {
     this.#name = name
-    this.#patience = patience
-    this.figures = figures
-    this.clock = clock
+    this.#shared = shared
     this.firstAttempt = this.#connect(0)
+  }
+
+  /** The time of the server. */
+  get clock(): StoreClock {
+    return this.#shared.clock
+  }
+
+  get figures(): StoreFigures {
+    return this.#shared.figures
   }
 
   /** The factor for all times that a caller may wait; see `ConnectionOptions`. */
   get patience(): number {
-    return this.#patience()
+    return this.#shared.patience()
   }
 
   get state(): ConnectionState {
@@ -170,15 +175,12 @@ export class StoreConnection {
 
   /** Another connection to the same server, for commands that block. Both count in the same figures. */
   duplicate(): StoreConnection {
-    const name = `${this.#name}-tail`
-    const other = new StoreConnection(this.#create, name, this.#patience, this.figures, this.clock)
-    other.#refuse = this.#refuse
-    return other
+    return new StoreConnection(`${this.#name}-tail`, this.#shared)
   }
 
-  /** From now on, commands reject with what `refuse` returns, if it returns an error. */
+  /** From now on, commands reject with what `refuse` returns, if it returns an error. Duplicates do the same. */
   guard(refuse: () => StoreError | undefined): void {
-    this.#refuse = refuse
+    this.#shared.refuse = refuse
   }
 
   /**
@@ -227,7 +229,7 @@ export class StoreConnection {
   }
 
   #begin(name: string, isSafe: boolean, { deadline: usual = DEADLINE, isUnguarded = false }: CommandOptions): Call {
-    const refusal = isUnguarded ? undefined : this.#refuse()
+    const refusal = isUnguarded ? undefined : this.#shared.refuse()
     if (refusal !== undefined) throw refusal
     const deadline = usual * this.patience
     return { name, isSafe, deadline, isLong: usual > DEADLINE, until: elapsed() + deadline, sent: 0 }
@@ -342,7 +344,7 @@ export class StoreConnection {
 
   /** Tries to connect until it succeeds. Resolves after the first attempt, to the problem of that attempt. */
   async #connect(attempt: number): Promise<string | undefined> {
-    const client = this.#create(this.#name)
+    const client = this.#shared.create(this.#name)
     try {
       await this.#greet(client)
     } catch (error) {

@@ -6,7 +6,7 @@ import { type CommandOptions, DEADLINE, LARGE_DEADLINE, type RedisReply, type St
 
 const NAMES = [
   ...['enter', 'look', 'create', 'settle', 'change', 'counters', 'recount', 'refund', 'kill'],
-  ...['take-snapshot', 'list-snapshots', 'delete-snapshot', 'recall'],
+  ...['take-snapshot', 'delete-snapshot', 'recall'],
   ...['register', 'release', 'find', 'claim', 'unclaim', 'use', 'mark', 'room', 'new-id', 'list', 'doomed'],
   ...['lost', 'adopt', 'renumber'],
 ] as const

@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { elapsed } from '../../ground/clock.ts'
+import { readJson } from '../../ground/json.ts'
 import { Waiters } from '../../ground/waiters.ts'
 import type { StoreState } from '../readiness.ts'
 import { readScript } from '../script.ts'
@@ -61,6 +62,15 @@ export interface Door {
   opened(): Promise<void>
 }
 
+export interface MembershipOptions {
+  prefix: string
+  /** Names this server. */
+  instance: string
+  terms: ServerTerms
+  /** Gives an id to a new marker. */
+  drawId(): string
+}
+
 /** In milliseconds, how long requests wait at most to learn whether the store is still the same one. */
 export const PATIENCE = 600
 const FULL: StoreState = {
@@ -73,12 +83,7 @@ const DISPLACED = 'Servers with another contract have taken over the keys of thi
 export class Membership implements Door {
   readonly #connection: StoreConnection
   readonly #keys: readonly [marker: string, leases: string, accounts: string]
-  readonly #registry: readonly string[]
-  /** The key of a hash that the probe for memory may write to. */
-  readonly #numbers: string
-  readonly #instance: string
-  readonly #terms: ServerTerms
-  readonly #drawId: () => string
+  readonly #options: MembershipOptions
   #born = ''
   #events: MembershipEvents | undefined
   #state: ConnectionState = { isReady: true }
@@ -97,17 +102,11 @@ export class Membership implements Door {
   #closedUntil = 0
   readonly #waiting = new Waiters()
 
-  constructor(
-    connection: StoreConnection,
-    { prefix, instance, terms, drawId }: { prefix: string; instance: string; terms: ServerTerms; drawId: () => string },
-  ) {
+  constructor(connection: StoreConnection, options: MembershipOptions) {
     this.#connection = connection
-    this.#registry = registryKeys(prefix)
+    this.#options = options
+    const { prefix } = options
     this.#keys = [`${prefix}:{all}:marker`, `${prefix}:{all}:replicas`, `${prefix}:{all}:accounts`]
-    this.#numbers = `${prefix}:{all}:numbers`
-    this.#instance = instance
-    this.#terms = terms
-    this.#drawId = drawId
   }
 
   get state(): StoreState {
@@ -131,10 +130,10 @@ export class Membership implements Door {
   }
 
   async #join(replaceable: string | undefined): Promise<Joining> {
-    const { contract, overlays, options } = this.#terms
+    const { instance, terms: own, drawId } = this.#options
     const args = [
-      ...[this.#instance, this.#lease, FORMAT, contract],
-      ...[JSON.stringify(overlays), JSON.stringify(options), this.#drawId(), replaceable ?? ''],
+      ...[instance, this.#lease, FORMAT, own.contract],
+      ...[JSON.stringify(own.overlays), JSON.stringify(own.options), drawId(), replaceable ?? ''],
       replaceable === '' ? '1' : '0',
     ]
     const reply = await this.#connection.run(JOIN, this.#keys, args, UNGUARDED).catch((error: unknown) => {
@@ -150,8 +149,8 @@ export class Membership implements Door {
     }
     const terms = {
       contract: `${found}`,
-      overlays: readJson<string[]>(overlaysFound) ?? [],
-      options: readJson<Record<string, string>>(optionsFound) ?? {},
+      overlays: (readJson(overlaysFound ?? '') as string[] | undefined) ?? [],
+      options: (readJson(optionsFound ?? '') as Record<string, string> | undefined) ?? {},
     }
     return { isJoined, others, format: `${format}`, terms }
   }
@@ -185,7 +184,7 @@ export class Membership implements Door {
     await this.#beating
     // If the store is away, the lease ends by itself.
     await this.#connection
-      .send(['ZREM', this.#keys[1], this.#instance], { ...UNGUARDED, deadline: 300 })
+      .send(['ZREM', this.#keys[1], this.#options.instance], { ...UNGUARDED, deadline: 300 })
       .catch(() => {})
   }
 
@@ -215,13 +214,14 @@ export class Membership implements Door {
   async #beat(): Promise<void> {
     try {
       const asked = elapsed()
-      const args = [this.#instance, this.#lease, this.#terms.contract, this.#born]
+      const { prefix, instance, terms } = this.#options
+      const args = [instance, this.#lease, terms.contract, this.#born]
       const [marker, leases] = this.#keys
-      const reply = await this.#connection.run(BEAT, [...this.#registry, marker, leases], args, UNGUARDED)
+      const reply = await this.#connection.run(BEAT, [...registryKeys(prefix), marker, leases], args, UNGUARDED)
       const [now, contract, born, members, lost] = reply as [number, string, string, number, readonly string[]]
       this.members = members
       this.#connection.clock.learn(now, asked)
-      const isSame = contract === this.#terms.contract && born === this.#born
+      const isSame = contract === terms.contract && born === this.#born
       if (!isSame && !(await this.#rejoin())) return
       if (this.#isStrange) await this.#events?.emptied()
       this.#isStrange = false
@@ -237,8 +237,8 @@ export class Membership implements Door {
 
   /** Checks whether the store has memory for changes. The script `beat` itself also runs without memory. */
   async #probeMemory(): Promise<void> {
-    const options = { ...UNGUARDED, isReadOnly: true }
-    const isFull = await this.#connection.send(['HINCRBY', this.#numbers, 'probes', '0'], options).then(
+    const command = ['HINCRBY', `${this.#options.prefix}:{all}:numbers`, 'probes', '0']
+    const isFull = await this.#connection.send(command, { ...UNGUARDED, isReadOnly: true }).then(
       () => false,
       (error: unknown) => {
         if (error instanceof StoreError && error.problem === 'full') return true
@@ -287,13 +287,5 @@ export class Membership implements Door {
   #open(): void {
     this.#closedUntil = 0
     this.#waiting.wake()
-  }
-}
-
-function readJson<Value>(text: string | undefined): Value | undefined {
-  try {
-    return JSON.parse(text ?? '') as Value
-  } catch {
-    return undefined
   }
 }

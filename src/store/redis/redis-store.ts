@@ -28,14 +28,12 @@ import { recallAccount } from './recall.ts'
 import { type ListedAccount, Registry } from './registry.ts'
 import { repairRegistry } from './registry-repair.ts'
 import { RedisSnapshots } from './snapshots.ts'
-import { Updates } from './updates.ts'
+import { MAX_ATTEMPTS, tooManyOthers, Updates } from './updates.ts'
 
 /** In bytes, how much memory a process uses for copies of accounts by default. */
 const COPIES_LIMIT = 256 * 2 ** 20
 /** In milliseconds, how often a process looks for unfinished deletions of other processes. */
 const SWEEPING = 30_000
-/** How often a request is planned again after a change of the account, and a count is repeated. */
-const MAX_ATTEMPTS = 200
 
 export interface RedisStoreOptions extends DatabaseOptions {
   /** In bytes, how much memory copies of accounts may take in this process. */
@@ -61,7 +59,6 @@ export class RedisStore implements Store {
   readonly #counting = new Map<string, Promise<unknown>>()
   /** Reports of accounts with lost data that are under way. */
   readonly #losing = new Set<Promise<unknown>>()
-  /** What is under way. */
   readonly #pending = new Set<Promise<unknown>>()
   readonly #sweeping: NodeJS.Timeout
   #closing: Promise<void> | undefined
@@ -127,7 +124,8 @@ export class RedisStore implements Store {
     const finish = (doomed: string) => this.#finish(doomed)
     const registered = await this.#registry.register(state, incarnation, capacity, finish).catch((error) => {
       // Data that may be registered stays for now. Other data expires by itself if this fails too.
-      if (!isUnknown(error)) void this.#steps.kill(incarnation).catch(() => {})
+      const isUnknown = error instanceof StoreError && error.problem === 'unknown'
+      if (!isUnknown) void this.#steps.kill(incarnation).catch(() => {})
       throw error
     })
     const { evicted, doomed } = registered
@@ -420,14 +418,6 @@ export class RedisStore implements Store {
 function asUnknown(error: unknown): unknown {
   if (!(error instanceof StoreError)) return error
   return Object.assign(new StoreError('unknown', error.message), { reported: true })
-}
-
-function isUnknown(error: unknown): boolean {
-  return error instanceof StoreError && error.problem === 'unknown'
-}
-
-function tooManyOthers(): StoreError {
-  return new StoreError('unavailable', 'Too many others change the account at the same time')
 }
 
 function* compare<Value>(

@@ -14,13 +14,11 @@ const PAGE = 5_000
 /** How often a registration finishes the deletion of another account that still has the id or a key. */
 const MAX_ATTEMPTS = 100
 
-/** An account in the list of all accounts. */
 export interface ListedAccount {
   incarnation: string
   id: string
 }
 
-/** The result of a registration. */
 export interface Registered {
   /** The evicted account, whose data is to be deleted. */
   evicted: ListedAccount | undefined

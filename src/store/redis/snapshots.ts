@@ -131,8 +131,12 @@ export class RedisSnapshots {
   }
 
   async #entries(incarnation: string): Promise<[name: string, entry: SnapshotRecord][] | Gone> {
-    const [outcome, told] = await this.#database.run('list-snapshots', this.#keysOf(incarnation), [])
-    if (outcome === 'gone') return GONE
+    const { prefix } = this.#database
+    const [meta = ''] = accountKeys(prefix, incarnation)
+    // The list comes first: if the account is there after it, the list was that of the account.
+    const listing = this.#database.read(['HGETALL', snapshotKey(prefix, incarnation)])
+    const [told, version] = await Promise.all([listing, this.#database.read(['HGET', meta, 'version'])])
+    if (version === null) return GONE
     const entries = readTexts(told).map(([name, text]) => [decodeId(name), readEntry(text)] as [string, SnapshotRecord])
     return entries.sort(([, one], [, other]) => one.number - other.number)
   }

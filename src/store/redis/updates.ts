@@ -11,7 +11,7 @@ import type { Registry } from './registry.ts'
 
 /** How many changes of an account are under way at most. Each depends on those before it, which may fail. */
 const MAX_FLYING = 16
-/** How often a change is decided again because other replicas were faster. */
+/** How often a change, a request or a count is decided again because other replicas were faster. */
 export const MAX_ATTEMPTS = 200
 /** After how many lost attempts other replicas wait for a change, and in milliseconds, how long each wait is. */
 const LOST_OFTEN = 3
@@ -237,7 +237,9 @@ class Line {
       if (base.isEvictable) registry.noteUse(incarnation, outcome.real)
       job.resolve(decision)
     } catch (error) {
-      if (touched.size > 0 && !isTaken(error)) void this.#unclaimLater(operation, touched, 0)
+      // A change that was refused because of a key has claimed no key.
+      const isTaken = error instanceof StoreError && error.problem === 'taken'
+      if (touched.size > 0 && !isTaken) void this.#unclaimLater(operation, touched, 0)
       // If this change was not done, the changes that depend on it cannot succeed.
       this.#isHeld = true
       job.reject(error)
@@ -273,13 +275,12 @@ class Line {
     this.#depth = 1
     job.attempts++
     if (job.attempts < MAX_ATTEMPTS) this.#waiting.push(job)
-    else job.reject(new StoreError('unavailable', 'Too many others change the account at the same time'))
+    else job.reject(tooManyOthers())
   }
 }
 
-/** Whether the change was refused because of a key. Then it has claimed no key. */
-function isTaken(error: unknown): boolean {
-  return error instanceof StoreError && error.problem === 'taken'
+export function tooManyOthers(): StoreError {
+  return new StoreError('unavailable', 'Too many others change the account at the same time')
 }
 
 function hashesOf({ keys }: AccountState): string[] {

@@ -130,12 +130,7 @@ end
 if #undo > 6 or is_replaced == '1' then
   local sequence = show(tonumber(meta[5]) + 1)
   redis.call('HSET', META, 'sequence', sequence)
-  -- If the undo data is too large for one record, no older moment can be recalled.
-  if #undo <= 4000 then
-    redis.call('XADD', UNDO, 'MAXLEN', '=', RECORDS, sequence .. '-0', unpack(undo))
-  else
-    redis.call('DEL', UNDO)
-  end
+  keep_undo(sequence, undo)
 end
 
 local next_version = show(tonumber(meta[1]) + 1)

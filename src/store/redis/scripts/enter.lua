@@ -134,5 +134,5 @@ if allowed then
   end
 end
 redis.call('HSET', META, 'requests', show(requests + 1), 'sequence', show(sequence + 1), 'real', show(real))
-redis.call('XADD', UNDO, 'MAXLEN', '=', RECORDS, show(sequence + 1) .. '-0', unpack(undo))
+keep_undo(show(sequence + 1), undo)
 return answer(real, requests, sequence, former, tallies)

@@ -25,9 +25,5 @@ for index = 7, #ARGV, 3 do
 end
 local next_sequence = show(tonumber(sequence) + 1)
 redis.call('HSET', META, 'requests', requests, 'sequence', next_sequence, 'changed', '1')
-if #undo <= 4000 then
-  redis.call('XADD', UNDO, 'MAXLEN', '=', RECORDS, next_sequence .. '-0', unpack(undo))
-else
-  redis.call('DEL', UNDO)
-end
+keep_undo(next_sequence, undo)
 return { 'ok', show(real) }

@@ -18,6 +18,5 @@ if tonumber(begun) ~= tonumber(started) or tonumber(used) == 0 then return { 'no
 redis.call('HSET', QUOTAS, bucket, begun .. ':' .. show(tonumber(used) - 1))
 local sequence = show(tonumber(meta[2]) + 1)
 redis.call('HSET', META, 'sequence', sequence)
-redis.call('XADD', UNDO, 'MAXLEN', '=', RECORDS, sequence .. '-0', 'o', operation, 'r', meta[4] or '0', 'n', meta[3],
-  'q' .. bucket, hits)
+keep_undo(sequence, { 'o', operation, 'r', meta[4] or '0', 'n', meta[3], 'q' .. bucket, hits })
 return { 'ok', show(tonumber(used) - 1) }

@@ -70,6 +70,15 @@ local function is_late(operation, attempt)
   return false
 end
 
+-- Keeps how to undo a change of the counters. If there is too much for one record, no older moment can be recalled.
+local function keep_undo(sequence, undo)
+  if #undo > 4000 then
+    redis.call('DEL', UNDO)
+  else
+    redis.call('XADD', UNDO, 'MAXLEN', '=', RECORDS, sequence .. '-0', unpack(undo))
+  end
+end
+
 -- The record of an operation in a stream, if there is one.
 local function find_record(stream, operation)
   for _, record in ipairs(redis.call('XREVRANGE', stream, '+', '-', 'COUNT', RECORDS)) do
