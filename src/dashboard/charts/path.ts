@@ -1,3 +1,5 @@
+import { roundToTenth } from '../formatting.ts'
+
 /** A point in a drawing; null is a gap. */
 export type Point = readonly [x: number, y: number] | null
 
@@ -29,7 +31,6 @@ function runsOf(points: readonly Point[]): (readonly [number, number])[][] {
   return runs.filter((run) => run.length > 0)
 }
 
-/** Rounds to a tenth of a pixel, because a screen does not show more. */
 function write([x, y]: readonly [number, number]): string {
-  return `${Math.round(x * 10) / 10},${Math.round(y * 10) / 10}`
+  return `${roundToTenth(x)},${roundToTenth(y)}`
 }

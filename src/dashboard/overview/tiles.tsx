@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact'
-import { formatNumber, formatShare } from '../formatting.ts'
+import { formatNumber, formatShare, roundToTenth } from '../formatting.ts'
 import type { Overview, PolicyOrMissing } from '../responses.ts'
 import { POLICIES } from './comparison.ts'
 
@@ -12,7 +12,7 @@ export function Tiles({ data }: { data: Overview }) {
     <div class="tiles" id="overview-tiles">
       <Tile name="Passes DMARC" figure={formatShare(share)}>
         {share !== null && last !== undefined && last.share !== null ? (
-          <Change value={round(share - last.share)} decimals={1} unit="points" good="more" />
+          <Change value={roundToTenth(share - last.share)} decimals={1} unit="points" good="more" />
         ) : (
           'No refresh to compare it with'
         )}
@@ -75,11 +75,6 @@ function Change({ value, unit, decimals = 0, good }: ChangeProps) {
 
 function sentence(parts: readonly (string | false)[]): string {
   return parts.filter((part) => part !== false).join(', ')
-}
-
-/** Rounds a difference to one decimal. */
-function round(value: number): number {
-  return Math.round(value * 10) / 10
 }
 
 const WORDS: Readonly<Record<PolicyOrMissing, string>> = {
