@@ -1,7 +1,6 @@
 import { useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { formatCompact, formatDay, formatNumber, formatShare, roundToTenth } from '../formatting.ts'
-import { type History, type Plot, planPlot } from './plot.ts'
-import { nearestIndex } from './scale.ts'
+import { type History, nearestIndex, type Plot, planPlot } from './plot.ts'
 
 interface HistoryChartProps extends History {
   /** Names the chart: `DMARC of shop.example`. */

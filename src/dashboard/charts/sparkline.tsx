@@ -1,5 +1,4 @@
-import { areaPath, linePath, type Point } from './path.ts'
-import { scaleLinear } from './scale.ts'
+import { areaPath, linePath, type Point, scaleLinear } from './plot.ts'
 
 const SIZE = { width: 96, height: 24 } as const
 /** The margin for the stroke, which is wider than the path. */

@@ -1,13 +1,13 @@
 import { useSignalEffect } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import { Button } from '../controls/button.tsx'
-import { type Choice, SearchField, Select } from '../controls/fields.tsx'
+import { type Choice, SearchField, Select } from '../controls/form.tsx'
 import { Loaded, Loading } from '../controls/loaded.tsx'
 import { FACTS } from '../facts.ts'
 import { formatNumber, formatShown } from '../formatting.ts'
 import type { MonitoredDomain } from '../responses.ts'
 import { chosenAccount, lookedAt, openTab, takeLook } from '../selection.ts'
-import { addDomains } from './add.tsx'
+import { addDomains, removeDomains } from './add-and-remove.tsx'
 import {
   closeDomain,
   monitored,
@@ -20,7 +20,6 @@ import {
   search,
   shown,
 } from './monitored.ts'
-import { removeDomains } from './remove.tsx'
 import { selected } from './row.tsx'
 import { type Column, NO_RECORD } from './selection.ts'
 import { DomainSheet } from './sheet.tsx'

@@ -4,7 +4,7 @@
 import { signal } from '@preact/signals'
 import { groupsByDomain } from '../account-data.ts'
 import { Sparkline } from '../charts/sparkline.tsx'
-import { Checkbox, toggleName } from '../controls/fields.tsx'
+import { Checkbox, toggleName } from '../controls/form.tsx'
 import { Badge, type Tone } from '../controls/marks.tsx'
 import { formatNumber, formatShare } from '../formatting.ts'
 import type { MonitoredDomain } from '../responses.ts'

@@ -1,7 +1,7 @@
 import { signal, useSignalEffect } from '@preact/signals'
 import { useEffect, useState } from 'preact/hooks'
 import { call } from '../client.ts'
-import { Sheet } from '../controls/modal.tsx'
+import { Sheet } from '../controls/dialog.tsx'
 import { ErrorText } from '../controls/notices.tsx'
 import { Refused } from '../refusals.ts'
 import type { Explanation, JournalEntry } from '../responses.ts'
