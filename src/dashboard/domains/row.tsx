@@ -130,5 +130,5 @@ function Trend({ domain }: { domain: MonitoredDomain }) {
   const [oldest, newest] = [known[0], known.at(-1)]
   if (oldest === undefined || newest === undefined) return <span class="soft">no mail</span>
   const label = `DMARC from ${formatShare(oldest)} to ${formatShare(newest)} in ${TREND_DAYS} days`
-  return <Sparkline values={values} label={label} range={[0, 100]} />
+  return <Sparkline values={values} label={label} />
 }

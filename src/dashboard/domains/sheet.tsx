@@ -132,16 +132,14 @@ function Memberships({ name }: { name: string }) {
     <ul class="row" id="domain-groups">
       {memberships.map((group) => (
         <li key={group.id} data-group={group.name}>
-          <button
-            type="button"
-            class="link"
-            onClick={() => {
+          <Button
+            kind="link"
+            words={<bdi>{group.name}</bdi>}
+            work={() => {
               closeDomain()
               show({ tab: 'groups', group: group.name })
             }}
-          >
-            <bdi>{group.name}</bdi>
-          </button>
+          />
         </li>
       ))}
     </ul>

@@ -5,7 +5,7 @@ import { call, send } from '../client.ts'
 import { storyIsTold } from '../controls/dialog.tsx'
 import { showNote } from '../controls/notices.tsx'
 import { FACTS } from '../facts.ts'
-import { isObject, Refused } from '../refusals.ts'
+import { isNotFound, isObject, Refused } from '../refusals.ts'
 import { closeRequest } from '../requests/request-sheet.tsx'
 import { refreshShown } from '../resource.ts'
 import type { Scene, SceneCall, Story } from '../responses.ts'
@@ -105,7 +105,7 @@ effect(() => {
  *
  * @throws Refused if the snapshot is refused, for example because there are too many.
  */
-export async function beginStory(story: Story, step = 0): Promise<void> {
+export async function beginStory(story: Story, step: number): Promise<void> {
   const account = chosenAccount.peek()
   const snapshot = SCENE_SNAPSHOT + drawName()
   await work(async () => {
@@ -199,7 +199,7 @@ async function restore(told: Telling): Promise<boolean> {
     await call('restoreSnapshot', { parameters: { account, snapshot } })
     return true
   } catch (error) {
-    if (!(error instanceof Refused && error.status === 404)) throw error
+    if (!isNotFound(error)) throw error
     telling.value = { ...told, end: await explainLoss(account) }
     return false
   }
@@ -209,7 +209,7 @@ async function explainLoss(account: string): Promise<string> {
   try {
     await call('getAccount', { parameters: { account } })
   } catch (error) {
-    if (!(error instanceof Refused && error.status === 404)) throw error
+    if (!isNotFound(error)) throw error
     return `The account ${account} does not exist any more, and its story has ended with it.`
   }
   return (
