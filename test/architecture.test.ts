@@ -83,7 +83,7 @@ const LAZY = words(
 )
 const CLOCK = 'ground/clock.ts'
 /** What shows the time between two answers of the server. */
-const PAGE_CLOCK = 'dashboard/time/clock.ts'
+const PAGE_CLOCK = 'dashboard/time/clock.tsx'
 const AMBIENT: Readonly<Record<string, RegExp>> = {
   'Date.now': /\bDate\s*\.\s*now\b/,
   'new Date()': /\bnew\s+Date\b(?:\s*\(\s*\)|\s*(?![\s(]))/,

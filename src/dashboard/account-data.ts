@@ -23,7 +23,7 @@ async function loadAccounts(): Promise<Known> {
   const isKnown = known?.count === first.count && ids.every((id, index) => id === known.ids[index])
   if (isKnown) return known
   if (first.next === null) return { ids, count: first.count }
-  const all = await readAll(listPage, (page) => page.accounts)
+  const all = await readAll('accounts', listPage)
   return { ids: all.map(({ id }) => id), count: all.length }
 }
 
@@ -37,11 +37,7 @@ export const summary = createResource({
 
 /** The domain groups of the chosen account, in the order of their creation. */
 export const groups = createResource({
-  load: (account) =>
-    readAll(
-      (query) => call('listGroups', { parameters: { account }, query }),
-      ({ groups }) => groups,
-    ),
+  load: (account) => readAll('groups', (query) => call('listGroups', { parameters: { account }, query })),
   tabs: ['domains', 'groups'],
   afterRequests: 1_000,
   changesOnly: true,
@@ -63,11 +59,7 @@ export const groupsByDomain = computed((): ReadonlyMap<string, readonly Group[]>
 
 /** The API keys of the chosen account, without their secrets. */
 export const keys = createResource({
-  load: (account) =>
-    readAll(
-      (query) => call('listKeys', { parameters: { account }, query }),
-      (page) => page.keys,
-    ),
+  load: (account) => readAll('keys', (query) => call('listKeys', { parameters: { account }, query })),
   tabs: ['account', 'faults'],
   polled: true,
 })
@@ -83,10 +75,7 @@ export const SCENE_SNAPSHOT = 'scene-'
 export const snapshots = createResource({
   load: async (account): Promise<readonly Snapshot[]> =>
     isOffered('listSnapshots')
-      ? readAll(
-          (query) => call('listSnapshots', { parameters: { account }, query }),
-          (page) => page.snapshots,
-        )
+      ? readAll('snapshots', (query) => call('listSnapshots', { parameters: { account }, query }))
       : [],
   polled: true,
   isStale(): boolean {
@@ -105,11 +94,7 @@ const TABS = ['faults'] as const
 
 /** The fault rules of the account with their results. They are loaded soon after each request. */
 export const faults = createResource({
-  load: (account) =>
-    readAll(
-      (query) => call('listFaults', { parameters: { account }, query }),
-      (page) => page.faults,
-    ),
+  load: (account) => readAll('faults', (query) => call('listFaults', { parameters: { account }, query })),
   tabs: TABS,
   afterRequests: 150,
   polled: true,
@@ -140,15 +125,15 @@ export const overview = createResource({
   polled: true,
 })
 
-/** All items of a paginated list. `load` loads one page. */
-async function readAll<Page extends { next: string | null }, Item>(
-  load: (query: PageQuery) => Promise<Page>,
-  itemsOf: (page: Page) => readonly Item[],
+/** All items of a paginated list, which are in the field `name` of each page. `load` loads one page. */
+async function readAll<Name extends string, Item>(
+  name: Name,
+  load: (query: PageQuery) => Promise<{ next: string | null } & Record<Name, readonly Item[]>>,
 ): Promise<Item[]> {
   const items: Item[] = []
   for (let query: PageQuery = { limit: FACTS.pageLimit }; ; ) {
     const page = await load(query)
-    items.push(...itemsOf(page))
+    items.push(...page[name])
     if (page.next === null) return items
     query = { ...query, after: page.next }
   }

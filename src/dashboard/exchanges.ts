@@ -1,6 +1,6 @@
 import { signal } from '@preact/signals'
 import { send } from './client.ts'
-import { Refused, Unreachable } from './refusals.ts'
+import { isNotFound, Refused, Unreachable } from './refusals.ts'
 import { noteRequest, refreshShown } from './resource.ts'
 import type { JournalEntry } from './responses.ts'
 import { chosenAccount } from './selection.ts'
@@ -67,7 +67,7 @@ export async function followExchanges(sink: Sink): Promise<never> {
       trouble.value = cause instanceof Refused || cause instanceof Unreachable ? cause : 'The connection was lost.'
     }
     // A reload detects that the account no longer exists.
-    if (cause instanceof Refused && cause.status === 404) void refreshShown()
+    if (isNotFound(cause)) void refreshShown()
     await pauseFor(Math.min(LONGEST_PAUSE, SHORTEST_PAUSE * 2 ** failures), ended)
     // If the load failed, its stream must not continue beside the next one.
     attempt.abort()

@@ -26,6 +26,11 @@ export class Refused extends Error {
   }
 }
 
+/** Whether the control plane has refused a request because its subject does not exist. */
+export function isNotFound(error: unknown): boolean {
+  return error instanceof Refused && error.status === 404
+}
+
 /** Adds words to the message of an error. */
 export function addWords(error: unknown, words: string): unknown {
   if (!(error instanceof Error)) return error

@@ -1,6 +1,6 @@
 import { effect, type ReadonlySignal, signal, untracked } from '@preact/signals'
 import { call } from './client.ts'
-import { Refused } from './refusals.ts'
+import { isNotFound } from './refusals.ts'
 import { mayHaveChanged } from './requests/listed-request.ts'
 import type { JournalEntry } from './responses.ts'
 import { chosenAccount, DEFAULT_ACCOUNT, openTab, type Tab } from './selection.ts'
@@ -189,10 +189,6 @@ export function followChoice(leaveLostAccount: () => void): void {
       void refreshShown()
     })
   })
-}
-
-function isNotFound(error: unknown): boolean {
-  return error instanceof Refused && error.status === 404
 }
 
 /** Leaves an account if it no longer exists. A 404 may also be about a part of the account. */

@@ -32,6 +32,14 @@ const VIEWS: Readonly<Record<Tab, View>> = {
   coverage: { title: 'Coverage', Panel: CoveragePanel, tally: coverageTally },
 }
 
+/** The tab that a key selects. */
+const NEIGHBOURS: Readonly<Record<string, (index: number) => Tab | undefined>> = {
+  ArrowRight: (index) => OFFERED_TABS[(index + 1) % OFFERED_TABS.length],
+  ArrowLeft: (index) => OFFERED_TABS.at(index - 1),
+  Home: () => OFFERED_TABS[0],
+  End: () => OFFERED_TABS.at(-1),
+}
+
 /** The tabs of the views. The arrow keys move between them. */
 export function Tabs() {
   const open = openTab.value
@@ -48,7 +56,7 @@ export function Tabs() {
           key={tab}
           tab={tab}
           onMove={(key) => {
-            const next = neighbourOf(index, key)
+            const next = NEIGHBOURS[key]?.(index)
             if (next === undefined) return
             openTab.value = next
             document.getElementById(`tab-${next}`)?.focus()
@@ -104,20 +112,4 @@ export function OpenPanel(): ComponentChildren {
       <Panel />
     </section>
   )
-}
-
-/** The tab that a key selects. */
-function neighbourOf(index: number, key: string): Tab | undefined {
-  switch (key) {
-    case 'ArrowRight':
-      return OFFERED_TABS[(index + 1) % OFFERED_TABS.length]
-    case 'ArrowLeft':
-      return OFFERED_TABS.at(index - 1)
-    case 'Home':
-      return OFFERED_TABS[0]
-    case 'End':
-      return OFFERED_TABS.at(-1)
-    default:
-      return undefined
-  }
 }

@@ -22,7 +22,7 @@ export type RedactReport = (text: string) => string
  * how much is left out.
  */
 export function boundReport(report: Report, redact: RedactReport = (text) => text): Report {
-  const clean = mapTexts(report, redact) as Report
+  const clean = mapTexts(report, { text: redact, name: redact }) as Report
   const { json, ...rest } = clean
   const kept = new Set(worstFirst(clean.findings).slice(0, BOUNDS.findings))
   const keptChecks = new Set(failuresFirst(clean.checks).slice(0, BOUNDS.checks))
@@ -32,64 +32,59 @@ export function boundReport(report: Report, redact: RedactReport = (text) => tex
     ...leftOut('Findings', rest.findings.length - kept.size, BOUNDS.findings),
     ...leftOut('Checks', rest.checks.length - checks.length, BOUNDS.checks),
   ]
-  const bounded = shortenWithin({
+  const shown = {
     ...rest,
     facts,
     findings: rest.findings.filter((finding) => kept.has(finding)),
     checks: checks.map((check) =>
       check.findings === undefined ? check : { ...check, findings: check.findings.filter((each) => kept.has(each)) },
     ),
-  }) as Omit<Report, 'json'>
-  return { ...bounded, json }
+  }
+  const text = (text: string, isCode: boolean) => cut(text, isCode ? BOUNDS.code : BOUNDS.text)
+  return { ...(mapTexts(shown, { text, rows: cutRows }) as Omit<Report, 'json'>), json }
 }
 
 function leftOut(what: string, count: number, bound: number): Fact[] {
   return count <= 0 ? [] : [{ name: `${what} left out`, value: `${count}, because a report shows at most ${bound}` }]
 }
 
-/** A copy with every text changed, including names of fields. Objects that occur twice are copied once. */
-function mapTexts(root: unknown, change: (text: string) => string): unknown {
-  const known = new Map<object, unknown>()
-  function map(value: unknown): unknown {
-    if (typeof value === 'string') return change(value)
-    if (typeof value !== 'object' || value === null) return value
-    const before = known.get(value)
-    if (before !== undefined) return before
-    const after = Array.isArray(value)
-      ? value.map(map)
-      : Object.fromEntries(Object.entries(value).map(([key, item]) => [change(key), map(item)]))
-    known.set(value, after)
-    return after
-  }
-  return map(root)
+/** What becomes of the parts of a report. */
+interface Mapping {
+  /** A text. `isCode` says that it gets the longer limit. */
+  text(text: string, isCode: boolean): string
+  /** The name of a field. */
+  name?(name: string): string
+  /** The rows of a table. */
+  rows?(rows: Rows): Rows
 }
+
+type Rows = readonly (readonly string[])[]
 
 /** Fields that contain code. They get the longer limit. */
 const CODE = new Set(['body', 'expected', 'received', 'command'])
 
-function shortenWithin(root: unknown): unknown {
+/** A copy with every text changed. Objects that occur twice are copied once. */
+function mapTexts(root: unknown, { text, name = (same) => same, rows = (same) => same }: Mapping): unknown {
   const known = new Map<object, unknown>()
-  function map(value: unknown, limit: number): unknown {
-    if (typeof value === 'string') return cut(value, limit)
+  function map(value: unknown, isCode: boolean): unknown {
+    if (typeof value === 'string') return text(value, isCode)
     if (typeof value !== 'object' || value === null) return value
     const before = known.get(value)
     if (before !== undefined) return before
+    const mapField = ([key, item]: [string, unknown]) => {
+      const isLong = CODE.has(key) || ('kind' in value && value.kind === 'code' && key === 'text')
+      return [name(key), map(key === 'rows' ? rows(item as Rows) : item, isLong)]
+    }
     const after = Array.isArray(value)
-      ? value.map((item) => map(item, limit))
-      : Object.fromEntries(
-          Object.entries(value).map(([key, item]) => {
-            const rows = key === 'rows' ? cutRows(item as readonly (readonly string[])[]) : item
-            const isCode = CODE.has(key) || ('kind' in value && value.kind === 'code' && key === 'text')
-            return [key, map(rows, isCode ? BOUNDS.code : BOUNDS.text)]
-          }),
-        )
+      ? value.map((item) => map(item, isCode))
+      : Object.fromEntries(Object.entries(value).map(mapField))
     known.set(value, after)
     return after
   }
-  return map(root, BOUNDS.text)
+  return map(root, false)
 }
 
-function cutRows(rows: readonly (readonly string[])[]): readonly (readonly string[])[] {
+function cutRows(rows: Rows): Rows {
   if (rows.length <= BOUNDS.rows) return rows
   return [...rows.slice(0, BOUNDS.rows), [`… and ${rows.length - BOUNDS.rows} more rows`]]
 }

@@ -46,18 +46,16 @@ export function renderMarkdown(report: Report, surroundings: Surroundings, { lim
 
   const findings = worstFirst(report.findings)
   const left = findings.slice(countWhile(findings, (finding) => add(describeFinding(finding, surroundings))))
-  if (left.length > 0) {
-    const what = left.length === findings.length ? countFindings(left) : `${countFindings(left)} more`
-    parts.push(`_Left out, because the text would be too long: ${what}. \`--report html=FILE\` shows all._`)
-    return `${parts.join('\n\n')}\n`
+  let rest: string | undefined
+  if (left.length > 0) rest = countFindings(left) + (left.length < findings.length ? ' more' : '')
+  else {
+    const shown = countWhile(sections, ({ title, blocks }) =>
+      add(`### ${escapeText(title)}\n\n${blocks.map(describeBlock).join('\n\n')}`),
+    )
+    if (shown < sections.length) rest = plural(sections.length - shown, 'more section')
   }
-  const shown = countWhile(sections, ({ title, blocks }) =>
-    add(`### ${escapeText(title)}\n\n${blocks.map(describeBlock).join('\n\n')}`),
-  )
-  if (shown < sections.length) {
-    const rest = sections.length - shown
-    const what = plural(rest, 'more section')
-    parts.push(`_Left out, because the text would be too long: ${what}. \`--report html=FILE\` shows all._`)
+  if (rest !== undefined) {
+    parts.push(`_Left out, because the text would be too long: ${rest}. \`--report html=FILE\` shows all._`)
   }
   return `${parts.join('\n\n')}\n`
 }

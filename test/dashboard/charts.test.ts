@@ -1,9 +1,16 @@
 import { inspect } from 'node:util'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { areaPath, linePath } from '../../src/dashboard/charts/path.ts'
-import { planPlot } from '../../src/dashboard/charts/plot.ts'
-import { dayTicks, nearestIndex, roundTicks, scaleLinear, shareTicks } from '../../src/dashboard/charts/scale.ts'
+import {
+  areaPath,
+  dayTicks,
+  linePath,
+  nearestIndex,
+  planPlot,
+  roundTicks,
+  scaleLinear,
+  shareTicks,
+} from '../../src/dashboard/charts/plot.ts'
 
 describe('a path', () => {
   it('is a line through the points, interrupted by gaps', () => {

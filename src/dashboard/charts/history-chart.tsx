@@ -1,7 +1,6 @@
 import { useLayoutEffect, useRef, useState } from 'preact/hooks'
-import { formatCompact, formatDay, formatNumber, formatShare } from '../formatting.ts'
-import { type History, type Plot, planPlot } from './plot.ts'
-import { nearestIndex } from './scale.ts'
+import { formatCompact, formatDay, formatNumber, formatShare, roundToTenth } from '../formatting.ts'
+import { type History, nearestIndex, type Plot, planPlot } from './plot.ts'
 
 interface HistoryChartProps extends History {
   /** Names the chart: `DMARC of shop.example`. */
@@ -126,7 +125,7 @@ function Drawing({ plot, dates, marks, index }: DrawingProps) {
       <path class="chart-area" d={messages.area} />
       <path class="chart-edge" d={messages.line} />
       {/* A short stroke for each refresh. */}
-      <path class="chart-refresh" d={days.map((x) => `M${round(x)},${messages.bottom}v4`).join('')} />
+      <path class="chart-refresh" d={days.map((x) => `M${roundToTenth(x)},${messages.bottom}v4`).join('')} />
       {marks.map(({ date }) => {
         const x = days[dates.indexOf(date)]
         return x !== undefined && <path key={date} class="chart-mark" d={`M${x},${shares.top}V${messages.bottom}`} />
@@ -225,10 +224,6 @@ function useWidth() {
     }
   }, [])
   return [place, width] as const
-}
-
-function round(value: number): number {
-  return Math.round(value * 10) / 10
 }
 
 /** How many days later the day is that a key selects. */

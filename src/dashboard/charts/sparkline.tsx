@@ -1,23 +1,20 @@
-import { areaPath, linePath, type Point } from './path.ts'
-import { scaleLinear } from './scale.ts'
+import { areaPath, linePath, type Point, scaleLinear } from './plot.ts'
 
 const SIZE = { width: 96, height: 24 } as const
 /** The margin for the stroke, which is wider than the path. */
 const MARGIN = 2
 
 interface SparklineProps {
-  /** The newest value is last; null means that there was no value. */
+  /** Shares in per cent. The newest is last; null means that there was no value. */
   values: readonly (number | null)[]
   /** A text alternative for the line: `DMARC from 97.1 % to 62.0 % in 30 days`. */
   label: string
-  /** The range of the axis; by default that of the values. Shares have [0, 100]. */
-  range?: readonly [number, number]
 }
 
 /** A line of the size of a word, with a dot at its newest value. */
-export function Sparkline({ values, label, range = rangeOf(values) }: SparklineProps) {
+export function Sparkline({ values, label }: SparklineProps) {
   const x = scaleLinear([0, values.length - 1], [MARGIN, SIZE.width - MARGIN])
-  const y = scaleLinear(range, [SIZE.height - MARGIN, MARGIN])
+  const y = scaleLinear([0, 100], [SIZE.height - MARGIN, MARGIN])
   const points = values.map((value, index): Point => (value === null ? null : [x(index), y(value)]))
   const newest = points.at(-1)
   return (
@@ -27,9 +24,4 @@ export function Sparkline({ values, label, range = rangeOf(values) }: SparklineP
       {newest && <circle class="spark-dot" cx={newest[0]} cy={newest[1]} r={2} />}
     </svg>
   )
-}
-
-function rangeOf(values: readonly (number | null)[]): readonly [number, number] {
-  const known = values.filter((value) => value !== null)
-  return [Math.min(0, ...known), Math.max(1, ...known)]
 }

@@ -1,6 +1,75 @@
-import type { ComponentChildren } from 'preact'
+import type { ComponentChildren, TargetedEvent } from 'preact'
 import { useLayoutEffect, useRef, useState } from 'preact/hooks'
-import { useRows } from './rows.ts'
+import { rowAfterKey, scrollToShow, type View, windowOf } from './row-window.ts'
+
+/** The least height of a row in pixels, because its buttons must be easy to touch. */
+const LEAST = 40
+/** The height of a row with one line of text, in rem. */
+const LINE = 2.8
+
+interface Place {
+  readonly current: HTMLElement | null
+}
+
+/** A list with rows of equal height that renders only visible rows. `heightOf` is for rows with more than one line. */
+export function useRows(place: Place, count: number, heightOf = heightOfLine) {
+  const { height, row } = useRowSizes(place, heightOf)
+  const [top, setTop] = useState(0)
+  const view: View = { top, height, row, count }
+  const { first, end } = windowOf(view)
+  return {
+    /** The height of a row, in pixels. */
+    row,
+    /** The visible rows: from `first` to `end`, exclusive. */
+    first,
+    end,
+    /** The rows to render. The focused row stays rendered when it is scrolled away, so that the focus is not lost. */
+    indexesWith(active: number): number[] {
+      const indexes = Array.from({ length: end - first }, (_, index) => first + index)
+      if (active < first && active < count) indexes.unshift(active)
+      if (active >= end && active < count) indexes.push(active)
+      return indexes
+    },
+    /** Scrolls to the row that a key selects. Returns its index, or `undefined` if the key has another function. */
+    moveByKey(event: KeyboardEvent, active: number): number | undefined {
+      if (event.altKey || event.ctrlKey || event.metaKey) return undefined
+      const next = rowAfterKey(event.key, active, view)
+      if (next === undefined) return undefined
+      event.preventDefault()
+      const reached = scrollToShow(next, view)
+      if (place.current !== null) place.current.scrollTop = reached
+      setTop(reached)
+      return next
+    },
+    onScroll({ currentTarget }: TargetedEvent<HTMLElement>) {
+      setTop(currentTarget.scrollTop)
+    },
+  }
+}
+
+/** The heights of the visible part of a list and of its rows, in pixels. */
+function useRowSizes(place: Place, heightOf: (rem: number) => number): { height: number; row: number } {
+  const [sizes, setSizes] = useState({ height: 600, row: 44 })
+  useLayoutEffect(() => {
+    const node = place.current
+    if (node === null) return
+    const measure = () => {
+      const rem = Number.parseFloat(getComputedStyle(document.documentElement).fontSize)
+      const [height, row] = [node.clientHeight, heightOf(rem)]
+      setSizes((known) => (known.height === height && known.row === row ? known : { height, row }))
+    }
+    measure()
+    const observer = new ResizeObserver(measure)
+    observer.observe(node)
+    return () => observer.disconnect()
+  }, [])
+  return sizes
+}
+
+/** The height of a row with one line of text, in pixels. */
+export function heightOfLine(rem: number): number {
+  return Math.max(LEAST, Math.round(LINE * rem))
+}
 
 /** The `tabIndex` for the controls of a row. The arrow keys move between the rows. */
 interface RowState {

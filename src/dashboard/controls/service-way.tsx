@@ -1,6 +1,6 @@
 import { summary } from '../account-data.ts'
 import { avoidsService, wayOfCalls } from '../service-calls.ts'
-import { Checkbox } from './fields.tsx'
+import { Checkbox } from './form.tsx'
 
 /** Shows if a change goes to the service or to the control plane. The user may choose if both are possible. */
 export function ServiceWay() {

@@ -1,7 +1,6 @@
 import { call } from '../client.ts'
 import { openDialog } from '../controls/dialog.tsx'
-import { Options, TextField } from '../controls/fields.tsx'
-import { textOf } from '../controls/form.tsx'
+import { Options, TextField, textOf } from '../controls/form.tsx'
 import { showNote } from '../controls/notices.tsx'
 import { FACTS } from '../facts.ts'
 import type { MonitoredDomain } from '../responses.ts'

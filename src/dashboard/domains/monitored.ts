@@ -150,6 +150,17 @@ export function dayBefore(day: string, days: number): string {
   return new Date(Date.parse(`${day}T00:00:00Z`) - days * 86_400_000).toISOString().slice(0, 10)
 }
 
+/** The domain whose sheet is open, and its account. */
+export const opened = signal<{ account: string; domain: string } | undefined>(undefined)
+
+export function openDomain(domain: string): void {
+  opened.value = { account: chosenAccount.peek(), domain }
+}
+
+export function closeDomain(): void {
+  opened.value = undefined
+}
+
 /** Loads all data that depends on the list of domains. */
 export async function refreshAfterChange(): Promise<void> {
   await Promise.allSettled([summary.refresh(), monitored.refresh(), groups.refresh()])

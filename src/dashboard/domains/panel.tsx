@@ -1,26 +1,29 @@
-import { signal, useSignalEffect } from '@preact/signals'
+import { useSignalEffect } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import { Button } from '../controls/button.tsx'
-import { type Choice, SearchField, Select } from '../controls/fields.tsx'
+import { type Choice, SearchField, Select } from '../controls/form.tsx'
 import { Loaded, Loading } from '../controls/loaded.tsx'
 import { FACTS } from '../facts.ts'
 import { formatNumber, formatShown } from '../formatting.ts'
 import type { MonitoredDomain } from '../responses.ts'
 import { chosenAccount, lookedAt, openTab, takeLook } from '../selection.ts'
-import { addDomains } from './add.tsx'
-import { monitored, order, policy, profile, progress, search, shown } from './monitored.ts'
-import { removeDomains } from './remove.tsx'
+import { addDomains, removeDomains } from './add-and-remove.tsx'
+import {
+  closeDomain,
+  monitored,
+  openDomain,
+  opened,
+  order,
+  policy,
+  profile,
+  progress,
+  search,
+  shown,
+} from './monitored.ts'
 import { selected } from './row.tsx'
 import { type Column, NO_RECORD } from './selection.ts'
 import { DomainSheet } from './sheet.tsx'
 import { COLUMNS, DomainTable } from './table.tsx'
-
-/** The domain whose sheet is open, and its account. */
-const opened = signal<{ account: string; domain: string } | undefined>(undefined)
-
-function open(domain: string): void {
-  opened.value = { account: chosenAccount.peek(), domain }
-}
 
 function selectNone(): void {
   selected.value = new Set()
@@ -37,7 +40,8 @@ export function DomainsPanel() {
     search.value = look.search ?? ''
     policy.value = ''
     profile.value = ''
-    opened.value = look.domain === undefined ? undefined : { account: chosenAccount.peek(), domain: look.domain }
+    if (look.domain === undefined) closeDomain()
+    else openDomain(look.domain)
   })
   // The selection and the open sheet do not apply to another account.
   useEffect(() => selectNone, [account])
@@ -49,15 +53,7 @@ export function DomainsPanel() {
       <Loaded of={monitored} loading={<Progress />}>
         {(domains) => <Rows domains={domains} />}
       </Loaded>
-      {sheet !== undefined && sheet.account === account && (
-        <DomainSheet
-          name={sheet.domain}
-          onClose={() => {
-            opened.value = undefined
-          }}
-          onOpen={open}
-        />
-      )}
+      {sheet?.account === account && <DomainSheet name={sheet.domain} />}
     </>
   )
 }
@@ -143,7 +139,7 @@ function Rows({ domains }: { domains: readonly MonitoredDomain[] }) {
       </div>
       {domains.length === 0 && <p class="empty">This account monitors no domain.</p>}
       {domains.length > 0 && matching.length === 0 && <p class="empty">No domain matches.</p>}
-      {matching.length > 0 && <DomainTable domains={matching} onOpen={open} />}
+      {matching.length > 0 && <DomainTable domains={matching} />}
     </>
   )
 }

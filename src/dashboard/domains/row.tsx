@@ -4,10 +4,11 @@
 import { signal } from '@preact/signals'
 import { groupsByDomain } from '../account-data.ts'
 import { Sparkline } from '../charts/sparkline.tsx'
-import { Checkbox, toggleName } from '../controls/fields.tsx'
+import { Checkbox, toggleName } from '../controls/form.tsx'
 import { Badge, type Tone } from '../controls/marks.tsx'
 import { formatNumber, formatShare } from '../formatting.ts'
 import type { MonitoredDomain } from '../responses.ts'
+import { openDomain } from './monitored.ts'
 import { NO_RECORD, policyOf } from './selection.ts'
 import { TREND_DAYS, trendOf } from './trends.ts'
 
@@ -22,11 +23,10 @@ interface RowProps {
   /** Whether the tab key reaches this row. The arrow keys reach the others. */
   isActive: boolean
   onFocus(): void
-  onOpen(domain: string): void
 }
 
 /** A row of the table. */
-export function Row({ domain, index, row, isActive, onFocus, onOpen }: RowProps) {
+export function Row({ domain, index, row, isActive, onFocus }: RowProps) {
   const { domain: name, record, features } = domain
   const isSelected = selected.value.has(name)
   const tabIndex = isActive ? 0 : -1
@@ -42,7 +42,7 @@ export function Row({ domain, index, row, isActive, onFocus, onOpen }: RowProps)
       onClick={({ target }) => {
         const isControl = target instanceof Element && target.closest('button, label, input') !== null
         // A click that ends a text selection must not open the sheet.
-        if (!isControl && getSelection()?.isCollapsed !== false) onOpen(name)
+        if (!isControl && getSelection()?.isCollapsed !== false) openDomain(name)
       }}
     >
       <span role="cell" class="select">
@@ -64,7 +64,7 @@ export function Row({ domain, index, row, isActive, onFocus, onOpen }: RowProps)
           tabIndex={tabIndex}
           title={name}
           aria-haspopup="dialog"
-          onClick={() => onOpen(name)}
+          onClick={() => openDomain(name)}
         >
           <span class="truncate">{name}</span>
         </button>
@@ -75,12 +75,11 @@ export function Row({ domain, index, row, isActive, onFocus, onOpen }: RowProps)
       <span role="cell" class={`number dmarc ${record && record.count > 0 && record.dmarc < 90 ? 'low' : ''}`}>
         {shareIn(domain, 'dmarc')}
       </span>
-      <span role="cell" class="number rare dkim">
-        {shareIn(domain, 'dkim')}
-      </span>
-      <span role="cell" class="number rare spf">
-        {shareIn(domain, 'spf')}
-      </span>
+      {(['dkim', 'spf'] as const).map((field) => (
+        <span key={field} role="cell" class={`number rare ${field}`}>
+          {shareIn(domain, field)}
+        </span>
+      ))}
       <span role="cell" class="number count">
         {record === null ? '–' : formatNumber(record.count)}
       </span>
@@ -131,5 +130,5 @@ function Trend({ domain }: { domain: MonitoredDomain }) {
   const [oldest, newest] = [known[0], known.at(-1)]
   if (oldest === undefined || newest === undefined) return <span class="soft">no mail</span>
   const label = `DMARC from ${formatShare(oldest)} to ${formatShare(newest)} in ${TREND_DAYS} days`
-  return <Sparkline values={values} label={label} range={[0, 100]} />
+  return <Sparkline values={values} label={label} />
 }

@@ -4,34 +4,27 @@ import { HistoryChart } from '../charts/history-chart.tsx'
 import { send } from '../client.ts'
 import { Button } from '../controls/button.tsx'
 import { Copyable } from '../controls/copyable.tsx'
+import { Sheet } from '../controls/dialog.tsx'
 import { Badge, Pairs, Part } from '../controls/marks.tsx'
-import { Sheet } from '../controls/modal.tsx'
 import { ErrorText } from '../controls/notices.tsx'
 import { formatCount, formatDay, formatInstant, formatShare } from '../formatting.ts'
 import type { DomainEvent, MonitoredDomain, ResponseData } from '../responses.ts'
 import { chosenAccount, show } from '../selection.ts'
+import { removeDomains } from './add-and-remove.tsx'
 import { changeDomain, removePins } from './change.tsx'
-import { dayBefore, monitored, refreshDate } from './monitored.ts'
+import { closeDomain, dayBefore, monitored, openDomain, refreshDate } from './monitored.ts'
 import { lastRecordText, layOut } from './record-text.ts'
-import { removeDomains } from './remove.tsx'
 import { Policy } from './row.tsx'
 import { shareOf } from './trends.ts'
 
 const HISTORY_DAYS = 90
 
-interface SheetProps {
-  name: string
-  onClose(): void
-  /** Opens the sheet of another domain. */
-  onOpen(domain: string): void
-}
-
 /** Everything about one domain. */
-export function DomainSheet({ name, onClose, onOpen }: SheetProps) {
+export function DomainSheet({ name }: { name: string }) {
   const domains = monitored.data.value
   const domain = domains?.find((each) => each.domain === name)
   return (
-    <Sheet title={name} id="domain-sheet" onClose={onClose}>
+    <Sheet title={name} id="domain-sheet" onClose={closeDomain}>
       {domain === undefined ? (
         <p class="empty">
           {domains === undefined
@@ -39,17 +32,17 @@ export function DomainSheet({ name, onClose, onOpen }: SheetProps) {
             : 'This account does not monitor this domain any more.'}
         </p>
       ) : (
-        <Content domain={domain} onClose={onClose} onOpen={onOpen} />
+        <Content domain={domain} />
       )}
     </Sheet>
   )
 }
 
-function Content({ domain, onClose, onOpen }: { domain: MonitoredDomain } & Omit<SheetProps, 'name'>) {
+function Content({ domain }: { domain: MonitoredDomain }) {
   const { domain: name, record, events, pinned } = domain
   const history = useHistory(domain)
   async function remove(): Promise<void> {
-    if (await removeDomains([domain])) onClose()
+    if (await removeDomains([domain])) closeDomain()
   }
   const pins = Object.entries(pinned)
   return (
@@ -85,7 +78,7 @@ function Content({ domain, onClose, onOpen }: { domain: MonitoredDomain } & Omit
         <Events events={events} />
       </Part>
       <Part title="How it is monitored">
-        <Facts domain={domain} onClose={onClose} onOpen={onOpen} />
+        <Facts domain={domain} />
       </Part>
       <Part title="The record as GET /dmarc writes it">
         {history.text === undefined ? (
@@ -98,13 +91,13 @@ function Content({ domain, onClose, onOpen }: { domain: MonitoredDomain } & Omit
   )
 }
 
-function Facts({ domain, onClose, onOpen }: { domain: MonitoredDomain } & Omit<SheetProps, 'name'>) {
+function Facts({ domain }: { domain: MonitoredDomain }) {
   const { policy, inherits_from: source, profile, volume, added_at: addedAt, features, pinned } = domain
   const pins = Object.entries(pinned)
   return (
     <Pairs
       entries={[
-        ['Groups', <Memberships key="groups" name={domain.domain} onClose={onClose} />],
+        ['Groups', <Memberships key="groups" name={domain.domain} />],
         ['In use by', features.length > 0 ? <Names names={features} /> : 'no feature'],
         ['Profile', profile],
         ['Usual volume', `${formatCount(volume, 'message')} a month`],
@@ -120,7 +113,7 @@ function Facts({ domain, onClose, onOpen }: { domain: MonitoredDomain } & Omit<S
         [
           'Inherits from',
           source !== null && (
-            <button type="button" class="link mono" onClick={() => onOpen(source)}>
+            <button type="button" class="link mono" onClick={() => openDomain(source)}>
               {source}
             </button>
           ),
@@ -131,7 +124,7 @@ function Facts({ domain, onClose, onOpen }: { domain: MonitoredDomain } & Omit<S
   )
 }
 
-function Memberships({ name, onClose }: { name: string; onClose(): void }) {
+function Memberships({ name }: { name: string }) {
   const memberships = groupsByDomain.value.get(name) ?? []
   if (groups.data.value === undefined) return <>…</>
   if (memberships.length === 0) return <>none</>
@@ -139,16 +132,14 @@ function Memberships({ name, onClose }: { name: string; onClose(): void }) {
     <ul class="row" id="domain-groups">
       {memberships.map((group) => (
         <li key={group.id} data-group={group.name}>
-          <button
-            type="button"
-            class="link"
-            onClick={() => {
-              onClose()
+          <Button
+            kind="link"
+            words={<bdi>{group.name}</bdi>}
+            work={() => {
+              closeDomain()
               show({ tab: 'groups', group: group.name })
             }}
-          >
-            <bdi>{group.name}</bdi>
-          </button>
+          />
         </li>
       ))}
     </ul>

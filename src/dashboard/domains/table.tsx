@@ -3,8 +3,8 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { summary } from '../account-data.ts'
-import { Checkbox } from '../controls/fields.tsx'
-import { heightOfLine, useRows } from '../controls/rows.ts'
+import { Checkbox } from '../controls/form.tsx'
+import { heightOfLine, useRows } from '../controls/long-list.tsx'
 import type { MonitoredDomain } from '../responses.ts'
 import { order, refreshDate } from './monitored.ts'
 import { Row, selected } from './row.tsx'
@@ -26,13 +26,8 @@ export const COLUMNS: readonly { by: Column; title: string; numeric?: boolean; c
 const TREND_BEFORE: Column = 'features'
 const PHONE = '(max-width: 40rem)'
 
-interface TableProps {
-  domains: readonly MonitoredDomain[]
-  onOpen(domain: string): void
-}
-
 /** The domains as a table with rows of equal height. Only visible rows are rendered. */
-export function DomainTable({ domains, onOpen }: TableProps) {
+export function DomainTable({ domains }: { domains: readonly MonitoredDomain[] }) {
   const place = useRef<HTMLDivElement>(null)
   const rows = useRows(place, domains.length, heightOfRow)
   const [active, setActive] = useActive(domains)
@@ -77,7 +72,6 @@ export function DomainTable({ domains, onOpen }: TableProps) {
                 row={rows.row}
                 isActive={index === active}
                 onFocus={() => setActive(index)}
-                onOpen={onOpen}
               />
             )
           )

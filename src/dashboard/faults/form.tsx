@@ -2,12 +2,20 @@ import type { ComponentChildren } from 'preact'
 import { faults, keys } from '../account-data.ts'
 import { call } from '../client.ts'
 import { Button } from '../controls/button.tsx'
-import { type Choice, LabelledSelect, TextField } from '../controls/fields.tsx'
-import { Form } from '../controls/form.tsx'
+import { type Choice, Form, LabelledSelect, TextField } from '../controls/form.tsx'
 import { showNote } from '../controls/notices.tsx'
 import { FACTS } from '../facts.ts'
-import { codesOf, type Draft, draft, type Family, kindIn, proposeRule, readRule, USUAL_TIMES } from './draft.ts'
-import { PRESETS } from './presets.ts'
+import {
+  codesOf,
+  type Draft,
+  draft,
+  type Family,
+  kindIn,
+  PRESETS,
+  proposeRule,
+  readRule,
+  USUAL_TIMES,
+} from './draft.ts'
 import { describeRule, RuleAsCode } from './words.tsx'
 
 const FAMILIES: Readonly<Record<Family, string>> = {

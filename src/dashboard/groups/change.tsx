@@ -1,17 +1,19 @@
-import { signal } from '@preact/signals'
+import { type Signal, signal, useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
+import { useEffect } from 'preact/hooks'
 import { groups, summary } from '../account-data.ts'
 import { openDialog } from '../controls/dialog.tsx'
-import { TextField } from '../controls/fields.tsx'
-import { textOf } from '../controls/form.tsx'
+import { Checkbox, filterBy, SearchField, TextField, textOf, toggleName } from '../controls/form.tsx'
+import { Loaded } from '../controls/loaded.tsx'
+import { LongList } from '../controls/long-list.tsx'
 import { FirstNames } from '../controls/marks.tsx'
 import { ServiceWay } from '../controls/service-way.tsx'
+import { monitored } from '../domains/monitored.ts'
 import { formatCount, formatDeed } from '../formatting.ts'
 import { Refused } from '../refusals.ts'
-import type { Group } from '../responses.ts'
+import type { Group, MonitoredDomain } from '../responses.ts'
 import { chosenAccount } from '../selection.ts'
 import { callService, type ServiceRequest } from '../service-calls.ts'
-import { DomainPicker } from './picker.tsx'
 
 /** Asks for a name and members, and creates the group by the rules of the service. Resolves to its name. */
 export async function createGroup(): Promise<string | undefined> {
@@ -140,4 +142,87 @@ async function refresh(): Promise<void> {
 
 function NameField({ name = '' }: { name?: string }) {
   return <TextField label="Name" name="name" class="name" defaultValue={name} dir="auto" spellcheck={false} autofocus />
+}
+
+interface PickerProps {
+  chosen: Signal<ReadonlySet<string>>
+  /** Domains that cannot be selected, because they are already members. */
+  without?: ReadonlySet<string> | undefined
+  label: string
+}
+
+/** Lets the user select monitored domains of the account. */
+function DomainPicker({ chosen, without, label }: PickerProps) {
+  useEffect(() => {
+    const known = monitored.data.peek()?.length
+    if (known === undefined || known !== summary.data.peek()?.account.domains) {
+      monitored.refresh().catch(() => undefined)
+    }
+  }, [])
+  return (
+    <Loaded of={monitored}>
+      {(domains) => <Choices domains={domains} chosen={chosen} without={without} label={label} />}
+    </Loaded>
+  )
+}
+
+function Choices({ domains, chosen, without, label }: PickerProps & { domains: readonly MonitoredDomain[] }) {
+  const search = useSignal('')
+  const names = domains.map(({ domain }) => domain).filter((name) => without?.has(name) !== true)
+  const found = filterBy(names, search.value, (name) => [name])
+  const all = found.length > 0 && found.every((name) => chosen.value.has(name))
+  return (
+    <fieldset class="domain-picker stack">
+      <legend class="soft">{label}</legend>
+      <div class="row">
+        <SearchField
+          label="Search domains to choose"
+          placeholder="Search domains"
+          text={search}
+          onKeyDown={(event) => {
+            // Enter would submit the form around it.
+            if (event.key === 'Enter') event.preventDefault()
+          }}
+        />
+        <Checkbox
+          words={search.value.trim() === '' ? 'All' : 'All that match'}
+          checked={all}
+          disabled={found.length === 0}
+          onChange={() => {
+            const next = new Set(chosen.peek())
+            for (const name of found) all ? next.delete(name) : next.add(name)
+            chosen.value = next
+          }}
+        />
+      </div>
+      {found.length === 0 ? (
+        <p class="soft">{names.length === 0 ? 'There is no other monitored domain.' : 'No domain matches.'}</p>
+      ) : (
+        <LongList id="domain-choices" label="Domains to choose" items={found} keyOf={(name) => name}>
+          {(name, { tabIndex }) => (
+            <Checkbox
+              class="choice"
+              words={<Name name={name} />}
+              tabIndex={tabIndex}
+              checked={chosen.value.has(name)}
+              onChange={() => {
+                chosen.value = toggleName(chosen.peek(), name)
+              }}
+            />
+          )}
+        </LongList>
+      )}
+      <p class="soft" role="status">
+        {formatCount(chosen.value.size, 'domain')} chosen
+      </p>
+    </fieldset>
+  )
+}
+
+function Name({ name }: { name: string }) {
+  return (
+    <span class="mono truncate" title={name}>
+      {name}
+    </span>
+  )
 }

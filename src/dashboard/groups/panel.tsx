@@ -1,10 +1,10 @@
 import { computed, signal, useSignal, useSignalEffect } from '@preact/signals'
 import { groups } from '../account-data.ts'
 import { Button } from '../controls/button.tsx'
-import { Checkbox, filterBy, SearchField, toggleName } from '../controls/fields.tsx'
+import { Sheet } from '../controls/dialog.tsx'
+import { Checkbox, filterBy, SearchField, toggleName } from '../controls/form.tsx'
 import { Loaded } from '../controls/loaded.tsx'
 import { LongList } from '../controls/long-list.tsx'
-import { Sheet } from '../controls/modal.tsx'
 import { formatCount, formatNumber, formatShown } from '../formatting.ts'
 import type { Group } from '../responses.ts'
 import { chosenAccount, lookedAt, show, takeLook } from '../selection.ts'
@@ -26,6 +26,10 @@ function open({ id, name }: Group): void {
   opened.value = { account: chosenAccount.peek(), id, name }
 }
 
+function close(): void {
+  opened.value = undefined
+}
+
 /** The view Groups. */
 export function GroupsPanel() {
   const list = groups.data.value
@@ -37,7 +41,7 @@ export function GroupsPanel() {
     takeLook()
     search.value = look.search ?? ''
     const group = known?.find(({ name }) => name === look.group)
-    if (group === undefined) opened.value = undefined
+    if (group === undefined) close()
     else open(group)
   })
   const sheet = opened.value
@@ -50,14 +54,7 @@ export function GroupsPanel() {
       </div>
       <Loaded of={groups}>{(all) => <Rows list={all} />}</Loaded>
       {sheet !== undefined && sheet.account === chosenAccount.value && list !== undefined && (
-        <GroupSheet
-          key={sheet.id}
-          name={sheet.name}
-          group={list.find(({ id }) => id === sheet.id)}
-          onClose={() => {
-            opened.value = undefined
-          }}
-        />
+        <GroupSheet key={sheet.id} name={sheet.name} group={list.find(({ id }) => id === sheet.id)} />
       )}
     </>
   )
@@ -116,25 +113,24 @@ interface SheetProps {
   group: Group | undefined
   /** Its last known name. */
   name: string
-  onClose(): void
 }
 
 /** Everything about one group. */
-function GroupSheet({ group, name, onClose }: SheetProps) {
+function GroupSheet({ group, name }: SheetProps) {
   return (
-    <Sheet title={group?.name ?? name} id="group-sheet" onClose={onClose}>
+    <Sheet title={group?.name ?? name} id="group-sheet" onClose={close}>
       {group === undefined ? (
         <p class="empty" role="status">
           This group does not exist any more. Its members stay monitored.
         </p>
       ) : (
-        <Content group={group} onClose={onClose} />
+        <Content group={group} />
       )}
     </Sheet>
   )
 }
 
-function Content({ group, onClose }: { group: Group; onClose(): void }) {
+function Content({ group }: { group: Group }) {
   const { id, domains } = group
   const search = useSignal('')
   const selected = useSignal<ReadonlySet<string>>(new Set())
@@ -151,7 +147,7 @@ function Content({ group, onClose }: { group: Group; onClose(): void }) {
           words="Delete…"
           kind="danger"
           work={async () => {
-            if (await deleteGroup(group)) onClose()
+            if (await deleteGroup(group)) close()
           }}
         />
       </div>

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact'
-import { formatNumber, formatShare } from '../formatting.ts'
+import { formatNumber, formatShare, roundToTenth } from '../formatting.ts'
 import type { Overview, PolicyOrMissing } from '../responses.ts'
 import { POLICIES } from './comparison.ts'
 
@@ -12,7 +12,7 @@ export function Tiles({ data }: { data: Overview }) {
     <div class="tiles" id="overview-tiles">
       <Tile name="Passes DMARC" figure={formatShare(share)}>
         {share !== null && last !== undefined && last.share !== null ? (
-          <Change value={round(share - last.share)} decimals={1} unit="points" good="more" />
+          <Change value={roundToTenth(share - last.share)} decimals={1} unit="points" good="more" />
         ) : (
           'No refresh to compare it with'
         )}
@@ -28,11 +28,13 @@ export function Tiles({ data }: { data: Overview }) {
         )}
       </Tile>
       <Tile name="Domains that need attention" figure={formatNumber(attention_count)}>
-        {sentence([
+        {[
           worst > 0 && attention_count <= attention.length && `${worst} urgent`,
           `of ${formatNumber(domains)} monitored`,
           testing > 0 && `${formatNumber(testing)} with a policy in test mode`,
-        ])}
+        ]
+          .filter(Boolean)
+          .join(', ')}
       </Tile>
     </div>
   )
@@ -73,26 +75,15 @@ function Change({ value, unit, decimals = 0, good }: ChangeProps) {
   )
 }
 
-function sentence(parts: readonly (string | false)[]): string {
-  return parts.filter((part) => part !== false).join(', ')
-}
-
-/** Rounds a difference to one decimal. */
-function round(value: number): number {
-  return Math.round(value * 10) / 10
-}
-
-const WORDS: Readonly<Record<PolicyOrMissing, string>> = {
-  reject: 'reject',
-  quarantine: 'quarantine',
-  none: 'none',
-  missing: 'no record',
+/** The name of a policy for the user. */
+export function nameOfPolicy(policy: PolicyOrMissing): string {
+  return policy === 'missing' ? 'no record' : policy
 }
 
 /** The number of domains with each policy, as one bar. */
 export function PolicyMix({ data: { policies, domains } }: { data: Overview }) {
   const shown = POLICIES.filter((policy) => policies[policy] > 0)
-  const words = shown.map((policy) => `${formatNumber(policies[policy])} ${WORDS[policy]}`)
+  const words = shown.map((policy) => `${formatNumber(policies[policy])} ${nameOfPolicy(policy)}`)
   return (
     <section class="card stack" aria-labelledby="overview-policies">
       <h2 id="overview-policies">Policies</h2>
@@ -105,15 +96,11 @@ export function PolicyMix({ data: { policies, domains } }: { data: Overview }) {
         {POLICIES.map((policy) => (
           <li key={policy}>
             <span class={`policy-swatch policy-${policy}`} aria-hidden="true" />
-            {WORDS[policy]} <b>{formatNumber(policies[policy])}</b>{' '}
+            {nameOfPolicy(policy)} <b>{formatNumber(policies[policy])}</b>{' '}
             <span class="soft">{`${Math.round((policies[policy] / Math.max(1, domains)) * 100)} %`}</span>
           </li>
         ))}
       </ul>
     </section>
   )
-}
-
-export function nameOfPolicy(policy: PolicyOrMissing): string {
-  return WORDS[policy]
 }

@@ -1,4 +1,4 @@
-import { Badge, Part } from '../controls/marks.tsx'
+import { Badge, Pairs, Part } from '../controls/marks.tsx'
 import { formatCount, formatNumber } from '../formatting.ts'
 import type { Change, Explanation } from '../responses.ts'
 
@@ -50,16 +50,16 @@ function ChangeLine({ change: { what, name, before, after, members } }: { change
         </span>
       </div>
       {fields.length > 0 && (
-        <dl class="pairs">
-          {fields.map(([field, old, fresh]) => [
-            <dt key={field}>{field}</dt>,
-            <dd key={`${field} is`}>
+        <Pairs
+          entries={fields.map(([field, old, fresh]) => [
+            field,
+            <>
               {before !== null && <del>{show(old)}</del>}
               {before !== null && after !== null && ' → '}
               {after !== null && <ins>{show(fresh)}</ins>}
-            </dd>,
+            </>,
           ])}
-        </dl>
+        />
       )}
       {members !== null && (
         <>

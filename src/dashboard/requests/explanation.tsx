@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import { useRef, useState } from 'preact/hooks'
+import { Button } from '../controls/button.tsx'
 import { Copyable, CopyButton } from '../controls/copyable.tsx'
 import { Pairs, Part } from '../controls/marks.tsx'
 import { PLAYS_SERVICE } from '../facts.ts'
@@ -10,11 +11,7 @@ import { targetOf } from './listed-request.ts'
 import { NextFault } from './next-fault.tsx'
 import { RewindButton } from './rewind.tsx'
 
-const WAYS = [
-  ['curl', 'curl'],
-  ['vitest', 'vitest'],
-  ['pytest', 'pytest'],
-] as const
+const WAYS = ['curl', 'vitest', 'pytest'] as const
 
 /** How many characters of a body are shown at first. Browsers lay out longer texts slowly. */
 const LONGEST_BODY = 20_000
@@ -138,17 +135,15 @@ function describeProblem({ code, field, message, received }: RequestProblem): Co
 
 /** Code that sends the request again and expects the same result. */
 function Reproduction({ explanation }: { explanation: Explanation }) {
-  const [way, setWay] = useState<(typeof WAYS)[number][0]>('curl')
+  const [way, setWay] = useState<(typeof WAYS)[number]>('curl')
   const { reproduction, reproduction_note: note } = explanation
   return (
     <Part title="Send it again">
       {reproduction === null ? null : (
         <>
           <div class="row no-print">
-            {WAYS.map(([name, title]) => (
-              <button key={name} type="button" aria-pressed={name === way} onClick={() => setWay(name)}>
-                {title}
-              </button>
+            {WAYS.map((name) => (
+              <Button key={name} words={name} aria-pressed={name === way} work={() => setWay(name)} />
             ))}
           </div>
           <Copyable key={way} id="reproduction" text={reproduction[way]} label={`Copy as ${way}`} />
@@ -205,9 +200,7 @@ function Body({ title, message: { body, body_size, truncated } }: { title: strin
       <pre ref={place}>{isLong && !whole ? `${text.slice(0, LONGEST_BODY)}…` : text}</pre>
       {isLong && !whole && (
         <div class="row no-print">
-          <button type="button" onClick={() => setWhole(true)}>
-            Show all {formatNumber(text.length)} characters
-          </button>
+          <Button words={`Show all ${formatNumber(text.length)} characters`} work={() => setWhole(true)} />
         </div>
       )}
     </>

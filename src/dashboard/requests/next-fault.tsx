@@ -1,8 +1,8 @@
 import { useState } from 'preact/hooks'
 import type { RequestOf } from '../calls.ts'
 import { call } from '../client.ts'
-import { Checkbox, Options } from '../controls/fields.tsx'
-import { Form, textOf } from '../controls/form.tsx'
+import { Button } from '../controls/button.tsx'
+import { Checkbox, Form, Options, textOf } from '../controls/form.tsx'
 import { showNote } from '../controls/notices.tsx'
 import { FACTS, isOffered } from '../facts.ts'
 import { proposeRule } from '../faults/draft.ts'
@@ -47,11 +47,7 @@ export function NextFault({ exchange }: { exchange: JournalEntry }) {
       <Form
         submit="Add the rule"
         work={add}
-        beside={
-          <button type="button" onClick={() => proposeElsewhere(account, { match, times: 1 })}>
-            More choices…
-          </button>
-        }
+        beside={<Button words="More choices…" work={() => proposeElsewhere(account, { match, times: 1 })} />}
       >
         <p class="soft">
           A fault rule for {operation ?? `${method} ${match.path}`}. It acts after the checks of key and quota.
@@ -79,10 +75,7 @@ export function NextFault({ exchange }: { exchange: JournalEntry }) {
       </Form>
       {added !== undefined && (
         <p role="status">
-          Added as <code>{added}</code>.{' '}
-          <button type="button" class="link" onClick={() => showRules(account)}>
-            Show the rules
-          </button>
+          Added as <code>{added}</code>. <Button words="Show the rules" kind="link" work={() => showRules(account)} />
         </p>
       )}
     </details>

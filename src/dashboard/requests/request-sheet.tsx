@@ -1,9 +1,9 @@
 import { signal, useSignalEffect } from '@preact/signals'
 import { useEffect, useState } from 'preact/hooks'
 import { call } from '../client.ts'
-import { Sheet } from '../controls/modal.tsx'
+import { Sheet } from '../controls/dialog.tsx'
 import { ErrorText } from '../controls/notices.tsx'
-import { Refused } from '../refusals.ts'
+import { isNotFound } from '../refusals.ts'
 import type { Explanation, JournalEntry } from '../responses.ts'
 import { openTab } from '../selection.ts'
 import { ExplanationView } from './explanation.tsx'
@@ -162,7 +162,7 @@ async function isKept({ account, ordinal }: JournalEntry, signal: AbortSignal): 
         : await call('listRequests', { parameters: { account }, query, signal })
     return requests[0]?.ordinal === ordinal
   } catch (error) {
-    if (error instanceof Refused && error.status === 404) return false
+    if (isNotFound(error)) return false
     throw error
   }
 }

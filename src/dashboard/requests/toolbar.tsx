@@ -1,7 +1,7 @@
 import { call } from '../client.ts'
 import { Button } from '../controls/button.tsx'
 import { confirmed } from '../controls/dialog.tsx'
-import { SearchField, Select } from '../controls/fields.tsx'
+import { SearchField, Select } from '../controls/form.tsx'
 import { showNote } from '../controls/notices.tsx'
 import { restartStream } from '../exchanges.ts'
 import { FACTS, PLAYS_SERVICE } from '../facts.ts'
@@ -70,21 +70,22 @@ export function RequestToolbar() {
       </div>
       <div class="row">
         {TOGGLES.map(([name, title]) => (
-          <button
+          <Button
             key={name}
-            type="button"
+            words={title}
             aria-pressed={conditions.value[name]}
-            onClick={() => want({ [name]: !conditions.peek()[name] })}
-          >
-            {title}
-          </button>
+            work={() => want({ [name]: !conditions.peek()[name] })}
+          />
         ))}
         <p id="request-count" class="soft grow">
           {sayHowMany()}
         </p>
-        <button type="button" id="request-pause" aria-pressed={isPaused} onClick={() => pause(!isPaused.peek())}>
-          {isPaused.value ? 'Go on' : 'Pause'}
-        </button>
+        <Button
+          id="request-pause"
+          words={isPaused.value ? 'Go on' : 'Pause'}
+          aria-pressed={isPaused}
+          work={() => pause(!isPaused.peek())}
+        />
         {scope.value === 'account' && (
           <Button words="Clear the journal…" id="requests-clear" kind="danger" work={clearJournal} />
         )}

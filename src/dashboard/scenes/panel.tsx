@@ -5,10 +5,8 @@ import { Loaded } from '../controls/loaded.tsx'
 import { formatCount } from '../formatting.ts'
 import { createResource } from '../resource.ts'
 import type { Scene, Story } from '../responses.ts'
-import { Paragraphs } from './bar.tsx'
-import { describeCall } from './calls-of-scenes.ts'
-import { beginStory, goTo, telling } from './story.ts'
-import { others } from './unfinished.tsx'
+import { others, Paragraphs } from './bar.tsx'
+import { beginStory, describeCall, goTo, telling } from './story.ts'
 
 const scenes = createResource({
   load: (account) => call('listScenes', { parameters: { account } }),

@@ -1,14 +1,80 @@
 import { effect, signal } from '@preact/signals'
 import { SCENE_SNAPSHOT } from '../account-data.ts'
-import { call } from '../client.ts'
-import { storyIsTold } from '../controls/modal.tsx'
+import { CALLS, type CallId } from '../calls.ts'
+import { call, send } from '../client.ts'
+import { storyIsTold } from '../controls/dialog.tsx'
 import { showNote } from '../controls/notices.tsx'
-import { isObject, Refused } from '../refusals.ts'
+import { FACTS } from '../facts.ts'
+import { isNotFound, isObject, Refused } from '../refusals.ts'
 import { closeRequest } from '../requests/request-sheet.tsx'
 import { refreshShown } from '../resource.ts'
-import type { Scene, Story } from '../responses.ts'
+import type { Scene, SceneCall, Story } from '../responses.ts'
 import { chosenAccount, OFFERED_TABS, show } from '../selection.ts'
-import { type Outcome, sendCall } from './calls-of-scenes.ts'
+import { callService, type Way } from '../service-calls.ts'
+
+/** The result of a call of a scene. */
+export interface Outcome {
+  call: SceneCall
+  /** Whether the answer is the one that the scene expects. */
+  expected: boolean
+  /** The answer as a sentence. */
+  text: string
+  /** The id of the request in the journal; null if it is not there. */
+  requestId: string | null
+}
+
+/** Explains why the control plane accepts a call that the service may refuse. */
+const WAY_AROUND =
+  'The key of the account is secret, so it was sent through the control plane, on which neither faults nor quotas act.'
+
+/** Sends a call of a scene for an account, and describes the answer. A refusal does not end the story. */
+async function sendCall(call: SceneCall, account: string): Promise<Outcome> {
+  const { expect } = call
+  try {
+    const { way, requestId } = await sendToOwner(call, account)
+    if (expect === undefined) return { call, expected: true, text: 'Done.', requestId }
+    const reason = way === 'control-plane' ? ` ${WAY_AROUND}` : ''
+    return {
+      call,
+      expected: false,
+      text: `It was accepted, although the scene expects the refusal ${expect}.${reason}`,
+      requestId,
+    }
+  } catch (error) {
+    if (!(error instanceof Refused)) {
+      return { call, expected: false, text: error instanceof Error ? error.message : String(error), requestId: null }
+    }
+    const { status, code, message, requestId } = error
+    const isExpected = code === expect
+    const words = isExpected ? 'Refused, as expected' : 'Refused, which the scene does not expect'
+    return { call, expected: isExpected, text: `${words}: ${status} ${code}. ${message}`, requestId }
+  }
+}
+
+/** The method and the path of a call, for the user. */
+export function describeCall({ operation, parameters = {}, query }: SceneCall): string {
+  const own = FACTS.operations.find(({ id }) => id === operation)
+  const [method, template] =
+    own === undefined ? (CALLS[operation as CallId] ?? ['', operation]) : [own.method, own.path]
+  const path = template
+    .replace('/accounts/{account}', '…')
+    .replace(/\{([^}]+)\}/g, (_, name: string) => parameters[name] ?? name)
+  return `${method} ${path}${query === undefined ? '' : `?${new URLSearchParams(query)}`}`.trim()
+}
+
+/** Resolves to the way of the call to the service, and to the id of its request in the journal. */
+async function sendToOwner(
+  { operation, parameters, query, body }: SceneCall,
+  account: string,
+): Promise<{ way?: Way; requestId: string | null }> {
+  if (FACTS.operations.some(({ id }) => id === operation)) {
+    return callService(operation, { account, ...(body && { body }), ...(query && { query }) })
+  }
+  if (!Object.hasOwn(CALLS, operation)) throw new Error(`This page does not know the operation ${operation}.`)
+  const request = { parameters: { ...parameters, account }, ...(body && { body }) }
+  await send(operation as CallId, request)
+  return { requestId: null }
+}
 
 /** A story in progress. */
 export interface Telling {
@@ -39,7 +105,7 @@ effect(() => {
  *
  * @throws Refused if the snapshot is refused, for example because there are too many.
  */
-export async function beginStory(story: Story, step = 0): Promise<void> {
+export async function beginStory(story: Story, step: number): Promise<void> {
   const account = chosenAccount.peek()
   const snapshot = SCENE_SNAPSHOT + drawName()
   await work(async () => {
@@ -133,7 +199,7 @@ async function restore(told: Telling): Promise<boolean> {
     await call('restoreSnapshot', { parameters: { account, snapshot } })
     return true
   } catch (error) {
-    if (!(error instanceof Refused && error.status === 404)) throw error
+    if (!isNotFound(error)) throw error
     telling.value = { ...told, end: await explainLoss(account) }
     return false
   }
@@ -143,7 +209,7 @@ async function explainLoss(account: string): Promise<string> {
   try {
     await call('getAccount', { parameters: { account } })
   } catch (error) {
-    if (!(error instanceof Refused && error.status === 404)) throw error
+    if (!isNotFound(error)) throw error
     return `The account ${account} does not exist any more, and its story has ended with it.`
   }
   return (

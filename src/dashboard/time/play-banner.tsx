@@ -1,6 +1,6 @@
 import { Button } from '../controls/button.tsx'
 import { confirmed } from '../controls/dialog.tsx'
-import { type Choice, LabelledSelect } from '../controls/fields.tsx'
+import { type Choice, LabelledSelect } from '../controls/form.tsx'
 import { ErrorText } from '../controls/notices.tsx'
 import { formatInstant } from '../formatting.ts'
 import { chosenAccount } from '../selection.ts'

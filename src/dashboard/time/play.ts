@@ -3,7 +3,7 @@ import { accounts } from '../account-data.ts'
 import { call } from '../client.ts'
 import { showNote } from '../controls/notices.tsx'
 import { FACTS } from '../facts.ts'
-import { Refused } from '../refusals.ts'
+import { isNotFound, Refused } from '../refusals.ts'
 import { refreshShown } from '../resource.ts'
 import { chosenAccount } from '../selection.ts'
 import { describeDays } from './play-events.ts'
@@ -150,7 +150,7 @@ export async function stepPlay(): Promise<void> {
     if (Date.parse(clock.now) > (stage.peek()?.until ?? 0)) await loadStage(account)
   } catch (error) {
     if (play.peek()?.account !== account) return
-    if (!(error instanceof Refused && error.status === 404)) throw error
+    if (!isNotFound(error)) throw error
     leaveLostPlay(playing)
     return
   }
@@ -172,7 +172,7 @@ export async function endPlay(): Promise<void> {
 /** Deletes an account that was made for a play, if it still exists. */
 export async function deletePlayed(account: string): Promise<void> {
   await call('deleteAccount', { parameters: { account } }).catch((error) => {
-    if (!(error instanceof Refused && error.status === 404)) throw error
+    if (!isNotFound(error)) throw error
   })
   await accounts.refresh()
 }

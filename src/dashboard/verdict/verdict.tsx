@@ -1,10 +1,9 @@
-import { computed, signal, useSignal } from '@preact/signals'
+import { computed, signal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { call } from '../client.ts'
 import { Button } from '../controls/button.tsx'
-import { confirmed } from '../controls/dialog.tsx'
+import { confirmed, Sheet } from '../controls/dialog.tsx'
 import { Badge, Pairs, Part, type Tone } from '../controls/marks.tsx'
-import { Sheet } from '../controls/modal.tsx'
 import { ErrorText, showNote } from '../controls/notices.tsx'
 import { connection } from '../exchanges.ts'
 import { isOffered, PLAYS_SERVICE } from '../facts.ts'
@@ -78,9 +77,20 @@ function describe({ passed, requests, violations: { count }, service }: Verdict)
   return { tone: '', words: requests === 0 ? 'no request yet' : 'nothing checked yet' }
 }
 
+/** Whether the details are open. */
+const isOpen = signal(false)
+
+function close(): void {
+  isOpen.value = false
+}
+
+function openRequest(request: string): void {
+  close()
+  show({ tab: 'requests', request })
+}
+
 /** The verdict about all accounts in a few words. A click opens the details. */
 export function VerdictPill() {
-  const open = useSignal(false)
   const { tone, words } = shownVerdict.value
   return (
     <>
@@ -90,7 +100,7 @@ export function VerdictPill() {
         class={`pill dot ${tone} ${tone === '' ? 'hollow' : ''}`}
         aria-haspopup="dialog"
         onClick={() => {
-          open.value = true
+          isOpen.value = true
         }}
       >
         {`A${SCOPE.slice(1)}: ${words}`}
@@ -98,19 +108,9 @@ export function VerdictPill() {
       <span class="unseen" role="status">
         {tone === 'bad' && 'The contract was violated.'}
       </span>
-      {open.value && (
-        <Sheet
-          id="verdict-sheet"
-          title={`Verdict of ${SCOPE}`}
-          onClose={() => {
-            open.value = false
-          }}
-        >
-          <VerdictDetails
-            close={() => {
-              open.value = false
-            }}
-          />
+      {isOpen.value && (
+        <Sheet id="verdict-sheet" title={`Verdict of ${SCOPE}`} onClose={close}>
+          <VerdictDetails />
         </Sheet>
       )}
     </>
@@ -118,14 +118,10 @@ export function VerdictPill() {
 }
 
 /** The details of the verdict: its sentence, its counts, and the requests that decided it. */
-function VerdictDetails({ close }: { close(): void }) {
+function VerdictDetails() {
   const report = verdict.data.value
   const failure = verdict.failure.value
   const { tone, words } = shownVerdict.value
-  const openRequest = (request: string) => {
-    close()
-    show({ tab: 'requests', request })
-  }
   return (
     <>
       {failure !== undefined && (
@@ -139,9 +135,9 @@ function VerdictDetails({ close }: { close(): void }) {
             <strong>{words[0]?.toUpperCase() + words.slice(1)}.</strong> {report.message}
           </p>
           <Counts report={report} />
-          <Violations report={report} openRequest={openRequest} />
-          <Findings report={report} openRequest={openRequest} />
-          <Politeness report={report} openRequest={openRequest} />
+          <Violations report={report} />
+          <Findings report={report} />
+          <Politeness report={report} />
         </>
       )}
       <Part title="Start the verdict again">
@@ -168,12 +164,11 @@ async function startAgain(): Promise<void> {
   showNote('The verdict starts again.')
 }
 
-interface PartProps {
+interface ReportProps {
   report: Verdict
-  openRequest(id: string): void
 }
 
-function Counts({ report: { requests, judged, injected, violations, service } }: Pick<PartProps, 'report'>) {
+function Counts({ report: { requests, judged, injected, violations, service } }: ReportProps) {
   const codes = Object.entries(violations.by_code).map(([code, count]) => `${code} ${formatNumber(count)}`)
   return (
     <Pairs
@@ -191,7 +186,7 @@ function Counts({ report: { requests, judged, injected, violations, service } }:
   )
 }
 
-function Violations({ report: { violations }, openRequest }: PartProps) {
+function Violations({ report: { violations } }: ReportProps) {
   if (violations.count === 0) return null
   const { first, count } = violations
   return (
@@ -200,7 +195,7 @@ function Violations({ report: { violations }, openRequest }: PartProps) {
     >
       <ul id="violations" class="ruled">
         {first.map(({ request_id, account, method, path, status, code, message }) => (
-          <Wrong key={request_id} about={`${method} ${path}`} request={request_id} openRequest={openRequest}>
+          <Wrong key={request_id} about={`${method} ${path}`} request={request_id}>
             {code !== null && <Badge tone="bad">{`${status ?? ''} ${code}`}</Badge>}{' '}
             {account !== null && <Badge>{account}</Badge>}
             <p class="soft">{message}</p>
@@ -211,13 +206,13 @@ function Violations({ report: { violations }, openRequest }: PartProps) {
   )
 }
 
-function Findings({ report: { service }, openRequest }: PartProps) {
+function Findings({ report: { service } }: ReportProps) {
   if (service === undefined || service.findings === 0) return null
   return (
     <Part title="What the service did wrong">
       <ul id="findings" class="ruled">
         {service.first.map(({ id, label, request_id, method, path, status, message }) => (
-          <Wrong key={id} about={`${method} ${path}`} request={request_id} openRequest={openRequest}>
+          <Wrong key={id} about={`${method} ${path}`} request={request_id}>
             <Badge tone="bad">{label}</Badge> {status !== null && <Badge>{status}</Badge>}
             <p class="soft">{message}</p>
           </Wrong>
@@ -230,11 +225,10 @@ function Findings({ report: { service }, openRequest }: PartProps) {
 interface WrongProps {
   about: string
   request: string | null
-  openRequest(id: string): void
   children: ComponentChildren
 }
 
-function Wrong({ about, request, openRequest, children }: WrongProps) {
+function Wrong({ about, request, children }: WrongProps) {
   return (
     <li class="row">
       <div class="grow">
@@ -247,7 +241,7 @@ function Wrong({ about, request, openRequest, children }: WrongProps) {
   )
 }
 
-function Politeness({ report: { politeness }, openRequest }: PartProps) {
+function Politeness({ report: { politeness } }: ReportProps) {
   if (politeness.length === 0) return null
   return (
     <Part title="Politeness">
