@@ -17,28 +17,59 @@ export function writeCurl(
   publicKey: string | undefined,
 ): string {
   const { plane, method, path, key = 'valid', headers = {}, body, padTo, times = 1 } = request
+  const isOfService = plane === 'service'
+  const typed = Object.keys(headers).some((name) => name.toLowerCase() === 'content-type')
+  const command = composeCurl({
+    method,
+    url: (isOfService ? baseUrl : adminUrl) + path,
+    key: isOfService && key === 'valid' ? { secret: publicKey } : undefined,
+    fields: [
+      ...(isOfService && key === 'wrong' ? ['Authorization: Bearer no-such-key'] : []),
+      ...(body !== undefined && !typed ? ['Content-Type: application/json'] : []),
+      ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
+    ],
+    body: body === undefined || typeof body === 'string' ? body : JSON.stringify(body),
+    padTo,
+  })
+  return times === 1 ? command : `for i in $(seq ${times}); do ${command}; done`
+}
+
+/** A request as curl sends it. */
+interface CurlRequest {
+  method: string
+  url: string
+  /** A key that is secret comes from the variable `API_KEY`. */
+  key: { secret: string | undefined } | undefined
+  /** Header fields such as `Accept: text/plain`. */
+  fields: readonly string[]
+  body: string | Buffer | undefined
+  /** The length to which the body is padded with spaces. */
+  padTo?: number | undefined
+}
+
+export function composeCurl({ method, url, key, fields, body, padTo }: CurlRequest): string {
   const words = ['curl', '-sS']
-  if (method === 'HEAD') words.push('-I')
-  else if (method !== 'GET') words.push('-X', quoteWord(method))
-  if (plane === 'service' && key === 'valid') {
-    // The shell replaces the variable within double quotes.
+  if (method === 'HEAD' && body === undefined) words.push('-I')
+  else if (method !== 'GET' || body !== undefined) words.push('-X', quoteWord(method))
+  // By default, curl expands braces and brackets to several URLs, and removes dot segments from the path.
+  if (/[{}[\]]/.test(url)) words.push('-g')
+  if (/\/\.\.?(?:[/?]|$)/.test(url)) words.push('--path-as-is')
+  // The shell replaces the variable within double quotes.
+  if (key !== undefined) {
     words.push(
       '-H',
-      publicKey === undefined ? '"Authorization: Bearer $API_KEY"' : quoteWord(`Authorization: Bearer ${publicKey}`),
+      key.secret === undefined ? '"Authorization: Bearer $API_KEY"' : quoteWord(`Authorization: Bearer ${key.secret}`),
     )
   }
-  if (plane === 'service' && key === 'wrong') words.push('-H', quoteWord('Authorization: Bearer no-such-key'))
-  const typed = Object.keys(headers).some((name) => name.toLowerCase() === 'content-type')
-  if (body !== undefined && !typed) words.push('-H', quoteWord('Content-Type: application/json'))
-  for (const [name, value] of Object.entries(headers)) words.push('-H', quoteWord(`${name}: ${value}`))
-  words.push(quoteWord((plane === 'service' ? baseUrl : adminUrl) + path))
-  const text = body === undefined ? undefined : typeof body === 'string' ? body : JSON.stringify(body)
-  // `-d` would take a leading @ for a file, and `--data-raw` does not.
-  if (text !== undefined && padTo === undefined) words.push('--data-raw', quoteWord(text))
-  if (text !== undefined && padTo !== undefined) {
-    words.unshift('printf', quoteWord(`%-${padTo}s`), quoteWord(text), '|')
-    words.push('--data-binary', '@-')
-  }
+  words.push(...fields.flatMap((field) => ['-H', quoteWord(field)]), quoteWord(url))
   const command = words.join(' ')
-  return times === 1 ? command : `for i in $(seq ${times}); do ${command}; done`
+  if (body === undefined) return command
+  // No command-line argument can contain a NUL.
+  if (typeof body !== 'string' || body.includes('\0')) {
+    const bytes = quoteWord(Buffer.from(body).toString('base64'))
+    return `printf %s ${bytes} | base64 -d | ${command} --data-binary @-`
+  }
+  // `-d` would take a leading @ for a file, and `--data-raw` does not.
+  if (padTo === undefined) return `${command} --data-raw ${quoteWord(body)}`
+  return `printf ${quoteWord(`%-${padTo}s`)} ${quoteWord(body)} | ${command} --data-binary @-`
 }

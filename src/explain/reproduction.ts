@@ -1,5 +1,4 @@
-import type { ServerUrls } from '../coverage/curl.ts'
-import { quoteWord } from '../ground/shell-word.ts'
+import { composeCurl, type ServerUrls } from '../coverage/curl.ts'
 import type { Entry } from '../journal/entry.ts'
 import { writePytest } from './pytest-file.ts'
 import { type Scenario, type ScenarioSource, scenarioOf } from './scenario.ts'
@@ -10,9 +9,6 @@ export interface ReproductionReport {
   reproduction: { curl: string; vitest: string; pytest: string } | null
   reproduction_note: string | null
 }
-
-/** The methods for which curl has an option, or that it uses by default. */
-const OWN_METHODS: Readonly<Record<string, string | undefined>> = { GET: '', HEAD: '-I' }
 
 /** `publicKey` is a key of the account that is not secret, if it has one. */
 export function reproduce(
@@ -38,38 +34,13 @@ export function reproduce(
 /** The command that sends the original request of a scenario, for a POSIX shell. */
 function writeReceived({ request }: Scenario, { baseUrl }: ServerUrls, publicKey: string | undefined): string {
   const { method, path, isBelowBase, headers, body } = request
-  const url = (isBelowBase ? baseUrl : new URL(baseUrl).origin) + path
-  const words = ['curl', '-sS']
-  const own = OWN_METHODS[method]
-  if (own !== undefined && (own !== '' || body === undefined)) words.push(...(own === '' ? [] : [own]))
-  else words.push('-X', quoteWord(method))
-  // By default, curl expands braces and brackets to several URLs, and removes dot segments from the path.
-  if (/[{}[\]]/.test(url)) words.push('-g')
-  if (/\/\.\.?(?:[/?]|$)/.test(url)) words.push('--path-as-is')
-  // The shell replaces the variable within double quotes.
-  words.push(
-    '-H',
-    publicKey === undefined ? '"Authorization: Bearer $API_KEY"' : quoteWord(`Authorization: Bearer ${publicKey}`),
-  )
-  for (const [name, value] of Object.entries(headers)) words.push('-H', quoteWord(`${name}: ${value}`))
-  // By default, curl would declare the body as a form.
-  if (body !== undefined && headers['content-type'] === undefined) words.push('-H', 'Content-Type:')
-  words.push(quoteWord(url))
-  if (body === undefined) return words.join(' ')
-  const text = 'text' in body ? body.text : undefined
-  // No command-line argument can contain a NUL.
-  if (text !== undefined && !text.includes('\0')) return [...words, '--data-raw', quoteWord(text)].join(' ')
-  const bytes = body.kind === 'bytes' ? body.bytes : Buffer.from(body.text)
-  return [
-    'printf',
-    '%s',
-    quoteWord(bytes.toString('base64')),
-    '|',
-    'base64',
-    '-d',
-    '|',
-    ...words,
-    '--data-binary',
-    '@-',
-  ].join(' ')
+  const fields = Object.entries(headers).map(([name, value]) => `${name}: ${value}`)
+  return composeCurl({
+    method,
+    url: (isBelowBase ? baseUrl : new URL(baseUrl).origin) + path,
+    key: { secret: publicKey },
+    // By default, curl would declare the body as a form.
+    fields: body !== undefined && headers['content-type'] === undefined ? [...fields, 'Content-Type:'] : fields,
+    body: body?.kind === 'bytes' ? body.bytes : body?.text,
+  })
 }
