@@ -59,12 +59,8 @@ export function findPublicKey(
   { derived }: { derived: boolean },
 ): string | undefined {
   const hashes = new Set(keys.filter(({ disabled }) => !disabled).map(({ hash }) => hash))
-  const guesses = [() => id, ...(derived ? [() => deriveKey(seed, id), () => deriveKey(DEFAULT_SEED, id)] : [])]
-  for (const guess of guesses) {
-    const key = guess()
-    if (hashes.has(hashKey(key))) return key
-  }
-  return undefined
+  const guesses = derived ? [id, deriveKey(seed, id), deriveKey(DEFAULT_SEED, id)] : [id]
+  return guesses.find((key) => hashes.has(hashKey(key)))
 }
 
 /**
