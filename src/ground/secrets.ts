@@ -12,7 +12,9 @@ export function digestOf(text: string): string {
 }
 
 /** What is stored of a key. */
-export const hashKey = digestOf
+export function hashKey(key: string): string {
+  return digestOf(key)
+}
 
 /** Derives a key, which is the same for an account with this seed at every start. */
 export function deriveKey(seed: number, accountId: string): string {

@@ -28,7 +28,7 @@ export interface RecordedExchange {
   redact: Redact
 }
 
-export interface RecordedMessage {
+interface RecordedMessage {
   /** Such as `HTTP/1.1`. */
   httpVersion: string
   fields: HeaderFields
