@@ -17,38 +17,59 @@ export function writeCurl(
   publicKey: string | undefined,
 ): string {
   const { plane, method, path, key = 'valid', headers = {}, body, padTo, times = 1 } = request
-  const isService = plane === 'service'
+  const isOfService = plane === 'service'
   const typed = Object.keys(headers).some((name) => name.toLowerCase() === 'content-type')
-  const words = writeHead(method, (isService ? baseUrl : adminUrl) + path, body !== undefined, [
-    ...(isService && key === 'valid' ? [writeKey(publicKey)] : []),
-    ...(isService && key === 'wrong' ? [quoteWord('Authorization: Bearer no-such-key')] : []),
-    ...(body !== undefined && !typed ? [quoteWord('Content-Type: application/json')] : []),
-    ...Object.entries(headers).map(([name, value]) => quoteWord(`${name}: ${value}`)),
-  ])
-  const text = body === undefined ? undefined : typeof body === 'string' ? body : JSON.stringify(body)
-  // `-d` would take a leading @ for a file, and `--data-raw` does not.
-  if (text !== undefined && padTo === undefined) words.push('--data-raw', quoteWord(text))
-  if (text !== undefined && padTo !== undefined) {
-    words.unshift('printf', quoteWord(`%-${padTo}s`), quoteWord(text), '|')
-    words.push('--data-binary', '@-')
-  }
-  const command = words.join(' ')
+  const command = composeCurl({
+    method,
+    url: (isOfService ? baseUrl : adminUrl) + path,
+    key: isOfService && key === 'valid' ? { secret: publicKey } : undefined,
+    fields: [
+      ...(isOfService && key === 'wrong' ? ['Authorization: Bearer no-such-key'] : []),
+      ...(body !== undefined && !typed ? ['Content-Type: application/json'] : []),
+      ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
+    ],
+    body: body === undefined || typeof body === 'string' ? body : JSON.stringify(body),
+    padTo,
+  })
   return times === 1 ? command : `for i in $(seq ${times}); do ${command}; done`
 }
 
-/** The words of a command without its body. The header fields are quoted already. */
-export function writeHead(method: string, url: string, hasBody: boolean, fields: readonly string[]): string[] {
+/** A request as curl sends it. */
+interface CurlRequest {
+  method: string
+  url: string
+  /** A key that is secret comes from the variable `API_KEY`. */
+  key: { secret: string | undefined } | undefined
+  /** Header fields such as `Accept: text/plain`. */
+  fields: readonly string[]
+  body: string | Buffer | undefined
+  /** The length to which the body is padded with spaces. */
+  padTo?: number | undefined
+}
+
+export function composeCurl({ method, url, key, fields, body, padTo }: CurlRequest): string {
   const words = ['curl', '-sS']
-  if (method === 'HEAD') words.push('-I')
-  // With a body, curl would send POST by default.
-  else if (method !== 'GET' || hasBody) words.push('-X', quoteWord(method))
+  if (method === 'HEAD' && body === undefined) words.push('-I')
+  else if (method !== 'GET' || body !== undefined) words.push('-X', quoteWord(method))
   // By default, curl expands braces and brackets to several URLs, and removes dot segments from the path.
   if (/[{}[\]]/.test(url)) words.push('-g')
   if (/\/\.\.?(?:[/?]|$)/.test(url)) words.push('--path-as-is')
-  return [...words, ...fields.flatMap((field) => ['-H', field]), quoteWord(url)]
-}
-
-/** The header field with a key. The shell replaces the variable within double quotes. */
-export function writeKey(publicKey: string | undefined): string {
-  return publicKey === undefined ? '"Authorization: Bearer $API_KEY"' : quoteWord(`Authorization: Bearer ${publicKey}`)
+  // The shell replaces the variable within double quotes.
+  if (key !== undefined) {
+    words.push(
+      '-H',
+      key.secret === undefined ? '"Authorization: Bearer $API_KEY"' : quoteWord(`Authorization: Bearer ${key.secret}`),
+    )
+  }
+  words.push(...fields.flatMap((field) => ['-H', quoteWord(field)]), quoteWord(url))
+  const command = words.join(' ')
+  if (body === undefined) return command
+  // No command-line argument can contain a NUL.
+  if (typeof body !== 'string' || body.includes('\0')) {
+    const bytes = quoteWord(Buffer.from(body).toString('base64'))
+    return `printf %s ${bytes} | base64 -d | ${command} --data-binary @-`
+  }
+  // `-d` would take a leading @ for a file, and `--data-raw` does not.
+  if (padTo === undefined) return `${command} --data-raw ${quoteWord(body)}`
+  return `printf ${quoteWord(`%-${padTo}s`)} ${quoteWord(body)} | ${command} --data-binary @-`
 }

@@ -1,5 +1,4 @@
-import { type ServerUrls, writeHead, writeKey } from '../coverage/curl.ts'
-import { quoteWord } from '../ground/shell-word.ts'
+import { composeCurl, type ServerUrls } from '../coverage/curl.ts'
 import type { Entry } from '../journal/entry.ts'
 import { writePytest } from './pytest-file.ts'
 import { type Scenario, type ScenarioSource, scenarioOf } from './scenario.ts'
@@ -35,18 +34,13 @@ export function reproduce(
 /** The command that sends the original request of a scenario, for a POSIX shell. */
 function writeReceived({ request }: Scenario, { baseUrl }: ServerUrls, publicKey: string | undefined): string {
   const { method, path, isBelowBase, headers, body } = request
-  const url = (isBelowBase ? baseUrl : new URL(baseUrl).origin) + path
-  const words = writeHead(method, url, body !== undefined, [
-    writeKey(publicKey),
-    ...Object.entries(headers).map(([name, value]) => quoteWord(`${name}: ${value}`)),
+  const fields = Object.entries(headers).map(([name, value]) => `${name}: ${value}`)
+  return composeCurl({
+    method,
+    url: (isBelowBase ? baseUrl : new URL(baseUrl).origin) + path,
+    key: { secret: publicKey },
     // By default, curl would declare the body as a form.
-    ...(body !== undefined && headers['content-type'] === undefined ? ['Content-Type:'] : []),
-  ])
-  if (body === undefined) return words.join(' ')
-  const text = 'text' in body ? body.text : undefined
-  // No command-line argument can contain a NUL.
-  if (text !== undefined && !text.includes('\0')) return [...words, '--data-raw', quoteWord(text)].join(' ')
-  const bytes = body.kind === 'bytes' ? body.bytes : Buffer.from(body.text)
-  const encoded = quoteWord(bytes.toString('base64'))
-  return `printf %s ${encoded} | base64 -d | ${words.join(' ')} --data-binary @-`
+    fields: body !== undefined && headers['content-type'] === undefined ? [...fields, 'Content-Type:'] : fields,
+    body: body?.kind === 'bytes' ? body.bytes : body?.text,
+  })
 }

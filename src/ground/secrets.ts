@@ -12,7 +12,9 @@ export function digestOf(text: string): string {
 }
 
 /** What is stored of a key. */
-export const hashKey = digestOf
+export function hashKey(key: string): string {
+  return digestOf(key)
+}
 
 /** Derives a key, which is the same for an account with this seed at every start. */
 export function deriveKey(seed: number, accountId: string): string {
@@ -59,12 +61,8 @@ export function findPublicKey(
   { derived }: { derived: boolean },
 ): string | undefined {
   const hashes = new Set(keys.filter(({ disabled }) => !disabled).map(({ hash }) => hash))
-  const guesses = [() => id, ...(derived ? [() => deriveKey(seed, id), () => deriveKey(DEFAULT_SEED, id)] : [])]
-  for (const guess of guesses) {
-    const key = guess()
-    if (hashes.has(hashKey(key))) return key
-  }
-  return undefined
+  const guesses = derived ? [id, deriveKey(seed, id), deriveKey(DEFAULT_SEED, id)] : [id]
+  return guesses.find((key) => hashes.has(hashKey(key)))
 }
 
 /**

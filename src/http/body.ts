@@ -65,6 +65,19 @@ export function createBodyReader(settings: BodySettings, reception = ofProcess):
     return text === undefined ? { ...refuse({ code: 'invalid_json' }), content } : parse(text, content)
   }
 
+  function readWhole(
+    size: number,
+    fields: MediaFields,
+    { readsBody, bodyOptional = false }: Pick<Operation, 'readsBody'> & Partial<Pick<Operation, 'bodyOptional'>>,
+    readContent: () => ReadBody,
+  ): ReadBody | undefined {
+    if (!readsBody) return unreadBodies === 'refused' && size > 0 ? UNREAD : undefined
+    if (bodyOptional && size === 0) return undefined
+    const problem = findMediaProblem(fields, settings)
+    if (problem !== undefined) return refuse(problem)
+    return size > bodyLimit ? refuse(tooLarge(bodyLimit)) : readContent()
+  }
+
   return {
     read(request, { readsBody, bodyOptional }) {
       if (!readsBody) return unreadBodies === 'refused' && hasBody(request) ? UNREAD : undefined
@@ -77,23 +90,14 @@ export function createBodyReader(settings: BodySettings, reception = ofProcess):
       )
     },
 
-    readText(text, size, fields, { readsBody }) {
-      if (!readsBody) return unreadBodies === 'refused' && size > 0 ? UNREAD : undefined
-      const problem = findMediaProblem(fields, settings)
-      if (problem !== undefined) return refuse(problem)
-      if (size > bodyLimit) return refuse(tooLarge(bodyLimit))
-      const isMarked = byteOrderMark === 'ignored' && text.startsWith(BYTE_ORDER_MARK)
-      return parseText(isMarked ? text.slice(1) : text, { held: text, size })
-    },
+    readText: (text, size, fields, { readsBody }) =>
+      readWhole(size, fields, { readsBody }, () => {
+        const isMarked = byteOrderMark === 'ignored' && text.startsWith(BYTE_ORDER_MARK)
+        return parseText(isMarked ? text.slice(1) : text, { held: text, size })
+      }),
 
-    readBytes(bytes, fields, { readsBody, bodyOptional }) {
-      if (!readsBody) return unreadBodies === 'refused' && bytes.length > 0 ? UNREAD : undefined
-      if (bodyOptional && bytes.length === 0) return undefined
-      const problem = findMediaProblem(fields, settings)
-      if (problem !== undefined) return refuse(problem)
-      if (bytes.length > bodyLimit) return refuse(tooLarge(bodyLimit))
-      return parseBytes(bytes, fields['content-type'])
-    },
+    readBytes: (bytes, fields, operation) =>
+      readWhole(bytes.length, fields, operation, () => parseBytes(bytes, fields['content-type'])),
   }
 }
 

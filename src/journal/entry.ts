@@ -1,14 +1,14 @@
 import type { Principal } from '../behaviour/gate.ts'
 import type { Operation } from '../contract/api.ts'
 import type { AccountState, DomainGroup } from '../domain/account.ts'
+import type { Counting } from '../domain/counting.ts'
 import type { Problem } from '../domain/errors.ts'
 import type { FaultRule } from '../domain/faults.ts'
 import { isInGrace } from '../domain/keys.ts'
-import type { Allowance } from '../domain/quotas.ts'
+import type { Allowance, Hits } from '../domain/quotas.ts'
 import type { DescribedViolation } from '../ground/schema.ts'
 import type { Content } from '../http/content.ts'
 import type { Moment } from '../store/store.ts'
-import type { Past } from './past.ts'
 
 /** The cause of a response that is not the service's own. */
 export interface InjectionRecord {
@@ -78,6 +78,22 @@ export interface Entry {
   weight: number
   /** The error that caused a response with status 500. */
   failure: unknown
+}
+
+/**
+ * The state that a request found: its account, and the counts before it. It costs no copy, because states and counters
+ * share unchanged parts with later ones. An old version of a map makes a copy when it is read. So a caller that reads
+ * all of it reads `replicateAccount` instead.
+ */
+export interface Past extends Readonly<Counting> {
+  /** For a write, the state of the store's final decision. For other requests, the state at the gate. */
+  account: AccountState
+  /** The bucket that the request was charged to; absent if it has no quota. */
+  bucket: string | undefined
+  /** The earlier hits of that bucket; absent if there were none. */
+  hits: Hits | undefined
+  /** The bytes that the account had left in older states at that time. This past keeps all later ones in memory. */
+  mark: number
 }
 
 /** The known facts about the key of a request. */

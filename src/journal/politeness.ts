@@ -18,7 +18,7 @@ const KINDS = {
 export type ImpoliteKind = keyof typeof KINDS
 
 /** The impolite use, its number, and the first requests of the kind. */
-export interface Impoliteness {
+interface Impoliteness {
   kind: ImpoliteKind
   message: string
   request_ids: string[]

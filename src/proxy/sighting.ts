@@ -1,5 +1,5 @@
 import type { Exchange, SeenBody } from '../exchanges/exchange.ts'
-import type { RecordedBody, RecordedExchange } from '../exchanges/har/recorded-exchange.ts'
+import type { RecordedBody, RecordedExchange } from '../exchanges/har/entry-writer.ts'
 import { type Keys, readFields, redactBody } from '../exchanges/keys.ts'
 import { splitTarget } from '../http/target.ts'
 import { type Redact, redactTarget } from '../journal/redaction/redaction.ts'

@@ -1,5 +1,5 @@
 import { isFailure, type JudgedDifference, partyOf } from '../conformance/finding.ts'
-import type { RecordedExchange } from '../exchanges/har/recorded-exchange.ts'
+import type { RecordedExchange } from '../exchanges/har/entry-writer.ts'
 import { Keys } from '../exchanges/keys.ts'
 import type { ExchangeJudge } from './judge.ts'
 import { Judging, type JudgingLimits } from './judging.ts'

@@ -11,8 +11,7 @@ import type { Content } from '../http/content.ts'
 import type { Loss, Transmission } from '../http/delivery.ts'
 import type { Reply } from '../http/reply.ts'
 import type { Query } from '../http/target.ts'
-import type { UnsentResponse } from '../journal/entry.ts'
-import type { Past } from '../journal/past.ts'
+import type { Past, UnsentResponse } from '../journal/entry.ts'
 import type { Moment } from '../store/store.ts'
 
 // The values that each stage of a request returns and the next stage takes. They are not changed after their stage. All

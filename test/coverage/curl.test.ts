@@ -1,13 +1,14 @@
 import { expect, it } from 'vitest'
-import { writeHead } from '../../src/coverage/curl.ts'
+import { composeCurl } from '../../src/coverage/curl.ts'
 
-it.each<[method: string, url: string, hasBody: boolean, words: string]>([
-  ['GET', 'http://a/b', false, 'curl -sS http://a/b'],
-  ['HEAD', 'http://a/b', false, 'curl -sS -I http://a/b'],
-  ['POST', 'http://a/b', false, 'curl -sS -X POST http://a/b'],
-  ['GET', 'http://a/b', true, 'curl -sS -X GET http://a/b'],
-  ['GET', 'http://a/{b}', false, "curl -sS -g 'http://a/{b}'"],
-  ['GET', 'http://a/../b', false, 'curl -sS --path-as-is http://a/../b'],
-])('a curl line sends %s %s as it is, with a body: %s', (method, url, hasBody, words) => {
-  expect(writeHead(method, url, hasBody, []).join(' ')).toBe(words)
+it.each<[method: string, url: string, body: string | undefined, line: string]>([
+  ['GET', 'http://a/b', undefined, 'curl -sS http://a/b'],
+  ['HEAD', 'http://a/b', undefined, 'curl -sS -I http://a/b'],
+  ['POST', 'http://a/b', undefined, 'curl -sS -X POST http://a/b'],
+  ['GET', 'http://a/b', '@b', 'curl -sS -X GET http://a/b --data-raw @b'],
+  ['GET', 'http://a/b', 'b\0', 'printf %s YgA= | base64 -d | curl -sS -X GET http://a/b --data-binary @-'],
+  ['GET', 'http://a/{b}', undefined, "curl -sS -g 'http://a/{b}'"],
+  ['GET', 'http://a/../b', undefined, 'curl -sS --path-as-is http://a/../b'],
+])('a curl line sends %s %s as it is, with the body %j', (method, url, body, line) => {
+  expect(composeCurl({ method, url, key: undefined, fields: [], body })).toBe(line)
 })

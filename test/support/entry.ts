@@ -1,7 +1,6 @@
 import { PersistentMap } from '../../src/domain/persistent-map.ts'
-import { NO_KEY } from '../../src/journal/entry.ts'
+import { NO_KEY, type Past } from '../../src/journal/entry.ts'
 import type { NewEntry } from '../../src/journal/journal.ts'
-import type { Past } from '../../src/journal/past.ts'
 import { exampleAccount } from '../store/example-account.ts'
 
 /** An exchange that went well, except for what is chosen. */

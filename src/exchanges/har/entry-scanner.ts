@@ -39,6 +39,12 @@ type ScanLevel = 0 | 1 | 2 | 3
  * examines the rest of the file only as far as this is needed to find the entries.
  */
 export class EntryScanner {
+  /** Whether the file has a list of entries. */
+  hasEntries = false
+  /** How many entries were found so far, including those that cannot be read. */
+  count = 0
+  /** The JSON of `log.creator`, if it was found and is short. */
+  creator: string | undefined
   readonly #listener: EntryListener
   /** The bytes before the present piece. */
   #before = 0
@@ -51,32 +57,14 @@ export class EntryScanner {
   #isName = false
   #name = ''
   #capture: Capture | undefined
-  #number = 0
   #deepest = 0
   /** Whether the list contains something other than objects. */
   #isStray = false
-  #hasEntries = false
   #hasEnded = false
   #broken: Break | undefined
-  #creator: string | undefined
 
   constructor(listener: EntryListener) {
     this.#listener = listener
-  }
-
-  /** Whether the file has a list of entries. */
-  get hasEntries(): boolean {
-    return this.#hasEntries
-  }
-
-  /** How many entries were found so far, including those that cannot be read. */
-  get count(): number {
-    return this.#number
-  }
-
-  /** The JSON of `log.creator`, if it was found and is short. */
-  get creator(): string | undefined {
-    return this.#creator
   }
 
   /** Scans the next piece. Returns `false` if nothing after it can be read. */
@@ -179,7 +167,7 @@ export class EntryScanner {
   #stepAt(isObject: boolean): ScanLevel | undefined {
     if (this.#level === 1 && this.#name === 'log' && isObject) return 2
     if (this.#level !== 2 || this.#name !== 'entries' || isObject) return undefined
-    this.#hasEntries = true
+    this.hasEntries = true
     return 3
   }
 
@@ -189,10 +177,10 @@ export class EntryScanner {
     if (capture === undefined) return
     const bytes = capture.end(piece, at)
     if (this.#level !== 3) {
-      this.#creator = bytes?.toString()
+      this.creator = bytes?.toString()
       return
     }
-    const number = ++this.#number
+    const number = ++this.count
     if (bytes === undefined) this.#listener.onLostEntry(`is larger than ${ENTRY_LIMITS.bytes} bytes`, number)
     else if (this.#deepest - 3 > ENTRY_LIMITS.depth) {
       this.#listener.onLostEntry(`is nested more deeply than ${ENTRY_LIMITS.depth} levels`, number)
@@ -202,7 +190,7 @@ export class EntryScanner {
   #endStray(): void {
     if (!this.#isStray) return
     this.#isStray = false
-    this.#listener.onLostEntry('is no object', ++this.#number)
+    this.#listener.onLostEntry('is no object', ++this.count)
   }
 
   #break(at: number, reason: string): false {

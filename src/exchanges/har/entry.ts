@@ -23,7 +23,10 @@ export interface TimeSpan {
   over: number
 }
 
-/** Why an entry is no exchange with the service: nothing was sent to it, or the browser sent it for itself. */
+/**
+ * Why an entry is no exchange with the service: a CORS preflight of a browser, a response from its cache, or one that a
+ * test made up.
+ */
 export type Aside = 'preflight' | 'cache' | 'fulfilled'
 
 /** A token (RFC 9110 §5.6.2), not longer than any existing method. */

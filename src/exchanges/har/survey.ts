@@ -3,6 +3,7 @@ import { isObject, type Json, readJson } from '../../ground/json.ts'
 import { shorten } from '../../ground/show.ts'
 import { Turns } from '../../ground/turns.ts'
 import { Keys } from '../keys.ts'
+import { changesSomething } from '../reading.ts'
 import { type Aside, asideOf, fieldOf, fieldsOf, requestLineOf, spanOf, type TimeSpan } from './entry.ts'
 import { EntryScanner, type Extent } from './entry-scanner.ts'
 import { LEFT_OUT } from './entry-writer.ts'
@@ -26,20 +27,15 @@ export interface HarOptions {
 }
 
 /** What recordings contain beside exchanges with the service. */
-export interface RecordingCounts {
+export interface RecordingCounts extends Record<Aside, number> {
   /** Requests to other hosts, and to other paths of its host. */
   elsewhere: number
-  /** CORS preflight requests of a browser. */
-  preflight: number
-  /** Responses from a browser cache, and responses that a test made up. */
-  cache: number
-  fulfilled: number
   /** Entries that cannot be read. They may be requests to the service. */
   lost: number
   /** Sentences about the first of these problems. */
-  problems: readonly string[]
+  problems: string[]
   /** Sentences about files that could be read only up to a broken place. */
-  broken: readonly string[]
+  broken: string[]
   /** Exchanges above the limit. */
   left: number
 }
@@ -51,6 +47,10 @@ export interface ExchangePlace extends TimeSpan, Extent {
   mayChange: boolean
   isAfterGap: boolean
 }
+
+/** Stands for the service that the user named. */
+const GIVEN = ''
+const NO_ASIDES: Readonly<Record<Aside, number>> = { preflight: 0, cache: 0, fulfilled: 0 }
 
 /** The first pass over all files. */
 export class Survey {
@@ -66,16 +66,7 @@ export class Survey {
   /** The file in which something was lost since the latest exchange, if any. */
   #gapIn: RecordedFile | undefined
   #latest: ExchangePlace | undefined
-  readonly tally = {
-    elsewhere: 0,
-    preflight: 0,
-    cache: 0,
-    fulfilled: 0,
-    lost: 0,
-    problems: [] as string[],
-    broken: [] as string[],
-    left: 0,
-  }
+  readonly tally: RecordingCounts = { ...NO_ASIDES, elsewhere: 0, lost: 0, problems: [], broken: [], left: 0 }
 
   constructor(options: HarOptions) {
     this.#options = options
@@ -192,7 +183,7 @@ export class Survey {
       // All keys must be known before any exchange is shown, because an earlier exchange may contain a key.
       if (!file.isOwn) this.keys.credentialsOf(fields)
     }
-    const mayChange = !['GET', 'HEAD', 'OPTIONS'].includes(line.method)
+    const mayChange = changesSomething(line.method)
     const places = this.#places.get(service) ?? []
     const place = { file, offset, length, number, mayChange, isAfterGap: this.#gapIn === file, ...span }
     places.push(place)
@@ -222,7 +213,3 @@ export class Survey {
     if (this.tally.problems.length < DESCRIBED) this.tally.problems.push(problem)
   }
 }
-
-/** Stands for the service that the user named. */
-const GIVEN = ''
-const NO_ASIDES: Readonly<Record<Aside, number>> = { preflight: 0, cache: 0, fulfilled: 0 }

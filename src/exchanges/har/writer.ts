@@ -2,8 +2,7 @@ import { constants } from 'node:fs'
 import { type FileHandle, link, lstat, open, realpath, rename, rm, stat } from 'node:fs/promises'
 import { elapsed } from '../../ground/clock.ts'
 import { shorten } from '../../ground/show.ts'
-import { writeEntry } from './entry-writer.ts'
-import type { RecordedExchange } from './recorded-exchange.ts'
+import { type RecordedExchange, writeEntry } from './entry-writer.ts'
 
 /** Why a file cannot be written. The message is one line. */
 export class HarFileError extends Error {
@@ -64,8 +63,8 @@ export class HarWriter {
   /** Creates the file without entries, readable only by its owner. @throws HarFileError */
   static async open(given: string, { version, replaces = false, limits = {} }: HarWriterOptions): Promise<HarWriter> {
     const path = await refuseOthers(given, replaces)
-    const begin = Buffer.from(`{"log":${JSON.stringify({ version: '1.2', creator: { name: CREATOR, version } })}`)
-    const head = Buffer.concat([begin.subarray(0, -1), Buffer.from(',"entries":[')])
+    const creator = JSON.stringify({ name: CREATOR, version })
+    const head = Buffer.from(`{"log":{"version":"1.2","creator":${creator},"entries":[`)
     for (const name of [sideOf(path), oldOf(path)]) await removeLeftover(name)
     const opened: HarCopy[] = []
     try {
@@ -78,7 +77,7 @@ export class HarWriter {
       return new HarWriter(path, shown, hidden, limits)
     } catch (error) {
       for (const { handle } of opened) await handle.close()
-      for (const name of [sideOf(path), oldOf(path)]) await rm(name, { force: true }).catch(() => {})
+      await removeCopies(path)
       const hasLinks = !['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS'].includes(codeOf(error))
       const reason = hasLinks ? '' : ' Its folder must be on a file system with hard links.'
       throw new HarFileError(`${shorten(given)}: The file cannot be written (${codeOf(error)}).${reason}`)
@@ -117,7 +116,7 @@ export class HarWriter {
     await this.#flushing
     if (this.#waiting.length > 0 || this.#droppedTold < this.#dropped) await this.#flush()
     for (const { handle } of [this.#shown, this.#hidden]) await handle.close().catch(() => {})
-    for (const name of [sideOf(this.#path), oldOf(this.#path)]) await rm(name, { force: true }).catch(() => {})
+    await removeCopies(this.#path)
   }
 
   /** `undefined` if there is no room. */
@@ -196,12 +195,12 @@ interface HarCopy {
   end: number
 }
 
-function sideOf(path: string): string {
-  return `${path}.next`
-}
+/** Names for the hidden copy, and for the moment in which the copies change their names. */
+const sideOf = (path: string) => `${path}.next`
+const oldOf = (path: string) => `${path}.last`
 
-function oldOf(path: string): string {
-  return `${path}.last`
+async function removeCopies(path: string): Promise<void> {
+  for (const name of [sideOf(path), oldOf(path)]) await rm(name, { force: true }).catch(() => {})
 }
 
 async function createCopy(path: string, head: Buffer): Promise<HarCopy> {

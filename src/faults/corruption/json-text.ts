@@ -14,29 +14,15 @@ export interface JsonMember extends TextSpan {
   key?: string
 }
 
-const QUOTE = 0x22
-const BACKSLASH = 0x5c
-const COMMA = 0x2c
-const COLON = 0x3a
-
-const OPENING = 1
-const CLOSING = 2
-const BETWEEN = 3
-const SPACE = 4
-/** The role of each character outside of strings; others are part of a value. A table is fast for large bodies. */
-const ROLES = new Uint8Array(128)
-for (const [role, characters] of [
-  [OPENING, '{['],
-  [CLOSING, '}]'],
-  [BETWEEN, ',:'],
-  [SPACE, ' \t\r\n'],
-] as const) {
-  for (const character of characters) ROLES[character.charCodeAt(0)] = role
-}
+/** A string, a bracket, a comma or colon, or another value. */
+const TOKEN = /"[^"\\]*(?:\\.[^"\\]*)*"|[{}[\],:]|[^\s"{}[\],:]+/g
+const SPACE = /\s*/y
+const COLON = /\s*:\s*/y
+const COMMA = /\s*,?\s*/y
 
 /** The span of the whole value. */
 export function documentSpan(text: string): TextSpan {
-  const start = skipSpace(text, 0)
+  const start = skip(SPACE, text, 0)
   return { start, end: endOfValue(text, start) }
 }
 
@@ -48,21 +34,13 @@ export function spanAt(text: string, steps: readonly (string | number)[]): TextS
 /** The entries of the object or array that begins at `start`. */
 export function* entriesOf(text: string, { start }: Pick<TextSpan, 'start'>): Generator<JsonMember> {
   const keyed = text[start] === '{'
-  let from = skipSpace(text, start + 1)
-  while (roleAt(text, from) !== CLOSING) {
-    let value = from
-    let key: string | undefined
-    if (keyed) {
-      const end = endOfString(text, from)
-      key = text.slice(from, end)
-      const colon = skipSpace(text, end)
-      if (text.charCodeAt(colon) !== COLON) throw new Error(`There is no colon at ${colon}.`)
-      value = skipSpace(text, colon + 1)
-    }
+  let from = skip(SPACE, text, start + 1)
+  while (text[from] !== '}' && text[from] !== ']') {
+    const keyEnd = keyed ? endOfValue(text, from) : from
+    const value = keyed ? skip(COLON, text, keyEnd) : from
     const end = endOfValue(text, value)
-    yield { from, start: value, end, ...(key !== undefined && { key }) }
-    const next = skipSpace(text, end)
-    from = text[next] === ',' ? skipSpace(text, next + 1) : next
+    yield { from, start: value, end, ...(keyed && { key: text.slice(from, keyEnd) }) }
+    from = skip(COMMA, text, end)
   }
 }
 
@@ -102,34 +80,22 @@ export interface Spacing {
 
 /** The text with other white space between its values. Its meaning is the same. */
 export function respace(text: string, { line, comma, colon }: Spacing): string {
-  const lines: string[] = []
-  const lineAt = (depth: number) => (lines[depth] ??= line(depth))
   let spaced = ''
-  // The text from here on is not written yet.
-  let from = skipSpace(text, 0)
   let depth = 0
-  for (let at = from; at < text.length; ) {
-    const role = roleAt(text, at)
-    const end = role === 0 ? endOfValue(text, at) : at + 1
-    const next = skipSpace(text, end)
-    let space = ''
-    if (role === OPENING) {
-      depth++
-      if (roleAt(text, next) !== CLOSING) space = lineAt(depth)
-    } else if (role === BETWEEN) {
-      space = text.charCodeAt(at) === COMMA ? comma + lineAt(depth) : colon
-    }
-    if (roleAt(text, next) === CLOSING) {
-      depth--
-      if (role !== OPENING) space = lineAt(depth)
-    }
-    if (space !== '' || next !== end) {
-      spaced += text.slice(from, end) + space
-      from = next
-    }
-    at = next
+  let before = ''
+  TOKEN.lastIndex = 0
+  for (const [token] of text.matchAll(TOKEN)) {
+    const change = depthChange(token)
+    if (change < 0) depth--
+    // An empty object or array stays without white space.
+    if (before === ',') spaced += comma + line(depth)
+    else if (before === ':') spaced += colon
+    else if (depthChange(before) > 0 !== change < 0) spaced += line(depth)
+    spaced += token
+    if (change > 0) depth++
+    before = token
   }
-  return spaced + text.slice(from)
+  return spaced
 }
 
 function entryAt(text: string, container: TextSpan, step: string | number): JsonMember {
@@ -143,37 +109,23 @@ function isAt({ key }: JsonMember, index: number, step: string | number): boolea
 }
 
 function endOfValue(text: string, start: number): number {
-  if (text.charCodeAt(start) === QUOTE) return endOfString(text, start)
-  let at = start
-  if (roleAt(text, start) !== OPENING) {
-    while (at < text.length && roleAt(text, at) === 0) at++
-    if (at === start) throw new Error(`There is no value at ${start}.`)
-    return at
+  TOKEN.lastIndex = start
+  let depth = 0
+  for (let token = TOKEN.exec(text); token !== null && (depth > 0 || token.index === start); token = TOKEN.exec(text)) {
+    depth += depthChange(token[0])
+    if (depth === 0) return TOKEN.lastIndex
   }
-  for (let depth = 0; at < text.length; at++) {
-    const role = roleAt(text, at)
-    if (role === OPENING) depth++
-    else if (role === CLOSING && --depth === 0) return at + 1
-    else if (text.charCodeAt(at) === QUOTE) at = endOfString(text, at) - 1
-  }
-  throw new Error(`What begins at ${start} does not end.`)
+  throw new Error(`There is no whole value at ${start}.`)
 }
 
-function endOfString(text: string, start: number): number {
-  for (let quote = text.indexOf('"', start + 1); quote >= 0; quote = text.indexOf('"', quote + 1)) {
-    let before = quote - 1
-    while (text.charCodeAt(before) === BACKSLASH) before--
-    if ((quote - before) % 2 === 1) return quote + 1
-  }
-  throw new Error(`The string at ${start} does not end.`)
+function depthChange(token: string): number {
+  if (token === '{' || token === '[') return 1
+  return token === '}' || token === ']' ? -1 : 0
 }
 
-function skipSpace(text: string, start: number): number {
-  let at = start
-  while (roleAt(text, at) === SPACE) at++
-  return at
-}
-
-function roleAt(text: string, at: number): number {
-  return ROLES[text.charCodeAt(at)] ?? 0
+/** The position after a separator at a position. */
+function skip(separator: RegExp, text: string, start: number): number {
+  separator.lastIndex = start
+  if (!separator.test(text)) throw new Error(`There is no separator at ${start}.`)
+  return separator.lastIndex
 }

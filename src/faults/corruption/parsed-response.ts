@@ -58,8 +58,8 @@ function* stepsInto(value: unknown, draw: Draw): Generator<string | number> {
   }
 }
 
-export function pointerOf({ step, parent }: BodyPlace): string {
-  return step === undefined || parent === undefined ? '' : pointTo(pointerOf(parent), step)
+export function pointerOf(place: BodyPlace): string {
+  return stepsTo(place).reduce<string>(pointTo, '')
 }
 
 export function spanOf({ text }: ParsedResponse, place: BodyPlace): TextSpan {

@@ -62,7 +62,8 @@ export function redactorForAnybody(secrets: Secrets): Redact {
 /** The credentials of a message in its query and its header fields. In `headers`, names and values alternate. */
 export function findCredentials(headers: readonly string[], target: string): readonly string[] {
   const { own, others } = credentialsIn(headers)
-  return [...own, ...others, ...credentialsInQuery(target)]
+  const inQuery = readParameters(queryOf(target)).filter(([name]) => CREDENTIAL.test(name))
+  return [...own, ...others, ...inQuery.map(([, value]) => value).filter((value) => !NO_SECRET.test(value))]
 }
 
 /** The value of a header field without secrets. */
@@ -103,25 +104,17 @@ export function redactWithin<Value>(value: Value, redact: Redact): Value {
   return copy as Value
 }
 
-/** The secrets in a field with credentials: the whole value or the part after its scheme, and each long word. */
+/**
+ * The secrets in a field with credentials: the whole value or the part after its scheme, and each word that is too long
+ * to be an ordinary one.
+ */
 function secretsIn(value: string): string[] {
   const [, scheme = '', secret = value] = /^(\S+)\s+(.+)$/.exec(value) ?? []
   const hasScheme = secret !== value && !scheme.includes('=')
   const decoded = /^basic$/i.test(scheme) ? Buffer.from(secret, 'base64').toString() : ''
   const password = decoded.slice(decoded.indexOf(':') + 1)
-  const words = (hasScheme ? secret : value).split(/[\s,;="]+/).filter(isLong)
+  const words = (hasScheme ? secret : value).split(/[\s,;="]+/).filter(({ length }) => length > SHORT)
   return [hasScheme ? secret : value, ...words, ...(password === '' ? [] : [password])]
-}
-
-function credentialsInQuery(target: string): string[] {
-  return readParameters(queryOf(target)).flatMap(([name, value]) =>
-    CREDENTIAL.test(name) && !NO_SECRET.test(value) ? [value] : [],
-  )
-}
-
-/** Whether a word is too long to be an ordinary one. */
-function isLong({ length }: string): boolean {
-  return length > SHORT
 }
 
 /** Replaces the findings of the indexes and texts that look like a key, in every reading of a text. */

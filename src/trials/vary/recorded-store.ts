@@ -3,7 +3,7 @@ import { type Counting, type CountingPlan, refundCharge } from '../../domain/cou
 import type { Decision, ErrorCode } from '../../domain/errors.ts'
 import { PersistentMap } from '../../domain/persistent-map.ts'
 import type { Hits } from '../../domain/quotas.ts'
-import type { Past } from '../../journal/past.ts'
+import type { Past } from '../../journal/entry.ts'
 import type { ServiceStore } from '../../service/gate.ts'
 import { enterAccount } from '../../store/admission.ts'
 import type { Admission, Incarnate } from '../../store/store.ts'

@@ -1,6 +1,5 @@
 import type { AccountState } from '../../domain/account.ts'
-import type { Entry } from '../../journal/entry.ts'
-import type { Past } from '../../journal/past.ts'
+import type { Entry, Past } from '../../journal/entry.ts'
 import type { TrialResult } from '../trial.ts'
 
 /** A request of a trial, with the state that is necessary to answer it again. */
