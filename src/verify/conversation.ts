@@ -79,7 +79,7 @@ export class ProbeConversation {
     const { code, data } = readEnvelope(response)
     budget.believe(path, response.headers, code)
     const created = request.method === 'POST' && isObject(data) ? readGroup(data['group']) : undefined
-    if (created !== undefined && record.permission.mayBeOwn(created)) {
+    if (created !== undefined && record.permission.isOwnListedGroup(created)) {
       record.ledger.write({ group: created.id })
       record.onGroup(created)
     }
@@ -135,7 +135,7 @@ function credentialsOf(
 }
 
 /** Reads the envelope of a response. */
-function readEnvelope({ body }: SeenResponse): { code: string | undefined; data: unknown } {
+export function readEnvelope({ body }: SeenResponse): { code: string | undefined; data: unknown } {
   const value = body.isKnown ? readJson(body.bytes.toString()) : undefined
   if (!isObject(value)) return { code: undefined, data: undefined }
   const { success, data, error } = value

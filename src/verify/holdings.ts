@@ -3,20 +3,6 @@ import { isObject, readJson } from '../ground/json.ts'
 import { readTarget } from '../http/target.ts'
 import { bytesOfBody, type ProbeRequest } from './probe.ts'
 
-/** What decides whether something belongs to a run: its name has the mark, or the run asked for this exact name. */
-export interface Ownership {
-  mark: string
-  /** Names without the mark that the run asked the service to create. */
-  asked: ReadonlySet<string>
-  /** What existed before the run and never belongs to it. */
-  foreign: ReadonlySet<string>
-}
-
-/** Whether a domain belongs to a run. */
-export function isOwnDomain(name: string, { mark, asked, foreign }: Ownership): boolean {
-  return !foreign.has(name) && (name.toLowerCase().includes(mark) || asked.has(name))
-}
-
 /** What the run has in the account, by the answers to its own requests. */
 export class Holdings {
   readonly domains = new Set<string>()

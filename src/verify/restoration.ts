@@ -19,6 +19,12 @@ export interface Cleanup {
   reason?: string
 }
 
+export const NOTHING_REMOVED: Omit<Cleanup, 'restored'> = {
+  removed: { domains: 0, groups: 0 },
+  left: { domains: [], groups: [] },
+  changes: [],
+}
+
 /** Sends a request of the cleanup; `undefined` if the quota does not allow it any more. */
 export type AskToRestore = (request: ProbeRequest) => Promise<ProbeAnswer | undefined>
 

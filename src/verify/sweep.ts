@@ -6,7 +6,7 @@ import { Custody } from './custody.ts'
 import type { Ledger, LedgerContent } from './ledger.ts'
 import { refuseTarget } from './opening.ts'
 import { quotaPathOf } from './probe.ts'
-import { type Cleanup, restore } from './restoration.ts'
+import { type Cleanup, NOTHING_REMOVED, restore } from './restoration.ts'
 
 export interface SweepOptions {
   client: Pick<Client, 'send'>
@@ -27,9 +27,7 @@ export async function sweep(options: SweepOptions): Promise<Cleanup> {
   const custody = Custody.of(content)
   const budget = new RequestBudget(contract, reserve)
   // A run writes down what it is going to create before it creates anything.
-  if (!custody.hasIntents) {
-    return { restored: true, removed: { domains: 0, groups: 0 }, left: { domains: [], groups: [] }, changes: [] }
-  }
+  if (!custody.hasIntents) return { restored: true, ...NOTHING_REMOVED }
   const conversation = new ProbeConversation({
     client,
     contract,

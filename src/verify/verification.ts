@@ -12,7 +12,15 @@ import { refuseSilence, refuseTarget } from './opening.ts'
 import { type PlannedProbe, planProbes } from './plan.ts'
 import { type Probe, type ProbeRequest, quotaPathOf } from './probe.ts'
 import { isHarmless, PROBES } from './probes.ts'
-import { type Cleanup, costOfRestoring, readDomains, readGroups, restore, takeInventory } from './restoration.ts'
+import {
+  type Cleanup,
+  costOfRestoring,
+  NOTHING_REMOVED,
+  readDomains,
+  readGroups,
+  restore,
+  takeInventory,
+} from './restoration.ts'
 import { VerifyRun } from './stage.ts'
 
 export interface VerifyOptions {
@@ -165,13 +173,7 @@ class Verification {
       cleanup = await this.#restore()
     } catch (error) {
       if (!this.#isEnd(error)) throw error
-      cleanup = {
-        restored: false,
-        removed: { domains: 0, groups: 0 },
-        left: { domains: [], groups: [] },
-        changes: [],
-        reason: this.#reason ?? 'the cleanup did not come to its end',
-      }
+      cleanup = { restored: false, ...NOTHING_REMOVED, reason: this.#reason ?? 'the cleanup did not come to its end' }
     }
     const isOver = this.#ended === undefined || this.#ended === 'quota'
     if (isOver && cleanup.restored) await this.#exhaust()
@@ -245,7 +247,6 @@ class Verification {
   /** Asks what the quotas allow, waits if this is wanted, and continues until no probe is left that can be asked. */
   async #askAll(): Promise<void> {
     for (let fruitless = 0; fruitless < FRUITLESS_WINDOWS; fruitless++) {
-      let isShort = false
       const asked = this.#done.size
       const short = new Set<string>()
       for (const planned of this.#plan) {
@@ -254,13 +255,11 @@ class Verification {
         if (this.#options.signal.aborted) return this.#end('interrupted', 'the run was interrupted')
         const lacking = await this.#tryProbe(planned).catch((error: unknown) => {
           if (!(error instanceof HarmfulRequest)) throw error
-          this.#states.set(probe, { probe: planned, state: 'not reached', reason: error.message })
+          return this.#skip(planned, error.message)
         })
-        if (lacking === undefined) continue
-        isShort = true
-        short.add(lacking)
+        if (lacking !== undefined) short.add(lacking)
       }
-      if (!isShort) return
+      if (short.size === 0) return
       if (!this.#options.waits) return this.#end('quota', 'the quotas of this window are used up')
       if (this.#done.size > asked) fruitless = -1
       await this.#waitFor(this.#soonest(short))
@@ -272,49 +271,42 @@ class Verification {
   async #tryProbe(planned: PlannedProbe): Promise<string | undefined> {
     const { probe } = planned
     this.#tell(`${probe.id}`)
-    if (this.#unreadable !== undefined && !isHarmless(probe)) {
-      this.#states.set(probe, { probe: planned, state: 'not reached', reason: this.#unreadable })
-      return undefined
-    }
+    if (this.#unreadable !== undefined && !isHarmless(probe)) return this.#skip(planned, this.#unreadable)
     const whole = this.#tooLargeFor(planned)
-    if (whole !== undefined) {
-      this.#states.set(probe, {
-        probe: planned,
-        state: 'not reached',
-        reason: `it needs more than the quota of ${whole}`,
-      })
-      return undefined
-    }
+    if (whole !== undefined) return this.#skip(planned, `it needs more than the quota of ${whole}`)
     for (let sent = 0; ; sent++) {
       const setUp = this.#stage.nextSetUp(probe)
-      const requests = setUp === undefined ? probe.requests(this.#stage.sceneFor(probe)) : [setUp]
+      if (setUp === undefined) return this.#askProbe(planned)
       // It is useless to set up a probe that cannot be asked afterwards.
-      const lacking = this.#lackingFor(setUp === undefined ? requests : [setUp, ...planned.requests], probe)
+      const lacking = this.#lackingFor([setUp, ...planned.requests], probe)
       if (lacking !== undefined) return lacking
-      if (setUp === undefined) {
-        if (probe.endangers !== undefined && !(await this.#isAlone(probe.endangers))) {
-          const reason = `the account has ${probe.endangers} of others, which a wrong service might change`
-          this.#states.set(probe, { probe: planned, state: 'not reached', reason })
-          return undefined
-        }
-        for (const request of requests) {
-          const { code } = await this.#ask(request, probe)
-          // Another client has used up the quota; the answer says nothing about the question.
-          if (code === 'rate_limited') return quotaPathOf(request)
-        }
-        this.#options.ledger.write({ done: probe.id })
-        this.#options.ledger.write({ names: this.#stage.names })
-        this.#done.add(probe.id)
-        return undefined
-      }
-      if (sent >= MOST_SET_UPS) {
-        const reason = 'the service did not accept what the probe needs'
-        this.#states.set(probe, { probe: planned, state: 'not reached', reason })
-        return undefined
-      }
+      if (sent >= MOST_SET_UPS) return this.#skip(planned, 'the service did not accept what the probe needs')
       const { code } = await this.#ask(setUp, probe, true)
       if (code === 'rate_limited') return quotaPathOf(setUp)
     }
+  }
+
+  /** Asks a probe that is set up. Returns the path whose quota is too small. */
+  async #askProbe(planned: PlannedProbe): Promise<string | undefined> {
+    const { probe } = planned
+    const requests = probe.requests(this.#stage.sceneFor(probe))
+    const lacking = this.#lackingFor(requests, probe)
+    if (lacking !== undefined) return lacking
+    if (probe.endangers !== undefined && !(await this.#isAlone(probe.endangers)))
+      return this.#skip(planned, `the account has ${probe.endangers} of others, which a wrong service might change`)
+    for (const request of requests) {
+      const { code } = await this.#ask(request, probe)
+      // Another client has used up the quota; the answer says nothing about the question.
+      if (code === 'rate_limited') return quotaPathOf(request)
+    }
+    this.#options.ledger.write({ done: probe.id })
+    this.#options.ledger.write({ names: this.#stage.names })
+    this.#done.add(probe.id)
+    return undefined
+  }
+
+  #skip(planned: PlannedProbe, reason: string): undefined {
+    this.#states.set(planned.probe, { probe: planned, state: 'not reached', reason })
   }
 
   /** The path whose quota is too small for the requests and the later cleanup. */
@@ -385,10 +377,9 @@ class Verification {
   async #restore(): Promise<Cleanup> {
     this.#isRestoring = true
     const { custody, ledger, signal, waits } = this.#options
-    const nothing = { removed: { domains: 0, groups: 0 }, left: { domains: [], groups: [] }, changes: [] }
     // A run that has recorded no creation has changed nothing.
-    if (!this.#options.writes || !custody.hasIntents) return { restored: true, ...nothing }
-    if (this.#unreadable !== undefined) return { restored: false, ...nothing, reason: this.#unreadable }
+    if (!this.#options.writes || !custody.hasIntents) return { restored: true, ...NOTHING_REMOVED }
+    if (this.#unreadable !== undefined) return { restored: false, ...NOTHING_REMOVED, reason: this.#unreadable }
     this.#tell('restores the account')
     const cleanup = await restore(custody, async (request) => {
       const path = quotaPathOf(request)

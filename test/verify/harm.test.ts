@@ -5,7 +5,7 @@ import type { ProbeRequest } from '../../src/verify/probe.ts'
 const shared: Permission = {
   isOwnDomain: (name) => name.includes('verify-x'),
   isOwnGroup: (id) => id === 'own',
-  mayBeOwn: () => false,
+  isOwnListedGroup: () => false,
   hasOnlyOwn: () => false,
 }
 const alone: Permission = { ...shared, hasOnlyOwn: () => true }
