@@ -114,6 +114,7 @@ function nameRuleOf(operation: Operation): NameRule | undefined {
   return rule === 'none' ? undefined : rule
 }
 
-function withoutNulls(value: unknown): unknown {
+/** The body of a request without the fields that are null. */
+export function withoutNulls(value: unknown): unknown {
   return isObject(value) ? Object.fromEntries(Object.entries(value).filter(([, field]) => field !== null)) : value
 }

@@ -139,6 +139,12 @@ export class Variants {
     return this.#settings.get(setting)
   }
 
+  /** The choices with which a setting has a fitting value; `undefined` if there is no assumption about it. */
+  assignmentsWith(setting: keyof Settings, fits: (value: unknown) => boolean): Assignment[] | undefined {
+    const { id, values = [] } = this.#settings.get(setting) ?? {}
+    return id === undefined ? undefined : values.flatMap((value, number) => (fits(value) ? [{ [id]: number }] : []))
+  }
+
   /** The numbers of all values of an assumption, from 0. */
   numbersOf(id: string): readonly number[] {
     return this.#numbers.get(id) ?? [0]

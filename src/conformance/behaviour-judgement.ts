@@ -93,8 +93,7 @@ async function judgeFreedom(means: Means, { reading, purpose, track }: JudgedExc
   if (![...facts].some((fact) => fact.startsWith('free '))) return
   const { allows } = await explain(means, purpose, { reading, worlds, now: timeOf(reading) })
   if (allows.length === 0) return
-  const release = () => means.gathered.observeAll(allows, exchange)
-  track.suspense.add(facts, release, () => {})
+  track.suspense.add(facts, () => means.gathered.observeAll(allows, exchange))
 }
 
 /** Keeps conclusions that rely on knowledge until a response shows that no other client has changed it. */
@@ -106,10 +105,7 @@ function suspend(
   facts: Hypotheses['facts'],
 ): void {
   const { gathered } = means
-  if (known.allows.length > 0) {
-    const release = () => gathered.observeAll(known.allows, reading.exchange)
-    track.suspense.add(facts, release, () => {})
-  }
+  if (known.allows.length > 0) track.suspense.add(facts, () => gathered.observeAll(known.allows, reading.exchange))
   if (Object.keys(known.deviations).length === 0) return
   if (Object.keys(anyhow.deviations).length > 0) {
     reportDeviations(means, reading, known, report)

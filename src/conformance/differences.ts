@@ -18,23 +18,13 @@ export function reportDeviations(
   const would = describeExpected(expected)
   if (isAmbiguous) {
     const names = all.map(([id, number]) => `${id}/${number}`).join(' and ')
-    report(
-      gathered.describe(
-        reading,
-        'cannot tell',
-        names,
-        `${would} More than one assumption explains the difference, among them ${names}.`,
-      ),
-    )
+    const message = `${would} More than one assumption explains the difference, among them ${names}.`
+    report(gathered.describe(reading, 'cannot tell', names, message))
     return
   }
   for (const [id, number] of all) {
-    const finding = gathered.describe(
-      reading,
-      'decides assumption',
-      `${id}/${number}`,
-      `${would} The service has chosen alternative ${number} of ${id}.`,
-    )
+    const message = `${would} The service has chosen alternative ${number} of ${id}.`
+    const finding = gathered.describe(reading, 'decides assumption', `${id}/${number}`, message)
     report({ ...finding, assumption: id, alternative: number })
   }
 }
@@ -48,13 +38,8 @@ export function describeMismatch(
   const rule = operations.flatMap(({ rules }) => rules).find((each) => each.id === id)
   const by = `By ${since || 'an earlier response'}, it should be otherwise.`
   if (rule === undefined) return gathered.describe(reading, 'unexplained', 'state', `${message} ${by}`)
-  return gathered.describe(
-    reading,
-    'broken rule',
-    rule.id,
-    `${rule.says} ${message}${since === '' ? '' : ` ${by}`}`,
-    rule,
-  )
+  const told = `${rule.says} ${message}${since === '' ? '' : ` ${by}`}`
+  return gathered.describe(reading, 'broken rule', rule.id, told, rule)
 }
 
 export function changedByAnother(
@@ -79,12 +64,8 @@ export function describeBreach(
   const rule = findBrokenRule(reading, purpose, track.knowledge, expected)
   if (rule !== undefined) return gathered.describe(reading, 'broken rule', rule.id, `${rule.says} ${would}`, rule)
   const what = outcome.kind === 'refusal' ? outcome.code : 'data'
-  return gathered.describe(
-    reading,
-    'unexplained',
-    what,
-    `${would} No choice and nothing that the account may hold explains it.`,
-  )
+  const message = `${would} No choice and nothing that the account may hold explains it.`
+  return gathered.describe(reading, 'unexplained', what, message)
 }
 
 function describeExpected(expected: Explanation['expected']): string {

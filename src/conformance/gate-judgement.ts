@@ -10,16 +10,10 @@ import type { JudgedDifference } from './finding.ts'
 import { explain, type Means } from './means.ts'
 
 /** A service treats HEAD like GET or refuses the method. The response has no body, so only its status shows which. */
-export function judgeHead({ variants, gathered }: Means, { exchange, operation, response }: ReadExchange): void {
-  const choices = variants.choicesOf('head')
-  if (choices === undefined || operation === undefined) return
-  const isGet = response.status < 300
-  if (!isGet && response.status !== 405) return
-  const numbers = [...choices.values.keys()].filter((number) => (choices.values[number] === 'get') === isGet)
-  gathered.observe(
-    numbers.map((number) => ({ [choices.id]: number })),
-    exchange,
-  )
+export function judgeHead({ gathered }: Means, { exchange, operation, response: { status } }: ReadExchange): void {
+  const isGet = status < 300
+  if (operation === undefined || (!isGet && status !== 405)) return
+  gathered.observeSetting('head', (value) => (value === 'get') === isGet, exchange)
 }
 
 /** Whether the request passed the checks of key, plan and quota, so that its behaviour can be judged. */
@@ -38,7 +32,7 @@ export function judgeGate(
     if (operation === undefined) gathered.observeSetting('routing', (value) => value === 'after-key', exchange)
     else if (form === 'any-case' && track.wasAdmitted) {
       const observe = () => gathered.observeSetting('authorizationScheme', (value) => value === 'exact', exchange)
-      track.suspense.add(new Set(['key']), observe, () => {})
+      track.suspense.add(new Set(['key']), observe)
     }
     return false
   }
@@ -50,15 +44,8 @@ export function judgeGate(
   if (form === 'any-case') gathered.observeSetting('authorizationScheme', (value) => value === 'any-case', exchange)
   if (form === 'none' || form === 'wrong') {
     const rule = operation.rules.find((each) => isRefusedBy(each, 'unauthorized', undefined))
-    report(
-      gathered.describe(
-        reading,
-        'broken rule',
-        rule?.id ?? 'key',
-        'The request had no valid key, and was answered nevertheless.',
-        rule,
-      ),
-    )
+    const message = 'The request had no valid key, and was answered nevertheless.'
+    report(gathered.describe(reading, 'broken rule', rule?.id ?? 'key', message, rule))
   }
   if (form === 'exact') {
     track.wasAdmitted = true
@@ -82,15 +69,8 @@ export async function judgeCap(
   const { isExplained, allows } = await explain(means, purpose, { reading, worlds, now: exchange.until })
   if (!isExplained || allows.length === 0) return
   const relied = new Set([...(isSoleWriter ? [] : facts), 'key'])
-  track.suspense.add(
-    relied,
-    () =>
-      gathered.observeAll(
-        allows.map((each) => orSwitchedOff(means, each, reading)),
-        exchange,
-      ),
-    () => {},
-  )
+  const either = allows.map((each) => orSwitchedOff(means, each, reading))
+  track.suspense.add(relied, () => gathered.observeAll(either, exchange))
 }
 
 /** Adds all combinations under which the service gives this status to a key that was switched off for a while. */

@@ -70,13 +70,7 @@ export class Gathered {
     fits: (value: unknown) => boolean,
     exchange: Exchange,
   ): void {
-    const choices = this.#variants.choicesOf(name)
-    if (choices === undefined) return
-    const numbers = [...choices.values.keys()].filter((number) => fits(choices.values[number]))
-    this.observe(
-      numbers.map((number) => ({ [choices.id]: number })),
-      exchange,
-    )
+    this.observe(this.#variants.assignmentsWith(name, fits) ?? [], exchange)
   }
 
   observeAll(all: readonly (readonly Assignment[])[], exchange: Exchange): void {

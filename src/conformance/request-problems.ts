@@ -1,3 +1,4 @@
+import { withoutNulls } from '../behaviour/conformity.ts'
 import { type Permitted, pointerOf, same } from '../choices/permitted.ts'
 import type { Operation } from '../contract/api.ts'
 import type { Contract } from '../contract/contract.ts'
@@ -145,7 +146,9 @@ function findInValue(sent: unknown, operation: Operation, permitted: Permitted):
   let fewest: ContractProblem[] | undefined
   for (const value of values) {
     for (const named of namedIn(value, names, permitted.contract.nameLimit)) {
-      const problems = permitted.checkBody(operation)(named.value).map(inBody)
+      const problems = permitted
+        .checkBody(operation)(named.value)
+        .map((each) => inBody('request/body', each))
       if (named.problem !== undefined) problems.push(named.problem)
       if (problems.length === 0) return []
       if (fewest === undefined || problems.length < fewest.length) fewest = problems
@@ -179,22 +182,15 @@ function namedIn(
   return [...names].map(([name, problem]) => ({ value: { ...(value as Json), name }, ...(problem && { problem }) }))
 }
 
-function inBody({ pointer, keyword, reason, place }: PlacedViolation): ContractProblem {
+/** A violation in a body. `where` is the beginning of the id: `request/body`. */
+export function inBody(where: string, { pointer, keyword, reason, place }: PlacedViolation): ContractProblem {
   const field = pointer === '' ? 'its body' : `\`${pointer}\` of its body`
-  return {
-    what: whatIsWrong('request/body', pointer, keyword),
-    place,
-    reason: `breaks the schema: ${field} ${reason}.`,
-  }
+  return { what: whatIsWrong(where, pointer, keyword), place, reason: `breaks the schema: ${field} ${reason}.` }
 }
 
 /** The id has no list indexes: the same mistake at another index is the same mistake. */
 export function whatIsWrong(where: string, pointer: string, keyword: string): string {
   return pointTo(where + pointer.replaceAll(/\/\d+(?=\/|$)/g, '/*'), keyword)
-}
-
-function withoutNulls(value: Json): Json {
-  return Object.fromEntries(Object.entries(value).filter(([, field]) => field !== null))
 }
 
 /** Every combination of the values that these settings have in the contracts. The first is that of our contract. */

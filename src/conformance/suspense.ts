@@ -21,7 +21,7 @@ export class Suspense {
   }
 
   /** Calls `drop` if a response shows a change of one of the facts, or if no response confirms the facts. */
-  add(facts: ReadonlySet<string>, release: () => void, drop: () => void): void {
+  add(facts: ReadonlySet<string>, release: () => void, drop: () => void = () => {}): void {
     if (facts.size === 0) {
       release()
       return
