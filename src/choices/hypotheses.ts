@@ -3,7 +3,7 @@ import { comparable, type RequestPurpose } from '../exchanges/purpose.ts'
 import type { ReadExchange } from '../exchanges/reading.ts'
 import { combinationsOf } from '../ground/combinations.ts'
 import type { GroupFact, Knowledge } from './knowledge.ts'
-import type { World } from './worlds.ts'
+import type { World } from './possible-accounts.ts'
 
 /** What the account may have held when a request came, and the knowledge that this relies on. */
 export interface Hypotheses {

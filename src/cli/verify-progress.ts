@@ -1,4 +1,4 @@
-import { inWords } from '../verify/opening.ts'
+import { inWords } from '../verify/target-check.ts'
 import type { VerifyProgress } from '../verify/verification.ts'
 
 /**

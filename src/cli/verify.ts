@@ -23,11 +23,11 @@ import {
 import { COMMAND_LINE_OPTIONS } from '../start/option-table.ts'
 import { assess, concernsService } from '../verify/assessment.ts'
 import { Client, ConnectionError } from '../verify/client.ts'
-import { Custody } from '../verify/custody.ts'
 import { digestOf, Ledger, type LedgerContent, LedgerError } from '../verify/ledger.ts'
-import { TargetError } from '../verify/opening.ts'
+import { Ownership } from '../verify/ownership.ts'
 import { describePlan } from '../verify/plan-text.ts'
 import { sweep as runSweep } from '../verify/sweep.ts'
+import { TargetError } from '../verify/target-check.ts'
 import { verify as runVerify, type VerifyResult } from '../verify/verification.ts'
 import { describeVerify } from '../verify/verify-report.ts'
 import { BASELINE_OPTIONS, openBaseline } from './baselines.ts'
@@ -212,7 +212,7 @@ async function verifyTarget(session: VerifySession): Promise<number> {
   const { values } = reading
   const baseline = await openBaseline(values)
   const { ledger, earlier, suffix: ending, writes } = openLedger(session)
-  const custody = earlier === undefined ? new Custody(runOf(ledger)) : Custody.of(earlier)
+  const ownership = earlier === undefined ? new Ownership(runOf(ledger)) : Ownership.of(earlier)
   const progress = new Progress(terminal)
   let shown = ''
   /** A long wait repeats the same text, and a log needs it only once. */
@@ -234,7 +234,7 @@ async function verifyTarget(session: VerifySession): Promise<number> {
       choices,
       client,
       apiKey,
-      custody,
+      ownership,
       ledger,
       earlier,
       suffix: ending,
@@ -251,7 +251,8 @@ async function verifyTarget(session: VerifySession): Promise<number> {
   } catch (error) {
     progress.end()
     // The run creates nothing without an intent. Without intents, the ledger is not needed.
-    if (custody.hasIntents) terminal.printError(`dmarc-understudy: verify: to clean up: ${sweepLine(session, ledger)}`)
+    if (ownership.hasIntents)
+      terminal.printError(`dmarc-understudy: verify: to clean up: ${sweepLine(session, ledger)}`)
     else ledger.remove()
     throw error
   } finally {

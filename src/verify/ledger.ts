@@ -4,7 +4,7 @@ import { dirname } from 'node:path'
 import type { DomainGroup } from '../domain/account.ts'
 import type { Exchange, SeenBody, SeenResponse } from '../exchanges/exchange.ts'
 import { isObject, readJson } from '../ground/json.ts'
-import type { Intent } from './holdings.ts'
+import type { Intent } from './created-items.ts'
 import type { ProbeRequest } from './probe.ts'
 
 /** What was in the account before a run. */

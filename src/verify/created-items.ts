@@ -4,7 +4,7 @@ import { readTarget } from '../http/target.ts'
 import { bytesOfBody, type ProbeRequest } from './probe.ts'
 
 /** What the run has in the account, by the answers to its own requests. */
-export class Holdings {
+export class CreatedItems {
   readonly domains = new Set<string>()
   readonly groups = new Map<string, DomainGroup>()
   readonly #isOwn: (domain: string) => boolean
@@ -15,14 +15,14 @@ export class Holdings {
     this.#isOwnGroup = isOwnGroup
   }
 
-  copy(): Holdings {
-    const copy = new Holdings(this.#isOwn, this.#isOwnGroup)
+  copy(): CreatedItems {
+    const copy = new CreatedItems(this.#isOwn, this.#isOwnGroup)
     for (const name of this.domains) copy.domains.add(name)
     for (const [id, group] of this.groups) copy.groups.set(id, group)
     return copy
   }
 
-  /** Updates the holdings from the answer to a request. `data` is that of a success; `undefined` for anything else. */
+  /** Updates the items from the answer to a request. `data` is that of a success; `undefined` for anything else. */
   learn(request: ProbeRequest, data: unknown): void {
     if (!isObject(data)) return
     const { path, query } = readTarget(request.path)

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { findHarm, type Permission } from '../../src/verify/harm.ts'
+import { findHarm, type Permission } from '../../src/verify/harmful-requests.ts'
 import type { ProbeRequest } from '../../src/verify/probe.ts'
 
 const shared: Permission = {

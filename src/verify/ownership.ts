@@ -1,10 +1,10 @@
 import type { DomainGroup } from '../domain/account.ts'
-import type { Permission } from './harm.ts'
-import type { Intent } from './holdings.ts'
+import type { Intent } from './created-items.ts'
+import type { Permission } from './harmful-requests.ts'
 import type { Inventory, LedgerContent } from './ledger.ts'
 
 /** Knows which parts of an account belong to a run, and which to other clients. */
-export class Custody implements Permission {
+export class Ownership implements Permission {
   /** The text that every name of a run contains, and no other name. */
   readonly mark: string
   readonly #groups = new Set<string>()
@@ -18,12 +18,12 @@ export class Custody implements Permission {
     this.mark = `verify-${run}`
   }
 
-  static of({ head, before, intents, groups }: LedgerContent): Custody {
-    const custody = new Custody(head.run)
-    if (before !== undefined) custody.remember(before)
-    for (const intent of intents) custody.intend(intent)
-    for (const id of groups) custody.adopt(id)
-    return custody
+  static of({ head, before, intents, groups }: LedgerContent): Ownership {
+    const ownership = new Ownership(head.run)
+    if (before !== undefined) ownership.remember(before)
+    for (const intent of intents) ownership.intend(intent)
+    for (const id of groups) ownership.adopt(id)
+    return ownership
   }
 
   /** The account before the run; `undefined` until it was read. */
