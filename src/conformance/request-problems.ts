@@ -9,6 +9,7 @@ import type { Settings } from '../domain/settings.ts'
 import type { SeenRequest } from '../exchanges/exchange.ts'
 import { combinationsOf } from '../ground/combinations.ts'
 import { isObject, type Json, pointTo, writeJson } from '../ground/json.ts'
+import { memoizeWeakly } from '../ground/memo.ts'
 import { type BodySettings, createBodyReader } from '../http/body.ts'
 import { createDecoder } from '../http/charset.ts'
 import { createQueryReader, type QuerySettings } from '../http/target.ts'
@@ -46,14 +47,10 @@ interface Readers {
 type SeenFields = SeenRequest['headers']
 type ParsedBody = { ok: true; value: unknown } | { ok: false; problem: Problem<string> }
 
-const readersOf = new WeakMap<Permitted, Readers>()
-
-function readersFor(permitted: Permitted): Readers {
-  const known = readersOf.get(permitted)
-  if (known !== undefined) return known
+const readersFor = memoizeWeakly((permitted: Permitted): Readers => {
   const { contracts } = permitted
   const bodyLimit = Math.max(...contracts.map(({ settings }) => settings.bodyLimit))
-  const readers: Readers = {
+  return {
     queries: combine<QuerySettings>(contracts, ['emptyParameters', 'repeatedParameters']).map(createQueryReader),
     bodies: combine<BodySettings>(contracts, [
       ...(['contentType', 'requestCharset', 'byteOrderMark', 'duplicateFields'] as const),
@@ -63,9 +60,7 @@ function readersFor(permitted: Permitted): Readers {
     ]),
     dropsNulls: contracts.some(({ settings }) => settings.nullFields === 'absent'),
   }
-  readersOf.set(permitted, readers)
-  return readers
-}
+})
 
 function findInQuery(text: string | undefined, operation: Operation, permitted: Permitted): ContractProblem[] {
   const { contracts } = permitted

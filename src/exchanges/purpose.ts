@@ -1,5 +1,6 @@
 import { canonicalHostname, LIBERAL } from '../contract/hostname.ts'
 import { isObject, type Json } from '../ground/json.ts'
+import { memoize } from '../ground/memo.ts'
 import { readParameters } from '../http/target.ts'
 import type { ReadExchange } from './reading.ts'
 
@@ -44,20 +45,8 @@ export function purposeOf({ exchange, query }: ReadExchange): RequestPurpose {
   }
 }
 
-const known = new Map<string, string>()
-const REMEMBERED = 20_000
-
 /** The same for all spellings of a domain that any service could store. A text that is no hostname is unchanged. */
-export function comparable(name: string): string {
-  const remembered = known.get(name)
-  if (remembered !== undefined) return remembered
-  const text = canonicalHostname(name, LIBERAL) ?? name
-  if (name.length <= 253) {
-    if (known.size >= REMEMBERED) known.clear()
-    known.set(name, text)
-  }
-  return text
-}
+export const comparable = memoize((name) => canonicalHostname(name, LIBERAL) ?? name, { limit: 20_000, longest: 253 })
 
 function parse(bytes: Buffer): Json | undefined {
   try {

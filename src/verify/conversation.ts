@@ -5,7 +5,7 @@ import { systemClock } from '../ground/clock.ts'
 import { isObject, readJson } from '../ground/json.ts'
 import type { RequestBudget } from './budget.ts'
 import type { Client, WireResponse } from './client.ts'
-import { type Intent, intentOf, readGroup } from './created-items.ts'
+import { type Intent, intentOf, readGroupLoosely } from './created-items.ts'
 import { findHarm, type Permission } from './harmful-requests.ts'
 import type { Ledger } from './ledger.ts'
 import { bytesOfBody, headersOf, isRead, type ProbeRequest, quotaPathOf } from './probe.ts'
@@ -78,7 +78,7 @@ export class ProbeConversation {
     const response = this.#read(received)
     const { code, data } = readEnvelope(response)
     budget.believe(path, response.headers, code)
-    const created = request.method === 'POST' && isObject(data) ? readGroup(data['group']) : undefined
+    const created = request.method === 'POST' && isObject(data) ? readGroupLoosely(data['group']) : undefined
     if (created !== undefined && record.permission.isOwnListedGroup(created)) {
       record.ledger.write({ group: created.id })
       record.onGroup(created)

@@ -29,12 +29,12 @@ export class CreatedItems {
     const { method } = request
     if (path === '/domains') this.#learnDomains(method, textsIn(data['domains']))
     if (path !== '/domaingroups') return
-    const group = readGroup(data['group'])
+    const group = readGroupLoosely(data['group'])
     if (group !== undefined && (method === 'POST' ? this.#isOwnGroup(group) : this.groups.has(group.id))) {
       this.groups.set(group.id, group)
       this.#separate(group)
     }
-    if (method === 'GET' && Array.isArray(data['groups'])) this.#refresh(data['groups'].map(readGroup))
+    if (method === 'GET' && Array.isArray(data['groups'])) this.#refresh(data['groups'].map(readGroupLoosely))
     if (method === 'DELETE' && query['id'] !== undefined) this.groups.delete(query['id'])
   }
 
@@ -87,14 +87,14 @@ export class CreatedItems {
 }
 
 /** The group of a response; `undefined` for anything else. */
-export function readGroup(value: unknown): DomainGroup | undefined {
+export function readGroupLoosely(value: unknown): DomainGroup | undefined {
   if (!isObject(value)) return undefined
   const { id, name, domains } = value
   if (typeof id !== 'string' || typeof name !== 'string') return undefined
   return { id, name, domains: textsIn(domains) }
 }
 
-export function textsIn(value: unknown): string[] {
+function textsIn(value: unknown): string[] {
   return Array.isArray(value) ? value.filter((each) => typeof each === 'string') : []
 }
 

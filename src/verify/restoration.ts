@@ -1,7 +1,8 @@
+import { areTexts, itemsOf, textsIn } from '../behaviour/shown-data.ts'
 import type { DomainGroup } from '../domain/account.ts'
 import { isObject } from '../ground/json.ts'
 import type { ProbeAnswer } from './conversation.ts'
-import { readGroup, textsIn } from './created-items.ts'
+import { readGroupLoosely } from './created-items.ts'
 import type { Inventory } from './ledger.ts'
 import type { Ownership } from './ownership.ts'
 import type { ProbeRequest } from './probe.ts'
@@ -161,22 +162,17 @@ function toldOfList(answer: ProbeAnswer): string {
 }
 
 /** The domains of a list; `undefined` if an entry cannot be read, because its domain would count as absent. */
-export function readDomains(data: unknown): string[] | undefined {
-  const listed = isObject(data) ? data['domains'] : undefined
-  const names = textsIn(listed)
-  return Array.isArray(listed) && names.length === listed.length ? names : undefined
+export function readDomains(data: unknown): readonly string[] | undefined {
+  return textsIn(data, 'domains')
 }
 
 /** The groups of a list; `undefined` if an entry cannot be read, because it may be a group of another client. */
 export function readGroups(data: unknown): DomainGroup[] | undefined {
-  const listed = isObject(data) ? data['groups'] : undefined
-  if (!Array.isArray(listed)) return undefined
-  const groups = listed.flatMap((each) => (hasMembers(each) ? (readGroup(each) ?? []) : []))
-  return groups.length === listed.length ? groups : undefined
+  return isObject(data) ? itemsOf(data['groups'], readListedGroup) : undefined
 }
 
-/** Whether all members of a group can be read, or the group has no list of members. */
-function hasMembers(group: unknown): boolean {
+/** A group whose members can all be read, or that has no list of members. */
+function readListedGroup(group: unknown): DomainGroup | undefined {
   const members = isObject(group) ? group['domains'] : undefined
-  return members === undefined || (Array.isArray(members) && textsIn(members).length === members.length)
+  return members === undefined || areTexts(members) ? readGroupLoosely(group) : undefined
 }

@@ -4,7 +4,7 @@ import { isObject } from '../ground/json.ts'
 import { type QuotaView, RequestBudget } from './budget.ts'
 import { type Client, ConnectionError } from './client.ts'
 import { HarmfulRequest, type ProbeAnswer, ProbeConversation } from './conversation.ts'
-import { CreatedItems, readGroup } from './created-items.ts'
+import { CreatedItems, readGroupLoosely } from './created-items.ts'
 import { foresee, MOST_SET_UPS } from './foresight.ts'
 import { type KeptExchange, type Ledger, type LedgerContent, LedgerError } from './ledger.ts'
 import type { Ownership } from './ownership.ts'
@@ -361,7 +361,7 @@ class Verification {
   }
 
   #isAdopted(data: unknown): boolean {
-    const group = isObject(data) ? readGroup(data['group']) : undefined
+    const group = isObject(data) ? readGroupLoosely(data['group']) : undefined
     return group !== undefined && this.#options.ownership.isOwnGroup(group.id)
   }
 
