@@ -4,6 +4,7 @@ import { type Problem, type Problems, type Refusal, refusalOf } from '../domain/
 import { type NameSettings, nameProblems, storedName } from '../domain/group-names.ts'
 import type { Settings } from '../domain/settings.ts'
 import { isObject, type Json, valueAt } from '../ground/json.ts'
+import { memoizeWeakly } from '../ground/memo.ts'
 import type { Query } from '../http/target.ts'
 import type { ConformingRequest } from './operation.ts'
 
@@ -82,8 +83,8 @@ interface NamedBody {
 /** The body with the group name in its stored form, and the problems of the name that no schema can express. */
 function readName(body: unknown, operation: Operation, settings: NameSettings): NamedBody {
   const rule = nameRuleOf(operation)
-  const sent = rule !== undefined && isObject(body) && Object.hasOwn(body, 'name') ? body['name'] : undefined
-  if (rule === undefined || typeof sent !== 'string') return { value: body, problems: NO_PROBLEMS }
+  const sent = rule !== 'none' && isObject(body) && Object.hasOwn(body, 'name') ? body['name'] : undefined
+  if (rule === 'none' || typeof sent !== 'string') return { value: body, problems: NO_PROBLEMS }
   const { code, limit } = rule
   const name = storedName(sent, settings)
   const problems = nameProblems(name, settings, limit)
@@ -99,21 +100,15 @@ interface NameRule {
   limit: number
 }
 
-const nameRules = new WeakMap<Operation, NameRule | 'none'>()
-
 /** The schema's rule for the name of a group in the body. It is cached, because each request needs it. */
-function nameRuleOf(operation: Operation): NameRule | undefined {
-  let rule = nameRules.get(operation)
-  if (rule === undefined) {
-    const schema = valueAt(operation.bodySchema, '/properties/name')
-    const code = valueAt(schema, '/x-error/pattern')
-    const limit = Number(valueAt(schema, '/maxLength') ?? Number.POSITIVE_INFINITY)
-    rule = typeof code === 'string' ? { code, limit } : 'none'
-    nameRules.set(operation, rule)
-  }
-  return rule === 'none' ? undefined : rule
-}
+const nameRuleOf = memoizeWeakly(({ bodySchema }: Operation): NameRule | 'none' => {
+  const schema = valueAt(bodySchema, '/properties/name')
+  const code = valueAt(schema, '/x-error/pattern')
+  const limit = Number(valueAt(schema, '/maxLength') ?? Number.POSITIVE_INFINITY)
+  return typeof code === 'string' ? { code, limit } : 'none'
+})
 
-function withoutNulls(value: unknown): unknown {
+/** The body of a request without the fields that are null. */
+export function withoutNulls(value: unknown): unknown {
   return isObject(value) ? Object.fromEntries(Object.entries(value).filter(([, field]) => field !== null)) : value
 }

@@ -32,7 +32,7 @@ export interface SampleRequest {
   /** Sent as JSON; a string is sent as it is. */
   body?: unknown
   headers?: Readonly<Record<string, string>>
-  /** The body is padded with spaces to this number of bytes. */
+  /** The body is padded with spaces to this number of bytes. Only for ASCII bodies. */
   padTo?: number
   /** The number of times that it is sent; by default 1. */
   times?: number

@@ -1,5 +1,7 @@
+import type { SampleRequest } from './operation.ts'
+
 /** A request that a user can send: a part of a correction, or a request that fills a gap in the coverage. */
-export interface PlannedRequest {
+export interface PlannedRequest extends Omit<SampleRequest, 'query'> {
   /** Whether it goes to the service or to its control plane. */
   plane: 'service' | 'admin'
   method: string
@@ -7,11 +9,4 @@ export interface PlannedRequest {
   path: string
   /** The key of a request to the service; by default a valid one. */
   key?: 'valid' | 'wrong' | 'none'
-  headers?: Readonly<Record<string, string>>
-  /** Sent as JSON; a string is sent as it is. */
-  body?: unknown
-  /** The body is padded with spaces to this number of bytes. Only for ASCII bodies. */
-  padTo?: number
-  /** The number of times that it is sent; by default 1. */
-  times?: number
 }

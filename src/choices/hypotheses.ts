@@ -3,7 +3,7 @@ import { comparable, type RequestPurpose } from '../exchanges/purpose.ts'
 import type { ReadExchange } from '../exchanges/reading.ts'
 import { combinationsOf } from '../ground/combinations.ts'
 import type { GroupFact, Knowledge } from './knowledge.ts'
-import type { World } from './worlds.ts'
+import type { World } from './possible-accounts.ts'
 
 /** What the account may have held when a request came, and the knowledge that this relies on. */
 export interface Hypotheses {
@@ -125,6 +125,7 @@ function fillingFor(
   return { domains, groups }
 }
 
+/** The states that the domains of a request may have had, for all of them together. */
 function domainStates(
   { operation, shown }: ReadExchange,
   { names }: RequestPurpose,
@@ -133,50 +134,54 @@ function domainStates(
   facts: Set<string>,
   room: number,
 ): ReadonlyMap<string, DomainState>[] {
-  const present: DomainState[] = operation?.method === 'DELETE' ? ['free', 'used'] : ['free']
-  const options = names.map((name): readonly DomainState[] => {
-    const isMonitored = relies.onAll || relies.isOwn(name) ? knowledge.isMonitored(name) : undefined
-    if (isMonitored !== undefined && !relies.isOwn(name)) facts.add(`domain ${name}`)
-    if (isMonitored === undefined) return ['absent', ...present]
-    // Only the run itself has used its own domains.
-    if (isMonitored && relies.isOwn(name)) return ['free']
-    if (isMonitored && relies.onFreedom && knowledge.domains.get(name)?.order !== undefined) {
-      facts.add(`free ${name}`)
-      return ['free']
-    }
-    return isMonitored ? present : ['absent']
-  })
-  const echoed = shown.added ?? shown.removed
-  const echo = echoed && new Set(echoed.map(comparable))
+  const isDeletion = operation?.method === 'DELETE'
+  const options = names.map((name) =>
+    statesOf(name, isDeletion ? ['free', 'used'] : ['free'], knowledge, relies, facts),
+  )
   const count = options.reduce((product, { length }) => product * length, 1)
-  if (count <= Math.min(27, room)) {
-    return combinationsOf(options).map((states) => new Map(states.map((state, index) => [names[index] ?? '', state])))
-  }
+  const mapOf = (states: readonly DomainState[]) => new Map(states.map((state, index) => [names[index] ?? '', state]))
+  if (count <= Math.min(27, room)) return combinationsOf(options).map(mapOf)
   const all = (wanted: (name: string, index: number) => DomainState) =>
-    new Map(
-      names.map((name, index) => {
-        const states = options[index] as readonly DomainState[]
-        const state = wanted(name, index)
-        return [name, states.includes(state) ? state : (states[0] as DomainState)]
+    mapOf(
+      options.map((states, index) => {
+        const state = wanted(names[index] ?? '', index)
+        return states.includes(state) ? state : (states[0] as DomainState)
       }),
     )
-  const isDeletion = operation?.method === 'DELETE'
-  return [
+  const usual = [
     all(() => 'absent'),
     all(() => 'free'),
     all(() => 'used'),
     all((_, index) => (index === 0 ? 'free' : 'absent')),
     all((_, index) => (index === 0 ? 'absent' : 'free')),
     all((_, index) => (index === 0 ? 'used' : 'free')),
-    ...(echo === undefined ? [] : guided()),
   ]
+  const echoed = shown.added ?? shown.removed
+  if (echoed === undefined) return usual
+  // Echoed domains were added or removed. The state of the other domains prevented that.
+  const echo = new Set(echoed.map(comparable))
+  if (!isDeletion) return [...usual, all((name) => (echo.has(name) ? 'absent' : 'free'))]
+  return [...usual, ...(['absent', 'used'] as const).map((other) => all((name) => (echo.has(name) ? 'free' : other)))]
+}
 
-  /** Echoed domains were added or removed. The state of the other domains prevented that. */
-  function guided(): ReadonlyMap<string, DomainState>[] {
-    const isEchoed = (name: string) => echo?.has(name) === true
-    if (!isDeletion) return [all((name) => (isEchoed(name) ? 'absent' : 'free'))]
-    return [all((name) => (isEchoed(name) ? 'free' : 'absent')), all((name) => (isEchoed(name) ? 'free' : 'used'))]
-  }
+/** The states that one domain may have had. A monitored domain has one of `present`. */
+function statesOf(
+  name: string,
+  present: readonly DomainState[],
+  knowledge: Knowledge,
+  relies: Reliance,
+  facts: Set<string>,
+): readonly DomainState[] {
+  const isOwn = relies.isOwn(name)
+  const isMonitored = relies.onAll || isOwn ? knowledge.isMonitored(name) : undefined
+  if (isMonitored === undefined) return ['absent', ...present]
+  if (!isOwn) facts.add(`domain ${name}`)
+  if (!isMonitored) return ['absent']
+  // Only the run itself has used its own domains.
+  if (isOwn) return ['free']
+  if (!relies.onFreedom || knowledge.domains.get(name)?.order === undefined) return present
+  facts.add(`free ${name}`)
+  return ['free']
 }
 
 /** What may be true of the groups that the request names by id. */

@@ -10,6 +10,7 @@ import type { Problem } from '../domain/errors.ts'
 import type { Settings } from '../domain/settings.ts'
 import { combinationsOf } from '../ground/combinations.ts'
 import { isObject, type Json, pointTo, valueAt } from '../ground/json.ts'
+import { memoizeWeakly } from '../ground/memo.ts'
 import { createRouter } from '../http/router.ts'
 import type { Assignment } from './observation.ts'
 
@@ -33,8 +34,6 @@ export interface AnswerTable {
   ids: readonly string[]
   rows: readonly { assignment: Assignment; answer: Pick<ErrorAnswer, 'status' | 'code'> }[]
 }
-
-const readings = new WeakMap<Choices, Promise<Permitted>>()
 
 /** The reasons of refusals by the router. Only a request outside of every operation gets them. */
 const ROUTING_REASONS = new Set(['path', 'method'])
@@ -74,44 +73,33 @@ export class Permitted {
   /** See `isOpen`. */
   readonly #open: ReadonlySet<string>
 
-  private constructor(parts: {
-    choices: Choices
-    variants: readonly ContractVariant[]
-    lineOf: LineOf
-    joined: JoinedSchemas
-    versions: Versions
-    answers: ReadonlyMap<string, AnswerTable>
-  }) {
-    this.#choices = parts.choices
-    this.#open = openPlaces(parts.choices.contract)
-    this.contract = parts.choices.contract
-    this.variants = parts.variants
-    this.contracts = [this.contract, ...parts.variants.map(({ contract }) => contract)]
-    this.lineOf = parts.lineOf
-    this.#joined = parts.joined
-    this.#versions = parts.versions
-    this.#answers = parts.answers
+  private constructor(
+    choices: Choices,
+    variants: readonly ContractVariant[],
+    versions: Versions,
+    lineOf: LineOf,
+    joined: JoinedSchemas,
+    answers: ReadonlyMap<string, AnswerTable>,
+  ) {
+    this.contract = choices.contract
+    this.contracts = [this.contract, ...variants.map(({ contract }) => contract)]
+    this.variants = variants
+    this.lineOf = lineOf
+    this.#choices = choices
+    this.#versions = versions
+    this.#joined = joined
+    this.#answers = answers
+    this.#open = openPlaces(this.contract)
   }
 
   /** All callers in a process share the result. */
-  static read(choices: Choices): Promise<Permitted> {
-    const known = readings.get(choices) ?? Permitted.#read(choices)
-    readings.set(choices, known)
-    return known
-  }
-
-  static async #read(choices: Choices): Promise<Permitted> {
-    const compiled = await compileVariants(choices)
-    const versions = await compareSchemas(choices, compiled)
-    return new Permitted({
-      choices,
-      variants: compiled,
-      lineOf: await readLines(),
-      versions,
-      joined: await joinSchemas(choices.contract.document.source, versions.all),
-      answers: await tabulateAnswers(choices, compiled),
-    })
-  }
+  static readonly read = memoizeWeakly(async (choices: Choices): Promise<Permitted> => {
+    const variants = await compileVariants(choices)
+    const versions = await compareSchemas(choices, variants)
+    const lineOf = await readLines()
+    const joined = await joinSchemas(choices.contract.document.source, versions.all)
+    return new Permitted(choices, variants, versions, lineOf, joined, await tabulateAnswers(choices, variants))
+  })
 
   /**
    * Whether the specification leaves the values at this place of the document open. If so, a value that no alternative
@@ -126,12 +114,8 @@ export class Permitted {
     name: string,
     aspect: (contract: Contract) => Value,
   ): readonly Deciding<Value>[] {
-    let known = this.#deciding.get(name) as readonly Deciding<Value>[] | undefined
-    if (known === undefined) {
-      known = decidingOf(this.contract, this.variants, aspect)
-      this.#deciding.set(name, known)
-    }
-    return known
+    const make = () => decidingOf(this.contract, this.variants, aspect)
+    return keptIn(this.#deciding, name, make) as readonly Deciding<Value>[]
   }
 
   /** The numbers of all alternatives of an assumption, and 0. */
@@ -213,11 +197,10 @@ export class Permitted {
 
   /** For each assumption about the schema of a success: whether a body obeys the schema of each of its numbers. */
   checksByAssumption(operation: Operation): readonly Deciding<(body: unknown) => boolean>[] {
-    let known = this.#validity.get(operation.id)
-    if (known === undefined) {
+    return keptIn(this.#validity, operation.id, () => {
       const pointer = pointTo(`${pointerOf(operation)}/responses`, operation.success.status) + JSON_SCHEMA
       const reachable = referencesBelow(this.contract.document.source, pointer)
-      known = this.#versions.decided
+      return this.#versions.decided
         .filter(({ name }) => reachable.has(name))
         .map(({ name, id, values }) => {
           const checks = [...values].map(
@@ -225,16 +208,12 @@ export class Permitted {
           )
           return { id, values: new Map(checks) }
         })
-      this.#validity.set(operation.id, known)
-    }
-    return known
+    })
   }
 
   /** The check against the schema at a JSON pointer of the document. */
   checkAt(pointer: string): PlacedCheck {
-    const check = this.#checks.get(pointer) ?? this.#joined.checkAt(pointer)
-    this.#checks.set(pointer, check)
-    return check
+    return keptIn(this.#checks, pointer, () => this.#joined.checkAt(pointer))
   }
 
   #outside(name: string, includes: (reason: string) => boolean): ReadonlySet<string> {
@@ -250,13 +229,16 @@ export class Permitted {
 
   /** The union of a value over all contracts. `name` is the cache key. */
   union<Value>(name: string, valuesOf: (contract: Contract) => Iterable<Value>): ReadonlySet<Value> {
-    let known = this.#sets.get(name) as ReadonlySet<Value> | undefined
-    if (known === undefined) {
-      known = new Set(this.contracts.flatMap((contract) => [...valuesOf(contract)]))
-      this.#sets.set(name, known)
-    }
-    return known
+    const make = () => new Set(this.contracts.flatMap((contract) => [...valuesOf(contract)]))
+    return keptIn(this.#sets, name, make) as ReadonlySet<Value>
   }
+}
+
+/** The value for a key, which is made once. */
+function keptIn<Value>(values: Map<string, Value>, key: string, make: () => Value): Value {
+  const value = values.get(key) ?? make()
+  values.set(key, value)
+  return value
 }
 
 const JSON_SCHEMA = '/content/application~1json/schema'

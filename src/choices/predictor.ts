@@ -4,10 +4,10 @@ import { type DataParts, viewAnswer } from '../exchanges/data.ts'
 import type { ReadExchange } from '../exchanges/reading.ts'
 import type { Hypotheses } from './hypotheses.ts'
 import type { Assignment } from './observation.ts'
+import { accountOf } from './possible-accounts.ts'
 import { SettingTree } from './setting-tree.ts'
 import type { Prediction, Reads, Understood, Variant } from './variant.ts'
 import type { Variants } from './variants.ts'
-import { accountOf } from './worlds.ts'
 
 /** The parts of a response that depend on choices: outcome and content, their order, the spelling of domains. */
 export const ASPECTS = ['content', 'order', 'spelling'] as const

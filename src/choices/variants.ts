@@ -5,6 +5,7 @@ import { type Alternative, type Choices, nameOf, settingOf } from '../contract/c
 import type { Contract } from '../contract/contract.ts'
 import { LIBERAL } from '../contract/hostname.ts'
 import type { Settings } from '../domain/settings.ts'
+import { memoizeWeakly } from '../ground/memo.ts'
 import type { Assignment } from './observation.ts'
 import { compileVariants } from './permitted.ts'
 import { OUTSIDE, type Reads, Variant } from './variant.ts'
@@ -54,8 +55,6 @@ export function natureOf(names: ReadonlySet<string>): Hostnames {
   return [...names].every((name) => PLAIN.test(name) && !name.includes('xn--')) ? 'plain' : 'unusual'
 }
 
-const loaded = new WeakMap<Choices, Promise<Variants>>()
-
 /** The service under combinations of alternatives. */
 export class Variants {
   readonly variables: readonly ChoiceVariable[]
@@ -100,15 +99,7 @@ export class Variants {
   }
 
   /** All callers in a process share what is compiled. */
-  static load(choices: Choices): Promise<Variants> {
-    const known = loaded.get(choices)
-    if (known !== undefined) return known
-    const loading = Variants.#load(choices)
-    loaded.set(choices, loading)
-    return loading
-  }
-
-  static async #load(choices: Choices): Promise<Variants> {
+  static readonly load = memoizeWeakly(async (choices: Choices): Promise<Variants> => {
     const changes = new Map<string, ContractChange>()
     const compiled = new Map((await compileVariants(choices)).map((each) => [nameOf(each), each.contract]))
     const byName = new Map(choices.alternatives.map((each) => [nameOf(each), each]))
@@ -119,7 +110,7 @@ export class Variants {
       if (change !== undefined) changes.set(name, change)
     }
     return new Variants(choices, changes, byName)
-  }
+  })
 
   /**
    * Whether an alternative may change the answer to a request. `hostnames` says which hostnames the request names, and
@@ -137,6 +128,12 @@ export class Variants {
   /** The assumption about a setting, with its values: the first is our choice. `undefined` if there is none. */
   choicesOf(setting: keyof Settings): SettingChoices | undefined {
     return this.#settings.get(setting)
+  }
+
+  /** The choices with which a setting has a fitting value; `undefined` if there is no assumption about it. */
+  assignmentsWith(setting: keyof Settings, fits: (value: unknown) => boolean): Assignment[] | undefined {
+    const { id, values = [] } = this.#settings.get(setting) ?? {}
+    return id === undefined ? undefined : values.flatMap((value, number) => (fits(value) ? [{ [id]: number }] : []))
   }
 
   /** The numbers of all values of an assumption, from 0. */

@@ -12,8 +12,8 @@ import {
   updateBaseline,
   writeBaseline,
 } from '../evidence/baseline.ts'
-import { EvidenceError } from '../evidence/evidence-input.ts'
 import { writeEvidence } from '../evidence/evidence-file.ts'
+import { EvidenceError } from '../evidence/evidence-input.ts'
 import { systemClock } from '../ground/clock.ts'
 import type { RedactReport } from '../reports/bounds.ts'
 import type { Report } from '../reports/report.ts'

@@ -17,11 +17,11 @@ import {
 } from '../start/option.ts'
 import { assess, concernsService } from '../verify/assessment.ts'
 import { Client, ConnectionError } from '../verify/client.ts'
-import { Custody } from '../verify/custody.ts'
 import { digestOf, Ledger, type LedgerContent, LedgerError, type LedgerHead } from '../verify/ledger.ts'
-import { inWords, TargetError } from '../verify/opening.ts'
+import { Ownership } from '../verify/ownership.ts'
 import { describePlan } from '../verify/plan-text.ts'
 import { sweep as runSweep } from '../verify/sweep.ts'
+import { inWords, TargetError } from '../verify/target-check.ts'
 import { verify as runVerify, type VerifyProgress } from '../verify/verification.ts'
 import { describeVerify } from '../verify/verify-report.ts'
 import type { Command } from './command.ts'
@@ -185,7 +185,7 @@ async function verifyTarget(session: VerifySession): Promise<number> {
   const { choices } = review
   const { signal } = execution
   const { ledger, earlier, run, suffix: ending, writes } = openLedger(session)
-  const custody = earlier === undefined ? new Custody(run) : Custody.of(earlier)
+  const ownership = earlier === undefined ? new Ownership(run) : Ownership.of(earlier)
   const sweepLine = commandLine(target, 'sweep', ledger)
   let shown = ''
   /** A long wait repeats the same text, and a log needs it only once. */
@@ -202,7 +202,7 @@ async function verifyTarget(session: VerifySession): Promise<number> {
       choices,
       client,
       apiKey,
-      custody,
+      ownership,
       ledger,
       earlier,
       suffix: ending,
@@ -217,7 +217,7 @@ async function verifyTarget(session: VerifySession): Promise<number> {
     onRehearsal: (done, all) => show(`rehearses its questions under each choice: ${done} of ${all}`),
   }).catch((error: unknown) => {
     // The run creates nothing without an intent. Without intents, the ledger is not needed.
-    if (custody.hasIntents) execution.say(`verify: to clean up: ${sweepLine}`)
+    if (ownership.hasIntents) execution.say(`verify: to clean up: ${sweepLine}`)
     else ledger.remove()
     throw error
   })

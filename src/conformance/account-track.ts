@@ -6,14 +6,14 @@ import type { RequestPurpose } from '../exchanges/purpose.ts'
 import type { ReadExchange } from '../exchanges/reading.ts'
 import { compareList, type ListRemarks } from './list-comparison.ts'
 import type { Hints } from './list-hints.ts'
-import { Suspense } from './suspense.ts'
+import { PendingConclusions } from './pending-conclusions.ts'
 
 const LIKELY_LIMIT = 1_000
 
 /** What is known about the account of one key. */
 export class AccountTrack {
   readonly knowledge = new Knowledge()
-  readonly suspense = new Suspense()
+  readonly pending = new PendingConclusions()
   /** Whether another client was seen to change the account. */
   isShared = false
   /** What lists said, and how many lists had confirmed the knowledge by then. */
@@ -53,10 +53,10 @@ export class AccountTrack {
 
   /** Forgets everything that a request may have changed. */
   forget({ names, ids }: RequestPurpose, operation: Operation | undefined): void {
-    const { knowledge, suspense } = this
-    for (const name of names) suspense.contradict(`domain ${name}`)
-    for (const id of ids) suspense.contradict(`group ${id}`)
-    suspense.contradict('groups')
+    const { knowledge, pending } = this
+    for (const name of names) pending.contradict(`domain ${name}`)
+    for (const id of ids) pending.contradict(`group ${id}`)
+    pending.contradict('groups')
     const touched = [...knowledge.groups].filter(([, group]) => group.domains.some((member) => names.includes(member)))
     const changesMembers = operation === undefined || operation.method === 'DELETE'
     knowledge.forget(names, [...ids, ...(changesMembers ? touched.map(([id]) => id) : [])])
@@ -69,7 +69,7 @@ export class AccountTrack {
     const remarks = compareList(
       {
         knowledge: this.knowledge,
-        suspense: this.suspense,
+        pending: this.pending,
         variants: this.#variants,
         isCertain: (name) => this.isCertain(name),
       },

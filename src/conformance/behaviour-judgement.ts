@@ -1,13 +1,13 @@
-import type { Explanation } from '../choices/behaviour.ts'
+import type { Explanation } from '../choices/explainer.ts'
 import { type Hypotheses, hypothesesFor } from '../choices/hypotheses.ts'
 import type { Problem } from '../domain/errors.ts'
 import type { RequestPurpose } from '../exchanges/purpose.ts'
 import { changesSomething, type ReadExchange } from '../exchanges/reading.ts'
 import type { AccountTrack } from './account-track.ts'
+import { explain, type JudgementContext } from './context.ts'
 import { changedByAnother, describeBreach, describeMismatch, reportDeviations } from './differences.ts'
 import type { JudgedDifference } from './finding.ts'
 import { learnFrom } from './learning.ts'
-import { explain, type Means } from './means.ts'
 
 /** An exchange whose request passed the gate. */
 export interface JudgedExchange {
@@ -23,26 +23,29 @@ export interface JudgedExchange {
  * Judges whether a possible state of the account, together with some choice, leads to the response, and learns from it.
  * Resolves to the problems that the service may have reported; empty if they are not known.
  */
-export async function judgeBehaviour(means: Means, admitted: JudgedExchange): Promise<readonly Problem<string>[]> {
+export async function judgeBehaviour(
+  context: JudgementContext,
+  admitted: JudgedExchange,
+): Promise<readonly Problem<string>[]> {
   const { reading, purpose, track, isMalformed, report } = admitted
   const { exchange, operation, outcome, shown } = reading
-  const { isSoleWriter, isOwnName } = means
+  const { isSoleWriter, isOwnName } = context
   const now = timeOf(reading)
   const relying = hypothesesFor(reading, purpose, track.knowledge, { onAll: !exchange.overlaps, isOwn: isOwnName })
-  const known = await explain(means, purpose, { reading, worlds: relying.worlds, now })
-  if (known.isExplained && operation?.method === 'DELETE') await judgeFreedom(means, admitted)
+  const known = await explain(context, purpose, { reading, worlds: relying.worlds, now })
+  if (known.isExplained && operation?.method === 'DELETE') await judgeFreedom(context, admitted)
   const facts = isSoleWriter ? new Set<string>() : relying.facts
-  const explanation = facts.size === 0 ? known : await judgeReliance(means, admitted, known, facts)
+  const explanation = facts.size === 0 ? known : await judgeReliance(context, admitted, known, facts)
   if (facts.size === 0) {
-    means.gathered.observeAll(known.allows, exchange)
-    if (known.isExplained) reportDeviations(means, reading, known, report)
+    context.results.observeAll(known.allows, exchange)
+    if (known.isExplained) reportDeviations(context, reading, known, report)
   }
-  if (!explanation.isExplained && !isMalformed) report(describeBreach(means, reading, purpose, track, known))
+  if (!explanation.isExplained && !isMalformed) report(describeBreach(context, reading, purpose, track, known))
   if (outcome.kind !== 'success') return explanation.problems
   const isChange = changesSomething(exchange.request.method)
   if (isChange && (exchange.overlaps || !known.isExplained)) track.forget(purpose, operation)
   if (exchange.overlaps) return []
-  if (operation !== undefined && shown.lists !== undefined) judgeList(means, admitted)
+  if (operation !== undefined && shown.lists !== undefined) judgeList(context, admitted)
   else learnFrom(track.knowledge, reading, purpose, known.isExplained ? known : undefined, now)
   return []
 }
@@ -52,7 +55,7 @@ export async function judgeBehaviour(means: Means, admitted: JudgedExchange): Pr
  * this knowledge are drawn at once; the others wait. Resolves to what explains the response.
  */
 async function judgeReliance(
-  means: Means,
+  context: JudgementContext,
   admitted: JudgedExchange,
   known: Explanation,
   facts: Hypotheses['facts'],
@@ -61,20 +64,20 @@ async function judgeReliance(
   const isSuccess = reading.outcome.kind === 'success'
   if (isSuccess && known.isSilent) {
     // Every choice explains it in the known worlds already, so it also says nothing in a larger set of worlds.
-    for (const fact of facts) track.suspense.confirm(fact)
+    for (const fact of facts) track.pending.confirm(fact)
     return known
   }
-  const { worlds } = hypothesesFor(reading, purpose, track.knowledge, { onAll: false, isOwn: means.isOwnName })
-  const anyhow = await explain(means, purpose, { reading, worlds, now: timeOf(reading) })
-  means.gathered.observeAll(anyhow.allows, reading.exchange)
+  const { worlds } = hypothesesFor(reading, purpose, track.knowledge, { onAll: false, isOwn: context.isOwnName })
+  const anyhow = await explain(context, purpose, { reading, worlds, now: timeOf(reading) })
+  context.results.observeAll(anyhow.allows, reading.exchange)
   if (known.isExplained) {
-    if (isSuccess) for (const fact of facts) track.suspense.confirm(fact)
-    suspend(means, admitted, known, anyhow, facts)
+    if (isSuccess) for (const fact of facts) track.pending.confirm(fact)
+    suspend(context, admitted, known, anyhow, facts)
     return { ...known, problems: anyhow.problems }
   }
   track.isShared = true
-  for (const fact of facts) track.suspense.contradict(fact)
-  if (anyhow.isExplained) report(changedByAnother(means, reading, known))
+  for (const fact of facts) track.pending.contradict(fact)
+  if (anyhow.isExplained) report(changedByAnother(context, reading, known))
   return anyhow
 }
 
@@ -82,60 +85,56 @@ async function judgeReliance(
  * A domain that was just added is used by no feature. This matters when the domain is removed later: no service removes
  * a domain while it is used.
  */
-async function judgeFreedom(means: Means, { reading, purpose, track }: JudgedExchange): Promise<void> {
+async function judgeFreedom(context: JudgementContext, { reading, purpose, track }: JudgedExchange): Promise<void> {
   const { exchange, outcome } = reading
   if (outcome.kind === 'success') {
-    for (const name of purpose.names) track.suspense.confirm(`free ${name}`)
+    for (const name of purpose.names) track.pending.confirm(`free ${name}`)
     return
   }
-  const relies = { onAll: !exchange.overlaps, onFreedom: true, isOwn: means.isOwnName }
+  const relies = { onAll: !exchange.overlaps, onFreedom: true, isOwn: context.isOwnName }
   const { worlds, facts } = hypothesesFor(reading, purpose, track.knowledge, relies)
   if (![...facts].some((fact) => fact.startsWith('free '))) return
-  const { allows } = await explain(means, purpose, { reading, worlds, now: timeOf(reading) })
+  const { allows } = await explain(context, purpose, { reading, worlds, now: timeOf(reading) })
   if (allows.length === 0) return
-  const release = () => means.gathered.observeAll(allows, exchange)
-  track.suspense.add(facts, release, () => {})
+  track.pending.add(facts, () => context.results.observeAll(allows, exchange))
 }
 
 /** Keeps conclusions that rely on knowledge until a response shows that no other client has changed it. */
 function suspend(
-  means: Means,
+  context: JudgementContext,
   { reading, track, report }: JudgedExchange,
   known: Explanation,
   anyhow: Explanation,
   facts: Hypotheses['facts'],
 ): void {
-  const { gathered } = means
-  if (known.allows.length > 0) {
-    const release = () => gathered.observeAll(known.allows, reading.exchange)
-    track.suspense.add(facts, release, () => {})
-  }
+  const { results } = context
+  if (known.allows.length > 0) track.pending.add(facts, () => results.observeAll(known.allows, reading.exchange))
   if (Object.keys(known.deviations).length === 0) return
   if (Object.keys(anyhow.deviations).length > 0) {
-    reportDeviations(means, reading, known, report)
+    reportDeviations(context, reading, known, report)
     return
   }
-  track.suspense.add(
+  track.pending.add(
     facts,
-    () => reportDeviations(means, reading, known, (finding) => gathered.keep(finding)),
-    () => gathered.keep(changedByAnother(means, reading, known)),
+    () => reportDeviations(context, reading, known, (finding) => results.keep(finding)),
+    () => results.keep(changedByAnother(context, reading, known)),
   )
 }
 
-function judgeList(means: Means, { reading, track, report }: JudgedExchange): void {
-  const { gathered } = means
+function judgeList(context: JudgementContext, { reading, track, report }: JudgedExchange): void {
+  const { results } = context
   const { mismatches, allows, likely, isOutOfOrder } = track.compareList(reading, timeOf(reading))
-  gathered.observeAll(allows, reading.exchange)
+  results.observeAll(allows, reading.exchange)
   track.remember(likely, reading.exchange.id)
   const certain = mismatches.filter(({ isCertain }) => isCertain)
   const [other] = mismatches.filter(({ isCertain }) => !isCertain)
-  for (const mismatch of certain) report(describeMismatch(means, reading, mismatch))
+  for (const mismatch of certain) report(describeMismatch(context, reading, mismatch))
   if (other !== undefined && certain.length === 0) {
     const message = `${other.message} Another client may have changed the account since ${other.since || 'it was listed'}.`
-    report(gathered.describe(reading, 'cannot tell', 'changed', message))
+    report(results.describe(reading, 'cannot tell', 'changed', message))
   }
   if (isOutOfOrder)
-    report(gathered.describe(reading, 'unexplained', 'order', 'The list is in no order that any choice gives.'))
+    report(results.describe(reading, 'unexplained', 'order', 'The list is in no order that any choice gives.'))
 }
 
 /** When the service answered, in milliseconds, by its Date field if there is one (RFC 9110 §5.6.7). */

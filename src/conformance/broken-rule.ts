@@ -1,6 +1,6 @@
 import { findBehaviour } from '../behaviour/operations/operations.ts'
 import { groupIn, textsIn } from '../behaviour/shown-data.ts'
-import type { Explanation } from '../choices/behaviour.ts'
+import type { Explanation } from '../choices/explainer.ts'
 import type { Knowledge } from '../choices/knowledge.ts'
 import type { Operation } from '../contract/api.ts'
 import { isRefusedBy } from '../contract/rules.ts'

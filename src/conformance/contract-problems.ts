@@ -1,14 +1,14 @@
 import { type Permitted, pointerOf, same } from '../choices/permitted.ts'
 import type { Operation, ResponseContract } from '../contract/api.ts'
 import type { Contract } from '../contract/contract.ts'
-import { Walk } from '../contract/joined-schemas.ts'
+import { type PlacedViolation, Walk } from '../contract/joined-schemas.ts'
 import type { ReadExchange } from '../exchanges/reading.ts'
 import { pointTo, readJson, stepsOf } from '../ground/json.ts'
 import type { Violation } from '../ground/schema.ts'
 import { show } from '../ground/show.ts'
 import { redactKeys } from '../journal/redaction/key-shapes.ts'
 import type { JudgedDifference, Label } from './finding.ts'
-import { type ContractProblem, findInvalidInput, whatIsWrong } from './request-problems.ts'
+import { type ContractProblem, findInvalidInput, inBody, whatIsWrong } from './request-problems.ts'
 
 /**
  * Everything in an exchange that the document forbids under every alternative, whatever the account holds. Each aspect
@@ -132,7 +132,7 @@ function findInRefusedMethod(reading: ReadExchange, { path }: Operation, permitt
   if (method === 'HEAD') return identified
   if (outcome.kind === 'refusal') {
     const { code } = outcome
-    const envelope = permitted.checkFailure()(readJson(outcome.text)).map(inBody)
+    const envelope = permitted.checkFailure()(readJson(outcome.text)).map(inResponse)
     if (permitted.isRefusedOutside(code, response.status) || envelope.length > 0) return [...envelope, ...identified]
     const reason = `refuses ${method} ${path} with ${response.status} ${show(code)}, which the document does not allow.`
     return [{ what: 'response/code', place: '/components/x-errors', reason }, ...identified]
@@ -161,12 +161,12 @@ function findInContent(reading: ReadExchange, operation: Operation, permitted: P
   const { status } = response
   switch (outcome.kind) {
     case 'success': {
-      const problems = permitted.checkSuccess(operation)(readJson(outcome.text)).map(inBody)
+      const problems = permitted.checkSuccess(operation)(readJson(outcome.text)).map(inResponse)
       if (permitted.successStatuses(operation).has(status)) return problems
       return [undocumentedStatus(reading, operation), ...problems]
     }
     case 'refusal': {
-      const problems = permitted.checkFailure()(readJson(outcome.text)).map(inBody)
+      const problems = permitted.checkFailure()(readJson(outcome.text)).map(inResponse)
       const { code } = outcome
       // Under our choice, the path may not exist, or the method may be wrong.
       const isUnread =
@@ -188,7 +188,7 @@ function findInContent(reading: ReadExchange, operation: Operation, permitted: P
       const isSuccess = permitted.successStatuses(operation).has(status)
       const check = isSuccess ? permitted.checkSuccess(operation) : permitted.checkFailure()
       const body = readJson(response.body.bytes.toString())
-      const problems = body === undefined ? [] : check(body).map(inBody)
+      const problems = body === undefined ? [] : check(body).map(inResponse)
       const place = isSuccess ? placeOfResponse(operation, operation.success, permitted) : '/components/schemas/Failure'
       return [...undocumented, ...(problems.length > 0 ? problems : unreadable(reading, place))]
     }
@@ -208,9 +208,8 @@ function unreadable({ outcome, response }: ReadExchange, place: string): Contrac
   return [{ what: 'response/body', place, reason }]
 }
 
-function inBody({ pointer, keyword, reason, place }: Violation & { place: string }): ContractProblem {
-  const field = pointer === '' ? 'its body' : `\`${pointer}\` of its body`
-  return { what: whatIsWrong('response', pointer, keyword), place, reason: `breaks the schema: ${field} ${reason}.` }
+function inResponse(violation: PlacedViolation): ContractProblem {
+  return inBody('response', violation)
 }
 
 /** Problems of the header fields. If a recording has no header field at all, the recorder has left them out. */

@@ -1,14 +1,14 @@
-import type { Explanation } from '../choices/behaviour.ts'
+import type { Explanation } from '../choices/explainer.ts'
 import type { RequestPurpose } from '../exchanges/purpose.ts'
 import type { ReadExchange } from '../exchanges/reading.ts'
 import type { AccountTrack } from './account-track.ts'
 import { findBrokenRule } from './broken-rule.ts'
+import type { JudgementContext } from './context.ts'
 import type { JudgedDifference } from './finding.ts'
 import type { Mismatch } from './list-comparison.ts'
-import type { Means } from './means.ts'
 
 export function reportDeviations(
-  { gathered }: Means,
+  { results }: JudgementContext,
   reading: ReadExchange,
   { deviations, isAmbiguous, expected }: Explanation,
   report: (finding: JudgedDifference) => void,
@@ -18,57 +18,42 @@ export function reportDeviations(
   const would = describeExpected(expected)
   if (isAmbiguous) {
     const names = all.map(([id, number]) => `${id}/${number}`).join(' and ')
-    report(
-      gathered.describe(
-        reading,
-        'cannot tell',
-        names,
-        `${would} More than one assumption explains the difference, among them ${names}.`,
-      ),
-    )
+    const message = `${would} More than one assumption explains the difference, among them ${names}.`
+    report(results.describe(reading, 'cannot tell', names, message))
     return
   }
   for (const [id, number] of all) {
-    const finding = gathered.describe(
-      reading,
-      'decides assumption',
-      `${id}/${number}`,
-      `${would} The service has chosen alternative ${number} of ${id}.`,
-    )
+    const message = `${would} The service has chosen alternative ${number} of ${id}.`
+    const finding = results.describe(reading, 'decides assumption', `${id}/${number}`, message)
     report({ ...finding, assumption: id, alternative: number })
   }
 }
 
 export function describeMismatch(
-  { gathered, variants }: Means,
+  { results, variants }: JudgementContext,
   reading: ReadExchange,
   { message, since, rule: id }: Mismatch,
 ): JudgedDifference {
   const { operations } = variants.contract
   const rule = operations.flatMap(({ rules }) => rules).find((each) => each.id === id)
   const by = `By ${since || 'an earlier response'}, it should be otherwise.`
-  if (rule === undefined) return gathered.describe(reading, 'unexplained', 'state', `${message} ${by}`)
-  return gathered.describe(
-    reading,
-    'broken rule',
-    rule.id,
-    `${rule.says} ${message}${since === '' ? '' : ` ${by}`}`,
-    rule,
-  )
+  if (rule === undefined) return results.describe(reading, 'unexplained', 'state', `${message} ${by}`)
+  const told = `${rule.says} ${message}${since === '' ? '' : ` ${by}`}`
+  return results.describe(reading, 'broken rule', rule.id, told, rule)
 }
 
 export function changedByAnother(
-  { gathered }: Means,
+  { results }: JudgementContext,
   reading: ReadExchange,
   { expected }: Explanation,
 ): JudgedDifference {
   const message = `${describeExpected(expected)} Another client may have changed the account.`
-  return gathered.describe(reading, 'cannot tell', 'changed', message)
+  return results.describe(reading, 'cannot tell', 'changed', message)
 }
 
 /** Describes a response that no choice and no state of the account explains. */
 export function describeBreach(
-  { gathered }: Means,
+  { results }: JudgementContext,
   reading: ReadExchange,
   purpose: RequestPurpose,
   track: AccountTrack,
@@ -77,14 +62,10 @@ export function describeBreach(
   const { outcome } = reading
   const would = describeExpected(expected)
   const rule = findBrokenRule(reading, purpose, track.knowledge, expected)
-  if (rule !== undefined) return gathered.describe(reading, 'broken rule', rule.id, `${rule.says} ${would}`, rule)
+  if (rule !== undefined) return results.describe(reading, 'broken rule', rule.id, `${rule.says} ${would}`, rule)
   const what = outcome.kind === 'refusal' ? outcome.code : 'data'
-  return gathered.describe(
-    reading,
-    'unexplained',
-    what,
-    `${would} No choice and nothing that the account may hold explains it.`,
-  )
+  const message = `${would} No choice and nothing that the account may hold explains it.`
+  return results.describe(reading, 'unexplained', what, message)
 }
 
 function describeExpected(expected: Explanation['expected']): string {

@@ -6,25 +6,22 @@ import { formOf } from '../exchanges/key-form.ts'
 import type { RequestPurpose } from '../exchanges/purpose.ts'
 import type { ReadExchange } from '../exchanges/reading.ts'
 import type { AccountTrack } from './account-track.ts'
+import { explain, type JudgementContext } from './context.ts'
 import type { JudgedDifference } from './finding.ts'
-import { explain, type Means } from './means.ts'
 
 /** A service treats HEAD like GET or refuses the method. The response has no body, so only its status shows which. */
-export function judgeHead({ variants, gathered }: Means, { exchange, operation, response }: ReadExchange): void {
-  const choices = variants.choicesOf('head')
-  if (choices === undefined || operation === undefined) return
-  const isGet = response.status < 300
-  if (!isGet && response.status !== 405) return
-  const numbers = [...choices.values.keys()].filter((number) => (choices.values[number] === 'get') === isGet)
-  gathered.observe(
-    numbers.map((number) => ({ [choices.id]: number })),
-    exchange,
-  )
+export function judgeHead(
+  { results }: JudgementContext,
+  { exchange, operation, response: { status } }: ReadExchange,
+): void {
+  const isGet = status < 300
+  if (operation === undefined || (!isGet && status !== 405)) return
+  results.observeSetting('head', (value) => (value === 'get') === isGet, exchange)
 }
 
 /** Whether the request passed the checks of key, plan and quota, so that its behaviour can be judged. */
 export function judgeGate(
-  { gathered }: Means,
+  { results }: JudgementContext,
   reading: ReadExchange,
   track: AccountTrack,
   report: (finding: JudgedDifference) => void,
@@ -35,67 +32,53 @@ export function judgeGate(
   const code = outcome.kind === 'refusal' ? outcome.code : undefined
   if (code === 'rate_limited') return false
   if (code === 'unauthorized') {
-    if (operation === undefined) gathered.observeSetting('routing', (value) => value === 'after-key', exchange)
+    if (operation === undefined) results.observeSetting('routing', (value) => value === 'after-key', exchange)
     else if (form === 'any-case' && track.wasAdmitted) {
-      const observe = () => gathered.observeSetting('authorizationScheme', (value) => value === 'exact', exchange)
-      track.suspense.add(new Set(['key']), observe, () => {})
+      const observe = () => results.observeSetting('authorizationScheme', (value) => value === 'exact', exchange)
+      track.pending.add(new Set(['key']), observe)
     }
     return false
   }
   if (operation === undefined) {
     if (form === 'none' || form === 'wrong')
-      gathered.observeSetting('routing', (value) => value === 'before-key', exchange)
+      results.observeSetting('routing', (value) => value === 'before-key', exchange)
     return true
   }
-  if (form === 'any-case') gathered.observeSetting('authorizationScheme', (value) => value === 'any-case', exchange)
+  if (form === 'any-case') results.observeSetting('authorizationScheme', (value) => value === 'any-case', exchange)
   if (form === 'none' || form === 'wrong') {
     const rule = operation.rules.find((each) => isRefusedBy(each, 'unauthorized', undefined))
-    report(
-      gathered.describe(
-        reading,
-        'broken rule',
-        rule?.id ?? 'key',
-        'The request had no valid key, and was answered nevertheless.',
-        rule,
-      ),
-    )
+    const message = 'The request had no valid key, and was answered nevertheless.'
+    report(results.describe(reading, 'broken rule', rule?.id ?? 'key', message, rule))
   }
   if (form === 'exact') {
     track.wasAdmitted = true
-    track.suspense.confirm('key')
+    track.pending.confirm('key')
   }
   return true
 }
 
 /** A service may refuse a valid key because the account has reached a limit. The key must be valid before and after. */
 export async function judgeCap(
-  means: Means,
+  context: JudgementContext,
   reading: ReadExchange,
   purpose: RequestPurpose,
   track: AccountTrack,
 ): Promise<void> {
-  const { gathered, isSoleWriter, isOwnName } = means
+  const { results, isSoleWriter, isOwnName } = context
   const { exchange, operation, outcome } = reading
   if (operation === undefined || outcome.kind !== 'refusal' || outcome.code !== 'unauthorized') return
   const relies = { onAll: !exchange.overlaps, isOwn: isOwnName }
   const { worlds, facts } = hypothesesFor(reading, purpose, track.knowledge, relies)
-  const { isExplained, allows } = await explain(means, purpose, { reading, worlds, now: exchange.until })
+  const { isExplained, allows } = await explain(context, purpose, { reading, worlds, now: exchange.until })
   if (!isExplained || allows.length === 0) return
   const relied = new Set([...(isSoleWriter ? [] : facts), 'key'])
-  track.suspense.add(
-    relied,
-    () =>
-      gathered.observeAll(
-        allows.map((each) => orSwitchedOff(means, each, reading)),
-        exchange,
-      ),
-    () => {},
-  )
+  const either = allows.map((each) => orSwitchedOff(context, each, reading))
+  track.pending.add(relied, () => results.observeAll(either, exchange))
 }
 
 /** Adds all combinations under which the service gives this status to a key that was switched off for a while. */
 function orSwitchedOff(
-  { variants, permitted }: Means,
+  { variants, permitted }: JudgementContext,
   allows: readonly Assignment[],
   { response: { status } }: ReadExchange,
 ): Assignment[] {

@@ -10,15 +10,15 @@ import { changesSomething, createReader, type ReadExchange } from '../exchanges/
 import { Turns } from '../ground/turns.ts'
 import { AccountTrack } from './account-track.ts'
 import { judgeBehaviour } from './behaviour-judgement.ts'
+import type { JudgementContext } from './context.ts'
 import { findContractProblems } from './contract-problems.ts'
 import type { ExchangeFindings } from './exchange-findings.ts'
 import { FigureTrack } from './figures.ts'
 import type { JudgedDifference } from './finding.ts'
 import { earlyProblems, judgeCap, judgeGate, judgeHead } from './gate-judgement.ts'
-import { Gathered } from './gathered.ts'
-import type { Means } from './means.ts'
 import { observePresentation } from './presentation.ts'
 import { QuotaTrack } from './quotas.ts'
+import { InvestigationResults } from './results.ts'
 
 export interface InvestigationOptions {
   choices: Choices
@@ -61,8 +61,8 @@ interface Tracks {
  */
 export class Investigation {
   readonly #isSoleClient: boolean
-  readonly #means: Means
-  readonly #gathered: Gathered
+  readonly #context: JudgementContext
+  readonly #results: InvestigationResults
   readonly #read: (exchange: Exchange) => ReadExchange | undefined
   readonly #tracks = new Map<string, Tracks>()
   #exchanges = 0
@@ -72,9 +72,9 @@ export class Investigation {
   private constructor(options: InvestigationOptions, variants: Variants, permitted: Permitted) {
     const { choices, isSoleWriter = false, isSoleClient = false, isOwnName = () => false } = options
     this.#isSoleClient = isSoleClient
-    this.#gathered = new Gathered(choices.contract, variants, permitted)
+    this.#results = new InvestigationResults(choices.contract, variants, permitted)
     const pause = () => (this.#turns.isOver() ? this.#turns.next() : undefined)
-    this.#means = { variants, permitted, gathered: this.#gathered, isSoleWriter, isOwnName, pause }
+    this.#context = { variants, permitted, results: this.#results, isSoleWriter, isOwnName, pause }
     this.#read = createReader(choices.contract)
   }
 
@@ -96,13 +96,13 @@ export class Investigation {
       this.#forgetAfter(exchange)
       return []
     }
-    const { permitted, pause } = this.#means
+    const { permitted, pause } = this.#context
     const findings = findContractProblems(reading, permitted)
     const isMalformed = findings.some(({ id }) => /\/response\/(?!headers)/.test(id))
     const { account, quota, figures } = this.#tracksOf(exchange.request.credentials)
     const add = (shown: ExchangeFindings) => {
       findings.push(...shown.findings)
-      for (const { allows } of shown.observations) this.#gathered.observe(allows, exchange)
+      for (const { allows } of shown.observations) this.#results.observe(allows, exchange)
     }
     await pause()
     add(quota.take(reading))
@@ -111,22 +111,22 @@ export class Investigation {
     await pause()
     const presentation = observePresentation(reading, { problems, key: validityOf(reading) }, permitted)
     add(presentation)
-    if (presentation.message !== undefined) this.#gathered.noteMessage(presentation.message)
-    for (const finding of findings) this.#gathered.keep(finding)
+    if (presentation.message !== undefined) this.#results.noteMessage(presentation.message)
+    for (const finding of findings) this.#results.keep(finding)
     return findings
   }
 
   /** Must be called if exchanges were left out: they may have changed the accounts. */
   forget(): void {
-    for (const { account } of this.#tracks.values()) account.suspense.end()
+    for (const { account } of this.#tracks.values()) account.pending.end()
     this.#tracks.clear()
   }
 
   /** What was found so far; more exchanges can be taken afterwards. */
   conclude(): Conclusion {
-    const { findings, messages } = this.#gathered
+    const { findings, messages } = this.#results
     const observations = new Observations()
-    for (const each of this.#gathered.observations.all) observations.add(each)
+    for (const each of this.#results.observations.all) observations.add(each)
     for (const { account } of this.#tracks.values()) for (const each of account.likely) observations.add(each)
     return {
       exchanges: this.#exchanges,
@@ -146,11 +146,11 @@ export class Investigation {
     report: (finding: JudgedDifference) => void,
   ): Promise<readonly Problem<string>[]> {
     const { exchange, operation, outcome, response } = reading
-    const means = this.#means
+    const context = this.#context
     const { method, body } = exchange.request
     const mayChange = changesSomething(method)
     if (method === 'HEAD') {
-      judgeHead(means, reading)
+      judgeHead(context, reading)
       return []
     }
     const purpose = purposeOf(reading)
@@ -164,15 +164,15 @@ export class Investigation {
     const early = earlyProblems(reading)
     if (early.length > 0) return early
     const isExact = formOf(exchange.request.credentials) === 'exact'
-    const isAdmitted = judgeGate(means, reading, track, report)
+    const isAdmitted = judgeGate(context, reading, track, report)
     if (code === 'rate_limited') return [{ code }]
     if (!isAdmitted) {
-      if (mayChange && track.wasAdmitted && isExact) await judgeCap(means, reading, purpose, track)
+      if (mayChange && track.wasAdmitted && isExact) await judgeCap(context, reading, purpose, track)
       return problemsOfKey(exchange.request.credentials, mayChange)
     }
     this.#judged++
-    const problems = await judgeBehaviour(means, { reading, purpose, track, isMalformed, report })
-    if (outcome.kind === 'success' && mayChange && means.isSoleWriter) this.#forgetOthers(track)
+    const problems = await judgeBehaviour(context, { reading, purpose, track, isMalformed, report })
+    if (outcome.kind === 'success' && mayChange && context.isSoleWriter) this.#forgetOthers(track)
     return problems
   }
 
@@ -197,7 +197,7 @@ export class Investigation {
     const known = this.#tracks.get(name)
     if (known !== undefined) return known
     if (this.#tracks.size >= TRACKS_LIMIT) this.#tracks.delete(this.#tracks.keys().next().value as string)
-    const { variants, permitted, isSoleWriter, isOwnName } = this.#means
+    const { variants, permitted, isSoleWriter, isOwnName } = this.#context
     const tracks = {
       account: new AccountTrack(variants, isSoleWriter, isOwnName),
       quota: new QuotaTrack(permitted, { isSoleClient: this.#isSoleClient }),

@@ -1,5 +1,5 @@
 import { changesAccount } from '../behaviour/operation.ts'
-import type { Explanation } from '../choices/behaviour.ts'
+import type { Explanation } from '../choices/explainer.ts'
 import type { GroupFact, Knowledge, OtherMembers } from '../choices/knowledge.ts'
 import type { DomainGroup } from '../domain/account.ts'
 import { areSameSets } from '../exchanges/data.ts'

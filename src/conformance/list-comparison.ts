@@ -10,7 +10,7 @@ import type { Json } from '../ground/json.ts'
 import { show } from '../ground/show.ts'
 import { observeFirstFigures } from './first-figures.ts'
 import { type Hints, NO_HINTS, orderOf, spellingOf, unprocessedIn, type Viewpoint } from './list-hints.ts'
-import type { Suspense } from './suspense.ts'
+import type { PendingConclusions } from './pending-conclusions.ts'
 
 /** A difference between a list and what the account should hold by earlier exchanges. */
 export interface Mismatch {
@@ -34,7 +34,7 @@ export interface ListRemarks extends Hints {
 
 /** The knowledge with which a list is compared, and the conclusions that the list may confirm. */
 export interface ListView extends Viewpoint {
-  suspense: Suspense
+  pending: PendingConclusions
 }
 
 /** A list of groups has the number of all groups beside it. */
@@ -117,24 +117,24 @@ function domainMismatches(
 
 /** Confirms or contradicts what was expected of the domains of a list. */
 function settleDomains(
-  { knowledge, suspense }: ListView,
+  { knowledge, pending }: ListView,
   seen: ReadonlyMap<string, string>,
   isWhole: boolean,
   isExpected: boolean,
 ): void {
-  for (const fact of suspense.facts) {
+  for (const fact of pending.facts) {
     if (!fact.startsWith('domain ')) continue
     const name = fact.slice('domain '.length)
     const expected = knowledge.isMonitored(name)
-    if (expected === seen.has(name)) suspense.confirm(fact)
-    else if (isWhole || expected === false) suspense.contradict(fact)
+    if (expected === seen.has(name)) pending.confirm(fact)
+    else if (isWhole || expected === false) pending.contradict(fact)
   }
-  if (isWhole && isExpected && knowledge.areDomainsComplete) suspense.confirm('domains')
-  else if (isWhole) suspense.contradict('domains')
+  if (isWhole && isExpected && knowledge.areDomainsComplete) pending.confirm('domains')
+  else if (isWhole) pending.contradict('domains')
 }
 
 function compareGroups(view: ListView, groups: readonly DomainGroup[], by: string): ListRemarks {
-  const { knowledge, suspense, variants, isCertain } = view
+  const { knowledge, pending, variants, isCertain } = view
   const seen = new Map(groups.map((group) => [group.id, group]))
   const mismatches: Mismatch[] = []
   const moves = { allows: [] as (readonly Assignment[])[], likely: [] as (readonly Assignment[])[] }
@@ -145,10 +145,10 @@ function compareGroups(view: ListView, groups: readonly DomainGroup[], by: strin
     if (!fact.exists && group === undefined) continue
     const mismatch = mismatchOf(view, id, fact, group)
     if (mismatch === undefined) {
-      suspense.confirm(`group ${id}`)
+      pending.confirm(`group ${id}`)
       if (group !== undefined) moves[isCertain(fact.name) ? 'allows' : 'likely'].push(...movesShown(view, fact, group))
     } else {
-      suspense.contradict(`group ${id}`)
+      pending.contradict(`group ${id}`)
       mismatches.push(mismatch)
     }
   }
@@ -159,8 +159,8 @@ function compareGroups(view: ListView, groups: readonly DomainGroup[], by: strin
     const message = `The group ${id} is there, which nobody has made.`
     mismatches.push({ name, since: '', isCertain: true, rule: LISTED, message })
   }
-  if (isWhole) suspense.confirm('groups')
-  else suspense.contradict('groups')
+  if (isWhole) pending.confirm('groups')
+  else pending.contradict('groups')
   const comparisons = variants.choicesOf('nameComparison')?.values ?? []
   const ordered = orderOf(
     view,

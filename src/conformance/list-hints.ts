@@ -61,13 +61,9 @@ export function unprocessedIn(
   seen: ReadonlyMap<string, string>,
   now: number,
 ): Hints {
-  const choices = variants.choicesOf('unprocessedDomains')
   const refreshes = variants.choicesOf('refresh')?.values ?? []
-  if (choices === undefined) return NO_HINTS
-  const allowed = (value: string) => {
-    const numbers = [...choices.values.keys()].filter((number) => choices.values[number] === value)
-    return [numbers.map((number) => ({ [choices.id]: number }))]
-  }
+  if (variants.choicesOf('unprocessedDomains') === undefined) return NO_HINTS
+  const allowed = (value: string) => [variants.assignmentsWith('unprocessedDomains', (each) => each === value) ?? []]
   for (const [name, { isMonitored, addedAt }] of knowledge.domains) {
     if (!isMonitored || addedAt === undefined) continue
     const age = now - addedAt
@@ -90,8 +86,6 @@ export function spellingOf(
   { variants, knowledge, isCertain }: Viewpoint,
   items: readonly { name: string; shown: string }[],
 ): Hints {
-  const choices = variants.choicesOf('spelling')
-  if (choices === undefined) return NO_HINTS
   let asSent = 0
   let otherwise = 0
   let certain = 0
@@ -103,10 +97,9 @@ export function spellingOf(
     else if (shown === name) otherwise++
     if (shown === name && isCertain(name)) certain++
   }
-  const numbers = [...choices.values.keys()]
-  const shows = (number: number) => (choices.values[number] === 'as-sent') === asSent > 0
-  if (asSent > 0 === otherwise > 0) return NO_HINTS
-  const allowed = [numbers.filter(shows).map((number) => ({ [choices.id]: number }))]
+  const allows = variants.assignmentsWith('spelling', (value) => (value === 'as-sent') === asSent > 0)
+  if (allows === undefined || asSent > 0 === otherwise > 0) return NO_HINTS
+  const allowed = [allows]
   // Another client may have removed the domain and added it in another spelling.
   return asSent > 0 || certain > 0 || otherwise > TOLERATED
     ? { allows: allowed, likely: [] }

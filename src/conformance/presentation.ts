@@ -10,7 +10,7 @@ import { show } from '../ground/show.ts'
 import { redactKeys } from '../journal/redaction/key-shapes.ts'
 import { isPermittedPreflight } from './contract-problems.ts'
 import { type Deviation, type ExchangeFindings, FindingCollector } from './exchange-findings.ts'
-import { acceptsNotation, isToldApart, numbersIn } from './notation.ts'
+import { acceptsNotation, isToldApart, numbersIn } from './number-format.ts'
 import { expectsQuota, type QuotaCircumstances, situationOf } from './quota-situation.ts'
 
 export interface Presentation extends ExchangeFindings {

@@ -1,3 +1,4 @@
+import { withoutNulls } from '../behaviour/conformity.ts'
 import { type Permitted, pointerOf, same } from '../choices/permitted.ts'
 import type { Operation } from '../contract/api.ts'
 import type { Contract } from '../contract/contract.ts'
@@ -8,6 +9,7 @@ import type { Settings } from '../domain/settings.ts'
 import type { SeenRequest } from '../exchanges/exchange.ts'
 import { combinationsOf } from '../ground/combinations.ts'
 import { isObject, type Json, pointTo, writeJson } from '../ground/json.ts'
+import { memoizeWeakly } from '../ground/memo.ts'
 import { type BodySettings, createBodyReader } from '../http/body.ts'
 import { createDecoder } from '../http/charset.ts'
 import { createQueryReader, type QuerySettings } from '../http/target.ts'
@@ -45,14 +47,10 @@ interface Readers {
 type SeenFields = SeenRequest['headers']
 type ParsedBody = { ok: true; value: unknown } | { ok: false; problem: Problem<string> }
 
-const readersOf = new WeakMap<Permitted, Readers>()
-
-function readersFor(permitted: Permitted): Readers {
-  const known = readersOf.get(permitted)
-  if (known !== undefined) return known
+const readersFor = memoizeWeakly((permitted: Permitted): Readers => {
   const { contracts } = permitted
   const bodyLimit = Math.max(...contracts.map(({ settings }) => settings.bodyLimit))
-  const readers: Readers = {
+  return {
     queries: combine<QuerySettings>(contracts, ['emptyParameters', 'repeatedParameters']).map(createQueryReader),
     bodies: combine<BodySettings>(contracts, [
       ...(['contentType', 'requestCharset', 'byteOrderMark', 'duplicateFields'] as const),
@@ -62,9 +60,7 @@ function readersFor(permitted: Permitted): Readers {
     ]),
     dropsNulls: contracts.some(({ settings }) => settings.nullFields === 'absent'),
   }
-  readersOf.set(permitted, readers)
-  return readers
-}
+})
 
 function findInQuery(text: string | undefined, operation: Operation, permitted: Permitted): ContractProblem[] {
   const { contracts } = permitted
@@ -145,7 +141,9 @@ function findInValue(sent: unknown, operation: Operation, permitted: Permitted):
   let fewest: ContractProblem[] | undefined
   for (const value of values) {
     for (const named of namedIn(value, names, permitted.contract.nameLimit)) {
-      const problems = permitted.checkBody(operation)(named.value).map(inBody)
+      const problems = permitted
+        .checkBody(operation)(named.value)
+        .map((each) => inBody('request/body', each))
       if (named.problem !== undefined) problems.push(named.problem)
       if (problems.length === 0) return []
       if (fewest === undefined || problems.length < fewest.length) fewest = problems
@@ -179,22 +177,15 @@ function namedIn(
   return [...names].map(([name, problem]) => ({ value: { ...(value as Json), name }, ...(problem && { problem }) }))
 }
 
-function inBody({ pointer, keyword, reason, place }: PlacedViolation): ContractProblem {
+/** A violation in a body. `where` is the beginning of the id: `request/body`. */
+export function inBody(where: string, { pointer, keyword, reason, place }: PlacedViolation): ContractProblem {
   const field = pointer === '' ? 'its body' : `\`${pointer}\` of its body`
-  return {
-    what: whatIsWrong('request/body', pointer, keyword),
-    place,
-    reason: `breaks the schema: ${field} ${reason}.`,
-  }
+  return { what: whatIsWrong(where, pointer, keyword), place, reason: `breaks the schema: ${field} ${reason}.` }
 }
 
 /** The id has no list indexes: the same mistake at another index is the same mistake. */
 export function whatIsWrong(where: string, pointer: string, keyword: string): string {
   return pointTo(where + pointer.replaceAll(/\/\d+(?=\/|$)/g, '/*'), keyword)
-}
-
-function withoutNulls(value: Json): Json {
-  return Object.fromEntries(Object.entries(value).filter(([, field]) => field !== null))
 }
 
 /** Every combination of the values that these settings have in the contracts. The first is that of our contract. */

@@ -9,6 +9,7 @@ import { codeIn } from '../exchanges/reading.ts'
 import { shorten } from '../ground/show.ts'
 import { codesOf } from './foresight.ts'
 import type { KeptExchange } from './ledger.ts'
+import { pairsToldApart } from './plan.ts'
 import { quotaPathOf } from './probe.ts'
 import type { ProbeState, VerifyResult } from './verification.ts'
 
@@ -177,19 +178,18 @@ function expectedOf(
 
 function checkOperations({ result, choices }: AssessmentOptions): VerifyCheck[] {
   const failed = failedExchanges(result)
-  return choices.contract.operations.map(({ id, method, path }) => {
+  return choices.contract.operations.map(({ id: operation, method, path }) => {
+    const id = `operation/${operation}`
     const own = result.exchanges.filter(
       ({ sent, exchange }) =>
         exchange.response !== undefined && sent.method === method && sent.path.split('?')[0] === path,
     )
+    if (own.length === 0) return { id, outcome: 'not reached', message: `${method} ${path} was not asked.` }
+    if (own.some(({ exchange }) => failed.has(exchange.id)))
+      return { id, outcome: 'undecidable', message: 'Some of its answers are findings.' }
     const isSuccess = own.some(({ exchange: { response } }) => response !== undefined && response.status < 300)
-    const isFailed = own.some(({ exchange }) => failed.has(exchange.id))
-    if (own.length === 0)
-      return { id: `operation/${id}`, outcome: 'not reached', message: `${method} ${path} was not asked.` }
-    if (isFailed) return { id: `operation/${id}`, outcome: 'undecidable', message: 'Some of its answers are findings.' }
-    return isSuccess
-      ? { id: `operation/${id}`, outcome: 'pass', message: `${own.length} answers are as the contract says.` }
-      : { id: `operation/${id}`, outcome: 'not reached', message: 'It has accepted nothing.' }
+    if (!isSuccess) return { id, outcome: 'not reached', message: 'It has accepted nothing.' }
+    return { id, outcome: 'pass', message: `${own.length} answers are as the contract says.` }
   })
 }
 
@@ -232,39 +232,25 @@ function checkAssumptions(
   { result, choices }: AssessmentOptions,
 ): VerifyCheck[] {
   const withAlternatives = new Set(choices.alternatives.map(({ id }) => id))
-  return verdicts.map(({ id, verdict, alternative, left }) => {
-    const check = { id: `assumption/${id}` }
-    if (verdict === 'as chosen') return { ...check, outcome: 'pass', received: 'as chosen' }
-    if (verdict === 'alternative') return { ...check, outcome: 'pass', received: `alternative ${alternative}` }
+  return verdicts.map(({ id: assumption, verdict, alternative, left }) => {
+    const id = `assumption/${assumption}`
+    const undecidable = (message: string): VerifyCheck => ({ id, outcome: 'undecidable', message })
+    if (verdict === 'as chosen') return { id, outcome: 'pass', received: 'as chosen' }
+    if (verdict === 'alternative') return { id, outcome: 'pass', received: `alternative ${alternative}` }
     if (verdict === 'contradicted') {
-      return {
-        ...check,
-        outcome: 'fail',
-        message: 'Different answers decide it differently, so that no choice explains all of them.',
-      }
+      const message = 'Different answers decide it differently, so that no choice explains all of them.'
+      return { id, outcome: 'fail', message }
     }
-    if (!withAlternatives.has(id)) return { ...check, outcome: 'undecidable', message: 'It has no alternative.' }
-    const states = result.probes.filter(({ probe }) => Object.hasOwn(probe.tells, id))
-    if (states.length === 0)
-      return { ...check, outcome: 'undecidable', message: 'No request of verify can tell its alternatives apart.' }
-    const told = new Set(states.flatMap((each) => (each.state === 'asked' ? pairsToldBy(each, id) : [])))
-    const open = states.filter(
-      (each) => each.state !== 'asked' && pairsToldBy(each, id).some((pair) => !told.has(pair)),
-    )
-    if (open.length === 0) {
-      const still = left === undefined ? '' : ` Still possible: ${left.join(', ')}.`
-      return { ...check, outcome: 'undecidable', message: `The answers do not tell its alternatives apart.${still}` }
-    }
-    return { ...check, outcome: 'not reached', message: reasonOf(open) }
+    if (!withAlternatives.has(assumption)) return undecidable('It has no alternative.')
+    const states = result.probes.filter(({ probe }) => Object.hasOwn(probe.tells, assumption))
+    if (states.length === 0) return undecidable('No request of verify can tell its alternatives apart.')
+    const pairsOf = ({ probe }: ProbeState) => pairsToldApart(probe.tells[assumption] ?? [])
+    const told = new Set(states.flatMap((each) => (each.state === 'asked' ? pairsOf(each) : [])))
+    const open = states.filter((each) => each.state !== 'asked' && pairsOf(each).some((pair) => !told.has(pair)))
+    if (open.length > 0) return { id, outcome: 'not reached', message: reasonOf(open) }
+    const still = left === undefined ? '' : ` Still possible: ${left.join(', ')}.`
+    return undecidable(`The answers do not tell its alternatives apart.${still}`)
   })
-}
-
-/** All pairs of alternatives that a probe tells apart. */
-function pairsToldBy({ probe }: ProbeState, id: string): string[] {
-  const alike = probe.tells[id] ?? []
-  return alike.flatMap((some, index) =>
-    alike.slice(index + 1).flatMap((others) => some.flatMap((one) => others.map((other) => `${one} ${other}`))),
-  )
 }
 
 function reasonOf(states: readonly ProbeState[]): string {

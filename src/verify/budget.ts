@@ -28,6 +28,8 @@ interface Spending {
   endsAt: number | undefined
 }
 
+const NEW_WINDOW = { sent: 0, remaining: undefined, endsAt: undefined }
+
 /**
  * The requests that may still be sent to each path: the quota of the contract minus the requests of this run. It is
  * never more than the last response said is left, because other clients with the same key also spend.
@@ -44,7 +46,7 @@ export class RequestBudget {
     for (const { path, quota } of contract.operations) {
       if (quota === undefined) continue
       const { limit, window } = quota
-      this.#paths.set(path, { limit, window, sent: 0, total: 0, remaining: undefined, endsAt: undefined })
+      this.#paths.set(path, { limit, window, total: 0, ...NEW_WINDOW })
     }
   }
 
@@ -96,21 +98,15 @@ export class RequestBudget {
 
   /** Begins a new window. The caller has waited for it. */
   renew(path: string): void {
-    const account = this.#find(path)
-    if (account === undefined) return
-    Object.assign(account, { sent: 0, remaining: undefined, endsAt: undefined })
+    const account = this.#paths.get(path)
+    if (account !== undefined) Object.assign(account, NEW_WINDOW)
   }
 
   get views(): (QuotaView & { total: number })[] {
-    return [...this.#paths.keys()].map((path) => {
-      const account = this.#find(path)
-      const endsAt = account?.endsAt
+    return [...this.#paths].map(([path, spending]) => {
+      const { limit, sent, total, remaining, endsAt } = this.#find(path) ?? spending
       return {
-        path,
-        limit: account?.limit ?? 0,
-        sent: account?.sent ?? 0,
-        total: account?.total ?? 0,
-        remaining: account?.remaining,
+        ...{ path, limit, sent, total, remaining },
         resetsIn: endsAt === undefined ? undefined : Math.max(0, Math.ceil((endsAt - this.#now()) / 1000)),
         left: this.left(path),
       }
@@ -121,7 +117,7 @@ export class RequestBudget {
   #find(path: string): Spending | undefined {
     const account = this.#paths.get(path)
     if (account?.endsAt !== undefined && this.#now() >= account.endsAt) {
-      Object.assign(account, { sent: 0, remaining: undefined, endsAt: undefined })
+      Object.assign(account, NEW_WINDOW)
     }
     return account
   }

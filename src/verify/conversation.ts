@@ -6,8 +6,8 @@ import { systemClock } from '../ground/clock.ts'
 import { isObject } from '../ground/json.ts'
 import type { RequestBudget } from './budget.ts'
 import type { Client, WireResponse } from './client.ts'
-import { findHarm, type Permission } from './harm.ts'
-import { type Intent, intentOf, readGroup } from './holdings.ts'
+import { type Intent, intentOf, readGroupLoosely } from './created-items.ts'
+import { findHarm, type Permission } from './harmful-requests.ts'
 import type { Ledger } from './ledger.ts'
 import { bytesOfBody, headersOf, isRead, type ProbeRequest, quotaPathOf } from './probe.ts'
 
@@ -81,8 +81,8 @@ export class ProbeConversation {
     budget.believe(path, response.headers, code)
     const outcome = readOutcome(request.method, response)
     const data = outcome.kind === 'success' ? outcome.data : undefined
-    const created = request.method === 'POST' && isObject(data) ? readGroup(data['group']) : undefined
-    if (created !== undefined && record.permission.mayBeOwn(created)) {
+    const created = request.method === 'POST' && isObject(data) ? readGroupLoosely(data['group']) : undefined
+    if (created !== undefined && record.permission.isOwnListedGroup(created)) {
       record.ledger.write({ group: created.id })
       record.onGroup(created)
     }

@@ -13,11 +13,11 @@ import { layoutOf } from '../coverage/layout.ts'
 import type { Settings } from '../domain/settings.ts'
 import { isObject, type Json, pointTo, stepsOf, valueAt } from '../ground/json.ts'
 import { Turns } from '../ground/turns.ts'
-import { Holdings, isOwnDomain } from './holdings.ts'
+import { CreatedItems } from './created-items.ts'
 import { type Probe, type ProbeRequest, quotaPathOf } from './probe.ts'
+import { ProbeSetup } from './probe-setup.ts'
 import { PROBES } from './probes.ts'
 import { RehearsedService } from './rehearsed-service.ts'
-import { VerifyRun } from './stage.ts'
 
 /** What a probe would show, found by a rehearsal under our choices and under each alternative. */
 export interface Foresight {
@@ -176,7 +176,7 @@ const IMPOSSIBLE: ProbeRehearsal = { requests: [], transcript: 'cannot be set up
 
 interface PreparedAccount {
   service: RehearsedService
-  holdings: Holdings
+  items: CreatedItems
   names: number
   /** The settings that were read during the preparation. */
   reads: ReadonlySet<string>
@@ -249,11 +249,11 @@ class Rehearser {
     )
   }
 
-  #rehearseOne(probe: Probe, index: number, { service: prepared, holdings, names }: PreparedAccount): ProbeRehearsal {
+  #rehearseOne(probe: Probe, index: number, { service: prepared, items, names }: PreparedAccount): ProbeRehearsal {
     const service = prepared.copy()
-    const stage = new VerifyRun({ mark: MARK, suffix: SUFFIX, holdings: holdings.copy(), names })
-    if (stage.nextSetUp(probe) !== undefined) return IMPOSSIBLE
-    const requests = probe.requests(stage.sceneFor(probe))
+    const setup = new ProbeSetup({ mark: MARK, suffix: SUFFIX, items: items.copy(), names })
+    if (setup.nextSetUp(probe) !== undefined) return IMPOSSIBLE
+    const requests = probe.requests(setup.sceneFor(probe))
     const answers = requests.map((request) => service.answer(request))
     const transcript = answers
       .map(({ status, text, fields }) => `${status} ${text} ${JSON.stringify(fields)}`)
@@ -311,17 +311,16 @@ function prepare(
   probe: Probe,
   service: RehearsedService,
 ): Omit<PreparedAccount, 'reads'> & { asked: readonly ProbeRequest[] } {
-  const ownership = { mark: MARK, asked: new Set<string>(), foreign: new Set<string>() }
-  const holdings = new Holdings((name) => isOwnDomain(name, ownership))
-  const stage = new VerifyRun({ mark: MARK, suffix: SUFFIX, holdings })
+  const items = new CreatedItems((name) => name.includes(MARK))
+  const setup = new ProbeSetup({ mark: MARK, suffix: SUFFIX, items })
   const asked: ProbeRequest[] = []
   for (let sent = 0; sent < MOST_SET_UPS; sent++) {
-    const setUp = stage.nextSetUp(probe)
+    const setUp = setup.nextSetUp(probe)
     if (setUp === undefined) break
     asked.push(setUp)
-    holdings.learn(setUp, service.answer(setUp).data())
+    items.learn(setUp, service.answer(setUp).data())
   }
-  return { service, holdings, names: stage.names, asked }
+  return { service, items, names: setup.names, asked }
 }
 
 /** The contract with proxies that record what is read: names of settings, and codes of answered problems. */

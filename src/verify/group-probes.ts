@@ -21,6 +21,11 @@ function changing(id: string, bodyFor: (scene: ProbeScene) => unknown, more: Par
   return { id, groups: [0], requests: (scene) => [change(first(scene), bodyFor(scene), more)] }
 }
 
+/** The same with some domains, which can be members of the group. */
+function changingMembers(id: string, domains: number, bodyFor: (scene: ProbeScene) => unknown): Probe {
+  return { ...changing(id, bodyFor), domains }
+}
+
 /** The same with a name, which the response repeats. */
 function renaming(id: string, nameFor: (scene: ProbeScene) => string): Probe {
   return changing(id, (scene) => ({ name: nameFor(scene) }))
@@ -174,34 +179,20 @@ const MEMBERS: readonly Probe[] = [
     id: `create-with-name-of-${length}`,
     requests: ({ freshName }: ProbeScene) => [create({ name: freshName().padEnd(length, 'x') })],
   })),
-  {
-    id: 'members-twice',
-    groups: [0],
-    domains: 1,
-    requests: (scene) => [change(first(scene), { domains: [scene.domains[0], scene.domains[0]?.toUpperCase()] })],
-  },
+  changingMembers('members-twice', 1, (scene) => ({ domains: [scene.domains[0], scene.domains[0]?.toUpperCase()] })),
   changing('members-unmonitored', (scene) => ({ add_domains: [scene.freshDomain()] })),
-  {
-    id: 'members-mixed',
-    groups: [0],
-    domains: 1,
-    requests: (scene) => [change(first(scene), { add_domains: [scene.freshDomain(), ...scene.domains] })],
-  },
+  changingMembers('members-mixed', 1, (scene) => ({ add_domains: [scene.freshDomain(), ...scene.domains] })),
   changing('members-no-hostnames', ({ mark }) => ({ add_domains: [`${mark} no host`] })),
   changing('removals-no-hostnames', ({ mark }) => ({ remove_domains: [`${mark} no host`] })),
   changing('members-added-none', () => ({ add_domains: [] })),
   changing('members-none', () => ({ domains: [] })),
+  changingMembers('members-in-conflict', 1, (scene) => ({ domains: scene.domains, add_domains: scene.domains })),
   {
-    id: 'members-in-conflict',
-    groups: [0],
-    domains: 1,
-    requests: (scene) => [change(first(scene), { domains: scene.domains, add_domains: scene.domains })],
-  },
-  {
-    id: 'members-added-and-removed',
+    ...changingMembers('members-added-and-removed', 1, ({ domains }) => ({
+      add_domains: domains,
+      remove_domains: domains,
+    })),
     groups: [1],
-    domains: 1,
-    requests: (scene) => [change(first(scene), { add_domains: scene.domains, remove_domains: scene.domains })],
   },
   {
     id: 'members-added-then-removed',
@@ -221,12 +212,7 @@ const MEMBERS: readonly Probe[] = [
       { method: 'GET', path: PATH },
     ],
   },
-  {
-    id: 'members-51',
-    groups: [0],
-    domains: 51,
-    requests: (scene) => [change(first(scene), { domains: scene.domains })],
-  },
+  changingMembers('members-51', 51, (scene) => ({ domains: scene.domains })),
   {
     id: 'groups-21',
     requests: ({ freshName }) => Array.from({ length: MOST_GROUPS + 1 }, () => create({ name: freshName() })),

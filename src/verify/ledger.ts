@@ -2,9 +2,9 @@ import { createHash } from 'node:crypto'
 import { closeSync, constants, fstatSync, fsyncSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type { DomainGroup } from '../domain/account.ts'
-import type { Exchange, SeenBody } from '../exchanges/exchange.ts'
+import type { Exchange, SeenBody, SeenResponse } from '../exchanges/exchange.ts'
 import { isObject, readJson } from '../ground/json.ts'
-import type { Intent } from './holdings.ts'
+import type { Intent } from './created-items.ts'
 import type { ProbeRequest } from './probe.ts'
 
 /** What was in the account before a run. */
@@ -38,10 +38,7 @@ type LedgerLine =
   | { removed: true }
 
 type LedgerBody = { isKnown: true; base64: string } | { isKnown: false; reason: string }
-type LedgerExchange = Omit<Exchange, 'request' | 'response'> & {
-  request: Omit<Exchange['request'], 'body'> & { body: LedgerBody }
-  response: (Omit<NonNullable<Exchange['response']>, 'body'> & { body: LedgerBody }) | undefined
-}
+type LedgerExchange = WithBodies<LedgerBody>
 /** Without the body, which the exchange has. */
 type StoredRequest = Pick<ProbeRequest, 'method' | 'path'>
 
@@ -125,12 +122,7 @@ export class Ledger {
   }
 
   keep({ exchange, sent: { method, path }, probe, setUp }: KeptExchange): void {
-    const { request, response } = exchange
-    const stored: LedgerExchange = {
-      ...exchange,
-      request: { ...request, body: store(request.body) },
-      response: response && { ...response, body: store(response.body) },
-    }
+    const stored: LedgerExchange = withBodies(exchange, store)
     this.#write({ exchange: stored, sent: { method, path }, probe, setUp }, false)
   }
 
@@ -236,15 +228,20 @@ function restore(body: LedgerBody): SeenBody {
 
 function restoreExchange(entry: Extract<LedgerLine, { exchange: LedgerExchange }>): KeptExchange {
   const { exchange, sent, probe, setUp } = entry
+  return { exchange: withBodies(exchange, restore), sent, probe, setUp }
+}
+
+type WithBodies<Body> = Omit<Exchange, 'request' | 'response'> & {
+  request: Omit<Exchange['request'], 'body'> & { body: Body }
+  response: (Omit<SeenResponse, 'body'> & { body: Body }) | undefined
+}
+
+/** The exchange with both bodies in another form. */
+function withBodies<From, To>(exchange: WithBodies<From>, convert: (body: From) => To): WithBodies<To> {
   const { request, response } = exchange
   return {
-    exchange: {
-      ...exchange,
-      request: { ...request, body: restore(request.body) },
-      response: response && { ...response, body: restore(response.body) },
-    },
-    sent,
-    probe,
-    setUp,
+    ...exchange,
+    request: { ...request, body: convert(request.body) },
+    response: response && { ...response, body: convert(response.body) },
   }
 }

@@ -1,11 +1,11 @@
 import type { Choices } from '../contract/choices.ts'
 import { shorten } from '../ground/show.ts'
 import { foresee } from './foresight.ts'
-import { inWords } from './opening.ts'
 import { type PlannedProbe, planProbes } from './plan.ts'
 import { bytesOfBody, isRead, type ProbeRequest } from './probe.ts'
 import { isHarmless, PROBES } from './probes.ts'
 import { costOfRestoring } from './restoration.ts'
+import { inWords } from './target-check.ts'
 
 export interface PlanTextOptions {
   writes: boolean

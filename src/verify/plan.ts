@@ -75,13 +75,16 @@ function orderByGain(foresight: readonly Foresight[], contract: Contract, told: 
 function factsOf({ tells, rules }: Foresight): { fact: string; about: string }[] {
   const facts = rules.map((id) => ({ fact: `rule ${id}`, about: id }))
   for (const [id, alike] of Object.entries(tells)) {
-    for (const [index, some] of alike.entries()) {
-      for (const others of alike.slice(index + 1)) {
-        for (const one of some) for (const other of others) facts.push({ fact: `${id} ${one} ${other}`, about: id })
-      }
-    }
+    for (const pair of pairsToldApart(alike)) facts.push({ fact: `${id} ${pair}`, about: id })
   }
   return facts
+}
+
+/** All pairs of alternatives with different answers. `alike` has groups of alternatives with equal answers. */
+export function pairsToldApart(alike: readonly (readonly number[])[]): string[] {
+  return alike.flatMap((some, index) =>
+    alike.slice(index + 1).flatMap((others) => some.flatMap((one) => others.map((other) => `${one} ${other}`))),
+  )
 }
 
 /** The share of the hourly quotas that a probe uses. */

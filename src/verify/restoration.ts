@@ -1,9 +1,10 @@
+import { areTexts, itemsOf, textsIn } from '../behaviour/shown-data.ts'
 import type { DomainGroup } from '../domain/account.ts'
 import { isObject } from '../ground/json.ts'
 import type { ProbeAnswer } from './conversation.ts'
-import type { Custody } from './custody.ts'
-import { readGroup, textsIn } from './holdings.ts'
+import { readGroupLoosely } from './created-items.ts'
 import type { Inventory } from './ledger.ts'
+import type { Ownership } from './ownership.ts'
 import type { ProbeRequest } from './probe.ts'
 
 /** What the cleanup found in the account, and what it did. */
@@ -17,6 +18,12 @@ export interface Cleanup {
   changes: readonly string[]
   /** Why the state is unknown, or the cleanup incomplete. */
   reason?: string
+}
+
+export const NOTHING_REMOVED: Omit<Cleanup, 'restored'> = {
+  removed: { domains: 0, groups: 0 },
+  left: { domains: [], groups: [] },
+  changes: [],
 }
 
 /** Sends a request of the cleanup; `undefined` if the quota does not allow it any more. */
@@ -50,15 +57,15 @@ export async function takeInventory(ask: AskToRestore): Promise<Inventory | stri
  * Removes everything that the run created, and nothing else. Then it checks that the account is as it was before. It
  * takes the items from the lists of the service, so a killed run need not know them.
  */
-export async function restore(custody: Custody, ask: AskToRestore): Promise<Cleanup> {
+export async function restore(ownership: Ownership, ask: AskToRestore): Promise<Cleanup> {
   const removed = { domains: 0, groups: 0 }
   const found = await takeInventory(ask)
   if (typeof found === 'string') return unknown(found, removed)
-  const groups = found.groups.filter((group) => custody.isOwnListedGroup(group))
-  const domains = found.domains.filter((name) => custody.isOwnDomain(name))
-  if (groups.length === 0 && domains.length === 0) return compare(custody, found, removed)
+  const groups = found.groups.filter((group) => ownership.isOwnListedGroup(group))
+  const domains = found.domains.filter((name) => ownership.isOwnDomain(name))
+  if (groups.length === 0 && domains.length === 0) return compare(ownership, found, removed)
   for (const { id } of groups) {
-    custody.adopt(id)
+    ownership.adopt(id)
     const answer = await ask({ method: 'DELETE', path: `/domaingroups?id=${encodeURIComponent(id)}` })
     if (answer === undefined) return unknown(NO_QUOTA, removed, { groups, domains })
     if (isDone(answer)) removed.groups++
@@ -71,7 +78,7 @@ export async function restore(custody: Custody, ask: AskToRestore): Promise<Clea
     else if (names.length > 1) removed.domains += await removeSingly(names, ask)
   }
   const after = await takeInventory(ask)
-  return typeof after === 'string' ? unknown(after, removed) : compare(custody, after, removed)
+  return typeof after === 'string' ? unknown(after, removed) : compare(ownership, after, removed)
 }
 
 /** Removes domains one by one, because one that cannot be removed blocks the others in the same request. */
@@ -89,13 +96,13 @@ function removal(domains: readonly string[]): ProbeRequest {
   return { method: 'DELETE', path: '/domains', body: { domains } }
 }
 
-function compare(custody: Custody, after: Inventory, removed: Cleanup['removed']): Cleanup {
-  const domains = after.domains.filter((name) => custody.isOwnDomain(name))
-  const groups = after.groups.filter((group) => custody.isOwnListedGroup(group))
+function compare(ownership: Ownership, after: Inventory, removed: Cleanup['removed']): Cleanup {
+  const domains = after.domains.filter((name) => ownership.isOwnDomain(name))
+  const groups = after.groups.filter((group) => ownership.isOwnListedGroup(group))
   const left = { domains, groups: groups.map(({ id }) => id) }
-  const { before } = custody
+  const { before } = ownership
   if (before === undefined) return { ...unknown('nobody knows what was there before', removed), left }
-  const { lost, gained } = differencesOf(custody, before, after)
+  const { lost, gained } = differencesOf(ownership, before, after)
   const isClean = domains.length === 0 && groups.length === 0
   return {
     restored: isClean && lost.length === 0,
@@ -108,7 +115,11 @@ function compare(custody: Custody, after: Inventory, removed: Cleanup['removed']
 }
 
 /** The differences that do not belong to the run. The run can have caused only the losses. */
-function differencesOf(custody: Custody, before: Inventory, after: Inventory): { lost: string[]; gained: string[] } {
+function differencesOf(
+  ownership: Ownership,
+  before: Inventory,
+  after: Inventory,
+): { lost: string[]; gained: string[] } {
   const domains = new Set(after.domains)
   const former = new Set(before.domains)
   const groups = new Map(after.groups.map((group) => [group.id, group]))
@@ -120,10 +131,10 @@ function differencesOf(custody: Custody, before: Inventory, after: Inventory): {
     else if (!isSame(group, now)) lost.push(`the group ${group.id} was changed`)
   }
   const gained = after.domains
-    .filter((name) => !former.has(name) && !custody.isOwnDomain(name))
+    .filter((name) => !former.has(name) && !ownership.isOwnDomain(name))
     .map((name) => `the domain ${name} is new`)
   for (const group of after.groups) {
-    if (!formerGroups.has(group.id) && !custody.isOwnListedGroup(group)) gained.push(`the group ${group.id} is new`)
+    if (!formerGroups.has(group.id) && !ownership.isOwnListedGroup(group)) gained.push(`the group ${group.id} is new`)
   }
   return { lost, gained }
 }
@@ -151,22 +162,17 @@ function toldOfList(answer: ProbeAnswer): string {
 }
 
 /** The domains of a list; `undefined` if an entry cannot be read, because its domain would count as absent. */
-export function readDomains(data: unknown): string[] | undefined {
-  const listed = isObject(data) ? data['domains'] : undefined
-  const names = textsIn(listed)
-  return Array.isArray(listed) && names.length === listed.length ? names : undefined
+export function readDomains(data: unknown): readonly string[] | undefined {
+  return textsIn(data, 'domains')
 }
 
 /** The groups of a list; `undefined` if an entry cannot be read, because it may be a group of another client. */
 export function readGroups(data: unknown): DomainGroup[] | undefined {
-  const listed = isObject(data) ? data['groups'] : undefined
-  if (!Array.isArray(listed)) return undefined
-  const groups = listed.flatMap((each) => (hasMembers(each) ? (readGroup(each) ?? []) : []))
-  return groups.length === listed.length ? groups : undefined
+  return isObject(data) ? itemsOf(data['groups'], readListedGroup) : undefined
 }
 
-/** Whether all members of a group can be read, or the group has no list of members. */
-function hasMembers(group: unknown): boolean {
+/** A group whose members can all be read, or that has no list of members. */
+function readListedGroup(group: unknown): DomainGroup | undefined {
   const members = isObject(group) ? group['domains'] : undefined
-  return members === undefined || (Array.isArray(members) && textsIn(members).length === members.length)
+  return members === undefined || areTexts(members) ? readGroupLoosely(group) : undefined
 }

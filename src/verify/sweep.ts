@@ -2,11 +2,11 @@ import type { Contract } from '../contract/contract.ts'
 import { RequestBudget } from './budget.ts'
 import type { Client } from './client.ts'
 import { ProbeConversation } from './conversation.ts'
-import { Custody } from './custody.ts'
 import type { Ledger, LedgerContent } from './ledger.ts'
-import { refuseTarget } from './opening.ts'
+import { Ownership } from './ownership.ts'
 import { quotaPathOf } from './probe.ts'
-import { type Cleanup, restore } from './restoration.ts'
+import { type Cleanup, NOTHING_REMOVED, restore } from './restoration.ts'
+import { refuseTarget } from './target-check.ts'
 
 export interface SweepOptions {
   client: Pick<Client, 'send'>
@@ -24,22 +24,20 @@ export interface SweepOptions {
 /** Removes what an incomplete run has left, and nothing else. @throws ConnectionError, TargetError */
 export async function sweep(options: SweepOptions): Promise<Cleanup> {
   const { client, contract, apiKey, ledger, content, reserve, waits, sleep, signal } = options
-  const custody = Custody.of(content)
+  const ownership = Ownership.of(content)
   const budget = new RequestBudget(contract, reserve)
   // A run writes down what it is going to create before it creates anything.
-  if (!custody.hasIntents) {
-    return { restored: true, removed: { domains: 0, groups: 0 }, left: { domains: [], groups: [] }, changes: [] }
-  }
+  if (!ownership.hasIntents) return { restored: true, ...NOTHING_REMOVED }
   const conversation = new ProbeConversation({
     client,
     contract,
     apiKey,
     budget,
     writes: true,
-    record: { ledger, permission: custody, onIntent: () => {}, onGroup: () => {} },
+    record: { ledger, permission: ownership, onIntent: () => {}, onGroup: () => {} },
   })
   let isFirst = true
-  return restore(custody, async (request) => {
+  return restore(ownership, async (request) => {
     const path = quotaPathOf(request)
     if (budget.left(path) < 1) {
       if (!waits || signal.aborted) return undefined

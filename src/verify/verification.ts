@@ -4,22 +4,30 @@ import { isObject } from '../ground/json.ts'
 import { type QuotaView, RequestBudget } from './budget.ts'
 import { type Client, ConnectionError } from './client.ts'
 import { HarmfulRequest, type ProbeAnswer, ProbeConversation } from './conversation.ts'
-import type { Custody } from './custody.ts'
+import { CreatedItems, readGroupLoosely } from './created-items.ts'
 import { foresee, MOST_SET_UPS } from './foresight.ts'
-import { Holdings, readGroup } from './holdings.ts'
 import { type KeptExchange, type Ledger, type LedgerContent, LedgerError } from './ledger.ts'
-import { refuseSilence, refuseTarget } from './opening.ts'
+import type { Ownership } from './ownership.ts'
 import { type PlannedProbe, planProbes } from './plan.ts'
 import { type Probe, type ProbeRequest, quotaPathOf } from './probe.ts'
+import { ProbeSetup } from './probe-setup.ts'
 import { isHarmless, PROBES } from './probes.ts'
-import { type Cleanup, costOfRestoring, readDomains, readGroups, restore, takeInventory } from './restoration.ts'
-import { VerifyRun } from './stage.ts'
+import {
+  type Cleanup,
+  costOfRestoring,
+  NOTHING_REMOVED,
+  readDomains,
+  readGroups,
+  restore,
+  takeInventory,
+} from './restoration.ts'
+import { refuseSilence, refuseTarget } from './target-check.ts'
 
 export interface VerifyOptions {
   choices: Choices
   client: Pick<Client, 'send'>
   apiKey: string
-  custody: Custody
+  ownership: Ownership
   ledger: Pick<Ledger, 'write' | 'keep'>
   /** The records of an earlier run, if this run continues it. */
   earlier?: LedgerContent | undefined
@@ -94,12 +102,12 @@ export const FRUITLESS_WINDOWS = 3
  * @throws TargetError and ConnectionError if the first requests already show that there is nothing to ask
  */
 export async function verify(options: VerifyOptions): Promise<VerifyResult> {
-  const { choices, custody } = options
+  const { choices, ownership } = options
   const verification = new Verification(options)
   // The first requests come before all slow steps, so that the user learns of a wrong key at once.
   await verification.open()
   options.onRehearsal?.(0, choices.alternatives.length)
-  const isOwnName = (name: string) => name.toLowerCase().includes(custody.mark)
+  const isOwnName = (name: string) => name.toLowerCase().includes(ownership.mark)
   const judge = options.judge ?? (await Investigation.begin({ choices, isOwnName, isSoleWriter: options.soleWriter }))
   // A run that only reads does not need the foresight about the other probes.
   const probes = options.writes ? PROBES : PROBES.filter(isHarmless)
@@ -112,7 +120,7 @@ class Verification {
   #judge: VerificationJudge | undefined
   readonly #budget: RequestBudget
   readonly #conversation: ProbeConversation
-  readonly #stage: VerifyRun
+  readonly #setup: ProbeSetup
   #plan: readonly PlannedProbe[] = []
   readonly #states = new Map<Probe, ProbeState>()
   readonly #exchanges: KeptExchange[] = []
@@ -126,7 +134,7 @@ class Verification {
   #reason: string | undefined
 
   constructor(options: VerifyOptions) {
-    const { choices, client, apiKey, custody, ledger, earlier, suffix, writes, reserve } = options
+    const { choices, client, apiKey, ownership, ledger, earlier, suffix, writes, reserve } = options
     this.#options = options
     this.#budget = new RequestBudget(choices.contract, reserve)
     this.#conversation = new ProbeConversation({
@@ -137,16 +145,16 @@ class Verification {
       writes,
       record: {
         ledger,
-        permission: custody,
-        onIntent: (intent) => custody.intend(intent),
-        onGroup: ({ id }) => custody.adopt(id),
+        permission: ownership,
+        onIntent: (intent) => ownership.intend(intent),
+        onGroup: ({ id }) => ownership.adopt(id),
       },
     })
-    const holdings = new Holdings(
-      (name) => custody.isOwnDomain(name),
-      ({ id }) => custody.isOwnGroup(id),
+    const items = new CreatedItems(
+      (name) => ownership.isOwnDomain(name),
+      ({ id }) => ownership.isOwnGroup(id),
     )
-    this.#stage = new VerifyRun({ mark: custody.mark, suffix, holdings, names: earlier?.names ?? 0 })
+    this.#setup = new ProbeSetup({ mark: ownership.mark, suffix, items, names: earlier?.names ?? 0 })
     this.#done = new Set(earlier?.done)
   }
 
@@ -165,13 +173,7 @@ class Verification {
       cleanup = await this.#restore()
     } catch (error) {
       if (!this.#isEnd(error)) throw error
-      cleanup = {
-        restored: false,
-        removed: { domains: 0, groups: 0 },
-        left: { domains: [], groups: [] },
-        changes: [],
-        reason: this.#reason ?? 'the cleanup did not come to its end',
-      }
+      cleanup = { restored: false, ...NOTHING_REMOVED, reason: this.#reason ?? 'the cleanup did not come to its end' }
     }
     const isOver = this.#ended === undefined || this.#ended === 'quota'
     if (isOver && cleanup.restored) await this.#exhaust()
@@ -202,7 +204,7 @@ class Verification {
       return true
     }
     // If no list was read yet, there is nothing to restore or to report.
-    if (!(error instanceof ConnectionError) || this.#options.custody.before === undefined) return false
+    if (!(error instanceof ConnectionError) || this.#options.ownership.before === undefined) return false
     this.#ended ??= 'connection'
     this.#reason ??= `the connection was lost: ${error.message}`
     return true
@@ -210,8 +212,8 @@ class Verification {
 
   /** The first requests. They show whether this is the service, and what the account holds. */
   async open(): Promise<void> {
-    const { custody, ledger, waits } = this.#options
-    if (custody.before !== undefined) return
+    const { ownership, ledger, waits } = this.#options
+    if (ownership.before !== undefined) return
     const answers: ProbeAnswer[] = []
     for (const path of ['/domaingroups', '/domains', '/dmarc']) {
       const request: ProbeRequest = { method: 'GET', path }
@@ -233,7 +235,7 @@ class Verification {
       // The answers can be judged, but without the lists the run cannot show that the account is unchanged.
       this.#unreadable = `the lists of the account cannot be read: ${before}`
     } else {
-      custody.remember(before)
+      ownership.remember(before)
       ledger.write({ before })
     }
     for (const id of Object.values(OPENING)) {
@@ -245,7 +247,6 @@ class Verification {
   /** Asks what the quotas allow, waits if this is wanted, and continues until no probe is left that can be asked. */
   async #askAll(): Promise<void> {
     for (let fruitless = 0; fruitless < FRUITLESS_WINDOWS; fruitless++) {
-      let isShort = false
       const asked = this.#done.size
       const short = new Set<string>()
       for (const planned of this.#plan) {
@@ -254,13 +255,11 @@ class Verification {
         if (this.#options.signal.aborted) return this.#end('interrupted', 'the run was interrupted')
         const lacking = await this.#tryProbe(planned).catch((error: unknown) => {
           if (!(error instanceof HarmfulRequest)) throw error
-          this.#states.set(probe, { probe: planned, state: 'not reached', reason: error.message })
+          return this.#skip(planned, error.message)
         })
-        if (lacking === undefined) continue
-        isShort = true
-        short.add(lacking)
+        if (lacking !== undefined) short.add(lacking)
       }
-      if (!isShort) return
+      if (short.size === 0) return
       if (!this.#options.waits) return this.#end('quota', 'the quotas of this window are used up')
       if (this.#done.size > asked) fruitless = -1
       await this.#waitFor(this.#soonest(short))
@@ -272,49 +271,42 @@ class Verification {
   async #tryProbe(planned: PlannedProbe): Promise<string | undefined> {
     const { probe } = planned
     this.#tell(`${probe.id}`)
-    if (this.#unreadable !== undefined && !isHarmless(probe)) {
-      this.#states.set(probe, { probe: planned, state: 'not reached', reason: this.#unreadable })
-      return undefined
-    }
+    if (this.#unreadable !== undefined && !isHarmless(probe)) return this.#skip(planned, this.#unreadable)
     const whole = this.#tooLargeFor(planned)
-    if (whole !== undefined) {
-      this.#states.set(probe, {
-        probe: planned,
-        state: 'not reached',
-        reason: `it needs more than the quota of ${whole}`,
-      })
-      return undefined
-    }
+    if (whole !== undefined) return this.#skip(planned, `it needs more than the quota of ${whole}`)
     for (let sent = 0; ; sent++) {
-      const setUp = this.#stage.nextSetUp(probe)
-      const requests = setUp === undefined ? probe.requests(this.#stage.sceneFor(probe)) : [setUp]
+      const setUp = this.#setup.nextSetUp(probe)
+      if (setUp === undefined) return this.#askProbe(planned)
       // It is useless to set up a probe that cannot be asked afterwards.
-      const lacking = this.#lackingFor(setUp === undefined ? requests : [setUp, ...planned.requests], probe)
+      const lacking = this.#lackingFor([setUp, ...planned.requests], probe)
       if (lacking !== undefined) return lacking
-      if (setUp === undefined) {
-        if (probe.endangers !== undefined && !(await this.#isAlone(probe.endangers))) {
-          const reason = `the account has ${probe.endangers} of others, which a wrong service might change`
-          this.#states.set(probe, { probe: planned, state: 'not reached', reason })
-          return undefined
-        }
-        for (const request of requests) {
-          const { code } = await this.#ask(request, probe)
-          // Another client has used up the quota; the answer says nothing about the question.
-          if (code === 'rate_limited') return quotaPathOf(request)
-        }
-        this.#options.ledger.write({ done: probe.id })
-        this.#options.ledger.write({ names: this.#stage.names })
-        this.#done.add(probe.id)
-        return undefined
-      }
-      if (sent >= MOST_SET_UPS) {
-        const reason = 'the service did not accept what the probe needs'
-        this.#states.set(probe, { probe: planned, state: 'not reached', reason })
-        return undefined
-      }
+      if (sent >= MOST_SET_UPS) return this.#skip(planned, 'the service did not accept what the probe needs')
       const { code } = await this.#ask(setUp, probe, true)
       if (code === 'rate_limited') return quotaPathOf(setUp)
     }
+  }
+
+  /** Asks a probe that is set up. Returns the path whose quota is too small. */
+  async #askProbe(planned: PlannedProbe): Promise<string | undefined> {
+    const { probe } = planned
+    const requests = probe.requests(this.#setup.sceneFor(probe))
+    const lacking = this.#lackingFor(requests, probe)
+    if (lacking !== undefined) return lacking
+    if (probe.endangers !== undefined && !(await this.#isAlone(probe.endangers)))
+      return this.#skip(planned, `the account has ${probe.endangers} of others, which a wrong service might change`)
+    for (const request of requests) {
+      const { code } = await this.#ask(request, probe)
+      // Another client has used up the quota; the answer says nothing about the question.
+      if (code === 'rate_limited') return quotaPathOf(request)
+    }
+    this.#options.ledger.write({ done: probe.id })
+    this.#options.ledger.write({ names: this.#setup.names })
+    this.#done.add(probe.id)
+    return undefined
+  }
+
+  #skip(planned: PlannedProbe, reason: string): undefined {
+    this.#states.set(planned.probe, { probe: planned, state: 'not reached', reason })
   }
 
   /** The path whose quota is too small for the requests and the later cleanup. */
@@ -325,7 +317,7 @@ class Verification {
     if (endangers !== undefined) add(endangers === 'groups' ? '/domaingroups' : '/domains', 1)
     const own = new Set(needed.keys())
     if (this.#options.writes) {
-      const { groups, domains } = this.#stage.holdings
+      const { groups, domains } = this.#setup.items
       const created = requests.filter(isCreation).length
       for (const [path, count] of Object.entries(
         costOfRestoring(groups.size + this.#nameless + created, domains.size),
@@ -348,19 +340,19 @@ class Verification {
   }
 
   async #isAlone(what: 'groups' | 'domains'): Promise<boolean> {
-    const { custody } = this.#options
-    if (!custody.hasOnlyOwn(what)) return false
+    const { ownership } = this.#options
+    if (!ownership.hasOnlyOwn(what)) return false
     const listed = await this.#ask({ method: 'GET', path: what === 'groups' ? '/domaingroups' : '/domains' }, undefined)
-    if (what === 'domains') return readDomains(listed.data)?.every((name) => custody.isOwnDomain(name)) ?? false
-    return readGroups(listed.data)?.every((group) => custody.isOwnListedGroup(group)) ?? false
+    if (what === 'domains') return readDomains(listed.data)?.every((name) => ownership.isOwnDomain(name)) ?? false
+    return readGroups(listed.data)?.every((group) => ownership.isOwnListedGroup(group)) ?? false
   }
 
   async #ask(request: ProbeRequest, probe: Probe | undefined, setUp = false): Promise<ProbeAnswer> {
     const answer = await this.#conversation.ask(request)
     const { exchange, data } = answer
     if (isCreation(request) && data !== undefined && !this.#isAdopted(data)) this.#nameless++
-    if (request.method === 'GET') this.#options.custody.notice(readGroups(data) ?? [])
-    this.#stage.holdings.learn(request, data)
+    if (request.method === 'GET') this.#options.ownership.notice(readGroups(data) ?? [])
+    this.#setup.items.learn(request, data)
     const kept = { exchange, sent: request, probe: probe?.id, setUp }
     this.#exchanges.push(kept)
     this.#note(({ ledger }) => ledger.keep(kept))
@@ -369,8 +361,8 @@ class Verification {
   }
 
   #isAdopted(data: unknown): boolean {
-    const group = isObject(data) ? readGroup(data['group']) : undefined
-    return group !== undefined && this.#options.custody.isOwnGroup(group.id)
+    const group = isObject(data) ? readGroupLoosely(data['group']) : undefined
+    return group !== undefined && this.#options.ownership.isOwnGroup(group.id)
   }
 
   /** Writes to the ledger. A full disk does not stop the cleanup, because it creates nothing. */
@@ -384,13 +376,12 @@ class Verification {
 
   async #restore(): Promise<Cleanup> {
     this.#isRestoring = true
-    const { custody, ledger, signal, waits } = this.#options
-    const nothing = { removed: { domains: 0, groups: 0 }, left: { domains: [], groups: [] }, changes: [] }
+    const { ownership, ledger, signal, waits } = this.#options
     // A run that has recorded no creation has changed nothing.
-    if (!this.#options.writes || !custody.hasIntents) return { restored: true, ...nothing }
-    if (this.#unreadable !== undefined) return { restored: false, ...nothing, reason: this.#unreadable }
+    if (!this.#options.writes || !ownership.hasIntents) return { restored: true, ...NOTHING_REMOVED }
+    if (this.#unreadable !== undefined) return { restored: false, ...NOTHING_REMOVED, reason: this.#unreadable }
     this.#tell('restores the account')
-    const cleanup = await restore(custody, async (request) => {
+    const cleanup = await restore(ownership, async (request) => {
       const path = quotaPathOf(request)
       if (this.#budget.left(path) < 1) {
         if (!waits || signal.aborted) return undefined

@@ -3,8 +3,8 @@ import type { Choices } from '../contract/choices.ts'
 import type { Check, Finding, Report, ReportOutcome, ReportRule } from '../reports/report.ts'
 import type { Assessment, CheckOutcome, VerifyCheck } from './assessment.ts'
 import { CHECK_OUTCOMES } from './assessment.ts'
-import { inWords } from './opening.ts'
 import type { Cleanup } from './restoration.ts'
+import { inWords } from './target-check.ts'
 import type { VerifyResult } from './verification.ts'
 
 export interface VerifyReportOptions {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { RequestBudget } from '../../src/verify/budget.ts'
-import { Custody } from '../../src/verify/custody.ts'
 import { Ledger } from '../../src/verify/ledger.ts'
+import { Ownership } from '../../src/verify/ownership.ts'
 import { quotaPathOf } from '../../src/verify/probe.ts'
 import { budget } from '../support/budget.ts'
 import { createRandom } from '../support/random.ts'
@@ -144,7 +144,7 @@ describe('a run that stops when the quotas are used up', () => {
       judge: { ...NO_JUDGE, take: async ({ id }) => void taken.push(id) as never },
       ledger,
       earlier: content,
-      custody: Custody.of(content),
+      ownership: Ownership.of(content),
     }).result()
     expect(rest).toMatchObject({ cleanup: { restored: true } })
     expect(rest.ended).toBeUndefined()

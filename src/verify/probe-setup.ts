@@ -1,5 +1,5 @@
 import type { DomainGroup } from '../domain/account.ts'
-import type { Holdings } from './holdings.ts'
+import type { CreatedItems } from './created-items.ts'
 import type { Probe, ProbeRequest, ProbeScene } from './probe.ts'
 
 /** How many domains are added at once, for later probes too. A request may add 50. */
@@ -7,9 +7,9 @@ const POOL = 10
 const MOST_ADDED = 50
 
 /** The names of a run, and the items that it has created in the account so far. */
-export class VerifyRun {
+export class ProbeSetup {
   readonly mark: string
-  readonly holdings: Holdings
+  readonly items: CreatedItems
   readonly #suffix: string
   #names: number
 
@@ -17,12 +17,12 @@ export class VerifyRun {
   constructor({
     mark,
     suffix,
-    holdings,
+    items,
     names = 0,
-  }: { mark: string; suffix: string; holdings: Holdings; names?: number }) {
+  }: { mark: string; suffix: string; items: CreatedItems; names?: number }) {
     this.mark = mark
     this.#suffix = suffix
-    this.holdings = holdings
+    this.items = items
     this.#names = names
   }
 
@@ -35,13 +35,13 @@ export class VerifyRun {
   nextSetUp(probe: Probe): ProbeRequest | undefined {
     const { missing } = this.#groupsFor(probe)
     const members = missing ?? 0
-    const lacking = (probe.domains ?? 0) + members - this.holdings.free(1_000).length
+    const lacking = (probe.domains ?? 0) + members - this.items.free(1_000).length
     if (lacking > 0) {
       const count = Math.min(MOST_ADDED, Math.max(lacking, POOL))
       return { method: 'POST', path: '/domains', body: { domains: Array.from({ length: count }, this.#freshDomain) } }
     }
     if (missing === undefined) return undefined
-    const domains = this.holdings.free(members)
+    const domains = this.items.free(members)
     return { method: 'POST', path: '/domaingroups', body: { name: this.#freshName(), ...(members > 0 && { domains }) } }
   }
 
@@ -51,7 +51,7 @@ export class VerifyRun {
     return {
       mark: this.mark,
       groups,
-      domains: this.holdings.free(probe.domains ?? 0),
+      domains: this.items.free(probe.domains ?? 0),
       freshDomain: this.#freshDomain,
       freshName: this.#freshName,
       unknownId: this.mark,
@@ -63,7 +63,7 @@ export class VerifyRun {
     const wanted: DomainGroup[] = []
     const taken = new Set<string>()
     for (const members of groups) {
-      const group = this.holdings.groupWith(members, taken)
+      const group = this.items.groupWith(members, taken)
       if (group === undefined) return { wanted, missing: members }
       wanted.push(group)
       taken.add(group.id)

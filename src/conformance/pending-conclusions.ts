@@ -12,7 +12,7 @@ const LIMIT = 20_000
  * Conclusions that rely on earlier knowledge of an account. Another client could have changed the account unseen, so
  * each conclusion waits until a later response shows the same facts again.
  */
-export class Suspense {
+export class PendingConclusions {
   readonly #pending = new Set<PendingConclusion>()
   readonly #byFact = new Map<string, Set<PendingConclusion>>()
 
@@ -21,7 +21,7 @@ export class Suspense {
   }
 
   /** Calls `drop` if a response shows a change of one of the facts, or if no response confirms the facts. */
-  add(facts: ReadonlySet<string>, release: () => void, drop: () => void): void {
+  add(facts: ReadonlySet<string>, release: () => void, drop: () => void = () => {}): void {
     if (facts.size === 0) {
       release()
       return

@@ -1,4 +1,4 @@
-import { DecidedChoices } from '../choices/decided.ts'
+import { DecidedChoices } from '../choices/decided-choices.ts'
 import { type Assignment, Observations } from '../choices/observation.ts'
 import type { Permitted } from '../choices/permitted.ts'
 import type { Variants } from '../choices/variants.ts'
@@ -15,7 +15,7 @@ const FINDINGS_LIMIT = 1_000
 const MESSAGES_LIMIT = 5
 
 /** What an investigation has found so far. Each kind of result has a limit. */
-export class Gathered {
+export class InvestigationResults {
   readonly observations = new Observations()
   readonly #contract: Contract
   readonly #variants: Variants
@@ -70,13 +70,7 @@ export class Gathered {
     fits: (value: unknown) => boolean,
     exchange: Exchange,
   ): void {
-    const choices = this.#variants.choicesOf(name)
-    if (choices === undefined) return
-    const numbers = [...choices.values.keys()].filter((number) => fits(choices.values[number]))
-    this.observe(
-      numbers.map((number) => ({ [choices.id]: number })),
-      exchange,
-    )
+    this.observe(this.#variants.assignmentsWith(name, fits) ?? [], exchange)
   }
 
   observeAll(all: readonly (readonly Assignment[])[], exchange: Exchange): void {

@@ -3,22 +3,8 @@ import { isObject, readJson } from '../ground/json.ts'
 import { readTarget } from '../http/target.ts'
 import { bytesOfBody, type ProbeRequest } from './probe.ts'
 
-/** What decides whether something belongs to a run: its name has the mark, or the run asked for this exact name. */
-export interface Ownership {
-  mark: string
-  /** Names without the mark that the run asked the service to create. */
-  asked: ReadonlySet<string>
-  /** What existed before the run and never belongs to it. */
-  foreign: ReadonlySet<string>
-}
-
-/** Whether a domain belongs to a run. */
-export function isOwnDomain(name: string, { mark, asked, foreign }: Ownership): boolean {
-  return !foreign.has(name) && (name.toLowerCase().includes(mark) || asked.has(name))
-}
-
 /** What the run has in the account, by the answers to its own requests. */
-export class Holdings {
+export class CreatedItems {
   readonly domains = new Set<string>()
   readonly groups = new Map<string, DomainGroup>()
   readonly #isOwn: (domain: string) => boolean
@@ -29,26 +15,26 @@ export class Holdings {
     this.#isOwnGroup = isOwnGroup
   }
 
-  copy(): Holdings {
-    const copy = new Holdings(this.#isOwn, this.#isOwnGroup)
+  copy(): CreatedItems {
+    const copy = new CreatedItems(this.#isOwn, this.#isOwnGroup)
     for (const name of this.domains) copy.domains.add(name)
     for (const [id, group] of this.groups) copy.groups.set(id, group)
     return copy
   }
 
-  /** Updates the holdings from the answer to a request. `data` is that of a success; `undefined` for anything else. */
+  /** Updates the items from the answer to a request. `data` is that of a success; `undefined` for anything else. */
   learn(request: ProbeRequest, data: unknown): void {
     if (!isObject(data)) return
     const { path, query } = readTarget(request.path)
     const { method } = request
     if (path === '/domains') this.#learnDomains(method, textsIn(data['domains']))
     if (path !== '/domaingroups') return
-    const group = readGroup(data['group'])
+    const group = readGroupLoosely(data['group'])
     if (group !== undefined && (method === 'POST' ? this.#isOwnGroup(group) : this.groups.has(group.id))) {
       this.groups.set(group.id, group)
       this.#separate(group)
     }
-    if (method === 'GET' && Array.isArray(data['groups'])) this.#refresh(data['groups'].map(readGroup))
+    if (method === 'GET' && Array.isArray(data['groups'])) this.#refresh(data['groups'].map(readGroupLoosely))
     if (method === 'DELETE' && query['id'] !== undefined) this.groups.delete(query['id'])
   }
 
@@ -101,14 +87,14 @@ export class Holdings {
 }
 
 /** The group of a response; `undefined` for anything else. */
-export function readGroup(value: unknown): DomainGroup | undefined {
+export function readGroupLoosely(value: unknown): DomainGroup | undefined {
   if (!isObject(value)) return undefined
   const { id, name, domains } = value
   if (typeof id !== 'string' || typeof name !== 'string') return undefined
   return { id, name, domains: textsIn(domains) }
 }
 
-export function textsIn(value: unknown): string[] {
+function textsIn(value: unknown): string[] {
   return Array.isArray(value) ? value.filter((each) => typeof each === 'string') : []
 }
 

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
-import { findHarm, type Permission } from '../../src/verify/harm.ts'
+import { findHarm, type Permission } from '../../src/verify/harmful-requests.ts'
 import type { ProbeRequest } from '../../src/verify/probe.ts'
 
 const shared: Permission = {
   isOwnDomain: (name) => name.includes('verify-x'),
   isOwnGroup: (id) => id === 'own',
-  mayBeOwn: () => false,
+  isOwnListedGroup: () => false,
   hasOnlyOwn: () => false,
 }
 const alone: Permission = { ...shared, hasOnlyOwn: () => true }

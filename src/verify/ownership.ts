@@ -1,32 +1,29 @@
 import type { DomainGroup } from '../domain/account.ts'
-import type { Permission } from './harm.ts'
-import { type Intent, isOwnDomain } from './holdings.ts'
+import type { Intent } from './created-items.ts'
+import type { Permission } from './harmful-requests.ts'
 import type { Inventory, LedgerContent } from './ledger.ts'
 
-/** The text that every name of a run contains, and no other name. */
-function markOf(run: string): string {
-  return `verify-${run}`
-}
-
 /** Knows which parts of an account belong to a run, and which to other clients. */
-export class Custody implements Permission {
+export class Ownership implements Permission {
+  /** The text that every name of a run contains, and no other name. */
   readonly mark: string
   readonly #groups = new Set<string>()
+  /** Names, with or without the mark, that the run asked the service to create. */
   readonly #asked = new Set<string>()
   #foreignDomains: ReadonlySet<string> = new Set()
   readonly #foreignGroups = new Set<string>()
   #before: Inventory | undefined
 
   constructor(run: string) {
-    this.mark = markOf(run)
+    this.mark = `verify-${run}`
   }
 
-  static of({ head, before, intents, groups }: LedgerContent): Custody {
-    const custody = new Custody(head.run)
-    if (before !== undefined) custody.remember(before)
-    for (const intent of intents) custody.intend(intent)
-    for (const id of groups) custody.adopt(id)
-    return custody
+  static of({ head, before, intents, groups }: LedgerContent): Ownership {
+    const ownership = new Ownership(head.run)
+    if (before !== undefined) ownership.remember(before)
+    for (const intent of intents) ownership.intend(intent)
+    for (const id of groups) ownership.adopt(id)
+    return ownership
   }
 
   /** The account before the run; `undefined` until it was read. */
@@ -58,16 +55,13 @@ export class Custody implements Permission {
     if (!this.#foreignGroups.has(id)) this.#groups.add(id)
   }
 
+  /** Its name has the mark, or the run asked for exactly this name. */
   isOwnDomain(name: string): boolean {
-    return isOwnDomain(name, { mark: this.mark, asked: this.#asked, foreign: this.#foreignDomains })
+    return !this.#foreignDomains.has(name) && (name.toLowerCase().includes(this.mark) || this.#asked.has(name))
   }
 
   isOwnGroup(id: string): boolean {
     return this.#groups.has(id) || id === this.mark
-  }
-
-  mayBeOwn(group: DomainGroup): boolean {
-    return this.isOwnListedGroup(group)
   }
 
   /** Whether a listed group belongs to the run, even if its creation got no answer. */

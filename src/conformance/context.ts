@@ -1,15 +1,15 @@
-import { Explainer, type Explanation } from '../choices/behaviour.ts'
+import { Explainer, type Explanation } from '../choices/explainer.ts'
 import type { Permitted } from '../choices/permitted.ts'
 import type { Asked } from '../choices/predictor.ts'
 import type { Variants } from '../choices/variants.ts'
 import type { RequestPurpose } from '../exchanges/purpose.ts'
-import type { Gathered } from './gathered.ts'
+import type { InvestigationResults } from './results.ts'
 
 /** What all judgements of one investigation share. */
-export interface Means {
+export interface JudgementContext {
   variants: Variants
   permitted: Permitted
-  gathered: Gathered
+  results: InvestigationResults
   /** Whether no other client changes the account. */
   isSoleWriter: boolean
   /** Whether no other client would use a domain or group name like this. */
@@ -20,12 +20,12 @@ export interface Means {
 
 /** Explains an exchange with the choices that are certain so far, or without them if they do not explain it. */
 export async function explain(
-  { variants, gathered, pause }: Means,
+  { variants, results, pause }: JudgementContext,
   purpose: RequestPurpose,
   asked: Omit<Asked, 'pause'>,
 ): Promise<Explanation> {
   const explainer = new Explainer(variants, purpose, { ...asked, pause })
-  const { fixed } = gathered
+  const { fixed } = results
   const explanation = await explainer.explain(fixed)
   if (explanation.isExplained || Object.keys(fixed).length === 0) return explanation
   const free = await explainer.explain({})

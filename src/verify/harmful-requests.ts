@@ -9,7 +9,7 @@ export interface Permission {
   /** Whether the run made the group, or no service gives this id. */
   isOwnGroup(id: string): boolean
   /** Whether the run can have created this group from a response. A service may name any group. */
-  mayBeOwn(group: DomainGroup): boolean
+  isOwnListedGroup(group: DomainGroup): boolean
   /** Whether the account is known to have no groups, or no domains, except for those of the run. */
   hasOnlyOwn(what: 'groups' | 'domains'): boolean
 }
