@@ -24,7 +24,7 @@ export const BASELINE_OPTIONS = {
   },
   updateBaseline: {
     kind: toggle,
-    help: 'Write the findings of this run to the file of --baseline. What is gone leaves the file only if this run looked at it.',
+    help: 'Write the findings of this run to the file of --baseline. A finding that is gone is removed from the file only if this run looked for it.',
     default: false,
   },
 } as const satisfies Options

@@ -54,7 +54,7 @@ const OPTIONS = {
   },
   soleWriter: {
     kind: toggle,
-    help: 'Nobody else changed the accounts of the recordings meanwhile, so what was seen once stays as it is until the recording shows a change.',
+    help: 'No other client changed the accounts during the recordings, so what was seen once stays as it is until the recording shows a change.',
     default: false,
   },
   overlays: {

@@ -40,7 +40,7 @@ const OPTIONS = {
   },
   soleWriter: {
     kind: toggle,
-    help: 'Nobody else changed the accounts meanwhile, so what was seen once stays as it is until the recording shows a change.',
+    help: 'No other client changed the accounts during the recording, so what was seen once stays as it is until the recording shows a change.',
     default: false,
   },
   evidence: {

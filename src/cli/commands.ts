@@ -24,7 +24,7 @@ export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
   vary: {
     usage: 'vary [options] -- COMMAND',
     summary:
-      'Run a command against stand-ins that choose otherwise where the specification leaves a choice, and say on which choices it depends.',
+      'Run a command against stand-ins that choose other values where the specification leaves a choice, and say on which choices it depends.',
     load: async () => (await import('./vary.ts')).vary,
   },
   explore: {

@@ -64,7 +64,7 @@ export const OPTIONS = {
   },
   soleWriter: {
     kind: toggle,
-    help: 'Nobody changes the accounts but through the proxy, so what was seen once stays as it is until a request changes it.',
+    help: 'All changes of the accounts go through the proxy, so what was seen once stays as it is until a request changes it.',
     default: false,
   },
   overlays: {

@@ -35,7 +35,7 @@ export const TRIAL_OPTIONS = {
     help: 'Variable of the environment of the command, beside UNDERSTUDY_BASE_URL, UNDERSTUDY_API_KEY and UNDERSTUDY_ADMIN_URL.',
     default: [],
   },
-  timeout: { kind: timeLimit, help: 'How long the command may run.', defaultText: 'as long as it likes' },
+  timeout: { kind: timeLimit, help: 'How long the command may run.', defaultText: 'no limit' },
 } as const satisfies Options
 
 /** The options of a command that runs many trials. */

@@ -32,11 +32,11 @@ import { PARALLEL_OPTIONS, refuseEarlyOperands, splitCommand, TRIAL_OPTIONS } fr
 
 /** Options that contradict a new server per trial, and the reasons. */
 const REFUSED: Readonly<Record<string, string>> = {
-  data: 'each trial has an account of its own in memory, so that no trial feels another one',
+  data: 'each trial has an account of its own in memory, so that trials do not affect each other',
   durability: 'nothing is kept, because each trial has an account of its own in memory',
   'skip-damaged': 'no account is kept, because each trial has an account of its own in memory',
-  store: 'each trial has an account of its own in memory, so that no trial feels another one',
-  'store-prefix': 'each trial has an account of its own in memory, so that no trial feels another one',
+  store: 'each trial has an account of its own in memory, so that trials do not affect each other',
+  'store-prefix': 'each trial has an account of its own in memory, so that trials do not affect each other',
   'ready-file': 'each trial has a server of its own; the command reads its address in UNDERSTUDY_BASE_URL',
   'exit-with-parent': 'a signal ends this program and its trials',
 }
@@ -75,7 +75,7 @@ const OWN_OPTIONS = {
   maxTime: {
     kind: timeLimit,
     help: 'How long everything may take. What is not tried by then is not decided.',
-    defaultText: 'as long as it takes',
+    defaultText: 'no limit',
   },
   bundles: {
     kind: toggle,

@@ -78,7 +78,7 @@ const OPTIONS = {
   },
   wait: {
     kind: toggle,
-    help: 'Wait for the reset when a quota is used up, until everything was asked. Otherwise the run ends then.',
+    help: 'Wait for the reset when a quota is used up, until everything was asked. Without this option, the run ends at that point.',
     default: false,
   },
   exhaust: {
@@ -88,13 +88,13 @@ const OPTIONS = {
   },
   soleWriter: {
     kind: toggle,
-    help: 'Nobody else changes the account meanwhile, so that more can be told of what the service does.',
+    help: 'No other client changes the account during the run, so the answers show more about the service.',
     default: false,
   },
   minReached: {
     kind: wholeNumber(0, 100),
     placeholder: 'PERCENT',
-    help: 'Fail if less of the checks was reached.',
+    help: 'Fail if a smaller share of the checks was reached.',
     default: 0,
   },
   domainSuffix: {
@@ -317,7 +317,7 @@ async function sweepTarget(session: VerifySession, path: string): Promise<number
   ledger.close()
   const remains = [...left.domains, ...left.groups.map((id) => `group ${id}`)]
   const parts = [
-    reason ?? 'nobody knows',
+    reason ?? 'the reason is not known',
     ...(remains.length > 0 ? [`still there: ${remains.join(', ')}`] : []),
     ...changes,
   ]

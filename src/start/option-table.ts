@@ -198,7 +198,7 @@ export const SERVER_OPTIONS = {
   },
   maxAccounts: {
     kind: wholeNumber(1, 10_000_000),
-    help: 'How many accounts there may be. For a new one, a sandbox is deleted that nobody has changed, or that was idle for long.',
+    help: 'The maximum number of accounts. To make room for a new one, a sandbox that was never changed, or was idle for long, is deleted.',
     default: 10_000,
   },
   sandboxIdle: {
@@ -208,14 +208,14 @@ export const SERVER_OPTIONS = {
   },
   maxMemory: {
     kind: bytes(32 * 2 ** 20, 2 ** 40),
-    help: 'Memory that accounts, snapshots and the journal may take, in bytes. What would exceed it is refused with 507; with a shared store, copies are dropped instead.',
+    help: 'Memory that accounts, snapshots and the journal may take, in bytes. A change that would exceed it is refused with 507; with a shared store, copies are dropped instead.',
     defaultText: 'as much as the memory of the machine and the heap of Node.js permit',
     flagHelp:
-      'Memory that accounts, snapshots and the journal may take. What would exceed it is refused with 507; with --store, copies are dropped instead.',
+      'Memory that accounts, snapshots and the journal may take. A change that would exceed it is refused with 507; with --store, copies are dropped instead.',
   },
   maxConnections: {
     kind: wholeNumber(1, 1_000_000),
-    help: 'How many connections there may be at the same time. One more is answered 500 and closed, but the control plane answers this machine.',
+    help: 'The maximum number of connections at the same time. A further one is answered 500 and closed, but the control plane still answers this machine.',
     default: 10_000,
     defaultText: '10000, or fewer where the process may not open as many files',
   },

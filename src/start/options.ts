@@ -49,8 +49,8 @@ export interface ServerOptions {
   /** Token that the control plane asks for. It is required on any address but a loopback address. */
   adminToken?: string | undefined
   /**
-   * How many accounts there may be. For a new one, a sandbox is deleted that nobody has changed, or that was idle for
-   * long. Default: 10000.
+   * The maximum number of accounts. To make room for a new one, a sandbox that was never changed, or was idle for long,
+   * is deleted. Default: 10000.
    */
   maxAccounts?: number | undefined
   /**
@@ -59,14 +59,14 @@ export interface ServerOptions {
    */
   sandboxIdle?: string | undefined
   /**
-   * Memory that accounts, snapshots and the journal may take, in bytes. What would exceed it is refused with 507; with
-   * a shared store, copies are dropped instead. Default: as much as the memory of the machine and the heap of Node.js
-   * permit.
+   * Memory that accounts, snapshots and the journal may take, in bytes. A change that would exceed it is refused with
+   * 507; with a shared store, copies are dropped instead. Default: as much as the memory of the machine and the heap of
+   * Node.js permit.
    */
   maxMemory?: number | undefined
   /**
-   * How many connections there may be at the same time. One more is answered 500 and closed, but the control plane
-   * answers this machine. Default: 10000, or fewer where the process may not open as many files.
+   * The maximum number of connections at the same time. A further one is answered 500 and closed, but the control plane
+   * still answers this machine. Default: 10000, or fewer where the process may not open as many files.
    */
   maxConnections?: number | undefined
   /** How many requests of each account are remembered; 0 for none. Default: 1000. */
@@ -106,7 +106,7 @@ export interface ServerOptions {
 /** The options of `createTest` and of `shareUnderstudy`: those of the stand-in, and those of the tests. */
 export interface TestOptions extends ServerOptions {
   /**
-   * Let a test fail that violates the contract: that sends a request which is refused whatever the account holds.
+   * A test fails if it violates the contract: if it sends a request that is refused whatever the account holds.
    * Default: false.
    */
   failOnViolation?: boolean | undefined

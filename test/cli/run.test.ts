@@ -70,7 +70,7 @@ describe.concurrent('run', () => {
 describe.concurrent('run that is used wrongly', () => {
   it('says that it cannot tell the key of an account that was made with another one', SLOW, async ({ folder }) => {
     expect((await runClient(LAWFUL, ['--data', folder, '--api-key', 'k_mine'])).code).toBe(0)
-    const message = `--data ${folder}: only the hash of the key of its account is kept, so the command could not be told it; give --api-key`
+    const message = `--data ${folder}: only the hash of the key is kept, so the command cannot be given the key of the account; give --api-key`
     await expectRefusal(['run', '--data', folder, '--', 'true'], 2, message)
     expect((await runClient(LAWFUL, ['--data', folder, '--api-key', 'k_mine'])).code).toBe(0)
   })
