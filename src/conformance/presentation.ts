@@ -207,7 +207,7 @@ function observeFixedHeaders(observer: FieldObserver): void {
     const value = headers[name.toLowerCase()]
     observer.observe(deciding, (fixed: string) => fixed === (value ?? ''), {
       what: `headers/${name.toLowerCase()}`,
-      message: `The header ${name} is ${show(value)}, which it is under no alternative.`,
+      message: `The header ${name} is ${show(value)}, which no alternative gives.`,
     })
   }
   if (reading.operation === undefined) return

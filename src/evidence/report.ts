@@ -92,13 +92,13 @@ const LABELS: Readonly<Record<Exclude<Label, 'contract violation'>, FindingKind>
   },
   'cannot tell': {
     level: 'note',
-    name: 'It cannot be told',
+    name: 'It cannot be decided',
     description:
       'What the account held is not known, another client may have changed it, or the recording lacks a part.',
   },
   'decides assumption': {
     level: 'note',
-    name: 'The service chooses otherwise',
+    name: 'The service chooses another alternative',
     description: 'The specification leaves it open, and the service has chosen another alternative than the stand-in.',
   },
 }
@@ -199,7 +199,7 @@ function factsOf(
     ...(exchanges > judged && answers.reasons.length > 0 ? [{ name: 'Not judged', value: listReasons(answers) }] : []),
     {
       name: 'Assumptions',
-      value: `${decided('as chosen')} as chosen, ${decided('alternative')} otherwise, ${decided('contradicted')} contradicted, ${decided('undecided')} undecided`,
+      value: `${decided('as chosen')} as chosen, ${decided('alternative')} alternative, ${decided('contradicted')} contradicted, ${decided('undecided')} undecided`,
     },
     ...(gone > 0
       ? [

@@ -94,7 +94,7 @@ function compare(custody: Custody, after: Inventory, removed: Cleanup['removed']
   const groups = after.groups.filter((group) => custody.isOwnListedGroup(group))
   const left = { domains, groups: groups.map(({ id }) => id) }
   const { before } = custody
-  if (before === undefined) return { ...unknown('nobody knows what was there before', removed), left }
+  if (before === undefined) return { ...unknown('it is not known what was there before', removed), left }
   const { lost, gained } = differencesOf(custody, before, after)
   const isClean = domains.length === 0 && groups.length === 0
   return {
