@@ -78,7 +78,7 @@ const FAILED: ReportRule = {
 const IDLE: ReportRule = {
   id: 'idle',
   name: 'Nothing was checked',
-  description: 'No request of the command was held to the contract, so nobody knows whether the client keeps it.',
+  description: 'No request of the command was held to the contract, so it is not known whether the client keeps it.',
 }
 const SCANTY: ReportRule = {
   id: 'coverage/too-little',
