@@ -205,7 +205,7 @@ export function createAdmin(deps: AdminDeps): (request: ServerRequest, response:
     const { catalogue } = control.deps.contract
     feed ??= new EventFeed(journal, catalogue)
     if (feed.size >= control.limits.eventStreams) {
-      const expected = `There are ${feed.size} streams of events, which is as many as there may be`
+      const expected = `There are ${feed.size} streams of events, which is the maximum`
       const refusal = refuse({ code: 'insufficient_storage', about: { expected } })
       return sendAnswer(request, response, answerRefusal(control, operation, refusal))
     }
