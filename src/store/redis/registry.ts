@@ -76,7 +76,7 @@ export class Registry {
       else if (outcome === 'taken') throw new StoreError('taken', `There is an account "${id}" already`)
       else if (outcome === 'held') throw heldKey(keys, one as number, other as string)
       else if (outcome === 'full') {
-        throw new StoreError('full', `There are ${one} accounts, which is as many as there may be`)
+        throw new StoreError('full', `There are ${one} accounts, which is the maximum`)
       } else {
         const evicted = one === null ? undefined : { incarnation: one as string, id: decodeId(other as string) }
         return { evicted, doomed: rest as readonly string[] }
