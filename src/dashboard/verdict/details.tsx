@@ -22,7 +22,7 @@ export function VerdictDetails({ close }: { close(): void }) {
     <>
       {failure !== undefined && (
         <p class="refusal bad" role="alert">
-          <ErrorText error={failure} /> What is below is old.
+          <ErrorText error={failure} /> The data below is old.
         </p>
       )}
       {report !== undefined && (
