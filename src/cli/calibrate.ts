@@ -34,7 +34,7 @@ const OPTIONS = {
   },
   baseUrl: {
     kind: baseUrl,
-    help: 'The base URL of the service: with recordings, that in them; with --api-key, the one that is asked, as verify does it.',
+    help: 'The base URL of the service: with recordings, the base URL in them; with --api-key, that of the service to ask, as with verify.',
     defaultText: 'in recordings, the one below which paths of the contract are asked for',
   },
   apiKey: {
@@ -60,7 +60,7 @@ const OPTIONS = {
   overlays: {
     ...COMMAND_LINE_OPTIONS.overlays,
     flagHelp:
-      'OpenAPI Overlay that changes what is assumed of the service: a YAML or JSON file. What is printed comes after it.',
+      'OpenAPI Overlay that changes the assumptions about the service: a YAML or JSON file. The printed overlay is applied after it.',
   },
   out: {
     kind: text,

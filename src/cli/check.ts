@@ -36,7 +36,7 @@ const OPTIONS = {
   },
   overlays: {
     ...COMMAND_LINE_OPTIONS.overlays,
-    flagHelp: 'OpenAPI Overlay that changes what is assumed of the service: a YAML or JSON file.',
+    flagHelp: 'OpenAPI Overlay that changes the assumptions about the service: a YAML or JSON file.',
   },
   soleWriter: {
     kind: toggle,
@@ -46,7 +46,7 @@ const OPTIONS = {
   evidence: {
     kind: text,
     placeholder: 'FILE',
-    help: 'Write what was found out to FILE, for calibrate and assumptions. It holds no key.',
+    help: 'Write the results to FILE, for calibrate and assumptions. It holds no key.',
   },
   ...BASELINE_OPTIONS,
   ...REPORT_OPTIONS,

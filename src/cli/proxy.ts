@@ -50,12 +50,12 @@ export const OPTIONS = {
   record: {
     kind: text,
     placeholder: 'FILE',
-    help: 'Write what is passed on to a HAR 1.2 file, without keys. The file is whole at every moment.',
+    help: 'Record the traffic in a HAR 1.2 file, without keys. The file is complete at every moment.',
   },
   evidence: {
     kind: text,
     placeholder: 'FILE',
-    help: 'Write what was found out to FILE at the end, for calibrate and assumptions. It holds no key.',
+    help: 'Write the results to FILE at the end, for calibrate and assumptions. It holds no key.',
   },
   failOnViolation: {
     kind: toggle,
@@ -69,13 +69,13 @@ export const OPTIONS = {
   },
   overlays: {
     ...overlays,
-    flagHelp: 'OpenAPI Overlay that changes what is assumed of the service: a YAML or JSON file.',
+    flagHelp: 'OpenAPI Overlay that changes the assumptions about the service: a YAML or JSON file.',
   },
   adminToken,
   admin,
   maxConnections: {
     ...maxConnections,
-    help: 'How many connections clients may have at the same time. One more is closed.',
+    help: 'The maximum number of client connections at the same time. A further one is closed.',
     default: 1_000,
     defaultText: '1000',
   },

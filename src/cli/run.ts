@@ -20,7 +20,7 @@ const OPTIONS = {
   ...TRIAL_OPTIONS,
   failOn: {
     kind: someOf(FAILURES),
-    help: 'What makes the program fail although the command succeeds: a request that violates the contract, no request at all, impoliteness such as a retry without a pause.',
+    help: 'Reasons to fail although the command succeeds: a request that violates the contract, no request at all, impoliteness such as a retry without a pause.',
     default: ['violation', 'idle'],
   },
   minCoverage: {

@@ -57,7 +57,7 @@ const OWN_OPTIONS = {
   ...PARALLEL_OPTIONS,
   repeats: {
     kind: wholeNumber(2, 100),
-    help: 'How often each trial is run where the command does not do the same each time.',
+    help: 'Number of runs of each trial, if the command does not do the same each time.',
     default: 3,
   },
   since: {
@@ -74,7 +74,7 @@ const OWN_OPTIONS = {
   bail: { kind: toggle, help: 'Stop at the first dependency that is not accepted.', default: false },
   maxTime: {
     kind: timeLimit,
-    help: 'How long everything may take. What is not tried by then is not decided.',
+    help: 'Time limit of the whole search. Alternatives that were not tried until then are not decided.',
     defaultText: 'no limit',
   },
   bundles: {

@@ -73,7 +73,7 @@ const OPTIONS = {
   },
   reserve: {
     kind: wholeNumber(0, 1_000),
-    help: 'How many requests of the quota of each path are left to other clients.',
+    help: 'Number of requests in the quota of each path that are left to other clients.',
     default: 0,
   },
   wait: {
@@ -99,14 +99,14 @@ const OPTIONS = {
   },
   domainSuffix: {
     kind: suffix,
-    help: 'What the names of added domains end with. The top-level domain example is reserved for such purposes.',
+    help: 'Suffix of the names of added domains. The top-level domain example is reserved for such purposes.',
     default: 'example',
   },
-  timeout: { kind: timeLimit, help: 'How long one response may take.', default: '30s' },
+  timeout: { kind: timeLimit, help: 'Time limit of one response.', default: '30s' },
   ledger: {
     kind: text,
     placeholder: 'FILE',
-    help: 'The file in which the run writes down what it is about to create. It is removed when nothing is left to do.',
+    help: 'The file in which the run notes each item before it creates it. It is removed when nothing is left to do.',
     defaultText: 'understudy-verify-RUN.json in the working folder',
   },
   resume: {
@@ -117,16 +117,16 @@ const OPTIONS = {
   sweep: {
     kind: text,
     placeholder: 'LEDGER',
-    help: 'Remove what the run of this ledger has left in the account, and nothing else.',
+    help: 'Remove only the items that the run of this ledger has left in the account.',
   },
   overlays: {
     ...COMMAND_LINE_OPTIONS.overlays,
-    flagHelp: 'OpenAPI Overlay that changes what is assumed of the service: a YAML or JSON file.',
+    flagHelp: 'OpenAPI Overlay that changes the assumptions about the service: a YAML or JSON file.',
   },
   evidence: {
     kind: text,
     placeholder: 'FILE',
-    help: 'Write what was found out to FILE, for calibrate and assumptions. It holds no key.',
+    help: 'Write the results to FILE, for calibrate and assumptions. It holds no key.',
   },
   ...BASELINE_OPTIONS,
   ...REPORT_OPTIONS,

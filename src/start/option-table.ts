@@ -131,7 +131,7 @@ export const SERVER_OPTIONS = {
   },
   durability: {
     kind: oneOf(['rename', 'fsync']),
-    help: 'What a change in the data folder survives: the end of the process (rename), or a power cut as well (fsync).',
+    help: 'Failure that a change in the data folder survives: the end of the process (rename), or also a power cut (fsync).',
     default: 'rename',
   },
   skipDamaged: {
@@ -147,15 +147,15 @@ export const SERVER_OPTIONS = {
   },
   storePrefix: {
     kind: keyPrefix,
-    help: 'How every key in the store begins. Servers with different prefixes share nothing.',
+    help: 'Beginning of every key in the store. Servers with different prefixes share nothing.',
     default: DEFAULT_STORE_PREFIX,
   },
   fixture: {
     kind: fixture,
     placeholder: 'NAME|FILE',
-    help: `What a new account holds: ${FIXTURE_NAMES.join(', ')}, the path of a fixture file, or a fixture.`,
+    help: `Content of a new account: ${FIXTURE_NAMES.join(', ')}, the path of a fixture file, or a fixture.`,
     default: 'demo',
-    flagHelp: `What a new account holds: ${FIXTURE_NAMES.join(', ')}, or a fixture file.`,
+    flagHelp: `Content of a new account: ${FIXTURE_NAMES.join(', ')}, or a fixture file.`,
   },
   seed: {
     kind: wholeNumber(0, LIMITS.seed),
@@ -203,7 +203,7 @@ export const SERVER_OPTIONS = {
   },
   sandboxIdle: {
     kind: duration,
-    help: 'How long a sandbox that was changed must be idle before it is deleted to make room, such as 90s, 30m or 1h.',
+    help: 'Idle time after which a changed sandbox may be deleted to make room, such as 90s, 30m or 1h.',
     default: '1h',
   },
   maxMemory: {
@@ -221,7 +221,7 @@ export const SERVER_OPTIONS = {
   },
   journal: {
     kind: wholeNumber(0, 1_000_000),
-    help: 'How many requests of each account are remembered; 0 for none.',
+    help: 'Number of requests of each account in the journal; 0 for none.',
     default: JOURNAL_LIMITS.entries,
   },
   sandboxKeys: {
@@ -272,7 +272,7 @@ export const SERVER_OPTIONS = {
   },
   responseValidation: {
     kind: oneOf(['error', 'warn', 'off']),
-    help: 'What happens to a response that violates the contract: it becomes a 500, it is logged, or nothing.',
+    help: 'A response that violates the contract becomes a 500 (error), is logged (warn), or is sent unchanged (off).',
     default: 'error',
   },
   log: {
@@ -296,13 +296,13 @@ export const SERVER_OPTIONS = {
   },
   logLevel: {
     kind: oneOf(['info', 'warn', 'error', 'silent']),
-    help: 'What is logged on standard error.',
+    help: 'Lowest level of the log on standard error.',
     default: 'info',
     only: 'command line',
   },
   logFormat: {
     kind: oneOf(['pretty', 'json']),
-    help: 'How it is logged: one short line each for a person (pretty), or one JSON object each for a program (json).',
+    help: 'Format of the log: one short line each for a person (pretty), or one JSON object each for a program (json).',
     defaultText: 'pretty on a terminal, else json',
     only: 'command line',
   },
