@@ -75,7 +75,7 @@ export async function writeMetrics(deps: ControlDeps): Promise<{ type: string; t
   for (const [code, count] of Object.entries(counts.byCode)) violations.set({ code }, count)
   for (const [name, of, value] of [
     ['requests', 'Requests', counts.requests],
-    ['judged', 'Requests that were held to the whole contract', counts.judged],
+    ['judged', 'Requests that were checked against the whole contract', counts.judged],
     ['injected', 'Requests that were answered by a fault or a simulation', counts.injected],
   ] as const) {
     const help = `${of}, since the start or since the verdict was cleared.`
@@ -90,7 +90,7 @@ export async function writeMetrics(deps: ControlDeps): Promise<{ type: string; t
   for (const [kind, count] of Object.entries(counts.impolite)) impolite.set({ kind }, count)
   new Gauge({
     name: 'dmarc_understudy_verdict_passed',
-    help: 'Whether the clients have kept the contract: 1, or 0 when a request violated it or none was held to it.',
+    help: 'Whether the clients have kept the contract: 1, or 0 when a request violated it or none was checked.',
     registers: [registry],
   }).set(hasPassed(counts) ? 1 : 0)
   new Gauge({

@@ -78,5 +78,5 @@ function summarise({ requests, judged, violations }: VerdictCounts, first: Examp
   if (judged === 0) {
     return `Nothing was checked: no request passed its key, plan and quota, and the faults. Requests that came: ${requests}.`
   }
-  return `No request violates the contract. Requests that were held to it: ${judged}.`
+  return `No request violates the contract. Requests that were checked: ${judged}.`
 }

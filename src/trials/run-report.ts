@@ -50,7 +50,7 @@ export function describeRun(run: ReportedRun): Report {
       ),
       check(
         'requests',
-        'Requests are held to the contract',
+        'Requests are checked against the contract',
         others.filter(({ rule }) => rule === IDLE),
       ),
       ...(run.minCoverage === undefined
@@ -78,7 +78,8 @@ const FAILED: ReportRule = {
 const IDLE: ReportRule = {
   id: 'idle',
   name: 'Nothing was checked',
-  description: 'No request of the command was held to the contract, so it is not known whether the client keeps it.',
+  description:
+    'No request of the command was checked against the contract, so it is not known whether the client keeps it.',
 }
 const SCANTY: ReportRule = {
   id: 'coverage/too-little',
@@ -102,7 +103,7 @@ function describeExit({ result: { end } }: ReportedRun): string {
 function describeVerdict({ requests, judged, violations }: VerdictReport): string {
   if (requests === 0) return 'It sent no request.'
   const what = `${violations.count === 0 ? 'none' : violations.count} of them ${violations.count > 1 ? 'violate' : 'violates'} the contract`
-  const some = judged === 0 ? 'none of them was held to the contract' : what
+  const some = judged === 0 ? 'none of them was checked against the contract' : what
   return `It sent ${requests === 1 ? '1 request' : `${requests} requests`}; ${some}.`
 }
 
@@ -213,7 +214,7 @@ function describeFacts({ requests, judged, injected, violations }: VerdictReport
   const { operations, responses } = coverage.summary
   const parts = [
     `${requests}`,
-    `${judged} held to the contract`,
+    `${judged} checked against the contract`,
     ...(injected > 0 ? [`${injected} answered by a fault`] : []),
   ]
   const codes = Object.entries(violations.by_code).map(([code, count]) => `${count} ${code}`)

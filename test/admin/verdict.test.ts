@@ -43,7 +43,7 @@ describe('the verdict', () => {
     await service.send('POST', '/domains', { domains: ['a.example'] })
     expect(await verdictOf(service)).toMatchObject({
       passed: true,
-      message: 'No request violates the contract. Requests that were held to it: 2.',
+      message: 'No request violates the contract. Requests that were checked: 2.',
       requests: 2,
       judged: 2,
       injected: 0,

@@ -12,7 +12,7 @@ describe.concurrent('run', () => {
   it('succeeds with a client that keeps the contract, and says what was covered', SLOW, async () => {
     const { code, stderr } = await runClient(LAWFUL)
     expect(code, stderr).toBe(0)
-    expect(stderr).toMatch(/^Requests +2, 2 held to the contract$/m)
+    expect(stderr).toMatch(/^Requests +2, 2 checked against the contract$/m)
     expect(stderr).toMatch(/^Covered +[\d.]+ % of the responses \(2 of \d+\), 2 of 8 operations$/m)
     expect(stderr).toContain('PASSED  The command succeeded. It sent 2 requests; none of them violates the contract.')
   })
