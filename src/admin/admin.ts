@@ -171,7 +171,7 @@ export function createAdmin(deps: AdminDeps): (request: ServerRequest, response:
     const { exchanges, contract } = control.deps
     feed ??= new EventFeed(exchanges.journal, contract.catalogue)
     if (feed.size >= control.limits.eventStreams) {
-      const expected = `There are ${feed.size} streams of events, which is as many as there may be`
+      const expected = `There are ${feed.size} streams of events, which is the maximum`
       const refusal = refuse({ code: 'insufficient_storage', about: { expected } })
       return send(request, response, describe(refusal, control, operation))
     }

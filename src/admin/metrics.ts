@@ -79,13 +79,13 @@ function writeVerdict(
   const violations = gauge('verdict_violations', `Requests that violate the contract, by code, ${since}`, ['code'])
   for (const [code, count] of Object.entries(counts.byCode)) violations.set({ code }, count)
   gauge('verdict_requests', `Requests, ${since}`).set(counts.requests)
-  gauge('verdict_judged', `Requests that were held to the whole contract, ${since}`).set(counts.judged)
+  gauge('verdict_judged', `Requests that were checked against the whole contract, ${since}`).set(counts.judged)
   const injected = `Requests that were answered by a fault or a simulation, ${since}`
   gauge('verdict_injected', injected).set(counts.injected)
   const unkind = 'Requests that use the service as its text asks clients not to, by kind, since the same moment.'
   const impolite = gauge('verdict_impolite', unkind, ['kind'])
   for (const [kind, count] of Object.entries(counts.impolite)) impolite.set({ kind }, count)
-  const kept = 'Whether the clients have kept the contract: 1, or 0 when a request violated it or none was held to it.'
+  const kept = 'Whether the clients have kept the contract: 1, or 0 when a request violated it or none was checked.'
   gauge('verdict_passed', kept).set(hasPassed(counts) ? 1 : 0)
 }
 

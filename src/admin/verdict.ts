@@ -76,7 +76,7 @@ function summarise({ requests, judged, violations }: VerdictCounts, first: Examp
   }
   if (requests === 0) return 'No request has come, so nothing was checked.'
   if (judged === 0) {
-    return `Nothing was checked: no request of ${requests} came past its key, plan and quota and the faults.`
+    return `Nothing was checked: no request passed its key, plan and quota, and the faults. Requests that came: ${requests}.`
   }
-  return `No request violates the contract, of ${judged} that were held to it.`
+  return `No request violates the contract. Requests that were checked: ${judged}.`
 }

@@ -30,7 +30,7 @@ const OPTIONS = {
   dependencies: {
     kind: texts,
     placeholder: 'FILE',
-    help: 'What a client depends on: the report of vary (--report json=FILE). With --evidence.',
+    help: 'Dependencies of a client: the report of vary (--report json=FILE). With --evidence.',
     default: [],
   },
   json: { kind: toggle, help: 'Print JSON instead of text.', default: false },

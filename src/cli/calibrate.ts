@@ -29,7 +29,7 @@ const OPTIONS = {
   },
   baseUrl: {
     kind: baseUrl,
-    help: 'The base URL of the service: with recordings, that in them; with --api-key, the one that is asked, as verify does it.',
+    help: 'The base URL of the service: with recordings, the base URL in them; with --api-key, that of the service to ask, as with verify.',
     defaultText: 'in recordings, the one below which paths of the contract are asked for',
   },
   apiKey: {
@@ -50,7 +50,7 @@ const OPTIONS = {
   soleWriter: SOLE_WRITER,
   overlays: {
     ...SERVICE_OVERLAYS,
-    flagHelp: `${SERVICE_OVERLAYS.flagHelp} What is printed comes after it.`,
+    flagHelp: `${SERVICE_OVERLAYS.flagHelp} The printed overlay is applied after it.`,
   },
   out: {
     kind: text,

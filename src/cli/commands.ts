@@ -24,7 +24,7 @@ export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
   vary: {
     usage: 'vary [options] -- COMMAND',
     summary:
-      'Run a command against stand-ins that choose otherwise where the specification leaves a choice, and say on which choices it depends.',
+      'Run a command against stand-ins that choose other values where the specification leaves a choice, and say on which choices it depends.',
     load: async () => (await import('./vary.ts')).vary,
   },
   explore: {
@@ -35,7 +35,7 @@ export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
   verify: {
     usage: 'verify [options] --base-url URL --api-key KEY',
     summary:
-      'Ask a service within its quotas whether it keeps the contract and what it chooses where the specification leaves a choice, and undo what was done.',
+      'Ask a service within its quotas whether it keeps the contract and what it chooses where the specification leaves a choice, and undo the changes.',
     load: async () => (await import('./verify.ts')).verify,
   },
   check: {
@@ -46,13 +46,13 @@ export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
   },
   proxy: {
     usage: 'proxy --target URL [options]',
-    summary:
-      'Pass requests on to a service, byte for byte, and say what it and its clients did that the contract does not permit.',
+    summary: 'Pass requests on to a service, byte for byte, and say where it and its clients violated the contract.',
     load: async () => (await import('./proxy.ts')).proxy,
   },
   calibrate: {
     usage: 'calibrate [options] [FILE.har…]',
-    summary: 'Turn what a service was seen to do, in recordings or in evidence, into an overlay for serve --overlay.',
+    summary:
+      'Turn the choices that a service was seen to make, in recordings or in evidence, into an overlay for serve --overlay.',
     load: async () => (await import('./calibrate.ts')).calibrate,
   },
   fixture: {

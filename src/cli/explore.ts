@@ -35,12 +35,12 @@ const SEARCH_OPTIONS = {
   ...PARALLEL_OPTIONS,
   budget: {
     kind: timeLimit,
-    help: 'How long to look for faults that break the command.',
-    defaultText: `${USUAL_BUDGET}; with --runs, as long as it takes`,
+    help: 'Time limit of the search for faults that break the command.',
+    defaultText: `${USUAL_BUDGET}; with --runs, no limit`,
   },
   runs: {
     kind: wholeNumber(1, 1_000_000),
-    help: 'How often the command is started at most, the baseline included.',
+    help: 'The maximum number of starts of the command, the baseline included.',
     defaultText: 'as often as the budget allows',
   },
   replay: {

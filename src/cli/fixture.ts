@@ -18,22 +18,22 @@ import { readOptions, refuseOperands } from './options.ts'
 import { Progress } from './progress.ts'
 
 const OPTIONS = {
-  domains: { kind: wholeNumber(0, 1_000_000), help: 'How many domains to invent.', default: 100 },
-  groups: { kind: wholeNumber(0, 10_000), help: 'How many groups to make of them.', default: 8 },
+  domains: { kind: wholeNumber(0, 1_000_000), help: 'Number of domains to invent.', default: 100 },
+  groups: { kind: wholeNumber(0, 10_000), help: 'Number of groups to make of them.', default: 8 },
   seed: { ...COMMAND_LINE_OPTIONS.seed, default: DEFAULT_SEED, defaultText: `${DEFAULT_SEED}` },
-  story: { kind: oneOf(STORIES), help: 'Whose domains they are.', default: 'company' },
+  story: { kind: oneOf(STORIES), help: 'Owner of the domains.', default: 'company' },
   format: {
     kind: oneOf(['json', 'csv']),
-    help: 'What to write: a fixture file (json), or its DMARC table for a spreadsheet (csv).',
+    help: 'Output: a fixture file (json), or its DMARC table for a spreadsheet (csv).',
     default: 'json',
   },
-  now: { kind: instant, help: 'Day of the table or the picture.', defaultText: 'today' },
+  now: { kind: instant, help: 'Day of the table or the description.', defaultText: 'today' },
   out: { kind: text, placeholder: 'FILE', help: 'File to write.', defaultText: 'standard output' },
   force: { kind: toggle, help: 'Replace a file that exists.', default: false },
   describe: {
     kind: text,
     placeholder: COMMAND_LINE_OPTIONS.fixture.placeholder,
-    help: 'Print a picture of this fixture instead of inventing one.',
+    help: 'Describe this fixture instead of inventing one.',
   },
 } as const satisfies Options
 

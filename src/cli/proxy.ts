@@ -45,7 +45,7 @@ export const OPTIONS = {
   record: {
     kind: text,
     placeholder: 'FILE',
-    help: 'Write what is passed on to a HAR 1.2 file, without keys. The file is whole at every moment.',
+    help: 'Record the traffic in a HAR 1.2 file, without keys. The file is complete at every moment.',
   },
   failOnViolation: {
     kind: toggle,
@@ -54,14 +54,14 @@ export const OPTIONS = {
   },
   soleWriter: {
     kind: toggle,
-    help: 'Nobody changes the accounts but through the proxy, so what was seen once stays as it is until a request changes it.',
+    help: 'All changes of the accounts go through the proxy, so what was seen once stays as it is until a request changes it.',
     default: false,
   },
   adminToken,
   admin,
   maxConnections: {
     ...maxConnections,
-    help: 'How many connections clients may have at the same time. One more is closed.',
+    help: 'The maximum number of client connections at the same time. A further one is closed.',
     default: 1_000,
     defaultText: '1000',
   },

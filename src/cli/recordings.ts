@@ -12,7 +12,7 @@ import { type Execution, Interrupted } from './execution.ts'
 
 export const SOLE_WRITER = {
   kind: toggle,
-  help: 'Nobody else changed the accounts of the recordings meanwhile, so what was seen once stays as it is until the recording shows a change.',
+  help: 'No other client changed the accounts during the recordings, so what was seen once stays as it is until the recording shows a change.',
   default: false,
 } as const
 

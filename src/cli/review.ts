@@ -30,7 +30,7 @@ export const REVIEW_OPTIONS = {
   evidence: {
     kind: text,
     placeholder: 'FILE',
-    help: 'Write what was found out to FILE at the end, for calibrate and assumptions. It holds no key.',
+    help: 'Write the results to FILE at the end, for calibrate and assumptions. It holds no key.',
   },
   baseline: {
     kind: text,
@@ -39,7 +39,7 @@ export const REVIEW_OPTIONS = {
   },
   updateBaseline: {
     kind: toggle,
-    help: 'Write the findings of this run to the file of --baseline. What is gone leaves the file only if this run looked at it.',
+    help: 'Write the findings of this run to the file of --baseline. A finding that is gone is removed from the file only if this run looked for it.',
     default: false,
   },
   ...REPORT_OPTIONS,

@@ -16,7 +16,7 @@ const OPTIONS = {
   ...TRIAL_OPTIONS,
   failOn: {
     kind: someOf(FAILURES),
-    help: 'What makes the program fail although the command succeeds: a request that violates the contract, no request at all, impoliteness such as a retry without a pause.',
+    help: 'Reasons to fail although the command succeeds: a request that violates the contract, no request at all, impoliteness such as a retry without a pause.',
     default: ['violation', 'idle'],
   },
   minCoverage: {
@@ -28,7 +28,7 @@ const OPTIONS = {
 } as const satisfies Options
 
 const KEY_UNKNOWN =
-  'only the hash of the key of its account is kept, so the command could not be told it; give --api-key'
+  'only the hash of the key is kept, so the command cannot be given the key of the account; give --api-key'
 
 export const run: Command = {
   options: OPTIONS,
@@ -75,7 +75,7 @@ async function runOnce(
         onlyJudges: true,
         signal,
         onSignal,
-        waiting: (names) => say(`the command left behind what does not end at once: ${list(names)}`),
+        waiting: (names) => say(`processes that the command left behind do not end at once: ${list(names)}`),
         serving(service) {
           if (service.apiKey === undefined)
             throw new UsageError(`${values.store === undefined ? sources.data : sources.store}: ${KEY_UNKNOWN}`)

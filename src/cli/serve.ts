@@ -79,11 +79,13 @@ function describeExposure(sandboxKeys: boolean, exposed: readonly string[]): str
   return [
     '  Open       Other machines can reach this address, so keys are random and do not derive from the seed.',
     sandboxKeys
-      ? '  Open       Anybody who can reach it opens accounts with keys that begin with sandbox_ (--sandbox-keys).'
+      ? '  Open       Every client that can reach it can open accounts, with keys that begin with sandbox_ (--sandbox-keys).'
       : '  Open       No key that begins with sandbox_ opens an account; --sandbox-keys lets it.',
     ...(exposed.length === 0
       ? []
-      : [`  Open       Anybody can compute a key of ${accounts} ${exposed[0]}: it derives from the seed. Replace it.`]),
+      : [
+          `  Open       Any program can compute a key of ${accounts} ${exposed[0]}, because it derives from the seed. Replace it.`,
+        ]),
   ]
 }
 

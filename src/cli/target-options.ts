@@ -4,7 +4,7 @@ import { COMMAND_LINE_OPTIONS } from '../start/option-table.ts'
 /** The overlays of a command that judges a service. */
 export const SERVICE_OVERLAYS = {
   ...COMMAND_LINE_OPTIONS.overlays,
-  flagHelp: 'OpenAPI Overlay that changes what is assumed of the service: a YAML or JSON file.',
+  flagHelp: 'OpenAPI Overlay that changes the assumptions about the service: a YAML or JSON file.',
 } as const
 
 const SCHEMES = 'must begin with http:// or https://'

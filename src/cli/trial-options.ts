@@ -44,14 +44,14 @@ export const TRIAL_OPTIONS = {
     help: 'Variable of the environment of the command, beside UNDERSTUDY_BASE_URL, UNDERSTUDY_API_KEY and UNDERSTUDY_ADMIN_URL.',
     default: [],
   },
-  timeout: { kind: timeLimit, help: 'How long the command may run.', defaultText: 'as long as it likes' },
+  timeout: { kind: timeLimit, help: 'Time limit of the command.', defaultText: 'no limit' },
 } as const satisfies Options
 
 /** The options of a command that runs many trials. */
 export const PARALLEL_OPTIONS = {
   jobs: {
     kind: wholeNumber(1, 1_000),
-    help: 'How many trials run at the same time. Test commands often share files and ports, so it is one at a time.',
+    help: 'Number of trials at the same time. The default is one, because test commands often share files and ports.',
     default: 1,
   },
 } as const satisfies Options

@@ -17,11 +17,11 @@ import { millisecondsOf, PARALLEL_OPTIONS, readTrial, TRIAL_OPTIONS, withoutOpti
 
 /** Options that contradict a new server per trial, and the reasons. */
 const REFUSED: Readonly<Record<string, string>> = {
-  data: 'each trial has an account of its own in memory, so that no trial feels another one',
+  data: 'each trial has an account of its own in memory, so that trials do not affect each other',
   durability: 'nothing is kept, because each trial has an account of its own in memory',
   'skip-damaged': 'no account is kept, because each trial has an account of its own in memory',
-  store: 'each trial has an account of its own in memory, so that no trial feels another one',
-  'store-prefix': 'each trial has an account of its own in memory, so that no trial feels another one',
+  store: 'each trial has an account of its own in memory, so that trials do not affect each other',
+  'store-prefix': 'each trial has an account of its own in memory, so that trials do not affect each other',
   'ready-file': 'each trial has a server of its own; the command reads its address in UNDERSTUDY_BASE_URL',
   'exit-with-parent': 'a signal ends this program and its trials',
 }
@@ -42,7 +42,7 @@ const OWN_OPTIONS = {
   ...PARALLEL_OPTIONS,
   repeats: {
     kind: wholeNumber(2, 100),
-    help: 'How often each trial is run where the command does not do the same each time.',
+    help: 'Number of runs of each trial, if the command does not do the same each time.',
     default: 3,
   },
   since: {
@@ -59,8 +59,8 @@ const OWN_OPTIONS = {
   bail: { kind: toggle, help: 'Stop at the first dependency that is not accepted.', default: false },
   maxTime: {
     kind: timeLimit,
-    help: 'How long everything may take. What is not tried by then is not decided.',
-    defaultText: 'as long as it takes',
+    help: 'Time limit of the whole search. Alternatives that were not tried until then are not decided.',
+    defaultText: 'no limit',
   },
   bundles: {
     kind: toggle,

@@ -60,12 +60,12 @@ const OPTIONS = {
   },
   reserve: {
     kind: wholeNumber(0, 1_000),
-    help: 'How many requests of the quota of each path are left to other clients.',
+    help: 'Number of requests in the quota of each path that are left to other clients.',
     default: 0,
   },
   wait: {
     kind: toggle,
-    help: 'Wait for the reset when a quota is used up, until everything was asked. Otherwise the run ends then.',
+    help: 'Wait for the reset when a quota is used up, until everything was asked. Without this option, the run ends at that point.',
     default: false,
   },
   exhaust: {
@@ -75,25 +75,25 @@ const OPTIONS = {
   },
   soleWriter: {
     kind: toggle,
-    help: 'Nobody else changes the account meanwhile, so that more can be told of what the service does.',
+    help: 'No other client changes the account during the run, so the answers show more about the service.',
     default: false,
   },
   minReached: {
     kind: wholeNumber(0, 100),
     placeholder: 'PERCENT',
-    help: 'Fail if less of the checks was reached.',
+    help: 'Fail if a smaller share of the checks was reached.',
     default: 0,
   },
   domainSuffix: {
     kind: suffix,
-    help: 'What the names of added domains end with. The top-level domain example is reserved for such purposes.',
+    help: 'Suffix of the names of added domains. The top-level domain example is reserved for such purposes.',
     default: 'example',
   },
-  timeout: { kind: timeLimit, help: 'How long one response may take.', default: '30s' },
+  timeout: { kind: timeLimit, help: 'Time limit of one response.', default: '30s' },
   ledger: {
     kind: text,
     placeholder: 'FILE',
-    help: 'The file in which the run writes down what it is about to create. It is removed when nothing is left to do.',
+    help: 'The file in which the run notes each item before it creates it. It is removed when nothing is left to do.',
     defaultText: 'understudy-verify-RUN.json in the working folder',
   },
   resume: {
@@ -104,7 +104,7 @@ const OPTIONS = {
   sweep: {
     kind: text,
     placeholder: 'LEDGER',
-    help: 'Remove what the run of this ledger has left in the account, and nothing else.',
+    help: 'Remove only the items that the run of this ledger has left in the account.',
   },
   ...REVIEW_OPTIONS,
 } as const satisfies Options
@@ -264,7 +264,7 @@ async function sweepTarget(session: VerifySession, path: string): Promise<number
   ledger.close()
   const remains = [...left.domains, ...left.groups.map((id) => `group ${id}`)]
   const parts = [
-    reason ?? 'nobody knows',
+    reason ?? 'the reason is not known',
     ...(remains.length > 0 ? [`still there: ${remains.join(', ')}`] : []),
     ...changes,
   ]

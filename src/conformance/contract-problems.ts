@@ -327,7 +327,7 @@ function findInRequestId({ response: { headers } }: ReadExchange, permitted: Per
     operations[0]?.success.checkHeaders({ 'x-request-id': id }).every(({ pointer }) => pointer !== '/x-request-id'),
   )
   if (isPermitted) return []
-  const reason = `has an X-Request-Id that the document permits in no form: ${show(id)}.`
+  const reason = `has an X-Request-Id whose form the document does not permit: ${show(id)}.`
   return [{ what: 'response/headers/x-request-id/format', place: `${REQUEST_ID}/schema`, reason }]
 }
 

@@ -36,7 +36,7 @@ export function describeMismatch(
 ): JudgedDifference {
   const { operations } = variants.contract
   const rule = operations.flatMap(({ rules }) => rules).find((each) => each.id === id)
-  const by = `By ${since || 'an earlier response'}, it should be otherwise.`
+  const by = `This contradicts ${since || 'an earlier response'}.`
   if (rule === undefined) return results.describe(reading, 'unexplained', 'state', `${message} ${by}`)
   const told = `${rule.says} ${message}${since === '' ? '' : ` ${by}`}`
   return results.describe(reading, 'broken rule', rule.id, told, rule)

@@ -56,7 +56,7 @@ export function compareList(view: ListView, reading: ReadExchange, now: number):
   const remarks = compareGroups(view, groups, by)
   const { count } = outcome.data as Json
   if (count === groups.length) return remarks
-  const message = `count is ${show(count)} of ${groups.length} groups.`
+  const message = `count is ${show(count)}, but the list has ${groups.length} groups.`
   const wrong = { name: '', since: '', isCertain: true, rule: LISTED, message }
   return { ...remarks, mismatches: [...remarks.mismatches, wrong] }
 }
@@ -156,7 +156,7 @@ function compareGroups(view: ListView, groups: readonly DomainGroup[], by: strin
     if (knowledge.groups.has(id)) continue
     isWhole = false
     if (!knowledge.areGroupsComplete || !isCertain(name)) continue
-    const message = `The group ${id} is there, which nobody has made.`
+    const message = `The group ${id} is there, but no request has created it.`
     mismatches.push({ name, since: '', isCertain: true, rule: LISTED, message })
   }
   if (isWhole) pending.confirm('groups')

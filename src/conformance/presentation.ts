@@ -149,7 +149,7 @@ function observeFixedHeaders(observer: FieldObserver): void {
     observer.observe(deciding, (fixed: string) => fixed === (value ?? ''), {
       label: 'unexplained',
       what: `headers/${name.toLowerCase()}`,
-      message: `The header ${name} is ${show(value)}, which it is under no alternative.`,
+      message: `The header ${name} is ${show(value)}, which no alternative gives.`,
     })
   }
   if (reading.operation === undefined) return

@@ -84,7 +84,7 @@ function summarise({ assumptions, chosen }: Calibration, isEmpty: boolean): stri
   if (isEmpty) return 'No exchange with the service could be judged, so the overlay says nothing.'
   const contradicted = count('contradicted')
   return [
-    `The service chooses ${chosen.length} of ${assumptions.length} assumptions otherwise, and ${count('as chosen')} as openapi.yaml does; ${count('undecided')} are undecided.`,
+    `Of ${assumptions.length} assumptions, the service chooses ${count('as chosen')} as openapi.yaml does, and takes an alternative in ${chosen.length}; ${count('undecided')} are undecided.`,
     ...(contradicted > 0 ? [`${contradicted} are contradicted: exchanges show one choice, and others another.`] : []),
   ].join(' ')
 }
@@ -109,7 +109,7 @@ function showContradiction(
 const INCOMPLETE = {
   id: 'incomplete',
   name: 'Something is missing',
-  description: 'What was not looked at may be otherwise.',
+  description: 'The service may do something else in the part that was not looked at.',
 }
 const NOTHING_SEEN: Finding = {
   rule: INCOMPLETE,

@@ -99,9 +99,9 @@ async function writeOverlay(
   const count = (verdict: AssumptionVerdict['verdict']) => verdicts.filter((each) => each.verdict === verdict).length
   const contradicted = verdicts.filter(({ verdict }) => verdict === 'contradicted')
   const head = [
-    'What a service was seen to do otherwise than openapi.yaml chooses. Give it to dmarc-understudy serve --overlay.',
+    'Where a service was seen to differ from the choices of openapi.yaml. Give it to dmarc-understudy serve --overlay.',
     ...(contract.overlays.length > 0 ? [`Give it after ${contract.overlays.join(', ')}, which it is based on.`] : []),
-    `Of ${verdicts.length} assumptions, ${count('as chosen')} are as chosen, ${count('alternative')} otherwise, ${contradicted.length} contradicted and ${count('undecided')} undecided.`,
+    `Of ${verdicts.length} assumptions, ${count('as chosen')} are as chosen, ${count('alternative')} alternative, ${contradicted.length} contradicted and ${count('undecided')} undecided.`,
     ...contradicted.map(
       ({ id, evidence }) => `Not in here, because exchanges contradict each other: ${id} (${evidence.join(', ')}).`,
     ),
@@ -116,7 +116,7 @@ async function writeOverlay(
 
 /** The Overlay Specification demands at least one action. */
 const NOTHING: ActionGroup = {
-  comment: ['Nothing was seen that is otherwise than openapi.yaml chooses, so this changes nothing.'],
+  comment: ['The service was not seen to differ from the choices of openapi.yaml, so this changes nothing.'],
   actions: [{ target: '$', update: {} }],
 }
 

@@ -88,13 +88,13 @@ const LABELS: Readonly<Record<Exclude<Label, 'contract violation'>, FindingKind>
   },
   'cannot tell': {
     level: 'note',
-    name: 'It cannot be told',
+    name: 'It cannot be decided',
     description:
       'What the account held is not known, another client may have changed it, or the recording lacks a part.',
   },
   'decides assumption': {
     level: 'note',
-    name: 'The service chooses otherwise',
+    name: 'The service chooses another alternative',
     description: 'The specification leaves it open, and the service has chosen another alternative than the stand-in.',
   },
 }
@@ -188,7 +188,7 @@ function factsOf(
     ...listFacts({
       Exchanges: `${exchanges}, of which ${judged} were judged`,
       'Not judged': exchanges > judged && answers.reasons.length > 0 && listReasons(answers),
-      Assumptions: `${decided('as chosen')} as chosen, ${decided('alternative')} otherwise, ${decided('contradicted')} contradicted, ${decided('undecided')} undecided`,
+      Assumptions: `${decided('as chosen')} as chosen, ${decided('alternative')} alternative, ${decided('contradicted')} contradicted, ${decided('undecided')} undecided`,
       Baseline:
         gone > 0 &&
         `${gone} of its findings ${gone === 1 ? 'is' : 'are'} gone; --update-baseline removes ${gone === 1 ? 'it' : 'them'}`,

@@ -59,7 +59,7 @@ const OUTCOMES = { contradicted: 'failed', unknown: 'skipped', confirmed: 'passe
 const WARNING = {
   id: 'risks/warning',
   name: 'The table may be incomplete',
-  description: 'What was joined does not quite belong together.',
+  description: 'The joined files do not fit together completely.',
 }
 
 function summarise(count: (result: RiskResult) => number): string {

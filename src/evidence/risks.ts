@@ -65,7 +65,7 @@ export function findForeignIn(
         : `There is no assumption ${shorten(id)}.`
     }
     if (!isDeepStrictEqual(chosen, known.assumption.choice) || !isDeepStrictEqual(value, known.value)) {
-      return `What ${id}/${alternative} means was something else.`
+      return `${id}/${alternative} had another meaning.`
     }
   }
   return undefined

@@ -40,7 +40,7 @@ export const LISTED_MEMBERS = 10
 
 export const NO_CHANGES: FoundChanges = { ok: true, changes: { domains: [], groups: [] } }
 const NOT_KEPT =
-  'What the account was before this request is no longer kept, so nobody knows any more what the request changed.'
+  'The state of the account before this request is no longer kept, so it is not known what the request changed.'
 const FAILED = 'The stand-in itself failed, so it is not known what the request changed.'
 
 /** Whether the service has accepted a request that may change the account. Any other outcome changes nothing. */

@@ -32,6 +32,6 @@ export function describeCredentials(
   if (gap !== ' ' || /\s/.test(secret))
     return 'The header `Authorization` has more spaces than the one between `Bearer` and the key.'
   if (/[${}<>]/.test(secret) || /^your/i.test(secret))
-    return 'The key looks like a placeholder that nobody has replaced; it belongs to no account.'
+    return 'The key looks like a placeholder that was not replaced. It belongs to no account.'
   return 'The key belongs to no account of this server.'
 }

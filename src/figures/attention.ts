@@ -144,7 +144,7 @@ export function describeFinding(
   const from = since === undefined ? '' : ` since ${dayName(since, today)}`
   switch (kind) {
     case 'missing':
-      return 'No DMARC record: anybody can send mail in its name, and nobody reports it.'
+      return 'No DMARC record: any sender can use its name, and receivers report nothing about it.'
     case 'forged': {
       const daily = roughly((cause?.strength ?? 0) / 30).toLocaleString('en')
       const why = `its policy${source} is ${policy === 'none' ? 'none' : `${policy}${tested}`}`

@@ -38,7 +38,7 @@ const WORDS: Readonly<Record<EpisodeKind, (episode: Episode) => string>> = {
   authentication: ({ strength }) => {
     return `Senders are authenticated one after another; at first, ${percent(strength / 10_000)} of its mail failed.`
   },
-  unused: () => 'Nobody sends mail in its name yet.',
+  unused: () => 'No mail is sent in its name yet.',
   growth: () => 'It has begun to send mail, more each day.',
 }
 

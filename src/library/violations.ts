@@ -238,7 +238,8 @@ async function describe({ entry, explain }: LibraryViolation, former: string | u
 function writeViolation(report: ViolationReport, times: number, sender: string | null | undefined): string {
   const { method, path, status, code, message, correction, operation, request_id } = report
   const answer = [status, code].filter((each) => each !== null).join(' ')
-  const late = sender === null ? 'Nobody knows which test has sent it.' : `It came after the end of the test: ${sender}`
+  const late =
+    sender === null ? 'It is not known which test has sent it.' : `It came after the end of the test: ${sender}`
   const place = operation === null ? 'the paths' : operation
   return [
     `${method} ${path}${answer === '' ? '' : ` → ${answer}`}${times === 1 ? '' : `, ${times} times`}: ${message}`,

@@ -1,7 +1,7 @@
 import type { Circumstances } from '../accounts/exchange-log.ts'
-import { observationOf } from '../coverage/observation.ts'
 import type { Contract } from '../contract/contract.ts'
 import { Coverage } from '../coverage/coverage.ts'
+import { observationOf } from '../coverage/observation.ts'
 import { memoizeWeakly } from '../ground/memo.ts'
 import { bytesOf, type Content } from '../http/content.ts'
 import type { Entry } from '../journal/entry.ts'

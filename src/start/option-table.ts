@@ -130,7 +130,7 @@ const SERVER_OPTIONS = {
   },
   durability: {
     kind: oneOf(['rename', 'fsync']),
-    help: 'What a change in the data folder survives: the end of the process (rename), or a power cut as well (fsync).',
+    help: 'Failure that a change in the data folder survives: the end of the process (rename), or also a power cut (fsync).',
     default: 'rename',
   },
   skipDamaged: {
@@ -146,15 +146,15 @@ const SERVER_OPTIONS = {
   },
   storePrefix: {
     kind: keyPrefix,
-    help: 'How every key in the store begins. Servers with different prefixes share nothing.',
+    help: 'Beginning of every key in the store. Servers with different prefixes share nothing.',
     default: DEFAULT_STORE_PREFIX,
   },
   fixture: {
     kind: fixture,
     placeholder: 'NAME|FILE',
-    help: `What a new account holds: ${FIXTURE_NAMES.join(', ')}, the path of a fixture file, or a fixture.`,
+    help: `Content of a new account: ${FIXTURE_NAMES.join(', ')}, the path of a fixture file, or a fixture.`,
     default: 'demo',
-    flagHelp: `What a new account holds: ${FIXTURE_NAMES.join(', ')}, or a fixture file.`,
+    flagHelp: `Content of a new account: ${FIXTURE_NAMES.join(', ')}, or a fixture file.`,
   },
   seed: {
     kind: wholeNumber(0, LIMITS.seed),
@@ -197,30 +197,30 @@ const SERVER_OPTIONS = {
   },
   maxAccounts: {
     kind: wholeNumber(1, 10_000_000),
-    help: 'How many accounts there may be. For a new one, a sandbox is deleted that nobody has changed, or that was idle for long.',
+    help: 'The maximum number of accounts. To make room for a new one, a sandbox that was never changed, or was idle for long, is deleted.',
     default: 10_000,
   },
   sandboxIdle: {
     kind: duration,
-    help: 'How long a sandbox that was changed must be idle before it is deleted to make room, such as 90s, 30m or 1h.',
+    help: 'Idle time after which a changed sandbox may be deleted to make room, such as 90s, 30m or 1h.',
     default: '1h',
   },
   maxMemory: {
     kind: bytes(32 * 2 ** 20, 2 ** 40),
-    help: 'Memory that accounts, snapshots and the journal may take, in bytes. What would exceed it is refused with 507; with a shared store, copies are dropped instead.',
+    help: 'Memory that accounts, snapshots and the journal may take, in bytes. A change that would exceed it is refused with 507; with a shared store, copies are dropped instead.',
     defaultText: 'as much as the memory of the machine and the heap of Node.js permit',
     flagHelp:
-      'Memory that accounts, snapshots and the journal may take. What would exceed it is refused with 507; with --store, copies are dropped instead.',
+      'Memory that accounts, snapshots and the journal may take. A change that would exceed it is refused with 507; with --store, copies are dropped instead.',
   },
   maxConnections: {
     kind: wholeNumber(1, 1_000_000),
-    help: 'How many connections there may be at the same time. One more is answered 500 and closed, but the control plane answers this machine.',
+    help: 'The maximum number of connections at the same time. A further one is answered 500 and closed, but the control plane still answers this machine.',
     default: 10_000,
     defaultText: '10000, or fewer where the process may not open as many files',
   },
   journal: {
     kind: wholeNumber(0, 1_000_000),
-    help: 'How many requests of each account are remembered; 0 for none.',
+    help: 'Number of requests of each account in the journal; 0 for none.',
     default: JOURNAL_LIMITS.entries,
   },
   sandboxKeys: {
@@ -271,7 +271,7 @@ const SERVER_OPTIONS = {
   },
   responseValidation: {
     kind: oneOf(['error', 'warn', 'off']),
-    help: 'What happens to a response that violates the contract: it becomes a 500, it is logged, or nothing.',
+    help: 'A response that violates the contract becomes a 500 (error), is logged (warn), or is sent unchanged (off).',
     default: 'error',
   },
 } as const satisfies Options
@@ -304,12 +304,12 @@ export const COMMAND_LINE_OPTIONS = {
   ...SERVER_OPTIONS,
   logLevel: {
     kind: oneOf(['info', 'warn', 'error', 'silent']),
-    help: 'What is logged on standard error.',
+    help: 'Lowest level of the log on standard error.',
     default: 'info',
   },
   logFormat: {
     kind: oneOf(['pretty', 'json']),
-    help: 'How it is logged: one short line each for a person (pretty), or one JSON object each for a program (json).',
+    help: 'Format of the log: one short line each for a person (pretty), or one JSON object each for a program (json).',
     defaultText: 'pretty on a terminal, else json',
   },
   readyFile: {

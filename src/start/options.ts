@@ -14,7 +14,7 @@ export interface ServerOptions {
   /** Folder that keeps the accounts, one JSON file each. Default: accounts are kept in memory. */
   data?: string | undefined
   /**
-   * What a change in the data folder survives: the end of the process (rename), or a power cut as well (fsync).
+   * Failure that a change in the data folder survives: the end of the process (rename), or also a power cut (fsync).
    * Default: rename.
    */
   durability?: 'rename' | 'fsync' | undefined
@@ -25,10 +25,10 @@ export interface ServerOptions {
    * closed when the server stops. Default: accounts are kept in memory.
    */
   store?: string | Store | undefined
-  /** How every key in the store begins. Servers with different prefixes share nothing. Default: dmarc-understudy. */
+  /** Beginning of every key in the store. Servers with different prefixes share nothing. Default: dmarc-understudy. */
   storePrefix?: string | undefined
   /**
-   * What a new account holds: demo, empty, edge-cases, agency, the path of a fixture file, or a fixture. Default: demo.
+   * Content of a new account: demo, empty, edge-cases, agency, the path of a fixture file, or a fixture. Default: demo.
    */
   fixture?: string | Fixture | undefined
   /** Number from which everything random is derived. Default: the fixture's, else 42. */
@@ -49,27 +49,24 @@ export interface ServerOptions {
   /** Token that the control plane asks for. It is required on any address but a loopback address. */
   adminToken?: string | undefined
   /**
-   * How many accounts there may be. For a new one, a sandbox is deleted that nobody has changed, or that was idle for
-   * long. Default: 10000.
+   * The maximum number of accounts. To make room for a new one, a sandbox that was never changed, or was idle for long,
+   * is deleted. Default: 10000.
    */
   maxAccounts?: number | undefined
-  /**
-   * How long a sandbox that was changed must be idle before it is deleted to make room, such as 90s, 30m or 1h.
-   * Default: 1h.
-   */
+  /** Idle time after which a changed sandbox may be deleted to make room, such as 90s, 30m or 1h. Default: 1h. */
   sandboxIdle?: string | undefined
   /**
-   * Memory that accounts, snapshots and the journal may take, in bytes. What would exceed it is refused with 507; with
-   * a shared store, copies are dropped instead. Default: as much as the memory of the machine and the heap of Node.js
-   * permit.
+   * Memory that accounts, snapshots and the journal may take, in bytes. A change that would exceed it is refused with
+   * 507; with a shared store, copies are dropped instead. Default: as much as the memory of the machine and the heap of
+   * Node.js permit.
    */
   maxMemory?: number | undefined
   /**
-   * How many connections there may be at the same time. One more is answered 500 and closed, but the control plane
-   * answers this machine. Default: 10000, or fewer where the process may not open as many files.
+   * The maximum number of connections at the same time. A further one is answered 500 and closed, but the control plane
+   * still answers this machine. Default: 10000, or fewer where the process may not open as many files.
    */
   maxConnections?: number | undefined
-  /** How many requests of each account are remembered; 0 for none. Default: 1000. */
+  /** Number of requests of each account in the journal; 0 for none. Default: 1000. */
   journal?: number | undefined
   /**
    * Open a new account for each key that begins with sandbox_, on its first use. Default: only on a loopback address.
@@ -90,7 +87,8 @@ export interface ServerOptions {
   /** Paths of OpenAPI Overlays, which change assumptions. The command assumptions lists all assumptions. */
   overlays?: readonly string[] | undefined
   /**
-   * What happens to a response that violates the contract: it becomes a 500, it is logged, or nothing. Default: error.
+   * A response that violates the contract becomes a 500 (error), is logged (warn), or is sent unchanged (off). Default:
+   * error.
    */
   responseValidation?: 'error' | 'warn' | 'off' | undefined
   /** Logger of requests and problems; those of pino fit. Default: nothing is logged. */
@@ -106,7 +104,7 @@ export interface ServerOptions {
 /** The options of `createTest` and of `shareUnderstudy`: those of the stand-in, and those of the tests. */
 export interface TestOptions extends ServerOptions {
   /**
-   * Let a test fail that violates the contract: that sends a request which is refused whatever the account holds.
+   * A test fails if it violates the contract: if it sends a request that is refused whatever the account holds.
    * Default: false.
    */
   failOnViolation?: boolean | undefined

@@ -153,7 +153,7 @@ function openDoors(standIn: StandIn, given: ServerOptions, options: CompleteOpti
       beside !== undefined && isAdminTarget(request.url ?? '') && isOfThisMachine(request)
         ? beside(request, response)
         : refuseCrowded(request, response),
-    began: () => log.warn({ limit }, 'There are as many connections as there may be; others are refused.'),
+    began: () => log.warn({ limit }, 'The maximum number of connections is open; further ones are refused.'),
     ended: (refused) => log.info({ refused }, 'There is room for connections again.'),
   })
 }

@@ -32,7 +32,7 @@ import { openStore } from './store-opening.ts'
 import { createExplainer } from './violation-explainer.ts'
 
 const EXPOSED =
-  'Keys of these accounts were derived from a seed, so that anybody can compute them. Replace them by other keys.'
+  'The keys of these accounts derive from a seed, so any program can compute them. Replace them by other keys.'
 
 /** Additional settings for a program that runs a stand-in for its own purpose. */
 export interface Inside {

@@ -7,7 +7,7 @@ import type { ServerOptions, TestOptions } from './options.ts'
 export const TEST_OPTIONS = {
   failOnViolation: {
     kind: toggle,
-    help: 'Let a test fail that violates the contract: that sends a request which is refused whatever the account holds.',
+    help: 'A test fails if it violates the contract: if it sends a request that is refused whatever the account holds.',
     default: false,
   },
 } as const satisfies Options & {

@@ -138,7 +138,7 @@ export class Accounts implements Store {
     const lacksMemory = this.#budget?.fits(state, capacity.evictable === true) === false
     const evicted = this.#isFull(capacity) || lacksMemory ? this.#findEvicted(capacity) : undefined
     if (evicted === undefined && this.#isFull(capacity)) {
-      throw new StoreError('full', `There are ${this.#accounts.size} accounts, which is as many as there may be`)
+      throw new StoreError('full', `There are ${this.#accounts.size} accounts, which is the maximum`)
     }
     const use = capacity.evictable && { usedAt: this.#clock(), changed: false }
     const account = this.#add(

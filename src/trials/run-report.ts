@@ -45,7 +45,7 @@ export function describeRun(run: ReportedRun): Report {
     findings,
     checks: [
       check('command', 'The command succeeds', failures),
-      check('requests', 'Requests are held to the contract', idleness),
+      check('requests', 'Requests are checked against the contract', idleness),
       ...(minCoverage === undefined ? [] : [check('coverage', `At least ${minCoverage} % are covered`, gaps)]),
       check('politeness', 'The client is polite', impoliteness),
       ...checkOperations(coverage, violations),
@@ -63,7 +63,8 @@ const FAILED: ReportRule = {
 const IDLE: ReportRule = {
   id: 'idle',
   name: 'Nothing was checked',
-  description: 'No request of the command was held to the contract, so nobody knows whether the client keeps it.',
+  description:
+    'No request of the command was checked against the contract, so it is not known whether the client keeps it.',
 }
 const SCANTY: ReportRule = {
   id: 'coverage/too-little',
@@ -83,7 +84,7 @@ function describeExit({ result: { end } }: ReportedRun): string {
 function describeVerdict({ requests, judged, violations }: VerdictReport): string {
   if (requests === 0) return 'It sent no request.'
   const what = `${violations.count === 0 ? 'none' : violations.count} of them ${violations.count > 1 ? 'violate' : 'violates'} the contract`
-  const some = judged === 0 ? 'none of them was held to the contract' : what
+  const some = judged === 0 ? 'none of them was checked against the contract' : what
   return `It sent ${requests === 1 ? '1 request' : `${requests} requests`}; ${some}.`
 }
 
@@ -196,7 +197,7 @@ function describeFacts({ requests, judged, injected, violations }: VerdictReport
   const never = coverage.operations.filter((each) => !isCalled(each)).map(({ operation }) => operation)
   const more = never.length > NAMED ? ` and ${never.length - NAMED} more` : ''
   return listFacts({
-    Requests: `${requests}, ${judged} held to the contract${injected > 0 ? `, ${injected} answered by a fault` : ''}`,
+    Requests: `${requests}, ${judged} checked against the contract${injected > 0 ? `, ${injected} answered by a fault` : ''}`,
     Violations: violations.count > 0 && `${violations.count}: ${codes.join(', ')}`,
     Covered: `${responses.percent} % of the responses (${responses.seen} of ${responses.total}), ${operations.seen} of ${operations.total} operations`,
     'Never called': never.length > 0 && `${never.slice(0, NAMED).join(', ')}${more}`,

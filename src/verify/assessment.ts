@@ -86,7 +86,7 @@ function checkRestoration({ cleanup }: VerifyResult): VerifyCheck {
       ? removed.domains + removed.groups === 0
         ? 'Nothing had to be removed.'
         : `${removed.domains} domains and ${removed.groups} groups were removed; the lists of the account are as before.`
-      : `It is not shown that the account is as before: ${[reason ?? 'nobody knows', ...parts].join('; ')}.`,
+      : `It is not shown that the account is as before: ${[reason ?? 'the reason is not known', ...parts].join('; ')}.`,
   }
 }
 

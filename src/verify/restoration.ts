@@ -101,7 +101,7 @@ function compare(ownership: Ownership, after: Inventory, removed: Cleanup['remov
   const groups = after.groups.filter((group) => ownership.isOwnListedGroup(group))
   const left = { domains, groups: groups.map(({ id }) => id) }
   const { before } = ownership
-  if (before === undefined) return { ...unknown('nobody knows what was there before', removed), left }
+  if (before === undefined) return { ...unknown('it is not known what was there before', removed), left }
   const { lost, gained } = differencesOf(ownership, before, after)
   const isClean = domains.length === 0 && groups.length === 0
   return {

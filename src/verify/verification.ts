@@ -264,7 +264,7 @@ class Verification {
       if (this.#done.size > asked) fruitless = -1
       await this.#waitFor(this.#soonest(short))
     }
-    this.#end('quota', `in ${FRUITLESS_WINDOWS} windows, the quotas left nothing to ask with`)
+    this.#end('quota', `in ${FRUITLESS_WINDOWS} windows, the quotas left no request to send`)
   }
 
   /** Asks a probe with its set-up. Returns the path whose quota is too small. */

@@ -43,13 +43,13 @@ interface VerifyJson {
 
 const FAILED: ReportRule = {
   id: 'verify/failed',
-  name: 'The service does otherwise',
+  name: 'The service does something else',
   description: 'The service was seen to do what neither the contract nor any alternative of its assumptions permits.',
 }
 const NOT_RESTORED: ReportRule = {
   id: 'verify/not-restored',
   name: 'The account is not as before',
-  description: 'What the run has made is removed at its end, and two lists show it. That is not shown here.',
+  description: 'A run removes at its end what it has made, and two lists show that. This run has not shown it.',
 }
 const NOT_ALL: ReportRule = {
   id: 'verify/not-reached',
@@ -136,7 +136,7 @@ function summarise({ result, assessment, minReached }: VerifyReportOptions): str
     counts.fail === 0
       ? `Nothing was seen that the contract forbids; ${counts.pass} checks passed.`
       : `${counts.fail} of ${counts.pass + counts.fail} checks failed.`
-  const choices = `${decided.length} of ${assumptions.length} assumptions are decided${otherwise === 0 ? '' : `, ${otherwise} of them otherwise than the stand-in chooses`}.`
+  const choices = `${decided.length} of ${assumptions.length} assumptions are decided${otherwise === 0 ? '' : `; in ${otherwise} of them, the service takes an alternative`}.`
   const rest = `${counts['not reached']} checks were not reached, ${counts.undecidable} cannot be decided from outside or by these answers.`
   const known = counts.baselined === 0 ? [] : [`${counts.baselined} findings are known and do not count.`]
   const few =

@@ -98,7 +98,7 @@ const CLAIMS: Readonly<Record<string, Readonly<Record<string, Claim>>>> = {
       expect((shares[0] ?? 0) - (shares.at(-1) ?? 0)).toBeGreaterThan(5)
       expect(row(rows, name).p).toBe('quarantine')
     },
-    "Somebody else's winter sale": async (rows, told) => {
+    'A forged winter sale': async (rows, told) => {
       for (const name of ['winter-sale.example', 'invoices.fjordlight-benelux.test']) {
         expect(row(rows, name)).toMatchObject({ p: 'none' })
         expect(row(rows, name).dmarc).toBeLessThan(70)

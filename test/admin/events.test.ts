@@ -219,7 +219,7 @@ describe('a stream of events', () => {
     }
     const refusal = await service.ask('GET', '/events')
     expect(refusal).toMatchObject({ status: 507, error: { code: 'insufficient_storage' } })
-    expect(refusal.error.message).toBe('There are 1000 streams of events, which is as many as there may be.')
+    expect(refusal.error.message).toBe('There are 1000 streams of events, which is the maximum.')
     expect((await service.ask('GET', '/accounts/default/events')).status).toBe(507)
     readers[0]?.leave()
     await expect.poll(async () => (await fetch(`${service.adminUrl}/events`)).status).toBe(200)

@@ -76,8 +76,8 @@ describe('the overview of an account', () => {
         "medium events.fjordlight.example: Enforced policy (reject of fjordlight.example): 170 messages fail DMARC in 30 days, and receivers reject them.",
         "low northern-lamps.example: The policy quarantine is only tested since 10 January: 2,246 messages fail DMARC in 30 days, about 1,300 of them forged, and receivers deliver them.",
         "low lights-on-2026.example: Policy none: 40 messages fail DMARC in 30 days, and receivers deliver them.",
-        "low fjordlight-iberia.test: No DMARC record: anybody can send mail in its name, and nobody reports it.",
-        "low fjordlight-old.test: No DMARC record: anybody can send mail in its name, and nobody reports it.",
+        "low fjordlight-iberia.test: No DMARC record: any sender can use its name, and receivers report nothing about it.",
+        "low fjordlight-old.test: No DMARC record: any sender can use its name, and receivers report nothing about it.",
       ]
     `)
   })

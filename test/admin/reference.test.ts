@@ -65,7 +65,7 @@ describe('docs/control-plane-reference.md', () => {
     const reader = new Reader(server)
     const played: Played[] = []
     for (const step of STEPS) played.push(await reader.play(step))
-    // `npx vitest run test/admin/reference -u` writes the file.
+    // `npx vitest run --mode whole test/admin/reference -u` writes the file.
     await expect(writePage(document, played)).toMatchFileSnapshot('../../docs/control-plane-reference.md')
   })
 

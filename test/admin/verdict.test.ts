@@ -43,7 +43,7 @@ describe('the verdict', () => {
     await service.send('POST', '/domains', { domains: ['a.example'] })
     expect(await verdictOf(service)).toMatchObject({
       passed: true,
-      message: 'No request violates the contract, of 2 that were held to it.',
+      message: 'No request violates the contract. Requests that were checked: 2.',
       requests: 2,
       judged: 2,
       injected: 0,
@@ -100,7 +100,8 @@ describe('the verdict', () => {
     const service = await startObserved()
     await prepare(service)
     await sends('POST', '/domains', { domain: 1 }, withKey(key))(service).catch(() => {})
-    const message = 'Nothing was checked: no request of 1 came past its key, plan and quota and the faults.'
+    const message =
+      'Nothing was checked: no request passed its key, plan and quota, and the faults. Requests that came: 1.'
     const violations = { count: 0 }
     expect(await verdictOf(service)).toMatchObject({ passed: false, message, requests: 1, judged: 0, violations })
   })

@@ -137,7 +137,7 @@ describe('assumptions with evidence and dependencies', () => {
     await expectRefusal(await writeBoth(folder, { a: 1 }), 2, missing)
     const [first] = dependenciesOn().alternatives
     const foreign = { ...dependenciesOn(), alternatives: [{ ...first, value: { value: 5 } }] }
-    const other = `${file}: This is about another contract. What body-limit/1 means was something else. Run vary with the same overlays, and this version of the program.`
+    const other = `${file}: This is about another contract. body-limit/1 had another meaning. Run vary with the same overlays, and this version of the program.`
     await expectRefusal(await writeBoth(folder, foreign), 2, other)
   })
 })

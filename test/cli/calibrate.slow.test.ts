@@ -80,7 +80,7 @@ describe('calibrate', () => {
     const args = ['calibrate', '--evidence', one, '--evidence', other, '--out', out]
     const { code, stdout, stderr } = await runInProcess(args)
     expect({ code, stdout }).toEqual({ code: 0, stdout: '' })
-    expect(stderr).toContain('The service chooses 2 of 121 assumptions otherwise')
+    expect(stderr).toContain('and takes an alternative in 2; ')
     expect(load(readFileSync(out, 'utf8'))).toMatchObject({
       actions: [
         { target: "$['x-settings']['head']", update: { value: 'wrong-method' } },

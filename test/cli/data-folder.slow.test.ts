@@ -56,7 +56,7 @@ describe.concurrent('a data folder of a process', () => {
     first.stop('SIGINT')
     const { code, stderr } = await first.ended
     expect(code).toBe(3)
-    expect(stderr).toMatch(/^dmarc-understudy: [^\n]*somebody has changed [^\n]* restart to read it[^\n]*\n$/)
+    expect(stderr).toMatch(/^dmarc-understudy: [^\n]*another program has changed [^\n]* restart to read it[^\n]*\n$/)
     const third = await serve(['--data', folder])
     expect((await third.request('/domains')).body).toMatchObject({ data: { domains: ['second.example'] } })
   })

@@ -14,21 +14,21 @@ const HEAD = `# Options
 
 <!-- Written by test/cli/options.test.ts from the tables of options of the program; change it there. -->
 
-A command takes its options as arguments or from the environment; an argument wins. Of an option that is given several
-times, the last value counts, unless the option is repeatable. In the environment, commas separate the values of a
-repeatable option, and a switch is \`true\` or \`1\`, \`false\` or \`0\`.
+A command takes its options as arguments or from the environment; an argument wins. If an option is given several times,
+the last value counts, unless the option is repeatable. In the environment, commas separate the values of a repeatable
+option, and a switch is \`true\` or \`1\`, \`false\` or \`0\`.
 `
 const LIBRARY = `
 ## startUnderstudy
 
-The fields of the object that \`startUnderstudy\` takes; each may be left out.
+The fields of the object that \`startUnderstudy\` takes. Each is optional.
 
 `
 
 const TESTS = `
 ## createTest and shareUnderstudy
 
-What \`createTest\` of \`dmarc-understudy/vitest\` and \`shareUnderstudy\` of \`dmarc-understudy/node-test\` take besides.
+Additional fields of \`createTest\` of \`dmarc-understudy/vitest\` and \`shareUnderstudy\` of \`dmarc-understudy/node-test\`.
 
 `
 

@@ -148,7 +148,7 @@ describe.concurrent('run', () => {
     const running = startInProcess(['run', '--', 'sh', '-c', line])
     await expect
       .poll(() => running.stderr())
-      .toMatch(/^dmarc-understudy: the command left behind what does not end at once: (sleep, )?sh(, sleep)?\n/)
+      .toMatch(/^dmarc-understudy: processes that the command left behind do not end at once: (sleep, )?sh(, sleep)?\n/)
     writeFileSync(enough, '')
     expect((await running.ended).stderr).toMatch(
       /^dmarc-understudy: the command left (a process|2 processes) behind, which (was|were) ended: /m,

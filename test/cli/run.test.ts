@@ -12,7 +12,7 @@ describe.concurrent('run', () => {
   it('succeeds with a client that keeps the contract, and says what was covered', SLOW, async () => {
     const { code, stderr } = await runClient(LAWFUL)
     expect(code, stderr).toBe(0)
-    expect(stderr).toMatch(/^Requests +2, 2 held to the contract$/m)
+    expect(stderr).toMatch(/^Requests +2, 2 checked against the contract$/m)
     expect(stderr).toMatch(/^Covered +[\d.]+ % of the responses \(2 of \d+\), 2 of 8 operations$/m)
     expect(stderr).toContain('PASSED  The command succeeded. It sent 2 requests; none of them violates the contract.')
   })
@@ -70,7 +70,7 @@ describe.concurrent('run', () => {
 describe.concurrent('run that is used wrongly', () => {
   it('says that it cannot tell the key of an account that was made with another one', SLOW, async ({ folder }) => {
     expect((await runClient(LAWFUL, ['--data', folder, '--api-key', 'k_mine'])).code).toBe(0)
-    const message = `--data ${folder}: only the hash of the key of its account is kept, so the command could not be told it; give --api-key`
+    const message = `--data ${folder}: only the hash of the key is kept, so the command cannot be given the key of the account; give --api-key`
     await expectRefusal(['run', '--data', folder, '--', 'true'], 2, message)
     expect((await runClient(LAWFUL, ['--data', folder, '--api-key', 'k_mine'])).code).toBe(0)
   })

@@ -31,7 +31,7 @@ describe('serve', () => {
     const second = await serve([...open, '--sandbox-keys'])
     expect(linesOf(second.stdout())).toEqual([
       RANDOM,
-      'Anybody who can reach it opens accounts with keys that begin with sandbox_ (--sandbox-keys).',
+      'Every client that can reach it can open accounts, with keys that begin with sandbox_ (--sandbox-keys).',
     ])
     expect(second.stdout()).toContain('API key    the one that was shown at the first start; only its hash is kept')
     second.stop()
@@ -47,7 +47,7 @@ describe('serve', () => {
     await local.ended
     const open = await serve(['--data', folder, '--host', '0.0.0.0', '--admin-token', 'T', '--log-level', 'silent'])
     expect(open.stdout()).toContain(
-      'Open       Anybody can compute a key of the account default: it derives from the seed. Replace it.',
+      'Open       Any program can compute a key of the account default, because it derives from the seed. Replace it.',
     )
   })
 

@@ -275,7 +275,7 @@ describe('the list of requests', () => {
     await page.getByText('/api/v1/dmarc').waitFor()
     await page.getByRole('button', { name: 'Clear the journal…' }).click()
     const question = await answer(page, 'Clear the journal')
-    expect(question).toContain('2 requests of the account default leave the journal, for everybody.')
+    expect(question).toContain('2 requests of the account default leave the journal, for all users.')
     expect(question).toContain('The verdict and the coverage stay')
     await page.getByText('No requests yet.').waitFor()
     const command = `curl -sS -H "Authorization: Bearer $API_KEY" ${service.baseUrl}/dmarc`
@@ -412,7 +412,7 @@ describe('the details of a request', () => {
     await page.locator('#detail').getByText('Circumstances').waitFor()
     await page.getByRole('button', { name: 'Rewind to here…' }).click()
     const question = await answer(page, 'Rewind')
-    expect(question).toContain('Lost is everything that was changed since then')
+    expect(question).toContain('Everything that was changed since then is lost')
     expect(question).toContain('The journal, the coverage and the snapshots stay')
     await page.getByText('The account default is as it was just before POST').waitFor()
     expect(await ask(service, '/accounts/default')).toMatchObject({ account: { domains: ACCOUNT.domains?.length } })

@@ -81,7 +81,7 @@ describe('calibrate', () => {
     // A remedy is for what is not decided.
     const decided = assumptions.find(({ id }) => id === 'create-group-status')
     expect(Object.keys(decided ?? {}).sort()).toEqual(['alternative', 'evidence', 'id', 'verdict'])
-    expect(text).toContain('# Of 121 assumptions, 0 are as chosen, 1 otherwise, 0 contradicted and 120 undecided.\n')
+    expect(text).toContain('# Of 121 assumptions, 0 are as chosen, 1 alternative, 0 contradicted and 120 undecided.\n')
     const { spec } = choices.assumptions.find(({ id }) => id === 'create-group-status') ?? {}
     expect(text.replaceAll(/\n *# /g, ' ')).toContain(
       `create-group-status: ${spec} Alternative 1, seen in r-1, r\\u000a2: [x].`,
@@ -96,7 +96,7 @@ describe('calibrate', () => {
     expect(chosen).toEqual([])
     const head = assumptions.find(({ id }) => id === 'head')
     expect(head).toEqual({ id: 'head', verdict: 'as chosen', evidence: ['r-head'] })
-    expect(text).toContain('Nothing was seen that is otherwise than openapi.yaml chooses')
+    expect(text).toContain('The service was not seen to differ from the choices of openapi.yaml')
     expect(await documentAfter(evidence)).toEqual(source)
   })
 

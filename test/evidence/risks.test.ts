@@ -91,8 +91,8 @@ describe('findForeignIn', () => {
   it.each([
     [{ ...first, id: 'body-limits' }, 'There is no assumption body-limits.'],
     [{ ...first, alternative: 3 }, 'The assumption body-limit has no alternative 3.'],
-    [{ ...first, value: { value: 7 } }, 'What body-limit/1 means was something else.'],
-    [{ ...first, chosen: { value: 7 } }, 'What body-limit/1 means was something else.'],
+    [{ ...first, value: { value: 7 } }, 'body-limit/1 had another meaning.'],
+    [{ ...first, chosen: { value: 7 } }, 'body-limit/1 had another meaning.'],
     [first, undefined],
   ])('%#: %j', (alternative, problem) => {
     const client = { command: ['a'], alternatives: [alternative] } as ClientReport

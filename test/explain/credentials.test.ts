@@ -14,7 +14,7 @@ describe('the explanation of a 401 says what is wrong with the key', () => {
     ['Bearer', 'The header `Authorization` has no key after `Bearer`.'],
     [`bearer ${API_KEY}`, 'The scheme of the header `Authorization` is not written `Bearer`, with a capital B and'],
     [`Bearer  ${API_KEY}`, 'The header `Authorization` has more spaces than the one between `Bearer` and the key.'],
-    ['Bearer $API_KEY', 'The key looks like a placeholder that nobody has replaced; it belongs to no account.'],
+    ['Bearer $API_KEY', 'The key looks like a placeholder that was not replaced. It belongs to no account.'],
     [`Bearer ${NOBODY}`, 'The key belongs to no account of this server.'],
     [`Bearer ${DISABLED_KEY}`, `The key ${DISABLED_KEY.split('.')[0]} is disabled.`],
   ])('%j', async (authorization, sentence) => {

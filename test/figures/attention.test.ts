@@ -107,7 +107,7 @@ describe('the judgement on a domain', () => {
     ],
     [
       situation({ p: null, count: 0 }),
-      'low: No DMARC record: anybody can send mail in its name, and nobody reports it.',
+      'low: No DMARC record: any sender can use its name, and receivers report nothing about it.',
     ],
   ])('says why (%#)', (each, words) => {
     expect(verdictOn(each)).toBe(words)

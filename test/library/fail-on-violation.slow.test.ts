@@ -64,7 +64,7 @@ describe.concurrent('with failOnViolation', () => {
       'the third has no key': [],
     })
     // Any of several tests may have sent it, so that none of them fails, but their file.
-    const nobody = `1 request violates the contract.\n\n${MISSPELT}\nNobody knows which test has sent it.\n`
+    const nobody = `1 request violates the contract.\n\n${MISSPELT}\nIt is not known which test has sent it.\n`
     expect(ofFile?.startsWith(nobody), ofFile).toBe(true)
   })
 

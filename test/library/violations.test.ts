@@ -135,7 +135,7 @@ describe('a violation of nobody', () => {
     const watch = understudy.watchViolations({ account, seesOthers: false })
     await misspell(withKey('nobody'))
     expect(await endOf(watch)).toBe(0)
-    await expect(rest.end()).rejects.toThrow('\nNobody knows which test has sent it.\n')
+    await expect(rest.end()).rejects.toThrow('\nIt is not known which test has sent it.\n')
   })
 })
 
@@ -164,6 +164,6 @@ describe('a violation that comes late', () => {
     )
     await Promise.all(ends)
     await misspell()
-    await expect(rest.end()).rejects.toThrow('\nNobody knows which test has sent it.\n')
+    await expect(rest.end()).rejects.toThrow('\nIt is not known which test has sent it.\n')
   })
 })

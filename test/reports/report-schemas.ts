@@ -99,7 +99,7 @@ const requestIds = list(word, 'The ids of some exchanges that show it.')
 const assumption = object({
   id: text('The id of the assumption.'),
   verdict: text(
-    '`as chosen`: the service does as the stand-in. `alternative`: it has chosen otherwise. `contradicted`: it has shown both. `undecided`: what was seen does not tell.',
+    '`as chosen`: the service does as the stand-in. `alternative`: it has chosen an alternative. `contradicted`: it has shown both. `undecided`: what was seen does not tell.',
     { enum: ['as chosen', 'alternative', 'contradicted', 'undecided'] },
   ),
   evidence: requestIds,
@@ -182,7 +182,7 @@ const risk = object({
       },
       command: text('The client.'),
       'reason?': text('Why it was not decided.'),
-      'request?': described('The first request that was answered otherwise.', request),
+      'request?': described('The first request that was answered differently.', request),
     },
   ),
   'decide_with?': { ...probe, description: 'What would show which choice the service has made.' },
@@ -244,7 +244,7 @@ const SCHEMAS = {
       },
       removed: object({ domains: count('How many.'), groups: count('How many.') }),
       left: described('What of the run is still there.', { domains: list(word), groups: list(word) }),
-      changes: list(word, 'What else is otherwise than before, in sentences.'),
+      changes: list(word, 'Other differences from the account before the run, in sentences.'),
       'reason?': text('Why it is not restored, or why that is not known.'),
     }),
   }),
@@ -265,7 +265,7 @@ const SCHEMAS = {
     targets: list(word, 'The origins of the services that were seen.'),
     commands: list(command, 'The clients.'),
     risks: list(risk, 'Every assumption that has an alternative, in the order of openapi.yaml.'),
-    'warnings?': list(word, 'What does not quite belong together, in sentences.'),
+    'warnings?': list(word, 'What does not fit together in the joined files, in sentences.'),
   }),
   dependencies: report('The dependencies file: the report of dmarc-understudy vary', {
     command,

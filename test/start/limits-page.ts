@@ -240,7 +240,7 @@ const VALUES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   },
   'Data folder': {
     'file of an account': bytes(LARGEST_FILE),
-    'memory of all kept accounts': 'what is for accounts',
+    'memory of all kept accounts': 'the memory for accounts',
   },
   'Shared store': {
     'URL of a store': `${number(LONGEST_URL)} characters`,
@@ -254,8 +254,8 @@ const VALUES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     'time to connect at the start': seconds(FIRST_CONNECTING),
     'time in which the start waits for a store that loads its data': milliseconds(LOADING),
     'time for one step of reading the journal at the start': seconds(STARTING),
-    'numbers for requests of nobody that a server reserves ahead': number(BLOCK),
-    'accounts that a start beyond loopback searches for keys that anybody can compute': number(SEARCHED),
+    'numbers for requests of no account that a server reserves ahead': number(BLOCK),
+    'accounts that a start beyond loopback searches for computable keys': number(SEARCHED),
     'copies of accounts that a server keeps': 'the memory without the share of the journal',
   },
   Reports: {
@@ -270,15 +270,15 @@ const VALUES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     'annotations of a step, of each level': number(ANNOTATIONS),
     'name and description of a rule in `sarif`': `${number(LONGEST_NAME)}, ${number(LONGEST_DESCRIPTION)} characters`,
   },
-  'What `vary` keeps and tells': {
+  'Reports of `vary`': {
     'alternatives that one run of the command tries': number(LARGEST),
     'body that was refused unread, in its place when the request is answered again': bytes(LONGEST_FILLER),
     'body of a response that differed': `${number(SHOWN)} characters`,
-    'what a failing command wrote last': `${number(LINES)} lines, ${number(CHARACTERS)} characters`,
+    'last output of a failing command': `${number(LINES)} lines, ${number(CHARACTERS)} characters`,
     'names of failed tests': number(LISTED),
     'time of a run': `${PATIENCE_OF_VARY.factor} times as long as by itself, and at least ${seconds(PATIENCE_OF_VARY.least)}`,
   },
-  'What `explore` does and tells': {
+  'Runs of `explore`': {
     'time for all runs': USUAL_BUDGET,
     'time for one run': `${FACTOR} times as long as without faults and ${SPARE / 1000} s more`,
     'requests of one run that are kept': number(EXCHANGES),
@@ -290,7 +290,7 @@ const VALUES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     'differences of effects that are told': number(DIFFERENCES),
     'earlier requests that a smaller plan is looked for at': number(EARLIER),
   },
-  'What `verify` asks': {
+  'Requests of `verify`': {
     'requests to a path in an hour': 'the quota of the contract',
     'time for a response': '30 s',
     'body of a response': bytes(LARGEST_RESPONSE),

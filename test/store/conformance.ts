@@ -189,7 +189,7 @@ export function describeStore(
         for (const id of ['a', 'b', 'c']) expect(await store.create(exampleAccount(id), { limit })).toBeUndefined()
         await expect(store.create(exampleAccount('d', ['k1']), { limit, evictable: true })).rejects.toMatchObject({
           problem: 'full',
-          message: 'There are 3 accounts, which is as many as there may be',
+          message: 'There are 3 accounts, which is the maximum',
         })
         expect(await store.hasRoom({ limit })).toBe(false)
         expect(await store.hasRoom({ limit: limit + 1 })).toBe(true)

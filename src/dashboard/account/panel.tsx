@@ -183,7 +183,7 @@ function Keys() {
       <Loaded of={keys}>
         {(list) =>
           list.length === 0 ? (
-            <p class="soft">No keys: nobody can use this account.</p>
+            <p class="soft">No keys, so no client can use this account.</p>
           ) : (
             <ul id="keys" class="ruled">
               {list.map((key) => (

@@ -36,7 +36,7 @@ export function Loaded<Data>({ of: resource, loading = <Loading />, children }: 
       {/* The top of the page says if the server does not answer. */}
       {failure instanceof Refused && (
         <p class="refusal warn" role="status">
-          This is not the newest. <ErrorText error={failure} />
+          This may be out of date. <ErrorText error={failure} />
         </p>
       )}
       {children(data)}

@@ -32,7 +32,7 @@ export async function rewind(account: string, exchange: JournalEntry): Promise<v
   const line = `${method} ${targetOf(exchange).slice(0, LONGEST_TARGET)}`
   const isSure = await confirmed(
     'Rewind to this request?',
-    `The account ${account} returns to how it was just before ${line} at ${formatInstant(at)}: domains, groups, keys, clock, quotas and fault rules. Lost is everything that was changed since then, by this request and by later ones, also an import or a restored snapshot. The journal, the coverage and the snapshots stay, so you can rewind again, to an earlier or a later request.`,
+    `The account ${account} returns to how it was just before ${line} at ${formatInstant(at)}: domains, groups, keys, clock, quotas and fault rules. Everything that was changed since then is lost: by this request and by later ones, also an import or a restored snapshot. The journal, the coverage and the snapshots stay, so you can rewind again, to an earlier or a later request.`,
     'Rewind',
   )
   if (!isSure) return

@@ -131,7 +131,7 @@ async function clearJournal(): Promise<void> {
 
 function sayWhatIsLost(count: number, account: string): string {
   const [leave, them] = count === 1 ? ['leaves', 'it'] : ['leave', 'them']
-  const first = `${formatCount(count, 'request')} of the account ${account} ${leave} the journal, for everybody.`
-  if (!PLAYS_SERVICE) return `${first} What explains ${them} is lost. The verdict and the coverage stay.`
-  return `${first} Lost are what explains ${them}, the way back to the account before ${them}, and the code that sends ${them} again. The verdict and the coverage stay, and so does the account in its present state.`
+  const first = `${formatCount(count, 'request')} of the account ${account} ${leave} the journal, for all users.`
+  if (!PLAYS_SERVICE) return `${first} The explanations are lost. The verdict and the coverage stay.`
+  return `${first} The explanations, the way back to the account before ${them}, and the code that sends ${them} again are lost. The verdict and the coverage stay, and so does the account in its present state.`
 }

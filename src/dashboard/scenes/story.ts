@@ -213,7 +213,7 @@ async function explainLoss(account: string): Promise<string> {
     return `The account ${account} does not exist any more, and its story has ended with it.`
   }
   return (
-    'The snapshot of the account before the story is gone: the server was started again, or somebody has deleted it. ' +
+    'The snapshot of the account before the story is gone: the server was started again, or the snapshot was deleted. ' +
     'So the account stays as it is now, with what the scene has changed. A reset in the tab “Account” sets it back to ' +
     'its creation.'
   )

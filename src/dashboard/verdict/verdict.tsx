@@ -174,7 +174,7 @@ function Counts({ report: { requests, judged, injected, violations, service } }:
     <Pairs
       entries={[
         ['Requests', formatNumber(requests)],
-        ['Held to the contract', formatNumber(judged)],
+        ['Checked against the contract', formatNumber(judged)],
         ['Answered by a fault', injected > 0 && formatNumber(injected)],
         ['Violations', formatNumber(violations.count)],
         ['Violations by code', codes.length > 0 && codes.join(', ')],

@@ -137,7 +137,7 @@ function refuseForeignWrites(folder: string, known: ReadonlyMap<string, string>)
   for (const [path, identity] of known) {
     const status = statSync(path, { throwIfNoEntry: false })
     if (status === undefined || identityOf(status) === identity) continue
-    const reason = `somebody has changed ${path} while the lock of the folder was missing`
+    const reason = `another program has changed ${path} while the lock of the folder was missing`
     throw new StoreError('locked', `${folder} is not written to any more, because ${reason}; restart to read it`)
   }
 }

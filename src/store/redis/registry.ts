@@ -57,7 +57,7 @@ export class Registry {
     const [outcome, one, other, rest] = await this.#runWithKeys('register', args, keys, finish)
     if (outcome === 'taken') throw new StoreError('taken', `There is an account "${id}" already`)
     if (outcome === 'full') {
-      throw new StoreError('full', `There are ${one} accounts, which is as many as there may be`)
+      throw new StoreError('full', `There are ${one} accounts, which is the maximum`)
     }
     const evicted = one === null ? undefined : { incarnation: one as string, id: decodeId(other as string) }
     return { evicted, doomed: rest as readonly string[] }

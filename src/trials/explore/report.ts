@@ -88,7 +88,7 @@ const RULES: Readonly<Record<ExploreFailure | 'gave up', Omit<ReportRule, 'id'>>
   },
   'false failure': {
     name: 'The command says that it failed, and everything is done',
-    description: 'Whoever is told that nothing was done tries again, or repairs by hand what is right.',
+    description: 'A user who is told that nothing was done tries again, or repairs by hand what is right.',
   },
   hang: {
     name: 'The command does not end',

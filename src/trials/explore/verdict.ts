@@ -78,7 +78,7 @@ export function reasonsFor(verdict: RunVerdict, run: RunObservation, { observati
       return ['It did not end, although it had more time when it was repeated.']
     case 'crash':
       return [
-        `It ended ${run.end.signal === undefined ? 'with an exception that nobody caught' : `by ${run.end.signal}`}.`,
+        `It ended ${run.end.signal === undefined ? 'with an exception that was not caught' : `by ${run.end.signal}`}.`,
       ]
     case 'storm':
       return [findStorm(run.requests) ?? 'It sent a storm of requests.']

@@ -70,7 +70,7 @@ it('The log has a line when the first is refused, and one when there is room aga
   for (const connection of connections) await connection.destroy()
   await expect.poll(() => said).toHaveLength(2)
   expect(said).toEqual([
-    'There are as many connections as there may be; others are refused.',
+    'The maximum number of connections is open; further ones are refused.',
     [{ refused: 3 }, 'There is room for connections again.'],
   ])
 })

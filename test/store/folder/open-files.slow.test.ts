@@ -25,7 +25,7 @@ it('writes changes however many clients connect, because connections leave room 
   for (const domain of added) expect(await add(domain)).toMatchObject({ status: 200 })
   service.stop('SIGKILL')
   const { stderr } = await service.ended
-  expect(stderr).toContain('There are as many connections as there may be; others are refused.')
+  expect(stderr).toContain('The maximum number of connections is open; further ones are refused.')
   const store = await openFolderStore(folder, SETTINGS)
   onTestFinished(() => store.close())
   expect(await domainsOf(store, 'default')).toEqual(['before.example', ...added])
