@@ -22,6 +22,7 @@ export const ERROR_CODES = [
   'internal_error',
 ] as const
 
+/** A code that the service can answer with. The catalogue of openapi.yaml has the status and message of each. */
 export type ErrorCode = (typeof ERROR_CODES)[number]
 
 /** One error in a request. */
