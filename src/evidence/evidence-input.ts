@@ -23,7 +23,7 @@ export async function readText(file: string, largest: number, what: string): Pro
 }
 
 /** The text of a file, or `undefined` if it has more bytes than `largest`. At most one more is read. */
-export async function readUpTo(largest: number, file: string): Promise<string | undefined> {
+async function readUpTo(largest: number, file: string): Promise<string | undefined> {
   const chunks: Buffer[] = []
   // The size of a pipe is not known in advance.
   for await (const chunk of createReadStream(file, { end: largest })) chunks.push(chunk as Buffer)
