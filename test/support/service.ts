@@ -51,40 +51,6 @@ export async function openService(
   behaviours: Behaviours = OPERATIONS,
   inside: Inside = {},
 ): Promise<TestService> {
-  const isOneServer = options.store !== undefined || options.data !== undefined || options.port !== undefined
-  if (process.env['TEST_REPLICAS'] !== '1' || isOneServer) return openOne(options, behaviours, inside)
-  return openReplicas(options, behaviours, inside)
-}
-
-/**
- * With `TEST_REPLICAS=1`, tests reach two replicas in turn, which share their accounts on Redis. What one server alone
- * keeps, such as its journal, is not shared here, because replicas that share it follow the clock of Redis and not that of
- * a test.
- */
-async function openReplicas(options: ServerOptions, behaviours: Behaviours, inside: Inside): Promise<TestService> {
-  const { freshPrefix, sharedRedis } = await import('./redis-server.ts')
-  const { openStoreAt } = await import('./redis-store.ts')
-  const { takeTurns } = await import('./turns.ts')
-  const { port } = await sharedRedis()
-  const prefix = freshPrefix()
-  let time = START
-  const clock = options.clock ?? (() => time)
-  const open = async () =>
-    openOne({ ...options, clock, store: await openStoreAt(port, prefix, clock) }, behaviours, inside)
-  let turn = 0
-  const replicas = takeTurns([await open(), await open()], () => turn++)
-  return {
-    ...replicas,
-    get baseUrl() {
-      return replicas.baseUrl
-    },
-    advance: (milliseconds) => {
-      time += milliseconds
-    },
-  }
-}
-
-async function openOne(options: ServerOptions, behaviours: Behaviours, inside: Inside): Promise<TestService> {
   let time = START
   if (typeof options.store === 'string')
     throw new Error('A store with a URL has a clock of its own; use startUnderstudy.')
