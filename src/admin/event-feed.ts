@@ -159,6 +159,8 @@ export class EventFeed {
     this.#unsubscribe?.()
     this.#unsubscribe = undefined
     this.#entries = []
+    // It is in the middle of those entries, and would skip as many of the next reader.
+    this.#delivery = undefined
   }
 
   /** The only work that a request does for its event. */

@@ -2,7 +2,7 @@ import { constants } from 'node:os'
 import { elapsed, systemClock } from '../ground/clock.ts'
 import { printable } from '../ground/show.ts'
 import type { RedactReport } from '../reports/bounds.ts'
-import type { Report } from '../reports/report.ts'
+import type { CommandTimes, Report } from '../reports/report.ts'
 import type { ReportTarget } from '../reports/targets.ts'
 import { Progress } from './progress.ts'
 import { deliverReport } from './reports.ts'
@@ -76,8 +76,7 @@ export class Execution {
     return elapsed() - this.#began
   }
 
-  /** When the command began and how long it took, and the exit code if a signal has stopped it, for its report. */
-  get times(): { startedAt: string; seconds: number; interruptedWith: number | undefined } {
+  get times(): CommandTimes {
     const { reason } = this.signal
     return {
       startedAt: this.#startedAt,

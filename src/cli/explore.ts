@@ -24,7 +24,7 @@ import {
   PARALLEL_OPTIONS,
   type ReadTrial,
   readTrial,
-  TRIAL_OPTIONS,
+  SEPARATE_TRIAL_OPTIONS,
   withoutOptions,
 } from './trial-options.ts'
 
@@ -52,7 +52,7 @@ const SEARCH_OPTIONS = {
 } as const satisfies Options
 
 const OPTIONS = {
-  ...TRIAL_OPTIONS,
+  ...SEPARATE_TRIAL_OPTIONS,
   ...SEARCH_OPTIONS,
   scaleWindows: {
     kind: toggle,
@@ -68,11 +68,7 @@ export const explore: Command = {
 
   async run(args, terminal) {
     const reading = readTrial('explore', OPTIONS, args, terminal.environment)
-    const { values, sources, given } = reading
-    for (const name of ['data', 'store', 'readyFile'] as const) {
-      const own = name === 'readyFile' ? 'has a server of its own' : 'begins with accounts of its own'
-      if (given.has(name)) throw new UsageError(`${sources[name]}: each trial ${own}; leave it out`)
-    }
+    const { values, sources } = reading
     if (values.port !== 0 && values.jobs > 1) {
       throw new UsageError(`${sources.port}: trials at the same time need a port each; leave it out, or use --jobs 1`)
     }

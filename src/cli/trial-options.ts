@@ -47,6 +47,30 @@ export const TRIAL_OPTIONS = {
   timeout: { kind: timeLimit, help: 'Time limit of the command.', defaultText: 'no limit' },
 } as const satisfies Options
 
+const {
+  data: _data,
+  durability: _durability,
+  skipDamaged: _skipDamaged,
+  store: _store,
+  storePrefix: _storePrefix,
+  readyFile: _readyFile,
+  ...separate
+} = TRIAL_OPTIONS
+/** The options of every command that gives each trial a new server. */
+export const SEPARATE_TRIAL_OPTIONS = separate
+
+const OWN_ACCOUNT = 'each trial has an account of its own in memory, so that trials do not affect each other'
+/** Why a command has no such option, by flag. */
+const REASONS: Readonly<Record<string, string>> = {
+  data: OWN_ACCOUNT,
+  durability: 'nothing is kept, because each trial has an account of its own in memory',
+  'skip-damaged': 'no account is kept, because each trial has an account of its own in memory',
+  store: OWN_ACCOUNT,
+  'store-prefix': OWN_ACCOUNT,
+  'ready-file': 'each trial has a server of its own; the command reads its address in UNDERSTUDY_BASE_URL',
+  'exit-with-parent': 'a signal ends this program and its trials',
+}
+
 /** The options of a command that runs many trials. */
 export const PARALLEL_OPTIONS = {
   jobs: {
@@ -75,6 +99,7 @@ export function readTrial<const Table extends Options>(
     throw new UsageError(`${name}: needs a command after --, such as dmarc-understudy ${name} -- npm test`)
   }
   const words = args.slice(0, end)
+  refuseOptions(name, table, words)
   const reading = readOptions(table, words, environment)
   const [operand] = reading.positionals
   if (operand !== undefined) {
@@ -83,6 +108,16 @@ export function readTrial<const Table extends Options>(
     )
   }
   return { ...reading, words, command }
+}
+
+/** @throws UsageError if an option of `serve` has no meaning for the command */
+function refuseOptions(name: string, table: Options, words: readonly string[]): void {
+  const known = new Set(Object.entries(table).map(([each, option]) => flagOf(each, option)))
+  for (const word of words) {
+    const flag = /^--([a-z-]+)/.exec(word)?.[1] ?? ''
+    const reason = known.has(flag) || !Object.hasOwn(REASONS, flag) ? undefined : REASONS[flag]
+    if (reason !== undefined) throw new UsageError(`--${flag}: cannot be used with ${name}; ${reason}`)
+  }
 }
 
 /** The words of a command line without the options of this table and their values. */

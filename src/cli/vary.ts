@@ -13,29 +13,9 @@ import { execute } from './execution.ts'
 import { refuseId } from './options.ts'
 import { checkFiles, REPORT_OPTIONS } from './reports.ts'
 import { withNamedOptions } from './start.ts'
-import { millisecondsOf, PARALLEL_OPTIONS, readTrial, TRIAL_OPTIONS, withoutOptions } from './trial-options.ts'
+import { millisecondsOf, PARALLEL_OPTIONS, readTrial, SEPARATE_TRIAL_OPTIONS, withoutOptions } from './trial-options.ts'
 
-/** Options that contradict a new server per trial, and the reasons. */
-const REFUSED: Readonly<Record<string, string>> = {
-  data: 'each trial has an account of its own in memory, so that trials do not affect each other',
-  durability: 'nothing is kept, because each trial has an account of its own in memory',
-  'skip-damaged': 'no account is kept, because each trial has an account of its own in memory',
-  store: 'each trial has an account of its own in memory, so that trials do not affect each other',
-  'store-prefix': 'each trial has an account of its own in memory, so that trials do not affect each other',
-  'ready-file': 'each trial has a server of its own; the command reads its address in UNDERSTUDY_BASE_URL',
-  'exit-with-parent': 'a signal ends this program and its trials',
-}
-
-const {
-  data: _data,
-  durability: _durability,
-  skipDamaged: _skipDamaged,
-  store: _store,
-  storePrefix: _storePrefix,
-  readyFile: _readyFile,
-  exitWithParent: _exit,
-  ...SHARED
-} = TRIAL_OPTIONS
+const { exitWithParent: _exit, ...SHARED } = SEPARATE_TRIAL_OPTIONS
 
 /** The options of `vary` itself. The others are options of the server and of the command. */
 const OWN_OPTIONS = {
@@ -87,7 +67,6 @@ export const vary: Command = {
   options: OPTIONS,
 
   async run(args, terminal) {
-    refuseOptions(args)
     const { values, sources, words, command } = readTrial('vary', OPTIONS, args, terminal.environment)
     if (values.jobs > 1 && values.port !== 0) {
       throw new UsageError(`${sources.port}: only one trial at a time can have the port; leave it out, or --jobs`)
@@ -136,15 +115,6 @@ export const vary: Command = {
       }
     })
   },
-}
-
-/** @throws UsageError if an option of `serve` has no meaning here */
-function refuseOptions(args: readonly string[]): void {
-  for (const argument of args.slice(0, Math.max(0, args.indexOf('--')))) {
-    const flag = /^--([a-z-]+)/.exec(argument)?.[1] ?? ''
-    const reason = Object.hasOwn(REFUSED, flag) ? REFUSED[flag] : undefined
-    if (reason !== undefined) throw new UsageError(`--${flag}: cannot be used with vary; ${reason}`)
-  }
 }
 
 /** Whether the user accepts an alternative. @throws UsageError if an accepted alternative does not exist */

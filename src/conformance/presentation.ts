@@ -3,6 +3,7 @@ import { type Permitted, same } from '../choices/permitted.ts'
 import type { Operation } from '../contract/api.ts'
 import type { Contract } from '../contract/contract.ts'
 import { CLIENT_REQUEST_ID } from '../contract/response-headers.ts'
+import { UUID } from '../contract/schema-compiler.ts'
 import type { Problem } from '../domain/errors.ts'
 import type { ReadExchange } from '../exchanges/reading.ts'
 import { isObject, readJson } from '../ground/json.ts'
@@ -240,7 +241,7 @@ function plainType(type: string): string {
 
 const CLIENT_ID = new RegExp(CLIENT_REQUEST_ID)
 const OWN_IDS = {
-  uuid: /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/,
+  uuid: UUID,
   hex: /^[0-9a-f]{32}$/,
 } as const
 

@@ -2,12 +2,12 @@ import { describeProbe } from '../choices/observability.ts'
 import type { Assumption } from '../contract/assumptions.ts'
 import type { Choices } from '../contract/choices.ts'
 import { listFacts, tableSection } from '../reports/outline.ts'
-import type { Check, Finding, Report, Section } from '../reports/report.ts'
+import type { Check, CommandTimes, Finding, Report, Section } from '../reports/report.ts'
 import type { CalibratedAssumption, Calibration } from './calibration.ts'
 import type { EvidenceContent } from './evidence-file.ts'
 import { decidedSection, wordVerdict } from './report.ts'
 
-export interface CalibrationReportOptions extends Pick<Report, 'startedAt' | 'seconds'> {
+export interface CalibrationReportOptions extends CommandTimes {
   /** What was looked at, as a short phrase. */
   title: string
   evidence: EvidenceContent
@@ -15,8 +15,6 @@ export interface CalibrationReportOptions extends Pick<Report, 'startedAt' | 'se
   choices: Pick<Choices, 'assumptions'>
   /** Further information for the user, in sentences. */
   warnings: readonly string[]
-  /** The exit code, if the program was told to stop. */
-  interruptedWith?: number | undefined
 }
 
 /** Describes the result of a calibration for every output format. */

@@ -8,6 +8,7 @@ import { plural } from '../ground/plural.ts'
 import { listFacts, tableSection } from '../reports/outline.ts'
 import type {
   Check,
+  CommandTimes,
   Fact,
   FindingLevel,
   Report,
@@ -18,7 +19,7 @@ import type {
 import type { AnswerCounts } from './answers.ts'
 import type { AppliedBaseline, BaselineEntry } from './baseline.ts'
 
-export interface EvidenceReportOptions extends Pick<Report, 'startedAt' | 'seconds'> {
+export interface EvidenceReportOptions extends CommandTimes {
   tool: 'check' | 'proxy'
   /** What was looked at, as a short phrase. */
   title: string
@@ -32,8 +33,6 @@ export interface EvidenceReportOptions extends Pick<Report, 'startedAt' | 'secon
   /** Further information for the user about the exchanges, in sentences. */
   warnings?: readonly string[]
   facts?: readonly Fact[]
-  /** The exit code, if the program was told to stop. */
-  interruptedWith?: number | undefined
   lineOf: LineOf
 }
 

@@ -43,11 +43,19 @@ const NOT_KEPT =
   'The state of the account before this request is no longer kept, so it is not known what the request changed.'
 const FAILED = 'The stand-in itself failed, so it is not known what the request changed.'
 
-/** Whether the service has accepted a request that may change the account. Any other outcome changes nothing. */
-export function mayHaveChanged({ operation, decided, status, code, injected }: Entry): boolean {
-  if (operation === undefined || !changesAccount(operation)) return false
-  if (decided !== undefined) return decided.code === undefined
-  return status !== undefined && code === undefined && !injected
+/**
+ * The changes of a request as far as its entry tells them without a copy of a state; `undefined` if the states have to
+ * be compared, or the request has to be repeated.
+ */
+export function knownChanges(entry: Entry): FoundChanges | undefined {
+  const { operation, failure, decided, status, code, injected } = entry
+  if (operation === undefined || !changesAccount(operation)) return NO_CHANGES
+  if (failure !== undefined) return { ok: false, why: FAILED }
+  const isAccepted =
+    decided === undefined ? status !== undefined && code === undefined && !injected : decided.code === undefined
+  if (!isAccepted) return NO_CHANGES
+  const changes = keptChanges(entry)
+  return changes && { ok: true, changes }
 }
 
 /**
@@ -55,7 +63,7 @@ export function mayHaveChanged({ operation, decided, status, code, injected }: E
  * after it. They contain no changes of other requests. Returns `undefined` if the journal does not keep the states, or
  * if they have separate maps.
  */
-export function keptChanges({ before, after }: Entry): StateChanges | undefined {
+function keptChanges({ before, after }: Entry): StateChanges | undefined {
   if (before === undefined) return undefined
   const { account } = before
   if (after === undefined) return { domains: [], groups: [] }
@@ -116,12 +124,6 @@ function compareMaps<Part>(
   }
   for (const [key, part] of after.entries()) if (!before.has(key)) changes.push([key, undefined, part])
   return changes
-}
-
-/** The reason why the changes of a request are unknown if its response was an internal error. */
-export function changesOfFailure({ failure, operation }: Entry): FoundChanges | undefined {
-  const mayChange = operation !== undefined && changesAccount(operation)
-  return failure !== undefined && mayChange ? { ok: false, why: FAILED } : undefined
 }
 
 /** The changes in a form for a person: domains first, then groups, each kind in the order of the changes. */

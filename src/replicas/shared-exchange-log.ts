@@ -146,6 +146,11 @@ export class SharedExchangeLog<Explanation> implements ExchangeLog<Explanation> 
     })
   }
 
+  /** Resolves after the first attempt to connect for the reading of exchanges. */
+  get connected(): Promise<unknown> {
+    return this.#tail.connected
+  }
+
   /** Reads the earlier exchanges in the store, or closes the log. @throws StoreError */
   async start(): Promise<void> {
     await this.#tail.start().catch(async (error: unknown) => {

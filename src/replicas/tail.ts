@@ -77,6 +77,10 @@ export class Tail {
     })
   }
 
+  get connected(): Promise<unknown> {
+    return this.#open.firstAttempt
+  }
+
   /** Reads the kept records, and then continues in the background. @throws StoreError */
   async start(): Promise<void> {
     const { born, last } = await this.#askLast({ names: true, deadline: STARTING })

@@ -32,6 +32,11 @@ export interface Report {
   readonly json: unknown
 }
 
+/** When the work of a command began and how long it took, and the exit code if a signal has stopped it. */
+export interface CommandTimes extends Pick<Report, 'startedAt' | 'seconds'> {
+  interruptedWith?: number | undefined
+}
+
 /** One line, such as `Coverage` and `64 % of the responses`. */
 export interface Fact {
   readonly name: string

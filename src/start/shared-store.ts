@@ -51,11 +51,16 @@ async function openAt(
   { contract, overlays, fixture, instance, log, memory, patience }: OpeningContext,
 ): Promise<OpenedStore> {
   const { storePrefix: prefix, seed = DEFAULT_SEED } = options
+  /** Reports later that the start waits for the store, unless the returned function is called before. */
+  const announceWait = () => {
+    const timer = setTimeout(() => log.info({ store: shown }, WAITING), SILENT_WAIT * (patience?.() ?? 1))
+    return () => clearTimeout(timer)
+  }
   // Only until the store answers: the check of many kept accounts can take longer.
-  const timer = setTimeout(() => log.info({ store: shown }, WAITING), SILENT_WAIT * (patience?.() ?? 1))
+  const answered = announceWait()
   const connection = await openConnection(address, {
     ...{ name: `dmarc-understudy-${instance}`, now: systemClock(), patience },
-  }).finally(() => clearTimeout(timer))
+  }).finally(answered)
   try {
     const scripts = SCRIPTS.flatMap(readScriptsIn)
     const server = await checkServer(connection, { prefix, scripts })
@@ -136,7 +141,9 @@ async function openAt(
           readAccount,
           others: () => membership.members - 1,
         })
-        await exchanges.start()
+        const connected = announceWait()
+        void exchanges.connected.then(connected)
+        await exchanges.start().finally(connected)
         return exchanges
       },
       watch(provide) {

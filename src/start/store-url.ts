@@ -1,3 +1,4 @@
+import { decodePart } from '../http/target.ts'
 import type { StoreAddress } from '../store/redis/connection.ts'
 
 /** A parsed URL. `shown` is the URL without user and password, for messages and the log. */
@@ -59,7 +60,7 @@ function readSocketUrl(written: string): ReadUrl | { remedy: string } {
   const [, user, path, rest = ''] = SOCKET_PARTS.exec(written) ?? []
   const caller = readCaller(user)
   if ('remedy' in caller) return caller
-  const name = path === undefined ? undefined : decode(path)
+  const name = path === undefined ? undefined : decodePart(path)
   if (name === undefined || name === '/')
     return { remedy: 'must be the whole path of a socket, such as unix:/run/redis.sock' }
   if (Buffer.byteLength(name) > LONGEST_SOCKET) return { remedy: `must have a path of at most ${LONGEST_SOCKET} bytes` }
@@ -83,22 +84,14 @@ function readCaller(
 ): { username: string | undefined; password: string | undefined } | { remedy: string } {
   if (written === undefined) return { username: undefined, password: undefined }
   const [, user = '', secret] = /^([^:]*)(?::(.*))?$/s.exec(written) ?? []
-  const username = decode(user)
-  const password = secret === undefined ? undefined : decode(secret)
+  const username = decodePart(user)
+  const password = secret === undefined ? undefined : decodePart(secret)
   // A colon is valid in a password, and needs no encoding.
   if (/[/?#[\]@]/.test(written) || username === undefined || (secret !== undefined && password === undefined))
     return {
       remedy: 'must have percent-encoding in user and password: %40 for @, %2F for /, %3F for ?, %23 for #, %25 for %',
     }
   return { username: username || undefined, password: password || undefined }
-}
-
-function decode(written: string): string | undefined {
-  try {
-    return decodeURIComponent(written)
-  } catch {
-    return undefined
-  }
 }
 
 function isBetween(written: string, lowest: number, highest: number): boolean {

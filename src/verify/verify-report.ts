@@ -1,13 +1,13 @@
 import type { AssumptionVerdict } from '../choices/verdict.ts'
 import type { Choices } from '../contract/choices.ts'
-import type { Check, Finding, Report, ReportOutcome, ReportRule } from '../reports/report.ts'
+import type { Check, CommandTimes, Finding, Report, ReportOutcome, ReportRule } from '../reports/report.ts'
 import type { Assessment, CheckOutcome, VerifyCheck } from './assessment.ts'
 import { CHECK_OUTCOMES } from './assessment.ts'
 import type { Cleanup } from './restoration.ts'
 import { inWords } from './target-check.ts'
 import type { VerifyResult } from './verification.ts'
 
-export interface VerifyReportOptions {
+export interface VerifyReportOptions extends Omit<CommandTimes, 'interruptedWith'> {
   target: string
   result: VerifyResult
   assessment: Assessment
@@ -18,9 +18,6 @@ export interface VerifyReportOptions {
   sweep: string | undefined
   /** The exit code, if a signal stopped the program or the connection was lost. */
   exitCode: number | undefined
-  /** RFC 3339, in UTC. */
-  startedAt: string
-  seconds: number
 }
 
 /** The JSON report, as `docs/schemas/verify.json` describes it. */

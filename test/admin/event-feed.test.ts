@@ -109,6 +109,19 @@ describe('An event', () => {
     expect(journal.described).toBe(4)
   })
 
+  it('reaches a reader who joins while the delivery to the last reader, who has left, is not finished', () => {
+    const journal = new Journal()
+    const feed = new EventFeed(journal, catalogue)
+    const { seat } = join(feed, journal, new Reader())
+    // The last of so many requests does the first steps of their delivery.
+    record(journal, 500)
+    seat.leave()
+    const { reader } = join(feed, journal, new Reader())
+    record(journal, 6)
+    feed.flush()
+    expect(reader.ordinals).toEqual([501, 502, 503, 504, 505, 506])
+  })
+
   it('leaves requests their turn while it is brought to many', async () => {
     const { journal, feed } = open()
     /** A reader to whom each write takes a millisecond. */

@@ -25,6 +25,7 @@ import { sendRequest } from '../support/request.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const PASSWORD = 'Sesame-77-Open'
+const WAITED = 'The store has not answered yet; the start waits for it a little longer.'
 const SOURCE = fileURLToPath(new URL('../../src/', import.meta.url))
 
 /** `patience`: by what the times are multiplied that a step of the store may take. */
@@ -85,8 +86,7 @@ describe('a store that cannot be reached', () => {
     const log = { ...SILENT, info: (_: object, message: string) => void said.push(message) }
     const store = `redis://127.0.0.1:${await listenOn(server)}`
     expect(await refusalOf({ store, log }, 0.3)).toMatch(message)
-    const waited = 'The store has not answered yet; the start waits for it a little longer.'
-    if (answer === '') expect(said).toEqual([waited])
+    if (answer === '') expect(said).toEqual([WAITED])
   })
 })
 
@@ -104,6 +104,34 @@ describe('the rights that a start asks for', () => {
     expect(sent.length).toBeGreaterThan(8)
     // Only a node of a cluster is asked for its cluster, and a refusal of that says what is missing.
     expect([...new Set(sent)].filter((command) => !SENT.includes(command))).toEqual(['cluster'])
+  })
+})
+
+describe.skipIf(!HAS_REDIS)('a store that is slow to accept the second connection of a server', () => {
+  it('is waited for, and the start says so once', async () => {
+    const { url, port } = await sharedRedis()
+    const kept = { storePrefix: freshPrefix(), apiKey: 'a-key' }
+    const first = await start({ ...kept, store: url })
+    await sendRequest('GET', `${first.baseUrl}/domains`, undefined, { authorization: 'Bearer a-key' })
+    await first.stop()
+    let connections = 0
+    let letThrough = () => {}
+    const server = createServer((socket) => {
+      const redis = openSocket(port, '127.0.0.1')
+      for (const each of [socket, redis]) each.on('error', () => socket.destroy())
+      redis.pipe(socket)
+      if (++connections === 2) letThrough = () => void socket.pipe(redis)
+      else socket.pipe(redis)
+    })
+    const said: string[] = []
+    const info = (_: object, message: string) => {
+      said.push(message)
+      if (message === WAITED) letThrough()
+    }
+    const store = `redis://127.0.0.1:${await listenOn(server)}`
+    const second = await start({ ...kept, store, log: { ...SILENT, info } }, 1)
+    expect(await second.requests.list()).toHaveLength(1)
+    expect(said.filter((message) => message === WAITED)).toEqual([WAITED])
   })
 })
 

@@ -67,8 +67,8 @@ function Fields({ domain }: { domain: MonitoredDomain }) {
   return (
     <>
       <p class="soft">
-        The fields have today's values. What you change keeps its value from now on. What you empty, and what you do not
-        touch, follows the generated figures.
+        The fields have today's values. A field that you change keeps its new value from now on. A field that you empty
+        follows the generated figures again. All other fields stay pinned or generated, as they were.
       </p>
       <div class="fields">
         <label>

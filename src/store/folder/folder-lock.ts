@@ -1,9 +1,9 @@
-import { lstatSync, readFileSync, realpathSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { lstatSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { dirname, join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { StoreError } from '../store-error.ts'
-import { makeFolders, unusableFolder } from './private-folder.ts'
+import { makeFolder, unusableFolder } from './private-folder.ts'
 import { codeOf, readRegularFile } from './regular-file.ts'
 
 /** The name of the file that names the process which has locked the folder. */
@@ -33,14 +33,14 @@ let name: string | undefined
  * process on another host cannot be checked and counts as running.
  */
 export async function lockFolder(folder: string): Promise<() => void> {
-  const realFolder = makeFolder(folder)
-  if (lockedHere.has(realFolder)) throw new StoreError('locked', `${folder} is open in this process already`)
-  lockedHere.add(realFolder)
+  const { realPath } = makeFolder(folder)
+  if (lockedHere.has(realPath)) throw new StoreError('locked', `${folder} is open in this process already`)
+  lockedHere.add(realPath)
   const path = join(folder, LOCK)
   try {
     await takeLock(path)
   } catch (error) {
-    lockedHere.delete(realFolder)
+    lockedHere.delete(realPath)
     throw error instanceof StoreError ? error : unusableFolder(folder, error)
   }
   let released = false
@@ -48,7 +48,7 @@ export async function lockFolder(folder: string): Promise<() => void> {
     // On a second call, another process may have the lock.
     if (released) return
     released = true
-    lockedHere.delete(realFolder)
+    lockedHere.delete(realPath)
     if (isOurs(path)) rmSync(path)
   }
 }
@@ -178,14 +178,5 @@ function isRunning({ pid, host, began }: Holder): boolean {
   } catch (error) {
     // Any other error means that the process runs, but that this process may not signal it.
     return codeOf(error) !== 'ESRCH'
-  }
-}
-
-function makeFolder(folder: string): string {
-  try {
-    makeFolders(folder)
-    return realpathSync(folder)
-  } catch (error) {
-    throw unusableFolder(folder, error)
   }
 }

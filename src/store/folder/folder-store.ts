@@ -14,7 +14,7 @@ import { AccountFile, type FileAccess } from './account-file.ts'
 import { type Durability, syncMade } from './atomic-file.ts'
 import { damagedFile } from './file-format.ts'
 import { LockedFolder } from './locked-folder.ts'
-import { describeExposure, makeFolders, unusableFolder } from './private-folder.ts'
+import { describeExposure, makeFolder } from './private-folder.ts'
 import { identityOf } from './regular-file.ts'
 import { type WriteFailureListener, WriteFailures } from './write-failures.ts'
 
@@ -61,7 +61,7 @@ export async function openFolderStore(
   }: FolderOptions = {},
 ): Promise<Store> {
   const folder = resolve(directory)
-  const made = makeFor(folder)
+  const { made } = makeFolder(folder)
   if (durability === 'fsync') await syncMade(made)
   const known = new Map<string, string>()
   const lock = await LockedFolder.open(folder, () => {
@@ -77,7 +77,6 @@ export async function openFolderStore(
     lock,
     known,
     failures,
-
     semaphore: new Semaphore(MAX_WRITES),
   }
   /** The errors of damaged files by name in lower case, because some file systems ignore case. */
@@ -120,15 +119,6 @@ export async function openFolderStore(
   } catch (error) {
     lock.release()
     throw error
-  }
-}
-
-/** Makes the folder. @throws StoreError */
-function makeFor(folder: string): string[] {
-  try {
-    return makeFolders(folder)
-  } catch (error) {
-    throw unusableFolder(folder, error)
   }
 }
 

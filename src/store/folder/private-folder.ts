@@ -1,4 +1,4 @@
-import { mkdirSync, statSync } from 'node:fs'
+import { mkdirSync, realpathSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { quoteWord } from '../../ground/shell-word.ts'
 import { StoreError } from '../store-error.ts'
@@ -7,14 +7,22 @@ import { codeOf } from './regular-file.ts'
 const OTHERS = 0o077
 
 /**
- * Makes a folder that only its owner can use, and its missing parents. Returns the new folders, the innermost first.
- * `mkdir` of Node.js does not return if nothing can be made in an existing parent, such as /proc. @throws the error of
- * the file system
+ * Makes a folder that only its owner can use, and its missing parents. Returns the new folders, the innermost first, and
+ * the real path of the folder. @throws StoreError
  */
-export function makeFolders(folder: string, mode = 0o700): string[] {
+export function makeFolder(folder: string): { made: string[]; realPath: string } {
+  try {
+    return { made: makeMissing(folder, 0o700), realPath: realpathSync(folder) }
+  } catch (error) {
+    throw unusableFolder(folder, error)
+  }
+}
+
+/** `mkdir` of Node.js does not return if nothing can be made in an existing parent, such as /proc. */
+function makeMissing(folder: string, mode: number): string[] {
   if (statSync(folder, { throwIfNoEntry: false })?.isDirectory()) return []
   const parent = dirname(folder)
-  const parents = parent === folder ? [] : makeFolders(parent, 0o777)
+  const parents = parent === folder ? [] : makeMissing(parent, 0o777)
   try {
     mkdirSync(folder, mode)
   } catch (error) {

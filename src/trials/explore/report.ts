@@ -2,7 +2,7 @@ import type { FaultRule } from '../../domain/faults.ts'
 import { pointTo } from '../../ground/json.ts'
 import { plural } from '../../ground/plural.ts'
 import { listFacts, listSection } from '../../reports/outline.ts'
-import type { Finding, Report, ReportRule, Section } from '../../reports/report.ts'
+import type { CommandTimes, Finding, Report, ReportRule, Section } from '../../reports/report.ts'
 import { writeShellLine } from '../shell-line.ts'
 import type { Exploration, FailingPlan, PlanAt } from './exploration.ts'
 import { canonical } from './faults.ts'
@@ -33,7 +33,7 @@ interface FindingReport extends Omit<FailingPlan, 'observation'> {
 }
 
 /** Facts for the report that the exploration itself does not contain. */
-export interface ExploreTerms extends Pick<Report, 'startedAt' | 'seconds'> {
+export interface ExploreTerms extends CommandTimes {
   command: readonly string[]
   /** The options that a replay also needs, as words. */
   options: readonly string[]
@@ -41,8 +41,6 @@ export interface ExploreTerms extends Pick<Report, 'startedAt' | 'seconds'> {
   jobs: number
   scaledWindow: number | undefined
   isStable: boolean
-  /** The exit code if a signal stopped it before the end. */
-  interruptedWith: number | undefined
   failsOnGaveUp: boolean
 }
 
