@@ -64,7 +64,10 @@ async function readSets(
   }
   const sets = parseJson(text, (reason) => new FaultSetError(`${path}: ${reason}`))
   const violation = await findViolation(FILE_SCHEMA, sets)
-  if (violation) throw new FaultSetError(`${path}#${violation.pointer}: The value ${violation.reason}.`)
+  if (violation) {
+    const place = violation.pointer === '' ? path : `${path}#${violation.pointer}`
+    throw new FaultSetError(`${place}: The value ${violation.reason}.`)
+  }
   check(path, sets as FaultSetFile)
   return sets as FaultSetFile
 }

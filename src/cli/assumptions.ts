@@ -10,7 +10,7 @@ import { EvidenceError } from '../evidence/evidence-input.ts'
 import { describeRisks, writeRiskTable } from '../evidence/risk-report.ts'
 import { findForeignIn, findRisks } from '../evidence/risks.ts'
 import { elapsed, systemClock } from '../ground/clock.ts'
-import { shorten } from '../ground/show.ts'
+import { shorten, showWritten } from '../ground/show.ts'
 import { type Options, texts, toggle, type Values } from '../start/option.ts'
 import { COMMAND_LINE_OPTIONS } from '../start/option-table.ts'
 import type { Command } from './command.ts'
@@ -57,7 +57,7 @@ export const assumptions: Command = {
       throw new UsageError(`assumptions ${shorten(positionals.join(' '))}: must be overlay ID [N], or nothing`)
     const assumption = all.find((each) => each.id === id)
     if (assumption === undefined) {
-      const given = id === undefined ? '' : ` ${id === '' ? '""' : shorten(id)}`
+      const given = id === undefined ? '' : ` ${showWritten(id)}`
       const ids = all.map((each) => each.id)
       throw new UsageError(`assumptions overlay${given}: ${refuseId(id ?? '', ids)}`)
     }

@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util'
 import { nearestName } from '../ground/edit-distance.ts'
-import { shorten } from '../ground/show.ts'
+import { shorten, showWritten } from '../ground/show.ts'
 import {
   commandLineDefaultOf,
   commandLineHelpOf,
@@ -72,7 +72,7 @@ export function readOptions<const Table extends Options>(
 /** An option with its value for an error message. A secret value is left out. */
 function shownAs(source: string, written: string, { kind }: Option<unknown>): string {
   const shown = kind.shows === undefined ? written : kind.shows(written)
-  return shown === undefined ? source : `${source} ${shorten(shown)}`
+  return shown === undefined ? source : `${source} ${showWritten(shown)}`
 }
 
 /** The value of a switch whose opposite flag is set in the environment. @throws UsageError */
@@ -87,7 +87,7 @@ function readOpposite(name: string, option: Option<unknown>, environment: NodeJS
 /** The value of a switch whose opposite flag has this text. @throws UsageError */
 function turnOff({ kind }: Option<unknown>, source: string, written: string): string[] | undefined {
   const value = kind.read?.(written)
-  if (!kind.fits(value)) throw new UsageError(`${source} ${shorten(written)}: ${kind.remedy}`)
+  if (!kind.fits(value)) throw new UsageError(`${source} ${showWritten(written)}: ${kind.remedy}`)
   // An opposite flag with the value false changes nothing. It does not turn the switch on.
   return value === true ? ['false'] : undefined
 }
@@ -194,7 +194,7 @@ function split(variable: string | undefined, { kind }: Option<unknown>): string[
 
 /** @throws UsageError if a command without positional arguments gets one */
 export function refuseOperands(command: string, [first]: readonly string[]): void {
-  if (first !== undefined) throw new UsageError(`${command} takes no argument, but was given ${shorten(first)}`)
+  if (first !== undefined) throw new UsageError(`${command} takes no argument, but was given ${showWritten(first)}`)
 }
 
 const FLAG_WIDTH = 26

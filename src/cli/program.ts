@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises'
-import { shorten } from '../ground/show.ts'
+import { showWritten } from '../ground/show.ts'
 import type { CommandError } from '../trials/command.ts'
 import { COMMANDS } from './commands.ts'
 import { UsageError } from './errors.ts'
@@ -54,7 +54,7 @@ async function runCommand([name, ...args]: readonly string[], terminal: Terminal
   }
   const entry = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined
   if (entry === undefined) {
-    throw new UsageError(`${shorten(name)} is no command; ${suggest(name, Object.keys(COMMANDS))}`)
+    throw new UsageError(`${showWritten(name)} is no command; ${suggest(name, Object.keys(COMMANDS))}`)
   }
   const { usage, summary, load } = entry
   const command = await load()

@@ -12,6 +12,8 @@ let openApi: Promise<ValidateFunction> | undefined
 
 /** Checks that the document is valid OpenAPI 3.1. @throws ContractError */
 export async function checkOpenApi(source: Json, file: string): Promise<void> {
+  // swagger-parser would refuse the absence too, but names no place.
+  if (source['paths'] === undefined) throw new ContractError(file, '/paths', 'The value is missing.')
   const { default: SwaggerParser } = await import('@apidevtools/swagger-parser')
   const options = {
     resolve: { external: false },

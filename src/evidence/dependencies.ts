@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Alternative } from '../contract/choices.ts'
-import { isObject, type Json, readJson } from '../ground/json.ts'
+import { type Json, parseJson } from '../ground/json.ts'
 import { findViolation } from '../ground/schema.ts'
 import { shorten } from '../ground/show.ts'
 import { EvidenceError, readText } from './evidence-input.ts'
@@ -119,8 +119,7 @@ const REMEDY = 'Name a file that vary has written with --report json=FILE.'
 /** Reads the dependencies of a command. @throws EvidenceError */
 export async function readDependencies(file: string): Promise<Dependencies> {
   const text = await readText(file, LARGEST_DEPENDENCIES, 'report of vary')
-  const found = readJson(text)
-  if (!isObject(found)) throw new EvidenceError(file, '', `This is not valid JSON. ${REMEDY}`)
+  const found = parseJson(text, (reason) => new EvidenceError(file, '', `${reason} ${REMEDY}`))
   const violation = await findViolation(SCHEMA, found)
   if (violation !== undefined) {
     throw new EvidenceError(

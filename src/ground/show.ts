@@ -15,6 +15,11 @@ export function shorten(text: string, limit = SHOWN): string {
   return characters.length <= limit ? text : `${characters.slice(0, limit - 1).join('')}…`
 }
 
+/** A text that a person wrote, for a message: shortened, and visible if it is empty. */
+export function showWritten(text: string): string {
+  return text === '' ? '""' : shorten(text)
+}
+
 /** A value for a message: as JSON, shortened. A value that JSON cannot hold is shown as Node.js prints it. */
 export function show(value: unknown): string {
   if (!isJson(value)) return shorten(print(value))

@@ -27,6 +27,8 @@ const REFUSED: Readonly<Record<string, [args: string | string[], message: string
   serve: [
     ['--port 65536', `--port 65536: ${natural} 65535`],
     ['--port', '--port needs a value: --port PORT'],
+    [['--port', ''], `--port "": ${natural} 65535`],
+    [[''], 'serve takes no argument, but was given ""'],
     [['--port', '1\n2'], `--port 1 2: ${natural} 65535`],
     ['--data --no-admin', '--data needs a value: --data DIR'],
     [

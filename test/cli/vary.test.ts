@@ -21,7 +21,8 @@ describe('vary refuses', () => {
   })
 
   it.each([
-    ['{', /^: This is not valid JSON\. Name a file that vary has written with --report json=FILE\.$/],
+    ['{', /^: This is not valid JSON: .+\. Name a file that vary has written with --report json=FILE\.$/],
+    ['null', /^: This is no report of vary: the value is null but must be of type object\. Name/],
     ['{"command": ["x"], "alternatives": []}', /^#\/baseline: This is no report of vary: the value is missing\. Name/],
     [`{"command": ["x"], ${STEADY}}`, /^#\/alternatives: This is no report of vary: the value is missing\. Name/],
     [

@@ -99,6 +99,7 @@ const EXTENSIONS: Breakage[] = [
   mustBe(`${HEAD}/alternatives`, [{}], 'have at least 1 field', '/0'),
   mustBe(`${HEAD}/alternatives`, ['wrong-method'], 'be of type object', '/0'),
   mustBe(HEAD, 'HEAD is not described.', 'be of type object'),
+  ['/paths', undefined, MISSING],
   ['/paths/~1dmarc/x-quota/limit', undefined, MISSING],
   mustBe('/paths/~1dmarc/x-quota/limit', 0, 'be at least 1'),
   mustBe('/paths/~1dmarc/x-quota/window', '1h', 'be of type integer'),

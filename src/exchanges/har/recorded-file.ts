@@ -1,7 +1,7 @@
 import { type FileHandle, open, readFile, stat } from 'node:fs/promises'
 import { dirname, resolve, sep } from 'node:path'
 import { isObject, readJson } from '../../ground/json.ts'
-import { shorten } from '../../ground/show.ts'
+import { shorten, showWritten } from '../../ground/show.ts'
 import { LARGEST_BODY, type ReadAttached } from './entry.ts'
 import type { Extent } from './entry-scanner.ts'
 import { HarError } from './service.ts'
@@ -37,7 +37,7 @@ export async function openFile(path: string): Promise<RecordedFile> {
 }
 
 function unreadable(path: string, error: unknown): HarError {
-  return new HarError(`${shorten(path)}: The file cannot be read (${(error as NodeJS.ErrnoException).code}).`)
+  return new HarError(`${showWritten(path)}: The file cannot be read (${(error as NodeJS.ErrnoException).code}).`)
 }
 
 /** Reads a part of a file into `bytes`; resolves to the number of bytes read. @throws HarError */
@@ -75,7 +75,7 @@ export function refuseForeign(piece: Buffer, name: string): void {
   if (isMarked) piece.fill(' ', 0, UTF8_MARK.length)
   const text = (isMarked ? beginning.slice(UTF8_MARK.length) : beginning).trimStart()
   if (text.startsWith('{')) return
-  const [, reason = 'it is not JSON'] = FOREIGN.find(([magic]) => text.startsWith(magic)) ?? []
+  const [, reason = 'it is not a JSON object'] = FOREIGN.find(([magic]) => text.startsWith(magic)) ?? []
   throw new HarError(`${name}: This is no HAR file: ${reason}.`)
 }
 

@@ -147,7 +147,8 @@ describe('A HAR file', () => {
 
   it.each<[what: string, content: string | Buffer, reason: string]>([
     ['nothing', '', 'The file is empty.'],
-    ['spaces', ' \n ', 'This is no HAR file: it is not JSON.'],
+    ['spaces', ' \n ', 'This is no HAR file: it is not a JSON object.'],
+    ['JSON that is no object', 'null', 'This is no HAR file: it is not a JSON object.'],
     ['HTML', '\n<!doctype html>', 'This is no HAR file: it is HTML or XML.'],
     ['a PDF', '%PDF-1.7', 'This is no HAR file: it is a PDF document.'],
     ['gzip', gzipSync('{}'), 'This is no HAR file: it is compressed with gzip; unpack it first.'],
