@@ -50,8 +50,12 @@ export class ReadyFile {
 
   /** Does not remove the file if another server has replaced it. */
   remove(): void {
-    if (this.#instance !== undefined && readFacts(this.#path)?.['instance'] === this.#instance)
+    if (this.#instance === undefined || readFacts(this.#path)?.['instance'] !== this.#instance) return
+    try {
       rmSync(this.#path, { force: true })
+    } catch {
+      // The folder may be read-only by now. That must not hide the outcome of the run.
+    }
   }
 
   get #draft(): string {

@@ -95,20 +95,29 @@ export async function openReview(
   const overlays = await Promise.all(values.overlays.map(readOverlay))
   const choices = await readChoices(overlays)
 
-  /** Resolves to an exit code if a file could not be written. */
+  /** Resolves to an exit code if a file could not be written. The other one is written all the same. */
   async function write(found: Found, execution: Execution): Promise<number | undefined> {
     const { conclusion, answers, findings, isWhole, target, secrets } = found
     const seen = { tool, choices, overlays: values.overlays, targets: target === undefined ? [] : [target], secrets }
-    try {
-      if (evidence !== undefined) await writeEvidence(evidence, conclusion, seen)
-      if (isUpdated && isWhole && file !== undefined) {
+    const writes = [
+      async () => {
+        if (evidence !== undefined) await writeEvidence(evidence, conclusion, seen)
+      },
+      async () => {
+        if (!isUpdated || !isWhole || file === undefined) return
         await writeBaseline(file, updateBaseline(findings, answers.looked, baseline))
+      },
+    ]
+    let code: number | undefined
+    for (const each of writes) {
+      try {
+        await each()
+      } catch (error) {
+        if (!(error instanceof EvidenceError)) throw error
+        code = execution.say(`${tool}: ${error.message}`, NOT_WRITTEN)
       }
-      return undefined
-    } catch (error) {
-      if (error instanceof EvidenceError) return execution.say(`${tool}: ${error.message}`, NOT_WRITTEN)
-      throw error
     }
+    return code
   }
 
   return {

@@ -1,6 +1,7 @@
 import { CLIENT_REQUEST_ID } from '../contract/response-headers.ts'
 import type { AccountState } from '../domain/account.ts'
 import type { Refusal } from '../domain/errors.ts'
+import type { Allowance } from '../domain/quotas.ts'
 import type { Injection } from '../faults/injection.ts'
 import type { InjectionSources } from '../faults/sources.ts'
 import { type Awaitable, whenReady } from '../ground/awaitable.ts'
@@ -43,6 +44,11 @@ export function createEntrance(deps: EntranceDeps) {
   function enterAsNobody(routed: Routed): Admitted | Refused {
     const result = gate.admitNobody(routed)
     return enter(routed, result, routed.refusal ?? result.decision.refusal, undefined)
+  }
+
+  /** What a response to a request without an account reports of the quota. It draws no request id. */
+  function tellNobody(routed: Routed): Allowance | undefined {
+    return gate.admitNobody(routed).decision.unspent
   }
 
   /** The result of the gate's decision. A request that the gate refuses meets no fault. */
@@ -93,7 +99,7 @@ export function createEntrance(deps: EntranceDeps) {
     return whenReady(gate.refund(gated), (left) => ({ ...outcome, allowance: left ?? outcome.allowance }))
   }
 
-  return { admit, enterAsNobody, refund }
+  return { admit, enterAsNobody, tellNobody, refund }
 }
 
 const ECHOED = new RegExp(CLIENT_REQUEST_ID)

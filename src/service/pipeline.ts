@@ -108,7 +108,7 @@ function createFailures({ worlds, log }: PipelineDeps, entrance: Entrance, condu
     if (error instanceof ClientGone) return outcomeOf(gated, conforming, undefined)
     if (error instanceof StoreError && error.problem === 'unknown-account') {
       // The account was deleted during the request, so the key belongs to no account any more.
-      const { unspent } = entrance.enterAsNobody(gated.routed)
+      const unspent = entrance.tellNobody(gated.routed)
       const orphan = { ...gated, allowance: undefined, unspent, injection: undefined }
       return conduct.refuseWith(orphan, conforming, refuse({ code: 'unauthorized' }), false)
     }

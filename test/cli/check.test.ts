@@ -92,12 +92,15 @@ describe('check', () => {
     expect(report.findings).toContainEqual(expect.objectContaining(broken))
   })
 
-  it('ends with 3 where the evidence cannot be written at the end, and still delivers its report', async ({
+  it('ends with 3 where the evidence cannot be written at the end, and still writes its baseline and its report', async ({
     folder,
   }) => {
-    const { code, stderr, report } = await check(folder, [harOf(traffic)], '--evidence', '/dev/full')
+    const baseline = join(folder, 'baseline.json')
+    const options = ['--evidence', '/dev/full', '--baseline', baseline, '--update-baseline']
+    const { code, stderr, report } = await check(folder, [harOf(traffic)], ...options)
     expect(stderr).toMatch(/^dmarc-understudy: check: \/dev\/full: .*finds the disk full; make room/m)
     expect({ code, exchanges: report.exchanges }).toEqual({ code: 3, exchanges: 7 })
+    expect(JSON.parse(readFileSync(baseline, 'utf8'))).toEqual({ findings: [] })
   })
 
   it('accepts the findings of a baseline, which it has written', SLOW, async ({ folder }) => {

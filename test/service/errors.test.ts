@@ -1,7 +1,9 @@
-import { afterAll, beforeAll, describe, expect } from 'vitest'
+import { afterAll, beforeAll, describe, expect, vi } from 'vitest'
 import type { AccountState } from '../../src/domain/account.ts'
+import { openMemoryStore } from '../../src/store/memory.ts'
 import { decodeAccount, encodeAccount } from '../../src/store/record.ts'
 import type { Store } from '../../src/store/store.ts'
+import { StoreError } from '../../src/store/store-error.ts'
 import { ACCOUNT, stateOf } from '../support/account.ts'
 import { oneOfEach, sample } from '../support/budget.ts'
 import { ask, it } from '../support/example-service.ts'
@@ -38,6 +40,22 @@ describe('A refusal', () => {
     const response = await ask(empty, request)
     const failure = { success: false, error: { code: 'not_found', message } }
     expect({ status: response.status, ...response.body }).toEqual({ status, ...failure })
+  })
+
+  it('of a request whose account is deleted meanwhile uses up no id of other requests', async () => {
+    const idWithoutKey = async (isDeleted: boolean) => {
+      const store = openMemoryStore()
+      const service = await startService({ store })
+      if (isDeleted) {
+        const gone = new StoreError('unknown-account', 'There is no account "default"')
+        vi.spyOn(store, 'update').mockRejectedValueOnce(gone)
+        const { status } = await service.send('POST', '/domains', { domains: ['new.example'] })
+        expect(status).toBe(401)
+      }
+      const { headers } = await service.send('GET', '/domains', undefined, { Authorization: 'Bearer unknown' })
+      return headers['x-request-id']
+    }
+    expect(await idWithoutKey(true)).toBe(await idWithoutKey(false))
   })
 
   it('names the first of several problems with one code', async ({ empty }) => {
