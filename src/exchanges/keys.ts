@@ -68,7 +68,7 @@ export class Keys {
   redactorFor({ target, fields }: { target: string; fields: HeaderFields }): Redact {
     const secret = fields.map(([name, value]) => [name, /^set-cookie$/i.test(name) ? withoutAttributes(value) : value])
     const carried = findCredentials(secret.flat(), target).filter((word) => !this.#names.has(word))
-    const indexes = carried.length === 0 ? [this.#index] : [this.#index, new SecretIndex(carried)]
+    const indexes = [this.#index, new SecretIndex(carried)]
     const labelOf = (found: string) => {
       const name = this.#names.get(found)
       return name === undefined ? HIDDEN : `[${name}]`

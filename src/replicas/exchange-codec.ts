@@ -6,7 +6,7 @@ import type { Problem } from '../domain/errors.ts'
 import { isObject, writeJson } from '../ground/json.ts'
 import { outline } from '../ground/show.ts'
 import { bytesOf, type Content, isCut, textOf } from '../http/content.ts'
-import { type Entry, type KeyEvidence, NO_KEY } from '../journal/entry.ts'
+import { type Entry, type InjectionRecord, type KeyEvidence, NO_KEY } from '../journal/entry.ts'
 import type { NewEntry } from '../journal/journal.ts'
 import { HIDDEN } from '../journal/redaction/key-shapes.ts'
 import { type Redact, redactField, redactTarget, redactWithin } from '../journal/redaction/redaction.ts'
@@ -19,34 +19,34 @@ import { StoreError, type StoreProblem } from '../store/store-error.ts'
 interface CodedExchange {
   r: [id: string, at: number, duration: number, method: string, target: string]
   /** The path, if the target does not begin with it. */
-  t?: string
+  t?: string | undefined
   /** Names and values of the header fields. */
   h: readonly string[]
-  b?: CodedBody
+  b?: CodedBody | undefined
   /** Id of the operation. */
-  o?: string
+  o?: string | undefined
   /** Id of the key. */
-  k?: string
+  k?: string | undefined
   a?: Entry['allowance']
-  s?: number
-  c?: string
+  s?: number | undefined
+  c?: string | undefined
   p?: readonly StoredProblem[]
   /** The distinct values of problems. The value of many problems is the whole body. */
   pv?: readonly unknown[]
   /** Whether the request violates the contract. */
-  v?: 1
+  v?: 1 | undefined
   d?: Entry['decided']
   rh: Entry['responseHeaders']
-  rb?: CodedBody
+  rb?: CodedBody | undefined
   /** The violations of the response, if there are any. */
-  rv?: Entry['violations']
-  i?: Partial<NonNullable<Entry['injection']>> & Pick<NonNullable<Entry['injection']>, 'source' | 'rule'>
+  rv?: Entry['violations'] | undefined
+  i?: (Pick<InjectionRecord, 'source' | 'rule'> & Partial<InjectionRecord>) | undefined
   /** Present if the response comes from an injection. */
-  j?: 1
-  e?: KeyEvidence
+  j?: 1 | undefined
+  e?: KeyEvidence | undefined
   m?: Entry['moment']
-  g?: DomainGroup
-  f?: StoredFailure
+  g?: DomainGroup | undefined
+  f?: StoredFailure | undefined
 }
 
 /** A body: its text, the text of its beginning, or its bytes in base64, and its size in bytes if it differs. */
@@ -66,28 +66,29 @@ export function encodeExchange(entry: NewEntry, body: unknown, contract: Contrac
   const { problems, violations, injection, group, failure, keyEvidence } = entry
   const target = redactTarget(entry.target, redact)
   const path = redact(entry.path)
+  // JSON leaves out what is undefined.
   const stored: CodedExchange = {
     r: [entry.requestId, entry.at, entry.duration, redact(entry.method), target],
-    ...(path !== pathIn(target) && { t: path }),
+    t: path === pathIn(target) ? undefined : path,
     h: redactHeaders(entry.headers, redact),
     rh: redactHeaders(entry.responseHeaders, redact),
-    ...(entry.body !== undefined && { b: encodeBody(entry.body, redact) }),
-    ...(entry.operation !== undefined && { o: entry.operation.id }),
-    ...(entry.key !== undefined && { k: entry.key }),
-    ...(entry.allowance !== undefined && { a: entry.allowance }),
-    ...(entry.status !== undefined && { s: entry.status }),
-    ...(entry.code !== undefined && { c: entry.code }),
+    b: entry.body && encodeBody(entry.body, redact),
+    o: entry.operation?.id,
+    k: entry.key,
+    a: entry.allowance,
+    s: entry.status,
+    c: entry.code,
     ...(problems.length > 0 && encodeProblems(problems, redact)),
-    ...(entry.violatesContract && { v: 1 }),
-    ...(entry.decided !== undefined && { d: entry.decided }),
-    ...(entry.responseBody !== undefined && { rb: encodeBody(entry.responseBody, redact) }),
-    ...(violations.length > 0 && { rv: redactWithin(violations, redact) }),
-    ...(injection !== undefined && { i: redactInjection(injection, redact) }),
-    ...(entry.injected && { j: 1 }),
-    ...(keyEvidence !== NO_KEY && { e: keyEvidence }),
-    ...(entry.moment !== undefined && { m: entry.moment }),
-    ...(group !== undefined && { g: redactWithin(shortenGroup(group, body, contract), redact) }),
-    ...(failure !== undefined && { f: redactWithin(describeFailure(failure), redact) }),
+    v: entry.violatesContract ? 1 : undefined,
+    d: entry.decided,
+    rb: entry.responseBody && encodeBody(entry.responseBody, redact),
+    rv: violations.length > 0 ? redactWithin(violations, redact) : undefined,
+    i: injection && redactInjection(injection, redact),
+    j: entry.injected ? 1 : undefined,
+    e: keyEvidence === NO_KEY ? undefined : keyEvidence,
+    m: entry.moment,
+    g: group && redactWithin(shortenGroup(group, body, contract), redact),
+    f: failure === undefined ? undefined : redactWithin(describeFailure(failure), redact),
   }
   return JSON.stringify(stored)
 }
@@ -172,16 +173,8 @@ function redactKey(name: string, value: string, redact: Redact): string {
   return `${redact(scheme)}${gap}${formed}`
 }
 
-function redactInjection(
-  { source, id, rule, effect }: NonNullable<Entry['injection']>,
-  redact: Redact,
-): NonNullable<CodedExchange['i']> {
-  return {
-    source,
-    rule: redactWithin(rule, redact),
-    ...(id !== undefined && { id }),
-    ...(effect !== undefined && { effect: redact(effect) }),
-  }
+function redactInjection({ source, id, rule, effect }: InjectionRecord, redact: Redact): InjectionRecord {
+  return { source, rule: redactWithin(rule, redact), id, effect: effect && redact(effect) }
 }
 
 function encodeProblems(problems: readonly Problem<string>[], redact: Redact): Pick<CodedExchange, 'p' | 'pv'> {

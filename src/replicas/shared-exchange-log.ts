@@ -243,16 +243,13 @@ export class SharedExchangeLog<Explanation> implements ExchangeLog<Explanation> 
 
   async verdict(): Promise<Reckoning<Explanation>> {
     await this.caughtUp()
-    const counts = readCounts(await this.#readHash(this.#keys.verdict))
-    return { counts, examples: () => this.#readExamples(this.#keys.examples) }
+    return this.#reckon([this.#keys.verdict], [this.#keys.examples])
   }
 
   async wholeVerdict(): Promise<Reckoning<Explanation>> {
     await this.caughtUp()
     const { verdict, examples, verdictBefore, examplesBefore } = this.#keys
-    const counts = readCounts(await this.#readHash(verdictBefore), await this.#readHash(verdict))
-    const read = async () => [...(await this.#readExamples(examplesBefore)), ...(await this.#readExamples(examples))]
-    return { counts, examples: async () => (await read()).slice(0, EXAMPLES) }
+    return this.#reckon([verdictBefore, verdict], [examplesBefore, examples])
   }
 
   clearVerdict(): Promise<void> {
@@ -363,11 +360,10 @@ export class SharedExchangeLog<Explanation> implements ExchangeLog<Explanation> 
     this.journal.adopt(entry, isNew)
     const account = entry.account === undefined ? '' : encodeId(entry.account)
     const { ordinal, requestId } = entry
-    if (held !== undefined && shown.length > 0) {
-      const coverageKey = this.#keys.coverageOf(entry.account)
-      this.#outbox.add({ kind: 'shown', account, coverageKey, incarnation, ordinal, names: shown })
-    }
     if (held !== undefined) {
+      const coverageKey = this.#keys.coverageOf(entry.account)
+      if (shown.length > 0)
+        this.#outbox.add({ kind: 'shown', account, coverageKey, incarnation, ordinal, names: shown })
       for (const manner of impolite) this.#outbox.add({ kind: 'impolite', ordinal, manner, request: requestId })
     }
     if (fields.has('v') && isNew) this.#noteViolation(entry, fields, held)
@@ -455,6 +451,13 @@ export class SharedExchangeLog<Explanation> implements ExchangeLog<Explanation> 
     }
   }
 
+  /** The sum of what several hashes have counted, and their first examples. */
+  async #reckon(counts: readonly string[], examples: readonly string[]): Promise<Reckoning<Explanation>> {
+    const hashes = await Promise.all(counts.map((key) => this.#readHash(key)))
+    const read = () => Promise.all(examples.map((key) => this.#readExamples(key)))
+    return { counts: readCounts(...hashes), examples: async () => (await read()).flat().slice(0, EXAMPLES) }
+  }
+
   async #readCoverage(key: string): Promise<Coverage> {
     return readCoverage(await this.#readHash(key), this.#options.contract)
   }
@@ -464,7 +467,7 @@ export class SharedExchangeLog<Explanation> implements ExchangeLog<Explanation> 
     const { pause } = EXPLAINING
     const patience = EXPLAINING.patience * this.#options.connection.patience
     let stored = await this.#readStored(key)
-    for (let waited = 0; waited < patience && stored.some(isUnexplained); waited += pause) {
+    for (let waited = 0; waited < patience && stored.some(([, text]) => text.endsWith(' ')); waited += pause) {
       await new Promise((resolve) => setTimeout(resolve, pause))
       stored = await this.#readStored(key)
     }
@@ -505,10 +508,6 @@ export class SharedExchangeLog<Explanation> implements ExchangeLog<Explanation> 
 
 function readAccountId(field: string | undefined): string | undefined {
   return field === undefined || field === '' ? undefined : decodeId(field)
-}
-
-function isUnexplained([, text]: readonly [number, string]): boolean {
-  return text.endsWith(' ')
 }
 
 /** The text as it occurs within a text of JSON. */

@@ -49,7 +49,7 @@ export function redactorFor(
   const { own } = credentialsIn(headers)
   const foreign = account === undefined ? secrets.findIn([target, ...headers]) : []
   const unknown = [...findCredentials(headers, target), ...foreign].filter((secret) => !known.has(secret))
-  const indexes = unknown.length === 0 ? [known] : [known, new SecretIndex(unknown)]
+  const indexes = [known, new SecretIndex(unknown)]
   const ownLabel = key === undefined ? HIDDEN : `${key}.${HIDDEN}`
   return (text) => hideSecrets(text, indexes, (found) => (own.has(found) ? ownLabel : HIDDEN))
 }

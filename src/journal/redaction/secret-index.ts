@@ -5,8 +5,6 @@ const SHORTEST = 3
 /** A secret of at most this length is found only if it stands alone, because it may be part of an ordinary word. */
 export const SHORT = 7
 
-/** The bits of three characters. Each has seven bits. */
-const THREE = (1 << 21) - 1
 /**
  * The maximum number of compared characters for each character of a text. Secrets from real life take one or two. Only
  * a text that is made to be expensive takes more, and all of it is hidden.
@@ -44,8 +42,18 @@ export class SecretIndex {
   }
 
   add(secret: string): void {
-    this.#addSpelling({ text: fold(secret), isEncoded: false })
-    for (const text of spellInBase64(secret)) this.#addSpelling({ text: fold(text), isEncoded: true })
+    for (const spelling of new Set([secret, ...spellInBase64(secret)])) {
+      const isEncoded = spelling !== secret
+      const text = fold(spelling)
+      if (text.length < SHORTEST) continue
+      const root = rootOf(text)
+      const list = this.#spellings.get(root) ?? []
+      const place = countUpTo(text, list)
+      const known = list[place - 1]
+      if (known?.text === text) known.isEncoded ||= isEncoded
+      else list.splice(place, 0, { text, isEncoded })
+      this.#spellings.set(root, list)
+    }
   }
 
   has(secret: string): boolean {
@@ -58,13 +66,12 @@ export class SecretIndex {
   find(text: string, note: Note): void {
     if (this.isEmpty) return
     const folded = fold(text)
-    let root = 0
     let cut = folded.indexOf(CUT)
     let steps = MOST_STEPS * text.length + FEW_STEPS
-    for (let last = 0; last < folded.length; last++) {
-      root = ((root << 7) | (folded.charCodeAt(last) & 127)) & THREE
-      const start = last - 2
-      const list = start < 0 ? undefined : this.#spellings.get(root)
+    let root = rootOf(folded)
+    for (let start = 0; start <= folded.length - SHORTEST; start++) {
+      if (start > 0) root = append(root, folded.charCodeAt(start + 2))
+      const list = this.#spellings.get(root)
       if (list === undefined) continue
       if (cut >= 0 && cut < start) cut = folded.indexOf(CUT, start)
       steps -= match(list, folded, start, cut, note)
@@ -73,18 +80,6 @@ export class SecretIndex {
         return
       }
     }
-  }
-
-  #addSpelling(spelling: Spelling): void {
-    const { text } = spelling
-    if (text.length < SHORTEST) return
-    const root = rootOf(text)
-    const list = this.#spellings.get(root) ?? []
-    const place = countUpTo(text, list)
-    const known = list[place - 1]
-    if (known?.text === text) known.isEncoded ||= spelling.isEncoded
-    else list.splice(place, 0, spelling)
-    this.#spellings.set(root, list)
   }
 }
 
@@ -116,8 +111,9 @@ function match(list: readonly Spelling[], text: string, start: number, cut: numb
       return compared + beginning.length
     }
   }
-  if (spelling?.isEncoded) note(before(text, start), behind(text, end))
-  else if (end > start) note(start, end)
+  // Of a base64 text, each character beside a spelling encodes a part of the secret and something else.
+  const countBeside = (place: number) => (spelling?.isEncoded && BASE64.test(text.charAt(place)) ? 1 : 0)
+  if (end > start) note(start - countBeside(start - 1), end + countBeside(end))
   return compared
 }
 
@@ -143,19 +139,14 @@ function standsAlone(text: string, start: number, end: number): boolean {
   return !ALONE.test(text.charAt(start - 1)) && !ALONE.test(text.charAt(end))
 }
 
-/** The beginning of a secret in base64. `start` is the first character that encodes nothing but the secret. */
-function before(text: string, start: number): number {
-  return BASE64.test(text.charAt(start - 1)) ? start - 1 : start
-}
-
-function behind(text: string, end: number): number {
-  return BASE64.test(text.charAt(end)) ? end + 1 : end
-}
-
+/** The first three characters of a text. */
 function rootOf(text: string): number {
-  let root = 0
-  for (let index = 0; index < SHORTEST; index++) root = (root << 7) | (text.charCodeAt(index) & 127)
-  return root
+  return [0, 1, 2].reduce((root, place) => append(root, text.charCodeAt(place)), 0)
+}
+
+/** Keeps seven bits of each of the last three characters. */
+function append(root: number, character: number): number {
+  return ((root << 7) | (character & 127)) & 0x1f_ff_ff
 }
 
 /** A text in small letters. Only ASCII: in other alphabets, a text may change its length. */
@@ -169,14 +160,10 @@ function fold(text: string): string {
  * encodes a part of it. A secret that is as short as ordinary words has no form.
  */
 function spellInBase64(secret: string): string[] {
-  const spellings = new Set<string>()
   const bytes = Buffer.from(`  ${secret}`)
-  for (let before = 0; before < 3; before++) {
+  return [0, 1, 2].flatMap((before) => {
     const bits = (bytes.length - 2 + before) * 8
     const inner = bytes.toString('base64', 2 - before).slice(Math.ceil((before * 8) / 6), Math.floor(bits / 6))
-    if (inner.length <= SHORT) continue
-    spellings.add(inner)
-    if (/[+/]/.test(inner)) spellings.add(inner.replaceAll('+', '-').replaceAll('/', '_'))
-  }
-  return [...spellings]
+    return inner.length > SHORT ? [inner, inner.replaceAll('+', '-').replaceAll('/', '_')] : []
+  })
 }

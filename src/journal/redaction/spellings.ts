@@ -9,33 +9,25 @@ export interface ReadText {
 
 /** The maximum number of nested decodings. JSON in a query in JSON is not expected. */
 const DEPTH = 2
-const CONTROLS: Readonly<Record<string, string>> = { b: '\b', f: '\f', n: '\n', r: '\r', t: '\t' }
 
-/** Escapes that begin with `mark`. At the end of a cut text, an escape may be incomplete. */
-interface EscapeForm {
-  mark: string
-  form: RegExp
-  read(found: RegExpExecArray): string
-}
-
-const ESCAPES: readonly EscapeForm[] = [
-  {
-    mark: '\\',
-    form: new RegExp(String.raw`\\(?:u([0-9a-f]{4})|(["\\/bfnrt])|u?[0-9a-f]{0,3}(?=${CUT}))`, 'gi'),
-    read: ([, code, character = '']) => (code === undefined ? (CONTROLS[character] ?? character) : characterOf(code)),
-  },
-  {
-    mark: '%',
-    form: new RegExp(`%(?:([0-9a-f]{2})|[0-9a-f]?(?=${CUT}))`, 'gi'),
-    read: ([, code]) => (code === undefined ? '' : characterOf(code)),
-  },
-  // Within a JSON pointer (RFC 6901).
-  { mark: '~', form: /~([01])/g, read: ([, code]) => (code === '1' ? '/' : '~') },
+/**
+ * Escapes in JSON, in a URL, and in a JSON pointer (RFC 6901). The first group is the code of a character, the second
+ * one the character itself. At the end of a cut text, an escape may be incomplete.
+ */
+const ESCAPES = [
+  new RegExp(String.raw`\\(?:u([0-9a-f]{4})|(["\\/bfnrt])|u?[0-9a-f]{0,3}(?=${CUT}))`, 'gi'),
+  new RegExp(`%(?:([0-9a-f]{2})|[0-9a-f]?(?=${CUT}))`, 'gi'),
+  /~[01]/g,
 ]
+/** Escapes that have neither the code nor the character that they mean. */
+const MEANINGS: Readonly<Record<string, string>> = {
+  ...{ '\\b': '\b', '\\f': '\f', '\\n': '\n', '\\r': '\r', '\\t': '\t' },
+  ...{ '~0': '~', '~1': '/' },
+}
 
 /** The separators of words in a target and in header fields. A secret may contain some of them. */
 const SEPARATORS = [/[\s"<>]+/, /[\s"<>?&=,;]+/, /[\s"<>?&=,;/]+/]
-/** The number of path steps that are checked, each together with the text after it. */
+/** After how many slashes the rest of a text is one more word. */
 const STEPS = 20
 
 /**
@@ -48,7 +40,7 @@ export function readingsOf(text: string): ReadText[] {
   if (!/[\\%~]/.test(text)) return readings
   let latest = readings
   for (let depth = 0; depth < DEPTH && latest.length > 0; depth++) {
-    const next = latest.flatMap((reading) => ESCAPES.flatMap((escapes) => readEscapes(reading, escapes) ?? []))
+    const next = latest.flatMap((reading) => ESCAPES.flatMap((form) => readEscapes(reading, form) ?? []))
     latest = next.filter((reading, index) => next.findIndex((other) => other.text === reading.text) === index)
     readings.push(...latest)
   }
@@ -56,8 +48,7 @@ export function readingsOf(text: string): ReadText[] {
 }
 
 /** `undefined` if nothing is escaped. */
-function readEscapes({ text, places: former }: ReadText, { mark, form, read }: EscapeForm): ReadText | undefined {
-  if (!text.includes(mark)) return undefined
+function readEscapes({ text, places: former }: ReadText, form: RegExp): ReadText | undefined {
   const places: number[] = []
   let plain = ''
   let rest = 0
@@ -65,12 +56,12 @@ function readEscapes({ text, places: former }: ReadText, { mark, form, read }: E
     for (let place = rest; place < end; place++) places.push(former?.[place] ?? place)
     plain += text.slice(rest, end)
   }
-  for (const found of text.matchAll(form)) {
-    take(found.index)
-    const character = read(found)
-    if (character !== '') places.push(former?.[found.index] ?? found.index)
-    plain += character
-    rest = found.index + found[0].length
+  for (const { 0: found, 1: code, 2: character = '', index } of text.matchAll(form)) {
+    take(index)
+    const meaning = code === undefined ? (MEANINGS[found] ?? character) : String.fromCharCode(Number.parseInt(code, 16))
+    if (meaning !== '') places.push(former?.[index] ?? index)
+    plain += meaning
+    rest = index + found.length
   }
   if (rest === 0) return undefined
   take(text.length)
@@ -78,24 +69,11 @@ function readEscapes({ text, places: former }: ReadText, { mark, form, read }: E
   return { text: plain, places }
 }
 
-function characterOf(code: string): string {
-  return String.fromCharCode(Number.parseInt(code, 16))
-}
-
 /** The words of a text. Each of them may be a secret. */
 export function wordsOf(text: string): string[] {
   const words = readingsOf(text).flatMap(({ text: reading }) => [
     ...SEPARATORS.flatMap((separator) => reading.split(separator)),
-    ...endsOf(reading),
+    ...[...reading.matchAll(/\//g)].slice(0, STEPS).map(({ index }) => reading.slice(index + 1)),
   ])
   return [...new Set(words)]
-}
-
-/** The text after each of the first slashes. */
-function endsOf(text: string): string[] {
-  const ends: string[] = []
-  for (let slash = text.indexOf('/'); slash >= 0 && ends.length < STEPS; slash = text.indexOf('/', slash + 1)) {
-    ends.push(text.slice(slash + 1))
-  }
-  return ends
 }

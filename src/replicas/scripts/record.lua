@@ -31,8 +31,13 @@ if tonumber(redis.call('HGET', history, 'bytes') or '0') > 0 and redis.call('EXI
   redis.call('DEL', exchanges, rings, weights, dropped)
   redis.call('HSET', history, 'bytes', '0', 'born', batch.replica .. ' ' .. batch.number)
 end
-local ordinal, sequence = string.match(last, '^(%d+)-(%d+)$')
-ordinal, sequence = tonumber(ordinal), tonumber(sequence)
+
+local function read_id(id)
+  local first, second = string.match(id, '^(%d+)-(%d+)$')
+  return tonumber(first), tonumber(second)
+end
+
+local ordinal, sequence = read_id(last)
 local forgotten = 0
 
 local function whole(number)
@@ -57,8 +62,7 @@ local function append(is_exchange, fields)
     if not string.find(reply.err, 'equal or smaller') then break end
     local top = redis.call('XREVRANGE', exchanges, '+', '-', 'COUNT', 1)[1]
     if attempt == 1 and top then
-      ordinal, sequence = string.match(top[1], '^(%d+)-(%d+)$')
-      ordinal, sequence = tonumber(ordinal), tonumber(sequence)
+      ordinal, sequence = read_id(top[1])
     else
       -- The end of the stream was deleted, and only Redis knows its last id.
       ordinal, sequence = ordinal + 2 ^ attempt, 0
@@ -176,31 +180,19 @@ local function add_first(field, key, place, request)
   redis.call('HSET', key, field, cjson.encode(first))
 end
 
-local function is_since(account, incarnation, place)
-  if account == '' then return true end
-  local known, since = read_history(account)
-  return known == incarnation and place > since
-end
-
 local DO = {}
 
 function DO.exchange(item)
   local account = item.account
   local coverage = KEYS[FIRST_COVERAGE + item.coverage]
-  local is_orphan = false
-  if account ~= '' then
-    -- A later account of this id must not have the request in its journal.
-    if redis.call('HGET', accounts, account) ~= item.incarnation then
-      account = ''
-      is_orphan = true
-    else
-      local known = read_history(account)
-      if known ~= item.incarnation then
-        -- The server that deleted the former account with this id has not reported the deletion.
-        if known then finish(account, coverage, 'end') end
-        redis.call('HSET', histories, account, item.incarnation .. ' ' .. whole(ordinal))
-      end
-    end
+  local is_orphan = account ~= '' and redis.call('HGET', accounts, account) ~= item.incarnation
+  -- A later account of this id must not have the request in its journal.
+  if is_orphan then account = '' end
+  local known = account ~= '' and read_history(account)
+  if account ~= '' and known ~= item.incarnation then
+    -- The server that deleted the former account with this id has not reported the deletion.
+    if known then finish(account, coverage, 'end') end
+    redis.call('HSET', histories, account, item.incarnation .. ' ' .. whole(ordinal))
   end
   redis.call('HINCRBYFLOAT', history, 'seconds', item.seconds)
   redis.call('HINCRBY', verdict, 'requests', 1)
@@ -233,7 +225,10 @@ end
 -- The coverage of an exchange's request. Its replica determines it when it reads the exchange back.
 function DO.shown(item)
   local coverage = KEYS[FIRST_COVERAGE + item.coverage]
-  if not is_since(item.account, item.incarnation, item.ordinal) then return end
+  if item.account ~= '' then
+    local known, since = read_history(item.account)
+    if known ~= item.incarnation or item.ordinal <= since then return end
+  end
   for _, name in ipairs(item.names) do
     if redis.call('HSETNX', coverage, name, 1) == 1 then
       redis.call('HINCRBY', present, name, 1)
@@ -242,12 +237,9 @@ function DO.shown(item)
   end
 end
 
-local function is_cleared(item)
-  return item.ordinal <= tonumber(redis.call('HGET', verdict, 'since') or '0')
-end
-
 function DO.impolite(item)
-  if is_cleared(item) then return end
+  -- The verdict was cleared meanwhile.
+  if item.ordinal <= tonumber(redis.call('HGET', verdict, 'since') or '0') then return end
   redis.call('HINCRBY', verdict, 'impolite ' .. item.manner, 1)
   add_first('first ' .. item.manner, verdict, item.ordinal, item.request)
 end
