@@ -65,17 +65,7 @@ async function openAt(
 }
 
 /** What a server has that takes part among the servers of a store. */
-interface Participation {
-  connection: StoreConnection
-  prefix: string
-  /** The URL of the store without its password. */
-  shown: string
-  log: Log
-  membership: Membership
-  store: RedisStore
-  restoration: Restoration
-  ids: Awaited<ReturnType<typeof shareNobodyIds>>
-}
+type Participation = Awaited<ReturnType<typeof join>>
 
 /** Provides the data of a start again when the store has lost it, once at a time. */
 class Restoration {
@@ -92,12 +82,7 @@ class Restoration {
 }
 
 /** Checks the store, takes part among its servers, and repairs what it has lost. */
-async function join(
-  connection: StoreConnection,
-  shown: string,
-  options: CompleteOptions,
-  context: OpeningContext,
-): Promise<Participation> {
+async function join(connection: StoreConnection, shown: string, options: CompleteOptions, context: OpeningContext) {
   const { storePrefix: prefix, seed = DEFAULT_SEED } = options
   const { contract, instance, log, memory } = context
   const server = await checkServer(connection, { prefix, scripts: SCRIPTS.flatMap(readScriptsIn) })
