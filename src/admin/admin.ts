@@ -64,6 +64,8 @@ const BODIES: Omit<BodySettings, 'bodyLimit'> = {
 const STREAMS: ReadonlySet<string> = new Set(['streamAllEvents', 'streamEvents'])
 
 interface RoutedCall extends Pick<ControlCall, 'parameters' | 'query'> {
+  request: ServerRequest
+  response: ServerResponse
   control: Control
   operation: Operation
 }
@@ -82,23 +84,16 @@ const FAILED = writeFailure('internal_error', 'The server failed to answer; its 
 export function createAdmin(deps: AdminDeps): (request: ServerRequest, response: ServerResponse) => Promise<void> {
   const guard = createGuard(deps.token, deps.host)
   const doorsTo = memoizeWeakly(openDoors)
-  let feed: EventFeed | undefined
+  const feedOf = memoizeWeakly(openFeed)
   const turns = new Semaphore(LARGE_AT_ONCE)
 
   return async function serveAdmin(request, response) {
     const { method = '', url = '' } = request
-    // Clients and balancers request these every second, so nothing is loaded for them.
-    if (method === 'GET' || method === 'HEAD') {
-      if (url === `${ADMIN_PATH}/health`) return send(request, response, describeHealth(deps.instance))
-      if (url === `${ADMIN_PATH}/ready`) {
-        return send(request, response, describeReadiness(deps.instance, deps.readiness))
-      }
-    }
-    if (splitTarget(url).path === '/') {
-      return send(request, response, welcome(request, urlsFor(request.headers.host, deps.urls())))
-    }
+    const known = answerAtOnce(request, deps)
+    if (known !== undefined) return send(request, response, known)
     try {
-      await serve(request, response, await deps.control())
+      const answered = await route(request, response, await deps.control())
+      if (answered !== undefined) send(request, response, answered)
     } catch (error) {
       if (error instanceof ClientGone) return
       if (!isReported(error)) {
@@ -111,74 +106,102 @@ export function createAdmin(deps: AdminDeps): (request: ServerRequest, response:
     }
   }
 
-  async function serve(request: ServerRequest, response: ServerResponse, control: Control): Promise<void> {
+  /** Returns the response, or `undefined` if it is sent in parts. The next steps do the same. */
+  async function route(
+    request: ServerRequest,
+    response: ServerResponse,
+    control: Control,
+  ): Promise<PlainResponse | undefined> {
     const { path, query } = readTarget(request.url ?? '')
     const rejected = isOpen(path, deps.token !== undefined) ? undefined : (guard(request) ?? refuseHost(request))
-    if (rejected) return send(request, response, describe(rejected, control))
+    if (rejected) return describe(rejected, control)
     const routed = doorsTo(control).route(request.method ?? '', path === ADMIN_PATH ? `${ADMIN_PATH}/` : path)
     if (!routed.ok) {
       const refusal = routed.allow === undefined ? nothingAt(path, control) : routed
-      return send(request, response, describe(refusal, control, undefined, routed.allow))
+      return describe(refusal, control, undefined, routed.allow)
     }
     const { operation, parameters } = routed
     const repeated = findRepeated(request.url ?? '')
-    if (repeated !== undefined) return send(request, response, describe(repeated, control, operation))
-    const perform = () => answer(request, response, { control, operation, parameters, query })
-    await (mayBeLarge(request) ? turns.run(perform) : perform())
+    if (repeated !== undefined) return describe(repeated, control, operation)
+    const call = { request, response, control, operation, parameters, query }
+    return mayBeLarge(request) ? turns.run(() => validate(call)) : validate(call)
   }
 
-  async function answer(request: ServerRequest, response: ServerResponse, routed: RoutedCall): Promise<void> {
-    const { control, operation, parameters, query } = routed
+  async function validate(call: RoutedCall): Promise<PlainResponse | undefined> {
+    const { request, control, operation, query } = call
     let body: ReceivedRequest['body']
     try {
       body = await doorsTo(control).bodies.read(request, operation)
     } catch (error) {
       // There is no room for the body.
-      return send(request, response, describe(refusalFor(error, undefined), control, operation))
+      return describe(refusalFor(error, undefined), control, operation)
     }
     // Parsing a large body takes a whole turn, so other requests go first.
     if (mayBeLarge(request)) await new Turns().next()
     const conforming = control.conform({ operation, query, body })
-    if (!conforming.ok) return send(request, response, describe(conforming, control, operation))
+    if (!conforming.ok) return describe(conforming, control, operation)
     const page = PAGES[operation.id]
-    if (page !== undefined) return send(request, response, await page(control))
-    if (STREAMS.has(operation.id)) return stream(request, response, routed)
-    const { host } = request.headers
-    const outcome = await control.run(operation, { parameters, query: conforming.query, body: conforming.body, host })
-    if (!outcome.ok) return send(request, response, describe(outcome, control, operation))
-    const { status } = operation.success
-    const check = (data: unknown) => validated(operation, status, { success: true, data })
-    if ('data' in outcome) {
-      const text = await runInTurns(writeJson(check(outcome.data)))
-      return send(request, response, { type: JSON_TYPE, status, text })
-    }
-    await sendParts(request, response, writeList(outcome.list, check), {
-      head: () => void response.writeHead(status, { 'Content-Type': JSON_TYPE, ...UNIFORM_HEADERS }),
-      send: (text) => send(request, response, { type: JSON_TYPE, status, text }),
-    })
+    if (page !== undefined) return page(control)
+    if (STREAMS.has(operation.id)) return stream(call, feedOf, deps.stopping)
+    return run(call, conforming)
   }
+}
 
-  async function stream(request: ServerRequest, response: ServerResponse, routed: RoutedCall): Promise<void> {
-    const { control, operation, parameters } = routed
-    const { account } = parameters
-    if (account !== undefined && !(await control.deps.store.has(account))) {
-      return send(request, response, describe(control.unknownAccount(account), control, operation))
-    }
-    // A stream of events has no end, so HEAD is answered without opening one.
-    if (request.method === 'HEAD') return send(request, response, { type: 'text/event-stream', text: '' })
-    const { EventFeed } = await import('./event-feed.ts')
-    const { streamEntries } = await import('./event-stream.ts')
-    const { exchanges, contract } = control.deps
-    feed ??= new EventFeed(exchanges.journal, contract.catalogue)
-    if (feed.size >= control.limits.eventStreams) {
-      const expected = `There are ${feed.size} streams of events, which is the maximum`
-      const refusal = refuse({ code: 'insufficient_storage', about: { expected } })
-      return send(request, response, describe(refusal, control, operation))
-    }
-    // A client that reconnects may have seen later events from another process.
-    await exchanges.caughtUp()
-    streamEntries(request, response, feed, account, deps.stopping)
+/** Clients and balancers request health and readiness every second, so nothing is loaded for them. */
+function answerAtOnce(
+  { method, url = '', headers }: ServerRequest,
+  { instance, readiness, urls }: AdminDeps,
+): PlainResponse | undefined {
+  if (method === 'GET' || method === 'HEAD') {
+    if (url === `${ADMIN_PATH}/health`) return describeHealth(instance)
+    if (url === `${ADMIN_PATH}/ready`) return describeReadiness(instance, readiness)
   }
+  return splitTarget(url).path === '/' ? welcome(headers, urlsFor(headers.host, urls())) : undefined
+}
+
+async function run(
+  { request, response, control, operation, parameters }: RoutedCall,
+  { query, body }: Pick<ControlCall, 'query' | 'body'>,
+): Promise<PlainResponse | undefined> {
+  const outcome = await control.run(operation, { parameters, query, body, host: request.headers.host })
+  if (!outcome.ok) return describe(outcome, control, operation)
+  const { status } = operation.success
+  const check = (data: unknown) => validated(operation, status, { success: true, data })
+  if ('data' in outcome) {
+    return { type: JSON_TYPE, status, text: await runInTurns(writeJson(check(outcome.data))) }
+  }
+  await sendParts(request, response, writeList(outcome.list, check), {
+    head: () => void response.writeHead(status, { 'Content-Type': JSON_TYPE, ...UNIFORM_HEADERS }),
+    send: (text) => send(request, response, { type: JSON_TYPE, status, text }),
+  })
+  return undefined
+}
+
+async function stream(
+  { request, response, control, operation, parameters: { account } }: RoutedCall,
+  feedOf: (control: Control) => Promise<EventFeed>,
+  stopping: AbortSignal,
+): Promise<PlainResponse | undefined> {
+  if (account !== undefined && !(await control.deps.store.has(account))) {
+    return describe(control.unknownAccount(account), control, operation)
+  }
+  // A stream of events has no end, so HEAD is answered without opening one.
+  if (request.method === 'HEAD') return { type: 'text/event-stream', text: '' }
+  const { streamEntries } = await import('./event-stream.ts')
+  const feed = await feedOf(control)
+  if (feed.size >= control.limits.eventStreams) {
+    const expected = `There are ${feed.size} streams of events, which is the maximum`
+    return describe(refuse({ code: 'insufficient_storage', about: { expected } }), control, operation)
+  }
+  // A client that reconnects may have seen later events from another process.
+  await control.deps.exchanges.caughtUp()
+  streamEntries(request, response, feed, account, stopping)
+  return undefined
+}
+
+async function openFeed({ deps: { exchanges, contract } }: Control): Promise<EventFeed> {
+  const { EventFeed } = await import('./event-feed.ts')
+  return new EventFeed(exchanges.journal, contract.catalogue)
 }
 
 /** What reads the requests of a control plane. */
@@ -246,7 +269,7 @@ function validated(operation: Operation | undefined, status: number, body: unkno
 }
 
 /** Redirects a browser to the dashboard, and tells any other client the URLs. */
-function welcome({ headers }: IncomingMessage, { baseUrl, adminUrl }: ServerUrls): PlainResponse {
+function welcome(headers: IncomingMessage['headers'], { baseUrl, adminUrl }: ServerUrls): PlainResponse {
   if (/\btext\/html\b/.test(headers.accept ?? '')) {
     return { status: 302, headers: { Location: `${ADMIN_PATH}/` }, text: '' }
   }

@@ -87,12 +87,12 @@ async function searchFaults(
   const isScaled = values.scaleWindows !== false
   const contract = await shortenWindows(values.overlays, isScaled ? SHORT_WINDOW : Number.POSITIVE_INFINITY)
   const plan = values.replay === undefined ? undefined : await readPlan(values.replay, contract)
-  const { openSession } = await import('../trials/explore/session.ts')
+  const { ExploreSession } = await import('../trials/explore/session.ts')
   const { terminal, onSignal, signal: stop } = execution
   const { log, close } = await terminal.openLog(values.logLevel, values.logFormat)
   const budget = budgetOf(values)
   const { jobs, runs } = values
-  const session = openSession({
+  const session = new ExploreSession({
     ...{ command, contract, jobs, isScaled, runs, stop, onSignal },
     environment: terminal.environment,
     variables: values.setEnv,

@@ -22,7 +22,7 @@ import { Ownership } from '../verify/ownership.ts'
 import { describePlan } from '../verify/plan-text.ts'
 import { sweep as runSweep } from '../verify/sweep.ts'
 import { inWords, TargetError } from '../verify/target-check.ts'
-import { verify as runVerify, type VerifyProgress } from '../verify/verification.ts'
+import { verify as runVerify, type VerifyProgress, type VerifyResult } from '../verify/verification.ts'
 import { describeVerify } from '../verify/verify-report.ts'
 import type { Command } from './command.ts'
 import { UsageError } from './errors.ts'
@@ -180,54 +180,19 @@ interface VerifySession {
 }
 
 async function verifyTarget(session: VerifySession): Promise<number> {
-  const { reading, review, target, apiKey, client, execution } = session
-  const { values } = reading
+  const { reading, review, target, apiKey, execution } = session
+  const { minReached } = reading.values
   const { choices } = review
-  const { signal } = execution
-  const { ledger, earlier, run, suffix: ending, writes } = openLedger(session)
-  const ownership = earlier === undefined ? new Ownership(run) : Ownership.of(earlier)
+  const opened = openLedger(session)
+  const { ledger } = opened
   const sweepLine = commandLine(target, 'sweep', ledger)
-  let shown = ''
-  /** A long wait repeats the same text, and a log needs it only once. */
-  function show(text: string): void {
-    if (text !== shown) execution.show(text)
-    shown = text
-  }
-  signal.addEventListener('abort', () => {
-    execution.say(`verify: restores the account; another signal ends it at once, then ${sweepLine}`)
-  })
-  const { exhaust, soleWriter, reserve, wait: waits } = values
-  const result = await runVerify({
-    ...{
-      choices,
-      client,
-      apiKey,
-      ownership,
-      ledger,
-      earlier,
-      suffix: ending,
-      writes,
-      exhaust,
-      soleWriter,
-      reserve,
-      waits,
-    },
-    ...{ sleep, signal },
-    onProgress: (told) => show(describeProgress(told, waits)),
-    onRehearsal: (done, all) => show(`rehearses its questions under each choice: ${done} of ${all}`),
-  }).catch((error: unknown) => {
-    // The run creates nothing without an intent. Without intents, the ledger is not needed.
-    if (ownership.hasIntents) execution.say(`verify: to clean up: ${sweepLine}`)
-    else ledger.remove()
-    throw error
-  })
+  const result = await askTarget(session, opened, sweepLine)
   const { conclusion, cleanup, ended } = result
   const answers = new AnswerCounts(choices.contract)
   for (const { exchange } of result.exchanges) answers.note(exchange)
   const findings = conclusion.findings.filter(concernsService)
   const accepted = new Set(review.apply(findings, answers)?.accepted.map(({ finding }) => finding.id))
   const isAccepted = ({ id }: { id: string }) => accepted.has(id)
-  const { minReached } = values
   const assessment = assess({ result, choices, target, isAccepted, minReached })
   const isOpen = result.probes.some(({ state }) => state !== 'asked') && ended !== undefined
   const keeps = isOpen || !cleanup.restored
@@ -243,6 +208,37 @@ async function verifyTarget(session: VerifySession): Promise<number> {
   const isWhole = ended === undefined
   const redact = (written: string) => written.replaceAll(apiKey, '$API_KEY')
   return review.finish({ conclusion, answers, report, findings, isWhole, target, secrets: [apiKey], redact }, execution)
+}
+
+/** Asks the service everything, and shows the progress. `sweepLine` is the command that cleans up afterwards. */
+async function askTarget(
+  { reading, review, apiKey, client, execution }: VerifySession,
+  { ledger, earlier, run, suffix: ending, writes }: ReturnType<typeof openLedger>,
+  sweepLine: string,
+): Promise<VerifyResult> {
+  const { exhaust, soleWriter, reserve, wait: waits } = reading.values
+  const { signal } = execution
+  const ownership = earlier === undefined ? new Ownership(run) : Ownership.of(earlier)
+  let shown = ''
+  /** A long wait repeats the same text, and a log needs it only once. */
+  function show(text: string): void {
+    if (text !== shown) execution.show(text)
+    shown = text
+  }
+  signal.addEventListener('abort', () => {
+    execution.say(`verify: restores the account; another signal ends it at once, then ${sweepLine}`)
+  })
+  return runVerify({
+    ...{ choices: review.choices, client, apiKey, ownership, ledger, earlier, suffix: ending, writes },
+    ...{ exhaust, soleWriter, reserve, waits, sleep, signal },
+    onProgress: (told) => show(describeProgress(told, waits)),
+    onRehearsal: (done, all) => show(`rehearses its questions under each choice: ${done} of ${all}`),
+  }).catch((error: unknown) => {
+    // The run creates nothing without an intent. Without intents, the ledger is not needed.
+    if (ownership.hasIntents) execution.say(`verify: to clean up: ${sweepLine}`)
+    else ledger.remove()
+    throw error
+  })
 }
 
 async function sweepTarget(session: VerifySession, path: string): Promise<number> {

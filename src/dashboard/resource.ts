@@ -42,13 +42,11 @@ export interface Resource<Data> {
 
 interface Watched {
   isShown(): boolean
-  isStale(): boolean
+  /** Whether other clients may have changed it, and no load is under way or will be soon. */
+  isDueToPoll(): boolean
   forget(): void
   refresh(): Promise<void>
   noteRequest(request: JournalEntry): void
-  polled: boolean
-  /** Whether it loads, or will load soon. */
-  isAwaited(): boolean
 }
 
 const watched: Watched[] = []
@@ -132,11 +130,8 @@ export function createResource<Data>({
   }
 
   watched.push({
-    polled,
-    refresh,
-    isStale,
-    isShown,
-    isAwaited: () => current !== undefined || isDue,
+    ...{ refresh, isShown },
+    isDueToPoll: () => polled && current === undefined && !isDue && isStale(),
     forget() {
       if (shared) return
       data.value = undefined
@@ -162,7 +157,11 @@ export function createResource<Data>({
 
 /** Loads all visible data. */
 export async function refreshShown(): Promise<void> {
-  await Promise.allSettled(watched.filter((each) => each.isShown()).map((each) => each.refresh()))
+  await refreshEach((each) => each.isShown())
+}
+
+async function refreshEach(isWanted: (each: Watched) => boolean): Promise<void> {
+  await Promise.allSettled(watched.filter(isWanted).map((each) => each.refresh()))
 }
 
 /** Tells the resources that the service has answered a request of the chosen account. */
@@ -172,8 +171,7 @@ export function noteRequest(request: JournalEntry): void {
 
 /** Loads the visible data that other clients of the control plane can change. */
 export async function poll(): Promise<void> {
-  const shown = watched.filter((each) => each.polled && each.isShown() && !each.isAwaited() && each.isStale())
-  await Promise.allSettled(shown.map((each) => each.refresh()))
+  await refreshEach((each) => each.isShown() && each.isDueToPoll())
 }
 
 /** Loads the data of a tab when it is opened, and all data when another account is chosen. */

@@ -7,15 +7,15 @@ import type { Log } from '../http/log.ts'
 import { shareNobodyIds } from '../http/nobody-ids.ts'
 import { SharedExchangeLog } from '../replicas/shared-exchange-log.ts'
 import { encodeAccount } from '../store/record.ts'
-import { openConnection, type StoreAddress } from '../store/redis/connection.ts'
-import { FORMAT, type Joining, Membership, type MembershipEvents, type ServerTerms } from '../store/redis/membership.ts'
+import { openConnection, type StoreAddress, type StoreConnection } from '../store/redis/connection.ts'
+import { FORMAT, type Joining, Membership, type ServerTerms } from '../store/redis/membership.ts'
 import { RedisStore } from '../store/redis/redis-store.ts'
 import { checkServer } from '../store/redis/server-check.ts'
 import { readScriptsIn } from '../store/script.ts'
 import type { Store } from '../store/store.ts'
 import { StoreError } from '../store/store-error.ts'
 import { createKeptCheck } from './kept-accounts.ts'
-import type { ExchangeParts, OpenedStore, OpeningContext } from './opened-store.ts'
+import type { OpenedStore, OpeningContext } from './opened-store.ts'
 import type { CompleteOptions } from './option-table.ts'
 import { describeDifference, differingOptions, termsOf } from './server-terms.ts'
 import { nameStore } from './store-failure.ts'
@@ -48,137 +48,169 @@ async function openAt(
   address: StoreAddress,
   shown: string,
   options: CompleteOptions,
-  { contract, overlays, fixture, instance, log, memory, patience }: OpeningContext,
+  context: OpeningContext,
 ): Promise<OpenedStore> {
-  const { storePrefix: prefix, seed = DEFAULT_SEED } = options
-  /** Reports later that the start waits for the store, unless the returned function is called before. */
-  const announceWait = () => {
-    const timer = setTimeout(() => log.info({ store: shown }, WAITING), SILENT_WAIT * (patience?.() ?? 1))
-    return () => clearTimeout(timer)
-  }
+  const { instance, patience } = context
   // Only until the store answers: the check of many kept accounts can take longer.
-  const answered = announceWait()
+  const answered = announceWait(shown, context)
   const connection = await openConnection(address, {
     ...{ name: `dmarc-understudy-${instance}`, now: systemClock(), patience },
   }).finally(answered)
   try {
-    const scripts = SCRIPTS.flatMap(readScriptsIn)
-    const server = await checkServer(connection, { prefix, scripts })
-    for (const warning of server.warnings) log.warn({ store: shown }, warning)
-    const terms = termsOf(options, { contract, overlays, fixture })
-    const membership = new Membership(connection, { prefix, instance, terms, drawId: drawKey })
-    connection.guard(() => membership.refusal)
-    const clock = () => connection.clock.now()
-    const { settings } = contract
-    let restore: (() => Promise<unknown>) | undefined
-    let restoring: Promise<unknown> | undefined
-    const store = new RedisStore({
-      ...{ connection, prefix, settings, copiesLimit: memory },
-      async lost(account, key) {
-        log.warn({ account, key }, LOST_ACCOUNT)
-        // Every server needs this account. Its restoration may itself find it lost, and cannot wait for itself.
-        if (account === DEFAULT_ACCOUNT && restoring === undefined) await restore?.()
-      },
-      // While the door is closed, it is unknown whether the store is still the same one.
-      restoring: () => restoring ?? (membership.isOpen ? undefined : membership.opened()),
-    })
-    const tellRepair = (keys: readonly string[]) => {
-      if (keys.length > 0) log.warn({ keys }, LOST_KEYS)
-    }
-    const joining = await takePart(membership, terms, prefix, () =>
-      findInvalid(store, createKeptCheck(contract, clock)),
-    )
-    tellRepair(await store.repair())
-    await freeIncomplete(store, log)
-    const differing = joining.others === 0 ? [] : differingOptions(terms, joining.terms)
-    if (differing.length > 0) log.warn({ options: differing }, DIFFERING)
-    const { nextId, renew } = await shareNobodyIds(seed, contract.requestIds, {
-      instance,
-      async reserve(kind, count) {
-        return Number(await connection.send(['HINCRBY', `${prefix}:{all}:numbers`, kind, String(count)])) - count + 1
-      },
-    })
-    log.info(
-      { store: shown, prefix, server: `${server.name} ${server.version}`, others: joining.others },
-      'The store is shared.',
-    )
-    let exchanges: SharedExchangeLog<ExplanationReport | undefined> | undefined
-    return {
-      store,
-      clock,
-      budget: store.copies,
-      readiness: {
-        kind: 'redis',
-        get state() {
-          return membership.state
-        },
-      },
-      nextId,
-      door: membership,
-      traffic: {
-        figures: connection.figures,
-        get isConnected() {
-          return connection.state.isReady
-        },
-        get servers() {
-          return membership.members
-        },
-        get queued() {
-          return exchanges?.queued ?? 0
-        },
-        get incomplete() {
-          return exchanges?.incomplete ?? 0
-        },
-      },
-      skipped: [],
-      async openExchanges(parts: ExchangeParts) {
-        const readAccount = async (id: string) => ((await store.has(id)) ? store.read(id) : undefined)
-        exchanges = new SharedExchangeLog({
-          connection,
-          prefix,
-          log,
-          ...parts,
-          readAccount,
-          others: () => membership.members - 1,
-        })
-        const connected = announceWait()
-        void exchanges.connected.then(connected)
-        await exchanges.start().finally(connected)
-        return exchanges
-      },
-      watch(provide) {
-        restore = () => (restoring ??= provide().finally(() => (restoring = undefined)))
-        membership.watch({
-          ...tellChanges(log, shown),
-          async emptied() {
-            tellRepair(await store.repair())
-            const isEmpty = (await store.list()).length === 0
-            log.warn({ store: shown }, isEmpty ? EMPTIED : REPLACED)
-            store.copies.clear()
-            await renew()
-            await restore?.()
-          },
-          async lost() {
-            tellRepair(await store.repair())
-            // The repair removes accounts without data.
-            await restore?.()
-          },
-        })
-      },
-      async close() {
-        try {
-          await exchanges?.close()
-          await store.close()
-        } finally {
-          await membership.leave()
-          connection.close()
-        }
-      },
-    }
+    return compose(await join(connection, shown, options, context))
   } catch (error) {
     connection.close()
     throw error
   }
+}
+
+/** Reports later that the start waits for the store, unless the returned function is called before. */
+function announceWait(shown: string, { log, patience }: Pick<OpeningContext, 'log' | 'patience'>): () => void {
+  const timer = setTimeout(() => log.info({ store: shown }, WAITING), SILENT_WAIT * (patience?.() ?? 1))
+  return () => clearTimeout(timer)
+}
+
+/** What a server has that takes part among the servers of a store. */
+type Participation = Awaited<ReturnType<typeof join>>
+
+/** Provides the data of a start again when the store has lost it, once at a time. */
+class Restoration {
+  provide: (() => Promise<unknown>) | undefined
+  /** The restoration that runs now. */
+  underWay: Promise<unknown> | undefined
+
+  async run(): Promise<void> {
+    this.underWay ??= this.provide?.().finally(() => {
+      this.underWay = undefined
+    })
+    await this.underWay
+  }
+}
+
+/** Checks the store, takes part among its servers, and repairs what it has lost. */
+async function join(connection: StoreConnection, shown: string, options: CompleteOptions, context: OpeningContext) {
+  const { storePrefix: prefix, seed = DEFAULT_SEED } = options
+  const { contract, instance, log, memory, patience } = context
+  const server = await checkServer(connection, { prefix, scripts: SCRIPTS.flatMap(readScriptsIn) })
+  for (const warning of server.warnings) log.warn({ store: shown }, warning)
+  const terms = termsOf(options, context)
+  const membership = new Membership(connection, { prefix, instance, terms, drawId: drawKey })
+  connection.guard(() => membership.refusal)
+  const restoration = new Restoration()
+  const store = new RedisStore({
+    ...{ connection, prefix, settings: contract.settings, copiesLimit: memory },
+    async lost(account, key) {
+      log.warn({ account, key }, LOST_ACCOUNT)
+      // Every server needs this account. Its restoration may itself find it lost, and cannot wait for itself.
+      if (account === DEFAULT_ACCOUNT && restoration.underWay === undefined) await restoration.run()
+    },
+    // While the door is closed, it is unknown whether the store is still the same one.
+    restoring: () => restoration.underWay ?? (membership.isOpen ? undefined : membership.opened()),
+  })
+  const joining = await takePart(membership, terms, prefix, () =>
+    findInvalid(
+      store,
+      createKeptCheck(contract, () => connection.clock.now()),
+    ),
+  )
+  await repair(store, log)
+  await freeIncomplete(store, log)
+  const differing = joining.others === 0 ? [] : differingOptions(terms, joining.terms)
+  if (differing.length > 0) log.warn({ options: differing }, DIFFERING)
+  const ids = await shareNobodyIds(seed, contract.requestIds, {
+    instance,
+    async reserve(kind, count) {
+      return Number(await connection.send(['HINCRBY', `${prefix}:{all}:numbers`, kind, String(count)])) - count + 1
+    },
+  })
+  log.info(
+    { store: shown, prefix, server: `${server.name} ${server.version}`, others: joining.others },
+    'The store is shared.',
+  )
+  return { connection, prefix, shown, log, patience, membership, store, restoration, ids }
+}
+
+function compose(participation: Participation): OpenedStore {
+  const { connection, prefix, shown, log, membership, store, ids } = participation
+  let exchanges: SharedExchangeLog<ExplanationReport | undefined> | undefined
+  return {
+    store,
+    clock: () => connection.clock.now(),
+    budget: store.copies,
+    readiness: membership,
+    nextId: ids.nextId,
+    door: membership,
+    traffic: {
+      figures: connection.figures,
+      get isConnected() {
+        return connection.state.isReady
+      },
+      get servers() {
+        return membership.members
+      },
+      get queued() {
+        return exchanges?.queued ?? 0
+      },
+      get incomplete() {
+        return exchanges?.incomplete ?? 0
+      },
+    },
+    skipped: [],
+    async openExchanges(parts) {
+      const readAccount = async (id: string) => ((await store.has(id)) ? store.read(id) : undefined)
+      const others = () => membership.members - 1
+      exchanges = new SharedExchangeLog({ connection, prefix, log, ...parts, readAccount, others })
+      const connected = announceWait(shown, participation)
+      void exchanges.connected.then(connected)
+      await exchanges.start().finally(connected)
+      return exchanges
+    },
+    watch: (provide) => watch(participation, provide),
+    async close() {
+      try {
+        await exchanges?.close()
+        await store.close()
+      } finally {
+        await membership.leave()
+        connection.close()
+      }
+    },
+  }
+}
+
+/** From now on, logs what happens to the store, and restores what it loses. */
+function watch(
+  { membership, store, restoration, ids, log, shown }: Participation,
+  provide: () => Promise<unknown>,
+): void {
+  restoration.provide = provide
+  membership.watch({
+    away: (reason) => log.error({ store: shown, reason }, AWAY),
+    back: (after) => log.info({ store: shown, seconds: Math.round(after / 100) / 10 }, 'The store is back.'),
+    full(isFull) {
+      if (isFull) log.error({ store: shown }, FULL)
+      else log.info({ store: shown }, 'The store has memory again.')
+    },
+    async emptied() {
+      await repair(store, log)
+      const isEmpty = (await store.list()).length === 0
+      log.warn({ store: shown }, isEmpty ? EMPTIED : REPLACED)
+      store.copies.clear()
+      await ids.renew()
+      await restoration.run()
+    },
+    async lost() {
+      await repair(store, log)
+      // The repair removes accounts without data.
+      await restoration.run()
+    },
+  })
+}
+
+/** Makes lost keys of the store again. */
+async function repair(store: RedisStore, log: Log): Promise<void> {
+  const keys = await store.repair()
+  if (keys.length > 0) log.warn({ keys }, LOST_KEYS)
 }
 
 const DIFFERING = 'Other servers of the store were started with other options; give all of them the same.'
@@ -190,15 +222,6 @@ const LOST_KEYS =
 const WAITING = 'The store has not answered yet; the start waits for it a little longer.'
 const LOST_ACCOUNT = 'The store has lost an account, because its key was deleted or evicted: only its id is free again.'
 const FULL = 'The store has no memory left (its setting maxmemory): changes are refused.'
-
-/** Logs each change of the store's state in one line. */
-function tellChanges(log: Log, store: string): Pick<MembershipEvents, 'away' | 'back' | 'full'> {
-  return {
-    away: (reason) => log.error({ store, reason }, AWAY),
-    back: (after) => log.info({ store, seconds: Math.round(after / 100) / 10 }, 'The store is back.'),
-    full: (isFull) => (isFull ? log.error({ store }, FULL) : log.info({ store }, 'The store has memory again.')),
-  }
-}
 
 /** Deletes an incomplete `default` account, so that it is created again. */
 async function freeIncomplete(store: Store, log: Log): Promise<void> {

@@ -5,7 +5,7 @@ import { DEFAULT_SEED } from '../domain/account.ts'
 import { countNobodyIds } from '../http/nobody-ids.ts'
 import { openMemoryStore } from '../store/memory.ts'
 import { MemoryBudget } from '../store/memory-budget.ts'
-import type { Readiness, StoreState } from '../store/readiness.ts'
+import { ALWAYS_READY, type Readiness, type StoreState } from '../store/readiness.ts'
 import type { Store } from '../store/store.ts'
 import { StoreError } from '../store/store-error.ts'
 import type { OpenedStore, OpeningContext } from './opened-store.ts'
@@ -20,9 +20,9 @@ export async function openStore(options: CompleteOptions, context: OpeningContex
   }
   const { contract, log, memory } = context
   const budget = new MemoryBudget(memory, (reason) => log.warn({ reason }, 'An account has no room to grow.'))
-  if (store !== undefined) return ofOneServer('own', store, undefined, options, contract)
+  if (store !== undefined) return ofOneServer({ ...ALWAYS_READY, kind: 'own' }, store, undefined, options, contract)
   if (data === undefined) {
-    return ofOneServer('memory', openMemoryStore({ clock: options.clock, budget }), budget, options, contract)
+    return ofOneServer(ALWAYS_READY, openMemoryStore({ clock: options.clock, budget }), budget, options, contract)
   }
   return openFolder({ ...options, data }, context, budget)
 }
@@ -44,7 +44,7 @@ async function openFolder(
     if (isOfDefault(error)) throw error
     skipped.push(error.message)
   }
-  let state: StoreState = { isReady: true }
+  const readiness: { kind: 'folder'; state: StoreState } = { kind: 'folder', state: ALWAYS_READY.state }
   const opening = openFolderStore(data, contract.settings, {
     validate: createKeptCheck(contract, clock),
     durability,
@@ -56,11 +56,12 @@ async function openFolder(
     writeFailures: {
       began: (err) => {
         // Reads still work, so clients need not use another server.
-        state = { isReady: true, limitation: 'Changes are refused, because they cannot be written to the data folder.' }
+        const limitation = 'Changes are refused, because they cannot be written to the data folder.'
+        readiness.state = { isReady: true, limitation }
         log.error({ err }, 'Changes are refused, because they cannot be written.')
       },
       ended: () => {
-        state = { isReady: true }
+        readiness.state = ALWAYS_READY.state
         log.info({}, 'Changes can be written again.')
       },
     },
@@ -70,28 +71,22 @@ async function openFolder(
     const remedy = isOfDefault(error) ? 'move it away' : 'leave the account out with --skip-damaged (skipDamaged)'
     throw new StoreError('damaged', `${error.message}; correct the file, or ${remedy}`, { cause: error })
   })
-  return { ...ofOneServer('folder', store, budget, options, contract, () => state), skipped }
+  return { ...ofOneServer(readiness, store, budget, options, contract), skipped }
 }
 
 /** A store that no other server uses. */
 function ofOneServer(
-  kind: Readiness['kind'],
+  readiness: Readiness,
   store: Store,
   budget: MemoryBudget | undefined,
   { clock, seed = DEFAULT_SEED }: CompleteOptions,
   { requestIds }: Contract,
-  read: () => StoreState = () => READY,
 ): OpenedStore {
   return {
     store,
     clock,
     budget,
-    readiness: {
-      kind,
-      get state() {
-        return read()
-      },
-    },
+    readiness,
     nextId: countNobodyIds(seed, requestIds),
     door: undefined,
     traffic: undefined,
@@ -101,5 +96,3 @@ function ofOneServer(
     close: () => store.close(),
   }
 }
-
-const READY: StoreState = { isReady: true }

@@ -71,14 +71,7 @@ export async function openFolderStore(
   const exposure = made.length > 0 ? undefined : describeExposure(folder)
   if (exposure !== undefined) warn(exposure)
   const failures = new WriteFailures(writeFailures)
-  const access: FileAccess = {
-    settings,
-    durability,
-    lock,
-    known,
-    failures,
-    semaphore: new Semaphore(MAX_WRITES),
-  }
+  const access: FileAccess = { settings, durability, lock, known, failures, semaphore: new Semaphore(MAX_WRITES) }
   /** The errors of damaged files by name in lower case, because some file systems ignore case. */
   const damaged = new Map<string, StoreError>()
   const driver: AccountsDriver = {

@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { elapsed } from '../../ground/clock.ts'
 import { readJson } from '../../ground/json.ts'
 import { Waiters } from '../../ground/waiters.ts'
-import type { StoreState } from '../readiness.ts'
+import type { Readiness, StoreState } from '../readiness.ts'
 import { readScript } from '../script.ts'
 import { StoreError } from '../store-error.ts'
 import type { ConnectionState, StoreConnection } from './connection.ts'
@@ -80,7 +80,8 @@ const FULL: StoreState = {
 const DISPLACED = 'Servers with another contract have taken over the keys of this prefix; restart this one with theirs'
 
 /** One of the servers that use the keys of a prefix. It joins, watches the store, and leaves. */
-export class Membership implements Door {
+export class Membership implements Door, Readiness {
+  readonly kind = 'redis'
   readonly #connection: StoreConnection
   readonly #keys: readonly [marker: string, leases: string, accounts: string]
   readonly #options: MembershipOptions

@@ -28,8 +28,6 @@ export interface SessionTerms
   watch(words: string): void
 }
 
-export type ExploreSession = ReturnType<typeof openSession>
-
 /** Additional time for a start on a busy machine, in milliseconds. */
 export const SPARE = 2_000
 /** How much longer a run may take than the run without faults. */
@@ -42,36 +40,31 @@ const LOOKED_AT = 20
 const LONGER = 3
 export const PATIENCE = 10_000
 
-export function openSession(terms: SessionTerms) {
-  const { contract, jobs, stop, watch } = terms
-  const budget = new RunBudget(terms, stop)
-  const pool = new Pool(jobs)
+/** Runs the command of the user, first without faults and then with them, until its budget is used up. */
+export class ExploreSession {
+  readonly #terms: SessionTerms
+  readonly #budget: RunBudget
 
-  /** Runs the command once. `undefined` if the budget does not allow it, or is over before its end. */
-  async function run(plan: readonly FaultRule[], timeout: number | undefined, name?: string) {
-    const { signal } = budget
-    if (!budget.take()) return undefined
-    const { command, environment, variables, options, onSignal } = terms
-    const trial = { command, environment, variables, options, onSignal, contract, plan, timeout, signal }
-    try {
-      const result = await runTrial({ ...trial, name: name ?? `explore-${budget.taken}`, inherits: false })
-      // A run that was ended from outside has no result.
-      return signal.aborted ? undefined : observe(result)
-    } catch (error) {
-      if (signal.aborted) return undefined
-      throw error
-    }
+  constructor(terms: SessionTerms) {
+    this.#terms = terms
+    this.#budget = new RunBudget(terms, terms.stop)
+  }
+
+  /** How often the command was started. */
+  get runs(): number {
+    return this.#budget.taken
   }
 
   /** The run without a fault as a baseline, or a sentence that says why there is none. */
-  async function establish(): Promise<FaultlessRun | string> {
+  async establish(): Promise<FaultlessRun | string> {
+    const { watch, timeout, stop } = this.#terms
     watch('running the command without faults')
     const observations: RunObservation[] = []
     for (const name of ['explore-baseline-1', 'explore-baseline-2']) {
-      const observation = await run([], terms.timeout, name)
+      const observation = await this.#run([], timeout, name)
       if (observation === undefined) break
       observations.push(observation)
-      const problem = problemOf(observations)
+      const problem = problemOf(observation, observations.length > 1)
       if (problem !== undefined) return problem
     }
     const [observation, again] = observations
@@ -85,28 +78,25 @@ export function openSession(terms: SessionTerms) {
     }
   }
 
-  function limitsFor({ observation }: FaultlessRun): RunLimits {
-    const { timeout, window, isScaled } = terms
-    const usual = timeout ?? SPARE + FACTOR * observation.end.seconds * 1000
-    const perWindow = timeout === undefined && isScaled ? window * 1000 + ROUNDED : 0
-    return { usual, perWindow, longer: timeout ?? Math.max(PATIENCE, LONGER * usual) }
-  }
-
-  function explore(baseline: FaultlessRun): Promise<Exploration> {
-    const limits = limitsFor(baseline)
-    const shown = (words: string) => watch(`${words}, ${budget.taken} runs so far`)
-    return new Explorer({ run, contract, baseline, pool, limits, watch: shown }).explore()
+  /** Looks for faults that break the command. */
+  explore(baseline: FaultlessRun): Promise<Exploration> {
+    const { contract, jobs, watch } = this.#terms
+    return new Explorer({
+      run: (plan, timeout) => this.#run(plan, timeout),
+      ...{ contract, baseline, pool: new Pool(jobs), limits: this.#limitsFor(baseline) },
+      watch: (words) => watch(`${words}, ${this.runs} runs so far`),
+    }).explore()
   }
 
   /** Runs the command once with the faults of a plan. */
-  async function replay(plan: readonly FaultRule[], baseline: FaultlessRun): Promise<Exploration> {
+  async replay(plan: readonly FaultRule[], baseline: FaultlessRun): Promise<Exploration> {
     const points = pointsOf(baseline.observation.requests).length
     const nothing: Exploration = {
       ...{ points, tolerated: 0, unmet: 0, left: 1 },
       ...{ gaveUp: [], findings: [], flaky: [], unconfirmed: [], idle: [] },
     }
-    watch('running the command with the plan')
-    const observation = await run(plan, limitsFor(baseline).longer, 'explore-replay')
+    this.#terms.watch('running the command with the plan')
+    const observation = await this.#run(plan, this.#limitsFor(baseline).longer, 'explore-replay')
     if (observation === undefined) return nothing
     const verdict = judge(observation, baseline)
     const operation = operationOf(plan)
@@ -124,26 +114,39 @@ export function openSession(terms: SessionTerms) {
     }
   }
 
-  return {
-    establish,
-    explore,
-    replay,
-    /** How often the command was started. */
-    get runs() {
-      return budget.taken
-    },
-    end: () => budget.end(),
+  end(): void {
+    this.#budget.end()
+  }
+
+  /** Runs the command once. `undefined` if the budget does not allow it, or is over before its end. */
+  async #run(plan: readonly FaultRule[], timeout: number | undefined, name?: string) {
+    const { signal } = this.#budget
+    if (!this.#budget.take()) return undefined
+    const { command, environment, variables, options, onSignal, contract } = this.#terms
+    const trial = { command, environment, variables, options, onSignal, contract, plan, timeout, signal }
+    try {
+      const result = await runTrial({ ...trial, name: name ?? `explore-${this.runs}`, inherits: false })
+      // A run that was ended from outside has no result.
+      return signal.aborted ? undefined : observe(result)
+    } catch (error) {
+      if (signal.aborted) return undefined
+      throw error
+    }
+  }
+
+  #limitsFor({ observation }: FaultlessRun): RunLimits {
+    const { timeout, window, isScaled } = this.#terms
+    const usual = timeout ?? SPARE + FACTOR * observation.end.seconds * 1000
+    const perWindow = timeout === undefined && isScaled ? window * 1000 + ROUNDED : 0
+    return { usual, perWindow, longer: timeout ?? Math.max(PATIENCE, LONGER * usual) }
   }
 }
 
-/** The reason why the last run without a fault cannot be a baseline. */
-function problemOf(observations: readonly RunObservation[]): string | undefined {
-  const { end, requests } = observations.at(-1) ?? {}
-  if (end === undefined || requests === undefined) return undefined
-  const before =
-    observations.length > 1
-      ? 'the command passed once and then failed, without any fault'
-      : 'the command fails without any fault'
+/** The reason why a run without a fault cannot be a baseline. */
+function problemOf({ end, requests }: RunObservation, hasPassedBefore: boolean): string | undefined {
+  const before = hasPassedBefore
+    ? 'the command passed once and then failed, without any fault'
+    : 'the command fails without any fault'
   if (end.timedOut) return `${before}: it did not end within ${end.seconds.toFixed(1)} s (--timeout)`
   if (end.exitCode !== 0) {
     const said = lastLine(end.output)

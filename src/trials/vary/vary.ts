@@ -52,7 +52,7 @@ export const PATIENCE = { factor: 10, least: 10_000 }
  * server start; the reason of the signal
  */
 export async function vary(options: VaryOptions): Promise<VaryResult> {
-  const { choices, server, command, bundles, exhaustive, jobs, signal, onProgress } = options
+  const { choices, server, command, exhaustive, signal, onProgress } = options
   const runner = new TrialRunner(options)
   const secrets = new Secrets([server.apiKey, server.adminToken].filter((secret) => secret !== undefined))
   const baseline = await runBaselines(runner, options, secrets)
@@ -60,11 +60,8 @@ export async function vary(options: VaryOptions): Promise<VaryResult> {
   // Requests in a different order find different states.
   const recordings = isInOrder ? [recordingOf(first)] : [recordingOf(first), recordingOf(second)]
   const found = await findReached({
-    server,
-    choices,
-    recordings,
+    ...{ server, choices, recordings, signal },
     onProgress: (done, all) => onProgress?.(`looking at alternative ${done + 1} of ${all}`),
-    signal,
   })
   const fingerprints = new Map(found.reached.map((reach) => [reach.alternative, fingerprintOf(reach, recordings[0])]))
   const reports = new Map<Alternative, AlternativeReport>()
@@ -76,37 +73,9 @@ export async function vary(options: VaryOptions): Promise<VaryResult> {
     if (known !== undefined) reports.set(alternative, known)
     return known === undefined
   })
-  const judge = new DependencyJudge({
-    runner,
-    choices,
-    server,
-    secrets,
-    repeats: isSteady ? 2 : options.repeats,
-    isSteady,
-    limit: baseline.limit,
-    isAsUsual: (result) => (isInOrder ? sendTheSame(first, result) : compareBaselines(first, result) === undefined),
-    onVerdict: (report) => noteVerdict(report),
-  })
-  let decided = 0
-  function noteVerdict({ id, alternative: number, verdict }: AlternativeReport): void {
-    onProgress?.(`decided ${++decided} of ${tried.length}: ${nameOf({ id, number })} ${verdict}`)
-    if (verdict === 'depends' && options.bail && !options.accepts({ id, number })) runner.stop(BAILED)
-  }
-  const canBundle = bundles && !exhaustive && isSteady && found.unanswerable === 0
+  const canBundle = options.bundles && !exhaustive && isSteady && found.unanswerable === 0
   const groups = canBundle ? bundle(tried) : tried.map((reach) => [reach])
-  // Limits the work in progress, so that a group is finished before another one begins.
-  const room = new Semaphore(jobs)
-  await Promise.all(
-    groups.map(async (members) => {
-      const alternatives = members.map(({ alternative }) => alternative)
-      const judged = await room.run(() => judge.judge(alternatives))
-      for (const [index, alternative] of alternatives.entries()) {
-        const report = judged[index]
-        if (report !== undefined) reports.set(alternative, report)
-      }
-    }),
-  )
-  signal?.throwIfAborted()
+  await judgeAll(groups, { runner, options, secrets, baseline, reports })
   return {
     dependencies: {
       command,
@@ -129,6 +98,46 @@ export async function vary(options: VaryOptions): Promise<VaryResult> {
     ],
     trialSeconds: runner.seconds,
   }
+}
+
+interface Study {
+  runner: TrialRunner
+  options: VaryOptions
+  secrets: Secrets
+  baseline: Awaited<ReturnType<typeof runBaselines>>
+  reports: Map<Alternative, AlternativeReport>
+}
+
+/** Judges groups of alternatives by trials, and adds their reports. */
+async function judgeAll(
+  groups: readonly (readonly Reach[])[],
+  { runner, options, secrets, baseline, reports }: Study,
+): Promise<void> {
+  const { choices, server, jobs, bail, signal, onProgress } = options
+  const { first, isSteady, isInOrder, limit } = baseline
+  let decided = 0
+  const judge = new DependencyJudge({
+    ...{ runner, choices, server, secrets, isSteady, limit },
+    repeats: isSteady ? 2 : options.repeats,
+    isAsUsual: (result) => (isInOrder ? sendTheSame(first, result) : compareBaselines(first, result) === undefined),
+    onVerdict({ id, alternative: number, verdict }) {
+      onProgress?.(`decided ${++decided} of ${groups.flat().length}: ${nameOf({ id, number })} ${verdict}`)
+      if (verdict === 'depends' && bail && !options.accepts({ id, number })) runner.stop(BAILED)
+    },
+  })
+  // Limits the work in progress, so that a group is finished before another one begins.
+  const room = new Semaphore(jobs)
+  await Promise.all(
+    groups.map(async (members) => {
+      const alternatives = members.map(({ alternative }) => alternative)
+      const judged = await room.run(() => judge.judge(alternatives))
+      for (const [index, alternative] of alternatives.entries()) {
+        const report = judged[index]
+        if (report !== undefined) reports.set(alternative, report)
+      }
+    }),
+  )
+  signal?.throwIfAborted()
 }
 
 /** Runs the command twice without alternatives. @throws BaselineError */

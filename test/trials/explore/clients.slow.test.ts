@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import type { FailingPlan } from '../../../src/trials/explore/exploration.ts'
-import { type ExploreSession, openSession, type SessionTerms } from '../../../src/trials/explore/session.ts'
+import { ExploreSession, type SessionTerms } from '../../../src/trials/explore/session.ts'
 import type { FaultlessRun } from '../../../src/trials/explore/verdict.ts'
 import { shortenWindows } from '../../../src/trials/explore/windows.ts'
 import { budget } from '../../support/budget.ts'
@@ -14,7 +14,7 @@ const HASTY = { CLIENT_TIMEOUT: '3000', CLIENT_DELAY: '20' }
 
 async function openFor(client: string, chosen: Partial<SessionTerms>): Promise<[ExploreSession, FaultlessRun]> {
   const path = join(import.meta.dirname, '../clients', client)
-  const session = openSession({
+  const session = new ExploreSession({
     command: [client.endsWith('.py') ? 'python3' : process.execPath, path],
     environment: { ...process.env, ...HASTY },
     variables: [],
