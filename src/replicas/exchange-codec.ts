@@ -223,12 +223,9 @@ function decodeBody(stored: CodedBody): Content {
   if (typeof stored === 'string') return { held: stored, size: Buffer.byteLength(stored) }
   const [kind, held, size] = stored
   if (kind === 'text') return { held, size }
-  return kind === 'bytes' ? { held: Buffer.from(held, 'base64'), size } : cutTo(Buffer.from(held), size)
-}
-
-/** Cuts to less than the whole, also if the replacements of secrets are longer than the secrets. */
-function cutTo(held: Buffer, size: number): Content {
-  return { held: held.length < size ? held : held.subarray(0, Math.max(0, size - 1)), size }
+  if (kind === 'bytes') return { held: Buffer.from(held, 'base64'), size }
+  // The replacements of secrets may be longer than the secrets, but the beginning must be shorter than the whole.
+  return { held: Buffer.from(held).subarray(0, Math.max(0, size - 1)), size }
 }
 
 /** The part of a group that the rules of the contract need. */

@@ -403,11 +403,9 @@ export class SharedExchangeLog<Explanation> implements ExchangeLog<Explanation> 
     this.#outbox.add({ kind: 'example', place, ordinal, example: JSON.stringify(example) })
   }
 
-  #readAccount(accountId: string | undefined): Promise<AccountState | undefined> {
+  async #readAccount(accountId: string | undefined): Promise<AccountState | undefined> {
     // A request whose account cannot be read is explained like a request without an account.
-    return accountId === undefined
-      ? Promise.resolve(undefined)
-      : this.#options.readAccount(accountId).catch(() => undefined)
+    return accountId === undefined ? undefined : this.#options.readAccount(accountId).catch(() => undefined)
   }
 
   #takeHeld(number: number): UntoldExchange | undefined {

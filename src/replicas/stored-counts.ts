@@ -19,7 +19,6 @@ export function responseField(
 /** The coverage in a hash: responses as `responseField` names them, and the names of covered items. */
 export function readCoverage(fields: HashFields, contract: Contract): Coverage {
   const coverage = new Coverage(contract)
-  const operations = new Map(contract.operations.map((operation) => [operation.id, operation]))
   for (const [field, value] of fields) {
     const [kind = '', operation = '', status = '', code = ''] = field.split(' ')
     const count = Number(value)
@@ -28,11 +27,10 @@ export function readCoverage(fields: HashFields, contract: Contract): Coverage {
       continue
     }
     coverage.addResponses({
-      operation: operations.get(operation),
+      operation: contract.operations.find(({ id }) => id === operation),
       status: Number(status),
       code: code === '' ? undefined : code,
-      genuine: kind === 'genuine' ? count : 0,
-      injected: kind === 'injected' ? count : 0,
+      ...{ genuine: 0, injected: 0, [kind]: count },
     })
   }
   return coverage
