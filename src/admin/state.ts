@@ -65,7 +65,7 @@ async function findEntry(
   const elsewhere = journal.find(id)
   if (elsewhere === undefined) return notFound('request', id)
   const { account: holder } = elsewhere
-  if (holder === undefined) return refuse({ code: 'not_found', reason: 'nobody', value: id })
+  if (holder === undefined) return refuse({ code: 'not_found', reason: 'no-account', value: id })
   return refuse({ code: 'not_found', reason: 'elsewhere', value: id, about: { account: account.id, holder } })
 }
 

@@ -24,7 +24,7 @@ export interface Explanation {
   /** The problems that the service may have reported. */
   problems: readonly Problem<string>[]
   /** The account after the request under each other single choice that also explains the response. */
-  otherwise: readonly { id: string; number: number; prediction: Prediction }[]
+  underOthers: readonly { id: string; number: number; prediction: Prediction }[]
 }
 
 /** A combination, and which aspects it explains. */
@@ -88,7 +88,7 @@ export class Explainer {
       prediction: explained?.predictions[explained.match],
       expected: own.predictions,
       problems: [...problems.values()],
-      otherwise: singles.flatMap(({ id, number, possibilities }) => {
+      underOthers: singles.flatMap(({ id, number, possibilities }) => {
         const prediction = possibilities.predictions[possibilities.match]
         return prediction === undefined ? [] : [{ id, number, prediction }]
       }),

@@ -249,8 +249,8 @@ function otherGroups(
   return possible
 }
 
-function groupOf(id: string, { name, domains, otherwise }: GroupFact): HypotheticalGroup {
-  return otherwise === undefined ? { id, name, domains } : { id, name, domains, otherwise }
+function groupOf(id: string, { name, domains, underOthers }: GroupFact): HypotheticalGroup {
+  return underOthers === undefined ? { id, name, domains } : { id, name, domains, underOthers }
 }
 
 /** No id is used twice, so a deleted group never comes back. */

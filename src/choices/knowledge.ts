@@ -26,7 +26,7 @@ export interface GroupFact {
   name: string
   /** In comparable form. */
   domains: readonly string[]
-  otherwise?: readonly OtherMembers[]
+  underOthers?: readonly OtherMembers[]
   /** Whether the members are in the order in which they were added. */
   isInOrder: boolean
   order?: number

@@ -14,7 +14,7 @@ export interface World {
 
 interface WorldGroup extends DomainGroup {
   /** Its members under other choices. */
-  otherwise?: readonly OtherMembers[]
+  underOthers?: readonly OtherMembers[]
   /** Whether its name is that of a request, so that it is kept in the form in which the service stores names. */
   isNameAsSent?: boolean
 }
@@ -36,8 +36,8 @@ export function accountOf({ domains, groups }: World, contract: ServiceContract,
     const domain = { name: kept, addedAt, features: isUsed ? FEATURES : NO_FEATURES }
     return [kept, spelling === undefined || spelling === kept ? domain : { ...domain, spelling }]
   })
-  const kept = groups.map(({ id, name, domains: members, otherwise, isNameAsSent }) => {
-    const other = otherwise?.find((each) => (chosen[each.id] ?? 0) === each.number)
+  const kept = groups.map(({ id, name, domains: members, underOthers, isNameAsSent }) => {
+    const other = underOthers?.find((each) => (chosen[each.id] ?? 0) === each.number)
     const domains = (other?.domains ?? members).map(keep)
     return { id, name: isNameAsSent ? storedName(name, settings) : name, domains }
   })

@@ -69,7 +69,9 @@ export class Predictor {
     this.#variants = variants
     this.#asked = asked
     const { worlds, reading } = asked
-    const others = worlds.flatMap(({ groups }) => groups.flatMap(({ otherwise = [] }) => otherwise.map(({ id }) => id)))
+    const others = worlds.flatMap(({ groups }) =>
+      groups.flatMap(({ underOthers = [] }) => underOthers.map(({ id }) => id)),
+    )
     this.conditions = [...new Set(others)]
     const { outcome } = reading
     this.seen =

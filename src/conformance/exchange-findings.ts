@@ -31,12 +31,8 @@ export class FindingCollector {
     return { findings: this.#findings, observations: this.#observations }
   }
 
-  /** Records the alternatives whose values are accepted. With `otherwise`, it reports a finding if there are none. */
-  observe(
-    deciding: readonly Deciding<unknown>[],
-    accepts: (...values: never[]) => boolean,
-    otherwise?: Deviation,
-  ): void {
+  /** Records the alternatives whose values are accepted. With `ifNone`, it reports a finding if there are none. */
+  observe(deciding: readonly Deciding<unknown>[], accepts: (...values: never[]) => boolean, ifNone?: Deviation): void {
     if (deciding.length === 0) return
     const all = assignmentsOf(deciding.map(({ id }) => [id, this.permitted.numbersOf(id)]))
     const allowed = all.filter((assignment) => {
@@ -44,15 +40,15 @@ export class FindingCollector {
       // If an alternative could not be compiled, its value is unknown and counts as possible.
       return values.includes(undefined) || accepts(...(values as never[]))
     })
-    this.allow(allowed, all.length, otherwise)
+    this.allow(allowed, all.length, ifNone)
   }
 
   /** Records these combinations `of` so many. */
-  allow(allowed: readonly Assignment[], of: number, otherwise?: Deviation): void {
+  allow(allowed: readonly Assignment[], of: number, ifNone?: Deviation): void {
     if (allowed.length === of) return
     if (allowed.length > 0) {
       this.#observations.push({ allows: allowed, evidence: [this.reading.exchange.id], count: 1 })
-    } else if (otherwise !== undefined) this.find(otherwise)
+    } else if (ifNone !== undefined) this.find(ifNone)
   }
 
   find({ place, ...finding }: Deviation): void {

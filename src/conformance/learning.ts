@@ -60,21 +60,21 @@ function learnMoves(knowledge: Knowledge, id: string, explanation: Explanation |
   for (const [other, fact] of knowledge.groups) {
     if (other === id || !fact.exists) continue
     const domains = membersIn(explanation.prediction, other) ?? fact.domains
-    const otherwise = explanation.otherwise.flatMap(({ id: assumption, number, prediction }): OtherMembers[] => {
+    const underOthers = explanation.underOthers.flatMap(({ id: assumption, number, prediction }): OtherMembers[] => {
       const members = membersIn(prediction, other)
       return members === undefined || areSameSets(members, domains)
         ? []
         : [{ id: assumption, number, domains: members }]
     })
-    if (domains !== fact.domains || otherwise.length > 0) {
-      knowledge.groups.set(other, { ...fact, domains, ...(otherwise.length > 0 && { otherwise }) })
+    if (domains !== fact.domains || underOthers.length > 0) {
+      knowledge.groups.set(other, { ...fact, domains, ...(underOthers.length > 0 && { underOthers }) })
     }
   }
 }
 
 /** The groups that a request removed. If the service may have meant another group, the result is empty. */
 function removedIn({ ids }: RequestPurpose, explanation: Explanation | undefined): readonly string[] {
-  const predictions = [explanation?.prediction, ...(explanation?.otherwise ?? []).map(({ prediction }) => prediction)]
+  const predictions = [explanation?.prediction, ...(explanation?.underOthers ?? []).map(({ prediction }) => prediction)]
   const removed = predictions.map((each) => ids.filter((id) => each?.ok !== true || !each.state.groups.has(id)))
   const [first = ids] = removed
   return removed.every((each) => each.join() === first.join()) ? first : []

@@ -209,7 +209,7 @@ function mismatchOf(view: ListView, id: string, fact: GroupFact, group: DomainGr
   if (group.name !== name)
     return { name, since, isCertain, message: `The group ${id} is called ${JSON.stringify(group.name)}.` }
   const members = group.domains.map(comparable)
-  const possible = [fact.domains, ...(fact.otherwise ?? []).map(({ domains }) => domains)]
+  const possible = [fact.domains, ...(fact.underOthers ?? []).map(({ domains }) => domains)]
   if (possible.some((each) => areSameSets(each, members))) return undefined
   const message = `The group ${id} has the members ${members.join(', ') || 'none'}.`
   return { name, since, isCertain, message, ...(fact.isNew && { rule: 'members-in-the-same-call' }) }
@@ -218,7 +218,7 @@ function mismatchOf(view: ListView, id: string, fact: GroupFact, group: DomainGr
 /** What the members of a group say about choices under which the members would be different. */
 function movesShown({ variants }: ListView, fact: GroupFact, { domains }: DomainGroup): (readonly Assignment[])[] {
   const members = domains.map(comparable)
-  return (fact.otherwise ?? []).flatMap((other) => {
+  return (fact.underOthers ?? []).flatMap((other) => {
     const [isOwn, isOther] = [areSameSets(fact.domains, members), areSameSets(other.domains, members)]
     if (isOwn === isOther) return []
     const numbers = variants.numbersOf(other.id).filter((number) => (number === other.number) === isOther)

@@ -87,21 +87,21 @@ export function spellingOf(
   items: readonly { name: string; shown: string }[],
 ): Hints {
   let asSent = 0
-  let otherwise = 0
+  let altered = 0
   let certain = 0
   for (const { name, shown } of items) {
     const fact = knowledge.domains.get(name)
     // An internationalized domain name has two usual forms.
     if (fact?.order === undefined || fact.spelling === name || name.includes('xn--')) continue
     if (shown === fact.spelling) asSent++
-    else if (shown === name) otherwise++
+    else if (shown === name) altered++
     if (shown === name && isCertain(name)) certain++
   }
   const allows = variants.assignmentsWith('spelling', (value) => (value === 'as-sent') === asSent > 0)
-  if (allows === undefined || asSent > 0 === otherwise > 0) return NO_HINTS
+  if (allows === undefined || asSent > 0 === altered > 0) return NO_HINTS
   const allowed = [allows]
   // Another client may have removed the domain and added it in another spelling.
-  return asSent > 0 || certain > 0 || otherwise > TOLERATED
+  return asSent > 0 || certain > 0 || altered > TOLERATED
     ? { allows: allowed, likely: [] }
     : { allows: [], likely: allowed }
 }

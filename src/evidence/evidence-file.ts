@@ -16,7 +16,7 @@ import { findViolation } from '../ground/schema.ts'
 import { shorten } from '../ground/show.ts'
 import { runAtOnce } from '../ground/work.ts'
 import { redactKeys } from '../journal/redaction/key-shapes.ts'
-import { redactorForAnybody, redactQuery, redactWithin } from '../journal/redaction/redaction.ts'
+import { redactorForAll, redactQuery, redactWithin } from '../journal/redaction/redaction.ts'
 import { SHORT } from '../journal/redaction/secret-index.ts'
 import { Secrets } from '../journal/redaction/secrets.ts'
 import { writeTarget } from '../reports/targets.ts'
@@ -267,7 +267,7 @@ const OTHER_CONTRACT = 'This is evidence about another contract; give the overla
 
 /** The evidence without anything that is or looks like a secret, and with texts cut to the limits. */
 function withoutSecrets(evidence: EvidenceContent, secrets: readonly string[]): EvidenceContent {
-  const redactKnown = redactorForAnybody(new Secrets(secrets.filter((secret) => secret !== '')))
+  const redactKnown = redactorForAll(new Secrets(secrets.filter((secret) => secret !== '')))
   // The same names occur in every observation, so their redaction is cached.
   const done = new Map<string, string>()
   const redact = (text: string) => {

@@ -213,9 +213,9 @@ class Watch {
     if (count === 0) return
     const kinds = [...this.#kinds.values()]
     const firsts = await Promise.all(kinds.map(({ first }) => first))
-    const isOfNobody = this.account === undefined
+    const isAnonymous = this.account === undefined
     const described = firsts.map(({ report, former }, index) =>
-      writeViolation(report, kinds[index]?.count ?? 1, isOfNobody ? (former ?? null) : undefined),
+      writeViolation(report, kinds[index]?.count ?? 1, isAnonymous ? (former ?? null) : undefined),
     )
     const more = kinds.reduce((left, kind) => left - kind.count, count)
     const what = count === 1 ? '1 request violates' : `${count} requests violate`

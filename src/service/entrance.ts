@@ -5,8 +5,8 @@ import type { Allowance } from '../domain/quotas.ts'
 import type { Injection } from '../faults/injection.ts'
 import type { InjectionSources } from '../faults/sources.ts'
 import { type Awaitable, whenReady } from '../ground/awaitable.ts'
+import type { AnonymousIds } from '../http/anonymous-ids.ts'
 import type { Arrival } from '../http/arrival.ts'
-import type { NobodyIds } from '../http/nobody-ids.ts'
 import { requestIdOf } from '../http/request-id.ts'
 import { redactKeys } from '../journal/redaction/key-shapes.ts'
 import type { Secrets } from '../journal/redaction/secrets.ts'
@@ -17,7 +17,7 @@ import type { Admitted, Outcome, Refused, Routed } from './stages.ts'
 export interface EntranceDeps extends GateDeps {
   sources: InjectionSources
   /** Gives the ids of requests without an account. */
-  nextId: NobodyIds
+  nextId: AnonymousIds
 }
 
 export type Entrance = ReturnType<typeof createEntrance>
@@ -32,8 +32,8 @@ export function createEntrance(deps: EntranceDeps) {
 
   function admit(routed: Routed): Awaitable<Admitted | Refused> {
     const { request, operation, refusal, needsNoKey } = routed
-    const asksNobody = needsNoKey && !(gate.tellsUncharged && routed.neighbour !== undefined)
-    if (refusal !== undefined && asksNobody) return enterAsNobody(routed)
+    const isAnonymous = needsNoKey && !(gate.tellsUncharged && routed.neighbour !== undefined)
+    if (refusal !== undefined && isAnonymous) return enterAnonymously(routed)
     const preferred = operation && sources.ofHeaders(request.headers, operation)
     return whenReady(gate.admit(routed, preferred === undefined), (result) =>
       enter(routed, result, (needsNoKey ? refusal : undefined) ?? result.decision.refusal ?? refusal, preferred),
@@ -41,14 +41,14 @@ export function createEntrance(deps: EntranceDeps) {
   }
 
   /** Treats the request as one without an account; no store access, no count. */
-  function enterAsNobody(routed: Routed): Admitted | Refused {
-    const result = gate.admitNobody(routed)
+  function enterAnonymously(routed: Routed): Admitted | Refused {
+    const result = gate.admitAnonymously(routed)
     return enter(routed, result, routed.refusal ?? result.decision.refusal, undefined)
   }
 
   /** What a response to a request without an account reports of the quota. It draws no request id. */
-  function tellNobody(routed: Routed): Allowance | undefined {
-    return gate.admitNobody(routed).decision.unspent
+  function tellAnonymous(routed: Routed): Allowance | undefined {
+    return gate.admitAnonymously(routed).decision.unspent
   }
 
   /** The result of the gate's decision. A request that the gate refuses meets no fault. */
@@ -99,7 +99,7 @@ export function createEntrance(deps: EntranceDeps) {
     return whenReady(gate.refund(gated), (left) => ({ ...outcome, allowance: left ?? outcome.allowance }))
   }
 
-  return { admit, enterAsNobody, tellNobody, refund }
+  return { admit, enterAnonymously, tellAnonymous, refund }
 }
 
 const ECHOED = new RegExp(CLIENT_REQUEST_ID)

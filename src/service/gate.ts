@@ -75,7 +75,7 @@ export function createGate({ contract, store, clock, worlds, enforceQuotas }: Ga
   const longestWindow = 1000 * Math.max(0, ...contract.operations.map(({ quota }) => quota?.window ?? 0))
   const scheme = settings.authorizationScheme === 'exact' ? EXACT_SCHEME : ANY_CASE_SCHEME
   /** The decision about a request without an account; no store access, no count. */
-  const admitNobody: (routed: Routed) => GateResult =
+  const admitAnonymously: (routed: Routed) => GateResult =
     settings.quotaHeaders === 'any-request' ? tellUntouched : () => NO_ACCOUNT
   // Clients repeat a few keys. A guessed key of a megabyte is not worth caching.
   const readKey = memoize(
@@ -95,14 +95,14 @@ export function createGate({ contract, store, clock, worlds, enforceQuotas }: Ga
     } = routed
     const { authorization } = headers
     const presented = authorization === undefined ? undefined : readKey(authorization)
-    if (presented === undefined) return admitNobody(routed)
+    if (presented === undefined) return admitAnonymously(routed)
     const { hash } = presented
     const request: GateRequest = { keyHash: hash, method, operation, neighbour, meetsFaults }
     // One call of the store does everything: no change can come in between, and a request waits at most once.
     const enter = admissionOf(request, routed, presented)
     const result = store.enter(hash, enter)
     if (result !== undefined && !(result instanceof Promise)) return result
-    if (result === undefined && worlds.openSandbox === undefined) return admitNobody(routed)
+    if (result === undefined && worlds.openSandbox === undefined) return admitAnonymously(routed)
     return admitLater(result, presented, enter, routed)
   }
 
@@ -126,7 +126,7 @@ export function createGate({ contract, store, clock, worlds, enforceQuotas }: Ga
   }
 
   return {
-    ...{ admit, admitNobody, refund },
+    ...{ admit, admitAnonymously, refund },
     /** Whether responses show uncharged quotas, so that the key matters even for a wrong method. */
     tellsUncharged: tellsUncharged(settings),
   }
@@ -144,7 +144,7 @@ export function createGate({ contract, store, clock, worlds, enforceQuotas }: Ga
         if (presented.isPlain) worlds.meetKey(account, presented)
         const now = timeOn(account.clock, real)
         const decision = concludeAdmission(request, account, plan, counted, now, terms)
-        if (decision === UNKNOWN_KEY) return admitNobody(routed)
+        if (decision === UNKNOWN_KEY) return admitAnonymously(routed)
         const { bucket, formerHits: hits } = decision
         const history = worlds.historyOf(account.id, incarnation)
         const past = before && { account, bucket, hits, ...before, mark: history.outdated }
@@ -168,7 +168,7 @@ export function createGate({ contract, store, clock, worlds, enforceQuotas }: Ga
       const opened = await store.enter(hash, enter)
       if (opened !== undefined) return opened
     }
-    return admitNobody(routed)
+    return admitAnonymously(routed)
   }
 }
 

@@ -93,7 +93,7 @@ export function createPipeline(deps: PipelineDeps): Service {
 
   /** A preflight request needs no key, costs no quota, and meets no fault. */
   function answerPreflight(routed: Routed): Outcome {
-    const gated = { ...entrance.enterAsNobody(routed), unspent: undefined }
+    const gated = { ...entrance.enterAnonymously(routed), unspent: undefined }
     return outcomeOf(gated, undefined, { status: 204, headers: {}, body: contentOf(''), foreign: true })
   }
 }
@@ -104,11 +104,11 @@ function createFailures({ worlds, log }: PipelineDeps, entrance: Entrance, condu
 
   function fail(reached: Stage, error: unknown): Outcome {
     const conforming = 'admitted' in reached ? reached : undefined
-    const gated = gatedOf(reached) ?? entrance.enterAsNobody(reached as Routed)
+    const gated = gatedOf(reached) ?? entrance.enterAnonymously(reached as Routed)
     if (error instanceof ClientGone) return outcomeOf(gated, conforming, undefined)
     if (error instanceof StoreError && error.problem === 'unknown-account') {
       // The account was deleted during the request, so the key belongs to no account any more.
-      const unspent = entrance.tellNobody(gated.routed)
+      const unspent = entrance.tellAnonymous(gated.routed)
       const orphan = { ...gated, allowance: undefined, unspent, injection: undefined }
       return conduct.refuseWith(orphan, conforming, refuse({ code: 'unauthorized' }), false)
     }

@@ -21,7 +21,7 @@ export function openDirectService({ observe, ...deps }: DirectServiceDeps): Serv
     return entry
   }
   return createPipeline({
-    ...{ log: SILENT, nextId: () => 'nobody', namesUs: () => true, responseValidation: 'off' },
+    ...{ log: SILENT, nextId: () => 'anonymous', namesUs: () => true, responseValidation: 'off' },
     ...{ prefer: false, simulator: false, enforceQuotas: false },
     worlds: { journal, meetKey() {}, historyOf: () => history },
     exchanges: { journal, take },

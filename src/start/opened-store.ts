@@ -5,8 +5,8 @@ import type { Overlay } from '../contract/overlay.ts'
 import type { AccountState } from '../domain/account.ts'
 import type { ExplanationReport } from '../explain/explanation.ts'
 import type { Clock } from '../ground/clock.ts'
+import type { AnonymousIds } from '../http/anonymous-ids.ts'
 import type { Log } from '../http/log.ts'
-import type { NobodyIds } from '../http/nobody-ids.ts'
 import type { Journal } from '../journal/journal.ts'
 import type { Explain } from '../journal/verdict.ts'
 import type { BudgetUse } from '../store/memory-budget.ts'
@@ -33,7 +33,7 @@ export interface OpenedStore {
   readonly budget: { readonly use: BudgetUse } | undefined
   readonly readiness: Readiness
   /** Gives the ids of requests without an account. */
-  readonly nextId: NobodyIds
+  readonly nextId: AnonymousIds
   /** Requests wait here while it is unknown whether the store is still the same one. */
   readonly door: Door | undefined
   /** Figures of a store in another process. */

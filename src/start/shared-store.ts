@@ -3,8 +3,8 @@ import { DEFAULT_SEED } from '../domain/account.ts'
 import type { ExplanationReport } from '../explain/explanation.ts'
 import { systemClock } from '../ground/clock.ts'
 import { drawKey } from '../ground/secrets.ts'
+import { shareAnonymousIds } from '../http/anonymous-ids.ts'
 import type { Log } from '../http/log.ts'
-import { shareNobodyIds } from '../http/nobody-ids.ts'
 import { SharedExchangeLog } from '../replicas/shared-exchange-log.ts'
 import { encodeAccount } from '../store/record.ts'
 import { openConnection, type StoreAddress, type StoreConnection } from '../store/redis/connection.ts'
@@ -117,7 +117,7 @@ async function join(connection: StoreConnection, shown: string, options: Complet
   await freeIncomplete(store, log)
   const differing = joining.others === 0 ? [] : differingOptions(terms, joining.terms)
   if (differing.length > 0) log.warn({ options: differing }, DIFFERING)
-  const ids = await shareNobodyIds(seed, contract.requestIds, {
+  const ids = await shareAnonymousIds(seed, contract.requestIds, {
     instance,
     async reserve(kind, count) {
       return Number(await connection.send(['HINCRBY', `${prefix}:{all}:numbers`, kind, String(count)])) - count + 1

@@ -2,7 +2,7 @@ import { LocalExchangeLog } from '../accounts/exchange-log.ts'
 import { DEFAULT_ACCOUNT } from '../accounts/worlds.ts'
 import type { Contract } from '../contract/contract.ts'
 import { DEFAULT_SEED } from '../domain/account.ts'
-import { countNobodyIds } from '../http/nobody-ids.ts'
+import { countAnonymousIds } from '../http/anonymous-ids.ts'
 import { openMemoryStore } from '../store/memory.ts'
 import { MemoryBudget } from '../store/memory-budget.ts'
 import { ALWAYS_READY, type Readiness, type StoreState } from '../store/readiness.ts'
@@ -87,7 +87,7 @@ function ofOneServer(
     clock,
     budget,
     readiness,
-    nextId: countNobodyIds(seed, requestIds),
+    nextId: countAnonymousIds(seed, requestIds),
     door: undefined,
     traffic: undefined,
     skipped: [],

@@ -180,7 +180,7 @@ export function isInForeground(): boolean {
   return terminal !== '0' && group === foreground
 }
 
-const NOBODY = new Int32Array(new SharedArrayBuffer(4))
+const NEVER_NOTIFIED = new Int32Array(new SharedArrayBuffer(4))
 /** During `exec`, a process has no environment for a moment. In milliseconds. */
 const BECOMING = 5
 
@@ -189,7 +189,7 @@ function hasInEnvironment(pid: number, text: string): boolean {
     for (let waited = 0; ; waited++) {
       const environment = readFileSync(`/proc/${pid}/environ`)
       if (environment.length > 0 || waited === BECOMING) return environment.includes(text)
-      Atomics.wait(NOBODY, 0, 0, 1)
+      Atomics.wait(NEVER_NOTIFIED, 0, 0, 1)
     }
   } catch {
     // It has ended, or it belongs to another user.

@@ -94,7 +94,7 @@ export class RunningCommand {
     clearInterval(this.#looking)
     const leftBehind = this.#isEnding ? [] : await this.#findLeftBehind()
     if (leftBehind.length > 0) this.end('SIGTERM')
-    if (this.#isEnding) await this.#untilNobodyIsAlive(elapsed() + this.#patience + DEATH)
+    if (this.#isEnding) await this.#untilAllHaveEnded(elapsed() + this.#patience + DEATH)
     clearTimeout(this.#timer)
     await this.#readRest()
     return {
@@ -156,7 +156,7 @@ export class RunningCommand {
     }
   }
 
-  async #untilNobodyIsAlive(deadline: number): Promise<void> {
+  async #untilAllHaveEnded(deadline: number): Promise<void> {
     let unsaid = elapsed() + SILENCE
     for (let wait = POLL.first; elapsed() < deadline; wait = Math.min(2 * wait, POLL.last)) {
       const alive = this.#descendants.findAlive()

@@ -125,7 +125,7 @@ function summarise({ result, assessment, minReached }: VerifyReportOptions): str
   const { checks, assumptions, reached } = assessment
   const counts = countOutcomes(checks)
   const decided = assumptions.filter(({ verdict }) => verdict === 'as chosen' || verdict === 'alternative')
-  const otherwise = decided.filter(({ verdict }) => verdict === 'alternative').length
+  const alternative = decided.filter(({ verdict }) => verdict === 'alternative').length
   // The reason for an early end comes first, because it explains the failure.
   const { ended, reason } = result
   const end = ended === undefined || ended === 'quota' ? [] : [`${capitalise(reason ?? ended)}.`]
@@ -133,7 +133,7 @@ function summarise({ result, assessment, minReached }: VerifyReportOptions): str
     counts.fail === 0
       ? `Nothing was seen that the contract forbids; ${counts.pass} checks passed.`
       : `${counts.fail} of ${counts.pass + counts.fail} checks failed.`
-  const choices = `${decided.length} of ${assumptions.length} assumptions are decided${otherwise === 0 ? '' : `; in ${otherwise} of them, the service takes an alternative`}.`
+  const choices = `${decided.length} of ${assumptions.length} assumptions are decided${alternative === 0 ? '' : `; in ${alternative} of them, the service takes an alternative`}.`
   const rest = `${counts['not reached']} checks were not reached, ${counts.undecidable} cannot be decided from outside or by these answers.`
   const known = counts.baselined === 0 ? [] : [`${counts.baselined} findings are known and do not count.`]
   const few =

@@ -9,10 +9,10 @@ import { loadContract } from '../../src/contract/contract.ts'
 import type { AccountState } from '../../src/domain/account.ts'
 import type { ExplanationReport } from '../../src/explain/explanation.ts'
 import { findPublicKey } from '../../src/ground/secrets.ts'
+import { countAnonymousIds } from '../../src/http/anonymous-ids.ts'
 import { createCarrier } from '../../src/http/engine/carrier.ts'
 import { closeServer, createHttpServer, listen } from '../../src/http/engine/http-server.ts'
 import { type Log, SILENT } from '../../src/http/log.ts'
-import { countNobodyIds } from '../../src/http/nobody-ids.ts'
 import { Journal, type JournalLimits } from '../../src/journal/journal.ts'
 import { Secrets } from '../../src/journal/redaction/secrets.ts'
 import { SharedExchangeLog } from '../../src/replicas/shared-exchange-log.ts'
@@ -101,7 +101,7 @@ export async function startReplica(
   const answer = createPipeline({
     ...shared,
     ...{ prefer: true, simulator: true, enforceQuotas: true, responseValidation: 'error', cors: undefined },
-    nextId: countNobodyIds(42, contract.requestIds),
+    nextId: countAnonymousIds(42, contract.requestIds),
     namesUs: () => true,
   })
   const admin = createAdmin({

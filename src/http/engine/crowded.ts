@@ -1,8 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Contract } from '../../contract/contract.ts'
+import type { AnonymousIds } from '../anonymous-ids.ts'
 import { contentOf } from '../content.ts'
 import { errorEnvelope } from '../envelope.ts'
-import type { NobodyIds } from '../nobody-ids.ts'
 import { post } from './outbox.ts'
 
 /**
@@ -11,7 +11,7 @@ import { post } from './outbox.ts'
  */
 export function createCrowdedReply(
   { catalogue, settings }: Contract,
-  nextId: NobodyIds,
+  nextId: AnonymousIds,
 ): (request: IncomingMessage, response: ServerResponse) => void {
   return function refuseCrowded(request, response) {
     const { status, code, message } = catalogue.answer({ code: 'internal_error', reason: 'crowded' })

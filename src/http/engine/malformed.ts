@@ -2,9 +2,9 @@ import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Contract } from '../../contract/contract.ts'
 import type { Problem } from '../../domain/errors.ts'
+import type { AnonymousIds } from '../anonymous-ids.ts'
 import type { Log } from '../log.ts'
 import { type MalformedResponse, malformedResponse } from '../malformed-response.ts'
-import type { NobodyIds } from '../nobody-ids.ts'
 import { Connection } from './connection.ts'
 import { responseOn } from './node-internals.ts'
 
@@ -25,7 +25,7 @@ export interface MalformedExchange {
 /** Answers input that is not HTTP with the usual error envelope, and closes the connection. */
 export function createMalformedReply(
   contract: Contract,
-  nextId: NobodyIds,
+  nextId: AnonymousIds,
   log: Log,
   record: (exchange: MalformedExchange) => void = () => {},
 ): (error: NodeJS.ErrnoException, socket: Socket) => void {

@@ -1,6 +1,6 @@
 import { type Log, SILENT } from '../../http/log.ts'
 import { redactKeysInLog } from './key-shapes.ts'
-import { type Redact, redactorForAnybody } from './redaction.ts'
+import { type Redact, redactorForAll } from './redaction.ts'
 import type { Secrets } from './secrets.ts'
 
 /** Values that are nested more deeply in the fields of a line are left out. */
@@ -12,7 +12,7 @@ const DEPTH = 10
  */
 export function redactLog(log: Log, secrets: Secrets): Log {
   if (log === SILENT) return log
-  const redactRest = redactorForAnybody(secrets)
+  const redactRest = redactorForAll(secrets)
   const redact: Redact = (text) => redactRest(redactKeysInLog(text))
   return {
     info: (fields, message) => log.info(fields, message),

@@ -55,7 +55,7 @@ export function redactorFor(
 }
 
 /** Creates a function that hides the secrets of all accounts, in a text that belongs to no request. */
-export function redactorForAnybody(secrets: Secrets): Redact {
+export function redactorForAll(secrets: Secrets): Redact {
   return (text) => hideSecrets(text, [secrets.indexOf(undefined), new SecretIndex(secrets.findIn([text]))])
 }
 

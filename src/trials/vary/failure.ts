@@ -1,6 +1,6 @@
 import { stripVTControlCharacters } from 'node:util'
 import type { AlternativeReport } from '../../evidence/dependencies.ts'
-import { redactorForAnybody } from '../../journal/redaction/redaction.ts'
+import { redactorForAll } from '../../journal/redaction/redaction.ts'
 import type { Secrets } from '../../journal/redaction/secrets.ts'
 import type { CommandEnd } from '../command.ts'
 import { findFailedTests } from '../failed-tests.ts'
@@ -12,7 +12,7 @@ export const CHARACTERS = 2_000
 /** The end of a failed command, for a report. */
 export function describeEnd(end: CommandEnd, secrets: Secrets): Partial<AlternativeReport> {
   const { exitCode, signal, timedOut, output } = end
-  const tests = findFailedTests(output).map(redactorForAnybody(secrets))
+  const tests = findFailedTests(output).map(redactorForAll(secrets))
   const last = lastLines(output, secrets)
   return {
     ...(exitCode !== undefined && { exit_code: exitCode }),
@@ -39,6 +39,6 @@ export function describeFailure(end: CommandEnd, secrets: Secrets): string {
 /** The end of the output, without colours and secrets. */
 function lastLines(output: string, secrets: Secrets): string {
   const text = stripVTControlCharacters(output).trimEnd()
-  const redacted = redactorForAnybody(secrets)(text.slice(-2 * CHARACTERS))
+  const redacted = redactorForAll(secrets)(text.slice(-2 * CHARACTERS))
   return redacted.split('\n').slice(-LINES).join('\n').slice(-CHARACTERS)
 }

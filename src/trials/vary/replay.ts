@@ -6,11 +6,11 @@ import { type AccountState, DEFAULT_SEED } from '../../domain/account.ts'
 import type { Problem } from '../../domain/errors.ts'
 import { arrivalOf, type DirectRequest } from '../../doors/direct-arrival.ts'
 import type { Clock } from '../../ground/clock.ts'
+import { type AnonymousIds, countAnonymousIds } from '../../http/anonymous-ids.ts'
 import { bytesOf, isCut } from '../../http/content.ts'
 import type { Delivery } from '../../http/delivery.ts'
 import { createHostCheck } from '../../http/hosts.ts'
 import { malformedResponse } from '../../http/malformed-response.ts'
-import { countNobodyIds, type NobodyIds } from '../../http/nobody-ids.ts'
 import { type Entry, fieldOf } from '../../journal/entry.ts'
 import type { Service } from '../../service/pipeline.ts'
 import { allowedOrigins, corsFor } from '../../start/allowed-origins.ts'
@@ -61,14 +61,14 @@ export async function* replay(options: ReplayOptions): AsyncGenerator<RepeatedRe
 interface ReplayService {
   contract: ServiceContract
   answer: Service
-  nextId: NobodyIds
+  nextId: AnonymousIds
 }
 
 /** A service with the options that affect responses. No fault waits. */
 function openService(server: ServerOptions, own: Contract, store: RecordedStore, clock: Clock): ReplayService {
   const { seed = DEFAULT_SEED, host, prefer, simulator, cors, enforceQuotas } = completeOptions(server)
   const contract = bindBehaviours(own, { behaviours: OPERATIONS, simulator })
-  const nextId = countNobodyIds(seed, contract.requestIds)
+  const nextId = countAnonymousIds(seed, contract.requestIds)
   const answer = openDirectService({
     ...{ contract, store, clock, nextId, prefer, simulator, enforceQuotas },
     namesUs: createHostCheck(host, allowedOrigins({ cors }, contract)),

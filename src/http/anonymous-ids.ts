@@ -1,16 +1,16 @@
 import { requestIdOf } from './request-id.ts'
 
 /** The kinds of requests without an account: no valid key, not HTTP, or on a surplus connection. */
-export const NOBODYS = ['unauthenticated', 'malformed', 'crowded'] as const
-export type Nobody = (typeof NOBODYS)[number]
+export const ANONYMOUS_KINDS = ['unauthenticated', 'malformed', 'crowded'] as const
+export type AnonymousKind = (typeof ANONYMOUS_KINDS)[number]
 
 /** Gives the unique id of the next request of this kind. */
-export type NobodyIds = (kind: Nobody) => string
+export type AnonymousIds = (kind: AnonymousKind) => string
 
-type NobodyIdFormat = 'uuid' | 'hex'
+type AnonymousIdFormat = 'uuid' | 'hex'
 
 /** The ids of a server with accounts of its own. They depend on the seed and on the number of earlier ids. */
-export function countNobodyIds(seed: number, format: NobodyIdFormat): NobodyIds {
+export function countAnonymousIds(seed: number, format: AnonymousIdFormat): AnonymousIds {
   const ordinals = { unauthenticated: 0, malformed: 0, crowded: 0 }
   return (kind) => requestIdOf(sourceOf(seed, kind), ++ordinals[kind], format)
 }
@@ -18,7 +18,7 @@ export function countNobodyIds(seed: number, format: NobodyIdFormat): NobodyIds 
 /** Coordinates the use of ordinals among several servers. */
 export interface Reservations {
   /** Reserves `count` ordinals for this server alone; resolves to the first of them. */
-  reserve(kind: Nobody, count: number): Promise<number>
+  reserve(kind: AnonymousKind, count: number): Promise<number>
   /** The unique name of this server. */
   readonly instance: string
 }
@@ -43,18 +43,18 @@ interface Blocks {
  * one. A single server gives the same ids as one with accounts of its own. If no block arrives in time, the source of
  * the ids contains the name of the server. Such ids are unique too, but differ in the next run.
  */
-export async function shareNobodyIds(
+export async function shareAnonymousIds(
   seed: number,
-  format: NobodyIdFormat,
+  format: AnonymousIdFormat,
   { reserve, instance }: Reservations,
-): Promise<{ nextId: NobodyIds; renew(): Promise<void> }> {
-  const blocks = new Map<Nobody, Blocks>()
+): Promise<{ nextId: AnonymousIds; renew(): Promise<void> }> {
+  const blocks = new Map<AnonymousKind, Blocks>()
   await renew()
   return { nextId, renew }
 
   /** Discards the reservations, which are invalid because the store was emptied. */
   async function renew(): Promise<void> {
-    for (const kind of NOBODYS) {
+    for (const kind of ANONYMOUS_KINDS) {
       const block: Blocks = {
         at: 0,
         end: 0,
@@ -65,16 +65,16 @@ export async function shareNobodyIds(
       blocks.set(kind, block)
       block.asked = prepare(kind, block)
     }
-    await Promise.all(NOBODYS.map((kind) => blocks.get(kind)?.asked))
+    await Promise.all(ANONYMOUS_KINDS.map((kind) => blocks.get(kind)?.asked))
   }
 
-  async function prepare(kind: Nobody, block: Blocks): Promise<void> {
+  async function prepare(kind: AnonymousKind, block: Blocks): Promise<void> {
     // After a failure, the next request tries again.
     block.next = await reserve(kind, BLOCK).catch(() => undefined)
     block.asked = undefined
   }
 
-  function nextId(kind: Nobody): string {
+  function nextId(kind: AnonymousKind): string {
     const block = blocks.get(kind) as Blocks
     if (block.at === block.end && block.next !== undefined) {
       block.at = block.next - 1
@@ -88,6 +88,6 @@ export async function shareNobodyIds(
   }
 }
 
-function sourceOf(seed: number, kind: Nobody): string {
+function sourceOf(seed: number, kind: AnonymousKind): string {
   return kind === 'unauthenticated' ? `${seed}` : `${seed}\n${kind}`
 }
