@@ -7,7 +7,7 @@ import { isDeeperThan } from '../ground/nesting.ts'
 import { runAtOnce } from '../ground/work.ts'
 import { createRouter, type Route } from '../http/router.ts'
 import { splitTarget } from '../http/target.ts'
-import type { Exchange, SeenResponse } from './exchange.ts'
+import type { Exchange, SeenBody, SeenResponse } from './exchange.ts'
 
 /** What a service said, as the envelope shows it. */
 type EnvelopeOutcome =
@@ -73,9 +73,14 @@ export function readOutcome(method: string, { body }: SeenResponse): EnvelopeOut
 }
 
 /** The code of an error, even if the rest of the response is not the envelope of the service. */
-export function codeIn({ body }: SeenResponse): string | undefined {
-  const code = body.isKnown ? valueAt(readJson(body.bytes.toString()), '/error/code') : undefined
+export function codeIn({ body }: SeenResponse, limit?: number): string | undefined {
+  const code = valueAt(envelopeIn(body, limit), '/error/code')
   return typeof code === 'string' ? code : undefined
+}
+
+/** The JSON in a body; `undefined` if there is none, or if it has more bytes than the limit. */
+export function envelopeIn(body: SeenBody, limit = Number.POSITIVE_INFINITY): unknown {
+  return body.isKnown && body.bytes.length <= limit ? readJson(body.bytes.toString()) : undefined
 }
 
 /** Whether a request with this method may change an account. */

@@ -5,7 +5,7 @@ import type { ServiceContract } from '../behaviour/operation.ts'
 import type { Operation } from '../contract/api.ts'
 import type { Problem } from '../domain/errors.ts'
 import type { Exchange, SeenBody, SeenResponse } from '../exchanges/exchange.ts'
-import { readJson } from '../ground/json.ts'
+import { codeIn, envelopeIn } from '../exchanges/reading.ts'
 import { type DescribedViolation, reportViolation } from '../ground/schema.ts'
 import { createBodyReader } from '../http/body.ts'
 import type { Content } from '../http/content.ts'
@@ -61,7 +61,7 @@ export function createEntryMaker({
       body: contentOf(request.body, passed.request.body.size),
       operation: held.operation,
       status: response?.status,
-      code: codeIn(response),
+      code: response && codeIn(response, LARGEST_ENVELOPE),
       problems: journal.keepProblems(held.problems, passed.request.body.size),
       violatesContract,
       responseHeaders: shown(recorded.response?.fields ?? []),
@@ -94,7 +94,7 @@ export function createEntryMaker({
   ): readonly DescribedViolation[] {
     const documented = operation?.responses.get(status)
     if (documented === undefined) return []
-    const envelope = method === 'HEAD' ? undefined : envelopeIn(body)
+    const envelope = method === 'HEAD' ? undefined : envelopeIn(body, LARGEST_ENVELOPE)
     const ofBody = envelope === undefined ? [] : documented.check(envelope)
     return [...documented.checkHeaders(headers as Record<string, string>), ...ofBody]
       .slice(0, LISTED)
@@ -103,6 +103,8 @@ export function createEntryMaker({
 }
 
 const UNHELD: RequestConformity = { operation: undefined, query: {}, body: undefined, problems: [], isJudged: false }
+/** The largest JSON that is parsed, in bytes. Parsing a larger one would delay the traffic that is passed on. */
+const LARGEST_ENVELOPE = 1 << 20
 /** How many violations of a response are kept. */
 const LISTED = 100
 const SECRET = /^(?:authorization|proxy-authorization|cookie2?|set-cookie2?)$/i
@@ -130,19 +132,4 @@ function createHolder(contract: ServiceContract): (exchange: Exchange) => Reques
       return { operation, query, body: conforming.value, problems: conforming.problems, isJudged: true }
     return { operation, query, body: conforming.body, problems: [], isJudged: true }
   }
-}
-
-function codeIn(response: SeenResponse | undefined): string | undefined {
-  const envelope = response && (envelopeIn(response.body) as { error?: { code?: unknown } } | null | undefined)
-  const code = envelope?.error?.code
-  return typeof code === 'string' ? code : undefined
-}
-
-/** The largest JSON that is parsed while traffic is passed on, in bytes. */
-const LARGEST_ENVELOPE = 1 << 20
-
-/** The JSON in a body; `undefined` if there is none, or if it is so large that parsing would delay other traffic. */
-function envelopeIn(body: SeenBody): unknown {
-  if (!body.isKnown || body.bytes.length > LARGEST_ENVELOPE) return undefined
-  return readJson(body.bytes.toString())
 }
