@@ -10,6 +10,7 @@ import { timeOn } from '../domain/clock.ts'
 import { refreshDay } from '../domain/dmarc.ts'
 import { dmarcRecords } from '../figures/figures.ts'
 import { systemClock } from '../ground/clock.ts'
+import { checkTarget, explainFailure } from '../reports/targets.ts'
 import { instant, type Options, oneOf, text, toggle, wholeNumber } from '../start/option.ts'
 import { COMMAND_LINE_OPTIONS } from '../start/option-table.ts'
 import type { Command } from './command.ts'
@@ -80,9 +81,8 @@ async function writeTo(out: string, content: string, force: boolean): Promise<vo
   try {
     await writeFile(out, content, { flag: force ? 'w' : 'wx' })
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException
-    if (code === 'EEXIST')
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST')
       throw new UsageError(`--out ${out}: exists already; choose another name, or replace it with --force`)
-    throw new UsageError(`--out ${out}: cannot be written (${code}); choose a file in a folder that exists`)
+    throw new UsageError(`--out ${out}: ${(await checkTarget(out)) ?? explainFailure(error)}`)
   }
 }

@@ -117,7 +117,7 @@ async function placeOf(file: string): Promise<TargetPlace | { reason: string }> 
     )
     return { path, how: isOpen ? 'replace' : 'overwrite' }
   } catch (error) {
-    return { reason: describe(error) }
+    return { reason: explainFailure(error) }
   }
 }
 
@@ -157,7 +157,7 @@ export async function writeTarget(file: string, text: string, mode?: number): Pr
     else await writeFile(place.path, text)
     return undefined
   } catch (error) {
-    return describe(error)
+    return explainFailure(error)
   }
 }
 
@@ -191,7 +191,8 @@ const REASONS: Readonly<Record<string, string>> = {
   ERR_INVALID_ARG_VALUE: 'has a name that no file can have; give another one',
 }
 
-function describe(error: unknown): string {
+/** Explains why a file could not be written, as the end of a sentence. Throws an error of another kind again. */
+export function explainFailure(error: unknown): string {
   const { code } = error as NodeJS.ErrnoException
   if (code === undefined) throw error
   return REASONS[code] ?? `cannot be written (${code}); name another file`

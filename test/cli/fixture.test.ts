@@ -122,9 +122,14 @@ describe('fixture --describe', () => {
 describe('fixture refuses', () => {
   it.for([
     [[], 'exists already; choose another name, or replace it with --force'],
-    [['--force'], 'cannot be written (EISDIR); choose a file in a folder that exists'],
+    [['--force'], 'is a folder; name a file in it'],
   ] as const)('to write in the place of a folder, with %j', async ([more, message], { folder }) => {
     mkdirSync(join(folder, 'here'))
     await expectRefusal(['fixture', ...SMALL, '--out', 'here', ...more], 2, `--out here: ${message}`, { folder })
+  })
+
+  it('to write on a full disk', async () => {
+    const message = '--out /dev/full: finds the disk full; make room, or name a file elsewhere'
+    await expectRefusal(['fixture', ...SMALL, '--out', '/dev/full', '--force'], 2, message)
   })
 })

@@ -207,7 +207,7 @@ const REFUSED: Readonly<Record<string, [args: string | string[], message: string
     ],
     ['demo', 'fixture takes no argument, but was given demo'],
     ['--describe demo empty', 'fixture takes no argument, but was given empty'],
-    ['--out far/away.json', '--out far/away.json: cannot be written (ENOENT); choose a file in a folder that exists'],
+    ['--out far/away.json', '--out far/away.json: its folder does not exist; create it, or name another file'],
   ],
   assumptions: [
     ['overlay nonsense', `assumptions overlay nonsense: must be the id of an assumption; ${listed}`],
