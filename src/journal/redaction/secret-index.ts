@@ -66,15 +66,14 @@ export class SecretIndex {
   find(text: string, note: Note): void {
     if (this.isEmpty) return
     const folded = fold(text)
-    let cut = folded.indexOf(CUT)
+    const isCut = folded.includes(CUT)
     let steps = MOST_STEPS * text.length + FEW_STEPS
     let root = rootOf(folded)
     for (let start = 0; start <= folded.length - SHORTEST; start++) {
       if (start > 0) root = append(root, folded.charCodeAt(start + 2))
       const list = this.#spellings.get(root)
       if (list === undefined) continue
-      if (cut >= 0 && cut < start) cut = folded.indexOf(CUT, start)
-      steps -= match(list, folded, start, cut, note)
+      steps -= match(list, folded, start, isCut, note)
       if (steps < 0) {
         note(0, text.length)
         return
@@ -84,32 +83,35 @@ export class SecretIndex {
 }
 
 /**
- * Calls `note` for the longest spelling at `start`, or for the beginning of one that ends at `cut`. Returns the number
- * of characters that it compared.
+ * Calls `note` for the longest spelling at `start`, or for the beginning of a longer one that the text cuts off, which
+ * only a text with `isCut` does. Returns the number of characters that it compared.
  */
-function match(list: readonly Spelling[], text: string, start: number, cut: number, note: Note): number {
-  let compared = 0
+function match(list: readonly Spelling[], text: string, start: number, isCut: boolean, note: Note): number {
   let end = start
   let rest = text.slice(start)
-  let spelling = list[countUpTo(rest, list) - 1]
+  const place = countUpTo(rest, list)
+  let spelling = list[place - 1]
+  // Of all spellings, one of these two neighbours shares most characters with the text.
+  let most = isCut ? countShared(list[place]?.text ?? '', rest) : 0
+  let compared = most
   while (spelling !== undefined) {
     const { length } = spelling.text
     const shared = countShared(spelling.text, rest)
     compared += shared
+    most = Math.max(most, shared)
     if (shared === length && (length > SHORT || standsAlone(text, start, start + length))) {
       end = start + length
       break
     }
-    // Of all spellings, this one shares most characters with the text. So the next one to try is in what they share.
+    // The next one to try is in what this one shares with the text.
     rest = rest.slice(0, Math.min(shared, length - 1))
     spelling = list[countUpTo(rest, list) - 1]
   }
-  if (cut > end && cut - start > SHORT) {
-    const beginning = text.slice(start, cut)
-    if (list[countUpTo(beginning, list)]?.text.startsWith(beginning)) {
-      note(start, cut)
-      return compared + beginning.length
-    }
+  // A secret may have the sign of a cut in itself, so only the place where the shared characters end counts.
+  const cut = start + most
+  if (cut > end && most > SHORT && text[cut] === CUT) {
+    note(start, cut)
+    return compared
   }
   // Of a base64 text, each character beside a spelling encodes a part of the secret and something else.
   const countBeside = (place: number) => (spelling?.isEncoded && BASE64.test(text.charAt(place)) ? 1 : 0)

@@ -40,6 +40,7 @@ describe('An index of secrets', () => {
     [['northern-lamps'], 'north…', []],
     [['northern-lamps', 'northern'], 'northern-…', ['northern-']],
     [['northern-lamps', 'northern'], 'northern…', ['northern']],
+    [['northern…lamps'], 'northern…lam…', ['northern…lam']],
     [['schlüssel'], 'der schlüssel', ['schlüssel']],
     [['€€€€€€€€'], '€€€€€€€€', ['€€€€€€€€']],
   ])('of %j finds in %j: %j', (words, text, expected) => {
