@@ -7,7 +7,7 @@ import type { Log } from '../http/log.ts'
 import { shareNobodyIds } from '../http/nobody-ids.ts'
 import { SharedExchangeLog } from '../replicas/shared-exchange-log.ts'
 import { encodeAccount } from '../store/record.ts'
-import { openConnection, type StoreAddress, type StoreConnection } from '../store/redis/connection.ts'
+import { openConnection, type StoreConnection } from '../store/redis/connection.ts'
 import { FORMAT, type Joining, Membership, type ServerTerms } from '../store/redis/membership.ts'
 import { RedisStore } from '../store/redis/redis-store.ts'
 import { checkServer } from '../store/redis/server-check.ts'
@@ -37,30 +37,17 @@ export async function openSharedStore(
   const reading = readStoreUrl(options.store)
   if ('remedy' in reading) throw new Error('The URL of the store was not checked.')
   const { address, shown } = reading
-  try {
-    return await openAt(address, shown, options, context)
-  } catch (error) {
-    throw nameStore(error, shown, address)
-  }
-}
-
-async function openAt(
-  address: StoreAddress,
-  shown: string,
-  options: CompleteOptions,
-  context: OpeningContext,
-): Promise<OpenedStore> {
   const { instance, log, patience } = context
   // Only until the store answers: the check of many kept accounts can take longer.
   const timer = setTimeout(() => log.info({ store: shown }, WAITING), SILENT_WAIT * (patience?.() ?? 1))
-  const connection = await openConnection(address, {
-    ...{ name: `dmarc-understudy-${instance}`, now: systemClock(), patience },
-  }).finally(() => clearTimeout(timer))
+  let connection: StoreConnection | undefined
   try {
+    const named = { name: `dmarc-understudy-${instance}`, now: systemClock(), patience }
+    connection = await openConnection(address, named).finally(() => clearTimeout(timer))
     return compose(await join(connection, shown, options, context))
   } catch (error) {
-    connection.close()
-    throw error
+    connection?.close()
+    throw nameStore(error, shown, address)
   }
 }
 
