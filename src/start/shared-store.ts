@@ -162,18 +162,16 @@ function watch(
   { membership, store, restoration, ids, log, shown }: Participation,
   provide: () => Promise<unknown>,
 ): void {
+  const place = { store: shown }
   restoration.provide = provide
   membership.watch({
-    away: (reason) => log.error({ store: shown, reason }, AWAY),
-    back: (after) => log.info({ store: shown, seconds: Math.round(after / 100) / 10 }, 'The store is back.'),
-    full(isFull) {
-      if (isFull) log.error({ store: shown }, FULL)
-      else log.info({ store: shown }, 'The store has memory again.')
-    },
+    away: (reason) => log.error({ ...place, reason }, AWAY),
+    back: (after) => log.info({ ...place, seconds: Math.round(after / 100) / 10 }, 'The store is back.'),
+    full: (isFull) => (isFull ? log.error(place, FULL) : log.info(place, 'The store has memory again.')),
     async emptied() {
       await repair(store, log)
       const isEmpty = (await store.list()).length === 0
-      log.warn({ store: shown }, isEmpty ? EMPTIED : REPLACED)
+      log.warn(place, isEmpty ? EMPTIED : REPLACED)
       store.copies.clear()
       await ids.renew()
       await restoration.run()
