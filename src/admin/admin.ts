@@ -273,13 +273,12 @@ function welcome(headers: IncomingMessage['headers'], { baseUrl, adminUrl }: Ser
   if (/\btext\/html\b/.test(headers.accept ?? '')) {
     return { status: 302, headers: { Location: `${ADMIN_PATH}/` }, text: '' }
   }
-  const data = {
+  return describeData({
     service: baseUrl,
     control_plane: adminUrl,
     control_plane_document: `${adminUrl}/openapi.json`,
     dashboard: `${adminUrl}/`,
-  }
-  return describeData(data)
+  })
 }
 
 function send(

@@ -93,13 +93,11 @@ export function createResource<Data>({
     if (afterRequests === undefined) return
     clearTimeout(resting)
     const known = data.peek()
-    resting = setTimeout(
-      () => {
-        resting = undefined
-        loadDue()
-      },
-      known === undefined ? USUAL_REST : restOf(known),
-    )
+    const pause = known === undefined ? USUAL_REST : restOf(known)
+    resting = setTimeout(() => {
+      resting = undefined
+      loadDue()
+    }, pause)
   }
 
   /** Loads data that a request has made old, unless it was loaded a moment ago. */

@@ -89,7 +89,7 @@ export async function openControlPlane(options: ControlPlaneOptions): Promise<Co
   })
   return {
     divert: (client, bytes) => divertTo(server, client, bytes),
-    note: createEntryMaker({ contract, exchanges }),
+    note: createEntryMaker(contract, exchanges),
     stop() {
       stopping.abort()
       server.closeAllConnections()

@@ -29,13 +29,7 @@ interface RequestConformity {
   isJudged: boolean
 }
 
-export function createEntryMaker({
-  contract,
-  exchanges,
-}: {
-  contract: ServiceContract
-  exchanges: ExchangeLog<unknown>
-}): EntryMaker {
+export function createEntryMaker(contract: ServiceContract, exchanges: ExchangeLog<unknown>): EntryMaker {
   const { journal } = exchanges
   const hold = createHolder(contract)
   const history = exchanges.historyOf(DEFAULT_ACCOUNT, 0)

@@ -55,7 +55,7 @@ const SAID_LIMIT = 50
 
 /** Starts to listen. @throws an error of `listen`, such as `EADDRINUSE` */
 export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
-  const { target, contract, host, admin, adminToken, log } = options
+  const { target, contract, host, admin, adminToken, log, judge, record, found } = options
   const said = new Set<string>()
   const say = (sentence: string) => {
     if (said.has(sentence) || said.size >= SAID_LIMIT) return
@@ -63,19 +63,15 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
     options.said(sentence)
   }
   const instance = nameInstance()
-  const urls = { baseUrl: '', adminUrl: '' }
   let plane: ControlPlane | undefined
   let failed = 0
   const witness: Witness = new Witness({
-    target,
+    ...{ target, judge, record, found },
     basePath: contract.basePath,
-    judge: options.judge,
-    record: options.record,
     note: (sighting, passed) => {
       if (sighting.isOfService) options.seen(sighting.exchange)
       plane?.note(sighting, passed)
     },
-    found: options.found,
     failed(error) {
       log.error({ err: error }, 'An exchange could not be judged. The traffic goes on.')
       say('An exchange could not be judged, because this program has made a mistake. The traffic goes on.')
@@ -97,7 +93,7 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
     ...(options.idle !== undefined && { idle: options.idle }),
   })
   const origin = await relay.listen()
-  Object.assign(urls, { baseUrl: origin + target.basePath, adminUrl: origin + ADMIN_PATH })
+  const urls = { baseUrl: origin + target.basePath, adminUrl: origin + ADMIN_PATH }
   if (admin) {
     const { openControlPlane } = await import('./control-plane.ts')
     const report = () => describeService(witness)

@@ -7,7 +7,7 @@ import { shareAnonymousIds } from '../http/anonymous-ids.ts'
 import type { Log } from '../http/log.ts'
 import { SharedExchangeLog } from '../replicas/shared-exchange-log.ts'
 import { encodeAccount } from '../store/record.ts'
-import { openConnection, type StoreAddress, type StoreConnection } from '../store/redis/connection.ts'
+import { openConnection, type StoreConnection } from '../store/redis/connection.ts'
 import { FORMAT, type Joining, Membership, type ServerTerms } from '../store/redis/membership.ts'
 import { RedisStore } from '../store/redis/redis-store.ts'
 import { checkServer } from '../store/redis/server-check.ts'
@@ -37,30 +37,17 @@ export async function openSharedStore(
   const reading = readStoreUrl(options.store)
   if ('remedy' in reading) throw new Error('The URL of the store was not checked.')
   const { address, shown } = reading
-  try {
-    return await openAt(address, shown, options, context)
-  } catch (error) {
-    throw nameStore(error, shown, address)
-  }
-}
-
-async function openAt(
-  address: StoreAddress,
-  shown: string,
-  options: CompleteOptions,
-  context: OpeningContext,
-): Promise<OpenedStore> {
   const { instance, patience } = context
   // Only until the store answers: the check of many kept accounts can take longer.
   const answered = announceWait(shown, context)
-  const connection = await openConnection(address, {
-    ...{ name: `dmarc-understudy-${instance}`, now: systemClock(), patience },
-  }).finally(answered)
+  let connection: StoreConnection | undefined
   try {
+    const named = { name: `dmarc-understudy-${instance}`, now: systemClock(), patience }
+    connection = await openConnection(address, named).finally(answered)
     return compose(await join(connection, shown, options, context))
   } catch (error) {
-    connection.close()
-    throw error
+    connection?.close()
+    throw nameStore(error, shown, address)
   }
 }
 
@@ -183,18 +170,16 @@ function watch(
   { membership, store, restoration, ids, log, shown }: Participation,
   provide: () => Promise<unknown>,
 ): void {
+  const place = { store: shown }
   restoration.provide = provide
   membership.watch({
-    away: (reason) => log.error({ store: shown, reason }, AWAY),
-    back: (after) => log.info({ store: shown, seconds: Math.round(after / 100) / 10 }, 'The store is back.'),
-    full(isFull) {
-      if (isFull) log.error({ store: shown }, FULL)
-      else log.info({ store: shown }, 'The store has memory again.')
-    },
+    away: (reason) => log.error({ ...place, reason }, AWAY),
+    back: (after) => log.info({ ...place, seconds: Math.round(after / 100) / 10 }, 'The store is back.'),
+    full: (isFull) => (isFull ? log.error(place, FULL) : log.info(place, 'The store has memory again.')),
     async emptied() {
       await repair(store, log)
       const isEmpty = (await store.list()).length === 0
-      log.warn({ store: shown }, isEmpty ? EMPTIED : REPLACED)
+      log.warn(place, isEmpty ? EMPTIED : REPLACED)
       store.copies.clear()
       await ids.renew()
       await restoration.run()

@@ -138,11 +138,7 @@ class Verification {
     this.#options = options
     this.#budget = new RequestBudget(choices.contract, reserve)
     this.#conversation = new ProbeConversation({
-      client,
-      contract: choices.contract,
-      apiKey,
-      budget: this.#budget,
-      writes,
+      ...{ client, apiKey, writes, contract: choices.contract, budget: this.#budget },
       record: {
         ledger,
         permission: ownership,
@@ -163,18 +159,11 @@ class Verification {
     this.#judge = judge
     this.#exchanges.unshift(...(this.#options.earlier?.exchanges ?? []))
     for (const { exchange } of this.#exchanges) await judge.take(exchange)
-    let cleanup: Cleanup
-    try {
-      await this.#askAll()
-    } catch (error) {
-      if (!this.#isEnd(error)) throw error
-    }
-    try {
-      cleanup = await this.#restore()
-    } catch (error) {
-      if (!this.#isEnd(error)) throw error
-      cleanup = { restored: false, ...NOTHING_REMOVED, reason: this.#reason ?? 'the cleanup did not come to its end' }
-    }
+    await this.#askAll().catch((error: unknown) => this.#endWith(error))
+    const cleanup = await this.#restore().catch((error: unknown): Cleanup => {
+      this.#endWith(error)
+      return { restored: false, ...NOTHING_REMOVED, reason: this.#reason ?? 'the cleanup did not come to its end' }
+    })
     const isOver = this.#ended === undefined || this.#ended === 'quota'
     if (isOver && cleanup.restored) await this.#exhaust()
     return {
@@ -196,18 +185,17 @@ class Verification {
     )
   }
 
-  /** Whether an error only ends the probes; it is kept for the report. */
-  #isEnd(error: unknown): boolean {
+  /** Keeps an error for the report if it only ends the probes. @throws any other error */
+  #endWith(error: unknown): void {
     if (error instanceof LedgerError) {
       this.#ended ??= 'ledger'
       this.#reason ??= `the ledger ${error.message}`
-      return true
+      return
     }
     // If no list was read yet, there is nothing to restore or to report.
-    if (!(error instanceof ConnectionError) || this.#options.ownership.before === undefined) return false
+    if (!(error instanceof ConnectionError) || this.#options.ownership.before === undefined) throw error
     this.#ended ??= 'connection'
     this.#reason ??= `the connection was lost: ${error.message}`
-    return true
   }
 
   /** The first requests. They show whether this is the service, and what the account holds. */

@@ -131,13 +131,6 @@ function GroupSheet({ group, name }: SheetProps) {
 }
 
 function Content({ group }: { group: Group }) {
-  const { id, domains } = group
-  const search = useSignal('')
-  const selected = useSignal<ReadonlySet<string>>(new Set())
-  const found = filterBy(domains, search.value, (member) => [member])
-  // Another client may have removed some of them.
-  const chosen = domains.filter((member) => selected.value.has(member))
-  const all = found.length > 0 && found.every((member) => selected.value.has(member))
   return (
     <>
       <div class="row no-print">
@@ -152,68 +145,82 @@ function Content({ group }: { group: Group }) {
         />
       </div>
       <p class="soft">
-        Id <span class="mono">{id}</span>
+        Id <span class="mono">{group.id}</span>
       </p>
-      <section class="stack" aria-label="Members">
-        <div class="row">
-          <h3 class="grow">{formatCount(domains.length, 'member')}</h3>
-        </div>
-        {domains.length === 0 && <p class="empty">The group has no member.</p>}
-        {domains.length > 0 && (
-          <div class="row no-print">
-            {domains.length >= MANY && <SearchField id="member-filter" label="Search members" text={search} />}
-            <Checkbox
-              words={search.value.trim() === '' ? 'Select all' : 'Select all that match'}
-              checked={all}
-              disabled={found.length === 0}
-              onChange={() => {
-                selected.value = new Set(all ? [] : found)
+      <Members group={group} />
+    </>
+  )
+}
+
+/** The members of a group, with a search and a selection. */
+function Members({ group }: { group: Group }) {
+  const { domains } = group
+  const search = useSignal('')
+  const selected = useSignal<ReadonlySet<string>>(new Set())
+  const found = filterBy(domains, search.value, (member) => [member])
+  // Another client may have removed some of them.
+  const chosen = domains.filter((member) => selected.value.has(member))
+  const all = found.length > 0 && found.every((member) => selected.value.has(member))
+  return (
+    <section class="stack" aria-label="Members">
+      <div class="row">
+        <h3 class="grow">{formatCount(domains.length, 'member')}</h3>
+      </div>
+      {domains.length === 0 && <p class="empty">The group has no member.</p>}
+      {domains.length > 0 && (
+        <div class="row no-print">
+          {domains.length >= MANY && <SearchField id="member-filter" label="Search members" text={search} />}
+          <Checkbox
+            words={search.value.trim() === '' ? 'Select all' : 'Select all that match'}
+            checked={all}
+            disabled={found.length === 0}
+            onChange={() => {
+              selected.value = new Set(all ? [] : found)
+            }}
+          />
+          {chosen.length > 0 && (
+            <Button
+              words={`Remove ${formatNumber(chosen.length)}…`}
+              kind="danger"
+              work={async () => {
+                if (await removeMembers(group, chosen)) selected.value = new Set()
               }}
             />
-            {chosen.length > 0 && (
-              <Button
-                words={`Remove ${formatNumber(chosen.length)}…`}
-                kind="danger"
-                work={async () => {
-                  if (await removeMembers(group, chosen)) selected.value = new Set()
+          )}
+        </div>
+      )}
+      {domains.length > 0 && found.length === 0 && <p class="empty">No member matches.</p>}
+      {found.length > 0 && (
+        <LongList
+          id="group-members"
+          label="Members"
+          items={found}
+          keyOf={(member) => member}
+          attributesOf={(member) => ({ 'data-domain': member })}
+        >
+          {(member, { tabIndex }) => (
+            <div class="member">
+              <Checkbox
+                words={<span class="unseen">Select {member}</span>}
+                tabIndex={tabIndex}
+                checked={selected.value.has(member)}
+                onChange={() => {
+                  selected.value = toggleName(selected.peek(), member)
                 }}
               />
-            )}
-          </div>
-        )}
-        {domains.length > 0 && found.length === 0 && <p class="empty">No member matches.</p>}
-        {found.length > 0 && (
-          <LongList
-            id="group-members"
-            label="Members"
-            items={found}
-            keyOf={(member) => member}
-            attributesOf={(member) => ({ 'data-domain': member })}
-          >
-            {(member, { tabIndex }) => (
-              <div class="member">
-                <Checkbox
-                  words={<span class="unseen">Select {member}</span>}
-                  tabIndex={tabIndex}
-                  checked={selected.value.has(member)}
-                  onChange={() => {
-                    selected.value = toggleName(selected.peek(), member)
-                  }}
-                />
-                <button
-                  type="button"
-                  class="link mono truncate"
-                  tabIndex={tabIndex}
-                  title={member}
-                  onClick={() => show({ tab: 'domains', domain: member })}
-                >
-                  {member}
-                </button>
-              </div>
-            )}
-          </LongList>
-        )}
-      </section>
-    </>
+              <button
+                type="button"
+                class="link mono truncate"
+                tabIndex={tabIndex}
+                title={member}
+                onClick={() => show({ tab: 'domains', domain: member })}
+              >
+                {member}
+              </button>
+            </div>
+          )}
+        </LongList>
+      )}
+    </section>
   )
 }

@@ -67,26 +67,22 @@ export function createMalformedReply(
     const problem = problemOf(error)
     const requestId = nextId('malformed')
     const response = malformedResponse(contract, problem, requestId)
-    const { status, code } = response ?? {}
-    log.info({ request_id: requestId, ...(response && { status, code }), cause: error.code }, 'malformed request')
+    const answered = response && { status: response.status, code: response.code }
+    log.info({ request_id: requestId, ...answered, cause: error.code }, 'malformed request')
     record({ requestId, ...firstLineOf(error), problem, response })
-    if (response === undefined) {
-      connection.end()
-      return
-    }
-    const { headers, body } = response
-    const fields = Object.entries(headers).map(([name, value]) => `${name}: ${value}`)
-    connection.end(
-      [`HTTP/1.1 ${response.status} ${STATUS_CODES[response.status]}`, ...fields, '', body.toString()].join('\r\n'),
-    )
+    connection.end(response && writeResponse(response))
   }
 }
 
+function writeResponse({ status, headers, body }: MalformedResponse): string {
+  const fields = Object.entries(headers).map(([name, value]) => `${name}: ${value}`)
+  return [`HTTP/1.1 ${status} ${STATUS_CODES[status]}`, ...fields, '', body.toString()].join('\r\n')
+}
+
 /** Method and target, if the received bytes begin like a request. */
-function firstLineOf({ rawPacket }: NodeJS.ErrnoException & { rawPacket?: Buffer }): {
-  method: string
-  target: string
-} {
+function firstLineOf({
+  rawPacket,
+}: NodeJS.ErrnoException & { rawPacket?: Buffer }): Pick<MalformedExchange, 'method' | 'target'> {
   const start = rawPacket?.subarray(0, FIRST_LINE).toString('latin1') ?? ''
   const [, method = '', target = ''] = /^([!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}) (\S+) HTTP\/\d/.exec(start) ?? []
   return { method, target }
