@@ -24,7 +24,7 @@ describe.concurrent('the program', () => {
     ],
   ])('refuses %j, which is no command, and asks whether it means %s', async (name, meant) => {
     const remedy = meant === undefined ? `there are ${NAMES.join(', ')}` : `did you mean ${meant}?`
-    await expectRefusal([`${name}`], 2, `${name} is no command; ${remedy}`)
+    await expectRefusal([`${name}`], 2, `${name || '""'} is no command; ${remedy}`)
   })
 })
 
