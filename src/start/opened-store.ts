@@ -16,7 +16,7 @@ import type { Door } from '../store/redis/membership.ts'
 import type { Store } from '../store/store.ts'
 
 /** The parts of the exchange log. */
-export interface ExchangeParts {
+interface ExchangeParts {
   contract: Contract
   journal: Journal
   explain: Explain<ExplanationReport | undefined>
