@@ -89,7 +89,7 @@ describe('every option', () => {
         const wrong = placeholderOf(option) === undefined ? 'perhaps' : ''
         // A secret is not repeated.
         const named = option.kind.shows === undefined ? wrong : option.kind.shows(wrong)
-        const shown = named === undefined ? '' : ` ${named}`
+        const shown = named === undefined ? '' : ` ${named || '""'}`
         const refusal = (source: string) => new UsageError(`${source}${shown}: ${option.kind.remedy}`)
         expect(() => read([`${flag}=${wrong}`])).toThrow(refusal(flag))
         expect(() => read([], { [variable]: wrong })).toThrow(refusal(variable))

@@ -233,7 +233,7 @@ describe('The option', () => {
   const NO_ORIGINS = ['localhost:5173', 'http://localhost:5173/', 'http://localhost/app', 'http://LOCALHOST', '', 'any']
   it.each([...NO_ORIGINS, 'null'])('refuses %j, which is no origin', async (wrong) => {
     const read = () => readOptions(COMMAND_LINE_OPTIONS, [`--cors=${wrong}`], {})
-    expect(read).toThrow(new UsageError(`--cors ${wrong}: ${REMEDY}`))
+    expect(read).toThrow(new UsageError(`--cors ${wrong === '' ? JSON.stringify(wrong) : wrong}: ${REMEDY}`))
     await expect(startUnderstudy({ cors: [wrong] })).rejects.toBeInstanceOf(OptionError)
   })
 })
