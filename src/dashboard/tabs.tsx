@@ -55,9 +55,11 @@ export function Tabs() {
         <TabButton
           key={tab}
           tab={tab}
-          onMove={(key) => {
-            const next = NEIGHBOURS[key]?.(index)
+          onMove={(event) => {
+            const next = NEIGHBOURS[event.key]?.(index)
             if (next === undefined) return
+            // The browser would also scroll the row by itself, slowly, and so away from the tab.
+            event.preventDefault()
             openTab.value = next
             document.getElementById(`tab-${next}`)?.focus()
           }}
@@ -67,7 +69,7 @@ export function Tabs() {
   )
 }
 
-function TabButton({ tab, onMove }: { tab: Tab; onMove(key: string): void }) {
+function TabButton({ tab, onMove }: { tab: Tab; onMove(event: KeyboardEvent): void }) {
   const open = tab === openTab.value
   const tally = tallyOf(tab)
   return (
@@ -81,7 +83,7 @@ function TabButton({ tab, onMove }: { tab: Tab; onMove(key: string): void }) {
       onClick={() => {
         openTab.value = tab
       }}
-      onKeyDown={({ key }) => onMove(key)}
+      onKeyDown={onMove}
     >
       {VIEWS[tab].title} {tally !== '' && <span class="tally">{tally}</span>}
     </button>

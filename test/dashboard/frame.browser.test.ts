@@ -274,6 +274,10 @@ describe('the frame of the page', () => {
     await page.keyboard.press('Enter')
     expect(await page.evaluate('[document.activeElement.id, location.hash]')).toEqual(['panel', '#default/requests'])
     await page.locator('#tab-requests').focus()
+    // A key that the browser handles too would scroll the row, and could leave the tab out of sight.
+    await page.evaluate(
+      `window.handled = []; addEventListener('keydown', (event) => handled.push(event.defaultPrevented))`,
+    )
     await page.keyboard.press('ArrowRight')
     expect(await page.evaluate('document.activeElement.id')).toBe('tab-time')
     await page.keyboard.press('End')
@@ -284,6 +288,7 @@ describe('the frame of the page', () => {
     await expect.poll(() => isTabInSight(page, 'coverage')).toBe(true)
     await page.keyboard.press('ArrowRight')
     await expect.poll(() => page.evaluate('document.activeElement.id')).toBe('tab-overview')
+    expect(await page.evaluate('handled')).toEqual([true, true, true])
     await expect.poll(() => page.locator('[role=tabpanel]').count()).toBe(1)
   })
 
