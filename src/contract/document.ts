@@ -210,7 +210,8 @@ export function followReferences(document: Json, shared: SharedReferences = shar
       found.add(reference.slice(1))
       target = follow(targetOf(reference.slice(1)), found)
     }
-    const result = target === undefined ? rest : Object.keys(rest).length === 0 ? target : { ...(target as Json), ...rest }
+    const result =
+      target === undefined ? rest : Object.keys(rest).length === 0 ? target : { ...(target as Json), ...rest }
     const part = { result, refers: found.size === 0 ? NO_REFERENCES : found }
     followed.set(value, part)
     if ([...found].every(leadsToSame)) parts.set(value, part)
