@@ -1,8 +1,9 @@
 import type { Problem } from '../domain/errors.ts'
-import type { RequestPurpose } from '../exchanges/purpose.ts'
+import { purposeOf, type RequestPurpose } from '../exchanges/purpose.ts'
+import { loosely } from './hypotheses.ts'
 import { type Assignment, assignmentsOf } from './observation.ts'
 import { ASPECTS, type Asked, type Aspect, type Fits, type Possibilities, Predictor, reasonOf } from './predictor.ts'
-import type { Prediction, Reads } from './variant.ts'
+import { type Prediction, type Reads, withUsualType } from './variant.ts'
 import { type ChoiceVariable, type Hostnames, natureOf, type Variants } from './variants.ts'
 
 /** What is known about the outcome of one exchange. */
@@ -25,7 +26,12 @@ export interface Explanation {
   problems: readonly Problem<string>[]
   /** The account after the request under each other single choice that also explains the response. */
   underOthers: readonly { id: string; number: number; prediction: Prediction }[]
+  /** Why the specification permits a response that no combination explains; absent if it does not. */
+  open?: OpenPoint
 }
+
+/** A point that the specification leaves open, beyond the alternatives of openapi.yaml. */
+export type OpenPoint = { kind: 'assumption'; id: string } | { kind: 'order of checks' }
 
 /** A combination, and which aspects it explains. */
 interface TriedCombination {
@@ -49,9 +55,11 @@ export class Explainer {
   readonly #operation: string | undefined
   readonly #hostnames: Hostnames
   readonly #predictor: Predictor
+  readonly #asked: Asked
 
   constructor(variants: Variants, { names, spellings }: RequestPurpose, asked: Asked) {
     this.#variants = variants
+    this.#asked = asked
     this.#operation = asked.reading.operation?.id
     const members = asked.worlds.flatMap(({ groups }) => groups.flatMap(({ domains }) => domains))
     this.#hostnames = natureOf(new Set([...names, ...spellings.values(), ...members]))
@@ -76,7 +84,7 @@ export class Explainer {
     const problems = new Map<string, Problem<string>>()
     for (const each of [explained, base, ...singles.map(({ possibilities }) => possibilities)]) {
       for (const prediction of each?.predictions ?? []) {
-        if (!prediction.ok && prediction.code === this.#predictor.seen.content)
+        if (!prediction.ok && prediction.code === this.#predictor.seen?.content)
           problems.set(reasonOf(prediction), prediction.problems[0])
       }
     }
@@ -89,11 +97,43 @@ export class Explainer {
       prediction: explained?.predictions[explained.match],
       expected: own.predictions,
       problems: [...problems.values()],
+      ...(simplest === undefined && (await this.#findOpen(own, reacting))),
       underOthers: singles.flatMap(({ id, number, possibilities }) => {
         const prediction = possibilities.predictions[possibilities.match]
         return prediction === undefined ? [] : [{ id, number, prediction }]
       }),
     }
+  }
+
+  /** What permits a response that no combination explains. */
+  async #findOpen(own: Possibilities, reacting: readonly Reacting[]): Promise<{ open?: OpenPoint }> {
+    const { outcome } = this.#asked.reading
+    const open = outcome.kind === 'refusal' ? await this.#findOpenRefusal(outcome.code, reacting) : undefined
+    if (open !== undefined) return { open }
+    if (outcome.kind !== 'success') return {}
+    const accepting = reacting.find(
+      ({ id, possibilities }) =>
+        this.#variants.openAt(id).success === true && possibilities.predictions.some(({ ok }) => ok),
+    )
+    if (accepting !== undefined) return { open: { kind: 'assumption', id: accepting.id } }
+    const [first] = own.predictions
+    const about = first === undefined || first.ok ? undefined : this.#variants.openFor(first.problems[0])
+    const reading = withUsualType(this.#asked.reading)
+    if (about?.open.success !== true) return {}
+    // What the service has not minded is left out; all else must be as it should be.
+    const { match } = await new Predictor(this.#variants, { ...this.#asked, reading }).at({})
+    return match < 0 ? {} : { open: { kind: 'assumption', id: about.id } }
+  }
+
+  async #findOpenRefusal(code: string, reacting: readonly Reacting[]): Promise<OpenPoint | undefined> {
+    const problems = await this.#predictor.problems()
+    const isSimilar = code === 'duplicate_name' && hasSimilarName(this.#asked)
+    if (problems.some((problem) => problem.code === code)) return { kind: 'order of checks' }
+    if (isSimilar) return { kind: 'assumption', id: 'name-comparison' }
+    const atProblems = problems.flatMap((problem) => this.#variants.openFor(problem) ?? [])
+    const atChoices = reacting.map(({ id }) => ({ id, open: this.#variants.openAt(id) }))
+    const admitting = [...atProblems, ...atChoices].find(({ open }) => open.codes?.includes(code) === true)
+    return admitting && { kind: 'assumption', id: admitting.id }
   }
 
   /** The assumptions on which the response depends, alone or together with one other. */
@@ -187,6 +227,15 @@ export class Explainer {
     )
     return { deviations, isAmbiguous: others.length > 0 }
   }
+}
+
+/** Whether the account may have a group whose name some services would treat as equal to that of the request. */
+function hasSimilarName({ reading, worlds }: Asked): boolean {
+  const { name, ids } = purposeOf(reading)
+  if (name === undefined) return false
+  return worlds.some(({ groups }) =>
+    groups.some((group) => !ids.includes(group.id) && loosely(group.name) === loosely(name)),
+  )
 }
 
 /** All combinations of values of the assumptions. If too many, only those with at most two choices other than ours. */

@@ -106,7 +106,14 @@ export class Permitted {
    * has is no failure.
    */
   isOpen(place: string): boolean {
-    return this.#open.has(place)
+    if (this.#open.has(place)) return true
+    // What the specification leaves open as a whole, such as the body of a response, has no part that is fixed.
+    const parent = place.slice(0, place.lastIndexOf('/'))
+    return parent.startsWith('/components/schemas/') && this.#open.has(parent)
+  }
+
+  get assumptions(): Choices['assumptions'] {
+    return this.#choices.assumptions
   }
 
   /** The assumptions that decide an aspect of the contract. `name` is the cache key of the aspect. */
@@ -415,6 +422,9 @@ function openPlaces({ document }: Contract): Set<string> {
       visit(item, pointTo(place, key))
     }
   }
-  for (const { place, choice } of assumptionsOf(document.source, document.extensions)) visit(choice, place)
+  for (const { place, choice, open } of assumptionsOf(document.source, document.extensions)) {
+    visit(choice, place)
+    if (open?.success === true) places.add(place)
+  }
   return places
 }

@@ -1,10 +1,13 @@
 import type { ServiceContract } from '../behaviour/operation.ts'
 import { OPERATIONS } from '../behaviour/operations/operations.ts'
 import { bindBehaviours } from '../behaviour/service-contract.ts'
+import type { OpenAnswers } from '../contract/assumptions.ts'
 import { type Alternative, type Choices, nameOf, settingOf } from '../contract/choices.ts'
 import type { Contract } from '../contract/contract.ts'
 import { HOSTNAME_SETTINGS } from '../contract/hostname.ts'
+import type { Problem } from '../domain/errors.ts'
 import type { Settings } from '../domain/settings.ts'
+import { pointTo } from '../ground/json.ts'
 import { memoizeWeakly } from '../ground/memo.ts'
 import type { Assignment } from './observation.ts'
 import { compileVariants } from './permitted.ts'
@@ -94,6 +97,20 @@ export class Variants {
       const { values } = this.#settings.get(setting) ?? { values: [choices.contract.settings[setting]] }
       this.#settings.set(setting, { id, values: [...values, value['value']] })
     }
+  }
+
+  /** What the specification leaves open at an assumption, beyond its alternatives. */
+  openAt(id: string): OpenAnswers {
+    return this.#choices.assumptions.find((each) => each.id === id)?.open ?? {}
+  }
+
+  /** The assumption about the answer to a problem in the catalogue, and what the specification leaves open there. */
+  openFor({ code, reason = '' }: Problem<string>): { id: string; open: OpenAnswers } | undefined {
+    const entry = pointTo('/components/x-errors', code)
+    const places = [pointTo(`${entry}/reasons`, reason), entry]
+    const found = places.map((place) => this.#choices.assumptions.find((each) => each.place === place))
+    const assumption = found.find((each) => each?.open !== undefined)
+    return assumption?.open && { id: assumption.id, open: assumption.open }
   }
 
   /** The contract without an alternative. */

@@ -28,6 +28,5 @@ export async function explain(
   const { fixed } = results
   const explanation = await explainer.explain(fixed)
   if (explanation.isExplained || Object.keys(fixed).length === 0) return explanation
-  const free = await explainer.explain({})
-  return free.isExplained ? free : explanation
+  return explainer.explain({})
 }

@@ -2,6 +2,14 @@ import { isObject, type Json, mergePatch, stepsOf, valueAt } from '../ground/jso
 import type { Extension } from './extensions.ts'
 import type { Overlay } from './overlay.ts'
 
+/** Answers that the specification leaves open where a service decides about an assumption. */
+export interface OpenAnswers {
+  /** Error codes of a refusal. */
+  codes?: readonly string[]
+  /** Whether the content of a success is open. */
+  success?: true
+}
+
 /** A choice about a point that the specification leaves open. */
 export interface Assumption {
   id: string
@@ -13,6 +21,8 @@ export interface Assumption {
   choice: Json
   /** Other values that the specification permits. Each is a merge patch of the object at `place`. May be empty. */
   alternatives: readonly Json[]
+  /** What the specification permits here besides, without an alternative for it. */
+  open?: OpenAnswers
   /** The reason why there is no alternative, if there is none. */
   reason?: string
   /**
@@ -26,13 +36,14 @@ export function assumptionsOf(document: Json, extensions: readonly Extension[]):
   return extensions
     .filter(({ key }) => key === 'x-assumption')
     .map(({ value, holder }) => {
-      const { id, spec, alternatives, reason, unobservable } = value as Omit<Assumption, 'place' | 'choice'>
+      const { id, spec, alternatives, open, reason, unobservable } = value as Omit<Assumption, 'place' | 'choice'>
       return {
         id,
         place: holder,
         spec,
         alternatives,
         choice: choiceOf(valueAt(document, holder) as Json, alternatives),
+        ...(open !== undefined && { open }),
         ...(reason !== undefined && { reason }),
         ...(unobservable !== undefined && { unobservable }),
       }

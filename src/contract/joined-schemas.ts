@@ -115,9 +115,12 @@ function likeliestBranch({ schemaPath }: ErrorObject, errors: readonly ErrorObje
   return others.reduce((best, branch) => (weightOf(branch) < weightOf(best) ? branch : best), first)
 }
 
-/** A value of another type is less similar than a value that breaks a limit. */
+/** Missing and unknown fields and wrong types: however many values break a limit, the form of the value decides. */
+const OF_FORM: ReadonlySet<string> = new Set(['required', 'type', 'additionalProperties', 'const'])
+
 function weightOf(errors: readonly ErrorObject[]): number {
-  return errors.reduce((sum, { keyword }) => sum + (keyword === 'required' || keyword === 'type' ? 2 : 1), 0)
+  const ofForm = errors.filter(({ keyword }) => OF_FORM.has(keyword)).length
+  return ofForm * 1_000_000 + errors.length
 }
 
 function isWithin(error: ErrorObject, choice: ErrorObject): boolean {
