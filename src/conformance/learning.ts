@@ -25,7 +25,7 @@ export function learnFrom(
   for (const name of shown.removed ?? []) knowledge.removeDomain(comparable(name), by)
   const { isNew = false } = shown
   const group = shown.group ?? groupAfter(knowledge, purpose, explanation)
-  if (group === undefined && changesAccount(operation) && !shown.isDeleted) knowledge.forget([], purpose.ids)
+  if (group === undefined && purpose.ids.length > 0 && !shown.isDeleted) knowledge.forget([], purpose.ids)
   if (group !== undefined) {
     const fact = factOf(knowledge, group, explanation, by, isNew)
     if (isNew) knowledge.addGroup(group.id, fact)
