@@ -1,5 +1,5 @@
+import { pointerOf } from '../../contract/api.ts'
 import type { FaultRule } from '../../domain/faults.ts'
-import { pointTo } from '../../ground/json.ts'
 import { plural } from '../../ground/plural.ts'
 import { listFacts, listSection } from '../../reports/outline.ts'
 import type { CommandTimes, Finding, Report, ReportRule, Section } from '../../reports/report.ts'
@@ -160,8 +160,10 @@ function placeOf(story: readonly StoryLine[], operation: string): Pick<Finding, 
   const met = story.find((line) => 'fault' in line && line.fault !== undefined)
   if (met === undefined || !('method' in met)) return {}
   const { method, path } = met
-  const verb = method === 'HEAD' ? 'get' : method.toLowerCase()
-  return { request: { method, path, operation }, pointer: pointTo(pointTo('/paths', path), verb) }
+  return {
+    request: { method, path, operation },
+    pointer: pointerOf({ path, method: method === 'HEAD' ? 'GET' : method }),
+  }
 }
 
 function modelIdle(rule: FaultRule): Finding {
