@@ -5,6 +5,7 @@ import { quoteWord } from '../ground/shell-word.ts'
 import { shorten } from '../ground/show.ts'
 import { isLoopback } from '../http/hosts.ts'
 import {
+  fileName,
   type Options,
   readDuration,
   secret,
@@ -91,8 +92,7 @@ const OPTIONS = {
   },
   timeout: { kind: timeLimit, help: 'Time limit of one response.', default: '30s' },
   ledger: {
-    kind: text,
-    placeholder: 'FILE',
+    kind: fileName,
     help: 'The file in which the run notes each item before it creates it. It is removed when nothing is left to do.',
     defaultText: 'understudy-verify-RUN.json in the working folder',
   },

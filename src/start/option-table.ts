@@ -14,6 +14,8 @@ import type { Store } from '../store/store.ts'
 import {
   bytes,
   duration,
+  fileName,
+  fileNames,
   instant,
   type Option,
   type OptionKind,
@@ -262,9 +264,8 @@ const SERVER_OPTIONS = {
     flagHelp: 'Count requests, but refuse none that is over its quota.',
   },
   overlays: {
-    kind: texts,
+    kind: fileNames,
     flag: 'overlay',
-    placeholder: 'FILE',
     help: 'Paths of OpenAPI Overlays, which change assumptions. The command assumptions lists all assumptions.',
     default: [],
     flagHelp: 'OpenAPI Overlay that changes an assumption; the command assumptions lists all assumptions.',
@@ -313,8 +314,7 @@ export const COMMAND_LINE_OPTIONS = {
     defaultText: 'pretty on a terminal, else json',
   },
   readyFile: {
-    kind: text,
-    placeholder: 'FILE',
+    kind: fileName,
     help: 'JSON file that is written when the server answers, with base_url, admin_url, api_key, pid and instance. It is removed at the stop.',
   },
   exitWithParent: {

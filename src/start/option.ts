@@ -150,6 +150,8 @@ function listOf(fits: (value: unknown) => boolean, remedy: string, placeholder: 
 
 export const text = textThat((written) => written !== '', 'must be a text that is not empty', 'TEXT')
 export const texts = listOf(text.fits, 'must be a list of texts that are not empty', 'TEXT')
+export const fileName: OptionKind<string> = { ...text, placeholder: 'FILE' }
+export const fileNames: OptionKind<readonly string[]> = { ...texts, placeholder: 'FILE' }
 
 /** Origins of pages in a browser, as the header field Origin spells them. */
 export const origins: OptionKind<readonly string[]> = {
