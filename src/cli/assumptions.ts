@@ -2,7 +2,7 @@ import { describeObservability, observabilityOf } from '../choices/observability
 import { type Assumption, assumptionsOf, overlayFor } from '../contract/assumptions.ts'
 import { type Choices, readChoices } from '../contract/choices.ts'
 import { readDocument } from '../contract/document.ts'
-import { readOverlay } from '../contract/overlay.ts'
+import { readOverlays } from '../contract/overlay.ts'
 import { writeYaml } from '../contract/yaml.ts'
 import { type Dependencies, readDependencies } from '../evidence/dependencies.ts'
 import { mergeEvidence, readEvidence } from '../evidence/evidence-file.ts'
@@ -11,7 +11,7 @@ import { describeRisks, writeRiskTable } from '../evidence/risk-report.ts'
 import { findForeignIn, findRisks } from '../evidence/risks.ts'
 import { elapsed, systemClock } from '../ground/clock.ts'
 import { shorten, showWritten } from '../ground/show.ts'
-import { type Options, texts, toggle, type Values } from '../start/option.ts'
+import { fileNames, type Options, toggle, type Values } from '../start/option.ts'
 import { COMMAND_LINE_OPTIONS } from '../start/option-table.ts'
 import type { Command } from './command.ts'
 import { UsageError } from './errors.ts'
@@ -22,14 +22,12 @@ import type { Terminal } from './terminal.ts'
 
 const OPTIONS = {
   evidence: {
-    kind: texts,
-    placeholder: 'FILE',
+    kind: fileNames,
     help: 'Evidence that check, proxy or verify has written. With --dependencies, the risks of the client with this service are printed.',
     default: [],
   },
   dependencies: {
-    kind: texts,
-    placeholder: 'FILE',
+    kind: fileNames,
     help: 'Dependencies of a client: the report of vary (--report json=FILE). With --evidence.',
     default: [],
   },
@@ -44,7 +42,7 @@ export const assumptions: Command = {
   async run(args, terminal) {
     const { values, positionals } = readOptions(OPTIONS, args, terminal.environment)
     if (joinsBothSides(values, positionals)) return printRisks(values, terminal)
-    const { source, extensions } = await readDocument({ overlays: await Promise.all(values.overlays.map(readOverlay)) })
+    const { source, extensions } = await readDocument({ overlays: await readOverlays(values.overlays) })
     const all = assumptionsOf(source, extensions)
     const [verb, id, number = '1', ...rest] = positionals
     if (verb === undefined) {
@@ -111,7 +109,7 @@ async function printRisks(values: Values<typeof OPTIONS>, terminal: Terminal): P
   ])
   const startedAt = new Date(systemClock()).toISOString()
   const began = elapsed()
-  const choices = await readChoices(await Promise.all(values.overlays.map(readOverlay)))
+  const choices = await readChoices(await readOverlays(values.overlays))
   const files = await Promise.all(
     values.evidence.map(async (file) => ({ file, evidence: await readEvidence(file, choices) })),
   )

@@ -3,13 +3,13 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { type Choices, readChoices } from '../contract/choices.ts'
 import { loadContract } from '../contract/contract.ts'
-import { readOverlay } from '../contract/overlay.ts'
+import { readOverlays } from '../contract/overlay.ts'
 import { calibrate as makeOverlay, readCalibration } from '../evidence/calibration.ts'
 import { describeCalibration } from '../evidence/calibration-report.ts'
 import { describeEvidence, type EvidenceContent, mergeEvidence, readEvidence } from '../evidence/evidence-file.ts'
 import { shorten } from '../ground/show.ts'
 import { writeTarget } from '../reports/targets.ts'
-import { type Options, PREFIX, secret, text, texts, toggle, type Values, variableFor } from '../start/option.ts'
+import { fileName, fileNames, type Options, PREFIX, secret, toggle, type Values, variableFor } from '../start/option.ts'
 import type { Command } from './command.ts'
 import { UsageError } from './errors.ts'
 import { execute } from './execution.ts'
@@ -22,8 +22,7 @@ import { verify } from './verify.ts'
 
 const OPTIONS = {
   evidence: {
-    kind: texts,
-    placeholder: 'FILE',
+    kind: fileNames,
     help: 'Evidence that check, proxy or verify has written with --evidence FILE.',
     default: [],
   },
@@ -53,8 +52,7 @@ const OPTIONS = {
     flagHelp: `${SERVICE_OVERLAYS.flagHelp} The printed overlay is applied after it.`,
   },
   out: {
-    kind: text,
-    placeholder: 'FILE',
+    kind: fileName,
     help: 'Write the overlay to FILE.',
     defaultText: 'standard output',
   },
@@ -74,7 +72,7 @@ export const calibrate: Command = {
       ...values.evidence.map((file) => ({ source: `--evidence ${shorten(file)}`, file, isRead: true })),
       { source: sources.out, file: values.out },
     ])
-    const overlays = await Promise.all(values.overlays.map(readOverlay))
+    const overlays = await readOverlays(values.overlays)
     const choices = await readChoices(overlays)
     const asked = values.apiKey === undefined ? undefined : await askService(values, choices, terminal)
     if (asked !== undefined && asked.evidence === undefined) return asked.code

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import type { JudgedDifference } from '../conformance/finding.ts'
 import type { Conclusion } from '../conformance/investigation.ts'
 import { type Choices, readChoices } from '../contract/choices.ts'
-import { type Overlay, readOverlay } from '../contract/overlay.ts'
+import { type Overlay, readOverlays } from '../contract/overlay.ts'
 import type { AnswerCounts } from '../evidence/answers.ts'
 import {
   type AppliedBaseline,
@@ -17,7 +17,7 @@ import { EvidenceError } from '../evidence/evidence-input.ts'
 import { systemClock } from '../ground/clock.ts'
 import type { RedactReport } from '../reports/bounds.ts'
 import type { Report } from '../reports/report.ts'
-import { type Options, text, toggle } from '../start/option.ts'
+import { fileName, type Options, toggle } from '../start/option.ts'
 import { UsageError } from './errors.ts'
 import type { Execution } from './execution.ts'
 import type { ReadOptions } from './options.ts'
@@ -28,14 +28,12 @@ import { SERVICE_OVERLAYS } from './target-options.ts'
 export const REVIEW_OPTIONS = {
   overlays: SERVICE_OVERLAYS,
   evidence: {
-    kind: text,
-    placeholder: 'FILE',
+    kind: fileName,
     help: 'Write the results to FILE at the end, for calibrate and assumptions. It holds no key.',
   },
   baseline: {
-    kind: text,
+    kind: fileName,
     help: 'A JSON file of findings that are known and do not count, each with a reason, and perhaps with the last day on which that holds.',
-    placeholder: 'FILE',
   },
   updateBaseline: {
     kind: toggle,
@@ -92,7 +90,7 @@ export async function openReview(
   ])
   const isNew = file === undefined || (isUpdated && !existsSync(file))
   const baseline = isNew ? { findings: [] } : await readBaseline(file)
-  const overlays = await Promise.all(values.overlays.map(readOverlay))
+  const overlays = await readOverlays(values.overlays)
   const choices = await readChoices(overlays)
 
   /** Resolves to an exit code if a file could not be written. The other one is written all the same. */
