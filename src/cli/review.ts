@@ -93,39 +93,28 @@ export async function openReview(
   const overlays = await readOverlays(values.overlays)
   const choices = await readChoices(overlays)
 
-  /** Resolves to an exit code if a file could not be written. The other one is written all the same. */
-  async function write(found: Found, execution: Execution): Promise<number | undefined> {
-    const { conclusion, answers, findings, isWhole, target, secrets } = found
-    const seen = { tool, choices, overlays: values.overlays, targets: target === undefined ? [] : [target], secrets }
-    const writes = [
-      async () => {
-        if (evidence !== undefined) await writeEvidence(evidence, conclusion, seen)
-      },
-      async () => {
-        if (!isUpdated || !isWhole || file === undefined) return
-        await writeBaseline(file, updateBaseline(findings, answers.looked, baseline))
-      },
-    ]
-    let code: number | undefined
-    for (const each of writes) {
-      try {
-        await each()
-      } catch (error) {
-        if (!(error instanceof EvidenceError)) throw error
-        code = execution.say(`${tool}: ${error.message}`, NOT_WRITTEN)
-      }
-    }
-    return code
-  }
-
   return {
     choices,
     overlays,
     apply: (findings, { looked }) =>
       file === undefined ? undefined : applyBaseline(findings, looked, baseline, dayOf(systemClock())),
-    async finish(found, execution) {
-      const failed = await write(found, execution)
-      const code = await execution.deliver(found.report, targets, found.redact)
+    async finish({ conclusion, answers, report, findings, isWhole, target, secrets, redact }, execution) {
+      let failed: number | undefined
+      /** If a file cannot be written, the others are written all the same. */
+      async function attempt(write: () => Promise<void>): Promise<void> {
+        try {
+          await write()
+        } catch (error) {
+          if (!(error instanceof EvidenceError)) throw error
+          failed = execution.say(`${tool}: ${error.message}`, NOT_WRITTEN)
+        }
+      }
+      const seen = { tool, choices, overlays: values.overlays, targets: target === undefined ? [] : [target], secrets }
+      if (evidence !== undefined) await attempt(() => writeEvidence(evidence, conclusion, seen))
+      if (isUpdated && isWhole && file !== undefined) {
+        await attempt(() => writeBaseline(file, updateBaseline(findings, answers.looked, baseline)))
+      }
+      const code = await execution.deliver(report, targets, redact)
       return failed ?? code
     },
   }
