@@ -12,6 +12,11 @@ export interface EnvironmentVariable {
 
 const PLACEHOLDER = /\{(\w+)\}/g
 
+/** Whether each placeholder in the text has a value. */
+export function isTemplate(text: string): boolean {
+  return [...text.matchAll(PLACEHOLDER)].every(([, name]) => PLACEHOLDERS.some((known) => known === name))
+}
+
 /**
  * The variables that tell a command the address of the service; `trial` is the name of the trial. A variable without a
  * value is `undefined`. This hides the outer variable, which may belong to another server.
