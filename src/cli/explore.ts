@@ -128,19 +128,18 @@ async function tell(
   targets: readonly ReportTarget[],
   execution: Execution,
 ): Promise<number> {
-  const { modelExploration, reportExploration } = await import('../trials/explore/report.ts')
+  const { describeExploration } = await import('../trials/explore/report.ts')
   const { tellStory, wordStory } = await import('../trials/explore/story.ts')
-  const report = reportExploration(found, terms)
   const stories =
     found.replayed === undefined
-      ? report.findings.map(({ verdict, operation, story }) => ({ title: `${verdict} at ${operation}`, story }))
-      : [{ title: found.replayed.verdict, story: tellStory(found.replayed.observation) }]
+      ? found.findings.map((each) => ({ ...each, title: `${each.verdict} at ${each.operation}` }))
+      : [{ ...found.replayed, title: found.replayed.verdict }]
   execution.progress.end()
-  for (const { title, story } of stories.slice(0, STORIES)) {
-    const lines = story.map((line) => `  ${printable(wordStory(line))}`)
+  for (const { title, observation } of stories.slice(0, STORIES)) {
+    const lines = tellStory(observation).map((line) => `  ${printable(wordStory(line))}`)
     for (const line of [`${title}:`, ...lines, '']) execution.terminal.printError(line)
   }
-  return execution.deliver(modelExploration(report, terms, found.replayed?.verdict), targets)
+  return execution.deliver(describeExploration(found, terms), targets)
 }
 
 /** In milliseconds. By default there is no time limit if runs are counted, or if a single plan is run. */
