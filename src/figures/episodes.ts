@@ -98,10 +98,7 @@ const INCIDENTS = 60
  */
 export function incidents(word: number, calendar: Calendar, monthly: number, first: number, last: number): Episode[] {
   const found: Episode[] = []
-  const { earliest, latest } = cyclesOf(calendar, WINDOW, first, last)
-  for (let ordinal = earliest; ordinal <= latest; ordinal++) {
-    const start = calendar.origin + ordinal * WINDOW
-    const draw = scramble(word ^ Math.imul(ordinal + 1, 0x9e3779b1))
+  for (const { start, draw } of cyclesOf(calendar, WINDOW, word, first, last)) {
     if (draw % 100 >= INCIDENTS) continue
     const end = start + WINDOW
     const begin = start + between(scramble(draw), 3, 60)
@@ -144,18 +141,30 @@ export interface Calendar {
   isBeginning: boolean
 }
 
-/** The ordinals of the cycles of this length that touch the days from `first` up to `last`; there may be none. */
+interface Cycle {
+  start: number
+  /** Whether nothing was before it. */
+  isFirst: boolean
+  /** A random word. */
+  draw: number
+}
+
+/** The cycles of this length that touch the days from `first` up to `last`; there may be none. `word` is random. */
 export function cyclesOf(
   { origin, isBeginning }: Calendar,
   length: number,
+  word: number,
   first: number,
   last: number,
-): { earliest: number; latest: number } {
+): Cycle[] {
+  const cycles: Cycle[] = []
   const earliest = Math.floor((first - origin) / length)
-  return {
-    earliest: isBeginning && earliest < 0 ? 0 : earliest,
-    latest: Math.floor((last - 1 - origin) / length),
+  const latest = Math.floor((last - 1 - origin) / length)
+  for (let ordinal = isBeginning ? Math.max(0, earliest) : earliest; ordinal <= latest; ordinal++) {
+    const draw = scramble(word ^ Math.imul(ordinal + 1, 0x9e3779b1))
+    cycles.push({ start: origin + ordinal * length, isFirst: isBeginning && ordinal === 0, draw })
   }
+  return cycles
 }
 
 export function between(word: number, low: number, high: number): number {
