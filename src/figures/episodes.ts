@@ -91,8 +91,18 @@ const WINDOW = 110
 /** The percentage of such windows with an incident. */
 const INCIDENTS = 60
 
+interface DayRange {
+  from: number | undefined
+  until: number | undefined
+}
+
+/** Whether one of the days from `first` up to `last` is in the span, which may have no beginning or no end. */
+export function touches({ from, until }: DayRange, first: number, last: number): boolean {
+  return (from ?? first) < last && (until ?? last) > first
+}
+
 /**
- * The incidents of a domain that touch the days from `first` up to `last`. Any domain with mail has them: at times it
+ * The incidents of a domain in the windows of the days from `first` up to `last`. Any domain with mail has them: at times it
  * is attacked, or a sender of its mail is broken or new. `origin` is the day with which the windows begin. If it is a
  * beginning, there is no incident before it.
  */
@@ -117,7 +127,7 @@ export function incidents(word: number, calendar: Calendar, monthly: number, fir
       found.push(...newSender(begin, begin + between(second, 10, 30), end, 0.1 + 0.3 * strength))
     }
   }
-  return found.filter((episode) => episode.from < last && episode.until > first)
+  return found
 }
 
 /** A new sender in the name of the domain. After some time, it signs its mail as the domain. */
