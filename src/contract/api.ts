@@ -77,6 +77,11 @@ export function answersWith({ responses }: Operation, code: string): boolean {
   return false
 }
 
+/** The longest quota window of the operations, in seconds. */
+export function longestWindow({ operations }: Pick<Api, 'operations'>): number {
+  return Math.max(0, ...operations.map(({ quota }) => quota?.window ?? 0))
+}
+
 /** JSON pointer to an operation of the document. The method may be in upper case. */
 export function pointerOf({ path, method }: Pick<Operation, 'path' | 'method'>): string {
   return pointTo(pointTo('/paths', path), method.toLowerCase())

@@ -1,4 +1,5 @@
 import { stripVTControlCharacters } from 'node:util'
+import { longestWindow } from '../../contract/api.ts'
 import type { Contract } from '../../contract/contract.ts'
 import type { FaultRule } from '../../domain/faults.ts'
 import { printable, shorten } from '../../ground/show.ts'
@@ -138,8 +139,7 @@ export class ExploreSession {
   #limitsFor({ observation }: FaultlessRun): RunLimits {
     const { timeout, contract, isScaled } = this.#terms
     const usual = timeout ?? SPARE + FACTOR * observation.end.seconds * 1000
-    const window = Math.max(0, ...contract.operations.map(({ quota }) => quota?.window ?? 0))
-    const perWindow = timeout === undefined && isScaled ? window * 1000 + ROUNDED : 0
+    const perWindow = timeout === undefined && isScaled ? longestWindow(contract) * 1000 + ROUNDED : 0
     return { usual, perWindow, longer: timeout ?? Math.max(PATIENCE, LONGER * usual) }
   }
 }
