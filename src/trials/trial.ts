@@ -11,8 +11,9 @@ import type { Entry } from '../journal/entry.ts'
 import type { ServerOptions } from '../start/options.ts'
 import { startServer, type Understudy } from '../start/server.ts'
 import type { StandIn } from '../start/stand-in.ts'
-import { type CommandEnd, type CommandRun, runCommand } from './command.ts'
+import { type CommandRun, runCommand } from './command.ts'
 import { type Addresses, type EnvironmentVariable, environmentFor } from './environment.ts'
+import type { CommandEnd } from './running-command.ts'
 
 /** A run of the command of the user against its own server. */
 export interface Trial extends Omit<CommandRun, 'patience'> {
