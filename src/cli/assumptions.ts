@@ -10,7 +10,7 @@ import { EvidenceError } from '../evidence/evidence-input.ts'
 import { describeRisks, writeRiskTable } from '../evidence/risk-report.ts'
 import { findForeignIn, findRisks } from '../evidence/risks.ts'
 import { shorten, showWritten } from '../ground/show.ts'
-import { fileNames, type Options, toggle, type Values } from '../start/option.ts'
+import { fileNames, type Options, optIn, type Values } from '../start/option.ts'
 import { COMMAND_LINE_OPTIONS } from '../start/option-table.ts'
 import type { Command } from './command.ts'
 import { UsageError } from './errors.ts'
@@ -30,7 +30,7 @@ const OPTIONS = {
     help: 'Dependencies of a client: the report of vary (--report json=FILE). With --evidence.',
     default: [],
   },
-  json: { kind: toggle, help: 'Print JSON instead of text.', default: false },
+  json: optIn('Print JSON instead of text.'),
   overlays: COMMAND_LINE_OPTIONS.overlays,
   ...REPORT_OPTIONS,
 } as const satisfies Options

@@ -9,7 +9,7 @@ import { describeCalibration } from '../evidence/calibration-report.ts'
 import { describeEvidence, type EvidenceContent, mergeEvidence, readEvidence } from '../evidence/evidence-file.ts'
 import { shorten } from '../ground/show.ts'
 import { writeTarget } from '../reports/targets.ts'
-import { fileName, fileNames, type Options, PREFIX, secret, toggle, type Values, variableFor } from '../start/option.ts'
+import { fileName, fileNames, type Options, optIn, PREFIX, secret, type Values, variableFor } from '../start/option.ts'
 import type { Command } from './command.ts'
 import { UsageError } from './errors.ts'
 import { execute } from './execution.ts'
@@ -36,16 +36,8 @@ const OPTIONS = {
     placeholder: 'KEY',
     help: 'Ask the service at --base-url with this API key. In the environment, no list of processes shows it. The overlay and reports never have it.',
   },
-  allowWrites: {
-    kind: toggle,
-    help: 'With --api-key: also create and remove things at a host other than this machine.',
-    default: false,
-  },
-  wait: {
-    kind: toggle,
-    help: 'With --api-key: wait for the reset when a quota is used up, until everything was asked.',
-    default: false,
-  },
+  allowWrites: optIn('With --api-key: also create and remove things at a host other than this machine.'),
+  wait: optIn('With --api-key: wait for the reset when a quota is used up, until everything was asked.'),
   soleWriter: SOLE_WRITER,
   overlays: {
     ...SERVICE_OVERLAYS,

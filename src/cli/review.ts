@@ -17,7 +17,7 @@ import { EvidenceError } from '../evidence/evidence-input.ts'
 import { systemClock } from '../ground/clock.ts'
 import type { RedactReport } from '../reports/bounds.ts'
 import type { Report } from '../reports/report.ts'
-import { fileName, type Options, toggle } from '../start/option.ts'
+import { fileName, type Options, optIn } from '../start/option.ts'
 import { UsageError } from './errors.ts'
 import type { Execution } from './execution.ts'
 import type { ReadOptions } from './options.ts'
@@ -35,11 +35,9 @@ export const REVIEW_OPTIONS = {
     kind: fileName,
     help: 'A JSON file of findings that are known and do not count, each with a reason, and perhaps with the last day on which that holds.',
   },
-  updateBaseline: {
-    kind: toggle,
-    help: 'Write the findings of this run to the file of --baseline. A finding that is gone is removed from the file only if this run looked for it.',
-    default: false,
-  },
+  updateBaseline: optIn(
+    'Write the findings of this run to the file of --baseline. A finding that is gone is removed from the file only if this run looked for it.',
+  ),
   ...REPORT_OPTIONS,
 } as const satisfies Options
 

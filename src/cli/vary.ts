@@ -3,7 +3,7 @@ import { type Alternative, type Choices, nameOf, readChoices } from '../contract
 import { readOverlays } from '../contract/overlay.ts'
 import { readEarlier } from '../evidence/dependencies.ts'
 import { shorten } from '../ground/show.ts'
-import { fileName, type Options, texts, timeLimit, toggle, wholeNumber } from '../start/option.ts'
+import { fileName, type Options, optIn, texts, timeLimit, toggle, wholeNumber } from '../start/option.ts'
 import { BaselineError, vary as runVary } from '../trials/vary/vary.ts'
 import { describeVary } from '../trials/vary/vary-report.ts'
 import type { Command } from './command.ts'
@@ -34,7 +34,7 @@ const OWN_OPTIONS = {
     help: 'Assumption, or alternative N of it, on which the command may depend.',
     default: [],
   },
-  bail: { kind: toggle, help: 'Stop at the first dependency that is not accepted.', default: false },
+  bail: optIn('Stop at the first dependency that is not accepted.'),
   maxTime: {
     kind: timeLimit,
     help: 'Time limit of the whole search. Alternatives that were not tried until then are not decided.',
@@ -47,11 +47,9 @@ const OWN_OPTIONS = {
     default: true,
     flagHelp: 'Try each alternative in a trial of its own.',
   },
-  exhaustive: {
-    kind: toggle,
-    help: 'Try all alternatives, each in a trial of its own, also those that cannot change what the command is answered.',
-    default: false,
-  },
+  exhaustive: optIn(
+    'Try all alternatives, each in a trial of its own, also those that cannot change what the command is answered.',
+  ),
   ...REPORT_OPTIONS,
 } as const satisfies Options
 

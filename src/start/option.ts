@@ -128,6 +128,12 @@ export const toggle: OptionKind<boolean> = {
   fits: (value): value is boolean => typeof value === 'boolean',
   read: (written) => SWITCHED.get(written),
 }
+
+/** The row of a switch that is off unless it is given. */
+export function optIn(help: string): Option<boolean> & { readonly default: boolean } {
+  return { kind: toggle, help, default: false }
+}
+
 const SWITCHED = new Map([
   ['1', true],
   ['true', true],
