@@ -106,7 +106,8 @@ export async function runTrial(trial: Trial): Promise<TrialResult> {
     // A signal may have arrived during the start of the server.
     signal?.throwIfAborted()
     const end = await runCommand({ ...trial, environment })
-    await receiveRest()
+    // The server processes the last requests of the command, of which nobody awaits the answer.
+    for (let turn = 0; turn < TURNS; turn++) await new Promise((resolve) => setImmediate(resolve))
     return {
       end,
       contract: service.contract,
@@ -122,11 +123,6 @@ export async function runTrial(trial: Trial): Promise<TrialResult> {
   } finally {
     await service.stop()
   }
-}
-
-/** Lets the server process the last requests of the command, without waiting for an answer. */
-async function receiveRest(): Promise<void> {
-  for (let turn = 0; turn < TURNS; turn++) await new Promise((resolve) => setImmediate(resolve))
 }
 
 async function readAccounts({ store }: StandIn): Promise<Map<string, AccountState>> {

@@ -31,11 +31,6 @@ export interface ExploreTerms extends CommandTimes {
   failsOnGaveUp: boolean
 }
 
-/** The command line that replays a plan. It contains the plan, so it needs no file. */
-function writeReplay(plan: readonly FaultRule[], { options, command }: ExploreTerms): string {
-  return writeShellLine(['dmarc-understudy', 'explore', ...options, '--replay', canonical(plan), '--', ...command])
-}
-
 const RULES: Readonly<Record<ExploreFailure | 'gave up', Omit<ReportRule, 'id'>>> = {
   'wrong success': {
     name: 'The command says that all is well, and it is not',
@@ -70,10 +65,12 @@ function ruleFor(verdict: ExploreFailure | 'gave up'): ReportRule {
 
 /** The report of `explore`; `docs/schemas/explore.json` describes its JSON. */
 export function describeExploration(found: Exploration, terms: ExploreTerms): Report {
-  const { command, runs, scaledWindow, isStable, failsOnGaveUp, startedAt, seconds, interruptedWith } = terms
+  const { command, options, runs, scaledWindow, isStable, failsOnGaveUp, interruptedWith } = terms
   const { points, tolerated, gaveUp, flaky, unconfirmed, idle, unmet, left, replayed } = found
   const findings = found.findings.map(({ observation, ...finding }): FindingReport => {
-    return { ...finding, story: tellStory(observation), replay: writeReplay(finding.plan, terms) }
+    // The command line contains the plan, so it needs no file.
+    const words = ['explore', ...options, '--replay', canonical(finding.plan), '--', ...command]
+    return { ...finding, story: tellStory(observation), replay: writeShellLine(['dmarc-understudy', ...words]) }
   })
   const failures = [...findings.map(modelFinding), ...(failsOnGaveUp ? gaveUp.map(modelGivingUp) : [])]
   const passed = failures.length === 0
@@ -83,8 +80,8 @@ export function describeExploration(found: Exploration, terms: ExploreTerms): Re
     summary: replayed === undefined ? summarise(found, interruptedWith !== undefined) : SUMMARIES[replayed.verdict],
     passed: passed && interruptedWith === undefined,
     exitCode: interruptedWith ?? (passed ? 0 : 1),
-    startedAt,
-    seconds,
+    startedAt: terms.startedAt,
+    seconds: terms.seconds,
     command,
     facts: factsOf(found, terms),
     findings: [...failures, ...idle.map(modelIdle)],
