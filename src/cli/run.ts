@@ -58,9 +58,9 @@ async function runOnce(
   const { values, sources, command } = reading
   const say = (line: string) => terminal.printError(`dmarc-understudy: ${line}`)
   const readyFile = values.readyFile === undefined ? undefined : new ReadyFile(values.readyFile, sources.readyFile)
-  try {
-    return await withServerOptions(reading, terminal, (options) =>
-      runTrial({
+  return withServerOptions(reading, terminal, async (options) => {
+    try {
+      return await runTrial({
         ...{ name: 'run', command, options },
         environment: terminal.environment,
         variables: values.setEnv,
@@ -78,11 +78,11 @@ async function runOnce(
           // The command is starting, so this costs the user no time.
           void loadReporting()
         },
-      }),
-    )
-  } finally {
-    readyFile?.remove()
-  }
+      })
+    } finally {
+      readyFile?.remove()
+    }
+  })
 }
 
 /** The most processes that a message names. */
