@@ -2,7 +2,7 @@
 export const PLACEHOLDERS = ['baseUrl', 'apiKey', 'adminUrl', 'port'] as const
 
 /** The values that a template can use. */
-export type Addresses = Readonly<Record<(typeof PLACEHOLDERS)[number], string>>
+type Addresses = Readonly<Record<(typeof PLACEHOLDERS)[number], string>>
 
 /** A variable for the command. Its value may contain placeholders such as `{baseUrl}`. */
 export interface EnvironmentVariable {

@@ -12,7 +12,7 @@ import type { ServerOptions } from '../start/options.ts'
 import { startServer, type Understudy } from '../start/server.ts'
 import type { StandIn } from '../start/stand-in.ts'
 import { type CommandRun, runCommand } from './command.ts'
-import { type Addresses, type EnvironmentVariable, environmentFor } from './environment.ts'
+import { type EnvironmentVariable, environmentFor } from './environment.ts'
 import type { CommandEnd } from './running-command.ts'
 
 /** A run of the command of the user against its own server. */
@@ -30,7 +30,7 @@ export interface Trial extends Omit<CommandRun, 'patience'> {
   /** Whether the caller does not need the exchanges and the accounts. Then only a summary of each request is kept. */
   onlyJudges?: boolean | undefined
   /** Called when the server answers, before the command starts. */
-  serving?(service: Understudy, addresses: Addresses): void | Promise<void>
+  serving?(service: Understudy): void
 }
 
 /** A request for a report, without keys. */
@@ -102,7 +102,7 @@ export async function runTrial(trial: Trial): Promise<TrialResult> {
     const { baseUrl, apiKey = '', adminUrl = '' } = service
     const addresses = { baseUrl, apiKey, adminUrl, port: new URL(baseUrl).port }
     const environment = { ...trial.environment, ...environmentFor(addresses, name, variables) }
-    await trial.serving?.(service, addresses)
+    trial.serving?.(service)
     // A signal may have arrived during the start of the server.
     signal?.throwIfAborted()
     const end = await runCommand({ ...trial, environment })
