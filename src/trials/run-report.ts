@@ -2,7 +2,7 @@ import type { VerdictReport } from '../admin/reports.ts'
 import { pointerOf } from '../contract/api.ts'
 import type { Contract } from '../contract/contract.ts'
 import type { CoverageReport } from '../coverage/report.ts'
-import { plural } from '../ground/plural.ts'
+import { nameSome, plural } from '../ground/plural.ts'
 import { listFacts } from '../reports/outline.ts'
 import type { Block, Check, Fact, Finding, FindingLevel, Report, ReportRule } from '../reports/report.ts'
 import { exitCodeOf, wordEnd } from './command.ts'
@@ -196,12 +196,11 @@ function describeFacts({ requests, judged, injected, violations }: VerdictReport
   const { operations, responses } = coverage.summary
   const codes = Object.entries(violations.by_code).map(([code, count]) => `${count} ${code}`)
   const never = coverage.operations.filter((each) => !isCalled(each)).map(({ operation }) => operation)
-  const more = never.length > NAMED ? ` and ${never.length - NAMED} more` : ''
   return listFacts({
     Requests: `${requests}, ${judged} checked against the contract${injected > 0 ? `, ${injected} answered by a fault` : ''}`,
     Violations: violations.count > 0 && `${violations.count}: ${codes.join(', ')}`,
     Covered: `${responses.percent} % of the responses (${responses.seen} of ${responses.total}), ${operations.seen} of ${operations.total} operations`,
-    'Never called': never.length > 0 && `${never.slice(0, NAMED).join(', ')}${more}`,
+    'Never called': never.length > 0 && nameSome(never, NAMED),
   })
 }
 
