@@ -46,6 +46,9 @@ interface Reacting {
   possibilities: Possibilities
 }
 
+/** The reasons of refusals that are about the header fields of a body. */
+const ABOUT_MEDIA: ReadonlySet<string> = new Set(['content-type', 'coding'])
+
 /** How many combinations are tried. If there are more, nothing is learnt. */
 const COMBINATIONS = 128
 
@@ -97,7 +100,7 @@ export class Explainer {
       prediction: explained?.predictions[explained.match],
       expected: own.predictions,
       problems: [...problems.values()],
-      ...(simplest === undefined && (await this.#findOpen(own, reacting))),
+      ...(simplest === undefined && (await this.#findOpen(chosen, base, scope, combinations))),
       underOthers: singles.flatMap(({ id, number, possibilities }) => {
         const prediction = possibilities.predictions[possibilities.match]
         return prediction === undefined ? [] : [{ id, number, prediction }]
@@ -106,33 +109,61 @@ export class Explainer {
   }
 
   /** What permits a response that no combination explains. */
-  async #findOpen(own: Possibilities, reacting: readonly Reacting[]): Promise<{ open?: OpenPoint }> {
+  async #findOpen(
+    chosen: Assignment,
+    base: Possibilities,
+    scope: readonly ChoiceVariable[],
+    combinations: readonly Assignment[],
+  ): Promise<{ open?: OpenPoint }> {
     const { outcome } = this.#asked.reading
-    const open = outcome.kind === 'refusal' ? await this.#findOpenRefusal(outcome.code, reacting) : undefined
-    if (open !== undefined) return { open }
-    if (outcome.kind !== 'success') return {}
-    const accepting = reacting.find(
-      ({ id, possibilities }) =>
-        this.#variants.openAt(id).success === true && possibilities.predictions.some(({ ok }) => ok),
-    )
-    if (accepting !== undefined) return { open: { kind: 'assumption', id: accepting.id } }
-    const [first] = own.predictions
-    const about = first === undefined || first.ok ? undefined : this.#variants.openFor(first.problems[0])
-    const reading = withUsualType(this.#asked.reading)
-    if (about?.open.success !== true) return {}
-    // What the service has not minded is left out; all else must be as it should be.
-    const { match } = await new Predictor(this.#variants, { ...this.#asked, reading }).at({})
-    return match < 0 ? {} : { open: { kind: 'assumption', id: about.id } }
+    const open =
+      outcome.kind === 'refusal'
+        ? await this.#findOpenRefusal(outcome.code, scope)
+        : outcome.kind === 'success'
+          ? await this.#findOpenSuccess(chosen, base, scope, combinations)
+          : undefined
+    return open === undefined ? {} : { open }
   }
 
-  async #findOpenRefusal(code: string, reacting: readonly Reacting[]): Promise<OpenPoint | undefined> {
-    const problems = await this.#predictor.problems()
-    const isSimilar = code === 'duplicate_name' && hasSimilarName(this.#asked)
+  /** A success is open if a service with other choices may accept the request, and the answer is open then. */
+  async #findOpenSuccess(
+    chosen: Assignment,
+    base: Possibilities,
+    scope: readonly ChoiceVariable[],
+    combinations: readonly Assignment[],
+  ): Promise<OpenPoint | undefined> {
+    const ids = scope.map(({ id }) => id).filter((each) => this.#variants.openAt(each).success === true)
+    for (const assignment of combinations) {
+      const id = ids.find((each) => (assignment[each] ?? 0) > 0)
+      if (id === undefined) continue
+      const { predictions } = await this.#predictor.at({ ...chosen, ...assignment })
+      if (predictions.some(({ ok }) => ok)) return { kind: 'assumption', id }
+    }
+    const [first] = base.predictions
+    const [problem] = first === undefined || first.ok ? [] : first.problems
+    if (problem === undefined || !ABOUT_MEDIA.has(problem.reason ?? '')) return undefined
+    // The service has not minded how the body was announced. All else must be as it should be.
+    const reading = withUsualType(this.#asked.reading)
+    const { isExplained, open } = await new Explainer(this.#variants, purposeOf(reading), {
+      ...this.#asked,
+      reading,
+    }).explain({})
+    const about = this.#variants.openFor(problem)
+    return isExplained && about?.open.success === true ? { kind: 'assumption', id: about.id } : open
+  }
+
+  async #findOpenRefusal(code: string, scope: readonly ChoiceVariable[]): Promise<OpenPoint | undefined> {
+    const { operation } = this.#asked.reading
+    const { problems, reads } = await this.#predictor.problems()
     if (problems.some((problem) => problem.code === code)) return { kind: 'order of checks' }
-    if (isSimilar) return { kind: 'assumption', id: 'name-comparison' }
-    const atProblems = problems.flatMap((problem) => this.#variants.openFor(problem) ?? [])
-    const atChoices = reacting.map(({ id }) => ({ id, open: this.#variants.openAt(id) }))
-    const admitting = [...atProblems, ...atChoices].find(({ open }) => open.codes?.includes(code) === true)
+    if (code === 'duplicate_name' && hasSimilarName(this.#asked)) return { kind: 'assumption', id: 'name-comparison' }
+    const ids = [...scope.map(({ id }) => id), ...[...reads].flatMap((name) => this.#variants.idOf(name) ?? [])]
+    const open = [
+      ...problems.flatMap((problem) => this.#variants.openFor(problem) ?? []),
+      ...problems.flatMap(({ reason = '' }) => (operation ? this.#variants.openInBody(operation, reason) : [])),
+      ...ids.map((id) => ({ id, open: this.#variants.openAt(id) })),
+    ]
+    const admitting = open.find(({ open: { codes } }) => codes?.includes(code) === true)
     return admitting && { kind: 'assumption', id: admitting.id }
   }
 

@@ -87,10 +87,11 @@ export class Predictor {
         : { content: outcome.kind === 'refusal' ? outcome.code : '', order: '', spelling: '' }
   }
 
-  /** All problems of the request under our choices, in whatever order a service checks. */
-  async problems(): Promise<readonly Problem<string>[]> {
+  /** All problems of the request under our choices, in whatever order a service checks, and the settings behind them. */
+  async problems(): Promise<{ problems: readonly Problem<string>[]; reads: ReadonlySet<string> }> {
     const { variant, accounts } = await this.#prepare('', {})
-    return variant.problemsOf(this.#asked.reading, accounts, this.#asked.now)
+    const reads = new Set<string>()
+    return { problems: variant.problemsOf(this.#asked.reading, accounts, this.#asked.now, reads), reads }
   }
 
   async at(assignment: Assignment): Promise<Possibilities> {

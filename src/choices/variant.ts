@@ -114,9 +114,14 @@ export class Variant {
 
   /**
    * All problems that any check would find, whatever the order of the checks: in the header fields, the body and the
-   * account.
+   * account. `reads` collects the settings that decide about the account.
    */
-  problemsOf(reading: ReadExchange, states: readonly AccountState[], now: number): Problem<string>[] {
+  problemsOf(
+    reading: ReadExchange,
+    states: readonly AccountState[],
+    now: number,
+    reads: Set<string>,
+  ): Problem<string>[] {
     const route = this.#route(reading.exchange.request.method, reading.path)
     const problems: Problem<string>[] = []
     for (const each of [reading, withUsualType(reading)]) {
@@ -129,6 +134,7 @@ export class Variant {
     if ([...operation.parameterSchemas.keys()].some((name) => operation.method !== 'GET' && !(name in query)))
       return problems
     const body = wellTypedPart(purposeOf(reading).body ?? {}, operation)
+    this.#reads = reads
     for (const state of states) {
       const decision = decide({ operation, query, body }, state, this.contract, now)
       if (!decision.ok) problems.push(...decision.problems)
@@ -168,9 +174,11 @@ function wellTypedPart(body: Json, { bodySchema }: Operation): Json {
   const part: Json = {}
   for (const name of Object.keys(isObject(properties) ? properties : {})) {
     const value = body[name]
-    if (name === 'name' && (typeof value === 'string' || isRequired(bodySchema, name))) part[name] = value ?? FRESH_NAME
-    else if (Array.isArray(value)) part[name] = value.filter((entry) => typeof entry === 'string')
-    else if (name !== 'name' && isRequired(bodySchema, name)) part[name] = []
+    if (name === 'name') {
+      if (typeof value === 'string') part[name] = value
+      else if (isRequired(bodySchema, name)) part[name] = FRESH_NAME
+    } else if (Array.isArray(value)) part[name] = value.filter((entry) => typeof entry === 'string')
+    else if (isRequired(bodySchema, name)) part[name] = []
   }
   return part
 }

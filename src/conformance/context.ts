@@ -28,5 +28,7 @@ export async function explain(
   const { fixed } = results
   const explanation = await explainer.explain(fixed)
   if (explanation.isExplained || Object.keys(fixed).length === 0) return explanation
-  return explainer.explain({})
+  const free = await explainer.explain({})
+  const open = explanation.open ?? free.open
+  return { ...free, ...(open !== undefined && { open }) }
 }
