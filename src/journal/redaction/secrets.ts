@@ -1,3 +1,4 @@
+import type { AccountState } from '../../domain/account.ts'
 import { hashKey } from '../../ground/secrets.ts'
 import { hasKeyForm } from './key-shapes.ts'
 import { SecretIndex } from './secret-index.ts'
@@ -60,23 +61,20 @@ export class Secrets {
   }
 
   /**
-   * Hides the secret of an account's key, and drops nothing. Returns whether the account has secrets that are not
-   * hidden. `update` may drop these.
+   * Hides the secret of a key of the account, unless it is known, and drops nothing. Returns whether the account has
+   * secrets that are not hidden. `update` may drop these.
    */
-  meet(accountId: string, held: Iterable<string>, secret: string): boolean {
-    this.update(accountId, { held, recoverable: () => this.#of(accountId).known.keys() }, [secret])
-    const { known, hidden } = this.#of(accountId)
+  meet({ id, keys }: Pick<AccountState, 'id' | 'keys'>, { secret, hash }: { secret: string; hash: string }): boolean {
+    const former = this.#of(id).known
+    if (former.has(hash)) return false
+    this.update(id, { held: keys.map((key) => key.hash), recoverable: () => former.keys() }, [secret])
+    const { known, hidden } = this.#of(id)
     return hidden.length < known.size
   }
 
   /** Whether the account has secrets here, or would have some with `given`. */
   concerns(accountId: string, given: readonly string[]): boolean {
     return this.#accounts.has(accountId) || given.some(isWorthPlace)
-  }
-
-  /** Whether the secret with this hash is known. */
-  knows(accountId: string, hash: string): boolean {
-    return this.#of(accountId).known.has(hash)
   }
 
   /** Drops the secrets of a deleted account. */

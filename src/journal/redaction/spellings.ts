@@ -13,9 +13,9 @@ export interface ReadText {
 /** The maximum number of nested decodings. JSON in a query in JSON is not expected. */
 const DEPTH = 2
 
-/** What a letter after a backslash means in JSON. */
-const LETTERS: Readonly<Record<string, string>> = {
-  ...{ '"': '"', '\\': '\\', '/': '/' },
+/** What a character after a backslash means in JSON. JSON has no escapes with capital letters, but other texts may. */
+const MEANINGS: Readonly<Record<string, string>> = {
+  ...{ '"': '"', '\\': '\\', '/': '/', B: 'B', F: 'F', N: 'N', R: 'R', T: 'T' },
   ...{ b: '\b', f: '\f', n: '\n', r: '\r', t: '\t' },
 }
 
@@ -26,7 +26,7 @@ const LETTERS: Readonly<Record<string, string>> = {
 const ESCAPES: readonly (readonly [form: RegExp, meaningOf: (found: string) => string])[] = [
   [
     new RegExp(String.raw`\\(?:u[0-9a-f]{4}|["\\/bfnrt]|u?[0-9a-f]{0,3}(?=${CUT}))`, 'gi'),
-    (found) => (found.length === 6 ? readCode(found.slice(2)) : (LETTERS[found.slice(1).toLowerCase()] ?? '')),
+    (found) => (found.length === 6 ? readCode(found.slice(2)) : (MEANINGS[found.slice(1)] ?? '')),
   ],
   [
     new RegExp(`%(?:[0-9a-f]{2}|[0-9a-f]?(?=${CUT}))`, 'gi'),
