@@ -1,5 +1,4 @@
 import { computed } from '@preact/signals'
-import type { PageQuery } from './calls.ts'
 import { call } from './client.ts'
 import { FACTS, isOffered } from './facts.ts'
 import { createResource } from './resource.ts'
@@ -124,6 +123,9 @@ export const overview = createResource({
   restOf: ({ domains }) => Math.max(REST, domains),
   polled: true,
 })
+
+/** The page of a list; by default the first one. */
+type PageQuery = Readonly<Record<string, string | number>>
 
 /** All items of a paginated list, which are in the field `name` of each page. `load` loads one page. */
 async function readAll<Name extends string, Item>(

@@ -1,9 +1,9 @@
 import { signal } from '@preact/signals'
 import { summary } from './account-data.ts'
-import type { CallId } from './calls.ts'
 import { call, readData, send } from './client.ts'
 import { FACTS } from './facts.ts'
 import { isObject, type Problem, Refused, readRefusal, Unreachable } from './refusals.ts'
+import type { CallId } from './responses.ts'
 import { chosenAccount } from './selection.ts'
 
 /** How long the page waits for a response of the service, in milliseconds. A fault rule can delay one for ever. */

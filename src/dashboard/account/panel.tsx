@@ -11,7 +11,7 @@ import { showFailure } from '../controls/notices.tsx'
 import { BASE_URL, FACTS } from '../facts.ts'
 import { formatInstant, formatNumber } from '../formatting.ts'
 import { createResource, refreshShown } from '../resource.ts'
-import type { Account, Key, Quota, ResponseData } from '../responses.ts'
+import type { Account, Key, Quota, Quotas as QuotasData } from '../responses.ts'
 import { authorizeCurl } from '../shell.ts'
 
 export const quotas = createResource({
@@ -105,7 +105,7 @@ function Quotas() {
   return <Loaded of={quotas}>{(data) => <Remaining data={data} />}</Loaded>
 }
 
-function Remaining({ data }: { data: ResponseData['getQuotas'] }) {
+function Remaining({ data }: { data: QuotasData }) {
   const wanted = useSignal<string | null>(null)
   const keys = [...new Set(data.quotas.map(({ key }) => key))]
   const shown = keys.includes(wanted.value) ? wanted.value : (keys[0] ?? null)

@@ -8,7 +8,7 @@ import { Sheet } from '../controls/dialog.tsx'
 import { Badge, Pairs, Part } from '../controls/marks.tsx'
 import { ErrorText } from '../controls/notices.tsx'
 import { formatCount, formatDay, formatInstant, formatShare } from '../formatting.ts'
-import type { DomainEvent, MonitoredDomain, ResponseData } from '../responses.ts'
+import type { DataOf, DomainEvent, MonitoredDomain } from '../responses.ts'
 import { chosenAccount, show } from '../selection.ts'
 import { removeDomains } from './add-and-remove.tsx'
 import { changeDomain, removePins } from './change.tsx'
@@ -158,7 +158,7 @@ function Names({ names, tone = 'warn' }: { names: readonly string[]; tone?: 'war
   )
 }
 
-type Days = ResponseData['listDailyRecords']['days']
+type Days = DataOf<'listDailyRecords'>['days']
 
 function Chart({ name, days, events }: { name: string; days: Days; events: readonly DomainEvent[] }) {
   const records = days.map((day) => day.records[0])
@@ -224,7 +224,7 @@ function useHistory({ domain, record }: MonitoredDomain): LoadedHistory {
     send('listDailyRecords', { parameters: { account }, query })
       .then((response) => response.text())
       .then((text) => {
-        const { data } = JSON.parse(text) as { data: ResponseData['listDailyRecords'] }
+        const { data } = JSON.parse(text) as { data: { days: Days } }
         if (isWanted) setHistory({ of, days: data.days, text: lastRecordText(text) })
       })
       .catch((failure) => {

@@ -109,7 +109,9 @@ function numberIn(text: string): number {
 }
 
 function draftOf(rule: FaultRule): Draft {
-  const { match = {}, respond, times } = rule
+  const { match = {}, times } = rule
+  const respond: { error?: string; status?: number; headers?: Readonly<Record<string, string>>; body?: unknown } =
+    rule.respond ?? {}
   const usual = (Object.keys(USUAL_TIMES) as (keyof typeof USUAL_TIMES)[]).find(
     (often) => USUAL_TIMES[often] === String(times ?? ''),
   )
@@ -122,11 +124,11 @@ function draftOf(rule: FaultRule): Draft {
     often: usual ?? 'n times',
     'match.operation': match.operation ?? '',
     'match.key': match.key ?? '',
-    'respond.error': respond?.error ?? EMPTY['respond.error'],
-    'respond.status': String(respond?.status ?? EMPTY['respond.status']),
-    'respond.headers.content-type': respond?.headers?.['content-type'] ?? '',
-    'respond.headers.retry-after': respond?.headers?.['retry-after'] ?? '',
-    'respond.body': typeof respond?.body === 'string' ? respond.body : '',
+    'respond.error': respond.error ?? EMPTY['respond.error'],
+    'respond.status': String(respond.status ?? EMPTY['respond.status']),
+    'respond.headers.content-type': respond.headers?.['content-type'] ?? '',
+    'respond.headers.retry-after': respond.headers?.['retry-after'] ?? '',
+    'respond.body': typeof respond.body === 'string' ? respond.body : '',
   }
 }
 
@@ -135,7 +137,7 @@ function doesSomething({ respond, connection, corrupt, event, delay_ms, jitter_m
 }
 
 export function familyOf({ respond, connection, corrupt, event }: FaultRule): Family {
-  if (respond !== undefined) return respond.error === undefined ? 'status' : 'error'
+  if (respond !== undefined) return 'error' in respond ? 'error' : 'status'
   if (connection !== undefined) return 'connection'
   if (corrupt !== undefined) return 'corrupt'
   return event === undefined ? 'delay_ms' : 'event'

@@ -42,8 +42,7 @@ function requestsOf({ match = {}, times }: FaultRule): string {
 function effectOf(rule: FaultRule): string {
   const { respond, connection, corrupt, event, delay_ms: delay = 0, jitter_ms: jitter = 0 } = rule
   const effects = [
-    respond?.error !== undefined && `error ${respond.error}`,
-    respond !== undefined && respond.error === undefined && `status ${respond.status}`,
+    respond && ('error' in respond ? `error ${respond.error}` : `status ${respond.status}`),
     connection && `connection ${connection}`,
     corrupt && `response ${corrupt}`,
     event && `event ${event}`,

@@ -1,5 +1,4 @@
 import { batch, computed, effect, signal } from '@preact/signals'
-import type { RequestsQuery } from '../calls.ts'
 import { call } from '../client.ts'
 import { restartStream } from '../exchanges.ts'
 import type { JournalEntry } from '../responses.ts'
@@ -60,7 +59,7 @@ export const requestList = {
     const wanted = choice
     const loaded: ListedRequest[] = []
     let count = 0
-    let query: RequestsQuery = { limit: MOST_REQUESTS }
+    let query: Query = { limit: MOST_REQUESTS }
     // A page can be short if bodies are long.
     for (let next: number | null = 0; next !== null && loaded.length < MOST_REQUESTS; ) {
       const page = await ask(query, signal)
@@ -135,9 +134,11 @@ function isWanted(entry: ListedRequest): boolean {
   return meets(entry, conditions.peek())
 }
 
-function ask(query: RequestsQuery, signal?: AbortSignal) {
+type Query = Readonly<Record<string, string | number>>
+
+function ask(query: Query, signal?: AbortSignal) {
   const { violation, injected, refused, operation } = conditions.peek()
-  const wanted: RequestsQuery = {
+  const wanted = {
     ...query,
     ...(violation && { violation: 'true' }),
     ...(injected && { injected: 'true' }),

@@ -1,5 +1,4 @@
 import { useState } from 'preact/hooks'
-import type { RequestOf } from '../calls.ts'
 import { call } from '../client.ts'
 import { Button } from '../controls/button.tsx'
 import { Checkbox, Form, Options, textOf } from '../controls/form.tsx'
@@ -7,13 +6,11 @@ import { showNote } from '../controls/notices.tsx'
 import { FACTS, isOffered } from '../facts.ts'
 import { proposeRule } from '../faults/draft.ts'
 import { refreshShown } from '../resource.ts'
-import type { JournalEntry } from '../responses.ts'
+import type { FaultRule, JournalEntry } from '../responses.ts'
 import { chosenAccount, openTab } from '../selection.ts'
 
-type Rule = RequestOf<'addFault'>['body']
-
 /** The effects for the next request, in addition to the errors of its operation. */
-const EFFECTS: readonly { name: string; title: string; effect: Partial<Rule> }[] = [
+const EFFECTS: readonly { name: string; title: string; effect: FaultRule }[] = [
   { name: 'unavailable', title: 'answer 503', effect: { respond: { status: 503, body: 'Service Unavailable\n' } } },
   { name: 'reset', title: 'reset the connection', effect: { connection: 'reset' } },
   { name: 'lost', title: 'do it, but lose the answer', effect: { connection: 'reset', phase: 'after' } },
@@ -34,7 +31,7 @@ export function NextFault({ exchange }: { exchange: JournalEntry }) {
     const wanted = textOf(fields, 'effect')
     const effect = EFFECTS.find(({ name }) => name === wanted)?.effect ?? { respond: { error: wanted } }
     const ofKey = key !== null && fields.has('key') && { key }
-    const rule: Rule = { match: { ...match, ...ofKey }, ...effect, times: Number(textOf(fields, 'times')) }
+    const rule: FaultRule = { match: { ...match, ...ofKey }, ...effect, times: Number(textOf(fields, 'times')) }
     const { fault } = await call('addFault', { parameters: { account }, body: rule })
     setAdded(fault.id)
     await refreshShown()
@@ -102,7 +99,7 @@ function showRules(account: string): void {
 }
 
 /** Opens the complete form for rules with the values of this one. */
-function proposeElsewhere(account: string, rule: Rule): void {
+function proposeElsewhere(account: string, rule: FaultRule): void {
   chosenAccount.value = account
   proposeRule(rule)
 }

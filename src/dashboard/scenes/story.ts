@@ -1,6 +1,5 @@
 import { effect, signal } from '@preact/signals'
 import { SCENE_SNAPSHOT } from '../account-data.ts'
-import { CALLS, type CallId } from '../calls.ts'
 import { call, send } from '../client.ts'
 import { storyIsTold } from '../controls/dialog.tsx'
 import { showNote } from '../controls/notices.tsx'
@@ -54,8 +53,7 @@ async function sendCall(call: SceneCall, account: string): Promise<Outcome> {
 /** The method and the path of a call, for the user. */
 export function describeCall({ operation, parameters = {}, query }: SceneCall): string {
   const own = FACTS.operations.find(({ id }) => id === operation)
-  const [method, template] =
-    own === undefined ? (CALLS[operation as CallId] ?? ['', operation]) : [own.method, own.path]
+  const [method, template] = own === undefined ? (FACTS.calls[operation] ?? ['', operation]) : [own.method, own.path]
   const path = template
     .replace('/accounts/{account}', '…')
     .replace(/\{([^}]+)\}/g, (_, name: string) => parameters[name] ?? name)
@@ -70,9 +68,7 @@ async function sendToOwner(
   if (FACTS.operations.some(({ id }) => id === operation)) {
     return callService(operation, { account, ...(body && { body }), ...(query && { query }) })
   }
-  if (!Object.hasOwn(CALLS, operation)) throw new Error(`This page does not know the operation ${operation}.`)
-  const request = { parameters: { ...parameters, account }, ...(body && { body }) }
-  await send(operation as CallId, request)
+  await send(operation, { parameters: { ...parameters, account }, ...(body && { body }) })
   return { requestId: null }
 }
 

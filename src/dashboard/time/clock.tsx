@@ -3,14 +3,13 @@ import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
 import { quotas } from '../account/panel.tsx'
 import { overview, summary } from '../account-data.ts'
-import type { RequestOf } from '../calls.ts'
 import { call } from '../client.ts'
 import { Button } from '../controls/button.tsx'
 import { Form, TextField, textOf } from '../controls/form.tsx'
 import { Loaded } from '../controls/loaded.tsx'
 import { formatInstant, formatMoment, readWritten, writeMinute } from '../formatting.ts'
 import { refreshShown } from '../resource.ts'
-import type { Quota } from '../responses.ts'
+import type { BodyOf, Quota } from '../responses.ts'
 
 const MILLISECONDS_OF_TICK = 1_000
 
@@ -38,7 +37,7 @@ export const shownTime = computed(() => {
 const isFrozen = computed(() => reading.value?.frozen)
 
 /** Changes the clock of the chosen account, and loads the data that depends on it. */
-async function changeClock(body: RequestOf<'updateClock'>['body']): Promise<void> {
+async function changeClock(body: BodyOf<'updateClock'>): Promise<void> {
   const known = summary.data.peek()
   const clock = await call('updateClock', { body })
   // The user may have chosen another account.
