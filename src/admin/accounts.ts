@@ -105,11 +105,11 @@ interface Beginning {
   frozen: boolean | undefined
 }
 
-interface GivenBeginning extends Partial<Omit<Beginning, 'fixture'>> {
+export interface GivenBeginning extends Partial<Omit<Beginning, 'fixture'>> {
   fixture?: string | Fixture
 }
 
-interface NewAccount extends GivenBeginning {
+export interface NewAccount extends GivenBeginning {
   id?: string
   plan?: string
   api_key?: string

@@ -13,7 +13,7 @@ import type { ClockReport } from './reports.ts'
 export const getClock: AccountHandler<ClockReport> = (call) => reportClock(call, call.account)
 
 /** A change to a clock. `now` is RFC 3339, and `advance` an ISO 8601 duration. */
-interface GivenClock {
+export interface GivenClock {
   now?: string
   advance?: string
   to?: Ending

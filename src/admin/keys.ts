@@ -15,7 +15,7 @@ export const listKeys: AccountHandler<PageOf<'keys', KeyReport>> = (call) => {
   )
 }
 
-interface NewKey {
+export interface NewKey {
   label?: string
   /** Its secret. */
   key?: string

@@ -7,7 +7,7 @@ import type { QuotaReport, QuotasReport } from './reports.ts'
 
 export const getQuotas: AccountHandler<QuotasReport> = (call) => reportQuotas(call)
 
-interface GivenQuota {
+export interface GivenQuota {
   /** By default the quotas of all keys. */
   key?: string
   bucket: string

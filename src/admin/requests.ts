@@ -39,7 +39,7 @@ export const clearRequests: AccountHandler = async ({ account, exchanges }) => {
   return done()
 }
 
-interface ExpectedCount {
+export interface ExpectedCount {
   match: RequestMatch
   count?: number
   at_least?: number

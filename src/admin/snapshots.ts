@@ -11,7 +11,7 @@ export const listSnapshots: AccountHandler<PageOf<'snapshots', SnapshotReport>> 
   return answerPage(call, 'snapshots', { items, count: items.length, idOf: ({ name }) => name }, reportSnapshot)
 }
 
-interface NewSnapshot {
+export interface NewSnapshot {
   name: string
   /** Whether it takes the place of a snapshot with the same name. */
   replace?: boolean

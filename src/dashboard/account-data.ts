@@ -125,18 +125,22 @@ export const overview = createResource({
 })
 
 /** The page of a list; by default the first one. */
-type PageQuery = Readonly<Record<string, string | number>>
+export type PageQuery = Readonly<Record<string, string | number>>
 
-/** All items of a paginated list, which are in the field `name` of each page. `load` loads one page. */
-async function readAll<Name extends string, Item>(
+/**
+ * All items of a paginated list, which are in the field `name` of each page. `load` loads one page. `goesOn` is asked
+ * before each further page.
+ */
+export async function readAll<Name extends string, Item>(
   name: Name,
-  load: (query: PageQuery) => Promise<{ next: string | null } & Record<Name, readonly Item[]>>,
+  load: (query: PageQuery) => Promise<{ count: number; next: string | null } & Record<Name, readonly Item[]>>,
+  goesOn: (done: number, total: number) => boolean = () => true,
 ): Promise<Item[]> {
   const items: Item[] = []
   for (let query: PageQuery = { limit: FACTS.pageLimit }; ; ) {
     const page = await load(query)
     items.push(...page[name])
-    if (page.next === null) return items
+    if (page.next === null || !goesOn(items.length, page.count)) return items
     query = { ...query, after: page.next }
   }
 }

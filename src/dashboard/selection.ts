@@ -1,4 +1,4 @@
-import { batch, effect, signal } from '@preact/signals'
+import { batch, effect, signal, useSignalEffect } from '@preact/signals'
 import { PLAYS_SERVICE } from './facts.ts'
 
 /** The views of an account, in the order of their tabs. */
@@ -56,11 +56,8 @@ export interface LookedAt {
   request?: string | undefined
 }
 
-/**
- * The request to the open view to show a subject. The responsible view shows it (it opens the sheet of the domain or
- * fills its search) and calls `takeLook`. If no view takes it, it stays until the next request.
- */
-export const lookedAt = signal<LookedAt | undefined>(undefined)
+/** The request to the open view to show a subject. If no view takes it, it stays until the next request. */
+const lookedAt = signal<LookedAt | undefined>(undefined)
 
 /**
  * Opens a tab, or stays on the open one, and asks its view to show a subject. Without a domain, a group or a request,
@@ -73,9 +70,12 @@ export function show({ tab, ...what }: LookedAt & { tab?: Tab | undefined }): vo
   })
 }
 
-/** Returns and clears the request to the view, so that it is handled only once. */
-export function takeLook(): LookedAt | undefined {
-  const asked = lookedAt.peek()
-  lookedAt.value = undefined
-  return asked
+/** Takes each request to show a subject, as soon as the view is ready for it. */
+export function useLook(take: (look: LookedAt) => void, isReady: (look: LookedAt) => boolean = () => true): void {
+  useSignalEffect(() => {
+    const look = lookedAt.value
+    if (look === undefined || !isReady(look)) return
+    lookedAt.value = undefined
+    take(look)
+  })
 }

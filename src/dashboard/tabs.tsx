@@ -8,7 +8,8 @@ import { FaultsPanel } from './faults/panel.tsx'
 import { formatNumber } from './formatting.ts'
 import { GroupsPanel } from './groups/panel.tsx'
 import { OverviewPanel } from './overview/panel.tsx'
-import { RequestsPanel, requestsTally } from './requests/panel.tsx'
+import { total } from './requests/list.ts'
+import { RequestsPanel } from './requests/panel.tsx'
 import { ScenesPanel } from './scenes/panel.tsx'
 import { OFFERED_TABS, openTab, type Tab } from './selection.ts'
 import { TimePanel } from './time/panel.tsx'
@@ -24,7 +25,7 @@ const VIEWS: Readonly<Record<Tab, View>> = {
   overview: { title: 'Overview', Panel: OverviewPanel },
   domains: { title: 'Domains', Panel: DomainsPanel, tally: () => summary.data.value?.account.domains },
   groups: { title: 'Groups', Panel: GroupsPanel, tally: () => summary.data.value?.account.groups },
-  requests: { title: 'Requests', Panel: RequestsPanel, tally: requestsTally },
+  requests: { title: 'Requests', Panel: RequestsPanel, tally: () => total.value },
   time: { title: 'Time', Panel: TimePanel },
   scenes: { title: 'Scenes', Panel: ScenesPanel },
   faults: { title: 'Faults', Panel: FaultsPanel, tally: () => summary.data.value?.account.faults },

@@ -131,7 +131,7 @@ export function Sheet({ title, id, beside, onClose, children }: SheetProps) {
   )
 }
 
-interface Question<Result> {
+export interface Question<Result> {
   /** The text of the button that submits the form. */
   submit: string
   /** Whether only the form can close the dialog. */

@@ -3,6 +3,7 @@ import type {
   ComponentChildren,
   PartialInputHTMLAttributes,
   PartialSelectHTMLAttributes,
+  TargetedEvent,
   TargetedSubmitEvent,
 } from 'preact'
 import { useRef, useState } from 'preact/hooks'
@@ -61,6 +62,29 @@ export function Checkbox({ words, class: kind = '', ...attributes }: CheckboxPro
   )
 }
 
+interface NameBoxProps extends Partial<CheckboxProps> {
+  name: string
+  /** The names that are selected. */
+  selected: Signal<ReadonlySet<string>>
+}
+
+/** A checkbox that adds a name to a selection, or removes it. */
+export function NameBox({ name, selected, words, ...attributes }: NameBoxProps) {
+  function toggle(): void {
+    const next = new Set(selected.peek())
+    if (!next.delete(name)) next.add(name)
+    selected.value = next
+  }
+  return (
+    <Checkbox
+      words={words ?? <span class="unseen">Select {name}</span>}
+      {...attributes}
+      checked={selected.value.has(name)}
+      onChange={toggle}
+    />
+  )
+}
+
 /** A value to choose, and its words if they differ. */
 export type Choice = string | readonly [value: string, words: string]
 
@@ -68,13 +92,19 @@ interface SelectProps extends Omit<PartialSelectHTMLAttributes<HTMLSelectElement
   values: readonly Choice[]
   /** The words for the empty value, if the user can choose it. */
   none?: string | undefined
+  /** The chosen value, in place of `value` and `onChoose`. */
+  chosen?: Signal<string>
   onChoose?(value: string): void
 }
 
 /** A list of values, of which the user chooses one. */
-export function Select({ values, none, onChoose, ...attributes }: SelectProps) {
+export function Select({ values, none, chosen, onChoose, ...attributes }: SelectProps) {
+  function onChange({ currentTarget: { value } }: TargetedEvent<HTMLSelectElement>): void {
+    if (chosen !== undefined) chosen.value = value
+    onChoose?.(value)
+  }
   return (
-    <select {...attributes} onChange={({ currentTarget }) => onChoose?.(currentTarget.value)}>
+    <select {...attributes} {...(chosen && { value: chosen })} onChange={onChange}>
       {none !== undefined && <option value="">{none}</option>}
       <Options values={values} />
     </select>
@@ -105,13 +135,6 @@ export function Options({ values }: { values: readonly Choice[] }) {
       })}
     </>
   )
-}
-
-/** Adds the name to the set, or removes it if the set has it. */
-export function toggleName(names: ReadonlySet<string>, name: string): ReadonlySet<string> {
-  const next = new Set(names)
-  if (!next.delete(name)) next.add(name)
-  return next
 }
 
 /** The items with at least one text that contains the search text. Upper and lower case are equal. */

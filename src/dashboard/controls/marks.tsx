@@ -3,15 +3,13 @@ import { formatCount } from '../formatting.ts'
 
 export type Tone = 'good' | 'warn' | 'bad' | 'odd' | ''
 
-export function Badge({
-  tone = '',
-  title,
-  children,
-}: {
+interface BadgeProps {
   tone?: Tone
   title?: string | undefined
   children: ComponentChildren
-}) {
+}
+
+export function Badge({ tone = '', title, children }: BadgeProps) {
   return (
     <span class={`badge ${tone}`} title={title}>
       {children}
@@ -32,6 +30,23 @@ export function Pairs({ entries }: { entries: readonly (readonly [name: string, 
         .filter(([, value]) => value !== null && value !== undefined && value !== false)
         .map(([name, value]) => [<dt key={name}>{name}</dt>, <dd key={`${name} is`}>{value}</dd>])}
     </dl>
+  )
+}
+
+interface CardProps {
+  /** The id of the heading. */
+  id: string
+  title: ComponentChildren
+  children: ComponentChildren
+}
+
+/** A section of a view with a heading. */
+export function Card({ id, title, children }: CardProps) {
+  return (
+    <section class="card stack" aria-labelledby={id}>
+      <h2 id={id}>{title}</h2>
+      {children}
+    </section>
   )
 }
 

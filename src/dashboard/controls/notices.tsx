@@ -1,7 +1,7 @@
 import { signal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
-import { Refused } from '../refusals.ts'
+import { messageOf, Refused } from '../refusals.ts'
 
 const MILLISECONDS_OF_NOTE = 4_000
 const MILLISECONDS_OF_FAILURE = 12_000
@@ -35,7 +35,7 @@ function showToast(toast: Toast, milliseconds: number): void {
  * `rename` replaces names of fields by labels.
  */
 export function ErrorText({ error, rename = (text) => text }: { error: unknown; rename?: (text: string) => string }) {
-  if (!(error instanceof Refused)) return <>{error instanceof Error ? error.message : String(error)}</>
+  if (!(error instanceof Refused)) return <>{messageOf(error)}</>
   // The message usually repeats the first problem.
   const others = error.problems.filter(({ message }) => message !== error.message)
   return (

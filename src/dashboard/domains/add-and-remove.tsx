@@ -22,25 +22,43 @@ export async function addDomains(): Promise<void> {
     async work() {
       const names = readNames(text.peek())
       if (names.length === 0) throw new Error('Write at least one domain.')
-      let count = 0
-      for (const part of divideNames(names, limit, nameOf)) {
-        try {
-          await callService('addDomains', { body: { domains: part.map(nameOf) }, account })
-        } catch (error) {
-          if (count === 0) throw withLines(error, part)
-          // Added names must not be sent again, because the service would refuse them.
-          const rest = names.slice(count).map(({ name }, index) => ({ name, line: index + 1 }))
-          text.value = rest.map(nameOf).join('\n')
-          await refreshAfterChange()
-          throw withLines(error, rest, ` ${formatDeed(count, 'domain', 'added')} Only the others are left above.`)
-        }
-        count += part.length
-      }
-      await refreshAfterChange()
-      return count
+      const parts = divideNames(names, limit, nameOf)
+      return sendParts('addDomains', account, parts, nameOf, (error, count, part) => {
+        if (count === 0) return withLines(error, part)
+        // Added names must not be sent again, because the service would refuse them.
+        const rest = names.slice(count).map(({ name }, index) => ({ name, line: index + 1 }))
+        text.value = rest.map(nameOf).join('\n')
+        return withLines(error, rest, ` ${formatDeed(count, 'domain', 'added')} Only the others are left above.`)
+      })
     },
     note: (count) => formatDeed(count, 'domain', 'added'),
   })
+}
+
+/**
+ * Sends names in several requests, and resolves to their number. `explain` makes the error if one of them fails after
+ * `count` names.
+ */
+async function sendParts<Item>(
+  operation: string,
+  account: string,
+  parts: readonly Item[][],
+  nameOf: (item: Item) => string,
+  explain: (error: unknown, count: number, part: Item[]) => unknown,
+): Promise<number> {
+  let count = 0
+  for (const part of parts) {
+    try {
+      await callService(operation, { body: { domains: part.map(nameOf) }, account })
+    } catch (error) {
+      const explained = explain(error, count, part)
+      if (count > 0) await refreshAfterChange()
+      throw explained
+    }
+    count += part.length
+  }
+  await refreshAfterChange()
+  return count
 }
 
 function Fields({ text, limit }: { text: Signal<string>; limit: number | null }) {
@@ -116,22 +134,12 @@ export async function removeDomains(domains: readonly MonitoredDomain[]): Promis
   const removed = await openDialog(title, <Question domains={domains} used={used} />, {
     submit: 'Remove',
     danger: true,
-    async work(fields) {
+    work(fields) {
       const removable = fields.has('leave') ? domains.filter(({ features }) => features.length === 0) : domains
-      const names = removable.map(({ domain }) => domain)
-      let count = 0
-      for (const part of divideNames(names, limitOf('deleteDomains'), (name) => name)) {
-        try {
-          await callService('deleteDomains', { body: { domains: part }, account })
-        } catch (error) {
-          if (count === 0) throw error
-          await refreshAfterChange()
-          throw addWords(error, ` ${formatDeed(count, 'domain', 'removed')}`)
-        }
-        count += part.length
-      }
-      await refreshAfterChange()
-      return count
+      const parts = divideNames(removable, limitOf('deleteDomains'), ({ domain }) => domain)
+      const explain = (error: unknown, count: number) =>
+        count === 0 ? error : addWords(error, ` ${formatDeed(count, 'domain', 'removed')}`)
+      return sendParts('deleteDomains', account, parts, ({ domain }) => domain, explain)
     },
     note: (count) => formatDeed(count, 'domain', 'removed'),
   })

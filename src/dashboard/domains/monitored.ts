@@ -1,5 +1,5 @@
 import { computed, signal } from '@preact/signals'
-import { groups, groupsByDomain, summary } from '../account-data.ts'
+import { groups, groupsByDomain, type PageQuery, readAll, summary } from '../account-data.ts'
 import { call } from '../client.ts'
 import { FACTS } from '../facts.ts'
 import { Refused } from '../refusals.ts'
@@ -65,31 +65,25 @@ function grow(): void {
   const domains = monitored.data.peek()?.length ?? 0
   const { changed, unchanged } = YOUTH
   youth = 'changed'
-  growing = setTimeout(
-    () => {
-      youth = 'unchanged'
-      growing = setTimeout(
-        () => {
-          youth = undefined
-        },
-        domains * (unchanged - changed),
-      )
-    },
-    Math.max(SHORTEST_YOUTH, domains * changed),
-  )
+  const later = (milliseconds: number, act: () => void) => {
+    growing = setTimeout(act, milliseconds)
+  }
+  later(Math.max(SHORTEST_YOUTH, domains * changed), () => {
+    youth = 'unchanged'
+    later(domains * (unchanged - changed), () => {
+      youth = undefined
+    })
+  })
 }
 
-async function loadPages(account: string): Promise<readonly MonitoredDomain[]> {
-  const domains: MonitoredDomain[] = []
-  for (let after: string | undefined; ; ) {
-    const query = { limit: FACTS.pageLimit, ...(after !== undefined && { after }) }
-    const page = await call('listMonitoredDomains', { parameters: { account }, query })
-    domains.push(...page.domains)
+function loadPages(account: string): Promise<readonly MonitoredDomain[]> {
+  const load = (query: PageQuery) => call('listMonitoredDomains', { parameters: { account }, query })
+  return readAll('domains', load, (done, total) => {
     // The result is discarded if the user has selected another account.
-    if (page.next === null || account !== chosenAccount.peek()) return domains
-    after = page.next
-    progress.value = { done: domains.length, total: page.count }
-  }
+    if (account !== chosenAccount.peek()) return false
+    progress.value = { done, total }
+    return true
+  })
 }
 
 /** Whether the list may be loaded again, by its phase and by the state of the account. */

@@ -1,4 +1,3 @@
-import { useSignalEffect } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import { Button } from '../controls/button.tsx'
 import { type Choice, SearchField, Select } from '../controls/form.tsx'
@@ -6,7 +5,7 @@ import { Loaded, Loading } from '../controls/loaded.tsx'
 import { FACTS } from '../facts.ts'
 import { formatNumber, formatShown } from '../formatting.ts'
 import type { MonitoredDomain } from '../responses.ts'
-import { chosenAccount, lookedAt, openTab, takeLook } from '../selection.ts'
+import { chosenAccount, openTab, useLook } from '../selection.ts'
 import { addDomains, removeDomains } from './add-and-remove.tsx'
 import {
   closeDomain,
@@ -32,17 +31,17 @@ function selectNone(): void {
 /** The view Domains. */
 export function DomainsPanel() {
   const account = chosenAccount.value
-  useSignalEffect(() => {
-    const look = lookedAt.value
+  useLook(
+    (look) => {
+      search.value = look.search ?? ''
+      policy.value = ''
+      profile.value = ''
+      if (look.domain === undefined) closeDomain()
+      else openDomain(look.domain)
+    },
     // Another view may be about to open.
-    if (look === undefined || openTab.peek() !== 'domains') return
-    takeLook()
-    search.value = look.search ?? ''
-    policy.value = ''
-    profile.value = ''
-    if (look.domain === undefined) closeDomain()
-    else openDomain(look.domain)
-  })
+    () => openTab.peek() === 'domains',
+  )
   // The selection and the open sheet do not apply to another account.
   useEffect(() => selectNone, [account])
   const sheet = opened.value
@@ -67,21 +66,9 @@ function Tools() {
         aria-label="Policy"
         none="All policies"
         values={[...FACTS.policies, NO_RECORD]}
-        value={policy}
-        onChoose={(chosen) => {
-          policy.value = chosen
-        }}
+        chosen={policy}
       />
-      <Select
-        id="domain-profile"
-        aria-label="Profile"
-        none="All profiles"
-        values={FACTS.profiles}
-        value={profile}
-        onChoose={(chosen) => {
-          profile.value = chosen
-        }}
-      />
+      <Select id="domain-profile" aria-label="Profile" none="All profiles" values={FACTS.profiles} chosen={profile} />
       <PhoneOrder />
       <Button words="Add domains…" kind="primary" work={addDomains} />
     </div>

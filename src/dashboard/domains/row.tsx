@@ -4,7 +4,7 @@
 import { signal } from '@preact/signals'
 import { groupsByDomain } from '../account-data.ts'
 import { Sparkline } from '../charts/sparkline.tsx'
-import { Checkbox, toggleName } from '../controls/form.tsx'
+import { NameBox } from '../controls/form.tsx'
 import { Badge, type Tone } from '../controls/marks.tsx'
 import { formatNumber, formatShare } from '../formatting.ts'
 import type { MonitoredDomain } from '../responses.ts'
@@ -28,13 +28,12 @@ interface RowProps {
 /** A row of the table. */
 export function Row({ domain, index, row, isActive, onFocus }: RowProps) {
   const { domain: name, record, features } = domain
-  const isSelected = selected.value.has(name)
   const tabIndex = isActive ? 0 : -1
   const memberships = groupsByDomain.value.get(name) ?? []
   return (
     <div
       role="row"
-      class={isSelected ? 'selected' : ''}
+      class={selected.value.has(name) ? 'selected' : ''}
       data-domain={name}
       aria-rowindex={index + 2}
       style={{ transform: `translateY(${index * row}px)` }}
@@ -46,15 +45,7 @@ export function Row({ domain, index, row, isActive, onFocus }: RowProps) {
       }}
     >
       <span role="cell" class="select">
-        <Checkbox
-          words={<span class="unseen">Select {name}</span>}
-          data-kind="select"
-          checked={isSelected}
-          tabIndex={tabIndex}
-          onChange={() => {
-            selected.value = toggleName(selected.peek(), name)
-          }}
-        />
+        <NameBox name={name} selected={selected} data-kind="select" tabIndex={tabIndex} />
       </span>
       <span role="cell" class="domain">
         <button

@@ -3,6 +3,7 @@ import { faults, keys } from '../account-data.ts'
 import { call } from '../client.ts'
 import { Button } from '../controls/button.tsx'
 import { type Choice, Form, LabelledSelect, TextField } from '../controls/form.tsx'
+import { Card } from '../controls/marks.tsx'
 import { showNote } from '../controls/notices.tsx'
 import { FACTS } from '../facts.ts'
 import {
@@ -46,8 +47,7 @@ export function FaultForm() {
     await faults.refresh()
   }
   return (
-    <section class="card stack" aria-labelledby="fault-form-title">
-      <h2 id="fault-form-title">Add a rule</h2>
+    <Card id="fault-form-title" title="Add a rule">
       <fieldset>
         <legend>Usual rules</legend>
         <div class="row fault-presets">
@@ -86,7 +86,7 @@ export function FaultForm() {
           <RuleAsCode name="the new rule" rule={rule} />
         </details>
       </Form>
-    </section>
+    </Card>
   )
 }
 

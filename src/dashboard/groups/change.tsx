@@ -2,8 +2,8 @@ import { type Signal, signal, useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { useEffect } from 'preact/hooks'
 import { groups, summary } from '../account-data.ts'
-import { openDialog } from '../controls/dialog.tsx'
-import { Checkbox, filterBy, SearchField, TextField, textOf, toggleName } from '../controls/form.tsx'
+import { openDialog, type Question } from '../controls/dialog.tsx'
+import { Checkbox, filterBy, NameBox, SearchField, TextField, textOf } from '../controls/form.tsx'
 import { Loaded } from '../controls/loaded.tsx'
 import { LongList } from '../controls/long-list.tsx'
 import { FirstNames } from '../controls/marks.tsx'
@@ -25,7 +25,7 @@ export async function createGroup(): Promise<string | undefined> {
       <DomainPicker chosen={chosen} label="Members, which can also be added later" />
     </>
   )
-  return openDialog('New group', withWay(content), {
+  return askForChange('New group', content, {
     submit: 'Create',
     async work(fields) {
       const name = textOf(fields, 'name')
@@ -40,7 +40,7 @@ export async function createGroup(): Promise<string | undefined> {
 /** Asks for another name of the group. */
 export async function renameGroup({ id, name }: Group): Promise<void> {
   const account = chosenAccount.peek()
-  await openDialog('Rename the group', withWay(<NameField name={name} />), {
+  await askForChange('Rename the group', <NameField name={name} />, {
     submit: 'Rename',
     async work(fields) {
       const next = textOf(fields, 'name')
@@ -56,7 +56,7 @@ export async function addMembers({ id, domains }: Group): Promise<void> {
   const account = chosenAccount.peek()
   const chosen = signal<ReadonlySet<string>>(new Set())
   const content = <DomainPicker chosen={chosen} without={new Set(domains)} label="Domains that are no members yet" />
-  await openDialog('Add members', withWay(content), {
+  await askForChange('Add members', content, {
     submit: 'Add',
     async work() {
       const names = [...chosen.peek()]
@@ -77,19 +77,15 @@ export async function removeMembers({ id }: Group, members: readonly string[]): 
       <p>They stay monitored.</p>
     </>
   )
-  const removed = await openDialog(
-    `Remove ${formatCount(members.length, 'member')} from the group?`,
-    withWay(content),
-    {
-      submit: 'Remove',
-      danger: true,
-      async work() {
-        await change('updateDomainGroup', { account, query: { id }, body: { remove_domains: members } })
-        return true
-      },
-      note: () => formatDeed(members.length, 'member', 'removed'),
+  const removed = await askForChange(`Remove ${formatCount(members.length, 'member')} from the group?`, content, {
+    submit: 'Remove',
+    danger: true,
+    async work() {
+      await change('updateDomainGroup', { account, query: { id }, body: { remove_domains: members } })
+      return true
     },
-  )
+    note: () => formatDeed(members.length, 'member', 'removed'),
+  })
   return removed ?? false
 }
 
@@ -103,7 +99,7 @@ export async function deleteGroup({ id, name, domains }: Group): Promise<boolean
         `Its ${formatCount(domains.length, 'member')} ${domains.length === 1 ? 'stays' : 'stay'} monitored.`}
     </p>
   )
-  const deleted = await openDialog('Delete the group?', withWay(content), {
+  const deleted = await askForChange('Delete the group?', content, {
     submit: 'Delete',
     danger: true,
     async work() {
@@ -115,14 +111,15 @@ export async function deleteGroup({ id, name, domains }: Group): Promise<boolean
   return deleted ?? false
 }
 
-/** Adds which way the change goes. */
-function withWay(content: ComponentChildren) {
-  return (
+/** Shows a form that also says which way the change goes. */
+function askForChange<Result>(title: string, content: ComponentChildren, question: Question<Result>) {
+  const whole = (
     <>
       {content}
       <ServiceWay />
     </>
   )
+  return openDialog(title, whole, question)
 }
 
 /** Changes a group and reloads the data. A refusal also reloads: another client may have changed the group first. */
@@ -200,14 +197,16 @@ function Choices({ domains, chosen, without, label }: PickerProps & { domains: r
       ) : (
         <LongList id="domain-choices" label="Domains to choose" items={found} keyOf={(name) => name}>
           {(name, { tabIndex }) => (
-            <Checkbox
+            <NameBox
               class="choice"
-              words={<Name name={name} />}
+              words={
+                <span class="mono truncate" title={name}>
+                  {name}
+                </span>
+              }
+              name={name}
+              selected={chosen}
               tabIndex={tabIndex}
-              checked={chosen.value.has(name)}
-              onChange={() => {
-                chosen.value = toggleName(chosen.peek(), name)
-              }}
             />
           )}
         </LongList>
@@ -216,13 +215,5 @@ function Choices({ domains, chosen, without, label }: PickerProps & { domains: r
         {formatCount(chosen.value.size, 'domain')} chosen
       </p>
     </fieldset>
-  )
-}
-
-function Name({ name }: { name: string }) {
-  return (
-    <span class="mono truncate" title={name}>
-      {name}
-    </span>
   )
 }

@@ -1,13 +1,13 @@
-import { computed, signal, useSignal, useSignalEffect } from '@preact/signals'
+import { computed, signal, useSignal } from '@preact/signals'
 import { groups } from '../account-data.ts'
 import { Button } from '../controls/button.tsx'
 import { Sheet } from '../controls/dialog.tsx'
-import { Checkbox, filterBy, SearchField, toggleName } from '../controls/form.tsx'
+import { Checkbox, filterBy, NameBox, SearchField } from '../controls/form.tsx'
 import { Loaded } from '../controls/loaded.tsx'
 import { LongList } from '../controls/long-list.tsx'
 import { formatCount, formatNumber, formatShown } from '../formatting.ts'
 import type { Group } from '../responses.ts'
-import { chosenAccount, lookedAt, show, takeLook } from '../selection.ts'
+import { chosenAccount, show, useLook } from '../selection.ts'
 import { addMembers, createGroup, deleteGroup, removeMembers, renameGroup } from './change.tsx'
 
 /** How many members a row names. */
@@ -33,17 +33,16 @@ function close(): void {
 /** The view Groups. */
 export function GroupsPanel() {
   const list = groups.data.value
-  useSignalEffect(() => {
-    const look = lookedAt.value
-    const known = groups.data.value
+  useLook(
+    (look) => {
+      search.value = look.search ?? ''
+      const group = groups.data.peek()?.find(({ name }) => name === look.group)
+      if (group === undefined) close()
+      else open(group)
+    },
     // Only the list can say which group it is.
-    if (look === undefined || (look.group !== undefined && known === undefined)) return
-    takeLook()
-    search.value = look.search ?? ''
-    const group = known?.find(({ name }) => name === look.group)
-    if (group === undefined) close()
-    else open(group)
-  })
+    (look) => look.group === undefined || groups.data.value !== undefined,
+  )
   const sheet = opened.value
   return (
     <>
@@ -108,15 +107,8 @@ function Row({ group, tabIndex }: { group: Group; tabIndex: number }) {
   )
 }
 
-interface SheetProps {
-  /** `undefined` if it no longer exists. */
-  group: Group | undefined
-  /** Its last known name. */
-  name: string
-}
-
-/** Everything about one group. */
-function GroupSheet({ group, name }: SheetProps) {
+/** Everything about one group. `group` is `undefined` if it no longer exists, and `name` its last known name. */
+function GroupSheet({ group, name }: { group: Group | undefined; name: string }) {
   return (
     <Sheet title={group?.name ?? name} id="group-sheet" onClose={close}>
       {group === undefined ? (
@@ -200,14 +192,7 @@ function Members({ group }: { group: Group }) {
         >
           {(member, { tabIndex }) => (
             <div class="member">
-              <Checkbox
-                words={<span class="unseen">Select {member}</span>}
-                tabIndex={tabIndex}
-                checked={selected.value.has(member)}
-                onChange={() => {
-                  selected.value = toggleName(selected.peek(), member)
-                }}
-              />
+              <NameBox name={member} selected={selected} tabIndex={tabIndex} />
               <button
                 type="button"
                 class="link mono truncate"

@@ -1,7 +1,7 @@
 import { overview } from '../account-data.ts'
 import { HistoryChart } from '../charts/history-chart.tsx'
 import { Button } from '../controls/button.tsx'
-import { Badge, type Tone } from '../controls/marks.tsx'
+import { Badge, Card, type Tone } from '../controls/marks.tsx'
 import { ErrorText } from '../controls/notices.tsx'
 import { formatCount, formatDay, formatInstant, formatNumber } from '../formatting.ts'
 import type { Overview } from '../responses.ts'
@@ -60,8 +60,7 @@ function History({ data }: { data: Overview }) {
   const { days, days_omitted, period_days, next_refresh_at } = data
   const hasMail = days.some(({ messages }) => messages > 0)
   return (
-    <section class="card stack" aria-labelledby="overview-history">
-      <h2 id="overview-history">{days.length === 1 ? 'The newest refresh' : `The last ${days.length} refreshes`}</h2>
+    <Card id="overview-history" title={days.length === 1 ? 'The newest refresh' : `The last ${days.length} refreshes`}>
       {hasMail ? (
         <HistoryChart
           label="DMARC of all domains"
@@ -82,7 +81,7 @@ function History({ data }: { data: Overview }) {
           {data.domains > 10_000 ? 'the account has many domains.' : 'the calendar of the service begins in 1970.'}
         </p>
       )}
-    </section>
+    </Card>
   )
 }
 

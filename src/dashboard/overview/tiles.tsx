@@ -1,4 +1,5 @@
 import type { ComponentChildren } from 'preact'
+import { Card } from '../controls/marks.tsx'
 import { formatNumber, formatShare, roundToTenth } from '../formatting.ts'
 import type { Overview, PolicyOrMissing } from '../responses.ts'
 import { POLICIES } from './comparison.ts'
@@ -85,8 +86,7 @@ export function PolicyMix({ data: { policies, domains } }: { data: Overview }) {
   const shown = POLICIES.filter((policy) => policies[policy] > 0)
   const words = shown.map((policy) => `${formatNumber(policies[policy])} ${nameOfPolicy(policy)}`)
   return (
-    <section class="card stack" aria-labelledby="overview-policies">
-      <h2 id="overview-policies">Policies</h2>
+    <Card id="overview-policies" title="Policies">
       <div class="policy-bar" role="img" aria-label={`Domains by policy: ${words.join(', ')}`}>
         {shown.map((policy) => (
           <span key={policy} class={`policy-${policy}`} style={{ flexGrow: policies[policy] }} />
@@ -101,6 +101,6 @@ export function PolicyMix({ data: { policies, domains } }: { data: Overview }) {
           </li>
         ))}
       </ul>
-    </section>
+    </Card>
   )
 }

@@ -137,17 +137,10 @@ function isWanted(entry: ListedRequest): boolean {
 type Query = Readonly<Record<string, string | number>>
 
 function ask(query: Query, signal?: AbortSignal) {
-  const { violation, injected, refused, operation } = conditions.peek()
-  const wanted = {
-    ...query,
-    ...(violation && { violation: 'true' }),
-    ...(injected && { injected: 'true' }),
-    ...(refused && { refused: 'true' }),
-    ...(operation !== '' && { operation }),
-    ...(scope.peek() === 'none' && { account: 'none' }),
-  }
-  const abortable = signal === undefined ? {} : { signal }
-  return call(scope.peek() === 'account' ? 'listRequests' : 'listAllRequests', { query: wanted, ...abortable })
+  const chosen = Object.entries(conditions.peek()).filter(([, value]) => value)
+  const account = scope.peek() === 'none' && { account: 'none' }
+  const request = { query: { ...query, ...Object.fromEntries(chosen), ...account }, ...(signal && { signal }) }
+  return call(scope.peek() === 'account' ? 'listRequests' : 'listAllRequests', request)
 }
 
 /** `resting` while rendering must wait; `due` if a render must follow the wait. */

@@ -80,11 +80,7 @@ export function NextFault({ exchange }: { exchange: JournalEntry }) {
 }
 
 /** The match for the next request like this one; `undefined` if no rule can match it. */
-function matchOf({
-  operation,
-  method,
-  path,
-}: JournalEntry): { operation?: string; method?: string; path?: string } | undefined {
+function matchOf({ operation, method, path }: JournalEntry): FaultRule['match'] {
   if (operation !== null) return { operation }
   if (!path.startsWith(`${FACTS.basePath}/`) || !METHODS.has(method)) return undefined
   return { method, path: path.slice(FACTS.basePath.length) }

@@ -1,15 +1,15 @@
-import { batch, useSignalEffect } from '@preact/signals'
+import { batch } from '@preact/signals'
 import { Component } from 'preact'
 import { summary } from '../account-data.ts'
 import { call } from '../client.ts'
 import { Button } from '../controls/button.tsx'
 import { Copyable } from '../controls/copyable.tsx'
 import { Badge } from '../controls/marks.tsx'
-import { BASE_URL, FACTS } from '../facts.ts'
+import { FACTS } from '../facts.ts'
 import { formatCount, formatDuration, formatInstant } from '../formatting.ts'
 import { createResource } from '../resource.ts'
-import { lookedAt, takeLook } from '../selection.ts'
-import { authorizeCurl } from '../shell.ts'
+import { useLook } from '../selection.ts'
+import { curlOf } from '../shell.ts'
 import { arrivals, conditions, drawnCount, type Scope, scope, shown, total, words } from './list.ts'
 import { type ListedRequest, NO_CONDITIONS, targetOf } from './listed-request.ts'
 import { RequestMarks, StatusBadge } from './marks.tsx'
@@ -30,16 +30,9 @@ const keyless = createResource({
   shared: true,
 })
 
-/** How many requests the list has. */
-export function requestsTally(): number | undefined {
-  return total.value
-}
-
 /** The view Requests, with live requests. */
 export function RequestsPanel() {
-  useSignalEffect(() => {
-    if (lookedAt.value === undefined) return
-    const { search = '', request } = takeLook() ?? {}
+  useLook(({ search = '', request }) => {
     words.value = search
     if (request === undefined) closeRequest()
     else openRequest(request)
@@ -115,11 +108,10 @@ function whyNothing(): string | undefined {
 function FirstRequest() {
   const { api_key: key = null } = summary.data.value ?? {}
   const reading = FACTS.operations.find(({ method }) => method === 'GET')
-  const command = `curl -sS ${authorizeCurl(key)} ${BASE_URL}${reading?.path ?? '/'}`
   return (
     <div id="requests-empty" class="card stack">
       <p>No requests yet. Send one; it appears here at once.</p>
-      <Copyable text={command} label="Copy the command" />
+      <Copyable text={curlOf(reading?.path ?? '/', key)} label="Copy the command" />
       {key === null && <p class="soft">The key of this account is secret. The command reads it from API_KEY.</p>}
     </div>
   )

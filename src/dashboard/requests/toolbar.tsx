@@ -58,15 +58,7 @@ export function RequestToolbar() {
           value={conditions.value.operation}
           onChoose={(operation) => want({ operation })}
         />
-        <Select
-          id="request-scope"
-          aria-label="Whose requests"
-          values={SCOPES}
-          value={scope}
-          onChoose={(chosen) => {
-            scope.value = SCOPES.find(([name]) => name === chosen)?.[0] ?? 'account'
-          }}
-        />
+        <Select id="request-scope" aria-label="Whose requests" values={SCOPES} chosen={scope} />
       </div>
       <div class="row">
         {TOGGLES.map(([name, title]) => (

@@ -146,30 +146,23 @@ export function UnfinishedStory() {
   )
 }
 
-async function restore(snapshot: Snapshot): Promise<void> {
+/** Restores the account to its state before a story of another page. */
+async function restore({ name }: Snapshot): Promise<void> {
   const text =
     'The account becomes as it was when the story began, with its clock. What was changed since is lost. If another page is telling the story, it ends there.'
   if (!(await confirmed('Restore the state before the story?', text, 'Restore'))) return
-  await restoreBefore(snapshot)
-  showNote('The account is as it was before the story.')
-}
-
-async function keep(snapshots: readonly Snapshot[]): Promise<void> {
-  const text =
-    'The account stays as it is. The snapshot with the state before the story is deleted, so there is no way back to it.'
-  if (await confirmed('Keep the present state?', text, 'Keep')) await keepPresent(snapshots)
-}
-
-/** Restores the account to its state before a story of another page. */
-async function restoreBefore({ name: snapshot }: Snapshot): Promise<void> {
-  const parameters = { account: chosenAccount.peek(), snapshot }
+  const parameters = { account: chosenAccount.peek(), snapshot: name }
   await call('restoreSnapshot', { parameters })
   await call('deleteSnapshot', { parameters })
   await refreshShown()
+  showNote('The account is as it was before the story.')
 }
 
 /** Keeps the account as it is, and deletes the snapshots that could restore it. */
-async function keepPresent(snapshots: readonly Snapshot[]): Promise<void> {
+async function keep(snapshots: readonly Snapshot[]): Promise<void> {
+  const text =
+    'The account stays as it is. The snapshot with the state before the story is deleted, so there is no way back to it.'
+  if (!(await confirmed('Keep the present state?', text, 'Keep'))) return
   const account = chosenAccount.peek()
   for (const { name: snapshot } of snapshots) await call('deleteSnapshot', { parameters: { account, snapshot } })
   await refreshShown()

@@ -4,7 +4,7 @@ import { call, send } from '../client.ts'
 import { storyIsTold } from '../controls/dialog.tsx'
 import { showNote } from '../controls/notices.tsx'
 import { FACTS } from '../facts.ts'
-import { isNotFound, isObject, Refused } from '../refusals.ts'
+import { isNotFound, isObject, messageOf, Refused } from '../refusals.ts'
 import { closeRequest } from '../requests/request-sheet.tsx'
 import { refreshShown } from '../resource.ts'
 import type { Scene, SceneCall, Story } from '../responses.ts'
@@ -33,20 +33,14 @@ async function sendCall(call: SceneCall, account: string): Promise<Outcome> {
     const { way, requestId } = await sendToOwner(call, account)
     if (expect === undefined) return { call, expected: true, text: 'Done.', requestId }
     const reason = way === 'control-plane' ? ` ${WAY_AROUND}` : ''
-    return {
-      call,
-      expected: false,
-      text: `It was accepted, although the scene expects the refusal ${expect}.${reason}`,
-      requestId,
-    }
+    const text = `It was accepted, although the scene expects the refusal ${expect}.${reason}`
+    return { call, expected: false, text, requestId }
   } catch (error) {
-    if (!(error instanceof Refused)) {
-      return { call, expected: false, text: error instanceof Error ? error.message : String(error), requestId: null }
-    }
+    if (!(error instanceof Refused)) return { call, expected: false, text: messageOf(error), requestId: null }
     const { status, code, message, requestId } = error
-    const isExpected = code === expect
-    const words = isExpected ? 'Refused, as expected' : 'Refused, which the scene does not expect'
-    return { call, expected: isExpected, text: `${words}: ${status} ${code}. ${message}`, requestId }
+    const expected = code === expect
+    const words = expected ? 'Refused, as expected' : 'Refused, which the scene does not expect'
+    return { call, expected, text: `${words}: ${status} ${code}. ${message}`, requestId }
   }
 }
 

@@ -6,7 +6,7 @@ import { overview, summary } from '../account-data.ts'
 import { call } from '../client.ts'
 import { Button } from '../controls/button.tsx'
 import { Form, TextField, textOf } from '../controls/form.tsx'
-import { Loaded } from '../controls/loaded.tsx'
+import { Card } from '../controls/marks.tsx'
 import { formatInstant, formatMoment, readWritten, writeMinute } from '../formatting.ts'
 import { refreshShown } from '../resource.ts'
 import type { BodyOf, Quota } from '../responses.ts'
@@ -48,21 +48,20 @@ async function changeClock(body: BodyOf<'updateClock'>): Promise<void> {
 }
 
 const HOUR = 3_600_000
-const DAY = 24 * HOUR
+/** The usual steps of the clock, in milliseconds and as ISO 8601 durations. */
+const STEPS = [
+  { words: '+1 hour', milliseconds: HOUR, duration: 'PT1H' },
+  { words: '+1 day', milliseconds: 24 * HOUR, duration: 'P1D' },
+]
 
 /** The clock in a large size, and the controls that move it. */
 export function ClockSection() {
-  return <Loaded of={summary}>{() => <Clock />}</Loaded>
-}
-
-function Clock() {
   const now = shownTime.value
   if (now === undefined) return null
   const instant = new Date(now).toISOString()
   const frozen = isFrozen.value === true
   return (
-    <section class="card stack" aria-labelledby="clock-title">
-      <h2 id="clock-title">The clock of this account</h2>
+    <Card id="clock-title" title="The clock of this account">
       <div class="row clock-head">
         <time dateTime={instant} class={frozen ? 'big-clock frozen' : 'big-clock'}>
           {formatInstant(instant)}
@@ -71,17 +70,16 @@ function Clock() {
         <Button words={frozen ? 'Unfreeze' : 'Freeze'} work={() => changeClock({ frozen: !frozen })} />
       </div>
       <div class="moves">
-        <Move leads={`to ${formatMoment(now + HOUR, now)}`}>
-          <Button words="+1 hour" work={() => changeClock({ advance: 'PT1H' })} />
-        </Move>
-        <Move leads={`to ${formatMoment(now + DAY, now)}`}>
-          <Button words="+1 day" work={() => changeClock({ advance: 'P1D' })} />
-        </Move>
+        {STEPS.map(({ words, milliseconds, duration }) => (
+          <Move key={words} leads={`to ${formatMoment(now + milliseconds, now)}`}>
+            <Button words={words} work={() => changeClock({ advance: duration })} />
+          </Move>
+        ))}
         <NextWindow now={now} />
         <NextRefresh now={now} />
       </div>
       <ChosenInstant />
-    </section>
+    </Card>
   )
 }
 
@@ -182,18 +180,15 @@ export function ClockLine() {
         </time>
         <span class="soft">{isFrozen.value ? 'frozen' : 'running'}</span>
       </span>
-      <Button
-        words="+1 hour"
-        small
-        aria-label="+1 hour on the account's clock"
-        work={() => changeClock({ advance: 'PT1H' })}
-      />
-      <Button
-        words="+1 day"
-        small
-        aria-label="+1 day on the account's clock"
-        work={() => changeClock({ advance: 'P1D' })}
-      />
+      {STEPS.map(({ words, duration }) => (
+        <Button
+          key={words}
+          words={words}
+          small
+          aria-label={`${words} on the account's clock`}
+          work={() => changeClock({ advance: duration })}
+        />
+      ))}
     </div>
   )
 }

@@ -4,6 +4,8 @@ import { HistoryChart } from '../charts/history-chart.tsx'
 import { Button } from '../controls/button.tsx'
 import { confirmed } from '../controls/dialog.tsx'
 import { Form, TextField, textOf } from '../controls/form.tsx'
+import { Loaded } from '../controls/loaded.tsx'
+import { Card } from '../controls/marks.tsx'
 import { formatCount, formatDay, formatMoment, formatNumber, readWritten, writeMinute } from '../formatting.ts'
 import { chosenAccount } from '../selection.ts'
 import { ClockSection, shownTime } from './clock.tsx'
@@ -18,7 +20,9 @@ export function TimePanel() {
     <>
       {isPlayed && <PlaySection />}
       {/* The input for one account does not apply to another. */}
-      <ClockSection key={`clock of ${chosenAccount}`} />
+      <Loaded key={`clock of ${chosenAccount}`} of={summary}>
+        {() => <ClockSection />}
+      </Loaded>
       {!isPlayed && <PlaySection key={`play of ${chosenAccount}`} />}
       <TimelineSection />
     </>
@@ -37,15 +41,14 @@ function PlaySection() {
   const playing = play.value
   const isShown = playing !== undefined && playing.account === chosenAccount.value
   return (
-    <section class="card stack" aria-labelledby="play-title">
-      <h2 id="play-title">Play</h2>
+    <Card id="play-title" title="Play">
       <div class="halves">
         {!isShown && originalOf(chosenAccount.value) === undefined && <PlayForm />}
         <FiguresUntilNow />
         {isShown && <PassedDays />}
       </div>
       <LeftBehind />
-    </section>
+    </Card>
   )
 }
 

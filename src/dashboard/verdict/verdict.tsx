@@ -49,12 +49,6 @@ export function followVerdict(): void {
   document.addEventListener('visibilitychange', load)
 }
 
-/** Clears the counted violations of all accounts. */
-async function clearVerdict(): Promise<void> {
-  await call('clearVerdict')
-  await verdict.refresh()
-}
-
 async function loadVerdict(): Promise<Verdict> {
   const report = await call('getVerdict')
   old.value = false
@@ -160,7 +154,8 @@ async function startAgain(): Promise<void> {
     `The counts and the list of violations of ${SCOPE} are lost, also for other people who use this server. ` +
     'The requests stay in the journal.'
   if (!(await confirmed('Start the verdict again?', text, 'Start again'))) return
-  await clearVerdict()
+  await call('clearVerdict')
+  await verdict.refresh()
   showNote('The verdict starts again.')
 }
 
@@ -222,13 +217,7 @@ function Findings({ report: { service } }: ReportProps) {
   )
 }
 
-interface WrongProps {
-  about: string
-  request: string | null
-  children: ComponentChildren
-}
-
-function Wrong({ about, request, children }: WrongProps) {
+function Wrong({ about, request, children }: { about: string; request: string | null; children: ComponentChildren }) {
   return (
     <li class="row">
       <div class="grow">
