@@ -63,7 +63,6 @@ export const keys = createResource({
   polled: true,
 })
 
-/** The prefix of the names of snapshots for stories. */
 export const SCENE_SNAPSHOT = 'scene-'
 
 /**
@@ -106,7 +105,6 @@ export const faultSets = createResource({
   shared: true,
 })
 
-/** How many refreshes the chart shows. */
 const DAYS = 90
 /**
  * The least time between two loads after changes, in milliseconds. The server computes the figures again after each

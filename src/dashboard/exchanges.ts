@@ -10,7 +10,6 @@ const SHORTEST_PAUSE = 250
 
 const DATA = 'data: '
 
-/** The consumer of the requests in the stream: the list of requests. */
 interface Sink {
   /** The operation that streams the wanted requests. */
   stream(): 'streamEvents' | 'streamAllEvents'

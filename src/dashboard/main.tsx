@@ -66,7 +66,6 @@ function openFirstTab(): void {
   })
 }
 
-/** The whole page. */
 export function Page() {
   return (
     <>
@@ -88,7 +87,6 @@ export function Page() {
   )
 }
 
-/** Says why the server does not answer. */
 function Trouble() {
   const lost = connection.value === 'lost'
   const cause = trouble.value

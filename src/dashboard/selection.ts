@@ -13,7 +13,6 @@ export const DEFAULT_ACCOUNT = 'default'
 /** The most characters in the id of an account. It is the length of the id of a sandbox, which is its key. */
 const LONGEST_ID = 128
 
-/** The account that the page shows. */
 export const chosenAccount = signal(DEFAULT_ACCOUNT)
 /** The open tab; `undefined` until it is known whether the account has figures. */
 export const openTab = signal<Tab | undefined>(undefined)
@@ -48,9 +47,7 @@ function decode(text: string): string {
 export interface LookedAt {
   /** A monitored domain in canonical form. */
   domain?: string | undefined
-  /** The name of a group. */
   group?: string | undefined
-  /** A text for the search of the view. */
   search?: string | undefined
   /** The X-Request-Id of a request. */
   request?: string | undefined

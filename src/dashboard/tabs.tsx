@@ -105,7 +105,6 @@ function bringIntoView(tab: HTMLElement | null): void {
   row.scrollLeft += inner.left + inner.width / 2 - (outer.left + outer.width / 2)
 }
 
-/** The open view. */
 export function OpenPanel(): ComponentChildren {
   const tab = openTab.value
   if (tab === undefined) return null

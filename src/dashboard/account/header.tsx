@@ -59,7 +59,6 @@ export function Header() {
   )
 }
 
-/** The selection of the account, and the actions for accounts. */
 function AccountPicker() {
   const chosen = chosenAccount.value
   const count = accounts.data.value?.count ?? 0
@@ -119,7 +118,6 @@ function isOpen(list: HTMLSelectElement | null): boolean {
   }
 }
 
-/** Shows a form for a new account, creates the account, selects it and shows its key. */
 async function createAccount(): Promise<void> {
   const usual = 'default of the server'
   const content = (
@@ -152,7 +150,6 @@ async function createAccount(): Promise<void> {
   await showSecret(`The account ${id}`, created.api_key)
 }
 
-/** The fields with a value. */
 function readNewAccount(fields: FormData): BodyOf<'createAccount'> {
   const { seed, frozen, ...texts } = Object.fromEntries(
     [...fields.keys()].map((name) => [name, textOf(fields, name).trim()]).filter(([, text]) => text !== ''),
@@ -162,7 +159,6 @@ function readNewAccount(fields: FormData): BodyOf<'createAccount'> {
   return { ...texts, ...(seed && { seed: number }), ...(frozen && { frozen: frozen === 'true' }) }
 }
 
-/** Asks for confirmation, and resets the chosen account to its creation. */
 async function resetAccount(): Promise<void> {
   const account = chosenAccount.peek()
   const content = (

@@ -21,7 +21,6 @@ export const quotas = createResource({
   polled: true,
 })
 
-/** The view Account: how a client reaches the service, and what it may do. */
 export function AccountPanel() {
   return (
     <div class="halves">
@@ -94,7 +93,6 @@ function About({ account: { id, plan, seed, fixture, created_at } }: { account: 
   )
 }
 
-/** The rest of each quota, and whether the service enforces quotas. */
 function Remaining({ data }: { data: Quotas }) {
   const wanted = useSignal<string | null>(null)
   const keys = [...new Set(data.quotas.map(({ key }) => key))]

@@ -100,7 +100,6 @@ interface DrawingProps {
   plot: Plot
   dates: readonly string[]
   marks: readonly { date: string; text: string }[]
-  /** The selected day. */
   index: number
 }
 

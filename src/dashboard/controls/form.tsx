@@ -12,7 +12,6 @@ import { ErrorText } from './notices.tsx'
 
 type InputAttributes = Omit<PartialInputHTMLAttributes<HTMLInputElement>, 'role' | 'type' | 'list'>
 
-/** A field for one line of text below its label. */
 export function TextField({ label, ...attributes }: InputAttributes & { label: string }) {
   return (
     <label>
@@ -28,7 +27,6 @@ interface SearchProps extends InputAttributes {
   text: Signal<string>
 }
 
-/** A field for words that the user looks for. */
 export function SearchField({ label, text, ...attributes }: SearchProps) {
   return (
     <input
@@ -49,7 +47,6 @@ export function SearchField({ label, text, ...attributes }: SearchProps) {
 
 interface CheckboxProps extends Omit<InputAttributes, 'class'> {
   words: ComponentChildren
-  /** A class in addition to `check`. */
   class?: string
 }
 
@@ -64,7 +61,6 @@ export function Checkbox({ words, class: kind = '', ...attributes }: CheckboxPro
 
 interface NameBoxProps extends Partial<CheckboxProps> {
   name: string
-  /** The names that are selected. */
   selected: Signal<ReadonlySet<string>>
 }
 
@@ -97,7 +93,6 @@ interface SelectProps extends Omit<PartialSelectHTMLAttributes<HTMLSelectElement
   onChoose?(value: string): void
 }
 
-/** A list of values, of which the user chooses one. */
 export function Select({ values, none, chosen, onChoose, ...attributes }: SelectProps) {
   function onChange({ currentTarget: { value } }: TargetedEvent<HTMLSelectElement>): void {
     if (chosen !== undefined) chosen.value = value
@@ -152,7 +147,6 @@ interface FormProps {
   id?: string
   /** Classes in addition to `stack`. */
   class?: string
-  /** The text of the button that submits. */
   submit: string
   danger?: boolean
   /** The action of the form. The form shows an error with the labels of its fields. */

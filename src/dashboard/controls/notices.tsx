@@ -13,12 +13,10 @@ interface Toast {
 
 const toasts = signal<readonly Toast[]>([])
 
-/** Shows a note for a few seconds. */
 export function showNote(text: string): void {
   showToast({ kind: '', content: text }, MILLISECONDS_OF_NOTE)
 }
 
-/** Shows an error for several seconds. */
 export function showFailure(error: unknown): void {
   showToast({ kind: 'bad', content: <ErrorText error={error} /> }, MILLISECONDS_OF_FAILURE)
 }

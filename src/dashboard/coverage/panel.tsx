@@ -12,7 +12,6 @@ import type { Coverage, Gap } from '../responses.ts'
 /** The report is long and may change with each request, so it is loaded at most this often. */
 const MILLISECONDS_OF_REST = 3_000
 
-/** The coverage of the contract by the requests of the account. */
 const coverage = createResource({
   load: (account) => call('getCoverage', { parameters: { account } }),
   tabs: ['coverage'],
@@ -51,7 +50,6 @@ export function coverageTally(): string | undefined {
   return data && `${data.summary.responses.percent} %`
 }
 
-/** The view Coverage: the covered share of the contract, and requests that would cover the rest. */
 export function CoveragePanel() {
   return <Loaded of={coverage}>{(data) => <Report coverage={data} />}</Loaded>
 }

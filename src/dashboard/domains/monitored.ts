@@ -26,7 +26,6 @@ interface Mark {
 /** The progress of loading; `undefined` while nothing loads. */
 export const progress = signal<{ done: number; total: number } | undefined>(undefined)
 
-/** The state of the account at the last load. */
 let loaded: Mark | undefined
 /** The phase after a load. During `changed` no load starts; during `unchanged` only after a change. */
 let youth: keyof typeof YOUTH | undefined
@@ -59,7 +58,6 @@ async function loadDomains(account: string): Promise<readonly MonitoredDomain[]>
   }
 }
 
-/** Starts the phases after a load. */
 function grow(): void {
   clearTimeout(growing)
   const domains = monitored.data.peek()?.length ?? 0

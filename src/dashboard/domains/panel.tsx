@@ -28,7 +28,6 @@ function selectNone(): void {
   selected.value = new Set()
 }
 
-/** The view Domains. */
 export function DomainsPanel() {
   const account = chosenAccount.value
   useLook(

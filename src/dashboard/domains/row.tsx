@@ -25,7 +25,6 @@ interface RowProps {
   onFocus(): void
 }
 
-/** A row of the table. */
 export function Row({ domain, index, row, isActive, onFocus }: RowProps) {
   const { domain: name, record, features } = domain
   const tabIndex = isActive ? 0 : -1

@@ -73,7 +73,6 @@ function rankOf(domain: MonitoredDomain): number {
   return rank(policy) * 1000 + (testing === 'y' ? 0 : 500) + rank(sp) * 10 + rank(np)
 }
 
-/** Filters domains and keeps their order. */
 export function filterDomains(domains: readonly MonitoredDomain[], wanted: Wanted): readonly MonitoredDomain[] {
   const { search, policy, profile } = wanted
   const parts = spellingsOf(search)

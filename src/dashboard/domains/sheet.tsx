@@ -19,7 +19,6 @@ import { shareOf } from './trends.ts'
 
 const HISTORY_DAYS = 90
 
-/** Everything about one domain. */
 export function DomainSheet({ name }: { name: string }) {
   const domains = monitored.data.value
   const domain = domains?.find((each) => each.domain === name)
@@ -182,7 +181,6 @@ function Chart({ name, days, events }: { name: string; days: Days; events: reado
   )
 }
 
-/** The reasons for the figures, with their dates. */
 function Events({ events }: { events: readonly DomainEvent[] }) {
   if (events.length === 0) return <p class="soft">Nothing changes its figures but weekdays and seasons.</p>
   return (

@@ -43,7 +43,6 @@ export function proposeRule(rule: FaultRule): void {
   openTab.value = 'faults'
 }
 
-/** The kind of fault in the form. */
 export function kindIn({ family, connection, corrupt, event }: Draft): KindFacts | undefined {
   const names = { connection, corrupt, event, delay_ms: 'delay', error: 'error', status: 'status' }
   return FACTS.faults.kinds.find(({ name }) => name === names[family])
@@ -149,10 +148,7 @@ export const PRESETS: readonly { title: string; rule: FaultRule }[] = [
     title: 'The next POST /domains is lost after the change was made',
     rule: { match: { operation: 'addDomains' }, times: 1, phase: 'after', connection: 'reset' },
   },
-  {
-    title: 'The next 3 requests meet the quota',
-    rule: { times: 3, respond: { error: 'rate_limited' } },
-  },
+  { title: 'The next 3 requests meet the quota', rule: { times: 3, respond: { error: 'rate_limited' } } },
   {
     title: 'A gateway answers the next request with 503',
     rule: {
@@ -164,24 +160,12 @@ export const PRESETS: readonly { title: string; rule: FaultRule }[] = [
       },
     },
   },
-  {
-    title: 'Each response takes one to three seconds',
-    rule: { delay_ms: 1000, jitter_ms: 2000 },
-  },
+  { title: 'Each response takes one to three seconds', rule: { delay_ms: 1000, jitter_ms: 2000 } },
   {
     title: 'The next GET /dmarc is cut off half-way',
     rule: { match: { operation: 'listDmarc' }, times: 1, connection: 'truncate' },
   },
-  {
-    title: 'The next response is no JSON',
-    rule: { times: 1, corrupt: 'malformed-json' },
-  },
-  {
-    title: 'A later version of the service answers',
-    rule: { corrupt: 'compatible' },
-  },
-  {
-    title: 'The quota ends and comes back',
-    rule: { times: 1, event: 'quota-used-up' },
-  },
+  { title: 'The next response is no JSON', rule: { times: 1, corrupt: 'malformed-json' } },
+  { title: 'A later version of the service answers', rule: { corrupt: 'compatible' } },
+  { title: 'The quota ends and comes back', rule: { times: 1, event: 'quota-used-up' } },
 ]

@@ -38,7 +38,6 @@ function change(changes: Partial<Draft>): void {
   draft.value = next
 }
 
-/** The form that adds a rule. */
 export function FaultForm() {
   const rule = readRule(draft.value)
   async function add(): Promise<void> {
@@ -153,7 +152,6 @@ function Requests() {
   )
 }
 
-/** The fields of the form with free text. */
 type TextName = Exclude<keyof Draft, 'family' | 'often'>
 
 function Text({ name, title, kind = 'text' }: { name: TextName; title: string; kind?: 'text' | 'number' }) {

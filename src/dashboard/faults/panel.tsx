@@ -15,7 +15,6 @@ import { describeRule, explainRule, RuleAsCode } from './words.tsx'
 /** How many of the requests on which a rule acted are shown. */
 const LAST_REQUESTS = 5
 
-/** The view Faults: the fault rules, and their results. */
 export function FaultsPanel() {
   return (
     <>
@@ -26,7 +25,6 @@ export function FaultsPanel() {
   )
 }
 
-/** The rules of the account, with live results. */
 function FaultList() {
   const rules = faults.data.value
   return (

@@ -37,7 +37,6 @@ export async function createGroup(): Promise<string | undefined> {
   })
 }
 
-/** Asks for another name of the group. */
 export async function renameGroup({ id, name }: Group): Promise<void> {
   const account = chosenAccount.peek()
   await askForChange('Rename the group', <NameField name={name} />, {
@@ -51,7 +50,6 @@ export async function renameGroup({ id, name }: Group): Promise<void> {
   })
 }
 
-/** Asks which domains become members. */
 export async function addMembers({ id, domains }: Group): Promise<void> {
   const account = chosenAccount.peek()
   const chosen = signal<ReadonlySet<string>>(new Set())
@@ -148,7 +146,6 @@ interface PickerProps {
   label: string
 }
 
-/** Lets the user select monitored domains of the account. */
 function DomainPicker({ chosen, without, label }: PickerProps) {
   useEffect(() => {
     const known = monitored.data.peek()?.length

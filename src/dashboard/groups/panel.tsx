@@ -10,7 +10,6 @@ import type { Group } from '../responses.ts'
 import { chosenAccount, show, useLook } from '../selection.ts'
 import { addMembers, createGroup, deleteGroup, removeMembers, renameGroup } from './change.tsx'
 
-/** How many members a row names. */
 const PREVIEWED = 6
 
 /** The number of members from which a search is shown. */
@@ -30,7 +29,6 @@ function close(): void {
   opened.value = undefined
 }
 
-/** The view Groups. */
 export function GroupsPanel() {
   const list = groups.data.value
   useLook(
@@ -144,7 +142,6 @@ function Content({ group }: { group: Group }) {
   )
 }
 
-/** The members of a group, with a search and a selection. */
 function Members({ group }: { group: Group }) {
   const { domains } = group
   const search = useSignal('')

@@ -15,7 +15,6 @@ const SEVERITIES: Readonly<Record<Overview['attention'][number]['severity'], rea
   low: ['Low', ''],
 }
 
-/** The total figures of all domains, for a quick look. */
 export function OverviewPanel() {
   const data = overview.data.value
   const failure = overview.failure.value

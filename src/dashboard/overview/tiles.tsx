@@ -4,7 +4,6 @@ import { formatNumber, formatShare, roundToTenth } from '../formatting.ts'
 import type { Overview, PolicyOrMissing } from '../responses.ts'
 import { POLICIES } from './comparison.ts'
 
-/** The most important figures. */
 export function Tiles({ data }: { data: Overview }) {
   const { messages, passing, share, domains, attention_count, attention, period_days, testing, days } = data
   const last = days.at(-2)
@@ -54,7 +53,6 @@ function Tile({ name, figure, children }: { name: string; figure: string; childr
 interface ChangeProps {
   value: number
   unit: string
-  /** The number of decimals. */
   decimals?: number
   /** The direction of a good change, if there is one. */
   good?: 'more' | 'less'
@@ -76,12 +74,10 @@ function Change({ value, unit, decimals = 0, good }: ChangeProps) {
   )
 }
 
-/** The name of a policy for the user. */
 export function nameOfPolicy(policy: PolicyOrMissing): string {
   return policy === 'missing' ? 'no record' : policy
 }
 
-/** The number of domains with each policy, as one bar. */
 export function PolicyMix({ data: { policies, domains } }: { data: Overview }) {
   const shown = POLICIES.filter((policy) => policies[policy] > 0)
   const words = shown.map((policy) => `${formatNumber(policies[policy])} ${nameOfPolicy(policy)}`)

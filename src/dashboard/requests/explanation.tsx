@@ -16,7 +16,6 @@ const WAYS = ['curl', 'vitest', 'pytest'] as const
 /** How many characters of a body are shown at first. Browsers lay out longer texts slowly. */
 const LONGEST_BODY = 20_000
 
-/** The explanation of an exchange by the control plane. */
 export function ExplanationView({ explanation, gone }: { explanation: Explanation; gone: boolean }) {
   const { summary, rules, assumptions, problems, fault, failure, correction, exchange } = explanation
   return (

@@ -25,13 +25,11 @@ export type Scope = 'account' | 'none' | 'all'
 
 export const scope = signal<Scope>('account')
 export const conditions = signal<Conditions>(NO_CONDITIONS)
-/** The words that the user looks for. */
 export const words = signal('')
 /** The rendered requests, with the newest first. */
 const drawn = signal<readonly ListedRequest[]>([])
 /** How many requests in the journal meet the conditions; `undefined` until it is known. */
 export const total = signal<number | undefined>(undefined)
-/** Whether the user has paused the list. */
 export const isPaused = signal(false)
 /** How many requests arrived during the pause. */
 export const waiting = signal(0)
@@ -54,7 +52,6 @@ let choice = 0
 export const requestList = {
   stream: (): 'streamEvents' | 'streamAllEvents' => (scope.peek() === 'account' ? 'streamEvents' : 'streamAllEvents'),
 
-  /** Fills the list with the requests in the journal. */
   async load(signal: AbortSignal): Promise<void> {
     const wanted = choice
     const loaded: ListedRequest[] = []
@@ -80,7 +77,6 @@ export const requestList = {
     draw()
   },
 
-  /** Adds a new request. */
   take(entry: JournalEntry): void {
     const listed = toListed(entry)
     if (listed.ordinal <= newest.ordinal || !isWanted(listed)) return

@@ -18,7 +18,6 @@ const EFFECTS: readonly { name: string; title: string; effect: FaultRule }[] = [
   { name: 'delay', title: 'answer 5 seconds later', effect: { delay_ms: 5_000 } },
 ]
 
-/** A form that adds a fault rule for the next request like this one. */
 export function NextFault({ exchange }: { exchange: JournalEntry }) {
   const { account, operation, method, key } = exchange
   const [added, setAdded] = useState<string>()
@@ -86,7 +85,6 @@ function matchOf({ operation, method, path }: JournalEntry): FaultRule['match'] 
   return { method, path: path.slice(FACTS.basePath.length) }
 }
 
-/** The methods that a rule can match. */
 const METHODS = new Set(FACTS.operations.map(({ method }) => method))
 
 function showRules(account: string): void {

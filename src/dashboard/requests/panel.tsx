@@ -30,7 +30,6 @@ const keyless = createResource({
   shared: true,
 })
 
-/** The view Requests, with live requests. */
 export function RequestsPanel() {
   useLook(({ search = '', request }) => {
     words.value = search
@@ -61,7 +60,6 @@ function Keyless() {
   return <Lead text={text} words={`Show ${them}`} to="none" />
 }
 
-/** A text, and a link to all requests of a scope. */
 function Lead({ text, words: link, to }: { text: string; words: string; to: Scope }) {
   function look(): void {
     batch(() => {
@@ -104,7 +102,6 @@ function whyNothing(): string | undefined {
   return `${formatCount(came, 'request')} came, but the journal does not have ${them}. Does the server run with --journal 0?`
 }
 
-/** A command that sends the first request. */
 function FirstRequest() {
   const { api_key: key = null } = summary.data.value ?? {}
   const reading = FACTS.operations.find(({ method }) => method === 'GET')
@@ -117,7 +114,6 @@ function FirstRequest() {
   )
 }
 
-/** The requests as a table, with the newest first. */
 function RequestTable() {
   const withAccount = scope.value === 'all'
   return (

@@ -15,7 +15,6 @@ import { RequestMarks, StatusBadge } from './marks.tsx'
 const ID = 'request-sheet'
 /** How many characters of the path and query are in the title. The details show all of it. */
 const LONGEST_TITLE = 160
-/** How often the page checks that the journal still has the request. */
 const MILLISECONDS_BETWEEN_CHECKS = 3_000
 
 /** The request whose details are open. Its ordinal is known if the user opened it from the list. */
@@ -35,7 +34,6 @@ export function closeRequest(): void {
   openedRequest.value = undefined
 }
 
-/** The details of the open request, above any view. */
 export function RequestSheet() {
   useSignalEffect(() => {
     // Another part of the page has opened another view.
@@ -141,7 +139,6 @@ function useGone(exchange: JournalEntry | undefined): boolean {
   return exchange !== undefined && gone === exchange
 }
 
-/** Whether the journal still has an exchange. */
 async function isKept({ account, ordinal }: JournalEntry, signal: AbortSignal): Promise<boolean> {
   const query = { limit: 1, before: ordinal + 1 }
   try {

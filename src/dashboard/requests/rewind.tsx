@@ -11,7 +11,6 @@ import { targetOf } from './listed-request.ts'
 /** How many characters of the path and query are in the confirmation. */
 const LONGEST_TARGET = 200
 
-/** Restores the account to its state just before a request. */
 export function RewindButton({ exchange, gone }: { exchange: JournalEntry; gone: boolean }) {
   const { account } = exchange
   if (account === null || gone || !isOffered('rewindAccount')) return null

@@ -36,7 +36,6 @@ const SCOPES: readonly (readonly [Scope, string])[] = [
   ['all', 'All accounts'],
 ]
 
-/** The filters and the scope of the list. */
 export function RequestToolbar() {
   return (
     <div class="stack no-print request-tools">
@@ -90,7 +89,6 @@ function want(changed: Partial<Conditions>): void {
   conditions.value = { ...conditions.peek(), ...changed }
 }
 
-/** How many requests are shown, and how many exist. */
 function sayHowMany(): string {
   const all = total.value
   if (all === undefined) return 'Loading…'

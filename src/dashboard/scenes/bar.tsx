@@ -17,7 +17,6 @@ export const others = computed(() => {
   return (snapshots.data.value ?? []).filter((each) => isOfStory(each) && each.name !== own)
 })
 
-/** The current scene at the bottom of the window, with the buttons of the story. */
 export function StoryBar() {
   return telling.value === undefined ? null : <Bar />
 }

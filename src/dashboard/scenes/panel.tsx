@@ -14,7 +14,6 @@ const scenes = createResource({
   polled: true,
 })
 
-/** The scenes of the story of the account, and the button that begins it. */
 export function ScenesPanel() {
   return (
     <Loaded of={scenes}>

@@ -11,12 +11,10 @@ import type { Scene, SceneCall, Story } from '../responses.ts'
 import { chosenAccount, OFFERED_TABS, show } from '../selection.ts'
 import { callService, type Way } from '../service-calls.ts'
 
-/** The result of a call of a scene. */
 export interface Outcome {
   call: SceneCall
   /** Whether the answer is the one that the scene expects. */
   expected: boolean
-  /** The answer as a sentence. */
   text: string
   /** The id of the request in the journal; null if it is not there. */
   requestId: string | null
@@ -44,7 +42,6 @@ async function sendCall(call: SceneCall, account: string): Promise<Outcome> {
   }
 }
 
-/** The method and the path of a call, for the user. */
 export function describeCall({ operation, parameters = {}, query }: SceneCall): string {
   const own = FACTS.operations.find(({ id }) => id === operation)
   const [method, template] = own === undefined ? (FACTS.calls[operation] ?? ['', operation]) : [own.method, own.path]
@@ -66,15 +63,12 @@ async function sendToOwner(
   return { requestId: null }
 }
 
-/** A story in progress. */
 export interface Telling {
   account: string
   story: Story
-  /** The index of the current scene. */
   step: number
   /** The snapshot of the account before the story. */
   snapshot: string
-  /** The results of the calls of the scene so far. */
   outcomes: readonly Outcome[]
   /** The reason why the story cannot continue. The account stays as it is then. */
   end: string | undefined
@@ -131,7 +125,6 @@ export async function endStory(): Promise<void> {
   })
 }
 
-/** Shows the subject of the scene again. */
 export function lookAgain(): void {
   const told = telling.peek()
   if (told === undefined) return
@@ -215,7 +208,6 @@ function drawName(): string {
   return [...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('')
 }
 
-/** Whether a key press is for the story. */
 export function isForStory({ target, altKey, ctrlKey, metaKey, shiftKey, isComposing }: KeyboardEvent): boolean {
   if (altKey || ctrlKey || metaKey || shiftKey || isComposing) return false
   if (document.querySelector('dialog:modal') !== null) return false

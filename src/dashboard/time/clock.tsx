@@ -13,7 +13,6 @@ import type { BodyOf, Quota } from '../responses.ts'
 
 const MILLISECONDS_OF_TICK = 1_000
 
-/** Changes each second. */
 const tick = signal(0)
 
 setInterval(() => {
@@ -54,7 +53,6 @@ const STEPS = [
   { words: '+1 day', milliseconds: 24 * HOUR, duration: 'P1D' },
 ]
 
-/** The clock in a large size, and the controls that move it. */
 export function ClockSection() {
   const now = shownTime.value
   if (now === undefined) return null
@@ -83,7 +81,6 @@ export function ClockSection() {
   )
 }
 
-/** A button, and its target time below. */
 function Move({ leads, children }: { leads: string; children: ComponentChildren }) {
   return (
     <div class="move">

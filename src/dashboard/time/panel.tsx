@@ -12,7 +12,6 @@ import { ClockSection, shownTime } from './clock.tsx'
 import { deletePlayed, leftBehind, originalOf, play, stage, startPlay } from './play.ts'
 import { TimelineSection } from './timeline-section.tsx'
 
-/** The view Time: the clock of the account, a play of its days, and the states that it can return to. */
 export function TimePanel() {
   // During a play, the user wants to see the chart first.
   const isPlayed = play.value?.account === chosenAccount.value
@@ -29,14 +28,12 @@ export function TimePanel() {
   )
 }
 
-/** How many refreshes the chart shows. */
 const SHOWN_DAYS = 60
 const MONTH = 30 * 86_400_000
 /** How many of the past days are listed, and how many sentences for each. */
 const TOLD_DAYS = 5
 const TOLD_SENTENCES = 3
 
-/** Plays the account: its figures day by day. */
 function PlaySection() {
   const playing = play.value
   const isShown = playing !== undefined && playing.account === chosenAccount.value
@@ -95,7 +92,6 @@ function PlayForm() {
   )
 }
 
-/** The figures of the last refreshes up to the time of the clock. */
 function FiguresUntilNow() {
   const data = overview.data.value
   if (data === undefined || data.domains === 0) return null
@@ -110,7 +106,6 @@ function FiguresUntilNow() {
   )
 }
 
-/** The events of the past days, with the newest first. */
 function PassedDays() {
   const playing = play.value
   const known = stage.value

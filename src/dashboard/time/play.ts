@@ -26,13 +26,11 @@ export interface Play {
   end: number
 }
 
-/** The current play, if there is one. */
 export const play = signal<Play | undefined>(undefined)
 /** Whether the days pass automatically. */
 export const isPlaying = signal(false)
 /** The reason for the pause, if the user did not cause it. */
 export const playTrouble = signal<unknown>(undefined)
-/** How many days pass per second. */
 export const speed = signal(1)
 
 interface Stage {
@@ -45,7 +43,6 @@ interface Stage {
   until: number
 }
 
-/** The events of the domains in the play. */
 export const stage = signal<Stage | undefined>(undefined)
 
 /** Identifies the current run. A pause and a restart begin another run. */

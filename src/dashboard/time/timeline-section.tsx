@@ -15,11 +15,9 @@ import { createResource, refreshShown } from '../resource.ts'
 import type { JournalEntry, Snapshot } from '../responses.ts'
 import { layTimeline, type Moment } from './timeline.ts'
 
-/** How many requests the timeline has at most. */
 const REQUESTS = 300
 /** The requests come with their bodies, which may be large, so they are loaded at most this often. */
 const MILLISECONDS_OF_REST = 3_000
-/** How many characters of a body are shown. */
 const BODY = 120
 const BROUGHT_BACK = 'State, keys, clock, quotas and fault rules go back to those of then. The journal stays.'
 

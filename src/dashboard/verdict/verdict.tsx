@@ -71,7 +71,6 @@ function describe({ passed, requests, violations: { count }, service }: Verdict)
   return { tone: '', words: requests === 0 ? 'no request yet' : 'nothing checked yet' }
 }
 
-/** Whether the details are open. */
 const isOpen = signal(false)
 
 function close(): void {
@@ -83,7 +82,6 @@ function openRequest(request: string): void {
   show({ tab: 'requests', request })
 }
 
-/** The verdict about all accounts in a few words. A click opens the details. */
 export function VerdictPill() {
   const { tone, words } = shownVerdict.value
   return (
@@ -111,7 +109,6 @@ export function VerdictPill() {
   )
 }
 
-/** The details of the verdict: its sentence, its counts, and the requests that decided it. */
 function VerdictDetails() {
   const report = verdict.data.value
   const failure = verdict.failure.value
