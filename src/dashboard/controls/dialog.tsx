@@ -1,7 +1,7 @@
 import { signal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
-import { Copyable } from './copyable.tsx'
+import { Copyable } from './button.tsx'
 import { Form } from './form.tsx'
 import { showNote } from './notices.tsx'
 
@@ -130,7 +130,7 @@ export function Sheet({ title, id, beside, onClose, children }: SheetProps) {
   )
 }
 
-export interface Question<Result> {
+interface Question<Result> {
   submit: string
   /** Whether only the form can close the dialog. */
   lasting?: boolean

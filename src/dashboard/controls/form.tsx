@@ -1,11 +1,5 @@
 import type { Signal } from '@preact/signals'
-import type {
-  ComponentChildren,
-  PartialInputHTMLAttributes,
-  PartialSelectHTMLAttributes,
-  TargetedEvent,
-  TargetedSubmitEvent,
-} from 'preact'
+import type { ComponentChildren, PartialInputHTMLAttributes, PartialSelectHTMLAttributes, TargetedEvent } from 'preact'
 import { useRef, useState } from 'preact/hooks'
 import { useWork } from './button.tsx'
 import { ErrorText } from './notices.tsx'
@@ -85,6 +79,7 @@ export function NameBox({ name, selected, words, ...attributes }: NameBoxProps) 
 export type Choice = string | readonly [value: string, words: string]
 
 interface SelectProps extends Omit<PartialSelectHTMLAttributes<HTMLSelectElement>, 'role' | 'size'> {
+  /** The chosen value is added if it is not among them, such as that of a deleted key. */
   values: readonly Choice[]
   /** The words for the empty value, if the user can choose it. */
   none?: string | undefined
@@ -94,14 +89,16 @@ interface SelectProps extends Omit<PartialSelectHTMLAttributes<HTMLSelectElement
 }
 
 export function Select({ values, none, chosen, onChoose, ...attributes }: SelectProps) {
-  function onChange({ currentTarget: { value } }: TargetedEvent<HTMLSelectElement>): void {
-    if (chosen !== undefined) chosen.value = value
-    onChoose?.(value)
+  const { value } = attributes
+  const isListed = typeof value !== 'string' || value === '' || values.some((choice) => partsOf(choice)[0] === value)
+  function onChange({ currentTarget }: TargetedEvent<HTMLSelectElement>): void {
+    if (chosen !== undefined) chosen.value = currentTarget.value
+    onChoose?.(currentTarget.value)
   }
   return (
     <select {...attributes} {...(chosen && { value: chosen })} onChange={onChange}>
       {none !== undefined && <option value="">{none}</option>}
-      <Options values={values} />
+      <Options values={isListed ? values : [value, ...values]} />
     </select>
   )
 }
@@ -117,11 +114,15 @@ export function LabelledSelect({ label, class: kind, ...attributes }: SelectProp
   )
 }
 
+function partsOf(choice: Choice): readonly [value: string, words: string] {
+  return typeof choice === 'string' ? [choice, choice] : choice
+}
+
 export function Options({ values }: { values: readonly Choice[] }) {
   return (
     <>
       {values.map((choice) => {
-        const [value, words] = typeof choice === 'string' ? [choice, choice] : choice
+        const [value, words] = partsOf(choice)
         return (
           <option key={value} value={value}>
             {words}
@@ -162,7 +163,7 @@ export function Form({ id, class: kind = '', submit, danger = false, work, besid
   const [failure, setFailure] = useState<unknown>(undefined)
   const place = useRef<HTMLFormElement>(null)
 
-  function onSubmit(event: TargetedSubmitEvent<HTMLFormElement>): Promise<void> {
+  function onSubmit(event: TargetedEvent<HTMLFormElement>): Promise<void> {
     event.preventDefault()
     const form = event.currentTarget
     return run(() => {

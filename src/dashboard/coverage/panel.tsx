@@ -1,7 +1,6 @@
 import { useSignal } from '@preact/signals'
 import { call } from '../client.ts'
-import { Button } from '../controls/button.tsx'
-import { Copyable } from '../controls/copyable.tsx'
+import { Button, Copyable } from '../controls/button.tsx'
 import { filterBy, SearchField } from '../controls/form.tsx'
 import { Loaded } from '../controls/loaded.tsx'
 import { Badge, Meter } from '../controls/marks.tsx'

@@ -1,6 +1,6 @@
 import { call } from '../client.ts'
 import { openDialog } from '../controls/dialog.tsx'
-import { Options, TextField, textOf } from '../controls/form.tsx'
+import { LabelledSelect, Options, TextField, textOf } from '../controls/form.tsx'
 import { showNote } from '../controls/notices.tsx'
 import { FACTS } from '../facts.ts'
 import type { MonitoredDomain } from '../responses.ts'
@@ -71,12 +71,7 @@ function Fields({ domain }: { domain: MonitoredDomain }) {
         follows the generated figures again. All other fields stay pinned or generated, as they were.
       </p>
       <div class="fields">
-        <label>
-          Profile
-          <select name="profile">
-            <Choices values={FACTS.profiles} chosen={domain.profile} />
-          </select>
-        </label>
+        <LabelledSelect label="Profile" name="profile" values={FACTS.profiles} value={domain.profile} />
         {PIN_FIELDS.map((field) => (
           <Field key={field} domain={domain} field={field} />
         ))}
@@ -100,28 +95,7 @@ function Field({ domain, field }: { domain: MonitoredDomain; field: (typeof PIN_
   return values === undefined ? (
     <TextField label={title} name={field} inputMode="decimal" defaultValue={value} />
   ) : (
-    <label>
-      {title}
-      <select name={field}>
-        <option value="" selected={value === ''}>
-          not pinned
-        </option>
-        <Choices values={values} chosen={value} />
-      </select>
-    </label>
-  )
-}
-
-function Choices({ values, chosen }: { values: readonly string[]; chosen: string }) {
-  const all = chosen === '' || values.includes(chosen) ? values : [chosen, ...values]
-  return (
-    <>
-      {all.map((value) => (
-        <option key={value} selected={value === chosen}>
-          {value}
-        </option>
-      ))}
-    </>
+    <LabelledSelect label={title} name={field} none="not pinned" values={values} value={value} />
   )
 }
 

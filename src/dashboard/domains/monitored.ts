@@ -115,9 +115,7 @@ export async function reloadDomain(name: string): Promise<void> {
 
 export const order = signal<Order>({ by: 'added', descending: false })
 /** The filter of the table. An empty policy or profile means all. */
-export const search = signal('')
-export const policy = signal('')
-export const profile = signal('')
+export const filter = { search: signal(''), policy: signal(''), profile: signal('') }
 
 const sorted = computed(() => {
   const { by } = order.value
@@ -128,6 +126,7 @@ const sorted = computed(() => {
 
 /** The rows of the table. A search does not sort again. */
 export const shown = computed(() => {
+  const { search, policy, profile } = filter
   return filterDomains(sorted.value, { search: search.value, policy: policy.value, profile: profile.value })
 })
 

@@ -7,22 +7,10 @@ import { formatNumber, formatShown } from '../formatting.ts'
 import type { MonitoredDomain } from '../responses.ts'
 import { chosenAccount, openTab, useLook } from '../selection.ts'
 import { addDomains, removeDomains } from './add-and-remove.tsx'
-import {
-  closeDomain,
-  monitored,
-  openDomain,
-  opened,
-  order,
-  policy,
-  profile,
-  progress,
-  search,
-  shown,
-} from './monitored.ts'
-import { selected } from './row.tsx'
+import { closeDomain, filter, monitored, openDomain, opened, order, progress, shown } from './monitored.ts'
 import { type Column, NO_RECORD } from './selection.ts'
 import { DomainSheet } from './sheet.tsx'
-import { COLUMNS, DomainTable } from './table.tsx'
+import { COLUMNS, DomainTable, selected } from './table.tsx'
 
 function selectNone(): void {
   selected.value = new Set()
@@ -32,9 +20,9 @@ export function DomainsPanel() {
   const account = chosenAccount.value
   useLook(
     (look) => {
-      search.value = look.search ?? ''
-      policy.value = ''
-      profile.value = ''
+      filter.search.value = look.search ?? ''
+      filter.policy.value = ''
+      filter.profile.value = ''
       if (look.domain === undefined) closeDomain()
       else openDomain(look.domain)
     },
@@ -59,15 +47,21 @@ export function DomainsPanel() {
 function Tools() {
   return (
     <div class="row domain-tools no-print">
-      <SearchField id="domain-filter" label="Search domains" text={search} />
+      <SearchField id="domain-filter" label="Search domains" text={filter.search} />
       <Select
         id="domain-policy"
         aria-label="Policy"
         none="All policies"
         values={[...FACTS.policies, NO_RECORD]}
-        chosen={policy}
+        chosen={filter.policy}
       />
-      <Select id="domain-profile" aria-label="Profile" none="All profiles" values={FACTS.profiles} chosen={profile} />
+      <Select
+        id="domain-profile"
+        aria-label="Profile"
+        none="All profiles"
+        values={FACTS.profiles}
+        chosen={filter.profile}
+      />
       <PhoneOrder />
       <Button words="Add domains…" kind="primary" work={addDomains} />
     </div>

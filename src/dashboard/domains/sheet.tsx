@@ -1,8 +1,7 @@
 import { groups, groupsByDomain, summary } from '../account-data.ts'
 import { HistoryChart } from '../charts/history-chart.tsx'
 import { send } from '../client.ts'
-import { Button } from '../controls/button.tsx'
-import { Copyable } from '../controls/copyable.tsx'
+import { Button, Copyable } from '../controls/button.tsx'
 import { Sheet } from '../controls/dialog.tsx'
 import { useAnswer } from '../controls/loaded.tsx'
 import { Badge, Pairs, Part } from '../controls/marks.tsx'
@@ -14,7 +13,7 @@ import { removeDomains } from './add-and-remove.tsx'
 import { changeDomain, removePins } from './change.tsx'
 import { closeDomain, dayBefore, monitored, openDomain, refreshDate } from './monitored.ts'
 import { lastRecordText, layOut } from './record-text.ts'
-import { Policy } from './row.tsx'
+import { Policy } from './table.tsx'
 import { shareOf } from './trends.ts'
 
 const HISTORY_DAYS = 90

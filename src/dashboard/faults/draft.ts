@@ -7,8 +7,9 @@ import { openTab } from '../selection.ts'
 export type Family = 'error' | 'status' | Exclude<KindFacts['field'], 'respond'>
 
 /** How often a rule acts: a usual number, or the value of the field `times`. */
-export const USUAL_TIMES = { once: '1', '3 times': '3', always: '' } as const
+const USUAL_TIMES = { once: '1', '3 times': '3', always: '' } as const
 export type Often = keyof typeof USUAL_TIMES | 'n times'
+export const OFTEN = [...Object.keys(USUAL_TIMES), 'n times'].map((often) => [often, often] as const)
 
 /** The texts of the empty form. The keys are the field names of the control plane. */
 const EMPTY = {

@@ -6,17 +6,7 @@ import { type Choice, Form, LabelledSelect, TextField } from '../controls/form.t
 import { Card } from '../controls/marks.tsx'
 import { showNote } from '../controls/notices.tsx'
 import { FACTS } from '../facts.ts'
-import {
-  codesOf,
-  type Draft,
-  draft,
-  type Family,
-  kindIn,
-  PRESETS,
-  proposeRule,
-  readRule,
-  USUAL_TIMES,
-} from './draft.ts'
+import { codesOf, type Draft, draft, type Family, kindIn, OFTEN, PRESETS, proposeRule, readRule } from './draft.ts'
 import { describeRule, RuleAsCode } from './words.tsx'
 
 const FAMILIES: Readonly<Record<Family, string>> = {
@@ -27,7 +17,6 @@ const FAMILIES: Readonly<Record<Family, string>> = {
   delay_ms: 'A delay',
   event: 'Something happens to the account',
 }
-const OFTEN = [...Object.keys(USUAL_TIMES), 'n times'].map((often) => [often, often] as const)
 const CONTENT_TYPES = ['application/json', 'text/html', 'text/plain']
 
 /** Changes the form. Values that the chosen operation does not support are replaced. */
@@ -40,6 +29,8 @@ function change(changes: Partial<Draft>): void {
 
 export function FaultForm() {
   const rule = readRule(draft.value)
+  const operations = FACTS.operations.map(({ id, method, path }) => [id, `${method} ${path} · ${id}`] as const)
+  const labels = (keys.data.value ?? []).map(({ id, label }): Choice => [id, label === null ? id : `${label} · ${id}`])
   async function add(): Promise<void> {
     await call('addFault', { body: readRule(draft.value) })
     showNote('The rule was added.')
@@ -59,7 +50,8 @@ export function FaultForm() {
         <Choices legend="What goes wrong" name="family" values={Object.entries(FAMILIES)} />
         <Effect />
         <div class="fields">
-          <Requests />
+          <Choosing name="match.operation" title="Operation" values={operations} none="any operation" />
+          <Choosing name="match.key" title="Key" values={labels} none="any key" />
         </div>
         <Choices legend="How often" name="often" values={OFTEN}>
           {draft.value.often === 'n times' && <Text name="times" title="Times" kind="number" />}
@@ -141,17 +133,6 @@ function Delay() {
   )
 }
 
-function Requests() {
-  const operations = FACTS.operations.map(({ id, method, path }) => [id, `${method} ${path} · ${id}`] as const)
-  const labels = keys.data.value?.map(({ id, label }) => [id, label === null ? id : `${label} · ${id}`] as const)
-  return (
-    <>
-      <Choosing name="match.operation" title="Operation" values={operations} none="any operation" />
-      <Choosing name="match.key" title="Key" values={labels ?? []} none="any key" />
-    </>
-  )
-}
-
 type TextName = Exclude<keyof Draft, 'family' | 'often'>
 
 function Text({ name, title, kind = 'text' }: { name: TextName; title: string; kind?: 'text' | 'number' }) {
@@ -176,16 +157,13 @@ interface ChoiceProps {
 }
 
 function Choosing({ name, title, values, none }: ChoiceProps) {
-  const chosen = draft.value[name]
-  // A proposed rule may contain a value that is not in the list, such as a deleted key.
-  const isListed = chosen === '' || values.some((each) => each === chosen || each[0] === chosen)
   return (
     <LabelledSelect
       label={title}
       name={name}
-      value={chosen}
+      value={draft.value[name]}
       none={none}
-      values={isListed ? values : [chosen, ...values]}
+      values={values}
       onChoose={(value) => change({ [name]: value })}
     />
   )

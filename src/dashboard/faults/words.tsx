@@ -1,4 +1,4 @@
-import { Copyable } from '../controls/copyable.tsx'
+import { Copyable } from '../controls/button.tsx'
 import { FACTS } from '../facts.ts'
 import { formatJson } from '../formatting.ts'
 import type { FaultRule, KindFacts } from '../responses.ts'

@@ -59,7 +59,7 @@ export function GroupsPanel() {
 
 /** Creates a group, and clears the search so that the list shows it. */
 async function create(): Promise<void> {
-  if ((await createGroup()) !== undefined) search.value = ''
+  if (await createGroup()) search.value = ''
 }
 
 function Rows({ list }: { list: readonly Group[] }) {
@@ -69,11 +69,13 @@ function Rows({ list }: { list: readonly Group[] }) {
       <p id="group-count" class="soft" role="status">
         {formatShown(found.length, list.length, 'group')}
       </p>
-      {list.length === 0 && (
-        <p class="empty">This account has no group. A group is a name for some of its monitored domains.</p>
-      )}
-      {list.length > 0 && found.length === 0 && <p class="empty">No group matches.</p>}
-      {found.length > 0 && (
+      {found.length === 0 ? (
+        <p class="empty">
+          {list.length === 0
+            ? 'This account has no group. A group is a name for some of its monitored domains.'
+            : 'No group matches.'}
+        </p>
+      ) : (
         <LongList
           id="group-rows"
           label="Groups"
@@ -81,7 +83,7 @@ function Rows({ list }: { list: readonly Group[] }) {
           keyOf={({ id }) => id}
           attributesOf={({ name }) => ({ 'data-group': name })}
         >
-          {(group, { tabIndex }) => <Row group={group} tabIndex={tabIndex} />}
+          {(group, tabIndex) => <Row group={group} tabIndex={tabIndex} />}
         </LongList>
       )}
     </>
@@ -187,7 +189,7 @@ function Members({ group }: { group: Group }) {
           keyOf={(member) => member}
           attributesOf={(member) => ({ 'data-domain': member })}
         >
-          {(member, { tabIndex }) => (
+          {(member, tabIndex) => (
             <div class="member">
               <NameBox name={member} selected={selected} tabIndex={tabIndex} />
               <button

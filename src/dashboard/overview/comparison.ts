@@ -37,3 +37,7 @@ export function compareOverviews(before: Overview, after: Overview) {
 function differenceOf([before, after]: readonly [number, number]): number {
   return Math.abs(after - before)
 }
+
+export function nameOfPolicy(policy: PolicyOrMissing): string {
+  return policy === 'missing' ? 'no record' : policy
+}

@@ -1,7 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import { useRef, useState } from 'preact/hooks'
-import { Button } from '../controls/button.tsx'
-import { Copyable, CopyButton } from '../controls/copyable.tsx'
+import { Button, Copyable, CopyButton } from '../controls/button.tsx'
 import { Pairs, Part } from '../controls/marks.tsx'
 import { PLAYS_SERVICE } from '../facts.ts'
 import { formatCount, formatDuration, formatInstant, formatJson, formatNumber } from '../formatting.ts'
@@ -32,26 +31,13 @@ export function ExplanationView({ explanation, gone }: { explanation: Explanatio
       )}
       {/* A proxy cannot know the changes in the other service. */}
       {PLAYS_SERVICE && <Changes explanation={explanation} />}
-      {problems.length > 0 && (
-        <Part title="Problems; the response reports the first one">
-          <Bullets items={problems.map((problem) => describeProblem(problem))} />
-        </Part>
-      )}
-      {fault !== null && (
-        <Part title="The fault">
-          <pre>{formatJson(fault)}</pre>
-        </Part>
-      )}
-      {failure !== null && (
-        <Part title="Internal error">
-          <pre>{failure}</pre>
-        </Part>
-      )}
-      {exchange.violations.length > 0 && (
-        <Part title="Where the response violates the contract">
-          <pre>{formatJson(exchange.violations)}</pre>
-        </Part>
-      )}
+      <ListPart title="Problems; the response reports the first one" items={problems.map(describeProblem)} />
+      <TextPart title="The fault" text={fault && formatJson(fault)} />
+      <TextPart title="Internal error" text={failure} />
+      <TextPart
+        title="Where the response violates the contract"
+        text={exchange.violations.length > 0 ? formatJson(exchange.violations) : null}
+      />
       <Reproduction explanation={explanation} />
       <NextFault exchange={exchange} />
       <Part title="Circumstances">
@@ -59,17 +45,27 @@ export function ExplanationView({ explanation, gone }: { explanation: Explanatio
       </Part>
       <MessageView title="The request" message={exchange.request} />
       <MessageView title="The response" message={exchange.response} />
-      {rules.length > 0 && (
-        <Part title="Rules of the specification">
-          <Bullets items={rules.map(({ id, says }) => nameAndText(id, says))} />
-        </Part>
-      )}
-      {assumptions.length > 0 && (
-        <Part title="Assumptions">
-          <Bullets items={assumptions.map(({ id, spec }) => nameAndText(id, spec))} />
-        </Part>
-      )}
+      <ListPart title="Rules of the specification" items={rules.map(({ id, says }) => nameAndText(id, says))} />
+      <ListPart title="Assumptions" items={assumptions.map(({ id, spec }) => nameAndText(id, spec))} />
     </>
+  )
+}
+
+function TextPart({ title, text }: { title: string; text: string | null }) {
+  if (text === null) return null
+  return (
+    <Part title={title}>
+      <pre>{text}</pre>
+    </Part>
+  )
+}
+
+function ListPart({ title, items }: { title: string; items: readonly ComponentChildren[] }) {
+  if (items.length === 0) return null
+  return (
+    <Part title={title}>
+      <Bullets items={items} />
+    </Part>
   )
 }
 

@@ -1,10 +1,10 @@
 import { batch, computed, effect, signal } from '@preact/signals'
 import { call } from '../client.ts'
 import { restartStream } from '../exchanges.ts'
+import { formatCount, formatNumber } from '../formatting.ts'
 import type { JournalEntry } from '../responses.ts'
 import { chosenAccount } from '../selection.ts'
 import {
-  type Conditions,
   findWords,
   type ListedRequest,
   MOST_REQUESTS,
@@ -24,7 +24,7 @@ const MILLISECONDS_BEFORE_COUNT = 400
 export type Scope = 'account' | 'none' | 'all'
 
 export const scope = signal<Scope>('account')
-export const conditions = signal<Conditions>(NO_CONDITIONS)
+export const conditions = signal(NO_CONDITIONS)
 export const words = signal('')
 /** The rendered requests, with the newest first. */
 const drawn = signal<readonly ListedRequest[]>([])
@@ -32,15 +32,31 @@ const drawn = signal<readonly ListedRequest[]>([])
 export const total = signal<number | undefined>(undefined)
 export const isPaused = signal(false)
 /** How many requests arrived during the pause. */
-export const waiting = signal(0)
+const waiting = signal(0)
 /** How many requests arrived too fast to be rendered. It is not exact if the stream was interrupted as too slow. */
-export const skipped = signal({ count: 0, isExact: true })
+const skipped = signal({ count: 0, isExact: true })
 /** The requests that contain the words, with the newest first. */
 export const shown = computed(() => findWords(drawn.value, words.value))
 /** How many requests are rendered without a search. */
 export const drawnCount = computed(() => drawn.value.length)
 /** How many requests have arrived since this selection was loaded. */
 export const arrivals = signal(0)
+
+/** How many requests are shown, and how many exist. */
+export function sayHowMany(): string {
+  const all = total.value
+  if (all === undefined) return 'Loading…'
+  const [drawn, found, { count, isExact }] = [drawnCount.value, shown.value.length, skipped.value]
+  const of = drawn < all ? `latest ${formatNumber(drawn)} of ${formatCount(all, 'request')}` : ''
+  const parts = [
+    words.value.trim() === ''
+      ? of || formatCount(drawn, 'request')
+      : `${formatNumber(found)} of the ${of || formatCount(drawn, 'request')}`,
+    isPaused.value && `paused, ${formatCount(waiting.value, 'new request')}`,
+    (count > 0 || !isExact) && `${isExact ? '' : 'more than '}${formatNumber(count)} passed too fast to be shown`,
+  ]
+  return parts.filter(Boolean).join(' · ')
+}
 
 const newest = new Newest()
 /** How many requests arrived since the last render, since the last load, and in total. */

@@ -5,23 +5,10 @@ import { SearchField, Select } from '../controls/form.tsx'
 import { showNote } from '../controls/notices.tsx'
 import { restartStream } from '../exchanges.ts'
 import { FACTS, PLAYS_SERVICE } from '../facts.ts'
-import { formatCount, formatNumber } from '../formatting.ts'
+import { formatCount } from '../formatting.ts'
 import { refreshShown } from '../resource.ts'
 import { chosenAccount } from '../selection.ts'
-import {
-  conditions,
-  drawnCount,
-  forgetSkipped,
-  isPaused,
-  pause,
-  type Scope,
-  scope,
-  shown,
-  skipped,
-  total,
-  waiting,
-  words,
-} from './list.ts'
+import { conditions, forgetSkipped, isPaused, pause, type Scope, sayHowMany, scope, words } from './list.ts'
 import type { Conditions } from './listed-request.ts'
 
 const TOGGLES = [
@@ -87,21 +74,6 @@ export function RequestToolbar() {
 
 function want(changed: Partial<Conditions>): void {
   conditions.value = { ...conditions.peek(), ...changed }
-}
-
-function sayHowMany(): string {
-  const all = total.value
-  if (all === undefined) return 'Loading…'
-  const [drawn, found, { count, isExact }] = [drawnCount.value, shown.value.length, skipped.value]
-  const of = drawn < all ? `latest ${formatNumber(drawn)} of ${formatCount(all, 'request')}` : ''
-  const parts = [
-    words.value.trim() === ''
-      ? of || formatCount(drawn, 'request')
-      : `${formatNumber(found)} of the ${of || formatCount(drawn, 'request')}`,
-    isPaused.value && `paused, ${formatCount(waiting.value, 'new request')}`,
-    (count > 0 || !isExact) && `${isExact ? '' : 'more than '}${formatNumber(count)} passed too fast to be shown`,
-  ]
-  return parts.filter(Boolean).join(' · ')
 }
 
 /** Asks for confirmation, and removes the requests of the chosen account from the journal. */

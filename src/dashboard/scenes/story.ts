@@ -9,7 +9,7 @@ import { closeRequest } from '../requests/request-sheet.tsx'
 import { refreshShown } from '../resource.ts'
 import type { Scene, SceneCall, Story } from '../responses.ts'
 import { chosenAccount, OFFERED_TABS, show } from '../selection.ts'
-import { callService, type Way } from '../service-calls.ts'
+import { callService, type Way } from '../service-calls.tsx'
 
 export interface Outcome {
   call: SceneCall

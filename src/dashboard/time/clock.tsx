@@ -32,9 +32,6 @@ export const shownTime = computed(() => {
   return read && (read.frozen ? read.now : read.now + performance.now() - read.at)
 })
 
-/** Whether the clock of the chosen account is frozen; `undefined` until it is known. */
-const isFrozen = computed(() => reading.value?.frozen)
-
 /** Changes the clock of the chosen account, and loads the data that depends on it. */
 async function changeClock(body: BodyOf<'updateClock'>): Promise<void> {
   const known = summary.data.peek()
@@ -57,7 +54,7 @@ export function ClockSection() {
   const now = shownTime.value
   if (now === undefined) return null
   const instant = new Date(now).toISOString()
-  const frozen = isFrozen.value === true
+  const frozen = reading.value?.frozen === true
   return (
     <Card id="clock-title" title="The clock of this account">
       <div class="row clock-head">
@@ -170,12 +167,12 @@ export function ClockLine() {
         <time
           id="clock"
           dateTime={instant}
-          class={`mono ${isFrozen.value ? 'frozen' : ''}`}
+          class={`mono ${reading.value?.frozen ? 'frozen' : ''}`}
           title="The clock of this account"
         >
           {formatInstant(instant)}
         </time>
-        <span class="soft">{isFrozen.value ? 'frozen' : 'running'}</span>
+        <span class="soft">{reading.value?.frozen ? 'frozen' : 'running'}</span>
       </span>
       {STEPS.map(({ words, duration }) => (
         <Button

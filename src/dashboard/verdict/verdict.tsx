@@ -156,11 +156,7 @@ async function startAgain(): Promise<void> {
   showNote('The verdict starts again.')
 }
 
-interface ReportProps {
-  report: Verdict
-}
-
-function Counts({ report: { requests, judged, injected, violations, service } }: ReportProps) {
+function Counts({ report: { requests, judged, injected, violations, service } }: { report: Verdict }) {
   const codes = Object.entries(violations.by_code).map(([code, count]) => `${code} ${formatNumber(count)}`)
   return (
     <Pairs
@@ -178,7 +174,7 @@ function Counts({ report: { requests, judged, injected, violations, service } }:
   )
 }
 
-function Violations({ report: { violations } }: ReportProps) {
+function Violations({ report: { violations } }: { report: Verdict }) {
   if (violations.count === 0) return null
   const { first, count } = violations
   return (
@@ -198,7 +194,7 @@ function Violations({ report: { violations } }: ReportProps) {
   )
 }
 
-function Findings({ report: { service } }: ReportProps) {
+function Findings({ report: { service } }: { report: Verdict }) {
   if (service === undefined || service.findings === 0) return null
   return (
     <Part title="What the service did wrong">
@@ -227,7 +223,7 @@ function Wrong({ about, request, children }: { about: string; request: string | 
   )
 }
 
-function Politeness({ report: { politeness } }: ReportProps) {
+function Politeness({ report: { politeness } }: { report: Verdict }) {
   if (politeness.length === 0) return null
   return (
     <Part title="Politeness">

@@ -1,6 +1,7 @@
 import { signal } from '@preact/signals'
 import { summary } from './account-data.ts'
 import { call, readData, send } from './client.ts'
+import { Checkbox } from './controls/form.tsx'
 import { FACTS } from './facts.ts'
 import { isObject, type Problem, Refused, readRefusal, Unreachable } from './refusals.ts'
 import type { CallId } from './responses.ts'
@@ -37,7 +38,7 @@ export interface ServiceAnswer {
 }
 
 /** Whether the user wants calls through the control plane although the key is known. */
-export const avoidsService = signal(false)
+const avoidsService = signal(false)
 
 /**
  * Sends a request to the API of the service with the key of the account. If the key is secret, or if the user wants it,
@@ -60,8 +61,26 @@ export async function callService(operation: string, request: ServiceRequest = {
   return callTwin(twin, request, account)
 }
 
+/** Shows if a change goes to the service or to the control plane. The user may choose if both are possible. */
+export function ServiceWay() {
+  return (
+    <div class="service-way">
+      <p class="soft">{wayOfCalls()}</p>
+      {summary.data.value?.api_key != null && (
+        <Checkbox
+          words="Send it through the control plane"
+          checked={avoidsService.value}
+          onChange={({ currentTarget }) => {
+            avoidsService.value = currentTarget.checked
+          }}
+        />
+      )}
+    </div>
+  )
+}
+
 /** Describes in one sentence which way `callService` takes for the chosen account. */
-export function wayOfCalls(): string {
+function wayOfCalls(): string {
   if (summary.data.value?.api_key == null) {
     return 'Sent through the control plane, because the key of this account is secret: it is not in the journal.'
   }
