@@ -10,7 +10,6 @@ interface Known {
   count: number
 }
 
-/** The names of all accounts, in the order of their creation. */
 export const accounts = createResource<Known>({ load: loadAccounts, polled: true, shared: true })
 
 async function loadAccounts(): Promise<Known> {
@@ -34,7 +33,6 @@ export const summary = createResource({
   polled: true,
 })
 
-/** The domain groups of the chosen account, in the order of their creation. */
 export const groups = createResource({
   load: (account) => readAll('groups', (query) => call('listGroups', { parameters: { account }, query })),
   tabs: ['domains', 'groups'],
@@ -56,7 +54,6 @@ export const groupsByDomain = computed((): ReadonlyMap<string, readonly Group[]>
   return found
 })
 
-/** The API keys of the chosen account, without their secrets. */
 export const keys = createResource({
   load: (account) => readAll('keys', (query) => call('listKeys', { parameters: { account }, query })),
   tabs: ['account', 'faults'],
@@ -98,7 +95,6 @@ export const faults = createResource({
   polled: true,
 })
 
-/** The sets of rules that the server offers by name. */
 export const faultSets = createResource({
   load: async () => (await call('listFaultSets')).sets,
   tabs: TABS,
@@ -122,7 +118,6 @@ export const overview = createResource({
   polled: true,
 })
 
-/** The page of a list; by default the first one. */
 export type PageQuery = Readonly<Record<string, string | number>>
 
 /**

@@ -3,6 +3,7 @@ import { summary } from './account-data.ts'
 import { call, readData, send } from './client.ts'
 import { Checkbox } from './controls/form.tsx'
 import { FACTS } from './facts.ts'
+import { parseJson } from './formatting.ts'
 import { isObject, type Problem, Refused, readRefusal, Unreachable } from './refusals.ts'
 import type { CallId } from './responses.ts'
 import { chosenAccount } from './selection.ts'
@@ -70,9 +71,7 @@ export function ServiceWay() {
         <Checkbox
           words="Send it through the control plane"
           checked={avoidsService.value}
-          onChange={({ currentTarget }) => {
-            avoidsService.value = currentTarget.checked
-          }}
+          onChange={({ currentTarget }) => (avoidsService.value = currentTarget.checked)}
         />
       )}
     </div>
@@ -100,7 +99,7 @@ async function callWithKey(operation: string, request: ServiceRequest, key: stri
     ...(body && { body: JSON.stringify(body) }),
   })
   const requestId = response.headers.get('x-request-id')
-  const answer = parse(text)
+  const answer = parseJson(text)
   if (response.ok && isObject(answer) && answer['success'] === true) return { way: 'service', requestId }
   const refused = readRefusal(response.status, answer)
   if (refused === undefined) throw new Unreachable(describeStranger(response.status, text))
@@ -122,14 +121,6 @@ async function exchange(url: string, init: RequestInit): Promise<{ response: Res
     )
   } finally {
     clearTimeout(timer)
-  }
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
   }
 }
 
@@ -179,12 +170,10 @@ async function callTwin(
     await readData(await send(twin, { parameters: { account, group }, ...(body && { body }) }))
     return { way: 'control-plane', requestId: null }
   } catch (error) {
-    throw error instanceof Refused && error.code === 'refused' ? inWordsOfService(error) : error
+    if (!(error instanceof Refused && error.code === 'refused')) throw error
+    // The control plane refuses on behalf of the service, so the refusal gets the code and message of the service.
+    const { status, problems } = error
+    const { code, message } = problems[0] ?? error
+    throw new Refused(status, { code, message, problems })
   }
-}
-
-/** Converts a refusal by the control plane on behalf of the service. It gets the code and message of the service. */
-function inWordsOfService({ status, message, problems }: Refused): Refused {
-  const [first] = problems
-  return new Refused(status, { code: first?.code ?? 'refused', message: first?.message ?? message, problems })
 }

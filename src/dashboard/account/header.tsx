@@ -26,7 +26,6 @@ const CLOCKS: readonly Choice[] = [
   ['true', 'frozen'],
 ]
 
-/** The title of the page, the state of the server and its clients, the selected account, and its views. */
 export function Header() {
   const { words, tone } = STATES[connection.value]
   return (

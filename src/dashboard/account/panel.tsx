@@ -111,9 +111,7 @@ function Remaining({ data }: { data: Quotas }) {
             aria-label="Key whose quotas are shown"
             value={shown ?? ''}
             values={named}
-            onChoose={(key) => {
-              wanted.value = key
-            }}
+            onChoose={(key) => (wanted.value = key)}
           />
         )}
       </div>

@@ -96,12 +96,7 @@ function Swatch({ kind }: { kind: string }) {
   )
 }
 
-interface DrawingProps {
-  plot: Plot
-  dates: readonly string[]
-  marks: readonly { date: string; text: string }[]
-  index: number
-}
+type DrawingProps = Required<Pick<HistoryChartProps, 'dates' | 'marks'>> & { plot: Plot; index: number }
 
 function Drawing({ plot, dates, marks, index }: DrawingProps) {
   const { width, height, left, right, shares, messages, days } = plot

@@ -31,9 +31,7 @@ export function SearchField({ label, text, ...attributes }: SearchProps) {
       autocomplete="off"
       spellcheck={false}
       value={text}
-      onInput={({ currentTarget }) => {
-        text.value = currentTarget.value
-      }}
+      onInput={({ currentTarget }) => (text.value = currentTarget.value)}
       {...attributes}
     />
   )
@@ -152,7 +150,6 @@ interface FormProps {
   danger?: boolean
   /** The action of the form. The form shows an error with the labels of its fields. */
   work(fields: FormData, form: HTMLFormElement): unknown
-  /** Content beside the submit button. */
   beside?: ComponentChildren
   children?: ComponentChildren
 }

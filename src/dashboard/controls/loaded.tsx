@@ -44,7 +44,6 @@ export function Loaded<Data>({ of: resource, loading = <Loading />, children }: 
   )
 }
 
-/** What a call has answered so far, or why it failed. */
 interface Answer<Data> {
   data?: Data
   failure?: unknown

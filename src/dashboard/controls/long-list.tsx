@@ -14,7 +14,6 @@ export function useRows(place: RefObject<HTMLElement | null>, count: number, hei
   const view: View = { top, height, row, count }
   const { first, end } = windowOf(view)
   return {
-    /** The height of a row, in pixels. */
     row,
     /** The visible rows: from `first` to `end`, exclusive. */
     first,
@@ -72,7 +71,6 @@ export function heightOfLine(rem: number): number {
 
 interface LongListProps<Item> {
   id: string
-  /** The name of the list. */
   label: string
   items: readonly Item[]
   keyOf(item: Item): string

@@ -34,7 +34,6 @@ export function Pairs({ entries }: { entries: readonly (readonly [name: string, 
 }
 
 interface CardProps {
-  /** The id of the heading. */
   id: string
   title: ComponentChildren
   children: ComponentChildren
@@ -60,7 +59,6 @@ export function Part({ title, children }: { title: string; children: ComponentCh
   )
 }
 
-/** How many names a confirmation lists. */
 const LISTED = 10
 
 /** The first names of a list, and the number of the others. */

@@ -96,7 +96,6 @@ function readMark(): Mark | undefined {
   return account && { domains: account.domains, day: refreshDate(account.now) }
 }
 
-/** Loads only one domain again after a change of it. */
 export async function reloadDomain(name: string): Promise<void> {
   const account = chosenAccount.peek()
   const index = monitored.data.peek()?.findIndex(({ domain }) => domain === name) ?? -1
@@ -136,12 +135,10 @@ export function refreshDate(now: string): string {
   return new Date(Date.parse(now) - (hours * 60 + minutes) * 60_000).toISOString().slice(0, 10)
 }
 
-/** The day that is `days` days earlier. */
 export function dayBefore(day: string, days: number): string {
   return new Date(Date.parse(`${day}T00:00:00Z`) - days * 86_400_000).toISOString().slice(0, 10)
 }
 
-/** The domain whose sheet is open, and its account. */
 export const opened = signal<{ account: string; domain: string } | undefined>(undefined)
 
 export function openDomain(domain: string): void {

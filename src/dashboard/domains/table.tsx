@@ -3,7 +3,6 @@
 // biome-ignore-all lint/a11y/useSemanticElements: a table with a few of its rows, each at a place of its own, is no layout of <table>.
 
 import { signal } from '@preact/signals'
-import type { ComponentChildren } from 'preact'
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { groupsByDomain, summary } from '../account-data.ts'
 import { Sparkline } from '../charts/sparkline.tsx'
@@ -16,8 +15,15 @@ import { openDomain, order, refreshDate } from './monitored.ts'
 import { type Column, NO_RECORD, policyOf } from './selection.ts'
 import { showTrends, TREND_DAYS, trendOf } from './trends.ts'
 
-/** The sortable columns. `numeric` columns sort in descending order first. */
-export const COLUMNS: readonly { by: Column; title: string; numeric?: boolean; class?: string }[] = [
+interface SortingColumn {
+  by: Column
+  title: string
+  /** Whether the first click sorts in descending order. */
+  numeric?: boolean
+  class?: string
+}
+
+export const COLUMNS: readonly SortingColumn[] = [
   { by: 'domain', title: 'Domain' },
   { by: 'policy', title: 'Policy' },
   { by: 'dmarc', title: 'DMARC', numeric: true, class: 'number' },
@@ -105,30 +111,27 @@ function TableHead({ domains }: { domains: readonly MonitoredDomain[] }) {
             }}
           />
         </span>
-        {COLUMNS.map(({ by, title, class: kind = '', numeric = false }) => [
-          by === TREND_BEFORE && (
+        {COLUMNS.map((column) => [
+          column.by === TREND_BEFORE && (
             <span role="columnheader" key="trend" class="trend" title={`DMARC of the last ${TREND_DAYS} days`}>
               Trend
             </span>
           ),
-          <SortingHeader key={by} by={by} kind={kind} numeric={numeric}>
-            {title}
-          </SortingHeader>,
+          <SortingHeader key={column.by} {...column} />,
         ])}
       </div>
     </div>
   )
 }
 
-function SortingHeader(props: { by: Column; kind: string; numeric: boolean; children: ComponentChildren }) {
-  const { by, kind, numeric, children } = props
+function SortingHeader({ by, title, numeric = false, class: kind = '' }: SortingColumn) {
   const { by: current, descending } = order.value
   const isCurrent = by === current
   const state = isCurrent ? (descending ? 'descending' : 'ascending') : 'none'
   return (
     <span role="columnheader" class={`${kind} ${by}`} aria-sort={state}>
       <button type="button" onClick={() => sortBy(by, numeric)}>
-        {children}
+        {title}
         <span aria-hidden="true" class="arrow">
           {isCurrent ? (descending ? '▼' : '▲') : ''}
         </span>

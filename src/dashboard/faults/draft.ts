@@ -1,7 +1,7 @@
 import { signal } from '@preact/signals'
 import { FACTS } from '../facts.ts'
 import type { FaultRule, KindFacts } from '../responses.ts'
-import { openTab } from '../selection.ts'
+import { chosenAccount, openTab } from '../selection.ts'
 
 /** The kinds of faults that share a choice in the form. */
 export type Family = 'error' | 'status' | Exclude<KindFacts['field'], 'respond'>
@@ -38,10 +38,15 @@ export type Draft = typeof EMPTY
 
 export const draft = signal<Draft>(EMPTY)
 
-/** Opens the form with a rule that the user can change. */
-export function proposeRule(rule: FaultRule): void {
-  draft.value = draftOf(rule)
+export function showRules(account: string): void {
+  chosenAccount.value = account
   openTab.value = 'faults'
+}
+
+/** Opens the form with a rule that the user can change, by default for the chosen account. */
+export function proposeRule(rule: FaultRule, account = chosenAccount.peek()): void {
+  draft.value = draftOf(rule)
+  showRules(account)
 }
 
 export function kindIn({ family, connection, corrupt, event }: Draft): KindFacts | undefined {
@@ -143,7 +148,6 @@ export function familyOf({ respond, connection, corrupt, event }: FaultRule): Fa
   return event === undefined ? 'delay_ms' : 'event'
 }
 
-/** Faults that developers usually test. */
 export const PRESETS: readonly { title: string; rule: FaultRule }[] = [
   {
     title: 'The next POST /domains is lost after the change was made',

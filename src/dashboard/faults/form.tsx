@@ -152,7 +152,6 @@ interface ChoiceProps {
   name: TextName
   title: string
   values: readonly Choice[]
-  /** The label of the empty value, if it is allowed. */
   none?: string
 }
 

@@ -12,7 +12,6 @@ import { chosenAccount } from '../selection.ts'
 import { FaultForm } from './form.tsx'
 import { describeRule, explainRule, RuleAsCode } from './words.tsx'
 
-/** How many of the requests on which a rule acted are shown. */
 const LAST_REQUESTS = 5
 
 export function FaultsPanel() {

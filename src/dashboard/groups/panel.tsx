@@ -15,7 +15,6 @@ const PREVIEWED = 6
 /** The number of members from which a search is shown. */
 const MANY = 8
 
-/** The group whose sheet is open, and its account. */
 const opened = signal<{ account: string; id: string; name: string } | undefined>(undefined)
 const search = signal('')
 
@@ -165,9 +164,7 @@ function Members({ group }: { group: Group }) {
             words={search.value.trim() === '' ? 'Select all' : 'Select all that match'}
             checked={all}
             disabled={found.length === 0}
-            onChange={() => {
-              selected.value = new Set(all ? [] : found)
-            }}
+            onChange={() => (selected.value = new Set(all ? [] : found))}
           />
           {chosen.length > 0 && (
             <Button

@@ -9,7 +9,6 @@ import { compareOverviews, nameOfPolicy } from './comparison.ts'
 /** The earlier overview of the comparison; `undefined` without a comparison. */
 const before = signal<Overview | undefined>(undefined)
 
-/** The changes since the clock passed a refresh. */
 export function BeforeAndAfter({ now }: { now: Overview }) {
   const past = before.value
   // A screen reader announces the text only if the region exists before the text.

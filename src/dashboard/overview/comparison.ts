@@ -2,7 +2,6 @@ import type { Overview, PolicyOrMissing } from '../responses.ts'
 
 export const POLICIES = ['reject', 'quarantine', 'none', 'missing'] as const satisfies readonly PolicyOrMissing[]
 
-/** How many domains with changed messages are named. */
 const NAMED = 5
 
 /** The differences from an earlier refresh. Pairs are the values before and after. */

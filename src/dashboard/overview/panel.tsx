@@ -123,7 +123,6 @@ function Skeleton() {
   )
 }
 
-/** The domains that need attention, with the worst first and with the reasons. */
 function AttentionTable({ data: { attention, attention_count, period_days } }: { data: Overview }) {
   return (
     <section class="stack" aria-labelledby="overview-attention">

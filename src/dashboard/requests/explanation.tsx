@@ -3,7 +3,7 @@ import { useRef, useState } from 'preact/hooks'
 import { Button, Copyable, CopyButton } from '../controls/button.tsx'
 import { Pairs, Part } from '../controls/marks.tsx'
 import { PLAYS_SERVICE } from '../facts.ts'
-import { formatCount, formatDuration, formatInstant, formatJson, formatNumber } from '../formatting.ts'
+import { formatCount, formatDuration, formatInstant, formatJson, formatNumber, parseJson } from '../formatting.ts'
 import type { Explanation, Message, RequestProblem } from '../responses.ts'
 import { Changes } from './changes.tsx'
 import { targetOf } from './listed-request.ts'
@@ -80,16 +80,6 @@ function Bullets({ items }: { items: readonly ComponentChildren[] }) {
   )
 }
 
-/** A text that may be long. It scrolls, so the keyboard must be able to focus it. */
-function LongText({ children }: { children: string }) {
-  return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: see above.
-    <bdi class="mono long-text" tabIndex={0}>
-      {children}
-    </bdi>
-  )
-}
-
 function nameAndText(name: string, text: string) {
   return (
     <>
@@ -101,8 +91,14 @@ function nameAndText(name: string, text: string) {
 function circumstancesOf(explanation: Explanation): [name: string, value: ComponentChildren][] {
   const { request_id, operation, account, clock, quota, documented, exchange } = explanation
   const basis = documented ? 'documented' : 'assumed; the specification does not say it'
+  const path = (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: A long text scrolls, which the keyboard must be able to do.
+    <bdi class="mono long-text" tabIndex={0}>
+      {targetOf(exchange)}
+    </bdi>
+  )
   return [
-    ['Path', <LongText>{targetOf(exchange)}</LongText>],
+    ['Path', path],
     ['Request id', <span class="mono">{request_id}</span>],
     ['Operation', operation],
     ['Account', account ?? 'none: no valid key'],
@@ -128,7 +124,6 @@ function describeProblem({ code, field, message, received }: RequestProblem): Co
   )
 }
 
-/** Code that sends the request again and expects the same result. */
 function Reproduction({ explanation }: { explanation: Explanation }) {
   const [way, setWay] = useState<(typeof WAYS)[number]>('curl')
   const { reproduction, reproduction_note: note } = explanation
@@ -171,7 +166,8 @@ function Body({ title, message: { body, body_size, truncated } }: { title: strin
     return <p class="soft">{why}</p>
   }
   if (body === '' && body_size === 0) return <p class="soft">An empty body.</p>
-  const pretty = prettyJson(body)
+  const value = parseJson(body)
+  const pretty = value === undefined ? body : formatJson(value)
   const text = asSent ? body : pretty
   const isLong = text.length > LONGEST_BODY
   const notes = [
@@ -200,13 +196,4 @@ function Body({ title, message: { body, body_size, truncated } }: { title: strin
       )}
     </>
   )
-}
-
-/** Indents JSON, and returns any other text unchanged. */
-function prettyJson(text: string): string {
-  try {
-    return formatJson(JSON.parse(text))
-  } catch {
-    return text
-  }
 }

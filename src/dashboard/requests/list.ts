@@ -31,13 +31,11 @@ const drawn = signal<readonly ListedRequest[]>([])
 /** How many requests in the journal meet the conditions; `undefined` until it is known. */
 export const total = signal<number | undefined>(undefined)
 export const isPaused = signal(false)
-/** How many requests arrived during the pause. */
 const waiting = signal(0)
 /** How many requests arrived too fast to be rendered. It is not exact if the stream was interrupted as too slow. */
 const skipped = signal({ count: 0, isExact: true })
 /** The requests that contain the words, with the newest first. */
 export const shown = computed(() => findWords(drawn.value, words.value))
-/** How many requests are rendered without a search. */
 export const drawnCount = computed(() => drawn.value.length)
 /** How many requests have arrived since this selection was loaded. */
 export const arrivals = signal(0)

@@ -3,7 +3,6 @@ import type { JournalEntry } from '../responses.ts'
 /** An exchange without its headers and bodies, which can be large. */
 export interface ListedRequest
   extends Omit<JournalEntry, 'key' | 'fault' | 'problems' | 'violations' | 'quota' | 'request' | 'response'> {
-  /** The effect of a fault on the response, in words. */
   fault: string | null
   breach: boolean
   /** Whether the row may be highlighted when it is drawn. */

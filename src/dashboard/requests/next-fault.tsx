@@ -4,10 +4,9 @@ import { Button } from '../controls/button.tsx'
 import { Checkbox, Form, Options, textOf } from '../controls/form.tsx'
 import { showNote } from '../controls/notices.tsx'
 import { FACTS, isOffered } from '../facts.ts'
-import { proposeRule } from '../faults/draft.ts'
+import { proposeRule, showRules } from '../faults/draft.ts'
 import { refreshShown } from '../resource.ts'
 import type { FaultRule, JournalEntry } from '../responses.ts'
-import { chosenAccount, openTab } from '../selection.ts'
 
 /** The effects for the next request, in addition to the errors of its operation. */
 const EFFECTS: readonly { name: string; title: string; effect: FaultRule }[] = [
@@ -43,7 +42,7 @@ export function NextFault({ exchange }: { exchange: JournalEntry }) {
       <Form
         submit="Add the rule"
         work={add}
-        beside={<Button words="More choices…" work={() => proposeElsewhere(account, { match, times: 1 })} />}
+        beside={<Button words="More choices…" work={() => proposeRule({ match, times: 1 }, account)} />}
       >
         <p class="soft">
           A fault rule for {operation ?? `${method} ${match.path}`}. It acts after the checks of key and quota.
@@ -81,19 +80,7 @@ export function NextFault({ exchange }: { exchange: JournalEntry }) {
 /** The match for the next request like this one; `undefined` if no rule can match it. */
 function matchOf({ operation, method, path }: JournalEntry): FaultRule['match'] {
   if (operation !== null) return { operation }
-  if (!path.startsWith(`${FACTS.basePath}/`) || !METHODS.has(method)) return undefined
+  if (!path.startsWith(`${FACTS.basePath}/`) || FACTS.operations.every((each) => each.method !== method))
+    return undefined
   return { method, path: path.slice(FACTS.basePath.length) }
-}
-
-const METHODS = new Set(FACTS.operations.map(({ method }) => method))
-
-function showRules(account: string): void {
-  chosenAccount.value = account
-  openTab.value = 'faults'
-}
-
-/** Opens the complete form for rules with the values of this one. */
-function proposeElsewhere(account: string, rule: FaultRule): void {
-  chosenAccount.value = account
-  proposeRule(rule)
 }

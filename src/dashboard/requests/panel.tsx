@@ -3,17 +3,33 @@ import { Component } from 'preact'
 import { summary } from '../account-data.ts'
 import { call } from '../client.ts'
 import { Button, Copyable } from '../controls/button.tsx'
+import { confirmed } from '../controls/dialog.tsx'
+import { SearchField, Select } from '../controls/form.tsx'
 import { Badge } from '../controls/marks.tsx'
-import { FACTS } from '../facts.ts'
+import { showNote } from '../controls/notices.tsx'
+import { restartStream } from '../exchanges.ts'
+import { FACTS, PLAYS_SERVICE } from '../facts.ts'
 import { formatCount, formatDuration, formatInstant } from '../formatting.ts'
-import { createResource } from '../resource.ts'
-import { useLook } from '../selection.ts'
+import { createResource, refreshShown } from '../resource.ts'
+import { chosenAccount, useLook } from '../selection.ts'
 import { curlOf } from '../shell.ts'
-import { arrivals, conditions, drawnCount, type Scope, scope, shown, total, words } from './list.ts'
-import { type ListedRequest, NO_CONDITIONS, targetOf } from './listed-request.ts'
+import {
+  arrivals,
+  conditions,
+  drawnCount,
+  forgetSkipped,
+  isPaused,
+  pause,
+  type Scope,
+  sayHowMany,
+  scope,
+  shown,
+  total,
+  words,
+} from './list.ts'
+import { type Conditions, type ListedRequest, NO_CONDITIONS, targetOf } from './listed-request.ts'
 import { RequestMarks, StatusBadge } from './marks.tsx'
 import { closeRequest, openRequest } from './request-sheet.tsx'
-import { RequestToolbar } from './toolbar.tsx'
 
 /** How many characters of the path and query are in a row. The details show all of it. */
 const LONGEST_TARGET = 300
@@ -45,6 +61,93 @@ export function RequestsPanel() {
   )
 }
 
+const TOGGLES = [
+  ['violation', 'Violations'],
+  ['refused', 'Refused'],
+  ['injected', 'Injected'],
+] as const satisfies readonly (readonly [keyof Conditions, string])[]
+
+const SCOPES: readonly (readonly [Scope, string])[] = [
+  ['account', 'This account'],
+  ['none', 'No account'],
+  ['all', 'All accounts'],
+]
+
+function RequestToolbar() {
+  return (
+    <div class="stack no-print request-tools">
+      <div class="row">
+        <SearchField
+          id="request-filter"
+          label="Words to look for in the requests"
+          placeholder="Words, such as POST 4xx invalid_domain"
+          text={words}
+          onKeyDown={(event) => {
+            if (event.key === 'Escape') words.value = ''
+          }}
+        />
+        <Select
+          id="request-operation"
+          aria-label="Operation"
+          none="All operations"
+          values={FACTS.operations.map(({ id }) => id)}
+          value={conditions.value.operation}
+          onChoose={(operation) => want({ operation })}
+        />
+        <Select id="request-scope" aria-label="Whose requests" values={SCOPES} chosen={scope} />
+      </div>
+      <div class="row">
+        {TOGGLES.map(([name, title]) => (
+          <Button
+            key={name}
+            words={title}
+            aria-pressed={conditions.value[name]}
+            work={() => want({ [name]: !conditions.peek()[name] })}
+          />
+        ))}
+        <p id="request-count" class="soft grow">
+          {sayHowMany()}
+        </p>
+        <Button
+          id="request-pause"
+          words={isPaused.value ? 'Go on' : 'Pause'}
+          aria-pressed={isPaused}
+          work={() => pause(!isPaused.peek())}
+        />
+        {scope.value === 'account' && (
+          <Button words="Clear the journal…" id="requests-clear" kind="danger" work={clearJournal} />
+        )}
+      </div>
+    </div>
+  )
+}
+
+function want(changed: Partial<Conditions>): void {
+  conditions.value = { ...conditions.peek(), ...changed }
+}
+
+/** Asks for confirmation, and removes the requests of the chosen account from the journal. */
+async function clearJournal(): Promise<void> {
+  const account = chosenAccount.peek()
+  const { count } = await call('listRequests', { parameters: { account }, query: { limit: 1 } })
+  const isSure = await confirmed('Clear the journal?', sayWhatIsLost(count, account), 'Clear the journal')
+  if (!isSure) return
+  await call('clearRequests', { parameters: { account } })
+  if (account === chosenAccount.peek()) {
+    forgetSkipped()
+    restartStream()
+  }
+  await refreshShown()
+  showNote(`${formatCount(count, 'request')} left the journal.`)
+}
+
+function sayWhatIsLost(count: number, account: string): string {
+  const [leave, them] = count === 1 ? ['leaves', 'it'] : ['leave', 'them']
+  const first = `${formatCount(count, 'request')} of the account ${account} ${leave} the journal, for all users.`
+  if (!PLAYS_SERVICE) return `${first} The explanations are lost. The verdict and the coverage stay.`
+  return `${first} The explanations, the way back to the account before ${them}, and the code that sends ${them} again are lost. The verdict and the coverage stay, and so does the account in its present state.`
+}
+
 /** Leads to requests without an account, because a request with a wrong key does not appear in its account. */
 function Keyless() {
   const count = keyless.data.value ?? 0
@@ -74,7 +177,6 @@ function Lead({ text, words: link, to }: { text: string; words: string; to: Scop
   )
 }
 
-/** Explains why no request is shown, and what the user can do. */
 function Nothing() {
   if (total.value === undefined) return <p class="empty">Loading the requests…</p>
   const why = whyNothing()
@@ -91,10 +193,8 @@ function Nothing() {
 /** The reason why no request is shown; `undefined` if there was none yet. */
 function whyNothing(): string | undefined {
   const [loaded, came] = [drawnCount.value, arrivals.value]
-  if (loaded > 0) {
-    const are = loaded === 1 ? 'is' : 'are'
-    return `None of the ${formatCount(loaded, 'request')} that ${are} loaded contains these words.`
-  }
+  const are = loaded === 1 ? 'is' : 'are'
+  if (loaded > 0) return `None of the ${formatCount(loaded, 'request')} that ${are} loaded contains these words.`
   if (Object.values(conditions.value).some(Boolean)) return 'No request in the journal is of this kind.'
   if (came === 0) return undefined
   const them = came === 1 ? 'it' : 'them'

@@ -9,7 +9,7 @@ import { formatInstant } from '../formatting.ts'
 import { refreshShown } from '../resource.ts'
 import type { Snapshot } from '../responses.ts'
 import { chosenAccount } from '../selection.ts'
-import { describeCall, endStory, goTo, isForStory, lookAgain, moving, type Outcome, telling } from './story.ts'
+import { describeCall, endStory, goTo, isForStory, lookAgain, moving, telling } from './story.ts'
 
 /** The snapshots of stories on other or closed pages, with the oldest first. */
 export const others = computed(() => {
@@ -53,7 +53,15 @@ function Bar() {
         <p class="soft step">{`Scene ${step + 1} of ${story.scenes.length}`}</p>
         <h2 dir="auto">{scene.title}</h2>
         <Paragraphs text={scene.text} />
-        {outcomes.length > 0 && <Outcomes outcomes={outcomes} />}
+        {outcomes.length > 0 && (
+          <ul class="outcomes">
+            {outcomes.map(({ call, expected, text }, index) => (
+              <li key={index} class={expected ? 'good' : 'warn'}>
+                <span class="mono">{describeCall(call)}</span> <ErrorText error={text} />
+              </li>
+            ))}
+          </ul>
+        )}
         {end !== undefined && (
           <p class="refusal bad" role="alert">
             {end}
@@ -113,18 +121,6 @@ export function Paragraphs({ text }: { text: string }) {
         </p>
       ))}
     </>
-  )
-}
-
-function Outcomes({ outcomes }: { outcomes: readonly Outcome[] }) {
-  return (
-    <ul class="outcomes">
-      {outcomes.map(({ call, expected, text }, index) => (
-        <li key={index} class={expected ? 'good' : 'warn'}>
-          <span class="mono">{describeCall(call)}</span> <ErrorText error={text} />
-        </li>
-      ))}
-    </ul>
   )
 }
 

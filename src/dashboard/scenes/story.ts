@@ -11,7 +11,7 @@ import type { Scene, SceneCall, Story } from '../responses.ts'
 import { chosenAccount, OFFERED_TABS, show } from '../selection.ts'
 import { callService, type Way } from '../service-calls.tsx'
 
-export interface Outcome {
+interface Outcome {
   call: SceneCall
   /** Whether the answer is the one that the scene expects. */
   expected: boolean
@@ -74,10 +74,8 @@ export interface Telling {
   end: string | undefined
 }
 
-/** The story in progress on this page. */
 export const telling = signal<Telling | undefined>(undefined)
 
-/** Whether a scene is starting or ending. */
 export const moving = signal(false)
 
 effect(() => {

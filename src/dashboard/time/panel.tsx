@@ -153,13 +153,7 @@ function LeftBehind() {
         {others.map((id) => (
           <li key={id} class="row">
             <span class="grow mono">{id}</span>
-            <Button
-              words="Show"
-              work={() => {
-                chosenAccount.value = id
-              }}
-              aria-label={`Show ${id}`}
-            />
+            <Button words="Show" work={() => (chosenAccount.value = id)} aria-label={`Show ${id}`} />
             <Button words="Delete" kind="danger" work={() => remove(id)} aria-label={`Delete ${id}`} />
           </li>
         ))}

@@ -91,9 +91,7 @@ export function VerdictPill() {
         id="verdict"
         class={`pill dot ${tone} ${tone === '' ? 'hollow' : ''}`}
         aria-haspopup="dialog"
-        onClick={() => {
-          isOpen.value = true
-        }}
+        onClick={() => (isOpen.value = true)}
       >
         {`A${SCOPE.slice(1)}: ${words}`}
       </button>
