@@ -1,5 +1,5 @@
 import { computed } from '@preact/signals'
-import { call } from './client.ts'
+import { call, type Query } from './client.ts'
 import { FACTS, isOffered } from './facts.ts'
 import { createResource } from './resource.ts'
 import type { Group, Snapshot } from './responses.ts'
@@ -13,7 +13,7 @@ interface Known {
 export const accounts = createResource<Known>({ load: loadAccounts, polled: true, shared: true })
 
 async function loadAccounts(): Promise<Known> {
-  const listPage = (query: PageQuery) => call('listAccounts', { query })
+  const listPage = (query: Query) => call('listAccounts', { query })
   const first = await listPage({ limit: FACTS.pageLimit })
   const ids = first.accounts.map(({ id }) => id)
   const known = accounts.data.peek()
@@ -118,19 +118,17 @@ export const overview = createResource({
   polled: true,
 })
 
-export type PageQuery = Readonly<Record<string, string | number>>
-
 /**
  * All items of a paginated list, which are in the field `name` of each page. `load` loads one page. `goesOn` is asked
  * before each further page.
  */
 export async function readAll<Name extends string, Item>(
   name: Name,
-  load: (query: PageQuery) => Promise<{ count: number; next: string | null } & Record<Name, readonly Item[]>>,
+  load: (query: Query) => Promise<{ count: number; next: string | null } & Record<Name, readonly Item[]>>,
   goesOn: (done: number, total: number) => boolean = () => true,
 ): Promise<Item[]> {
   const items: Item[] = []
-  for (let query: PageQuery = { limit: FACTS.pageLimit }; ; ) {
+  for (let query: Query = { limit: FACTS.pageLimit }; ; ) {
     const page = await load(query)
     items.push(...page[name])
     if (page.next === null || !goesOn(items.length, page.count)) return items

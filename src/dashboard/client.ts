@@ -9,10 +9,12 @@ const ROOT = location.pathname.replace(/\/+$/, '')
 /** A parameter of the path. */
 type Parameter = 'account' | 'domain' | 'fault' | 'group' | 'key' | 'request-id' | 'set' | 'snapshot'
 
+export type Query = Readonly<Record<string, string | number>>
+
 interface CallRequest<Body> {
   /** The account is the chosen one by default. */
   parameters?: Readonly<Partial<Record<Parameter, string>>>
-  query?: Readonly<Record<string, string | number>>
+  query?: Query
   body?: Body
   /** Aborts the call early. */
   signal?: AbortSignal

@@ -2,7 +2,7 @@ import { signal } from '@preact/signals'
 import { summary } from './account-data.ts'
 import { call, readData, send } from './client.ts'
 import { Checkbox } from './controls/form.tsx'
-import { FACTS } from './facts.ts'
+import { BASE_URL, FACTS } from './facts.ts'
 import { parseJson } from './formatting.ts'
 import { isObject, type Problem, Refused, readRefusal, Unreachable } from './refusals.ts'
 import type { CallId } from './responses.ts'
@@ -176,4 +176,16 @@ async function callTwin(
     const { code, message } = problems[0] ?? error
     throw new Refused(status, { code, message, problems })
   }
+}
+
+/** Quotes a text as one word of a POSIX shell. */
+export function quoteWord(text: string): string {
+  return `'${text.replaceAll("'", `'\\''`)}'`
+}
+
+/** A command that gets a path of the service with the key, or with a variable if the key is secret. */
+export function curlOf(path: string, key: string | null): string {
+  // The shell expands variables only in double quotes.
+  const field = key === null ? '"Authorization: Bearer $API_KEY"' : quoteWord(`Authorization: Bearer ${key}`)
+  return `curl -sS -H ${field} ${BASE_URL}${path}`
 }

@@ -11,7 +11,7 @@ import { BASE_URL, FACTS } from '../facts.ts'
 import { formatInstant, formatNumber } from '../formatting.ts'
 import { createResource, refreshShown } from '../resource.ts'
 import type { Account, Key, Quota, Quotas } from '../responses.ts'
-import { curlOf } from '../shell.ts'
+import { curlOf } from '../service-calls.tsx'
 
 export const quotas = createResource({
   load: (account) => call('getQuotas', { parameters: { account } }),

@@ -44,11 +44,6 @@ export function Loaded<Data>({ of: resource, loading = <Loading />, children }: 
   )
 }
 
-interface Answer<Data> {
-  data?: Data
-  failure?: unknown
-}
-
 /**
  * The answer of a call. It is asked again when one of the values in `of` changes, and forgotten when the first one
  * changes, which says what the answer is about. Without `load`, nothing is asked.
@@ -56,8 +51,8 @@ interface Answer<Data> {
 export function useAnswer<Data>(
   of: readonly [subject: string, ...rest: unknown[]],
   load: ((signal: AbortSignal) => Promise<Data>) | undefined,
-): Answer<Data> {
-  const [answer, setAnswer] = useState<Answer<Data> & { subject?: string }>({})
+): { data?: Data; failure?: unknown } {
+  const [answer, setAnswer] = useState<{ subject?: string; data?: Data; failure?: unknown }>({})
   const [subject] = of
   useEffect(() => {
     const leaving = new AbortController()

@@ -33,14 +33,8 @@ export function Pairs({ entries }: { entries: readonly (readonly [name: string, 
   )
 }
 
-interface CardProps {
-  id: string
-  title: ComponentChildren
-  children: ComponentChildren
-}
-
 /** A section of a view with a heading. */
-export function Card({ id, title, children }: CardProps) {
+export function Card({ id, title, children }: { id: string; title: string; children: ComponentChildren }) {
   return (
     <section class="card stack" aria-labelledby={id}>
       <h2 id={id}>{title}</h2>

@@ -6,22 +6,18 @@ import { messageOf, Refused } from '../refusals.ts'
 const MILLISECONDS_OF_NOTE = 4_000
 const MILLISECONDS_OF_FAILURE = 12_000
 
-interface Toast {
-  kind: '' | 'bad'
-  content: ComponentChildren
-}
-
-const toasts = signal<readonly Toast[]>([])
+const toasts = signal<readonly { kind: string; content: ComponentChildren }[]>([])
 
 export function showNote(text: string): void {
-  showToast({ kind: '', content: text }, MILLISECONDS_OF_NOTE)
+  showToast('', text, MILLISECONDS_OF_NOTE)
 }
 
 export function showFailure(error: unknown): void {
-  showToast({ kind: 'bad', content: <ErrorText error={error} /> }, MILLISECONDS_OF_FAILURE)
+  showToast('bad', <ErrorText error={error} />, MILLISECONDS_OF_FAILURE)
 }
 
-function showToast(toast: Toast, milliseconds: number): void {
+function showToast(kind: '' | 'bad', content: ComponentChildren, milliseconds: number): void {
+  const toast = { kind, content }
   toasts.value = [...toasts.value, toast]
   setTimeout(() => {
     toasts.value = toasts.value.filter((each) => each !== toast)

@@ -1,6 +1,6 @@
 import { computed, signal } from '@preact/signals'
-import { groups, groupsByDomain, type PageQuery, readAll, summary } from '../account-data.ts'
-import { call } from '../client.ts'
+import { groups, groupsByDomain, readAll, summary } from '../account-data.ts'
+import { call, type Query } from '../client.ts'
 import { FACTS } from '../facts.ts'
 import { Refused } from '../refusals.ts'
 import { createResource } from '../resource.ts'
@@ -17,16 +17,10 @@ const ATTEMPTS = 4
 const YOUTH = { changed: 0.2, unchanged: 2 }
 const SHORTEST_YOUTH = 1_000
 
-/** The state of an account that shows whether the domains or their figures have changed. */
-interface Mark {
-  domains: number
-  day: string
-}
-
 /** The progress of loading; `undefined` while nothing loads. */
 export const progress = signal<{ done: number; total: number } | undefined>(undefined)
 
-let loaded: Mark | undefined
+let loaded: ReturnType<typeof readMark>
 /** The phase after a load. During `changed` no load starts; during `unchanged` only after a change. */
 let youth: keyof typeof YOUTH | undefined
 let growing: ReturnType<typeof setTimeout> | undefined
@@ -75,7 +69,7 @@ function grow(): void {
 }
 
 function loadPages(account: string): Promise<readonly MonitoredDomain[]> {
-  const load = (query: PageQuery) => call('listMonitoredDomains', { parameters: { account }, query })
+  const load = (query: Query) => call('listMonitoredDomains', { parameters: { account }, query })
   return readAll('domains', load, (done, total) => {
     // The result is discarded if the user has selected another account.
     if (account !== chosenAccount.peek()) return false
@@ -91,7 +85,8 @@ function isStale(): boolean {
   return youth === undefined || (isChanged && youth === 'unchanged')
 }
 
-function readMark(): Mark | undefined {
+/** The state of the account that shows whether the domains or their figures have changed. */
+function readMark() {
   const account = summary.data.peek()?.account
   return account && { domains: account.domains, day: refreshDate(account.now) }
 }

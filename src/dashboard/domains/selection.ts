@@ -15,9 +15,8 @@ export interface Order {
 export interface Wanted {
   /** A part of a name, in any case and script. */
   search: string
-  /** A policy, or empty for all. */
+  /** Empty for all, as is the profile. */
   policy: string
-  /** A profile, or empty for all. */
   profile: string
 }
 

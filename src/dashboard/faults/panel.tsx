@@ -10,7 +10,7 @@ import { openRequest } from '../requests/request-sheet.tsx'
 import type { Fault, FaultSet } from '../responses.ts'
 import { chosenAccount } from '../selection.ts'
 import { FaultForm } from './form.tsx'
-import { describeRule, explainRule, RuleAsCode } from './words.tsx'
+import { describeRule, kindOf, RuleAsCode } from './words.tsx'
 
 const LAST_REQUESTS = 5
 
@@ -73,7 +73,7 @@ function FaultCard({ id, set, matched, hits, state, rule }: Fault) {
         </Badge>
       </div>
       <p class="soft">
-        {explainRule(rule)}
+        {kindOf(rule)?.says}
         {rule.description !== undefined && ` ${rule.description}.`}
       </p>
       <LastRequests fault={id} hits={hits} />

@@ -1,5 +1,5 @@
 import { batch, computed, effect, signal } from '@preact/signals'
-import { call } from '../client.ts'
+import { call, type Query } from '../client.ts'
 import { restartStream } from '../exchanges.ts'
 import { formatCount, formatNumber } from '../formatting.ts'
 import type { JournalEntry } from '../responses.ts'
@@ -143,8 +143,6 @@ function isWanted(entry: ListedRequest): boolean {
   if (scope.peek() === 'none' && entry.account !== null) return false
   return meets(entry, conditions.peek())
 }
-
-type Query = Readonly<Record<string, string | number>>
 
 function ask(query: Query, signal?: AbortSignal) {
   const chosen = Object.entries(conditions.peek()).filter(([, value]) => value)

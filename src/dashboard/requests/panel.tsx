@@ -12,7 +12,7 @@ import { FACTS, PLAYS_SERVICE } from '../facts.ts'
 import { formatCount, formatDuration, formatInstant } from '../formatting.ts'
 import { createResource, refreshShown } from '../resource.ts'
 import { chosenAccount, useLook } from '../selection.ts'
-import { curlOf } from '../shell.ts'
+import { curlOf } from '../service-calls.tsx'
 import {
   arrivals,
   conditions,

@@ -28,13 +28,8 @@ const verdict = createResource({ load: loadVerdict, afterRequests: MILLISECONDS_
 const old = signal(false)
 let watchdog: ReturnType<typeof setTimeout> | undefined
 
-interface ShownVerdict {
-  tone: Tone
-  words: string
-}
-
 /** The verdict for display. It is green only while the server confirms it. */
-const shownVerdict = computed((): ShownVerdict => {
+const shownVerdict = computed(() => {
   const isCurrent = connection.value !== 'lost' && verdict.failure.value === undefined && !old.value
   const report = verdict.data.value
   return report === undefined || !isCurrent ? { tone: '', words: 'verdict unknown' } : describe(report)
@@ -59,7 +54,7 @@ async function loadVerdict(): Promise<Verdict> {
   return report
 }
 
-function describe({ passed, requests, violations: { count }, service }: Verdict): ShownVerdict {
+function describe({ passed, requests, violations: { count }, service }: Verdict): { tone: Tone; words: string } {
   const findings = service?.findings ?? 0
   const wrong = [
     ...(count > 0 ? [formatCount(count, 'violation')] : []),
