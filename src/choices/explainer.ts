@@ -140,7 +140,16 @@ export class Explainer {
       if (predictions.some(({ ok }) => ok)) return { kind: 'assumption', id }
     }
     const [first] = base.predictions
-    const [problem] = first === undefined || first.ok ? [] : first.problems
+    const problems = first === undefined || first.ok ? [] : first.problems
+    const [problem] = problems
+    const { operation } = this.#asked.reading
+    const accepting = problems.map(({ reason = '' }) =>
+      operation === undefined
+        ? undefined
+        : this.#variants.openInBody(operation, reason).find(({ open }) => open.success === true),
+    )
+    const [about] = accepting
+    if (about !== undefined && !accepting.includes(undefined)) return { kind: 'assumption', id: about.id }
     if (problem === undefined || !ABOUT_MEDIA.has(problem.reason ?? '')) return undefined
     // The service has not minded how the body was announced. All else must be as it should be.
     const reading = withUsualType(this.#asked.reading)
@@ -148,8 +157,8 @@ export class Explainer {
       ...this.#asked,
       reading,
     }).explain({})
-    const about = this.#variants.openFor(problem)
-    return isExplained && about?.open.success === true ? { kind: 'assumption', id: about.id } : open
+    const media = this.#variants.openFor(problem)
+    return isExplained && media?.open.success === true ? { kind: 'assumption', id: media.id } : open
   }
 
   async #findOpenRefusal(code: string, scope: readonly ChoiceVariable[]): Promise<OpenPoint | undefined> {

@@ -49,7 +49,7 @@ function isLeftOpen(
   { outcome, response: { status } }: ReadExchange,
   permitted: Permitted,
 ): boolean {
-  if (outcome.kind === 'success' && what === 'response/status') return status >= 200 && status < 300
+  if (outcome.kind === 'success' && what === 'response/status' && place.endsWith('/responses')) return status < 300
   // Rate-limit headers accompany responses; which refusals have them is not shown.
   if (outcome.kind === 'refusal' && /^response\/headers\/x-ratelimit-\w+\/required$/.test(what)) return true
   // The specification shows no status for an error code, but the status of a success is never correct for it.
