@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import type { Event } from 'js-yaml'
 import { pointTo } from '../ground/json.ts'
+import { firstPassing } from '../ground/search.ts'
 import { OWN_DOCUMENT } from './document.ts'
 
 /**
@@ -21,21 +22,11 @@ export async function linesOf(text: string): Promise<LineOf> {
   return (pointer) => {
     for (let place = pointer; place !== ''; place = place.slice(0, place.lastIndexOf('/'))) {
       const offset = places.get(place)
-      if (offset !== undefined) return countBelow(breaks, offset) + 1
+      if (offset === undefined) continue
+      return firstPassing(0, breaks.length, (index) => (breaks[index] ?? 0) >= offset) + 1
     }
     return 1
   }
-}
-
-/** The number of the sorted numbers below the limit. */
-function countBelow(numbers: readonly number[], limit: number): number {
-  let [low, high] = [0, numbers.length]
-  while (low < high) {
-    const middle = (low + high) >> 1
-    if ((numbers[middle] ?? 0) < limit) low = middle + 1
-    else high = middle
-  }
-  return low
 }
 
 /** JSON pointer → offset of each key and each item. The target of an alias is written elsewhere, so it is left out. */

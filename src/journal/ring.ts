@@ -1,3 +1,4 @@
+import { firstPassing } from '../ground/search.ts'
 import type { Entry } from './entry.ts'
 import { weightInherited, weightOf } from './weight.ts'
 
@@ -94,13 +95,7 @@ export class Ring {
 
   /** The number of the first entry whose ordinal is not smaller, or if there is none, of the next entry. */
   numberOf(ordinal: number): number {
-    let [low, high] = [this.#first, this.#next]
-    while (low < high) {
-      const middle = (low + high) >>> 1
-      if ((this.at(middle)?.ordinal ?? 0) < ordinal) low = middle + 1
-      else high = middle
-    }
-    return low
+    return firstPassing(this.#first, this.#next, (number) => (this.at(number)?.ordinal ?? 0) >= ordinal)
   }
 
   /** The newest entry with this request id. */

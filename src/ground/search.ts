@@ -1,0 +1,13 @@
+/**
+ * The first whole number from `low` up to `high`, exclusive, that passes the test; `high` if there is none. All numbers
+ * after one that passes must pass too.
+ */
+export function firstPassing(low: number, high: number, passes: (number: number) => boolean): number {
+  let [from, to] = [low, high]
+  while (from < to) {
+    const middle = (from + to) >>> 1
+    if (passes(middle)) to = middle
+    else from = middle + 1
+  }
+  return from
+}
