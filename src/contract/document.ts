@@ -4,6 +4,7 @@ import type { OpenAPIV3_1 } from 'openapi-types'
 import { ERROR_CODES } from '../domain/errors.ts'
 import type { Settings } from '../domain/settings.ts'
 import { isObject, type Json, valueAt } from '../ground/json.ts'
+import { memoize } from '../ground/memo.ts'
 import { Catalogue } from './catalogue.ts'
 import { placeCodes } from './codes.ts'
 import { ContractError } from './contract-error.ts'
@@ -147,16 +148,10 @@ async function parseSource(text: string, file: string): Promise<Json> {
  */
 export function followReferences(document: Json): unknown {
   const followed = new Map<Json, unknown>()
-  const targets = new Map<string, unknown>()
   /** The targets are cached, because reading a pointer takes time, and there are ten references to each place. */
-  function targetOf(reference: string): unknown {
-    let target = targets.get(reference)
-    if (target === undefined) {
-      target = follow(valueAt(document, reference.slice(1)))
-      targets.set(reference, target)
-    }
-    return target
-  }
+  const targetOf = memoize((reference) => follow(valueAt(document, reference.slice(1))), {
+    limit: Number.POSITIVE_INFINITY,
+  })
   function follow(value: unknown): unknown {
     if (Array.isArray(value)) return value.map(follow)
     if (!isObject(value)) return value
