@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import type { Event } from 'js-yaml'
+import { countBelow } from '../ground/counting.ts'
 import { pointTo } from '../ground/json.ts'
 import { firstPassing } from '../ground/search.ts'
 import { OWN_DOCUMENT } from './document.ts'
