@@ -1,6 +1,6 @@
 import type { Catalogue } from '../contract/catalogue.ts'
 import { elapsed } from '../ground/clock.ts'
-import { firstPassing } from '../ground/search.ts'
+import { firstPassing } from '../ground/counting.ts'
 import { describeEntry } from '../journal/description.ts'
 import type { Entry } from '../journal/entry.ts'
 import type { Journal } from '../journal/journal.ts'

@@ -2,7 +2,6 @@ import { readFile } from 'node:fs/promises'
 import type { Event } from 'js-yaml'
 import { countBelow } from '../ground/counting.ts'
 import { pointTo } from '../ground/json.ts'
-import { firstPassing } from '../ground/search.ts'
 import { OWN_DOCUMENT } from './document.ts'
 
 /**
@@ -23,8 +22,7 @@ export async function linesOf(text: string): Promise<LineOf> {
   return (pointer) => {
     for (let place = pointer; place !== ''; place = place.slice(0, place.lastIndexOf('/'))) {
       const offset = places.get(place)
-      if (offset === undefined) continue
-      return firstPassing(0, breaks.length, (index) => (breaks[index] ?? 0) >= offset) + 1
+      if (offset !== undefined) return countBelow(breaks, offset) + 1
     }
     return 1
   }

@@ -1,4 +1,4 @@
-import { firstPassing } from '../ground/search.ts'
+import { firstPassing } from '../ground/counting.ts'
 import type { Entry } from './entry.ts'
 import { weightInherited, weightOf } from './weight.ts'
 
