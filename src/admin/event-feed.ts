@@ -1,6 +1,6 @@
 import type { Catalogue } from '../contract/catalogue.ts'
 import { elapsed } from '../ground/clock.ts'
-import { firstPassing } from '../ground/counting.ts'
+import { findFirst } from '../ground/search.ts'
 import { describeEntry } from '../journal/description.ts'
 import type { Entry } from '../journal/entry.ts'
 import type { Journal } from '../journal/journal.ts'
@@ -311,5 +311,5 @@ function batchFor(channel: Channel, after: number): Channel['batch'] {
 
 /** The index of the first event after an ordinal; the events are in order. */
 function indexAfter(events: readonly Event[], ordinal: number): number {
-  return firstPassing(0, events.length, (index) => (events[index] as Event).ordinal > ordinal)
+  return findFirst(0, events.length, (index) => (events[index] as Event).ordinal <= ordinal)
 }
