@@ -1,3 +1,4 @@
+import { givenFields } from '../domain/given-fields.ts'
 import { isObject, type Json, mergePatch, stepsOf, valueAt } from '../ground/json.ts'
 import type { Extension } from './extensions.ts'
 import type { Overlay } from './overlay.ts'
@@ -43,9 +44,7 @@ export function assumptionsOf(document: Json, extensions: readonly Extension[]):
         spec,
         alternatives,
         choice: choiceOf(valueAt(document, holder) as Json, alternatives),
-        ...(open !== undefined && { open }),
-        ...(reason !== undefined && { reason }),
-        ...(unobservable !== undefined && { unobservable }),
+        ...givenFields({ open, reason, unobservable }),
       }
     })
 }

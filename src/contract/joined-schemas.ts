@@ -37,12 +37,7 @@ const FORMATS = { hostname: isHostname, 'idn-hostname': isHostname, uuid: UUID }
 const NONE: readonly never[] = []
 
 export async function joinSchemas(document: Json, versions: SchemaVersions): Promise<JoinedSchemas> {
-  const { errors: ajv, validity } = await createAjv(FORMATS, {
-    validateSchema: false,
-    allowUnionTypes: true,
-    // In binary, a number such as 99.9 is no exact multiple of 0.1.
-    multipleOfPrecision: 9,
-  })
+  const { errors: ajv, validity } = await createAjv(FORMATS, { validateSchema: false, allowUnionTypes: true })
 
   function resolve(pointer: string, only: { name: string; version: Json } | undefined): Json {
     const schemas = Object.fromEntries(
