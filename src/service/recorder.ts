@@ -34,7 +34,7 @@ export function createRecorder({ contract, exchanges, clock, log }: RecorderDeps
   const nameAccount = memoize(nameInLog, { limit: 10_000 })
 
   return function record(outcome, headers) {
-    const { gated, conforming, reply, injection } = outcome
+    const { gated, checked, reply, injection } = outcome
     const { requestId, operation, principal, routed } = gated
     const { request, path, query, started } = routed
     const ended = elapsed()
@@ -42,12 +42,12 @@ export function createRecorder({ contract, exchanges, clock, log }: RecorderDeps
     const entry = exchanges.take(entryOf(outcome, headers, duration), {
       history: gated.history,
       query,
-      body: conforming?.value,
-      judged: conforming !== undefined || outcome.violatesContract,
+      body: checked?.value,
+      judged: checked !== undefined || outcome.violatesContract,
       principal,
       started,
       ended,
-      requestBody: conforming?.content,
+      requestBody: checked?.content,
       responseBody: reply?.body,
     })
     if (log === SILENT) return
@@ -75,12 +75,12 @@ export function createRecorder({ contract, exchanges, clock, log }: RecorderDeps
 
   /** Nothing in the entry keeps the request or the response in memory. */
   function entryOf(outcome: Outcome, responseHeaders: Headers, duration: number): NewEntry {
-    const { gated, conforming, reply, problems, violatesContract, failure, before, moment, after, allowance, decided } =
+    const { gated, checked, reply, problems, violatesContract, failure, before, moment, after, allowance, decided } =
       outcome
     const { requestId, operation, principal, disabled, routed } = gated
     const { request, path } = routed
     const known = principal ?? disabled
-    const content = conforming?.content
+    const content = checked?.content
     return {
       requestId,
       at: known?.now ?? clock(),
@@ -105,7 +105,7 @@ export function createRecorder({ contract, exchanges, clock, log }: RecorderDeps
       injection: injectionIn(outcome),
       injected: isInjected(outcome),
       keyEvidence: keyEvidenceOf(known, gracePeriod),
-      group: conforming?.group,
+      group: checked?.group,
       before,
       moment,
       after,

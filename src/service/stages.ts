@@ -77,7 +77,7 @@ export interface Refused extends Gated {
 }
 
 /** A request with its body, and with the result of the contract check. */
-export interface Conforming {
+export interface Checked {
   admitted: Admitted
   conformity: Conformity
   /** The body as received; absent if no body was read. */
@@ -92,7 +92,7 @@ export interface Conforming {
 export interface Outcome {
   gated: Admitted | Refused
   /** Absent if the body was not read. */
-  conforming: Conforming | undefined
+  checked: Checked | undefined
   /** Absent if nothing is sent: a fault ends the connection, or the client has left. */
   reply: Reply | undefined
   /** The problems of the request. The first one is answered. */
@@ -118,14 +118,14 @@ export interface Outcome {
 }
 
 /** The value of a request at one of the stages before its outcome. */
-export type Stage = Routed | Admitted | Refused | Conforming
+export type Stage = Routed | Admitted | Refused | Checked
 
 const NO_PROBLEMS: readonly Problem<string>[] = []
 
 /** An outcome on which no injection has acted since the gate. */
 export function outcomeOf(
   gated: Admitted | Refused,
-  conforming: Conforming | undefined,
+  checked: Checked | undefined,
   reply: Reply | undefined,
   problems: readonly Problem<string>[] = NO_PROBLEMS,
   violatesContract = false,
@@ -133,7 +133,7 @@ export function outcomeOf(
   const { before, moment, allowance, injection, effect } = gated
   return {
     gated,
-    conforming,
+    checked,
     reply,
     problems,
     violatesContract,
