@@ -37,22 +37,22 @@ export function createConduct(contract: ServiceContract, store: ServiceStore, re
   function decideAndKeep(checked: Checked, request: ConformingRequest): Awaitable<Outcome> {
     const { account, now } = checked.admitted.principal
     if (!changesAccount(request.operation)) {
-      return conclude(checked, decide(request, account, contract, now), account)
+      return outcomeOfDecision(checked, decide(request, account, contract, now), account)
     }
     let present = account
     let presentVersion: string | undefined
-    const judge = (state: AccountState, version?: string) => {
+    const decideIn = (state: AccountState, version?: string) => {
       present = state
       presentVersion = version
       return decide(request, state, contract, now)
     }
     // While the request waited for its body, another account may have got the id.
-    const decided = store.update(account.id, judge, checked.admitted.history?.incarnation)
-    return whenReady(decided, (decision) => conclude(checked, decision, present, presentVersion))
+    const decided = store.update(account.id, decideIn, checked.admitted.history?.incarnation)
+    return whenReady(decided, (decision) => outcomeOfDecision(checked, decision, present, presentVersion))
   }
 
   /** `present` is the state of the decision, and `version` its version if the store gives one. */
-  function conclude(
+  function outcomeOfDecision(
     checked: Checked,
     decision: Decision<AccountState, Answer>,
     present: AccountState,

@@ -36,14 +36,14 @@ export function createEntrance(deps: EntranceDeps) {
     if (refusal !== undefined && isAnonymous) return enterAnonymously(routed)
     const preferred = operation && sources.ofHeaders(request.headers, operation)
     return whenReady(gate.admit(routed, preferred === undefined), (result) =>
-      enter(routed, result, (needsNoKey ? refusal : undefined) ?? result.decision.refusal ?? refusal, preferred),
+      makeGated(routed, result, (needsNoKey ? refusal : undefined) ?? result.decision.refusal ?? refusal, preferred),
     )
   }
 
   /** Treats the request as one without an account; no store access, no count. */
   function enterAnonymously(routed: Routed): Admitted | Refused {
     const result = gate.admitAnonymously(routed)
-    return enter(routed, result, routed.refusal ?? result.decision.refusal, undefined)
+    return makeGated(routed, result, routed.refusal ?? result.decision.refusal, undefined)
   }
 
   /** What a response to a request without an account reports of the quota. It draws no request id. */
@@ -52,7 +52,7 @@ export function createEntrance(deps: EntranceDeps) {
   }
 
   /** The result of the gate's decision. A request that the gate refuses meets no fault. */
-  function enter(
+  function makeGated(
     routed: Routed,
     { decision, history, before, moment }: GateResult,
     refusal: Refusal<string> | undefined,

@@ -97,11 +97,11 @@ export function createGate({ contract, store, clock, worlds, enforceQuotas }: Ga
     const { hash } = presented
     const request: GateRequest = { keyHash: hash, method, operation, neighbour, meetsFaults }
     // One call of the store does everything: no change can come in between, and a request waits at most once.
-    const enter = admissionOf(request, routed, presented)
-    const result = store.enter(hash, enter)
+    const admission = admissionOf(request, routed, presented)
+    const result = store.enter(hash, admission)
     if (result !== undefined && !(result instanceof Promise)) return result
     if (result === undefined && worlds.openSandbox === undefined) return admitAnonymously(routed)
-    return admitLater(result, presented, enter, routed)
+    return admitLater(result, presented, admission, routed)
   }
 
   function tellUntouched(routed: Routed): GateResult {
@@ -149,7 +149,7 @@ export function createGate({ contract, store, clock, worlds, enforceQuotas }: Ga
   async function admitLater(
     first: Promise<GateResult | undefined> | undefined,
     { secret, hash }: PresentedKey,
-    enter: Admission<AdmissionPlan, GateResult>,
+    admission: Admission<AdmissionPlan, GateResult>,
     routed: Routed,
   ): Promise<GateResult> {
     const result = await first
@@ -157,7 +157,7 @@ export function createGate({ contract, store, clock, worlds, enforceQuotas }: Ga
     // The new sandbox may be evicted for another one before the request enters it.
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
       if ((await worlds.openSandbox?.(secret)) === undefined) break
-      const opened = await store.enter(hash, enter)
+      const opened = await store.enter(hash, admission)
       if (opened !== undefined) return opened
     }
     return admitAnonymously(routed)

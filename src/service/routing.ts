@@ -25,12 +25,12 @@ export const MISLED: Route & { ok: false } = refuse({ code: 'unauthorized', reas
 export function createRouting({ contract, namesUs, answersPreflights }: RoutingDeps): (request: Arrival) => Routed {
   const { settings } = contract
   const findRoute = createRouter(contract, settings)
-  const readQuery = createQueryReader(settings)
+  const interpretQuery = createQueryReader(settings)
 
   return function route(request) {
     const started = elapsed()
     const { path, query: text } = splitTarget(request.url ?? '')
-    const query = readQuery(text)
+    const query = interpretQuery(text)
     // RFC 9112 §3.2. Node would refuse the request too, but without the envelope.
     const isMalformed = isHostMalformed(request)
     const isMisled = !namesUs(request)
