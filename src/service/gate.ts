@@ -132,14 +132,14 @@ export function createGate({ contract, store, clock, worlds, enforceQuotas }: Ga
       clock,
       longestWindow: longest,
       plan: (account) => planAdmission(request, account, terms),
-      conclude({ account, incarnation, real, plan, counted, before, moment }) {
+      conclude({ account, incarnation, real, plan, counted, countersBefore, moment }) {
         if (presented.isPlain) worlds.meetKey(account, presented)
         const now = timeOn(account.clock, real)
         const decision = concludeAdmission(request, account, plan, counted, now, terms)
         if (decision === UNKNOWN_KEY) return admitAnonymously(routed)
         const { bucket, formerHits: hits } = decision
         const history = worlds.historyOf(account.id, incarnation)
-        const past = before && { account, bucket, hits, ...before, mark: history.outdated }
+        const past = countersBefore && { account, bucket, hits, ...countersBefore, mark: history.outdated }
         return { decision, history, before: past, moment }
       },
     }
