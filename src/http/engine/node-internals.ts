@@ -21,7 +21,7 @@ export interface ExpressApplication {
 }
 
 /**
- * An Express application that hands each request to `dispatch`, and calls `finish` for each response that is sent.
+ * An Express application that hands each request to `queue`, and calls `finish` for each response that is sent.
  *
  * Only the application itself is used. It receives every request and links it with its response. Both get its
  * prototypes, so that code written for Express works. The rest of Express is not used. The contract defines the routes,
@@ -29,13 +29,13 @@ export interface ExpressApplication {
  * body that has already arrived. `etag` would hash each body. The service does not send the field `X-Powered-By`.
  */
 export function createApplication(
-  dispatch: (request: ServerRequest, response: ServerResponse) => void,
+  queue: (request: ServerRequest, response: ServerResponse) => void,
   finish: (request: IncomingMessage, socket: Socket) => void,
 ): ExpressApplication {
   const app = express()
   app.disable('x-powered-by')
   app.disable('etag')
-  Object.defineProperty(app, 'router', { value: { handle: dispatch } })
+  Object.defineProperty(app, 'router', { value: { handle: queue } })
   const AppRequest = createRequestClass()
   const AppResponse = createResponseClass(finish)
   // Express sets the prototype of every request and response. If an object had another prototype before, the engine
