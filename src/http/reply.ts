@@ -62,11 +62,11 @@ export class Replier {
     this.#limit = limit
   }
 
-  read(operation: Operation, reading: CachedData): Reply {
-    const { source, variant } = reading
+  succeedCached(operation: Operation, cached: CachedData): Reply {
+    const { source, variant } = cached
     const kept = this.#kept.get(source)?.get(operation.id)
     if (kept?.variant === variant) return kept.reply
-    const reply = this.succeed(operation, reading.make())
+    const reply = this.succeed(operation, cached.make())
     this.#size += reply.body.size
     if (this.#size > this.#limit) {
       this.#kept = new WeakMap()

@@ -74,7 +74,7 @@ export function createConduct(contract: ServiceContract, store: ServiceStore, re
   }
 
   function replyTo({ operation }: Admitted, value: Answer): Reply {
-    return value.source === undefined ? replier.succeed(operation, value.data) : replier.read(operation, value)
+    return value.source === undefined ? replier.succeed(operation, value.data) : replier.succeedCached(operation, value)
   }
 
   function refuseWith(

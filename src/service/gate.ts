@@ -1,4 +1,4 @@
-import type { History } from '../accounts/exchange-log.ts'
+import type { AccountHistory } from '../accounts/exchange-log.ts'
 import type { Worlds } from '../accounts/worlds.ts'
 import {
   type AdmissionPlan,
@@ -59,7 +59,7 @@ interface PresentedKey {
 export interface GateResult {
   decision: GateDecision
   /** Where the request is recorded; absent if its key belongs to no account. */
-  history: History | undefined
+  history: AccountHistory | undefined
   /** What the request found in its account. */
   before: Past | undefined
   /** Identifies `before` in the store, if the store can recall it. */

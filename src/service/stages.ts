@@ -1,4 +1,4 @@
-import type { History } from '../accounts/exchange-log.ts'
+import type { AccountHistory } from '../accounts/exchange-log.ts'
 import type { Conformity } from '../behaviour/conformity.ts'
 import type { Principal } from '../behaviour/gate.ts'
 import type { Operation } from '../contract/api.ts'
@@ -44,7 +44,7 @@ interface Gated {
   /** The principal whose disabled key the request carries. */
   disabled: Principal | undefined
   /** Where the request is recorded, if its key belongs to an account. */
-  history: History | undefined
+  history: AccountHistory | undefined
   /** The state that the request found, and its identification in the store. */
   before: Past | undefined
   moment: Moment | undefined

@@ -16,7 +16,7 @@ import { type Library, openLibrary } from '../library/library.ts'
 import { createMalformedRecorder } from '../service/recorder.ts'
 import { type CompleteOptions, completeOptions, refuseContradictions } from './option-table.ts'
 import type { ServerOptions } from './options.ts'
-import { type Behaviours, type Inside, openStandIn, type StandIn } from './stand-in.ts'
+import { type Behaviours, type InternalOptions, openStandIn, type StandIn } from './stand-in.ts'
 
 /** A running stand-in. */
 export interface Understudy extends Library, AsyncDisposable {
@@ -58,13 +58,13 @@ export function startUnderstudy(options: ServerOptions = {}): Promise<Understudy
 export async function startServer(
   given: ServerOptions,
   behaviours: Behaviours,
-  inside: Inside = {},
+  internal: InternalOptions = {},
 ): Promise<Understudy> {
   const options = completeOptions(given)
   refuseContradictions(given)
   const { signal, log } = options
   signal?.throwIfAborted()
-  const understudy = await composeServer(given, options, behaviours, inside)
+  const understudy = await composeServer(given, options, behaviours, internal)
   return signal === undefined ? understudy : stopWith(signal, understudy, log)
 }
 
@@ -90,9 +90,9 @@ async function composeServer(
   given: ServerOptions,
   options: CompleteOptions,
   behaviours: Behaviours,
-  inside: Inside,
+  internal: InternalOptions,
 ): Promise<Understudy> {
-  const standIn = await openStandIn(options, behaviours, inside)
+  const standIn = await openStandIn(options, behaviours, internal)
   const { opened, urls, control, stopping, contract, instance, kept, exposed, store, exchanges, apiKey } = standIn
   try {
     const server = createServerFor(standIn, given, options)

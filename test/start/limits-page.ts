@@ -136,7 +136,7 @@ const VALUES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     'time in which nothing passes on a connection': seconds(CONNECTION_LIMITS.silent),
     'the same, where the client has closed its side and waits for an answer': seconds(CONNECTION_LIMITS.halfClosed),
     'time until a client that left is noticed, unless more of its requests wait than are read': seconds(
-      CONNECTION_LIMITS.look,
+      CONNECTION_LIMITS.inspectEvery,
     ),
     'time in which the rest of a refused upload is read past': seconds(LINGER),
     'time for requests that are under way at a stop': seconds(STOP_PATIENCE),

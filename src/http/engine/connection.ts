@@ -17,7 +17,7 @@ export const LINGER = 10_000
 /** How much of the shared resources one connection may use. */
 export interface ConnectionLimits {
   /** In milliseconds, how often the server checks whether the client is still there and whether data passes. */
-  look: number
+  inspectEvery: number
   /**
    * In bytes, how much is read ahead while a request takes time. The end of a connection follows everything that the
    * client has sent, so the server notices it only after reading that far.
@@ -34,7 +34,7 @@ export interface ConnectionLimits {
 }
 
 export const CONNECTION_LIMITS: ConnectionLimits = {
-  look: 2_000,
+  inspectEvery: 2_000,
   readAhead: 65_536,
   unsent: 1_048_576,
   stuck: 2 * 60_000,
@@ -162,16 +162,16 @@ export class Connection {
    * Closes the connection if its client is gone, or has kept it for too long without progress. While the server does
    * not read, it does not notice that a client leaves.
    */
-  look(): void {
+  inspect(): void {
     const socket = this.#socket
-    const { look, stuck, silent, halfClosed } = this.#limits
+    const { inspectEvery, stuck, silent, halfClosed } = this.#limits
     const passed = passedOn(socket)
     if (passed !== this.#passed) {
       this.#passed = passed
       this.#still = 0
       return
     }
-    this.#still += look
+    this.#still += inspectEvery
     const hasMore = this.#deferred.length > 0 && !isReading(socket) && socket.bytesRead >= this.#ahead
     const quiet = socket.readableEnded ? halfClosed : silent
     if (this.#still >= (unsentOn(socket) > 0 || hasMore ? stuck : quiet)) {

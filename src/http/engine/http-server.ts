@@ -71,9 +71,9 @@ export function createHttpServer(
   })
   server.once('listening', () => {
     // Node would set and clear its timeout with each request, which takes 2 % of a small one.
-    const looking = setInterval(() => crowd.look(), limits.look)
-    looking.unref()
-    server.once('close', () => clearInterval(looking))
+    const inspections = setInterval(() => crowd.inspectAll(), limits.inspectEvery)
+    inspections.unref()
+    server.once('close', () => clearInterval(inspections))
   })
   // Node would silently drop all fields after the thousandth. The size of the header is limited anyway.
   server.maxHeadersCount = 0
