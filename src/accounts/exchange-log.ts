@@ -12,7 +12,7 @@ export interface AccountHistory {
   readonly incarnation: number
   /** Whether the account is deleted. After that, nothing is recorded under its id. */
   ended: boolean
-  /** The bytes that older states of the account hold, or held, and that its present state does not hold. */
+  /** The bytes that the account has replaced so far, see `Ring`. */
   outdated: number
   /** Absent before the first request. */
   coverage: Coverage | undefined
@@ -74,7 +74,7 @@ export interface ExchangeLog<Explanation> {
   listenEnded(listener: (accountId: string) => void): void
   /** Tells the journal the weight of the older states that its entries keep. Has no effect before the first request. */
   noteOutdated(accountId: string, bytes: number): void
-  /** The bytes that older states of the account hold, or held, and that its present state does not hold. */
+  /** The bytes that the account has replaced so far, see `Ring`. */
   outdated(accountId: string): number
 }
 

@@ -1,10 +1,10 @@
 import { answersWith, type Operation } from '../contract/api.ts'
 import type { AccountState } from '../domain/account.ts'
 import {
-  type NewCounts,
   type CountingPlan,
   type CountingResult,
   decideCounts,
+  type NewCounts,
   type PlannedCharge,
   type ReadableCounters,
 } from '../domain/counting.ts'
@@ -84,7 +84,7 @@ export const UNKNOWN_KEY: GateDecision = {
 export interface AdmissionPlan extends CountingPlan {
   /** Absent if the account does not have the key. */
   key: ApiKey | undefined
-  /** The refusal that does not depend on the counters. A quota that is checked first is charged all the same. */
+  /** The refusal by the plan of the account. If the quota comes first in `gateOrder`, it is charged nevertheless. */
   refusal: Refusal | undefined
   /** The quota that the response reports without a charge. */
   toldQuota: Quota | undefined
@@ -131,7 +131,7 @@ export function planAdmission(request: GateRequest, account: AccountState, terms
   }
 }
 
-/** The decision about a request from its plan and its counts. `now` is the same as for `decideAdmission`. */
+/** The decision about a request from its plan and the result of its counting. `now` is on the account's clock. */
 export function concludeAdmission(
   request: GateRequest,
   account: AccountState,

@@ -62,6 +62,7 @@ export class Replier {
     this.#limit = limit
   }
 
+  /** The success with cached data, which is itself kept with its source. */
   succeedCached(operation: Operation, cached: CachedData): Reply {
     const { source, variant } = cached
     const kept = this.#kept.get(source)?.get(operation.id)

@@ -28,7 +28,7 @@ export interface UnsentResponse {
 
 /** One exchange: a request and its response. Texts about it are created on demand. */
 export interface Entry {
-  /** The number of this exchange among all exchanges of the process. */
+  /** The number of this exchange among all exchanges of all servers that share the store. */
   ordinal: number
   requestId: string
   /** Absent if the request has no valid key. */
@@ -92,7 +92,7 @@ export interface Past extends Readonly<Counting> {
   bucket: string | undefined
   /** The earlier hits of that bucket; absent if there were none. */
   hits: Hits | undefined
-  /** The bytes that the account had left in older states at that time. This past keeps all later ones in memory. */
+  /** The bytes that the account had replaced at that time, see `Ring`. */
   mark: number
 }
 

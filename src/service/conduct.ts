@@ -22,6 +22,7 @@ export function createConduct(contract: ServiceContract, store: ServiceStore, re
     const { request, query } = routed
     return whenReady(bodies.read(request, operation), (body) => {
       const conformity = conform({ operation, query, body }, settings, catalogue)
+      // The journal tells what the group was, so it is looked up before a change.
       const id = query['id']
       return {
         admitted,

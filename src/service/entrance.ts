@@ -32,9 +32,11 @@ export function createEntrance(deps: EntranceDeps) {
 
   function admit(routed: Routed): Awaitable<Admitted | Refused> {
     const { request, operation, refusal, needsNoKey } = routed
+    // Such a refusal is the same for every key, unless the response also shows the quota of the key.
     const isAnonymous = needsNoKey && !(gate.tellsUncharged && routed.neighbour !== undefined)
     if (refusal !== undefined && isAnonymous) return enterAnonymously(routed)
     const preferred = operation && sources.ofHeaders(request.headers, operation)
+    // Of several refusals, one that needs no key comes first, then that of the gate, then that of the route.
     return whenReady(gate.admit(routed, preferred === undefined), (result) =>
       makeGated(routed, result, (needsNoKey ? refusal : undefined) ?? result.decision.refusal ?? refusal, preferred),
     )
@@ -51,7 +53,7 @@ export function createEntrance(deps: EntranceDeps) {
     return gate.admitAnonymously(routed).decision.unspent
   }
 
-  /** The result of the gate's decision. A request that the gate refuses meets no fault. */
+  /** The value of the stage, from the decision of the gate. A refused request meets no fault. */
   function makeGated(
     routed: Routed,
     { decision, history, before, moment }: GateResult,
@@ -80,6 +82,7 @@ export function createEntrance(deps: EntranceDeps) {
       injection: refusal === undefined ? (ruled ?? preferred) : undefined,
       effect: undefined,
       refusal,
+      // A refusal of the gate, or of the Host of another site, does not come from the contract.
       violatesContract: refusal !== undefined && refusal !== decision.refusal && refusal !== MISLED,
     }
     // An admitted request has an operation and a principal.

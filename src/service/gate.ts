@@ -69,7 +69,10 @@ export interface GateResult {
 /** The result of a request whose key belongs to no account. */
 const NO_ACCOUNT: GateResult = { decision: UNKNOWN_KEY, history: undefined, before: undefined, moment: undefined }
 
-/** Source: "Every request carries the header `Authorization: Bearer <API_KEY>`." */
+/**
+ * Creates what lets requests enter their accounts. It finds the key of a request and gives `behaviour/gate.ts` to the
+ * store. Source: "Every request carries the header `Authorization: Bearer <API_KEY>`."
+ */
 export function createGate({ contract, store, clock, worlds, enforceQuotas }: GateDeps) {
   const { settings } = contract
   const terms: GateTerms = { settings, enforceQuotas, bucketOf: memoizeBuckets(settings.quotaScope) }

@@ -27,9 +27,8 @@ export interface PipelineDeps extends Omit<EntranceDeps, 'sources'>, InjectionOp
   responseValidation: ResponseValidation
   /** Absent if pages of other origins may not use the service. */
   cors: Cors | undefined
-  /** Whether the Host of a request is one that a client would use, not a page of another site. */
   namesUs: HostCheck
-  /** Aborted when the server stops; then nothing waits any longer. */
+  /** See `Arrival.wait`. */
   stopping: AbortSignal
 }
 

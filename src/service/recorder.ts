@@ -43,6 +43,7 @@ export function createRecorder({ contract, exchanges, clock, log }: RecorderDeps
       history: gated.history,
       query,
       body: checked?.value,
+      // To refuse the path or the method is a check against the contract, too.
       judged: checked !== undefined || outcome.violatesContract,
       principal,
       started,

@@ -72,7 +72,7 @@ export interface Refused extends Gated {
   operation: Operation | undefined
   principal: Principal | undefined
   refusal: Refusal<string>
-  /** Whether the contract itself forbids the request, for every account. */
+  /** See `Entry`. */
   violatesContract: boolean
 }
 
@@ -97,7 +97,7 @@ export interface Outcome {
   reply: Reply | undefined
   /** The problems of the request. The first one is answered. */
   problems: readonly Problem<string>[]
-  /** Whether the contract itself forbids the request, for every account. */
+  /** See `Entry`. */
   violatesContract: boolean
   /** The internal failure, if there was one. */
   failure: unknown
@@ -109,9 +109,8 @@ export interface Outcome {
   injection: Injection | undefined
   /** What the injection has done, in sentences. */
   effect: string | undefined
-  /** The service's decision, if something else, or nothing, is sent. */
+  /** The service's own response, if a fault has acted on it, or if the client has left. */
   decided: UnsentResponse | undefined
-  /** What happens to the connection instead of a response. */
   lost: Loss['lost'] | undefined
   /** How the body is sent, if not as usual. */
   transmission: Transmission | undefined

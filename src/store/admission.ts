@@ -4,7 +4,7 @@ import { applyCounts, type Counting, type CountingPlan, decideCounts } from '../
 import { chanceOfFault, fraction } from '../ground/chance.ts'
 import type { Admission, Entered } from './store.ts'
 
-/** Lets a request enter a loaded account, and counts the request there. The caller concludes the admission. */
+/** Lets a request enter an account in this process, and counts it there. The caller calls `conclude` of the admission. */
 export function enterAccount<Plan extends CountingPlan>(
   account: AccountState,
   counting: Counting,

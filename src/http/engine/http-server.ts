@@ -62,7 +62,7 @@ export function createHttpServer(
     if (crowd.admit(socket, limits) === undefined) return
     unused.add(socket)
     // A client may send a request and close its side at once. Its request is handled before Node closes our side too.
-    // If the answer takes longer, our side stays open until the last answer.
+    // If the answer takes longer, our side stays open until the last answer. In a fault, `waitOn` decides otherwise.
     socket.prependListener('end', () => {
       handleAll()
       keepOpenAtEnd(server, Connection.of(socket).awaitsAnswer)

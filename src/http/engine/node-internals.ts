@@ -11,7 +11,7 @@ import { waitOn } from './waiting.ts'
 /** In bytes, how much of a body may arrive in one pass of the event loop and is held until it is read. */
 const HELD = 256 * 1024
 
-/** A request of the server, which is an arrival itself. */
+/** A request of the server. Nothing is copied to make an arrival of it. */
 export type ServerRequest = IncomingMessage & Arrival
 
 /** The part of an Express application that Node's HTTP server needs. */
@@ -38,8 +38,8 @@ export function createApplication(
   Object.defineProperty(app, 'router', { value: { handle: queue } })
   const AppRequest = createRequestClass()
   const AppResponse = createResponseClass(finish)
-  // Express sets the prototype of every request and response. If an object had another prototype before, the engine
-  // then discards all its optimisations: 60 %. These objects have the right one from the beginning (nodejs/node#37457).
+  // Express sets the prototype of every request and response. If that changes the prototype, the engine discards all its
+  // optimisations: 60 %. The objects of these classes have the right prototype from the beginning (nodejs/node#37457).
   Object.setPrototypeOf(AppRequest.prototype, app.request)
   Object.setPrototypeOf(AppResponse.prototype, app.response)
   Object.assign(app, { request: AppRequest.prototype, response: AppResponse.prototype })
@@ -186,16 +186,16 @@ export function isReading(socket: Socket): boolean {
 }
 
 /**
- * Decides whether Node closes a connection at once when its client has closed its side, or after the last response.
- * Call it just before Node closes, for each connection: Node asks the server.
+ * Decides what Node does when the client of a connection closes its side: it closes our side at once, or only after the
+ * last response. Node reads this from the server, not from the connection, so it must be set just before, each time.
  */
 export function keepOpenAtEnd(server: Server, keepsOpen: boolean): void {
   ;(server as Server & { httpAllowHalfOpen?: boolean }).httpAllowHalfOpen = keepsOpen
 }
 
 /**
- * Decides how a connection is closed after its last response. Node calls `destroySoon`, whether the request was read or
- * not. `close` is called instead, with that action of Node.
+ * Replaces what Node does to close a connection after its last response, even if the last request is not read to its
+ * end. `close` gets the function by which Node would close the connection.
  */
 export function interceptClose(socket: Socket, close: (destroySoon: () => void) => void): void {
   socket.destroySoon = () => close(() => Socket.prototype.destroySoon.call(socket))
