@@ -24,11 +24,9 @@ export type Entrance = ReturnType<typeof createEntrance>
 
 /** Takes requests through the gate: key, plan, quota, and the injection that acts on them. */
 export function createEntrance(deps: EntranceDeps) {
-  const { contract, sources } = deps
-  const { secrets } = deps.worlds.journal
+  const { sources } = deps
   const gate = createGate(deps)
-  const clientIdOf = contract.settings.clientRequestIds === 'echoed' ? readClientId : undefined
-  let idSource = { seed: 0, id: '', text: '' }
+  const requestIdFor = createRequestIds(deps)
 
   function admit(routed: Routed): Awaitable<Admitted | Refused> {
     const { request, operation, refusal, needsNoKey } = routed
@@ -62,13 +60,9 @@ export function createEntrance(deps: EntranceDeps) {
   ): Admitted | Refused {
     const { principal, disabled, allowance, bucket, hits, unspent, fault, ordinal } = decision
     const ruled = fault && principal && sources.ofRule(fault, principal.account)
-    const ownId =
-      principal === undefined
-        ? deps.nextId('unauthenticated')
-        : requestIdOf(sourceOf(principal.account), ordinal, contract.requestIds)
     const gated = {
       routed,
-      requestId: clientIdOf?.(routed.request.headers, secrets) ?? ownId,
+      requestId: requestIdFor(routed.request, principal?.account, ordinal),
       operation: routed.operation,
       principal,
       disabled,
@@ -89,12 +83,6 @@ export function createEntrance(deps: EntranceDeps) {
     return gated as Admitted | Refused
   }
 
-  /** The source of an account's request ids, cached for the last account. */
-  function sourceOf({ seed, id }: AccountState): string {
-    if (idSource.seed !== seed || idSource.id !== id) idSource = { seed, id, text: `${seed} ${id}` }
-    return idSource.text
-  }
-
   /** Takes back the charge of a request that the service itself refuses. */
   function refund(outcome: Outcome): Awaitable<Outcome> {
     const { gated, reply } = outcome
@@ -103,6 +91,26 @@ export function createEntrance(deps: EntranceDeps) {
   }
 
   return { admit, enterAnonymously, tellAnonymous, refund }
+}
+
+/** Creates the function that gives a request its id: that of the client, if it is echoed, or else our own. */
+function createRequestIds({ contract, worlds, nextId }: Pick<EntranceDeps, 'contract' | 'worlds' | 'nextId'>) {
+  const { secrets } = worlds.journal
+  const clientIdOf = contract.settings.clientRequestIds === 'echoed' ? readClientId : undefined
+  let source = { seed: 0, id: '', text: '' }
+
+  return function requestIdFor({ headers }: Arrival, account: AccountState | undefined, ordinal: number): string {
+    // An id of our own is drawn in any case, so that the next one does not depend on the client.
+    const own =
+      account === undefined ? nextId('unauthenticated') : requestIdOf(sourceOf(account), ordinal, contract.requestIds)
+    return clientIdOf?.(headers, secrets) ?? own
+  }
+
+  /** The source of an account's request ids, cached for the last account. */
+  function sourceOf({ seed, id }: AccountState): string {
+    if (source.seed !== seed || source.id !== id) source = { seed, id, text: `${seed} ${id}` }
+    return source.text
+  }
 }
 
 const ECHOED = new RegExp(CLIENT_REQUEST_ID)

@@ -77,18 +77,10 @@ export function createGate({ contract, store, clock, worlds, enforceQuotas }: Ga
   const { settings } = contract
   const terms: GateTerms = { settings, enforceQuotas, bucketOf: memoizeBuckets(settings.quotaScope) }
   const longest = 1000 * longestWindow(contract)
-  const scheme = settings.authorizationScheme === 'exact' ? EXACT_SCHEME : ANY_CASE_SCHEME
   /** The decision about a request without an account; no store access, no count. */
   const admitAnonymously: (routed: Routed) => GateResult =
     settings.quotaHeaders === 'any-request' ? tellUntouched : () => NO_ACCOUNT
-  // Clients repeat a few keys. A guessed key of a megabyte is not worth caching.
-  const readKey = memoize(
-    (authorization): PresentedKey | undefined => {
-      const secret = scheme.exec(authorization)?.[1]
-      return secret === undefined ? undefined : { secret, hash: hashKey(secret), isPlain: !hasKeyForm(secret) }
-    },
-    { limit: 10_000, longest: 200 },
-  )
+  const readKey = createKeyReader(settings)
 
   /** Decides whether a request is admitted, and counts it. `meetsFaults`: whether fault rules may act on it. */
   function admit(routed: Routed, meetsFaults: boolean): Awaitable<GateResult> {
@@ -165,6 +157,19 @@ export function createGate({ contract, store, clock, worlds, enforceQuotas }: Ga
     }
     return admitAnonymously(routed)
   }
+}
+
+/** Creates the function that reads the key in a field Authorization; `undefined` if there is none. */
+function createKeyReader({ authorizationScheme }: Settings): (authorization: string) => PresentedKey | undefined {
+  const scheme = authorizationScheme === 'exact' ? EXACT_SCHEME : ANY_CASE_SCHEME
+  // Clients repeat a few keys. A guessed key of a megabyte is not worth caching.
+  return memoize(
+    (authorization) => {
+      const secret = scheme.exec(authorization)?.[1]
+      return secret === undefined ? undefined : { secret, hash: hashKey(secret), isPlain: !hasKeyForm(secret) }
+    },
+    { limit: 10_000, longest: 200 },
+  )
 }
 
 /** `bucketOf` with a cache: to build and look up the name takes longer than to count the request. */

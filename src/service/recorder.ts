@@ -34,9 +34,8 @@ export function createRecorder({ contract, exchanges, clock, log }: RecorderDeps
   const nameAccount = memoize(nameInLog, { limit: 10_000 })
 
   return function record(outcome, headers) {
-    const { gated, checked, reply, injection } = outcome
-    const { requestId, operation, principal, routed } = gated
-    const { request, path, query, started } = routed
+    const { gated, checked, reply } = outcome
+    const { query, started } = gated.routed
     const ended = elapsed()
     const duration = Math.round((ended - started) * 1000) / 1000
     const entry = exchanges.take(entryOf(outcome, headers, duration), {
@@ -45,13 +44,17 @@ export function createRecorder({ contract, exchanges, clock, log }: RecorderDeps
       body: checked?.value,
       // To refuse the path or the method is a check against the contract, too.
       judged: checked !== undefined || outcome.violatesContract,
-      principal,
+      principal: gated.principal,
       started,
       ended,
       requestBody: checked?.content,
       responseBody: reply?.body,
     })
-    if (log === SILENT) return
+    if (log !== SILENT) writeLog(outcome, entry, duration)
+  }
+
+  function writeLog({ gated, reply, injection }: Outcome, entry: NewEntry, duration: number): void {
+    const { requestId, operation, principal, routed } = gated
     if (reply?.breach) {
       const redact = journal.redactorFor(entry)
       const violations = redactWithin(reply.breach.violations, redact)
@@ -60,8 +63,8 @@ export function createRecorder({ contract, exchanges, clock, log }: RecorderDeps
     log.info(
       {
         request_id: requestId,
-        method: request.method,
-        path: isFixed(operation) ? path : journal.redactorFor(entry)(path),
+        method: routed.request.method,
+        path: isFixed(operation) ? routed.path : journal.redactorFor(entry)(routed.path),
         operation: operation?.id,
         account: principal && nameAccount(principal.account.id),
         key: principal?.key.id,

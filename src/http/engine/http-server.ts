@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { CONNECTION_LIMITS, Connection, type ConnectionLimits, type RequestHandler } from './connection.ts'
@@ -20,38 +20,19 @@ export const TIMEOUTS = {
 /** In milliseconds, how long requests that are under way at a stop may still take. */
 export const STOP_PATIENCE = 1500
 
+type RefuseMalformed = (error: NodeJS.ErrnoException, socket: Socket) => void
+
 /** An Express application behind Node's HTTP server. `handle` answers every request; it neither throws nor rejects. */
 export function createHttpServer(
   handle: RequestHandler,
-  refuseMalformed: (error: NodeJS.ErrnoException, socket: Socket) => void,
+  refuseMalformed: RefuseMalformed,
   crowdOptions: CrowdOptions,
   limits: ConnectionLimits = CONNECTION_LIMITS,
 ): Server {
   const crowd = new Crowd(crowdOptions)
+  const { queue, handleAll } = createQueue(handle, crowdOptions.refuse)
   const app = createApplication(queue, (request, socket) => Connection.of(socket).finish(request))
   const unused = new Set<Socket>()
-  let arrived: [ServerRequest, ServerResponse][] = []
-  /** Handles requests only after everything that has arrived is received, bodies included. */
-  function queue(request: ServerRequest, response: ServerResponse): void {
-    Connection.of(request.socket).receive(request)
-    if (arrived.length === 0) setImmediate(handleAll)
-    arrived.push([request, response])
-  }
-  function handleAll(): void {
-    if (arrived.length === 0) return
-    const batch = arrived
-    arrived = []
-    postTogether(() => {
-      for (const [request, response] of batch) {
-        const connection = Connection.of(request.socket)
-        connection.take(request, response, connection.isSurplus ? refuseSurplus : handle)
-      }
-    })
-  }
-  function refuseSurplus(request: ServerRequest, response: ServerResponse): void | Promise<void> {
-    response.shouldKeepAlive = false
-    return crowdOptions.refuse(request, response)
-  }
   function listener(request: IncomingMessage, response: ServerResponse): void {
     unused.delete(request.socket)
     app.listener(request, response)
@@ -75,6 +56,42 @@ export function createHttpServer(
     inspections.unref()
     server.once('close', () => clearInterval(inspections))
   })
+  receiveOddRequests(server, listener, refuseMalformed)
+  return server
+}
+
+/** Requests that have arrived. They are handled only after everything that has arrived is received, bodies included. */
+function createQueue(handle: RequestHandler, refuse: RequestHandler) {
+  let arrived: [ServerRequest, ServerResponse][] = []
+
+  function queue(request: ServerRequest, response: ServerResponse): void {
+    Connection.of(request.socket).receive(request)
+    if (arrived.length === 0) setImmediate(handleAll)
+    arrived.push([request, response])
+  }
+
+  function handleAll(): void {
+    if (arrived.length === 0) return
+    const batch = arrived
+    arrived = []
+    postTogether(() => {
+      for (const [request, response] of batch) {
+        const connection = Connection.of(request.socket)
+        connection.take(request, response, connection.isSurplus ? refuseSurplus : handle)
+      }
+    })
+  }
+
+  function refuseSurplus(request: ServerRequest, response: ServerResponse): void | Promise<void> {
+    response.shouldKeepAlive = false
+    return refuse(request, response)
+  }
+
+  return { queue, handleAll }
+}
+
+/** Receives requests that Node would answer itself, cut short, or not answer at all. */
+function receiveOddRequests(server: Server, listener: RequestListener, refuseMalformed: RefuseMalformed): void {
   // Node would silently drop all fields after the thousandth. The size of the header is limited anyway.
   server.maxHeadersCount = 0
   // Node would answer an unknown Expect header itself, with 417 and no envelope. Here the header has no effect.
@@ -86,7 +103,6 @@ export function createHttpServer(
     const rawPacket = Buffer.from(`CONNECT ${url} HTTP/1.1`)
     refuseMalformed(Object.assign(new Error('No proxy.'), { rawPacket }), socket as Socket)
   })
-  return server
 }
 
 /** Resolves to the server's origin for clients on this machine. Rejects with the error of `listen`. */
