@@ -137,7 +137,10 @@ export class Ring {
     while (this.#oldestPast < this.#next && this.at(this.#oldestPast)?.before === undefined) this.#oldestPast++
   }
 
-  /** A slow request has an older past than the entries before it. These keep at least as much as it does. */
+  /**
+   * Lowers the marks of the entries before a slow request to its own mark. It has found an older state than they have, and
+   * the oldest past must have the lowest mark.
+   */
   #lowerMarks({ before }: Entry): void {
     if (before === undefined) return
     for (let number = this.#next - 1; number >= this.#oldestPast; number--) {

@@ -28,6 +28,7 @@ export function createConduct(contract: ServiceContract, store: ServiceStore, re
         admitted,
         conformity,
         content: body?.content,
+        // If no body is read, `conformity.body` is an empty object, but the request has no value.
         value: conformity.ok ? body && conformity.body : conformity.value,
         group: typeof id === 'string' && conformity.ok ? principal.account.groups.get(id) : undefined,
       }

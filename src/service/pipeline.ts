@@ -68,6 +68,7 @@ export function createPipeline(deps: PipelineDeps): Service {
         if (admitted.refusal !== undefined)
           return conduct.refuseWith(admitted, undefined, admitted.refusal, admitted.violatesContract)
         return whenReady(interference.injectBefore(admitted), (entered) => {
+          // Only an outcome has a reply: the fault has answered, or the client has left.
           if ('reply' in entered) return entered
           reached = entered
           return whenReady(conduct.readAndCheck(entered), (checked) => {
