@@ -15,6 +15,8 @@ import { type ContractProblem, findInvalidInput, inBody, whatIsWrong } from './r
  * is judged separately, so a service may deviate in several ways at once.
  */
 export function findContractProblems(reading: ReadExchange, permitted: Permitted): JudgedDifference[] {
+  const failure = findFailure(reading, permitted)
+  if (failure !== undefined) return [findingOf(reading, permitted.contract, failure)]
   const asked = permitted.operationOf(reading.exchange.request.method, reading.path)
   const sent = findInRequest(reading, asked, permitted).map((problem) => ({
     ...problem,
@@ -39,6 +41,28 @@ export function findContractProblems(reading: ReadExchange, permitted: Permitted
     ...finding,
     message: more === 0 ? finding.message : `${finding.message} The same is wrong at ${more} more of its places.`,
   }))
+}
+
+/** A gateway answers with these statuses if it gets no answer from the service (RFC 9110 §15.6). */
+const OF_GATEWAYS: ReadonlySet<number> = new Set([502, 503, 504])
+
+/** Whether a request was answered, as the specification demands, or the service failed, or a gateway before it. */
+function findFailure(
+  { outcome, response: { status } }: ReadExchange,
+  { contract: { catalogue } }: Permitted,
+): { label: Label; what: string; message: string } | undefined {
+  if (status < 500 || isErrorOfService(outcome, catalogue)) return undefined
+  if (OF_GATEWAYS.has(status) && outcome.kind === 'unreadable') {
+    const message = `A gateway answered with ${status} in place of the service, so it is not known what the service has done.`
+    return { label: 'cannot tell', what: 'gateway', message }
+  }
+  const message = `The service failed with ${status}. The specification names no error for that: each request gets a success or one of its error codes.`
+  return { label: 'unexplained', what: 'failed', message }
+}
+
+/** Whether a refusal has an error code of the specification, which shows no status for it. */
+function isErrorOfService(outcome: ReadExchange['outcome'], catalogue: Contract['catalogue']): boolean {
+  return outcome.kind === 'refusal' && outcome.code !== 'internal_error' && catalogue.has(outcome.code)
 }
 
 const LEFT_OPEN = 'The specification leaves that open, and no alternative of openapi.yaml is like it.'
@@ -146,7 +170,10 @@ function findInRefusedMethod(reading: ReadExchange, { path }: Operation, permitt
     const envelope = permitted.checkFailure()(outcome.envelope).map(inResponse)
     if (permitted.isRefusedOutside(code, response.status) || envelope.length > 0) return [...envelope, ...identified]
     const reason = `refuses ${method} ${path} with ${response.status} ${show(code)}, which the document does not allow.`
-    return [{ what: 'response/code', place: '/components/x-errors', reason }, ...identified]
+    const isPossible = [...permitted.statusesOf(code)].some((status) => permitted.isRefusedOutside(code, status))
+    const errors = '/components/x-errors'
+    // Another status of a possible code is left open.
+    return [{ what: 'response/code', place: isPossible ? pointTo(errors, code) : errors, reason }, ...identified]
   }
   if (outcome.kind === 'unreadable' && response.status >= 400) return [...unreadable(reading, place), ...identified]
   const reason = `answers ${method} ${path} with ${response.status}, but the document has no such operation.`

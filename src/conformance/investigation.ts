@@ -152,6 +152,7 @@ export class Investigation {
   ): Promise<readonly Problem<string>[]> {
     const { exchange, operation, outcome, response } = reading
     const context = this.#context
+    const { permitted } = context
     const { method, body } = exchange.request
     const mayChange = changesSomething(method)
     if (method === 'HEAD') {
@@ -160,7 +161,8 @@ export class Investigation {
     }
     const purpose = purposeOf(reading)
     const code = outcome.kind === 'refusal' ? outcome.code : undefined
-    const isAnswer = outcome.kind !== 'unreadable' && response.status < 500 && code !== 'internal_error'
+    const isFailure = response.status >= 500 && (code === undefined || !permitted.contract.catalogue.has(code))
+    const isAnswer = outcome.kind !== 'unreadable' && !isFailure && code !== 'internal_error'
     if (!isAnswer || (!body.isKnown && operation?.readsBody === true)) {
       // It is not known whether the service made the change.
       if (mayChange && (code === undefined || !isAnswer)) track.forget(purpose, operation)
