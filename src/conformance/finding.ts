@@ -3,10 +3,18 @@
  * - `contract violation`: the request or the response does not obey openapi.yaml.
  * - `broken rule`: the service did not keep a sentence of the specification, an `x-rule`.
  * - `decides assumption`: the specification permits it, and it is the alternative of an assumption. No failure.
+ * - `another choice`: the specification permits it, and no assumption lists it. No failure.
  * - `unexplained`: no alternative and no possible state of the account explains it.
  * - `cannot tell`: the account is not known, another client may have changed it, or the recording lacks a part.
  */
-export const LABELS = ['contract violation', 'broken rule', 'unexplained', 'cannot tell', 'decides assumption'] as const
+export const LABELS = [
+  'contract violation',
+  'broken rule',
+  'unexplained',
+  'cannot tell',
+  'another choice',
+  'decides assumption',
+] as const
 export type Label = (typeof LABELS)[number]
 
 /** One difference, as reports have it. */
@@ -34,6 +42,11 @@ export interface JudgedDifference {
   line?: number
   /** One or two sentences. It may quote what the service sent, but never a key. */
   message: string
+  /** The beginning of the body of the request, and of the response, if they are known and not empty. */
+  asked?: string
+  answered?: string
+  /** With `another choice`: what an overlay would have to say, so that the stand-in makes this choice. */
+  overlay?: string
 }
 
 /** Whether a finding means that the service, or its client, did something wrong. */
@@ -47,4 +60,13 @@ export type Party = 'client' | 'service'
 /** The client if the request breaks the contract; the service for everything else. */
 export function partyOf({ id, label }: Pick<JudgedDifference, 'id' | 'label'>): Party {
   return label === 'contract violation' && id.split('/')[3] === 'request' ? 'client' : 'service'
+}
+
+/** Whose mistakes fail a run. */
+export const FAIL_ON = ['service', 'client', 'both'] as const
+export type FailOn = (typeof FAIL_ON)[number]
+
+/** Whether a finding fails a run. */
+export function isCounted(finding: Pick<JudgedDifference, 'id' | 'label'>, failOn: FailOn): boolean {
+  return isFailure(finding) && (failOn === 'both' || partyOf(finding) === failOn)
 }
