@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import type { JudgedDifference } from '../conformance/finding.ts'
+import { FAIL_ON, type JudgedDifference } from '../conformance/finding.ts'
 import type { Conclusion } from '../conformance/investigation.ts'
 import { type Choices, readChoices } from '../contract/choices.ts'
 import { type Overlay, readOverlay } from '../contract/overlay.ts'
@@ -17,7 +17,7 @@ import { EvidenceError } from '../evidence/evidence-input.ts'
 import { systemClock } from '../ground/clock.ts'
 import type { RedactReport } from '../reports/bounds.ts'
 import type { Report } from '../reports/report.ts'
-import { type Options, text, toggle } from '../start/option.ts'
+import { type Options, oneOf, text, toggle } from '../start/option.ts'
 import { UsageError } from './errors.ts'
 import type { Execution } from './execution.ts'
 import type { ReadOptions } from './options.ts'
@@ -44,6 +44,13 @@ export const REVIEW_OPTIONS = {
   },
   ...REPORT_OPTIONS,
 } as const satisfies Options
+
+/** The option of the commands that see a service and its clients. */
+export const FAIL_ON_OPTION = {
+  kind: oneOf(FAIL_ON),
+  help: 'Whose mistakes fail the run. The mistakes of the others are shown.',
+  default: 'service',
+} as const
 
 /** What a command has found out about a service. */
 interface Found {
@@ -125,10 +132,10 @@ export async function openReview(
     overlays,
     apply: (findings, { looked }) =>
       file === undefined ? undefined : applyBaseline(findings, looked, baseline, dayOf(systemClock())),
+    // The report comes first, so nothing that prevents the other files can keep it back.
     async finish(found, execution) {
-      const failed = await write(found, execution)
       const code = await execution.deliver(found.report, targets, found.redact)
-      return failed ?? code
+      return (await write(found, execution)) ?? code
     },
   }
 }
