@@ -51,6 +51,12 @@ export function changedByAnother(
   return results.describe(reading, 'cannot tell', 'changed', message)
 }
 
+/** Of requests that overlap, it is not known in which order the service handled them. */
+export function orderUnknown({ results }: JudgementContext, reading: ReadExchange): JudgedDifference {
+  const message = 'Another request that may change the account was in progress, so it is not known what came first.'
+  return results.describe(reading, 'cannot tell', 'overlap', message)
+}
+
 /** Describes a response that no choice and no state of the account explains. */
 export function describeBreach(
   { results }: JudgementContext,
