@@ -352,6 +352,12 @@ describe('nothing is wrong with', () => {
         response: { status: 201, headers: headersOf([]), body: unknown },
       })),
     ).toEqual([])
+    const withoutBody = ({ response, ...exchange }: Exchange) => ({
+      ...exchange,
+      response: response && { ...response, body: unknown },
+    })
+    expect(find({ path: '/domains/', status: 404 }, withoutBody)).toEqual([])
+    expect(find({ path: '/domains', status: 404 }, withoutBody)).toHaveLength(1)
   })
 })
 

@@ -69,16 +69,17 @@ export async function openRecording(paths: readonly string[], options: HarOption
 /** Whether each exchange overlaps with another one that may change the account. The exchanges are in order of time. */
 function findOverlaps(places: readonly ExchangePlace[]): readonly boolean[] {
   const overlaps = new Array<boolean>(places.length).fill(false)
-  let latest = Number.NEGATIVE_INFINITY
-  for (const [index, { at, over, mayChange }] of places.entries()) {
-    overlaps[index] = at < latest
-    if (mayChange) latest = Math.max(latest, over)
+  // The order within a millisecond is known only within a file.
+  const isBefore = (end: number, start: number, isSameFile: boolean) => (isSameFile ? end <= start : end < start)
+  const ends = new Map<RecordedFile, number>()
+  for (const [index, { at, over, mayChange, file }] of places.entries()) {
+    for (const [other, end] of ends) if (!isBefore(end, at, other === file)) overlaps[index] = true
+    if (mayChange) ends.set(file, Math.max(over, ends.get(file) ?? over))
   }
-  let next = Number.POSITIVE_INFINITY
-  for (let index = places.length - 1; index >= 0; index--) {
-    const { at, over, mayChange } = places[index] as ExchangePlace
-    if (next < over) overlaps[index] = true
-    if (mayChange) next = at
+  const starts = new Map<RecordedFile, number>()
+  for (const [index, { at, over, mayChange, file }] of [...places.entries()].reverse()) {
+    for (const [other, start] of starts) if (!isBefore(over, start, other === file)) overlaps[index] = true
+    if (mayChange) starts.set(file, at)
   }
   return overlaps
 }
@@ -132,7 +133,7 @@ async function readExchange(
   const name = headers['x-request-id']
   return {
     id:
-      name !== undefined && name.length <= LONGEST_ID
+      name !== undefined && name !== '' && name.length <= LONGEST_ID
         ? name
         : `${named ? `${basename(file.path)} ` : ''}entry ${number}`,
     at,
