@@ -15,7 +15,8 @@ import {
 import { writeEvidence } from '../evidence/evidence-file.ts'
 import { EvidenceError } from '../evidence/evidence-input.ts'
 import { systemClock } from '../ground/clock.ts'
-import type { RedactReport } from '../reports/bounds.ts'
+import { hideSecrets } from '../journal/redaction/redaction.ts'
+import { SecretIndex } from '../journal/redaction/secret-index.ts'
 import type { Report } from '../reports/report.ts'
 import { type Options, oneOf, text, toggle } from '../start/option.ts'
 import { UsageError } from './errors.ts'
@@ -64,8 +65,6 @@ interface Found {
   /** The base URL of the service, if it is known, and all known keys. */
   target: string | undefined
   secrets: readonly string[]
-  /** Removes keys from the report. */
-  redact?: RedactReport
 }
 
 /** How a service is judged, and what that leaves. */
@@ -134,7 +133,8 @@ export async function openReview(
       file === undefined ? undefined : applyBaseline(findings, looked, baseline, dayOf(systemClock())),
     // The report comes first, so nothing that prevents the other files can keep it back.
     async finish(found, execution) {
-      const code = await execution.deliver(found.report, targets, found.redact)
+      const index = new SecretIndex(found.secrets)
+      const code = await execution.deliver(found.report, targets, (text) => hideSecrets(text, [index]))
       return (await write(found, execution)) ?? code
     },
   }

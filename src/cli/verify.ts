@@ -206,8 +206,7 @@ async function verifyTarget(session: VerifySession): Promise<number> {
     exitCode: ended === 'interrupted' ? interruptedWith : ended === 'connection' || ended === 'ledger' ? 3 : undefined,
   })
   const isWhole = ended === undefined
-  const redact = (written: string) => written.replaceAll(apiKey, '$API_KEY')
-  return review.finish({ conclusion, answers, report, findings, isWhole, target, secrets: [apiKey], redact }, execution)
+  return review.finish({ conclusion, answers, report, findings, isWhole, target, secrets: [apiKey] }, execution)
 }
 
 /** Asks the service everything, and shows the progress. `sweepLine` is the command that cleans up afterwards. */

@@ -4,6 +4,7 @@ import type { Exchange, SeenHeaders, SeenResponse } from '../exchanges/exchange.
 import { codeIn, readOutcome } from '../exchanges/reading.ts'
 import { systemClock } from '../ground/clock.ts'
 import { isObject } from '../ground/json.ts'
+import { SHORT } from '../journal/redaction/secret-index.ts'
 import type { RequestBudget } from './budget.ts'
 import type { Client, WireResponse } from './client.ts'
 import { type Intent, intentOf, readGroupLoosely } from './created-items.ts'
@@ -104,18 +105,17 @@ export class ProbeConversation {
     return { exchange, response, code, data }
   }
 
-  /** The response without the key, because a service might repeat the key. */
+  /** The response without the key, because a service might repeat the key. A short key may be part of any word. */
   #read({ status, rawHeaders, body }: WireResponse): SeenResponse {
     const { apiKey } = this.#options
+    const hide = (text: string) => (apiKey.length > SHORT ? text.replaceAll(apiKey, '[key]') : text)
     const headers: Record<string, string> = Object.create(null)
     for (let index = 0; index < rawHeaders.length; index += 2) {
       const name = (rawHeaders[index] ?? '').toLowerCase()
-      const value = (rawHeaders[index + 1] ?? '').replaceAll(apiKey, '[key]')
+      const value = hide(rawHeaders[index + 1] ?? '')
       headers[name] = headers[name] === undefined ? value : `${headers[name]}, ${value}`
     }
-    const bytes = body.includes(apiKey)
-      ? Buffer.from(body.toString('latin1').replaceAll(apiKey, '[key]'), 'latin1')
-      : body
+    const bytes = body.includes(apiKey) ? Buffer.from(hide(body.toString('latin1')), 'latin1') : body
     return { status, headers, body: { isKnown: true, bytes } }
   }
 }
