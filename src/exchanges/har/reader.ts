@@ -5,7 +5,7 @@ import { redactTarget } from '../../journal/redaction/redaction.ts'
 import type { Credentials, Exchange } from '../exchange.ts'
 import { type HeaderFields, type Keys, readCredentials, readFields, redactBody } from '../keys.ts'
 import { fieldOf, fieldsOf, requestBodyOf, requestFieldsOf, requestLineOf, responseBodyOf, statusOf } from './entry.ts'
-import { attachmentsOf, FileWindow, openFile, type RecordedFile } from './recorded-file.ts'
+import { RecordedFile } from './recorded-file.ts'
 import { HarError, restBelow, splitUrl, withoutSlash } from './service.ts'
 import { type ExchangePlace, type HarOptions, type RecordingCounts, Survey } from './survey.ts'
 
@@ -42,9 +42,9 @@ export interface RecordedStep {
  */
 export async function openRecording(paths: readonly string[], options: HarOptions): Promise<HarRecording> {
   const files: RecordedFile[] = []
-  const close = async () => void (await Promise.all(files.map(({ handle }) => handle.close())))
+  const close = async () => void (await Promise.all(files.map((file) => file.close())))
   try {
-    for (const path of paths) files.push(await openFile(path))
+    for (const path of paths) files.push(await RecordedFile.open(path))
     const survey = new Survey(options)
     await survey.take(files)
     const baseUrl = survey.conclude()
@@ -99,14 +99,11 @@ async function* readExchanges(
   { signal }: HarOptions,
 ): AsyncGenerator<RecordedStep, void, undefined> {
   const overlaps = findOverlaps(places)
-  const windows = new Map<RecordedFile, FileWindow>()
   const path = withoutSlash(splitUrl(terms.baseUrl ?? '')?.target ?? '')
   for (const [index, place] of places.entries()) {
     signal?.throwIfAborted()
     const { file } = place
-    const window = windows.get(file) ?? new FileWindow(file)
-    windows.set(file, window)
-    const entry = readJson(await window.read(place))
+    const entry = readJson(await file.read(place))
     const url = isObject(entry) ? splitUrl(requestLineOf(entry)?.url ?? '') : undefined
     const rest = url === undefined ? undefined : restBelow(path, url.target)
     if (!isObject(entry) || rest === undefined) {
@@ -128,7 +125,7 @@ async function readExchange(
   const status = statusOf(response)
   const fields = { request: requestFieldsOf(request), response: fieldsOf(response) }
   const redact = keys.redactorFor({ target, fields: [...fields.request, ...fields.response] })
-  const readAttached = attachmentsOf(file)
+  const readAttached = (attached: string) => file.readAttached(attached)
   const headers = readFields(fields.response, redact)
   const name = headers['x-request-id']
   return {

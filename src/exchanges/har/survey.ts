@@ -1,19 +1,16 @@
 import type { Contract } from '../../contract/contract.ts'
 import { isObject, type Json, readJson } from '../../ground/json.ts'
 import { shorten } from '../../ground/show.ts'
-import { Turns } from '../../ground/turns.ts'
 import { Keys } from '../keys.ts'
 import { changesSomething } from '../reading.ts'
 import { type Aside, asideOf, fieldOf, fieldsOf, requestLineOf, spanOf, type TimeSpan } from './entry.ts'
-import { EntryScanner, type Extent } from './entry-scanner.ts'
+import type { Extent, FoundEntry } from './entry-scanner.ts'
 import { LEFT_OUT } from './entry-writer.ts'
-import { isOwn, type RecordedFile, readPart, refuseForeign } from './recorded-file.ts'
-import { HarError, restBelow, ServiceSearch, type SplitUrl, splitUrl, withoutSlash } from './service.ts'
+import type { RecordedFile } from './recorded-file.ts'
+import { restBelow, ServiceSearch, type SplitUrl, splitUrl, withoutSlash } from './service.ts'
 
 /** How many exchanges of recordings are judged. */
 export const MOST_EXCHANGES = 1_000_000
-/** How many bytes of a file are read at a time. */
-const PIECE = 1 << 20
 /** How many entries that cannot be read are described. */
 const DESCRIBED = 3
 
@@ -76,13 +73,16 @@ export class Survey {
   }
 
   async take(files: readonly RecordedFile[]): Promise<void> {
+    const { signal, onProgress } = this.#options
     const total = files.reduce((sum, { size }) => sum + size, 0)
     let read = 0
+    const onRead = (bytes: number) => {
+      read += bytes
+      onProgress?.(read, total)
+    }
     for (const file of files) {
-      await this.#scan(file, (bytes) => {
-        read += bytes
-        this.#options.onProgress?.(read, total)
-      })
+      const problem = await file.scan((entry) => this.#takeEntry(entry, file), { signal, onRead })
+      if (problem !== undefined) this.tally.broken.push(problem)
     }
   }
 
@@ -107,50 +107,12 @@ export class Survey {
     return places.sort((one, other) => one.at - other.at)
   }
 
-  async #scan(file: RecordedFile, onRead: (bytes: number) => void): Promise<void> {
-    const name = shorten(file.path)
-    const scanner: EntryScanner = new EntryScanner({
-      onEntry: (bytes, extent, number) => {
-        file.isOwn ||= isOwn(scanner.creator)
-        this.#takeEntry(readJson(bytes.toString()), extent, number, file)
-      },
-      onLostEntry: (reason, number) => this.#lose(`${name}: Entry ${number} ${reason}.`, file),
-    })
-    // A second buffer would not be faster: scanning a piece takes longer than reading it.
-    const piece = Buffer.allocUnsafe(PIECE)
-    const turns = new Turns()
-    let offset = 0
-    let isFirst = true
-    for (;;) {
-      this.#options.signal?.throwIfAborted()
-      const bytesRead = await readPart(file, piece, offset)
-      if (bytesRead === 0) break
-      offset += bytesRead
-      onRead(bytesRead)
-      const part = piece.subarray(0, bytesRead)
-      if (isFirst) refuseForeign(part, name)
-      isFirst = false
-      if (!scanner.push(part)) break
-      if (turns.isOver()) await turns.next()
-    }
-    if (isFirst) throw new HarError(`${name}: The file is empty.`)
-    const end = scanner.end()
-    if (!scanner.hasEntries || (end !== undefined && scanner.count === 0)) {
-      const reason = end === undefined ? 'it has no list log.entries' : `${end.reason} (byte ${end.offset + 1})`
-      throw new HarError(`${name}: This is no HAR file: ${reason}.`)
-    }
-    if (end !== undefined) {
-      this.tally.broken.push(
-        `${name} is broken at byte ${end.offset + 1}: ${end.reason}. What comes behind is not judged.`,
-      )
-    }
-  }
-
-  #takeEntry(entry: unknown, { offset, length }: Extent, number: number, file: RecordedFile): void {
-    const line = isObject(entry) ? requestLineOf(entry) : undefined
+  async #takeEntry({ number, problem, ...extent }: FoundEntry, file: RecordedFile): Promise<void> {
     const where = `${shorten(file.path)}: Entry ${number}`
+    const entry = problem === undefined ? readJson(await file.read(extent)) : undefined
+    const line = isObject(entry) ? requestLineOf(entry) : undefined
     if (!isObject(entry) || line === undefined) {
-      const reason = isObject(entry) ? 'has no request with a method and a URL' : 'is not valid JSON'
+      const reason = isObject(entry) ? 'has no request with a method and a URL' : (problem ?? 'is not valid JSON')
       this.#lose(`${where} ${reason}.`, file)
       return
     }
@@ -185,7 +147,7 @@ export class Survey {
     }
     const mayChange = changesSomething(line.method)
     const places = this.#places.get(service) ?? []
-    const place = { file, offset, length, number, mayChange, isAfterGap: this.#gapIn === file, ...span }
+    const place = { file, ...extent, number, mayChange, isAfterGap: this.#gapIn === file, ...span }
     places.push(place)
     this.#gapIn = undefined
     this.#latest = place
