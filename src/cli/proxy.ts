@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { networkInterfaces } from 'node:os'
-import { isFailure, type JudgedDifference, partyOf } from '../conformance/finding.ts'
+import { isCounted, isFailure, type JudgedDifference, partyOf } from '../conformance/finding.ts'
 import type { Conclusion } from '../conformance/investigation.ts'
 import type { Choices } from '../contract/choices.ts'
 import { readLines } from '../contract/lines.ts'
@@ -23,7 +23,7 @@ import { type Execution, execute } from './execution.ts'
 import { type ReadOptions, readOptions, refuseOperands } from './options.ts'
 import { ReadyFile } from './ready-file.ts'
 import { readVersion } from './reports.ts'
-import { openReview, REVIEW_OPTIONS, type Review } from './review.ts'
+import { FAIL_ON_OPTION, openReview, REVIEW_OPTIONS, type Review } from './review.ts'
 import { withNamedOptions } from './start.ts'
 import { baseUrl } from './target-options.ts'
 
@@ -49,9 +49,10 @@ export const OPTIONS = {
   },
   failOnViolation: {
     kind: toggle,
-    help: 'End with 1 if the service or a client did something wrong, or nothing was judged.',
+    help: 'End with 1 if something is wrong, as --fail-on says, or nothing was judged.',
     default: false,
   },
+  failOn: FAIL_ON_OPTION,
   soleWriter: {
     kind: toggle,
     help: 'All changes of the accounts go through the proxy, so what was seen once stays as it is until a request changes it.',
@@ -119,7 +120,7 @@ export const proxy: Command = {
       const conclusion = await judge.conclude()
       const report = await describe(running, session, conclusion)
       const { secrets } = running.witness.keys
-      const findings = conclusion.findings.filter(isFailure)
+      const findings = conclusion.findings.filter((finding) => isCounted(finding, values.failOn))
       return review.finish(
         { conclusion, answers, report, findings, isWhole: true, target: target.url, secrets },
         execution,
@@ -264,6 +265,7 @@ async function describe(running: RunningProxy, session: ProxySession, conclusion
   const { startedAt, seconds } = execution.times
   const report = describeFindings({
     ...{ tool: 'proxy', title: target.url, conclusion, choices: review.choices, answers, startedAt, seconds },
+    failOn: values.failOn,
     baseline: review.apply(conclusion.findings, answers),
     failures:
       failures === 0
