@@ -175,7 +175,7 @@ export function mergeEvidence(
   const listed: Record<string, number> = Object.create(null)
   const counts: Record<string, number> = Object.create(null)
   const messages: Record<string, string[]> = Object.create(null)
-  const omitted = { observations: 0, findings: 0 }
+  const total = { exchanges: 0, judged: 0 }
   for (const { file, evidence } of files) {
     if (evidence.contract.digest !== first.evidence.contract.digest) {
       const reason = `This is evidence about another contract than that of ${first.file}.`
@@ -190,26 +190,14 @@ export function mergeEvidence(
     for (const [code, texts] of Object.entries(evidence.messages)) {
       messages[code] = unique([...(messages[code] ?? []), ...texts])
     }
-    omitted.observations += evidence.counts.omitted?.observations ?? 0
-    omitted.findings += evidence.counts.omitted?.findings ?? 0
+    total.exchanges += evidence.counts.exchanges
+    total.judged += evidence.counts.judged
   }
-  const all = files.map(({ evidence }) => evidence)
+  const { overlays } = first.evidence.contract
+  const targets = files.flatMap(({ evidence }) => evidence.targets ?? [])
   return describeEvidence(
-    {
-      exchanges: all.reduce((sum, { counts: { exchanges } }) => sum + exchanges, 0),
-      judged: all.reduce((sum, { counts: { judged } }) => sum + judged, 0),
-      findings,
-      counts,
-      observations: observations.all,
-      messages,
-    },
-    {
-      tool: 'calibrate',
-      choices,
-      overlays: first.evidence.contract.overlays,
-      targets: all.flatMap(({ targets = [] }) => targets),
-      at,
-    },
+    { ...total, findings, counts, observations: observations.all, messages },
+    { tool: 'calibrate', choices, overlays, targets, at },
   )
 }
 

@@ -354,14 +354,15 @@ function showContradiction({ id, evidence }: AssumptionVerdict): ReportFinding {
   }
 }
 
-function showIncomplete(level: FindingLevel): (message: string) => ReportFinding {
+/** Makes a finding of a sentence about what was not looked at. */
+export function showIncomplete(level: FindingLevel): (message: string) => ReportFinding {
   return (message) => ({ rule: INCOMPLETE, level, message })
 }
 
 const INCOMPLETE: ReportRule = {
   id: 'incomplete',
   name: 'Something is missing',
-  description: 'What was not looked at may be wrong.',
+  description: 'The service may do something else in the part that was not looked at.',
 }
 
 /** Makes a check for each operation and each status that it answered with. */

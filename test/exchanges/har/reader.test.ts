@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest'
 import { loadContract } from '../../../src/contract/contract.ts'
 import type { Exchange, SeenBody } from '../../../src/exchanges/exchange.ts'
 import { LARGEST_BODY, requestBodyOf, responseBodyOf } from '../../../src/exchanges/har/entry.ts'
-import { type HarRecording, openRecording, type RecordedStep } from '../../../src/exchanges/har/reader.ts'
+import { HarRecording, type RecordedStep } from '../../../src/exchanges/har/reader.ts'
 import { HarError } from '../../../src/exchanges/har/service.ts'
 import { type EntryOptions, entryOf, harOf, RECORDED_AT } from '../../support/recorded.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
@@ -14,18 +14,19 @@ import { temporaryFolder } from '../../support/temporary-folder.ts'
 const contract = await loadContract()
 const BODY = '{"success":true,"data":{"domains":["ü.example"]}}'
 
-interface Read extends HarRecording {
+interface Read extends Pick<HarRecording, 'baseUrl' | 'size' | 'tally' | 'hosts' | 'secrets'> {
   read: readonly Exchange[]
   gaps: readonly boolean[]
 }
 
 async function readFiles(paths: readonly string[], baseUrl?: string): Promise<Read> {
-  const recording = await openRecording(paths, { contract, baseUrl })
+  const recording = await HarRecording.open(paths, { contract, baseUrl })
   try {
     const steps: RecordedStep[] = []
     for await (const step of recording.exchanges()) steps.push(step)
+    const { size, tally, hosts, secrets } = recording
     return {
-      ...recording,
+      ...{ baseUrl: recording.baseUrl, size, tally, hosts, secrets },
       read: steps.map(({ exchange }) => exchange),
       gaps: steps.map(({ isAfterGap }) => isAfterGap),
     }

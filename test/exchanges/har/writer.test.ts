@@ -4,7 +4,7 @@ import { describe, expect } from 'vitest'
 import { loadContract } from '../../../src/contract/contract.ts'
 import type { Exchange } from '../../../src/exchanges/exchange.ts'
 import type { RecordedExchange } from '../../../src/exchanges/har/entry-writer.ts'
-import { openRecording } from '../../../src/exchanges/har/reader.ts'
+import { HarRecording } from '../../../src/exchanges/har/reader.ts'
 import { HarWriter } from '../../../src/exchanges/har/writer.ts'
 import { type HeaderFields, Keys, REDACTED } from '../../../src/exchanges/keys.ts'
 import type { Json } from '../../../src/ground/json.ts'
@@ -57,7 +57,7 @@ function passedOn(keys: Keys, passed: Passed = {}): RecordedExchange {
 }
 
 async function readBack(path: string): Promise<Exchange[]> {
-  const recording = await openRecording([path], { contract })
+  const recording = await HarRecording.open([path], { contract })
   const exchanges: Exchange[] = []
   for await (const { exchange } of recording.exchanges()) exchanges.push(exchange)
   await recording.close()
@@ -179,7 +179,7 @@ describe('The writer', () => {
       '"comment":"4 exchanges were left out, because the disk was too slow or the file too large."',
     )
     if (!('waiting' in limits)) return
-    const recording = await openRecording([path], { contract })
+    const recording = await HarRecording.open([path], { contract })
     expect(recording.tally).toMatchObject({ lost: 4 })
     await recording.close()
   })
