@@ -3,16 +3,10 @@ import type { Exchange } from '../exchanges/exchange.ts'
 import { createRouter, type Route } from '../http/router.ts'
 import { splitTarget } from '../http/target.ts'
 import { type Looked, lookedAt } from './baseline.ts'
+import type { Untold } from './untold.ts'
 
 /** How many different reasons are counted. Some contain a status, and there are hundreds of statuses. */
 const MOST_REASONS = 50
-
-/** Something that exchanges do not tell: why, how often, and what would let it be told. */
-export interface Untold {
-  reason: string
-  times: number
-  remedy: string
-}
 
 /** Counts the answers of a service, and why some of them show nothing of its behaviour. */
 export class AnswerCounts {

@@ -24,8 +24,9 @@ import type {
   ReportRule,
   Section,
 } from '../reports/report.ts'
-import type { AnswerCounts, Untold } from './answers.ts'
+import type { AnswerCounts } from './answers.ts'
 import type { AppliedBaseline, BaselineEntry } from './baseline.ts'
+import { findUntold, listUntold, reasonOf, summariseUntold, type Untold } from './untold.ts'
 
 export interface EvidenceReportOptions extends CommandTimes {
   tool: 'check' | 'proxy'
@@ -120,38 +121,6 @@ const KINDS: Readonly<Record<Exclude<Label, 'contract violation' | 'cannot tell'
   },
 }
 
-/** Why it cannot be told, by the end of the id of the finding, and what would let it be told. */
-const UNTOLD: Readonly<Record<string, Omit<Untold, 'times'>>> = {
-  changed: {
-    reason: 'Another client may have changed the account.',
-    remedy: 'Give --sole-writer if no other client did.',
-  },
-  overlap: {
-    reason: 'The request overlapped with one that may change the account, so their order is not known.',
-    remedy: 'Send such requests one after the other.',
-  },
-}
-const AMBIGUOUS: Omit<Untold, 'times'> = {
-  reason: 'It depends on what is not known of the account, or of the choices of the service.',
-  remedy: 'A longer recording, or dmarc-understudy verify, can show which.',
-}
-
-function untoldOf({ id }: Pick<JudgedDifference, 'id'>): Omit<Untold, 'times'> {
-  return UNTOLD[id.slice(id.lastIndexOf('/') + 1)] ?? AMBIGUOUS
-}
-
-/** Everything that the exchanges do not tell, the most frequent reason first. */
-function findUntold({ conclusion, answers }: EvidenceReportOptions): readonly Untold[] {
-  const untold = new Map(answers.reasons.map((each) => [each.reason, { ...each }]))
-  for (const finding of oneOfEach(conclusion.findings)) {
-    if (finding.label !== 'cannot tell') continue
-    const { reason, remedy } = untoldOf(finding)
-    const { times } = untold.get(reason) ?? { times: 0 }
-    untold.set(reason, { reason, remedy, times: times + (conclusion.counts[finding.id] ?? 1) })
-  }
-  return [...untold.values()].toSorted((one, other) => other.times - one.times)
-}
-
 /** Describes the findings about exchanges for every output format. */
 export function describeFindings(options: EvidenceReportOptions): Report {
   const { tool, title, conclusion, choices, baseline, failures = [], warnings = [], startedAt, seconds } = options
@@ -160,7 +129,7 @@ export function describeFindings(options: EvidenceReportOptions): Report {
   const findings = oneOfEach(conclusion.findings)
   const counted = findings.filter((finding) => isCounted(finding, failOn) && !reasons.has(finding.id))
   const verdicts = decideVerdicts(conclusion.observations, choices)
-  const untold = findUntold(options)
+  const untold = findUntold(findings, conclusion.counts, options.answers.reasons)
   const missing = conclusion.judged > 0 || failures.length > 0 ? failures : [nothingJudged(options)]
   const passed = counted.length === 0 && missing.length === 0
   const shown = new Map(findings.map((finding) => [finding.id, showFinding(finding, options, reasons.get(finding.id))]))
@@ -192,14 +161,14 @@ export function describeFindings(options: EvidenceReportOptions): Report {
     checks: [...checkAnswers(options, shown), ...verdicts.map(checkVerdict), ...missing.map(checkMissing)],
     sections: [
       ...decidedSection('Assumptions', 'Evidence', verdicts),
-      ...tableSection('Cannot tell', ['Reason', 'Times', 'What would tell'], untold.map(tableRow)),
+      ...tableSection(
+        'Cannot tell',
+        ['Reason', 'Times', 'What would tell'],
+        untold.map(({ reason, times, remedy }) => [reason, String(times), remedy]),
+      ),
     ],
     json,
   }
-}
-
-function tableRow({ reason, times, remedy }: Untold): string[] {
-  return [reason, String(times), remedy]
 }
 
 /** The first finding of each id. */
@@ -235,15 +204,9 @@ function summarise(
     const hint = own.some((each) => isCounted(each, failOn)) ? '' : ` (--fail-on ${party} would fail)`
     return `${plural(own.length, 'thing', 'things')} wrong, seen ${times === 1 ? 'once' : `${times} times`}${hint}`
   }
-  const total = untold.reduce((sum, { times }) => sum + times, 0)
-  const [first] = untold
   return [
-    `In ${judged} of ${plural(exchanges, 'exchange')} that could be judged, the service did ${did('service')}; its clients did ${did('client')}.`,
-    ...(first === undefined
-      ? []
-      : [
-          `${plural(total, 'thing')} cannot be told, ${total === first.times ? '' : 'most often '}because: ${first.reason} ${first.remedy}`,
-        ]),
+    `In the ${judged} of ${plural(exchanges, 'exchange')} that could be judged, the service did ${did('service')}; its clients did ${did('client')}.`,
+    ...summariseUntold(untold),
     ...(accepted.size === 0
       ? []
       : [`${plural(accepted.size, 'finding is', 'findings are')} accepted by the baseline.`]),
@@ -276,19 +239,11 @@ function factsOf(
   ]
 }
 
-/** How many reasons fit into a line. */
-const NAMED = 3
-
-function listUntold(untold: readonly Untold[]): string {
-  const named = untold.slice(0, NAMED).map(({ reason, times, remedy }) => `${times}: ${reason} ${remedy}`)
-  return [...named, ...(untold.length > NAMED ? ['…'] : [])].join(' ')
-}
-
 function kindOf(finding: JudgedDifference): FindingKind {
   const { label } = finding
   if (label === 'contract violation') return VIOLATIONS[partyOf(finding)]
   if (label !== 'cannot tell') return KINDS[label]
-  const { reason, remedy } = untoldOf(finding)
+  const { reason, remedy } = reasonOf(finding)
   return { level: 'note', name: 'It cannot be decided', description: reason, remedy }
 }
 

@@ -67,7 +67,7 @@ describe('check', () => {
     const { code, stdout, stderr, report } = await check(folder, [harOf(traffic)], '--evidence', evidence)
     expect({ code, stdout }).toEqual({ code: 0, stdout: '' })
     expect(stderr).toMatch(
-      /^PASSED {2}In 7 of 7 exchanges that could be judged, the service did nothing wrong; its clients did nothing wrong\.$/m,
+      /^PASSED {2}In the 7 of 7 exchanges that could be judged, the service did nothing wrong; its clients did nothing wrong\.$/m,
     )
     expect(stderr).toMatch(/^Service +https:\/\/dmarc\.example\/api\/v1$/m)
     expect(report).toMatchObject({ exchanges: 7, judged: 7, findings: [] })

@@ -66,7 +66,7 @@ describe('The report of exchanges', () => {
     expect(json.findings).toEqual([{ ...one, by: 'service', line: 7, count: 12 }])
     expect(findings).toMatchObject([{ occurrences: 12, request: { requestId: 'one' } }])
     expect(summary).toBe(
-      'In 8 of 10 exchanges that could be judged, the service did 1 thing wrong, seen 12 times; its clients did nothing wrong.',
+      'In the 8 of 10 exchanges that could be judged, the service did 1 thing wrong, seen 12 times; its clients did nothing wrong.',
     )
   })
 
