@@ -4,7 +4,6 @@ import type { Exchange, SeenHeaders, SeenResponse } from '../exchanges/exchange.
 import { codeIn, readOutcome } from '../exchanges/reading.ts'
 import { systemClock } from '../ground/clock.ts'
 import { isObject } from '../ground/json.ts'
-import { SHORT } from '../journal/redaction/secret-index.ts'
 import type { RequestBudget } from './budget.ts'
 import type { Client, WireResponse } from './client.ts'
 import { type Intent, intentOf, readGroupLoosely } from './created-items.ts'
@@ -105,17 +104,18 @@ export class ProbeConversation {
     return { exchange, response, code, data }
   }
 
-  /** The response without the key, because a service might repeat the key. A short key may be part of any word. */
+  /** The response without the key, because a service might repeat the key. */
   #read({ status, rawHeaders, body }: WireResponse): SeenResponse {
     const { apiKey } = this.#options
-    const hide = (text: string) => (apiKey.length > SHORT ? text.replaceAll(apiKey, '[key]') : text)
     const headers: Record<string, string> = Object.create(null)
     for (let index = 0; index < rawHeaders.length; index += 2) {
       const name = (rawHeaders[index] ?? '').toLowerCase()
-      const value = hide(rawHeaders[index + 1] ?? '')
+      const value = (rawHeaders[index + 1] ?? '').replaceAll(apiKey, '[key]')
       headers[name] = headers[name] === undefined ? value : `${headers[name]}, ${value}`
     }
-    const bytes = body.includes(apiKey) ? Buffer.from(hide(body.toString('latin1')), 'latin1') : body
+    const bytes = body.includes(apiKey)
+      ? Buffer.from(body.toString('latin1').replaceAll(apiKey, '[key]'), 'latin1')
+      : body
     return { status, headers, body: { isKnown: true, bytes } }
   }
 }
