@@ -1,5 +1,5 @@
-import { type Permitted, pointerOf, same } from '../choices/permitted.ts'
-import type { Operation, ResponseContract } from '../contract/api.ts'
+import { type Permitted, same } from '../choices/permitted.ts'
+import { type Operation, pointerOf, type ResponseContract } from '../contract/api.ts'
 import type { Contract } from '../contract/contract.ts'
 import { type PlacedViolation, Walk } from '../contract/joined-schemas.ts'
 import type { SeenBody } from '../exchanges/exchange.ts'
