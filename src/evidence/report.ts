@@ -228,7 +228,8 @@ function factsOf(
     ...listFacts({
       Exchanges: `${exchanges}, of which ${judged} were judged`,
       'Cannot tell': untold.length > 0 && listUntold(untold),
-      'Not asked': judged > 0 && unasked.length > 0 && `${unasked.join(', ')}; a longer recording, or verify, shows them`,
+      'Not asked':
+        judged > 0 && unasked.length > 0 && `${unasked.join(', ')}; a longer recording, or verify, shows them`,
       Assumptions: `${decided('as chosen')} as chosen, ${decided('alternative')} alternative, ${decided('contradicted')} contradicted, ${decided('undecided')} undecided`,
       Baseline:
         gone > 0 &&
