@@ -139,6 +139,7 @@ describe('The report of exchanges', () => {
     const { findings } = describeConclusion([findingOf('another choice', 'status', quoted)])
     expect(findings).toMatchObject([
       {
+        message: `It is other than it should be. Sent: ${quoted.asked} Came: ${quoted.answered}`,
         request: { method: 'GET', path: '/domains', status: 200, body: quoted.asked },
         details: [{ text: expect.stringContaining('another-choice/') }, { kind: 'code', text: quoted.answered }],
         remedy: { text: expect.stringMatching(/write an overlay .* It would have to say: status 202$/) },
