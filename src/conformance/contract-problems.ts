@@ -2,10 +2,11 @@ import { type Permitted, same } from '../choices/permitted.ts'
 import { type Operation, pointerOf, type ResponseContract } from '../contract/api.ts'
 import type { Contract } from '../contract/contract.ts'
 import { type PlacedViolation, Walk } from '../contract/joined-schemas.ts'
+import type { SeenBody } from '../exchanges/exchange.ts'
 import type { ReadExchange } from '../exchanges/reading.ts'
 import { pointTo, readJson, stepsOf } from '../ground/json.ts'
 import type { Violation } from '../ground/schema.ts'
-import { show } from '../ground/show.ts'
+import { shorten, show } from '../ground/show.ts'
 import { redactKeys } from '../journal/redaction/key-shapes.ts'
 import type { JudgedDifference, Label } from './finding.ts'
 import { type ContractProblem, findInvalidInput, inBody, whatIsWrong } from './request-problems.ts'
@@ -94,9 +95,19 @@ export function findingOf(
     method: exchange.request.method,
     path: redactKeys(below + (query === undefined ? '' : `?${query}`)),
     status: response.status,
+    ...quote('asked', exchange.request.body),
+    ...quote('answered', response.body),
     ...more,
     message: redactKeys(message),
   }
+}
+
+/** How many bytes of a body a finding quotes. */
+const QUOTED = 400
+
+function quote(field: 'asked' | 'answered', body: SeenBody): Pick<JudgedDifference, typeof field> {
+  if (!body.isKnown || body.bytes.length === 0) return {}
+  return { [field]: shorten(redactKeys(body.bytes.subarray(0, QUOTED).toString()), QUOTED - 1) }
 }
 
 function idOf(label: Label, { operation, route, response }: ReadExchange, what: string): string {
@@ -187,10 +198,14 @@ function findInHead(reading: ReadExchange, operation: Operation, permitted: Perm
   if (response.body.isKnown && response.body.bytes.length > 0) {
     problems.push({ what: 'response/body', place, reason: 'to HEAD has a body, which RFC 9110 §9.3.2 forbids.' })
   }
-  const isOutside = permitted.contract.catalogue.codes.some((code) => permitted.isRefusedOutside(code, response.status))
-  if (!permitted.isStatusOf(operation, response.status) && !isOutside)
+  if (!permitted.isStatusOf(operation, response.status) && !mayRefuseOutside(response.status, permitted))
     problems.push(undocumentedStatus(reading, operation))
   return [...problems, ...findInHeaders(reading, operation, permitted)]
+}
+
+/** Whether a service may refuse a path or a method with this status. */
+function mayRefuseOutside(status: number, permitted: Permitted): boolean {
+  return permitted.contract.catalogue.codes.some((code) => permitted.isRefusedOutside(code, status))
 }
 
 /** Problems of the status and the body. */
@@ -221,7 +236,9 @@ function findInContent(reading: ReadExchange, operation: Operation, permitted: P
       return [{ what: `response/code/${code}`, place: pointTo('/components/x-errors', code), reason }, ...problems]
     }
     case 'unreadable': {
-      const undocumented = permitted.isStatusOf(operation, status) ? [] : [undocumentedStatus(reading, operation)]
+      const isDocumented =
+        permitted.isStatusOf(operation, status) || (!reading.route.ok && mayRefuseOutside(status, permitted))
+      const undocumented = isDocumented ? [] : [undocumentedStatus(reading, operation)]
       if (!response.body.isKnown) return undocumented
       const isSuccess = permitted.successStatuses(operation).has(status)
       const check = isSuccess ? permitted.checkSuccess(operation) : permitted.checkFailure()
