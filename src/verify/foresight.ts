@@ -13,16 +13,16 @@ import { layoutOf } from '../coverage/layout.ts'
 import type { Settings } from '../domain/settings.ts'
 import { isObject, type Json, pointTo, stepsOf, valueAt } from '../ground/json.ts'
 import { Turns } from '../ground/turns.ts'
-import { CreatedItems } from './created-items.ts'
+import { Holdings } from './holdings.ts'
 import { type Probe, type ProbeRequest, quotaPathOf } from './probe.ts'
 import { ProbeSetup } from './probe-setup.ts'
 import { PROBES } from './probes.ts'
 import { RehearsedService } from './rehearsed-service.ts'
 
-/** What a probe would show, found by a rehearsal under our choices and under each alternative. */
-export interface Foresight {
-  probe: Probe
-  requests: readonly ProbeRequest[]
+/** A probe with what it would show, found by a rehearsal under our choices and under each alternative. */
+export interface ForeseenProbe extends Probe {
+  /** Its requests in the rehearsal. */
+  rehearsed: readonly ProbeRequest[]
   /** The number of requests for each quota path, without the requests that set up the probe. */
   cost: Readonly<Record<string, number>>
   /** For each assumption that the answers depend on: groups of alternatives with equal answers, 0 for our choice. */
@@ -57,41 +57,30 @@ const ERRORS_PLACE = '/components/x-errors/'
 /** In milliseconds: how long the rehearsal runs before it yields. */
 const TURN = 20
 
-export interface ForesightOptions {
-  /** The probes that are rehearsed. */
-  probes?: readonly Probe[]
-  /** Reports how many of all alternatives are done. */
-  onProgress?: ((done: number, all: number) => void) | undefined
-}
-
-const known = new WeakMap<Choices, Map<string, Promise<readonly Foresight[]>>>()
+const known = new WeakMap<Choices, Promise<readonly ForeseenProbe[]>>()
 
 /**
  * What each probe would show. For the document of the package, the build has computed it. For another document, it is
- * computed once in a process, which takes some seconds.
+ * computed once in a process, which takes some seconds. `onProgress` is told how many of all alternatives are done.
  */
 export function foresee(
   choices: Choices,
-  { probes = PROBES, onProgress = () => {} }: ForesightOptions = {},
-): Promise<readonly Foresight[]> {
-  const key = probes.map(({ id }) => id).join()
-  const all = known.get(choices) ?? new Map<string, Promise<readonly Foresight[]>>()
-  known.set(choices, all)
-  const foresight = all.get(key) ?? rehearseAll(choices, probes, onProgress)
-  all.set(key, foresight)
+  onProgress: (done: number, all: number) => void = () => {},
+): Promise<readonly ForeseenProbe[]> {
+  const foresight = known.get(choices) ?? rehearseAll(choices, onProgress)
+  known.set(choices, foresight)
   return foresight
 }
 
 async function rehearseAll(
   choices: Choices,
-  probes: readonly Probe[],
   onProgress: (done: number, all: number) => void,
-): Promise<readonly Foresight[]> {
+): Promise<readonly ForeseenProbe[]> {
   const { alternatives, contract } = choices
-  const rehearser = new Rehearser(probes)
+  const rehearser = new Rehearser()
   const own = await rehearser.rehearseOwn(contract)
   const kept = isOfPackage(contract) ? readKept() : undefined
-  if (kept !== undefined) return probes.flatMap((probe, index) => foresightOf(probe, own[index], kept[probe.id]))
+  if (kept !== undefined) return PROBES.flatMap((probe, index) => foresightOf(probe, own[index], kept[probe.id]))
   /** By assumption id and alternative number: the answers to each probe. */
   const worlds = new Map<string, Map<number, readonly ProbeRehearsal[]>>()
   const turns = new Turns(TURN)
@@ -104,7 +93,7 @@ async function rehearseAll(
     // A server in the same process or a user may wait.
     if (turns.isOver()) await turns.next()
   }
-  return probes.flatMap((probe, index) => {
+  return PROBES.flatMap((probe, index) => {
     const tells: Record<string, number[][]> = {}
     const proofs: Record<string, string[]> = {}
     for (const [id, others] of worlds) {
@@ -127,11 +116,11 @@ function foresightOf(
   probe: Probe,
   rehearsal: ProbeRehearsal | undefined,
   told: ProbeKnowledge | undefined,
-): Foresight[] {
+): ForeseenProbe[] {
   if (rehearsal === undefined || told === undefined) return []
   const { requests, rules, answers } = rehearsal
   const proofs = new Map(Object.entries(told.proofs).map(([rule, codes]) => [rule, new Set(codes)]))
-  return [{ probe, requests, cost: costOf(requests), tells: told.tells, rules, answers, proofs }]
+  return [{ ...probe, rehearsed: requests, cost: costOf(requests), tells: told.tells, rules, answers, proofs }]
 }
 
 /** Whether a contract is that of the package, without overlays. */
@@ -149,8 +138,8 @@ function readKept(): Record<string, ProbeKnowledge> | undefined {
 /** Stores the facts about the document of the package, so that no run of verify has to compute them again. */
 export async function keepForesight(): Promise<void> {
   const foresight = await foresee(await readChoices([]))
-  const told = foresight.map(({ probe, tells, proofs }): [string, ProbeKnowledge] => [
-    probe.id,
+  const told = foresight.map(({ id, tells, proofs }): [string, ProbeKnowledge] => [
+    id,
     { tells, proofs: Object.fromEntries([...proofs].map(([rule, codes]) => [rule, [...codes]])) },
   ])
   await writeFindings(readFileSync(OWN_DOCUMENT), ABOUT, Object.fromEntries(told))
@@ -176,7 +165,7 @@ const IMPOSSIBLE: ProbeRehearsal = { requests: [], transcript: 'cannot be set up
 
 interface PreparedAccount {
   service: RehearsedService
-  items: CreatedItems
+  holdings: Holdings
   names: number
   /** The settings that were read during the preparation. */
   reads: ReadonlySet<string>
@@ -184,7 +173,6 @@ interface PreparedAccount {
 
 /** Sends each probe to its own account. It skips alternatives that cannot change the answers. */
 class Rehearser {
-  readonly #probes: readonly Probe[]
   /** Under our choices. */
   #own: readonly ProbeRehearsal[] = []
   /** The operations that refer to a component, by the place of the component. */
@@ -192,12 +180,7 @@ class Rehearser {
   /** The parts of the document that decide about each probe: settings, problems and operations. */
   #reads: readonly ReadonlySet<string>[] = []
   /** For each probe: its rehearsals, by the transcript of the answers. */
-  readonly #known: readonly Map<string, ProbeRehearsal>[]
-
-  constructor(probes: readonly Probe[]) {
-    this.#probes = probes
-    this.#known = probes.map(() => new Map())
-  }
+  readonly #known: readonly Map<string, ProbeRehearsal>[] = PROBES.map(() => new Map())
 
   async rehearseOwn(contract: Contract): Promise<readonly ProbeRehearsal[]> {
     const reads = new Set<string>()
@@ -205,7 +188,7 @@ class Rehearser {
     const service = await openService(watch(contract, reads), contract)
     const always = new Set(reads)
     const prepared = new Map<string, PreparedAccount>()
-    const read = this.#probes.map((probe, index) => {
+    const read = PROBES.map((probe, index) => {
       reads.clear()
       const scene = prepareOnce(prepared, probe, service, reads)
       reads.clear()
@@ -236,22 +219,22 @@ class Rehearser {
   async rehearse(choices: Choices, alternative: Alternative): Promise<readonly ProbeRehearsal[] | undefined> {
     const parts = partsOf(alternative, this.#reach)
     const isRead = (index: number) => parts?.some((part) => this.#reads[index]?.has(part) === true) ?? true
-    if (!this.#probes.some((_, index) => isRead(index))) return this.#own
-    const contract = withSetting(choices, alternative) ?? (await tryToCompile(choices, [alternative]))
+    if (!PROBES.some((_, index) => isRead(index))) return this.#own
+    const contract = await tryToCompile(choices, [alternative])
     // Overlays of the user may already be what the alternative would be.
     if (contract instanceof ContractError) return undefined
     const service = await openService(contract)
     const prepared = new Map<string, PreparedAccount>()
-    return this.#probes.map((probe, index) =>
+    return PROBES.map((probe, index) =>
       isRead(index)
         ? this.#rehearseOne(probe, index, prepareOnce(prepared, probe, service))
         : (this.#own[index] ?? IMPOSSIBLE),
     )
   }
 
-  #rehearseOne(probe: Probe, index: number, { service: prepared, items, names }: PreparedAccount): ProbeRehearsal {
+  #rehearseOne(probe: Probe, index: number, { service: prepared, holdings, names }: PreparedAccount): ProbeRehearsal {
     const service = prepared.copy()
-    const setup = new ProbeSetup({ mark: MARK, suffix: SUFFIX, items: items.copy(), names })
+    const setup = new ProbeSetup({ suffix: SUFFIX, holdings: holdings.copy(), names })
     if (setup.nextSetUp(probe) !== undefined) return IMPOSSIBLE
     const requests = probe.requests(setup.sceneFor(probe))
     const answers = requests.map((request) => service.answer(request))
@@ -311,16 +294,16 @@ function prepare(
   probe: Probe,
   service: RehearsedService,
 ): Omit<PreparedAccount, 'reads'> & { asked: readonly ProbeRequest[] } {
-  const items = new CreatedItems((name) => name.includes(MARK))
-  const setup = new ProbeSetup({ mark: MARK, suffix: SUFFIX, items })
+  const holdings = new Holdings(MARK)
+  const setup = new ProbeSetup({ suffix: SUFFIX, holdings })
   const asked: ProbeRequest[] = []
   for (let sent = 0; sent < MOST_SET_UPS; sent++) {
     const setUp = setup.nextSetUp(probe)
     if (setUp === undefined) break
     asked.push(setUp)
-    items.learn(setUp, service.answer(setUp).data())
+    holdings.learn(setUp, service.answer(setUp).data())
   }
-  return { service, items, names: setup.names, asked }
+  return { service, holdings, names: setup.names, asked }
 }
 
 /** The contract with proxies that record what is read: names of settings, and codes of answered problems. */
@@ -392,13 +375,6 @@ function reachOf(document: Json): Map<string, Set<string>> {
 function requestSettingOf(alternative: Alternative): string | undefined {
   const name = settingOf(alternative)
   return name === undefined || COMPILED.has(name) ? undefined : name
-}
-
-/** The contract with the setting of the alternative; `undefined` if it changes no setting that is read per request. */
-function withSetting({ contract }: Choices, alternative: Alternative): Contract | undefined {
-  const name = requestSettingOf(alternative)
-  if (name === undefined) return undefined
-  return { ...contract, settings: { ...contract.settings, [name]: alternative.value['value'] } }
 }
 
 /** Groups of the numbers with equal answers to a probe. */

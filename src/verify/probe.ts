@@ -1,4 +1,5 @@
 import type { DomainGroup } from '../domain/account.ts'
+import { shorten } from '../ground/show.ts'
 
 /** A request of a probe, below the base URL of the service. */
 export interface ProbeRequest {
@@ -30,6 +31,8 @@ export interface ProbeScene {
   freshName(): string
   /** An id that no group has. */
   unknownId: string
+  /** The id of a group that the account has, also of others, to be read only; `unknownId` if there is none. */
+  readableId: string
 }
 
 /** Requests that together answer one question about a service. */
@@ -48,6 +51,15 @@ export interface Probe {
   exhausts?: boolean
   requests(scene: ProbeScene): readonly ProbeRequest[]
 }
+
+/** What must have come of the last request of a probe. */
+export type Side = 'accepted' | 'refused' | 'answered'
+
+/** The ways to have no valid key, and how they are called in the ids of probes. */
+export const KEYLESS = [
+  { key: 'none', how: 'without-key' },
+  { key: 'wrong', how: 'with-wrong-key' },
+] as const
 
 const WRONG_KEY = 'verify-no-such-key'
 
@@ -83,4 +95,26 @@ export function bytesOfBody({ body, padTo }: Pick<ProbeRequest, 'body' | 'padTo'
 /** The path whose quota a request may use: the first segment of its path. */
 export function quotaPathOf({ path }: Pick<ProbeRequest, 'path'>): string {
   return /^\/[^/?]*/.exec(path)?.[0].toLowerCase() ?? path
+}
+
+const KEYS = { none: 'without a key', wrong: 'with a wrong key', bare: 'with a key alone' } as const
+
+/** The request in words for the user, such as `GET /domains; without a key`. */
+export function describeRequest(request: ProbeRequest): string {
+  const { method, path, key, scheme, headers = {} } = request
+  const bytes = bytesOfBody(request)
+  const how = [
+    ...(key === undefined ? [] : [KEYS[key]]),
+    ...(scheme === undefined ? [] : [`with the scheme ${scheme}`]),
+    ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
+    ...(bytes === undefined ? [] : [`body ${describeBody(bytes)}`]),
+  ]
+  return [`${method} ${path}`, ...how].join('; ')
+}
+
+/** Long bodies are lists of domains, or padding. */
+function describeBody(bytes: Buffer): string {
+  return bytes.length > 120
+    ? `of ${bytes.length} bytes, ${shorten(bytes.toString().trimEnd(), 60)}`
+    : JSON.stringify(bytes.toString())
 }

@@ -84,7 +84,7 @@ import { LARGEST_RESPONSE, LARGEST_RESPONSE_HEADER } from '../../src/verify/clie
 import { MOST_SET_UPS } from '../../src/verify/foresight.ts'
 import { LARGEST_KEPT, LARGEST_LEDGER } from '../../src/verify/ledger.ts'
 import { REMOVED_AT_ONCE } from '../../src/verify/restoration.ts'
-import { FRUITLESS_WINDOWS, SLACK } from '../../src/verify/verification.ts'
+import { FRUITLESS_WINDOWS, SLACK } from '../../src/verify/asking.ts'
 
 const { settings } = await loadContract({ overlays: [] })
 const control = await loadControlApi()
