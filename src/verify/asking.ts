@@ -64,7 +64,7 @@ const TRIES = 3
 const BEYOND = 4
 
 /** The path whose quota is too small for now, or the request whose answer was lost; `undefined` if all is done. */
-type Hindrance = { short: string } | { lost: ProbeRequest } | undefined
+type Hindrance = { short: string } | { lost: ProbeRequest; place: number } | undefined
 
 /** Asks the probes of a plan within the quotas. What a probe needs is set up before it. */
 export class Asking {
@@ -154,10 +154,12 @@ export class Asking {
     const whole = this.#tooLargeFor(probe)
     if (whole !== undefined) return this.#skip(probe, `it needs more than the quota of ${whole}`)
     try {
-      for (let attempt = 1; attempt <= TRIES; attempt++) {
-        const hindrance = await this.#askOnce(probe, attempt === TRIES)
+      const lost: number[] = []
+      while (lost.length < TRIES) {
+        const hindrance = await this.#askOnce(probe, lost)
         if (hindrance === undefined) return undefined
         if ('short' in hindrance) return hindrance.short
+        lost.push(hindrance.place)
         await this.#lookAgain(hindrance.lost)
       }
       return this.#skip(probe, `the answer was lost ${TRIES} times`)
@@ -167,9 +169,13 @@ export class Asking {
     }
   }
 
-  /** Asks a probe with its set-up, with names that no request had before. */
-  async #askOnce(probe: PlannedProbe, isLastTry: boolean): Promise<Hindrance> {
+  /**
+   * Asks a probe with its set-up, with names that no request had before. `lost` has the places of the requests whose
+   * answers were lost. What a gateway answers each time at the same place counts as the answer of the service.
+   */
+  async #askOnce(probe: PlannedProbe, lost: readonly number[]): Promise<Hindrance> {
     const { setup, conversation } = this.#options
+    const isLastTry = (place: number) => lost.length === TRIES - 1 && lost.every((each) => each === place)
     for (let sent = 0; ; sent++) {
       const setUp = setup.nextSetUp(probe)
       if (setUp === undefined) break
@@ -177,8 +183,9 @@ export class Asking {
       const lacking = this.#lackingFor([setUp, ...probe.rehearsed], probe)
       if (lacking !== undefined) return { short: lacking }
       if (sent >= MOST_SET_UPS) return this.#skip(probe, 'the service did not accept what the probe needs')
-      const answer = await conversation.ask(setUp, { probe: probe.id, setUp: true, isLastTry })
-      if (isHindered(answer)) return hindranceOf(answer, setUp)
+      const place = sent - MOST_SET_UPS
+      const answer = await conversation.ask(setUp, { probe: probe.id, setUp: true, isLastTry: isLastTry(place) })
+      if (isHindered(answer)) return hindranceOf(answer, setUp, place)
     }
     const requests = probe.requests(setup.sceneFor(probe))
     const lacking = this.#lackingFor(requests, probe)
@@ -186,9 +193,9 @@ export class Asking {
     const { endangers } = probe
     if (endangers !== undefined && !(await this.#isAlone(endangers)))
       return this.#skip(probe, `the account has ${endangers} of others, which a wrong service might change`)
-    for (const request of requests) {
-      const answer = await conversation.ask(request, { probe: probe.id, isLastTry })
-      if (isHindered(answer)) return hindranceOf(answer, request)
+    for (const [place, request] of requests.entries()) {
+      const answer = await conversation.ask(request, { probe: probe.id, isLastTry: isLastTry(place) })
+      if (isHindered(answer)) return hindranceOf(answer, request, place)
     }
     this.#conclude(probe)
     return undefined
@@ -219,7 +226,7 @@ export class Asking {
     const own = [...needed.keys()]
     if (writes) {
       const created = requests.filter(({ method, path }) => method === 'POST' && path === '/domaingroups').length
-      const cleanup = costOfRestoring(holdings.groups.size + created, holdings.domains.size)
+      const cleanup = costOfRestoring(holdings.groups.size + holdings.unknown + created, holdings.domains.size)
       for (const [path, count] of Object.entries(cleanup)) {
         // Only paths that the probe uses can make the cleanup more expensive, unless all paths share one quota.
         if (needed.has(path) || budget.isShared) add(path, count + SLACK)
@@ -276,6 +283,6 @@ function isHindered({ code, isLost }: Answer): boolean {
   return code === 'rate_limited' || isLost
 }
 
-function hindranceOf({ isLost }: Answer, request: ProbeRequest): Hindrance {
-  return isLost ? { lost: request } : { short: quotaPathOf(request) }
+function hindranceOf({ isLost }: Answer, request: ProbeRequest, place: number): Hindrance {
+  return isLost ? { lost: request, place } : { short: quotaPathOf(request) }
 }

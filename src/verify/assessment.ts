@@ -210,9 +210,9 @@ function judgeSides(
       return { outcome: 'undecidable', message: `The answer to ${probe} (${status}) does not show that it is kept.` }
     const { limit = 0 } = result.quotas.find(({ path }) => path === quotaPathOf(kept.sent)) ?? {}
     const { allowed = limit } = states.get(probe) ?? {}
-    if (allowed >= limit) continue
-    const message = `The service refused after ${allowed} of ${limit} requests; another client may have sent the others.`
-    return { outcome: 'undecidable', message }
+    if (allowed === limit) continue
+    const why = allowed > limit ? 'a new key may have more' : 'another client may have sent the others'
+    return { outcome: 'undecidable', message: `The service allowed ${allowed} requests of ${limit}; ${why}.` }
   }
   return { outcome: 'pass' }
 }

@@ -62,6 +62,10 @@ export class HarmfulRequest extends Error {
 
 /** In milliseconds: how long to wait before a read is tried again. */
 const PAUSES = [500, 2_000]
+/** In milliseconds: after this time, a list that contradicts an answer is no longer old. */
+export const SETTLING = 2_000
+/** How many reads are sent again because they may be old. A service that never shows a change costs no more. */
+const MOST_DOUBTS = 5
 const NOTHING: SeenResponse = { status: 0, headers: {}, body: { isKnown: true, bytes: Buffer.alloc(0) } }
 
 /**
@@ -79,6 +83,13 @@ export class Conversation {
   /** How many requests were sent. */
   sent = 0
   readonly #options: ConversationOptions
+  /** Whether there was a write since the last pause. */
+  #hasWritten = false
+  /** Whether a read was seen to be older than a change before it. */
+  #hasOldReads = false
+  /** The read that was sent again because it may be old, and how many there were. */
+  #doubted: ProbeRequest | undefined
+  #doubts = 0
 
   constructor(options: ConversationOptions) {
     this.#options = options
@@ -101,8 +112,10 @@ export class Conversation {
       ledger.write({ creates: intent })
       holdings.intend(intent)
     }
+    await this.#settle(request)
     for (let attempt = 0; ; attempt++) {
-      const { exchange, trouble, error } = await this.#send(request)
+      const { exchange, error, ...sent } = await this.#send(request)
+      const trouble = sent.trouble ?? this.#oldAge(request, exchange)
       const isLast = isRead(request) ? attempt === PAUSES.length : purpose.isLastTry === true
       if (trouble === undefined || (isLast && error === undefined)) return this.#take(exchange, request, purpose)
       if (isRead(request) && isLast) throw error
@@ -112,8 +125,30 @@ export class Conversation {
         holdings.suspect(request)
         return this.#take({ ...exchange, response: undefined }, request, purpose)
       }
-      await this.#options.pause(PAUSES[attempt] ?? 0)
+      await this.#options.pause(this.#doubted === request ? SETTLING : (PAUSES[attempt] ?? 0))
     }
+  }
+
+  /** Where reads were seen to be old, a read that follows a write waits until it shows the write. */
+  async #settle(request: ProbeRequest): Promise<void> {
+    if (!isRead(request)) this.#hasWritten = true
+    else if (this.#hasWritten && this.#hasOldReads) {
+      await this.#options.pause(SETTLING)
+      this.#hasWritten = false
+    }
+  }
+
+  /** What is wrong about a read that may be older than the last changes, the first times. A later read shows whether. */
+  #oldAge(request: ProbeRequest, exchange: Exchange): string | undefined {
+    if (this.isCleaning || this.#hasOldReads || this.#doubts >= MOST_DOUBTS) return undefined
+    if (!this.#options.holdings.isOlder(request, exchange)) {
+      if (this.#doubted === request) this.#hasOldReads = true
+      return undefined
+    }
+    if (this.#doubted === request) return undefined
+    this.#doubted = request
+    this.#doubts++
+    return 'the answer does not show what the run has changed before'
   }
 
   /** `trouble` is what happened on the way, if the answer is not that of the service. */
@@ -236,6 +271,7 @@ function credentialsOf(
   if (sent === undefined) return { kind: 'none' }
   // The kept exchange must not contain the key itself.
   if (key === 'bare') return { kind: 'sent', scheme: '[key]', key: 'key 1', isWord: false }
-  if (key === 'wrong') return { kind: 'sent', scheme, key: 'key 2', isWord: true, isInvented: true }
+  if (key === 'wrong' || key === 'longer')
+    return { kind: 'sent', scheme, key: `${key} key`, isWord: true, isInvented: true }
   return { kind: 'sent', scheme, key: 'key 1', isWord: true }
 }

@@ -78,6 +78,7 @@ export const DOMAIN_PROBES: readonly Probe[] = [
   { id: 'add-none', requests: () => [add([])] },
   { id: 'add-without-field', requests: () => [{ method: 'POST', path: PATH, body: {} }] },
   { id: 'add-text', requests: (scene) => [add(scene.freshDomain())] },
+  { id: 'add-list', requests: (scene) => [{ method: 'POST', path: PATH, body: [scene.freshDomain()] }] },
   { id: 'add-number', requests: () => [add([5])] },
   {
     id: 'add-with-unknown-field',

@@ -1,8 +1,10 @@
 import { areTexts, itemsOf, textsIn } from '../behaviour/shown-data.ts'
 import type { DomainGroup } from '../domain/account.ts'
+import type { Exchange } from '../exchanges/exchange.ts'
+import { codeIn } from '../exchanges/reading.ts'
 import { isObject, readJson } from '../ground/json.ts'
 import { readTarget } from '../http/target.ts'
-import type { LedgerContent } from './ledger.ts'
+import { dataOf, type LedgerContent } from './ledger.ts'
 import { bytesOfBody, type ProbeRequest } from './probe.ts'
 
 /** The domains and groups of an account. */
@@ -30,13 +32,15 @@ export class Holdings {
   readonly groups = new Map<string, DomainGroup>()
   /** Whether the run may have created anything. */
   hasIntents = false
-  /** Whether the service may have created something that no answer has named. */
-  hasUnknown = false
+  /** How many requests may have created something that no answer has named. */
+  unknown = 0
   /** Names, with or without the mark, that the run asked the service to create. */
   readonly #asked = new Set<string>()
   readonly #adopted = new Set<string>()
   /** Names and ids of items that a request without an answer may have changed. */
   readonly #suspects = new Set<string>()
+  /** Names and ids of items that the service has removed. */
+  readonly #removed = new Set<string>()
   readonly #foreignGroups = new Set<string>()
   #foreignDomains: ReadonlySet<string> = new Set()
   #before: Inventory | undefined
@@ -56,7 +60,7 @@ export class Holdings {
       holdings.learn({ ...sent, body: bytes }, data)
     }
     // The run may have ended between a request and its answer.
-    holdings.hasUnknown ||= holdings.hasIntents
+    if (holdings.hasIntents) holdings.unknown++
     return holdings
   }
 
@@ -130,20 +134,36 @@ export class Holdings {
     const { method } = request
     if (path === '/domains') {
       this.#learnDomains(method, data['domains'])
-      if (method === 'POST' && loosely(data['domains']).length === 0) this.hasUnknown = true
+      if (method === 'POST' && loosely(data['domains']).length === 0) this.unknown++
     }
     if (path !== '/domaingroups') return undefined
     const group = readGroupLoosely(data['group'])
     if (method === 'GET') this.#learnGroups(readGroups(data) ?? [])
-    if (method === 'DELETE' && query['id'] !== undefined) this.groups.delete(query['id'])
+    if (method === 'DELETE' && query['id'] !== undefined && this.groups.delete(query['id']))
+      this.#removed.add(query['id'])
     if (method === 'POST') return this.#learnCreation(group)
     if (group !== undefined && this.groups.has(group.id)) this.#place(group)
     return undefined
   }
 
+  /** Whether the answer to a read may be older than the last changes: it lacks own items, or has removed ones. */
+  isOlder({ method, path: target, key, scheme }: ProbeRequest, { request, response }: Exchange): boolean {
+    const { path, query } = readTarget(target)
+    if (method !== 'GET' || key !== undefined || scheme !== undefined || response === undefined) return false
+    const { id } = query
+    if (path === '/domaingroups' && id !== undefined) return this.groups.has(id) && codeIn(response) === 'not_found'
+    const data = dataOf({ request, response })
+    const groups = readGroups(data)?.map((group) => group.id)
+    const records = Array.isArray(data) ? data.map((record) => isObject(record) && record['domain']) : undefined
+    const shown: readonly unknown[] | undefined = groups ?? records ?? readDomains(data)
+    if (shown === undefined) return false
+    const own = groups === undefined ? this.domains : new Set(this.groups.keys())
+    return [...own].some((each) => !shown.includes(each)) || shown.some((each) => this.#removed.has(String(each)))
+  }
+
   /** The answer to this request was lost. What it names is still to be removed, but no probe can use it. */
   suspect(request: ProbeRequest): void {
-    this.hasUnknown = true
+    this.unknown++
     const { id } = readTarget(request.path).query
     const body = readJson(bytesOfBody(request)?.toString() ?? '')
     const named = isObject(body) ? Object.values(body).flatMap(loosely) : []
@@ -167,7 +187,7 @@ export class Holdings {
 
   #learnCreation(group: DomainGroup | undefined): string | undefined {
     if (group === undefined || !this.isOwnListedGroup(group)) {
-      this.hasUnknown = true
+      this.unknown++
       return undefined
     }
     this.#adopted.add(group.id)
@@ -192,7 +212,7 @@ export class Holdings {
   }
 
   #drop(name: string): void {
-    this.domains.delete(name)
+    if (this.domains.delete(name)) this.#removed.add(name)
     for (const group of this.groups.values()) {
       if (!group.domains.includes(name)) continue
       this.groups.set(group.id, { ...group, domains: group.domains.filter((each) => each !== name) })

@@ -11,8 +11,8 @@ export interface ProbeRequest {
   body?: unknown
   /** The body is padded with spaces to this many bytes. */
   padTo?: number
-  /** The key of the request; the user's by default. `bare` is the user's key without a scheme. */
-  key?: 'none' | 'wrong' | 'bare'
+  /** The key of the request; the user's by default. `longer` has more behind it, `bare` has no scheme. */
+  key?: 'none' | 'wrong' | 'longer' | 'bare'
   /** Replaces `Bearer`. */
   scheme?: string
 }
@@ -72,11 +72,16 @@ export function headersOf(
   return {
     Accept: 'application/json',
     ...(key !== 'none' && {
-      Authorization: key === 'bare' ? apiKey : `${scheme} ${key === 'wrong' ? WRONG_KEY : apiKey}`,
+      Authorization: key === 'bare' ? apiKey : `${scheme} ${keyOf(key, apiKey)}`,
     }),
     ...(body !== undefined && !isTyped && { 'Content-Type': 'application/json' }),
     ...headers,
   }
+}
+
+function keyOf(key: 'wrong' | 'longer' | undefined, apiKey: string): string {
+  if (key === undefined) return apiKey
+  return key === 'wrong' ? WRONG_KEY : `${apiKey}-longer`
 }
 
 /** Methods that change nothing (RFC 9110 §9.2.1) and that can be sent to any host. */
@@ -97,7 +102,12 @@ export function quotaPathOf({ path }: Pick<ProbeRequest, 'path'>): string {
   return /^\/[^/?]*/.exec(path)?.[0].toLowerCase() ?? path
 }
 
-const KEYS = { none: 'without a key', wrong: 'with a wrong key', bare: 'with a key alone' } as const
+const KEYS = {
+  none: 'without a key',
+  wrong: 'with a wrong key',
+  longer: 'with more behind the key',
+  bare: 'with a key alone',
+} as const
 
 /** The request in words for the user, such as `GET /domains; without a key`. */
 export function describeRequest(request: ProbeRequest): string {

@@ -26,6 +26,7 @@ const READS: readonly Probe[] = [
     { id: `read-records-${how}`, requests: () => [get('/dmarc', { key })] },
     { id: `read-any-${how}`, requests: ({ readableId }) => [get(`${GROUPS}?id=${readableId}`, { key })] },
   ]),
+  { id: 'read-groups-with-longer-key', requests: () => [get(GROUPS, { key: 'longer' })] },
   { id: 'scheme-in-lower-case', requests: () => [get(GROUPS, { scheme: 'bearer' })] },
   { id: 'other-scheme', requests: () => OTHER_SCHEMES.map((scheme) => get(GROUPS, { scheme })) },
   { id: 'key-without-scheme', requests: () => [get(GROUPS, { key: 'bare' })] },

@@ -1,7 +1,7 @@
 import type { DomainGroup } from '../domain/account.ts'
 import type { RequestBudget } from './budget.ts'
 import { ConnectionError } from './client.ts'
-import type { Answer, Conversation } from './conversation.ts'
+import { type Answer, type Conversation, SETTLING } from './conversation.ts'
 import { type Holdings, type Inventory, readDomains, readGroups } from './holdings.ts'
 import { type ProbeRequest, quotaPathOf } from './probe.ts'
 
@@ -31,8 +31,6 @@ const GROUPS: ProbeRequest = { method: 'GET', path: '/domaingroups' }
 const DOMAINS: ProbeRequest = { method: 'GET', path: '/domains' }
 /** How many domains a request removes. The contract has no limit, but a service may apply the limit of POST. */
 export const REMOVED_AT_ONCE = 50
-/** In milliseconds: after this time, a list that contradicts an answer is no longer old. */
-const SETTLING = 2_000
 /** In milliseconds: how long the cleanup waits for a quota, even if the user did not ask for it. */
 const SHORT_WAIT = 60_000
 
@@ -81,7 +79,7 @@ class Restoration {
     const { holdings, pause } = this.#terms
     const refused = await this.#remove([...holdings.groups.keys()], [...holdings.domains])
     if (refused !== undefined) return this.incomplete(refused)
-    if (holdings.hasUnknown) await pause(SETTLING)
+    if (holdings.unknown > 0) await pause(SETTLING)
     let after = await this.#read()
     if (typeof after !== 'string' && !this.#isAsBefore(after)) {
       await pause(SETTLING)

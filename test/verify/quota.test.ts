@@ -87,7 +87,11 @@ describe('the budget of verify', () => {
     ['seconds that are left', '1800'],
   ])('reads the reset as %s, by the clock of the service', (_, reset) => {
     let now = 0
-    const own = new RequestBudget(choices.contract, () => 0, () => now)
+    const own = new RequestBudget(
+      choices.contract,
+      () => 0,
+      () => now,
+    )
     own.spend('/dmarc')
     const date = 'Thu, 15 Jan 2026 09:30:00 GMT'
     own.believe('/dmarc', { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': reset, date }, undefined)
@@ -141,7 +145,13 @@ describe('a run that stops when the quotas are used up', () => {
     const taken: string[] = []
     const rest = await prepareRun(service, {
       waits: true,
-      judge: { ...NO_JUDGE, take: async ({ id }) => void taken.push(id) as never },
+      judge: {
+        ...NO_JUDGE,
+        async take({ id }) {
+          taken.push(id)
+          return []
+        },
+      },
       ledger,
       earlier: content,
       holdings: Holdings.of(content),
