@@ -25,7 +25,7 @@ export interface ProbeState {
   state: 'asked' | 'not reached'
   /** Why it was not reached. */
   reason?: string
-  /** Of a probe that uses up a quota: how many requests of the window the service has allowed. */
+  /** Of a probe that has used up a quota: how many requests of the window the service has allowed. */
   allowed?: number
 }
 
@@ -117,7 +117,7 @@ export class Asking {
         const { code } = await conversation.ask(request, { probe: probe.id })
         isRefused = code === 'rate_limited'
       }
-      this.#states.set(probe.id, { allowed: (viewOf()?.sent ?? 0) - (isRefused ? 1 : 0) })
+      if (isRefused) this.#states.set(probe.id, { allowed: (viewOf()?.sent ?? 1) - 1 })
       this.#conclude(probe)
     }
   }

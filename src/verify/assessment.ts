@@ -208,10 +208,11 @@ function judgeSides(
     const isShown = side === 'answered' || (side === 'accepted' ? status < 300 : status >= 400)
     if (kept === undefined || !isShown || failed.has(kept.exchange.id))
       return { outcome: 'undecidable', message: `The answer to ${probe} (${status}) does not show that it is kept.` }
-    const { limit = 0 } = result.quotas.find(({ path }) => path === quotaPathOf(kept.sent)) ?? {}
-    const { allowed = limit } = states.get(probe) ?? {}
-    if (allowed === limit) continue
-    const why = allowed > limit ? 'a new key may have more' : 'another client may have sent the others'
+    const { probe: { exhausts } = {}, allowed } = states.get(probe) ?? {}
+    const { limit } = result.quotas.find(({ path }) => path === quotaPathOf(kept.sent)) ?? {}
+    if (exhausts !== true || allowed === limit) continue
+    if (allowed === undefined) return { outcome: 'undecidable', message: 'No request was refused for the quota.' }
+    const why = allowed > (limit ?? 0) ? 'a new key may have more' : 'another client may have sent the others'
     return { outcome: 'undecidable', message: `The service allowed ${allowed} requests of ${limit}; ${why}.` }
   }
   return { outcome: 'pass' }

@@ -195,6 +195,11 @@ const MEMBERS: readonly Probe[] = [
     })),
     groups: [1],
   },
+  changingMembers('change-of-three-fields', 1, (scene) => ({
+    name: scene.freshName(),
+    add_domains: scene.domains,
+    remove_domains: [scene.freshDomain()],
+  })),
   {
     id: 'members-added-then-removed',
     groups: [1],
