@@ -1,17 +1,13 @@
 import { readFileSync } from 'node:fs'
-import type { ServiceContract } from '../behaviour/operation.ts'
 import { OPERATIONS } from '../behaviour/operations/operations.ts'
 import { bindBehaviours } from '../behaviour/service-contract.ts'
-import { HOSTNAME_SETTINGS } from '../choices/variants.ts'
-import { type Alternative, type Choices, readChoices, settingOf, tryToCompile } from '../contract/choices.ts'
+import { type Choices, readChoices, tryToCompile } from '../contract/choices.ts'
 import type { Contract } from '../contract/contract.ts'
 import { ContractError } from '../contract/contract-error.ts'
 import { OWN_DOCUMENT } from '../contract/document.ts'
 import { readFindings, writeFindings } from '../contract/prepared.ts'
 import { Coverage } from '../coverage/coverage.ts'
 import { layoutOf } from '../coverage/layout.ts'
-import type { Settings } from '../domain/settings.ts'
-import { isObject, type Json, pointTo, stepsOf, valueAt } from '../ground/json.ts'
 import { Turns } from '../ground/turns.ts'
 import { Holdings } from './holdings.ts'
 import { type Probe, type ProbeRequest, quotaPathOf } from './probe.ts'
@@ -45,15 +41,6 @@ const SUFFIX = 'example'
 /** If the service accepts the requests, no more than this are needed to set up a probe. */
 export const MOST_SET_UPS = 6
 
-/**
- * Settings that are compiled into the contract, such as the definition of a hostname. All other settings are read when
- * a request is answered. They do not matter to a probe for which they are not read.
- */
-const COMPILED: ReadonlySet<string> = new Set<keyof Settings>([
-  ...(HOSTNAME_SETTINGS as ReadonlySet<keyof Settings>),
-  ...(['precedence', 'decimals', 'quotaHeaders', 'clientRequestIds'] as const),
-])
-const ERRORS_PLACE = '/components/x-errors/'
 /** In milliseconds: how long the rehearsal runs before it yields. */
 const TURN = 20
 
@@ -78,7 +65,7 @@ async function rehearseAll(
 ): Promise<readonly ForeseenProbe[]> {
   const { alternatives, contract } = choices
   const rehearser = new Rehearser()
-  const own = await rehearser.rehearseOwn(contract)
+  const own = await rehearser.rehearse(contract)
   const kept = isOfPackage(contract) ? readKept() : undefined
   if (kept !== undefined) return PROBES.flatMap((probe, index) => foresightOf(probe, own[index], kept[probe.id]))
   /** By assumption id and alternative number: the answers to each probe. */
@@ -86,10 +73,11 @@ async function rehearseAll(
   const turns = new Turns(TURN)
   for (const [done, alternative] of alternatives.entries()) {
     onProgress(done, alternatives.length)
-    const rehearsals = await rehearser.rehearse(choices, alternative)
-    if (rehearsals === undefined) continue
+    const changed = await tryToCompile(choices, [alternative])
+    // Overlays of the user may already be what the alternative would be.
+    if (changed instanceof ContractError) continue
     const others = worlds.get(alternative.id) ?? new Map([[0, own]])
-    worlds.set(alternative.id, others.set(alternative.number, rehearsals))
+    worlds.set(alternative.id, others.set(alternative.number, await rehearser.rehearse(changed)))
     // A server in the same process or a user may wait.
     if (turns.isOver()) await turns.next()
   }
@@ -163,73 +151,21 @@ interface ProbeRehearsal {
 
 const IMPOSSIBLE: ProbeRehearsal = { requests: [], transcript: 'cannot be set up', codes: '', answers: [], rules: [] }
 
-interface PreparedAccount {
-  service: RehearsedService
-  holdings: Holdings
-  names: number
-  /** The settings that were read during the preparation. */
-  reads: ReadonlySet<string>
-}
-
-/** Sends each probe to its own account. It skips alternatives that cannot change the answers. */
+/** Sends each probe to an account of its own. */
 class Rehearser {
-  /** Under our choices. */
-  #own: readonly ProbeRehearsal[] = []
-  /** The operations that refer to a component, by the place of the component. */
-  #reach: ReadonlyMap<string, ReadonlySet<string>> = new Map()
-  /** The parts of the document that decide about each probe: settings, problems and operations. */
-  #reads: readonly ReadonlySet<string>[] = []
   /** For each probe: its rehearsals, by the transcript of the answers. */
   readonly #known: readonly Map<string, ProbeRehearsal>[] = PROBES.map(() => new Map())
 
-  async rehearseOwn(contract: Contract): Promise<readonly ProbeRehearsal[]> {
-    const reads = new Set<string>()
-    this.#reach = reachOf(contract.document.source)
-    const service = await openService(watch(contract, reads), contract)
-    const always = new Set(reads)
+  async rehearse(contract: Contract): Promise<readonly ProbeRehearsal[]> {
+    const service = await RehearsedService.open(bindBehaviours(contract, { behaviours: OPERATIONS, simulator: false }))
+    /** Probes with the same needs start with the same account. */
     const prepared = new Map<string, PreparedAccount>()
-    const read = PROBES.map((probe, index) => {
-      reads.clear()
-      const scene = prepareOnce(prepared, probe, service, reads)
-      reads.clear()
-      const rehearsal = this.#rehearseOne(probe, index, scene)
-      this.#own = [...this.#own, rehearsal]
-      return new Set([...always, ...scene.reads, ...reads, ...rehearsal.requests.map(operationOf)])
+    return PROBES.map((probe, index) => {
+      const needs = `${probe.domains ?? 0} ${probe.groups ?? []}`
+      const account = prepared.get(needs) ?? prepare(probe, service.copy())
+      prepared.set(needs, account)
+      return this.#rehearseOne(probe, index, account)
     })
-    // The service may cache what one probe has read, so that the next probe does not read it again.
-    const byOperation = new Map<string, Set<string>>()
-    for (const [index, { requests }] of this.#own.entries()) {
-      for (const request of requests) {
-        const all = byOperation.get(operationOf(request)) ?? new Set()
-        byOperation.set(operationOf(request), all)
-        for (const name of read[index] ?? []) all.add(name)
-      }
-    }
-    this.#reads = this.#own.map(
-      ({ requests }, index) =>
-        new Set([
-          ...(read[index] ?? []),
-          ...requests.flatMap((each) => [...(byOperation.get(operationOf(each)) ?? [])]),
-        ]),
-    )
-    return this.#own
-  }
-
-  /** `undefined` if the user's overlays already contain the alternative. */
-  async rehearse(choices: Choices, alternative: Alternative): Promise<readonly ProbeRehearsal[] | undefined> {
-    const parts = partsOf(alternative, this.#reach)
-    const isRead = (index: number) => parts?.some((part) => this.#reads[index]?.has(part) === true) ?? true
-    if (!PROBES.some((_, index) => isRead(index))) return this.#own
-    const contract = await tryToCompile(choices, [alternative])
-    // Overlays of the user may already be what the alternative would be.
-    if (contract instanceof ContractError) return undefined
-    const service = await openService(contract)
-    const prepared = new Map<string, PreparedAccount>()
-    return PROBES.map((probe, index) =>
-      isRead(index)
-        ? this.#rehearseOne(probe, index, prepareOnce(prepared, probe, service))
-        : (this.#own[index] ?? IMPOSSIBLE),
-    )
   }
 
   #rehearseOne(probe: Probe, index: number, { service: prepared, holdings, names }: PreparedAccount): ProbeRehearsal {
@@ -261,120 +197,22 @@ class Rehearser {
   }
 }
 
-/** HEAD counts as GET. */
-function operationOf({ method, path }: ProbeRequest): string {
-  return `${method === 'HEAD' ? 'GET' : method} ${path.split('?')[0]}`
+interface PreparedAccount {
+  service: RehearsedService
+  holdings: Holdings
+  names: number
 }
 
-/** `original` is the contract without the proxies that record what is read. */
-function openService(contract: Contract, original = contract): Promise<RehearsedService> {
-  const [service, maker] = [contract, original].map((each) =>
-    bindBehaviours(each, { behaviours: OPERATIONS, simulator: false }),
-  ) as [ServiceContract, ServiceContract]
-  return RehearsedService.open(service, maker)
-}
-
-/** An account with everything that the probe needs. Probes with the same needs start with the same account. */
-function prepareOnce(
-  prepared: Map<string, PreparedAccount>,
-  probe: Probe,
-  service: RehearsedService,
-  reads: ReadonlySet<string> = new Set(),
-): PreparedAccount {
-  const needs = `${probe.domains ?? 0} ${probe.groups ?? []}`
-  const known = prepared.get(needs)
-  if (known !== undefined) return known
-  const { asked, ...scene } = prepare(probe, service.copy())
-  const fresh = { ...scene, reads: new Set([...reads, ...asked.map(operationOf)]) }
-  prepared.set(needs, fresh)
-  return fresh
-}
-
-function prepare(
-  probe: Probe,
-  service: RehearsedService,
-): Omit<PreparedAccount, 'reads'> & { asked: readonly ProbeRequest[] } {
+/** An account with everything that the probe needs, if the service accepts that. */
+function prepare(probe: Probe, service: RehearsedService): PreparedAccount {
   const holdings = new Holdings(MARK)
   const setup = new ProbeSetup({ suffix: SUFFIX, holdings })
-  const asked: ProbeRequest[] = []
   for (let sent = 0; sent < MOST_SET_UPS; sent++) {
     const setUp = setup.nextSetUp(probe)
     if (setUp === undefined) break
-    asked.push(setUp)
     holdings.learn(setUp, service.answer(setUp).data())
   }
-  return { service, holdings, names: setup.names, asked }
-}
-
-/** The contract with proxies that record what is read: names of settings, and codes of answered problems. */
-function watch(contract: Contract, reads: Set<string>): Contract {
-  const settings = new Proxy(contract.settings, {
-    get(target, name) {
-      reads.add(name as string)
-      return target[name as keyof Settings]
-    },
-  })
-  const catalogue = new Proxy(contract.catalogue, {
-    get(target, name) {
-      const value: unknown = Reflect.get(target, name, target)
-      if (typeof value !== 'function') return value
-      return (...given: unknown[]) => {
-        const [problem] = given
-        if (name === 'answer' && isObject(problem)) reads.add(`${problem['code']}`)
-        return value.apply(target, given)
-      }
-    },
-  })
-  return { ...contract, settings, catalogue }
-}
-
-/** What an alternative changes: settings, problems or operations; `undefined` if it may affect every request. */
-function partsOf(
-  alternative: Alternative,
-  reach: ReadonlyMap<string, ReadonlySet<string>>,
-): readonly string[] | undefined {
-  const { place } = alternative.assumption
-  const setting = requestSettingOf(alternative)
-  if (setting !== undefined) return [setting]
-  const [first, second = '', third] = stepsOf(place)
-  if (place.startsWith(ERRORS_PLACE)) return [third ?? '']
-  if (first === 'paths') return METHODS.includes(third ?? '') ? [`${third?.toUpperCase()} ${second}`] : undefined
-  // Requests outside of every operation also use the headers and responses.
-  const operations = second === 'schemas' && third !== undefined && reach.get(pointTo('/components/schemas', third))
-  return operations ? [...operations] : undefined
-}
-
-const METHODS: readonly string[] = ['get', 'post', 'patch', 'delete']
-
-/** The operations that refer to a component, directly or indirectly, by the place of the component. */
-function reachOf(document: Json): Map<string, Set<string>> {
-  const reach = new Map<string, Set<string>>()
-  for (const [path, item] of Object.entries(isObject(document['paths']) ? document['paths'] : {})) {
-    for (const [method, operation] of Object.entries(isObject(item) ? item : {})) {
-      if (METHODS.includes(method)) follow(operation, `${method.toUpperCase()} ${path}`)
-    }
-  }
-  function follow(value: unknown, operation: string): void {
-    if (Array.isArray(value)) for (const each of value) follow(each, operation)
-    if (!isObject(value)) return
-    const reference = value['$ref']
-    if (typeof reference === 'string') {
-      const place = reference.slice(1)
-      const known = reach.get(place) ?? new Set()
-      reach.set(place, known)
-      if (known.has(operation)) return
-      known.add(operation)
-      follow(valueAt(document, place), operation)
-    }
-    for (const each of Object.values(value)) follow(each, operation)
-  }
-  return reach
-}
-
-/** The setting that an alternative changes, if it is read when a request is answered. */
-function requestSettingOf(alternative: Alternative): string | undefined {
-  const name = settingOf(alternative)
-  return name === undefined || COMPILED.has(name) ? undefined : name
+  return { service, holdings, names: setup.names }
 }
 
 /** Groups of the numbers with equal answers to a probe. */
