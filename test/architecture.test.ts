@@ -41,8 +41,8 @@ const DESCRIBING = ['admin', 'coverage', 'explain', 'journal', 'domain']
 const NODE: Readonly<Record<string, string>> = {
   'node-test.ts': 'test',
   'prepare.ts': 'fs/promises path',
-  cli: 'child_process fs fs/promises net os util events timers/promises',
-  trials: 'child_process crypto events fs os path util',
+  cli: 'fs fs/promises net os util events timers/promises',
+  trials: 'child_process crypto events fs os path timers/promises util',
   doors: 'http',
   verify: 'crypto fs http https path',
   proxy: 'events http net tls util worker_threads zlib',

@@ -270,16 +270,9 @@ export class Worlds {
   }
 
   /** Notes the secret of an account's key from a request. Of the keys of a stored account, only hashes are known. */
-  meetKey({ id, keys }: AccountState, { secret, hash }: { secret: string; hash: string }): void {
-    const { secrets } = this.journal
-    if (secrets.knows(id, hash)) return
-    const hasOthers = secrets.meet(
-      id,
-      keys.map((key) => key.hash),
-      secret,
-    )
+  meetKey(account: AccountState, key: { secret: string; hash: string }): void {
     // Another process may have removed the other keys.
-    if (hasOthers) void this.noteKeys(id)
+    if (this.journal.secrets.meet(account, key)) void this.noteKeys(account.id)
   }
 
   /** The keys that a rewind may bring back. Most requests find the same list as the request before, or one key more. */

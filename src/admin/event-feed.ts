@@ -1,5 +1,6 @@
 import type { Catalogue } from '../contract/catalogue.ts'
 import { elapsed } from '../ground/clock.ts'
+import { findFirst } from '../ground/search.ts'
 import { describeEntry } from '../journal/description.ts'
 import type { Entry } from '../journal/entry.ts'
 import type { Journal } from '../journal/journal.ts'
@@ -310,12 +311,5 @@ function batchFor(channel: Channel, after: number): Channel['batch'] {
 
 /** The index of the first event after an ordinal; the events are in order. */
 function indexAfter(events: readonly Event[], ordinal: number): number {
-  let low = 0
-  let high = events.length
-  while (low < high) {
-    const middle = (low + high) >> 1
-    if ((events[middle] as Event).ordinal <= ordinal) low = middle + 1
-    else high = middle
-  }
-  return low
+  return findFirst(0, events.length, (index) => (events[index] as Event).ordinal <= ordinal)
 }

@@ -35,13 +35,15 @@ export function conform(
   catalogue: Catalogue,
 ): Conformity {
   const wrong = operation.checkQuery(query)
-  const unknown = settings.unknownQueryParameters === 'refused' ? unknownParameters(query, operation) : NO_PROBLEMS
+  // A setting is read only for a request that it can make a difference to.
+  const isUnknown = hasUnknown(query, operation) && settings.unknownQueryParameters === 'refused'
+  const unknown = isUnknown ? unknownParameters(query, operation) : NO_PROBLEMS
   const inQuery = joined(wrong, unknown)
   if (body === undefined) {
     return refusalFor(inQuery, catalogue) ?? { ok: true, operation, query: singleValues(query), body: NO_BODY }
   }
   if (!body.ok) return refusalFor(joined(inQuery, body.problems), catalogue) ?? body
-  const sent = settings.nullFields === 'absent' ? withoutNulls(body.value) : body.value
+  const sent = hasNull(body.value) && settings.nullFields === 'absent' ? withoutNulls(body.value) : body.value
   const { value, problems } = readName(sent, operation, settings)
   const refusal = refusalFor(joined(joined(inQuery, operation.checkBody(value)), problems), catalogue)
   if (refusal !== undefined) return { ...refusal, value }
@@ -56,6 +58,11 @@ export function refusalFor(problems: readonly Problem<string>[], catalogue: Cata
   const foremost = catalogue.foremost(refusal.problems)
   if (foremost === refusal.problems[0]) return refusal
   return { ok: false, problems: [foremost, ...problems.filter((each) => each !== foremost)] as Problems<string> }
+}
+
+function hasUnknown(query: Query, { parameters }: Operation): boolean {
+  for (const name in query) if (!parameters.has(name)) return true
+  return false
 }
 
 /** The query parameters that the operation does not declare. */
@@ -107,6 +114,12 @@ const nameRuleOf = memoizeWeakly(({ bodySchema }: Operation): NameRule | 'none' 
   const limit = Number(valueAt(schema, '/maxLength') ?? Number.POSITIVE_INFINITY)
   return typeof code === 'string' ? { code, limit } : 'none'
 })
+
+function hasNull(value: unknown): boolean {
+  if (!isObject(value)) return false
+  for (const name in value) if (value[name] === null) return true
+  return false
+}
 
 /** The body of a request without the fields that are null. */
 export function withoutNulls(value: unknown): unknown {

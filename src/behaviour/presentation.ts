@@ -13,7 +13,8 @@ export function presentGroup(
   account: AccountState,
   settings: Pick<Settings, 'spelling' | 'memberOrder'>,
 ): DomainGroup {
-  if (settings.memberOrder === 'addition' && settings.spelling !== 'as-sent') return group
+  const isInOrder = group.domains.length < 2 || settings.memberOrder === 'addition'
+  if (isInOrder && settings.spelling !== 'as-sent') return group
   const members = arrange(group.domains, settings.memberOrder, (member) => member)
   return { ...group, domains: members.map((member) => spellingOf(member, account, settings)) }
 }
@@ -28,7 +29,8 @@ export function echoDomains(
   names: readonly string[],
   settings: Pick<Settings, 'spelling' | 'echoOrder'>,
 ): readonly string[] {
-  const echoed = arrange(changed, settings.echoOrder === 'request' ? 'addition' : settings.echoOrder, (name) => name)
+  const isInOrder = changed.length < 2 || settings.echoOrder === 'request'
+  const echoed = isInOrder ? changed : arrange(changed, 'alphabetical', (name) => name)
   if (settings.spelling === 'canonical') return echoed
   const spellings = spellingsOf(sent, names)
   return echoed.map((name) => spellings.get(name) ?? name)

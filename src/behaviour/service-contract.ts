@@ -1,9 +1,8 @@
-import type { Operation } from '../contract/api.ts'
+import { type Operation, pointerOf } from '../contract/api.ts'
 import type { Contract } from '../contract/contract.ts'
 import { ContractError } from '../contract/contract-error.ts'
 import type { MonitoredDomain } from '../domain/account.ts'
 import { simulatedTraits } from '../domain/simulator.ts'
-import { pointTo } from '../ground/json.ts'
 import type { OperationBehaviour, ServiceContract } from './operation.ts'
 
 export interface ServiceOptions {
@@ -29,9 +28,9 @@ export function bindBehaviours(contract: Contract, { behaviours, simulator }: Se
   }
 }
 
-function findBehaviour({ id, path, method }: Operation, behaviours: ServiceOptions['behaviours']): OperationBehaviour {
-  const behaviour = Object.hasOwn(behaviours, id) ? behaviours[id] : undefined
+function findBehaviour(operation: Operation, behaviours: ServiceOptions['behaviours']): OperationBehaviour {
+  const behaviour = Object.hasOwn(behaviours, operation.id) ? behaviours[operation.id] : undefined
   if (behaviour !== undefined) return behaviour
-  const pointer = pointTo(pointTo('/paths', path), method.toLowerCase())
-  throw new ContractError('openapi.yaml', pointer, `No behaviour is written for the operation ${id}.`)
+  const reason = `No behaviour is written for the operation ${operation.id}.`
+  throw new ContractError('openapi.yaml', pointerOf(operation), reason)
 }

@@ -60,17 +60,18 @@ export class Explainer {
 
   /** `fixed` are the choices that are certain. */
   async explain(fixed: Assignment): Promise<Explanation> {
-    const base = await this.#predictor.at(fixed)
+    const chosen = othersIn(fixed)
+    const base = await this.#predictor.at(chosen)
     const { scope, reacting } = await this.#findScope(fixed, base)
     const { combinations, isWhole } = combine(scope)
     const tried: TriedCombination[] = []
     for (const assignment of combinations) {
-      tried.push({ assignment, fits: await this.#predictor.fitsAt({ ...fixed, ...assignment }) })
+      tried.push({ assignment, fits: await this.#predictor.fitsAt({ ...chosen, ...assignment }) })
     }
     const fitting = tried.filter(({ fits }) => fits.content)
     const simplest = fitting.toSorted((one, other) => weight(one.assignment) - weight(other.assignment))[0]
     const own = await this.#predictor.at({})
-    const explained = simplest && (await this.#predictor.at({ ...fixed, ...simplest.assignment }))
+    const explained = simplest && (await this.#predictor.at({ ...chosen, ...simplest.assignment }))
     const singles = reacting.filter(({ possibilities }) => possibilities.match >= 0)
     const problems = new Map<string, Problem<string>>()
     for (const each of [explained, base, ...singles.map(({ possibilities }) => possibilities)]) {
@@ -84,7 +85,7 @@ export class Explainer {
       isSilent: isWhole && tried.every(({ fits }) => ASPECTS.every((aspect) => fits[aspect] === true)),
       // A combination that was not tried may be how the service behaves.
       allows: isWhole ? ASPECTS.flatMap((aspect) => this.#allowed(aspect, scope, tried)) : [],
-      ...(await this.#deviations(fixed, simplest?.assignment, fitting, own)),
+      ...(await this.#deviations(chosen, simplest?.assignment, fitting, own)),
       prediction: explained?.predictions[explained.match],
       expected: own.predictions,
       problems: [...problems.values()],
@@ -97,40 +98,36 @@ export class Explainer {
 
   /** The assumptions on which the response depends, alone or together with one other. */
   async #findScope(fixed: Assignment, base: Possibilities): Promise<{ scope: ChoiceVariable[]; reacting: Reacting[] }> {
-    const scope = new Map<string, ChoiceVariable>()
-    const candidates = (reads: Reads) =>
-      this.#variants.variables
-        .filter(({ id }) => !Object.hasOwn(fixed, id) && !scope.has(id))
-        .map((variable) => ({
-          variable,
-          numbers: variable.alternatives.filter(
-            (number) =>
-              this.#predictor.conditions.includes(variable.id) ||
-              this.#variants.concerns(variable.id, number, this.#operation, this.#hostnames, reads),
-          ),
-        }))
+    const { variables } = this.#variants
+    const { conditions } = this.#predictor
+    const chosen = othersIn(fixed)
+    const conditional = variables.filter(({ id }) => conditions.includes(id))
+    const scope = new Set<string>()
+    const candidates = (reads: Reads) => {
+      const concerned = this.#variants.concerned(this.#operation, this.#hostnames, reads)
+      const all = [...conditional, ...concerned.filter(({ id }) => !conditions.includes(id))]
+      return all.filter(({ id }) => !Object.hasOwn(fixed, id) && !scope.has(id))
+    }
     const reacting: Reacting[] = []
-    for (const { variable, numbers } of candidates(base.reads)) {
-      for (const number of numbers) {
-        const assignment = { ...fixed, [variable.id]: number }
-        const possibilities = await this.#predictor.at(assignment)
+    for (const { id, alternatives } of candidates(base.reads)) {
+      for (const number of alternatives) {
+        const possibilities = await this.#predictor.at({ ...chosen, [id]: number })
         if (possibilities.text === base.text) continue
-        scope.set(variable.id, variable)
-        reacting.push({ id: variable.id, number, possibilities })
+        scope.add(id)
+        reacting.push({ id, number, possibilities })
       }
     }
-    for (const { id, number: chosen, possibilities } of reacting) {
-      const assignment = { ...fixed, [id]: chosen }
-      for (const { variable, numbers } of candidates(possibilities.reads)) {
-        for (const number of numbers) {
-          const { text } = await this.#predictor.at({ ...assignment, [variable.id]: number })
+    for (const { id: first, number: value, possibilities } of reacting) {
+      for (const { id, alternatives } of candidates(possibilities.reads)) {
+        for (const number of alternatives) {
+          const { text } = await this.#predictor.at({ ...chosen, [first]: value, [id]: number })
           if (text === possibilities.text) continue
-          scope.set(variable.id, variable)
+          scope.add(id)
           break
         }
       }
     }
-    return { scope: [...scope.values()], reacting }
+    return { scope: variables.filter(({ id }) => scope.has(id)), reacting }
   }
 
   /** What an aspect says about the assumptions that it depends on; empty if it says nothing. */
@@ -172,13 +169,13 @@ export class Explainer {
   }
 
   async #deviations(
-    fixed: Assignment,
+    certain: Assignment,
     simplest: Assignment | undefined,
     fitting: readonly { assignment: Assignment }[],
     own: Possibilities,
   ): Promise<Pick<Explanation, 'deviations' | 'isAmbiguous'>> {
     if (simplest === undefined || own.match >= 0) return { deviations: {}, isAmbiguous: false }
-    const chosen: Record<string, number> = { ...fixed, ...simplest }
+    const chosen: Record<string, number> = { ...certain, ...simplest }
     const deviations: Record<string, number> = {}
     for (const [id, number] of Object.entries(chosen)) {
       if (number === 0) continue
@@ -205,6 +202,11 @@ function combine(scope: readonly ChoiceVariable[]): { combinations: readonly Ass
     })
   }
   return { combinations, isWhole }
+}
+
+/** The choices other than ours. */
+function othersIn(assignment: Assignment): Assignment {
+  return Object.fromEntries(Object.entries(assignment).filter(([, number]) => number > 0))
 }
 
 function weight(assignment: Assignment): number {

@@ -1,3 +1,5 @@
+import { countBelow } from '../ground/counting.ts'
+
 /** What is known of a domain. */
 export interface DomainFact {
   isMonitored: boolean
@@ -128,30 +130,45 @@ export class Knowledge {
 }
 
 /**
- * How many items contradict what was seen, if the list is in the order of addition. Unknown items can be at any place.
+ * How many items contradict what was seen, if the list is in the order of addition. Unknown items can be at any place,
+ * and an item whose addition was not seen can be anywhere among the items that were there before it was first seen.
  */
 export function countMisplaced(list: readonly (Placed | undefined)[]): number {
   const known = list.filter((each): each is Placed => each?.order !== undefined || each?.seenAfter !== undefined)
-  // Finds the longest part of the list in which each item may come after all items before it.
-  const ends: number[] = []
-  for (const item of known) ends.push(longestBefore(item, known, ends))
-  return known.length - ends.reduce((most, length) => Math.max(most, length), 0)
-}
-
-/** The length of the longest such part that ends with the item. `ends` has the lengths for the items before it. */
-function longestBefore(item: Placed, known: readonly Placed[], ends: readonly number[]): number {
+  const orders = known.flatMap(({ order }) => order ?? []).toSorted((one, other) => one - other)
+  const ends = new PrefixMaximum(orders.length)
+  // Finds the longest part of the list in which each item may come right after the one before it.
   let longest = 0
-  for (const [index, length] of ends.entries()) {
-    if (length > longest && mayPrecede(known[index] as Placed, item)) longest = length
+  let longestToUnseen = 0
+  for (const { order, seenAfter = Number.POSITIVE_INFINITY } of known) {
+    const before = order === undefined ? countBelow(orders, seenAfter + 1) : countBelow(orders, order)
+    const length = Math.max(longestToUnseen, ends.below(before)) + 1
+    if (order === undefined) longestToUnseen = Math.max(longestToUnseen, length)
+    else ends.raise(before, length)
+    longest = Math.max(longest, length)
   }
-  return longest + 1
+  return known.length - longest
 }
 
-/** Whether one item may have come before the other. If neither addition was seen, both orders are possible. */
-function mayPrecede(one: Placed, other: Placed): boolean {
-  if (one.order === undefined) return true
-  if (other.order === undefined) return one.order <= (other.seenAfter ?? Number.POSITIVE_INFINITY)
-  return one.order < other.order
+/** The largest of the values below an index, which only grow (a Fenwick tree). */
+class PrefixMaximum {
+  readonly #nodes: number[]
+
+  constructor(size: number) {
+    this.#nodes = new Array<number>(size + 1).fill(0)
+  }
+
+  below(index: number): number {
+    let most = 0
+    for (let node = index; node > 0; node -= node & -node) most = Math.max(most, this.#nodes[node] ?? 0)
+    return most
+  }
+
+  raise(index: number, value: number): void {
+    for (let node = index + 1; node < this.#nodes.length; node += node & -node) {
+      this.#nodes[node] = Math.max(this.#nodes[node] ?? 0, value)
+    }
+  }
 }
 
 function placeOf({ order, seenAfter }: Placed): Placed {

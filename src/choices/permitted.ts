@@ -1,4 +1,4 @@
-import { answersWith, type Operation } from '../contract/api.ts'
+import { answersWith, type Operation, pointerOf } from '../contract/api.ts'
 import { assumptionsOf } from '../contract/assumptions.ts'
 import type { ErrorAnswer } from '../contract/catalogue.ts'
 import { type Alternative, type Choices, nameOf, tryToCompile } from '../contract/choices.ts'
@@ -242,11 +242,6 @@ function keptIn<Value>(values: Map<string, Value>, key: string, make: () => Valu
 }
 
 const JSON_SCHEMA = '/content/application~1json/schema'
-
-/** JSON pointer to an operation. */
-export function pointerOf({ path, method }: Pick<Operation, 'path' | 'method'>): string {
-  return pointTo(pointTo('/paths', path), method.toLowerCase())
-}
 
 /** The same operation in another contract. */
 export function same(contract: Contract, { path, method }: Operation): Operation | undefined {

@@ -3,7 +3,7 @@ import { OPERATIONS } from '../behaviour/operations/operations.ts'
 import { bindBehaviours } from '../behaviour/service-contract.ts'
 import { type Alternative, type Choices, nameOf, settingOf } from '../contract/choices.ts'
 import type { Contract } from '../contract/contract.ts'
-import { LIBERAL } from '../contract/hostname.ts'
+import { HOSTNAME_SETTINGS } from '../contract/hostname.ts'
 import type { Settings } from '../domain/settings.ts'
 import { memoizeWeakly } from '../ground/memo.ts'
 import type { Assignment } from './observation.ts'
@@ -36,11 +36,6 @@ const NOT_JUDGED: ReadonlySet<string> = new Set<keyof Settings>([
   ...(['quotaHeaders', 'chargedRequests', 'responseType', 'clientRequestIds', 'cors', 'decimals'] as const),
   ...(['policyBeforeRefresh', 'countPeriod'] as const),
 ])
-/** These settings are compiled into the checks of a body. */
-export const HOSTNAME_SETTINGS: ReadonlySet<string> = new Set<keyof Settings>([
-  ...(Object.keys(LIBERAL) as (keyof typeof LIBERAL)[]),
-  'spelling',
-])
 /** How many compiled contracts are kept beside our own. Each takes about 0.3 megabytes with what is made of it. */
 const KEPT_DOCUMENTS = 200
 const KEPT_VARIANTS = 3_000
@@ -63,6 +58,10 @@ export class Variants {
   readonly #byName: ReadonlyMap<string, Alternative>
   readonly #settings = new Map<keyof Settings, SettingChoices>()
   readonly #numbers = new Map<string, readonly number[]>()
+  /** The variables about settings that are read while a request is judged. */
+  readonly #bySetting = new Map<string, ChoiceVariable>()
+  /** The variables about compiled parts, by operation and hostnames of a request. */
+  readonly #byRequest = new Map<string, readonly ChoiceVariable[]>()
   readonly #documents = new Map<string, ServiceContract>()
   readonly #variants = new Map<string, Variant>()
   /** Without an alternative. */
@@ -83,6 +82,10 @@ export class Variants {
       numbers.set(id, [...(numbers.get(id) ?? []), number])
     }
     this.variables = [...numbers].map(([id, alternatives]) => ({ id, alternatives }))
+    for (const variable of this.variables) {
+      const change = changes.get(nameOf({ id: variable.id, number: variable.alternatives[0] ?? 0 }))
+      if (change?.kind === 'setting') this.#bySetting.set(change.name, variable)
+    }
     for (const alternative of choices.alternatives) {
       const { id, number, value } = alternative
       this.#numbers.set(id, [...(this.#numbers.get(id) ?? [0]), number])
@@ -113,16 +116,21 @@ export class Variants {
   })
 
   /**
-   * Whether an alternative may change the answer to a request. `hostnames` says which hostnames the request names, and
-   * `reads` which settings decided the answer.
+   * The variables whose value may change the answer to a request, each with the alternatives that may. `hostnames` says
+   * which hostnames the request names, and `reads` which settings decided the answer.
    */
-  concerns(id: string, number: number, operation: string | undefined, hostnames: Hostnames, reads: Reads): boolean {
-    const change = this.#changes.get(nameOf({ id, number }))
-    if (change === undefined) return false
-    if (change.kind === 'setting') return reads.has(change.name)
-    if (change.operations !== undefined && !change.operations.has(operation ?? '')) return false
-    if (!change.concernsHostnames) return true
-    return hostnames === 'unusual' || (hostnames === 'plain' && id === 'public-suffixes')
+  concerned(operation: string | undefined, hostnames: Hostnames, reads: Reads): readonly ChoiceVariable[] {
+    const compiled = this.#compiledFor(`${operation} ${hostnames}`, () => {
+      return this.variables.flatMap((variable) => {
+        const alternatives = variable.alternatives.filter((number) => {
+          const change = this.#changes.get(nameOf({ id: variable.id, number }))
+          return change?.kind === 'document' && mayConcern(variable.id, change, operation, hostnames)
+        })
+        return alternatives.length === 0 ? [] : [{ ...variable, alternatives }]
+      })
+    })
+    const read = [...this.#bySetting].flatMap(([setting, variable]) => (reads.has(setting) ? [variable] : []))
+    return read.length === 0 ? compiled : [...compiled, ...read]
   }
 
   /** The assumption about a setting, with its values: the first is our choice. `undefined` if there is none. */
@@ -184,6 +192,12 @@ export class Variants {
     return variant
   }
 
+  #compiledFor(request: string, find: () => readonly ChoiceVariable[]): readonly ChoiceVariable[] {
+    const known = this.#byRequest.get(request) ?? find()
+    this.#byRequest.set(request, known)
+    return known
+  }
+
   async #compile(names: readonly string[]): Promise<ServiceContract> {
     if (names.length === 0) return this.#own
     const key = names.join(' ')
@@ -199,6 +213,17 @@ export class Variants {
 
 function bind(contract: Contract): ServiceContract {
   return bindBehaviours(contract, { behaviours: OPERATIONS, simulator: false })
+}
+
+function mayConcern(
+  id: string,
+  { operations, concernsHostnames }: ContractChange & { kind: 'document' },
+  operation: string | undefined,
+  hostnames: Hostnames,
+): boolean {
+  if (operations !== undefined && !operations.has(operation ?? '')) return false
+  if (!concernsHostnames) return true
+  return hostnames === 'unusual' || (hostnames === 'plain' && id === 'public-suffixes')
 }
 
 function isAboutHostnames(change: ContractChange | undefined): boolean {

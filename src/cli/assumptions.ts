@@ -2,38 +2,35 @@ import { describeObservability, observabilityOf } from '../choices/observability
 import { type Assumption, assumptionsOf, overlayFor } from '../contract/assumptions.ts'
 import { type Choices, readChoices } from '../contract/choices.ts'
 import { readDocument } from '../contract/document.ts'
-import { readOverlay } from '../contract/overlay.ts'
+import { readOverlays } from '../contract/overlay.ts'
 import { writeYaml } from '../contract/yaml.ts'
 import { type Dependencies, readDependencies } from '../evidence/dependencies.ts'
 import { mergeEvidence, readEvidence } from '../evidence/evidence-file.ts'
 import { EvidenceError } from '../evidence/evidence-input.ts'
 import { describeRisks, writeRiskTable } from '../evidence/risk-report.ts'
 import { findForeignIn, findRisks } from '../evidence/risks.ts'
-import { elapsed, systemClock } from '../ground/clock.ts'
 import { shorten, showWritten } from '../ground/show.ts'
-import { type Options, texts, toggle, type Values } from '../start/option.ts'
+import { fileNames, type Options, optIn, type Values } from '../start/option.ts'
 import { COMMAND_LINE_OPTIONS } from '../start/option-table.ts'
 import type { Command } from './command.ts'
 import { UsageError } from './errors.ts'
+import { type Execution, execute } from './execution.ts'
 import { readOptions, refuseId } from './options.ts'
-import { checkFiles, deliverReport, REPORT_OPTIONS } from './reports.ts'
+import { checkFiles, REPORT_OPTIONS } from './reports.ts'
 import { warnOfSeveral } from './target-options.ts'
-import type { Terminal } from './terminal.ts'
 
 const OPTIONS = {
   evidence: {
-    kind: texts,
-    placeholder: 'FILE',
+    kind: fileNames,
     help: 'Evidence that check, proxy or verify has written. With --dependencies, the risks of the client with this service are printed.',
     default: [],
   },
   dependencies: {
-    kind: texts,
-    placeholder: 'FILE',
+    kind: fileNames,
     help: 'Dependencies of a client: the report of vary (--report json=FILE). With --evidence.',
     default: [],
   },
-  json: { kind: toggle, help: 'Print JSON instead of text.', default: false },
+  json: optIn('Print JSON instead of text.'),
   overlays: COMMAND_LINE_OPTIONS.overlays,
   ...REPORT_OPTIONS,
 } as const satisfies Options
@@ -43,8 +40,10 @@ export const assumptions: Command = {
 
   async run(args, terminal) {
     const { values, positionals } = readOptions(OPTIONS, args, terminal.environment)
-    if (joinsBothSides(values, positionals)) return printRisks(values, terminal)
-    const { source, extensions } = await readDocument({ overlays: await Promise.all(values.overlays.map(readOverlay)) })
+    if (joinsBothSides(values, positionals)) {
+      return execute('assumptions', terminal, (execution) => printRisks(values, execution))
+    }
+    const { source, extensions } = await readDocument({ overlays: await readOverlays(values.overlays) })
     const all = assumptionsOf(source, extensions)
     const [verb, id, number = '1', ...rest] = positionals
     if (verb === undefined) {
@@ -104,19 +103,19 @@ function joinsBothSides(
 }
 
 /** Prints the risks of a client with a service. Resolves to the exit code. */
-async function printRisks(values: Values<typeof OPTIONS>, terminal: Terminal): Promise<number> {
+async function printRisks(values: Values<typeof OPTIONS>, execution: Execution): Promise<number> {
+  const { terminal } = execution
   await checkFiles(values.report, [
     ...values.evidence.map((file) => ({ source: `--evidence ${shorten(file)}`, file, isRead: true })),
     ...values.dependencies.map((file) => ({ source: `--dependencies ${shorten(file)}`, file, isRead: true })),
   ])
-  const startedAt = new Date(systemClock()).toISOString()
-  const began = elapsed()
-  const choices = await readChoices(await Promise.all(values.overlays.map(readOverlay)))
+  const choices = await readChoices(await readOverlays(values.overlays))
   const files = await Promise.all(
     values.evidence.map(async (file) => ({ file, evidence: await readEvidence(file, choices) })),
   )
   const evidence = mergeEvidence(files, choices)
   const clients = await Promise.all(values.dependencies.map((file) => readClient(file, choices)))
+  execution.signal.throwIfAborted()
   const risks = findRisks(evidence.verdicts, clients, choices)
   const targets = evidence.targets ?? []
   const report = describeRisks({
@@ -131,12 +130,11 @@ async function printRisks(values: Values<typeof OPTIONS>, terminal: Terminal): P
         .map(({ command }) => `${shorten(command.join(' '))} does not do the same each time, so less is known of it.`),
       ...(evidence.verdicts.filter(({ verdict }) => verdict === 'alternative').length > 1 ? [TOGETHER] : []),
     ],
-    startedAt,
-    seconds: Math.round(elapsed() - began) / 1000,
+    ...execution.times,
   })
   if (values.json) terminal.print(JSON.stringify(report.json, undefined, 2))
   else for (const line of writeRiskTable(risks, terminal.screen.size?.columns ?? USUAL_COLUMNS)) terminal.print(line)
-  return deliverReport(report, values.report, terminal)
+  return execution.deliver(report, values.report)
 }
 
 /** The width of the output if it goes to a file or a pipe. */

@@ -3,13 +3,13 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { type Choices, readChoices } from '../contract/choices.ts'
 import { loadContract } from '../contract/contract.ts'
-import { readOverlay } from '../contract/overlay.ts'
+import { readOverlays } from '../contract/overlay.ts'
 import { calibrate as makeOverlay, readCalibration } from '../evidence/calibration.ts'
 import { describeCalibration } from '../evidence/calibration-report.ts'
 import { describeEvidence, type EvidenceContent, mergeEvidence, readEvidence } from '../evidence/evidence-file.ts'
 import { shorten } from '../ground/show.ts'
 import { writeTarget } from '../reports/targets.ts'
-import { type Options, PREFIX, secret, text, texts, toggle, type Values, variableFor } from '../start/option.ts'
+import { fileName, fileNames, type Options, optIn, PREFIX, secret, type Values, variableFor } from '../start/option.ts'
 import type { Command } from './command.ts'
 import { UsageError } from './errors.ts'
 import { execute } from './execution.ts'
@@ -22,8 +22,7 @@ import { verify } from './verify.ts'
 
 const OPTIONS = {
   evidence: {
-    kind: texts,
-    placeholder: 'FILE',
+    kind: fileNames,
     help: 'Evidence that check, proxy or verify has written with --evidence FILE.',
     default: [],
   },
@@ -37,24 +36,15 @@ const OPTIONS = {
     placeholder: 'KEY',
     help: 'Ask the service at --base-url with this API key. In the environment, no list of processes shows it. The overlay and reports never have it.',
   },
-  allowWrites: {
-    kind: toggle,
-    help: 'With --api-key: also create and remove things at a host other than this machine.',
-    default: false,
-  },
-  wait: {
-    kind: toggle,
-    help: 'With --api-key: wait for the reset when a quota is used up, until everything was asked.',
-    default: false,
-  },
+  allowWrites: optIn('With --api-key: also create and remove things at a host other than this machine.'),
+  wait: optIn('With --api-key: wait for the reset when a quota is used up, until everything was asked.'),
   soleWriter: SOLE_WRITER,
   overlays: {
     ...SERVICE_OVERLAYS,
     flagHelp: `${SERVICE_OVERLAYS.flagHelp} The printed overlay is applied after it.`,
   },
   out: {
-    kind: text,
-    placeholder: 'FILE',
+    kind: fileName,
     help: 'Write the overlay to FILE.',
     defaultText: 'standard output',
   },
@@ -74,7 +64,7 @@ export const calibrate: Command = {
       ...values.evidence.map((file) => ({ source: `--evidence ${shorten(file)}`, file, isRead: true })),
       { source: sources.out, file: values.out },
     ])
-    const overlays = await Promise.all(values.overlays.map(readOverlay))
+    const overlays = await readOverlays(values.overlays)
     const choices = await readChoices(overlays)
     const asked = values.apiKey === undefined ? undefined : await askService(values, choices, terminal)
     if (asked !== undefined && asked.evidence === undefined) return asked.code

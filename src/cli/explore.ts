@@ -1,3 +1,5 @@
+import { loadContract } from '../contract/contract.ts'
+import { readOverlays } from '../contract/overlay.ts'
 import { printable } from '../ground/show.ts'
 import type { ReportTarget } from '../reports/targets.ts'
 import {
@@ -10,7 +12,6 @@ import {
   type Values,
   wholeNumber,
 } from '../start/option.ts'
-import { pickServerOptions } from '../start/option-table.ts'
 import type { Exploration } from '../trials/explore/exploration.ts'
 import type { ExploreTerms } from '../trials/explore/report.ts'
 import type { Command } from './command.ts'
@@ -18,7 +19,7 @@ import { UsageError } from './errors.ts'
 import { type Execution, execute } from './execution.ts'
 import { readPlan } from './plan-file.ts'
 import { checkFiles, REPORT_OPTIONS } from './reports.ts'
-import { withNamedOptions } from './start.ts'
+import { withServerOptions } from './start.ts'
 import {
   millisecondsOf,
   PARALLEL_OPTIONS,
@@ -79,31 +80,26 @@ export const explore: Command = {
 }
 
 /** Looks for faults that break the command, or runs it with those of a plan. Resolves to the exit code. */
-async function searchFaults(
-  { values, sources, words, command }: ReadTrial<typeof OPTIONS>,
-  execution: Execution,
-): Promise<number> {
-  const { shortenWindows, longestWindow, SHORT_WINDOW } = await import('../trials/explore/windows.ts')
+async function searchFaults(reading: ReadTrial<typeof OPTIONS>, execution: Execution): Promise<number> {
+  const { values, words, command } = reading
+  const { ExploreSession, SHORT_WINDOW } = await import('../trials/explore/session.ts')
   const isScaled = values.scaleWindows !== false
-  const contract = await shortenWindows(values.overlays, isScaled ? SHORT_WINDOW : Number.POSITIVE_INFINITY)
+  const overlays = await readOverlays(values.overlays)
+  const contract = await loadContract({ overlays, longestWindow: isScaled ? SHORT_WINDOW : Number.POSITIVE_INFINITY })
   const plan = values.replay === undefined ? undefined : await readPlan(values.replay, contract)
-  const { ExploreSession } = await import('../trials/explore/session.ts')
   const { terminal, onSignal, signal: stop } = execution
-  const { log, close } = await terminal.openLog(values.logLevel, values.logFormat)
   const budget = budgetOf(values)
   const { jobs, runs } = values
-  const session = new ExploreSession({
-    ...{ command, contract, jobs, isScaled, runs, stop, onSignal },
-    environment: terminal.environment,
-    variables: values.setEnv,
-    options: { ...pickServerOptions(values), log },
-    timeout: millisecondsOf(values.timeout),
-    window: longestWindow(contract),
-    milliseconds: budget === undefined ? undefined : Math.max(0, budget - execution.duration),
-    watch: (text) => execution.show(text),
-  })
-  try {
-    return await withNamedOptions(sources, async () => {
+  return withServerOptions(reading, terminal, async (options) => {
+    const session = new ExploreSession({
+      ...{ command, contract, options, jobs, isScaled, runs, stop, onSignal },
+      environment: terminal.environment,
+      variables: values.setEnv,
+      timeout: millisecondsOf(values.timeout),
+      milliseconds: budget === undefined ? undefined : Math.max(0, budget - execution.duration),
+      watch: (text) => execution.show(text),
+    })
+    try {
       const baseline = await session.establish()
       if (typeof baseline === 'string') return execution.say(baseline, execution.times.interruptedWith ?? 1)
       const found = plan === undefined ? await session.explore(baseline) : await session.replay(plan, baseline)
@@ -115,12 +111,11 @@ async function searchFaults(
         isStable: baseline.isStable,
         failsOnGaveUp: values.failOn !== undefined,
       }
-      return tell(found, terms, values.report, execution)
-    })
-  } finally {
-    session.end()
-    await close()
-  }
+      return await tell(found, terms, values.report, execution)
+    } finally {
+      session.end()
+    }
+  })
 }
 
 /** How many findings are printed with all their requests. */
@@ -133,19 +128,18 @@ async function tell(
   targets: readonly ReportTarget[],
   execution: Execution,
 ): Promise<number> {
-  const { modelExploration, reportExploration } = await import('../trials/explore/report.ts')
+  const { describeExploration } = await import('../trials/explore/report.ts')
   const { tellStory, wordStory } = await import('../trials/explore/story.ts')
-  const report = reportExploration(found, terms)
   const stories =
     found.replayed === undefined
-      ? report.findings.map(({ verdict, operation, story }) => ({ title: `${verdict} at ${operation}`, story }))
-      : [{ title: found.replayed.verdict, story: tellStory(found.replayed.observation) }]
+      ? found.findings.map((each) => ({ ...each, title: `${each.verdict} at ${each.operation}` }))
+      : [{ ...found.replayed, title: found.replayed.verdict }]
   execution.progress.end()
-  for (const { title, story } of stories.slice(0, STORIES)) {
-    const lines = story.map((line) => `  ${printable(wordStory(line))}`)
+  for (const { title, observation } of stories.slice(0, STORIES)) {
+    const lines = tellStory(observation).map((line) => `  ${printable(wordStory(line))}`)
     for (const line of [`${title}:`, ...lines, '']) execution.terminal.printError(line)
   }
-  return execution.deliver(modelExploration(report, terms, found.replayed?.verdict), targets)
+  return execution.deliver(describeExploration(found, terms), targets)
 }
 
 /** In milliseconds. By default there is no time limit if runs are counted, or if a single plan is run. */

@@ -11,7 +11,7 @@ import { refreshDay } from '../domain/dmarc.ts'
 import { dmarcRecords } from '../figures/figures.ts'
 import { systemClock } from '../ground/clock.ts'
 import { checkTarget, explainFailure } from '../reports/targets.ts'
-import { instant, type Options, oneOf, text, toggle, wholeNumber } from '../start/option.ts'
+import { fileName, instant, type Options, oneOf, optIn, text, wholeNumber } from '../start/option.ts'
 import { COMMAND_LINE_OPTIONS } from '../start/option-table.ts'
 import type { Command } from './command.ts'
 import { UsageError } from './errors.ts'
@@ -29,8 +29,8 @@ const OPTIONS = {
     default: 'json',
   },
   now: { kind: instant, help: 'Day of the table or the description.', defaultText: 'today' },
-  out: { kind: text, placeholder: 'FILE', help: 'File to write.', defaultText: 'standard output' },
-  force: { kind: toggle, help: 'Replace a file that exists.', default: false },
+  out: { kind: fileName, help: 'File to write.', defaultText: 'standard output' },
+  force: optIn('Replace a file that exists.'),
   describe: {
     kind: text,
     placeholder: COMMAND_LINE_OPTIONS.fixture.placeholder,

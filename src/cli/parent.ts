@@ -1,5 +1,5 @@
-import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
+import { askPs, readParent } from '../trials/processes.ts'
 
 /** How often the program checks that its parent is alive, in milliseconds. */
 const INTERVAL = 200
@@ -51,7 +51,7 @@ function chainOf(child: number, parent: number): Link[] {
 
 /** A child gets another parent when its parent ends. If its parent is unknown, the old parent must still exist. */
 function isIntact({ child, parent }: Link): boolean {
-  const now = child === process.pid ? process.ppid : readStat(child)
+  const now = child === process.pid ? process.ppid : readParent(child)
   return (now === undefined || now === parent) && isAlive(parent)
 }
 
@@ -66,27 +66,14 @@ function isAlive(pid: number): boolean {
 
 /** Reads /proc if it exists, and `ps` if not. `ps` is slow and runs only at the start. */
 function readProcess(pid: number): Process | undefined {
-  const parent = readStat(pid)
+  const parent = readParent(pid)
   try {
     if (parent !== undefined) {
       const command = readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ')
       return { parent, command }
     }
-    const words = ['-o', 'ppid=,command=', '-p', `${pid}`]
-    const listed = execFileSync('ps', words, { encoding: 'utf8', timeout: 1000, stdio: ['ignore', 'pipe', 'ignore'] })
-    const [, found, command = ''] = /^\s*(\d+)\s+(.*)$/s.exec(listed) ?? []
+    const [, found, command = ''] = /^\s*(\d+)\s+(.*)$/s.exec(askPs(['-o', 'ppid=,command=', '-p', `${pid}`])) ?? []
     return found === undefined ? undefined : { parent: Number(found), command }
-  } catch {
-    return undefined
-  }
-}
-
-/** The parent of a process from /proc; `undefined` without /proc, and for a process that has ended. */
-function readStat(pid: number): number | undefined {
-  try {
-    // The name of the program is in parentheses. It may contain spaces and parentheses.
-    const [, state, parent] = /^.*\)\s+(\S)\s+(\d+)/s.exec(readFileSync(`/proc/${pid}/stat`, 'utf8')) ?? []
-    return state === undefined ? undefined : Number(parent)
   } catch {
     return undefined
   }

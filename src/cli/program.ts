@@ -1,4 +1,3 @@
-import { readFile } from 'node:fs/promises'
 import { showWritten } from '../ground/show.ts'
 import type { CommandError } from '../trials/command.ts'
 import { COMMANDS } from './commands.ts'
@@ -48,8 +47,8 @@ async function runCommand([name, ...args]: readonly string[], terminal: Terminal
     return 0
   }
   if (name === '--version' || name === '-v') {
-    const manifest = await readFile(new URL('../../package.json', import.meta.url), 'utf8')
-    terminal.print((JSON.parse(manifest) as { version: string }).version)
+    const { readVersion } = await import('./reports.ts')
+    terminal.print(await readVersion())
     return 0
   }
   const entry = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined

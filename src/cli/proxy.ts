@@ -15,7 +15,7 @@ import { type ExchangeJudge, openJudge } from '../proxy/judge.ts'
 import { type RunningProxy, startProxy } from '../proxy/proxy.ts'
 import { type ProxyTarget, targetAt } from '../proxy/target.ts'
 import type { Report } from '../reports/report.ts'
-import { type Options, text, toggle } from '../start/option.ts'
+import { fileName, type Options, optIn } from '../start/option.ts'
 import { COMMAND_LINE_OPTIONS } from '../start/option-table.ts'
 import type { Command } from './command.ts'
 import { StartError, UsageError } from './errors.ts'
@@ -37,26 +37,18 @@ export const OPTIONS = {
   port,
   host,
   ca: {
-    kind: text,
-    placeholder: 'FILE',
+    kind: fileName,
     help: 'Certificates in PEM form that are trusted beside the usual ones, such as that of a test service.',
   },
-  insecure: { kind: toggle, help: 'Trust any certificate of the service.', default: false },
+  insecure: optIn('Trust any certificate of the service.'),
   record: {
-    kind: text,
-    placeholder: 'FILE',
+    kind: fileName,
     help: 'Record the traffic in a HAR 1.2 file, without keys. The file is complete at every moment.',
   },
-  failOnViolation: {
-    kind: toggle,
-    help: 'End with 1 if the service or a client did something wrong, or nothing was judged.',
-    default: false,
-  },
-  soleWriter: {
-    kind: toggle,
-    help: 'All changes of the accounts go through the proxy, so what was seen once stays as it is until a request changes it.',
-    default: false,
-  },
+  failOnViolation: optIn('End with 1 if the service or a client did something wrong, or nothing was judged.'),
+  soleWriter: optIn(
+    'All changes of the accounts go through the proxy, so what was seen once stays as it is until a request changes it.',
+  ),
   adminToken,
   admin,
   maxConnections: {

@@ -6,15 +6,13 @@ import { type HarRecording, openRecording } from '../exchanges/har/reader.ts'
 import { HarError } from '../exchanges/har/service.ts'
 import type { RecordingCounts } from '../exchanges/har/survey.ts'
 import { shorten } from '../ground/show.ts'
-import { toggle } from '../start/option.ts'
+import { optIn } from '../start/option.ts'
 import { UsageError } from './errors.ts'
 import { type Execution, Interrupted } from './execution.ts'
 
-export const SOLE_WRITER = {
-  kind: toggle,
-  help: 'No other client changed the accounts during the recordings, so what was seen once stays as it is until the recording shows a change.',
-  default: false,
-} as const
+export const SOLE_WRITER = optIn(
+  'No other client changed the accounts during the recordings, so what was seen once stays as it is until the recording shows a change.',
+)
 
 /** What recordings show of a service. */
 export interface RecordedTraffic {

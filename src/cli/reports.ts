@@ -11,7 +11,6 @@ import {
   type ReportTarget,
   readReportTarget,
   refuseReportTarget,
-  type Unwritable,
 } from '../reports/targets.ts'
 import type { OptionKind, Options } from '../start/option.ts'
 import { UsageError } from './errors.ts'
@@ -61,10 +60,6 @@ function sourceOf({ format, file }: ReportTarget): string {
   return `--report ${shorten(`${format}=${file}`)}`
 }
 
-function spell({ target, reason }: Unwritable): string {
-  return `${sourceOf(target)}: ${reason}`
-}
-
 /** The exit code if a file could not be written. */
 export const NOT_WRITTEN = 3
 
@@ -86,7 +81,7 @@ export async function deliverReport(
   if (terminal.environment['GITHUB_ACTIONS'] === 'true') await deliverToGitHub(bounded, summary, surroundings, terminal)
   else for (const line of summary) terminal.printError(line)
   const failures = await writeReports(bounded, targets, surroundings)
-  for (const failure of failures) terminal.printError(`dmarc-understudy: ${spell(failure)}`)
+  for (const { target, reason } of failures) terminal.printError(`dmarc-understudy: ${sourceOf(target)}: ${reason}`)
   return failures.length === 0 ? report.exitCode : NOT_WRITTEN
 }
 

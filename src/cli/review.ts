@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import type { JudgedDifference } from '../conformance/finding.ts'
 import type { Conclusion } from '../conformance/investigation.ts'
 import { type Choices, readChoices } from '../contract/choices.ts'
-import { type Overlay, readOverlay } from '../contract/overlay.ts'
+import { type Overlay, readOverlays } from '../contract/overlay.ts'
 import type { AnswerCounts } from '../evidence/answers.ts'
 import {
   type AppliedBaseline,
@@ -17,7 +17,7 @@ import { EvidenceError } from '../evidence/evidence-input.ts'
 import { systemClock } from '../ground/clock.ts'
 import type { RedactReport } from '../reports/bounds.ts'
 import type { Report } from '../reports/report.ts'
-import { type Options, text, toggle } from '../start/option.ts'
+import { fileName, type Options, optIn } from '../start/option.ts'
 import { UsageError } from './errors.ts'
 import type { Execution } from './execution.ts'
 import type { ReadOptions } from './options.ts'
@@ -28,20 +28,16 @@ import { SERVICE_OVERLAYS } from './target-options.ts'
 export const REVIEW_OPTIONS = {
   overlays: SERVICE_OVERLAYS,
   evidence: {
-    kind: text,
-    placeholder: 'FILE',
+    kind: fileName,
     help: 'Write the results to FILE at the end, for calibrate and assumptions. It holds no key.',
   },
   baseline: {
-    kind: text,
+    kind: fileName,
     help: 'A JSON file of findings that are known and do not count, each with a reason, and perhaps with the last day on which that holds.',
-    placeholder: 'FILE',
   },
-  updateBaseline: {
-    kind: toggle,
-    help: 'Write the findings of this run to the file of --baseline. A finding that is gone is removed from the file only if this run looked for it.',
-    default: false,
-  },
+  updateBaseline: optIn(
+    'Write the findings of this run to the file of --baseline. A finding that is gone is removed from the file only if this run looked for it.',
+  ),
   ...REPORT_OPTIONS,
 } as const satisfies Options
 
@@ -92,42 +88,31 @@ export async function openReview(
   ])
   const isNew = file === undefined || (isUpdated && !existsSync(file))
   const baseline = isNew ? { findings: [] } : await readBaseline(file)
-  const overlays = await Promise.all(values.overlays.map(readOverlay))
+  const overlays = await readOverlays(values.overlays)
   const choices = await readChoices(overlays)
-
-  /** Resolves to an exit code if a file could not be written. The other one is written all the same. */
-  async function write(found: Found, execution: Execution): Promise<number | undefined> {
-    const { conclusion, answers, findings, isWhole, target, secrets } = found
-    const seen = { tool, choices, overlays: values.overlays, targets: target === undefined ? [] : [target], secrets }
-    const writes = [
-      async () => {
-        if (evidence !== undefined) await writeEvidence(evidence, conclusion, seen)
-      },
-      async () => {
-        if (!isUpdated || !isWhole || file === undefined) return
-        await writeBaseline(file, updateBaseline(findings, answers.looked, baseline))
-      },
-    ]
-    let code: number | undefined
-    for (const each of writes) {
-      try {
-        await each()
-      } catch (error) {
-        if (!(error instanceof EvidenceError)) throw error
-        code = execution.say(`${tool}: ${error.message}`, NOT_WRITTEN)
-      }
-    }
-    return code
-  }
 
   return {
     choices,
     overlays,
     apply: (findings, { looked }) =>
       file === undefined ? undefined : applyBaseline(findings, looked, baseline, dayOf(systemClock())),
-    async finish(found, execution) {
-      const failed = await write(found, execution)
-      const code = await execution.deliver(found.report, targets, found.redact)
+    async finish({ conclusion, answers, report, findings, isWhole, target, secrets, redact }, execution) {
+      let failed: number | undefined
+      /** If a file cannot be written, the others are written all the same. */
+      async function attempt(write: () => Promise<void>): Promise<void> {
+        try {
+          await write()
+        } catch (error) {
+          if (!(error instanceof EvidenceError)) throw error
+          failed = execution.say(`${tool}: ${error.message}`, NOT_WRITTEN)
+        }
+      }
+      const seen = { tool, choices, overlays: values.overlays, targets: target === undefined ? [] : [target], secrets }
+      if (evidence !== undefined) await attempt(() => writeEvidence(evidence, conclusion, seen))
+      if (isUpdated && isWhole && file !== undefined) {
+        await attempt(() => writeBaseline(file, updateBaseline(findings, answers.looked, baseline)))
+      }
+      const code = await execution.deliver(report, targets, redact)
       return failed ?? code
     },
   }

@@ -1,6 +1,5 @@
 import { printable } from '../ground/show.ts'
 import { type Options, someOf, wholeNumber } from '../start/option.ts'
-import { pickServerOptions, refuseContradictions } from '../start/option-table.ts'
 import { exitCodeOf } from '../trials/command.ts'
 import { describeRun, FAILURES } from '../trials/run-report.ts'
 import { runTrial, type TrialResult } from '../trials/trial.ts'
@@ -9,7 +8,7 @@ import { UsageError } from './errors.ts'
 import { type Execution, execute } from './execution.ts'
 import { ReadyFile } from './ready-file.ts'
 import { checkFiles, loadReporting, REPORT_OPTIONS } from './reports.ts'
-import { describeStart, withNamedOptions } from './start.ts'
+import { describeStart, withServerOptions } from './start.ts'
 import { millisecondsOf, type ReadTrial, readTrial, TRIAL_OPTIONS } from './trial-options.ts'
 
 const OPTIONS = {
@@ -59,17 +58,12 @@ async function runOnce(
   const { values, sources, command } = reading
   const say = (line: string) => terminal.printError(`dmarc-understudy: ${line}`)
   const readyFile = values.readyFile === undefined ? undefined : new ReadyFile(values.readyFile, sources.readyFile)
-  const { log, close } = await terminal.openLog(values.logLevel, values.logFormat)
-  try {
-    return await withNamedOptions(sources, () => {
-      const options = pickServerOptions(values)
-      refuseContradictions(options, reading.given)
-      return runTrial({
-        name: 'run',
-        command,
+  return withServerOptions(reading, terminal, async (options) => {
+    try {
+      return await runTrial({
+        ...{ name: 'run', command, options },
         environment: terminal.environment,
         variables: values.setEnv,
-        options: { ...options, log },
         timeout: millisecondsOf(values.timeout),
         inherits: true,
         onlyJudges: true,
@@ -85,11 +79,10 @@ async function runOnce(
           void loadReporting()
         },
       })
-    })
-  } finally {
-    readyFile?.remove()
-    await close()
-  }
+    } finally {
+      readyFile?.remove()
+    }
+  })
 }
 
 /** The most processes that a message names. */

@@ -3,11 +3,11 @@ import { quoteWord } from '../ground/shell-word.ts'
 import { isLoopback } from '../http/hosts.ts'
 import type { Values } from '../start/option.ts'
 import { COMMAND_LINE_OPTIONS, opensSandboxes } from '../start/option-table.ts'
-import type { Understudy } from '../start/server.ts'
+import { startUnderstudy, type Understudy } from '../start/server.ts'
 import type { Command } from './command.ts'
 import { readOptions, refuseOperands } from './options.ts'
 import { ReadyFile } from './ready-file.ts'
-import { describeStart, startForCommand } from './start.ts'
+import { describeStart, withServerOptions } from './start.ts'
 
 /** The message if the program is ended while it saves. */
 const UNSAVED =
@@ -23,25 +23,25 @@ export const serve: Command = {
     const readyFile = values.readyFile === undefined ? undefined : new ReadyFile(values.readyFile, sources.readyFile)
     // Begins before the start of the server, because the parent may end during the start.
     const orphaned = values.exitWithParent ? [terminal.untilParentEnded()] : []
-    const { log, close } = await terminal.openLog(values.logLevel, values.logFormat)
-    const service = await startForCommand(reading, log)
-    // Must be set before other programs read that the server is ready: they may stop it at once.
-    const stopped = Promise.race([terminal.untilStopped(), ...orphaned])
-    for (const line of describeStart(service, reading)) terminal.printError(line)
-    try {
-      readyFile?.write(service)
-    } catch (error) {
-      // A running server would keep the program from ending with the error.
+    return withServerOptions(reading, terminal, async (options) => {
+      const service = await startUnderstudy(options)
+      // Must be set before other programs read that the server is ready: they may stop it at once.
+      const stopped = Promise.race([terminal.untilStopped(), ...orphaned])
+      for (const line of describeStart(service, reading)) terminal.printError(line)
+      try {
+        readyFile?.write(service)
+      } catch (error) {
+        // A running server would keep the program from ending with the error.
+        await service.stop()
+        throw error
+      }
+      terminal.print(greeting(service, values))
+      await stopped
+      if (values.data !== undefined) terminal.endAtNextSignal(UNSAVED)
+      readyFile?.remove()
       await service.stop()
-      throw error
-    }
-    terminal.print(greeting(service, values))
-    await stopped
-    if (values.data !== undefined) terminal.endAtNextSignal(UNSAVED)
-    readyFile?.remove()
-    await service.stop()
-    await close()
-    return 0
+      return 0
+    })
   },
 }
 

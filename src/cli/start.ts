@@ -1,5 +1,5 @@
 import type { Log } from '../http/log.ts'
-import { usageOf } from '../start/option.ts'
+import { usageOf, type Values } from '../start/option.ts'
 import { OptionError, type Spell } from '../start/option-error.ts'
 import {
   type COMMAND_LINE_OPTIONS,
@@ -7,25 +7,39 @@ import {
   pickServerOptions,
   refuseContradictions,
 } from '../start/option-table.ts'
-import { startUnderstudy, type Understudy } from '../start/server.ts'
+import type { ServerOptions } from '../start/options.ts'
+import type { Understudy } from '../start/server.ts'
 import { StartError, UsageError } from './errors.ts'
-import type { ReadOptions } from './options.ts'
+import type { Terminal } from './terminal.ts'
 
-/**
- * Starts a server with the options of the user. The table of the command may have more options than a server has. An
- * error quotes the option as the user wrote it. @throws UsageError, StartError, and the errors of `startUnderstudy`
- */
-export async function startForCommand({ values, sources, given }: ServerReading, log: Log): Promise<Understudy> {
-  return withNamedOptions(sources, () => {
-    const options = pickServerOptions(values)
-    refuseContradictions(options, given)
-    return startUnderstudy({ ...options, log })
-  })
+type ServerValues = Values<typeof COMMAND_LINE_OPTIONS>
+
+/** The options of a command that starts servers. The table of the command may have more or fewer than a server has. */
+interface ServerReading {
+  values: Partial<ServerValues> & Pick<ServerValues, 'logLevel' | 'logFormat'>
+  sources: Readonly<Record<string, string>>
+  given: ReadonlySet<string>
 }
 
-/** The options of a command that starts a server. */
-type ServerReading = Pick<ReadOptions<typeof COMMAND_LINE_OPTIONS>, 'values' | 'sources'> & {
-  given: ReadonlySet<string>
+/**
+ * Calls `work` with the options for a server, which include an open log. An error about one of them quotes it as the
+ * user wrote it. @throws UsageError, StartError, and the errors of `work`
+ */
+export async function withServerOptions<Result>(
+  { values, sources, given }: ServerReading,
+  { openLog }: Pick<Terminal, 'openLog'>,
+  work: (options: ServerOptions & { log: Log }) => Promise<Result>,
+): Promise<Result> {
+  const { log, close } = await openLog(values.logLevel, values.logFormat)
+  try {
+    return await withNamedOptions(sources, () => {
+      const options = pickServerOptions(values)
+      refuseContradictions(options, given)
+      return work({ ...options, log })
+    })
+  } finally {
+    await close()
+  }
 }
 
 /** Options that apply only to a new account. */

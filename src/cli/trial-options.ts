@@ -10,7 +10,7 @@ import {
   wholeNumber,
 } from '../start/option.ts'
 import { COMMAND_LINE_OPTIONS } from '../start/option-table.ts'
-import { type EnvironmentVariable, PLACEHOLDERS } from '../trials/environment.ts'
+import { type EnvironmentVariable, isTemplate, PLACEHOLDERS } from '../trials/environment.ts'
 import { UsageError } from './errors.ts'
 import { type ReadOptions, readOptions } from './options.ts'
 
@@ -29,9 +29,7 @@ const variables: OptionKind<readonly EnvironmentVariable[]> = {
 }
 
 function isVariable(value: unknown): boolean {
-  if (!isObject(value) || typeof value['template'] !== 'string') return false
-  const named = [...value['template'].matchAll(/\{(\w+)\}/g)].map(([, name]) => name)
-  return named.every((name) => PLACEHOLDERS.some((known) => known === name))
+  return isObject(value) && typeof value['template'] === 'string' && isTemplate(value['template'])
 }
 
 /** The options of every command that runs a command of the user: the options of a server, and how the command runs. */

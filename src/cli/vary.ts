@@ -1,10 +1,9 @@
 import { availableParallelism } from 'node:os'
 import { type Alternative, type Choices, nameOf, readChoices } from '../contract/choices.ts'
-import { readOverlay } from '../contract/overlay.ts'
+import { readOverlays } from '../contract/overlay.ts'
 import { readEarlier } from '../evidence/dependencies.ts'
 import { shorten } from '../ground/show.ts'
-import { type Options, text, texts, timeLimit, toggle, wholeNumber } from '../start/option.ts'
-import { pickServerOptions } from '../start/option-table.ts'
+import { fileName, type Options, optIn, texts, timeLimit, toggle, wholeNumber } from '../start/option.ts'
 import { BaselineError, vary as runVary } from '../trials/vary/vary.ts'
 import { describeVary } from '../trials/vary/vary-report.ts'
 import type { Command } from './command.ts'
@@ -12,7 +11,7 @@ import { UsageError } from './errors.ts'
 import { execute } from './execution.ts'
 import { refuseId } from './options.ts'
 import { checkFiles, REPORT_OPTIONS } from './reports.ts'
-import { withNamedOptions } from './start.ts'
+import { withServerOptions } from './start.ts'
 import { millisecondsOf, PARALLEL_OPTIONS, readTrial, SEPARATE_TRIAL_OPTIONS, withoutOptions } from './trial-options.ts'
 
 const { exitWithParent: _exit, ...SHARED } = SEPARATE_TRIAL_OPTIONS
@@ -26,8 +25,7 @@ const OWN_OPTIONS = {
     default: 3,
   },
   since: {
-    kind: text,
-    placeholder: 'FILE',
+    kind: fileName,
     help: 'Report of an earlier run of the same command (--report json=FILE). Only what is new or has changed since is tried.',
   },
   accept: {
@@ -36,7 +34,7 @@ const OWN_OPTIONS = {
     help: 'Assumption, or alternative N of it, on which the command may depend.',
     default: [],
   },
-  bail: { kind: toggle, help: 'Stop at the first dependency that is not accepted.', default: false },
+  bail: optIn('Stop at the first dependency that is not accepted.'),
   maxTime: {
     kind: timeLimit,
     help: 'Time limit of the whole search. Alternatives that were not tried until then are not decided.',
@@ -49,11 +47,9 @@ const OWN_OPTIONS = {
     default: true,
     flagHelp: 'Try each alternative in a trial of its own.',
   },
-  exhaustive: {
-    kind: toggle,
-    help: 'Try all alternatives, each in a trial of its own, also those that cannot change what the command is answered.',
-    default: false,
-  },
+  exhaustive: optIn(
+    'Try all alternatives, each in a trial of its own, also those that cannot change what the command is answered.',
+  ),
   ...REPORT_OPTIONS,
 } as const satisfies Options
 
@@ -67,37 +63,27 @@ export const vary: Command = {
   options: OPTIONS,
 
   async run(args, terminal) {
-    const { values, sources, words, command } = readTrial('vary', OPTIONS, args, terminal.environment)
+    const reading = readTrial('vary', OPTIONS, args, terminal.environment)
+    const { values, words, command } = reading
     if (values.jobs > 1 && values.port !== 0) {
-      throw new UsageError(`${sources.port}: only one trial at a time can have the port; leave it out, or --jobs`)
+      throw new UsageError(
+        `${reading.sources.port}: only one trial at a time can have the port; leave it out, or --jobs`,
+      )
     }
     await checkFiles(values.report)
-    const choices = await readChoices(await Promise.all(values.overlays.map(readOverlay)))
+    const choices = await readChoices(await readOverlays(values.overlays))
     const accepts = readAccepted(values.accept, choices)
     const since = values.since === undefined ? undefined : await readEarlier(values.since, command, choices.ids)
     const { setEnv: variables, jobs, repeats, bail, bundles, exhaustive } = values
     return execute('vary', terminal, async (execution) => {
       const { onSignal, signal } = execution
-      const { log, close } = await terminal.openLog(values.logLevel, values.logFormat)
       try {
-        const result = await withNamedOptions(sources, () =>
+        const result = await withServerOptions(reading, terminal, (options) =>
           runVary({
-            ...{
-              command,
-              variables,
-              choices,
-              jobs,
-              repeats,
-              bail,
-              bundles,
-              exhaustive,
-              accepts,
-              since,
-              signal,
-              onSignal,
-            },
+            ...{ command, variables, choices, accepts, since, signal, onSignal },
+            ...{ jobs, repeats, bail, bundles, exhaustive },
             environment: terminal.environment,
-            server: { ...pickServerOptions(values), overlays: [], log },
+            server: { ...options, overlays: [] },
             timeout: millisecondsOf(values.timeout),
             maxTime: millisecondsOf(values.maxTime),
             onProgress: (said) => execution.show(said),
@@ -110,8 +96,6 @@ export const vary: Command = {
       } catch (error) {
         if (error instanceof BaselineError) return execution.say(`vary: ${error.message}`, 1)
         throw error
-      } finally {
-        await close()
       }
     })
   },

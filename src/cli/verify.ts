@@ -6,14 +6,15 @@ import { quoteWord } from '../ground/shell-word.ts'
 import { shorten, show } from '../ground/show.ts'
 import { isLoopback } from '../http/hosts.ts'
 import {
+  fileName,
   type OptionKind,
   type Options,
+  optIn,
   readDuration,
   secret,
   text,
   textThat,
   timeLimit,
-  toggle,
   type Values,
   wholeNumber,
 } from '../start/option.ts'
@@ -69,17 +70,11 @@ const OPTIONS = {
     placeholder: 'KEY',
     help: 'The API key. In the environment, no list of processes shows it. No report, ledger or log has it.',
   },
-  allowWrites: {
-    kind: toggle,
-    help: 'Also send requests that create and remove things to a host other than this machine.',
-    default: false,
-  },
-  readOnly: { kind: toggle, help: 'Send nothing but GET and HEAD, also to this machine.', default: false },
+  allowWrites: optIn('Also send requests that create and remove things to a host other than this machine.'),
+  readOnly: optIn('Send nothing but GET and HEAD, also to this machine.'),
   showPlan: {
-    kind: toggle,
+    ...optIn('Send nothing; print each request, what it costs, what it decides, and how long everything takes.'),
     flag: 'plan',
-    help: 'Send nothing; print each request, what it costs, what it decides, and how long everything takes.',
-    default: false,
   },
   reserve: {
     kind: reserve,
@@ -87,21 +82,13 @@ const OPTIONS = {
     default: [],
     defaultText: '0',
   },
-  wait: {
-    kind: toggle,
-    help: 'Wait for the reset when a quota is used up, until everything was asked. Without this option, the run ends at that point.',
-    default: false,
-  },
-  exhaust: {
-    kind: toggle,
-    help: 'At the end, use up each quota to see how a request beyond it is refused. Other clients with the key are refused, too, until the reset.',
-    default: false,
-  },
-  soleWriter: {
-    kind: toggle,
-    help: 'No other client changes the account during the run, so the answers show more about the service.',
-    default: false,
-  },
+  wait: optIn(
+    'Wait for the reset when a quota is used up, until everything was asked. Without this option, the run ends at that point.',
+  ),
+  exhaust: optIn(
+    'At the end, use up each quota to see how a request beyond it is refused. Other clients with the key are refused, too, until the reset.',
+  ),
+  soleWriter: optIn('No other client changes the account during the run, so the answers show more about the service.'),
   minReached: {
     kind: wholeNumber(0, 100),
     placeholder: 'PERCENT',
@@ -115,8 +102,7 @@ const OPTIONS = {
   },
   timeout: { kind: timeLimit, help: 'Time limit of one response.', default: '30s' },
   ledger: {
-    kind: text,
-    placeholder: 'FILE',
+    kind: fileName,
     help: 'The file in which the run notes each item before it creates it. It is removed when nothing is left to do.',
     defaultText: 'understudy-verify-RUN.json in the working folder',
   },

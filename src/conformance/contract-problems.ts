@@ -1,5 +1,5 @@
-import { type Permitted, pointerOf, same } from '../choices/permitted.ts'
-import type { Operation, ResponseContract } from '../contract/api.ts'
+import { type Permitted, same } from '../choices/permitted.ts'
+import { type Operation, pointerOf, type ResponseContract } from '../contract/api.ts'
 import type { Contract } from '../contract/contract.ts'
 import { type PlacedViolation, Walk } from '../contract/joined-schemas.ts'
 import type { ReadExchange } from '../exchanges/reading.ts'
@@ -132,7 +132,7 @@ function findInRefusedMethod(reading: ReadExchange, { path }: Operation, permitt
   if (method === 'HEAD') return identified
   if (outcome.kind === 'refusal') {
     const { code } = outcome
-    const envelope = permitted.checkFailure()(readJson(outcome.text)).map(inResponse)
+    const envelope = permitted.checkFailure()(outcome.envelope).map(inResponse)
     if (permitted.isRefusedOutside(code, response.status) || envelope.length > 0) return [...envelope, ...identified]
     const reason = `refuses ${method} ${path} with ${response.status} ${show(code)}, which the document does not allow.`
     return [{ what: 'response/code', place: '/components/x-errors', reason }, ...identified]
@@ -161,12 +161,12 @@ function findInContent(reading: ReadExchange, operation: Operation, permitted: P
   const { status } = response
   switch (outcome.kind) {
     case 'success': {
-      const problems = permitted.checkSuccess(operation)(readJson(outcome.text)).map(inResponse)
+      const problems = permitted.checkSuccess(operation)(outcome.envelope).map(inResponse)
       if (permitted.successStatuses(operation).has(status)) return problems
       return [undocumentedStatus(reading, operation), ...problems]
     }
     case 'refusal': {
-      const problems = permitted.checkFailure()(readJson(outcome.text)).map(inResponse)
+      const problems = permitted.checkFailure()(outcome.envelope).map(inResponse)
       const { code } = outcome
       // Under our choice, the path may not exist, or the method may be wrong.
       const isUnread =

@@ -19,12 +19,15 @@ export type Deviation = Parameters<typeof findingOf>[2] & { place?: string }
 export class FindingCollector {
   readonly reading: ReadExchange
   readonly permitted: Permitted
+  readonly #fixed: Assignment
   readonly #findings: JudgedDifference[] = []
   readonly #observations: ChoiceObservation[] = []
 
-  constructor(reading: ReadExchange, permitted: Permitted) {
+  /** `fixed` are the choices that are certain. */
+  constructor(reading: ReadExchange, permitted: Permitted, fixed: Assignment = {}) {
     this.reading = reading
     this.permitted = permitted
+    this.#fixed = fixed
   }
 
   get all(): ExchangeFindings {
@@ -34,6 +37,12 @@ export class FindingCollector {
   /** Records the alternatives whose values are accepted. With `ifNone`, it reports a finding if there are none. */
   observe(deciding: readonly Deciding<unknown>[], accepts: (...values: never[]) => boolean, ifNone?: Deviation): void {
     if (deciding.length === 0) return
+    const [only] = deciding
+    // What a certain choice explains says nothing new, and most exchanges are like that.
+    if (only !== undefined && deciding.length === 1 && Object.hasOwn(this.#fixed, only.id)) {
+      const value = only.values.get(this.#fixed[only.id] ?? 0)
+      if (value !== undefined && accepts(value as never)) return
+    }
     const all = assignmentsOf(deciding.map(({ id }) => [id, this.permitted.numbersOf(id)]))
     const allowed = all.filter((assignment) => {
       const values = deciding.map(({ id, values }) => values.get(assignment[id] ?? 0))

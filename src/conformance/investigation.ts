@@ -109,7 +109,12 @@ export class Investigation {
     add(figures.take(reading))
     const problems = await this.#judge(reading, account, isMalformed, (finding) => findings.push(finding))
     await pause()
-    const presentation = observePresentation(reading, { problems, key: validityOf(reading) }, permitted)
+    const presentation = observePresentation(
+      reading,
+      { problems, key: validityOf(reading) },
+      permitted,
+      this.#results.fixed,
+    )
     add(presentation)
     if (presentation.message !== undefined) this.#results.noteMessage(presentation.message)
     for (const finding of findings) this.#results.keep(finding)

@@ -49,9 +49,9 @@ export function acceptsNotation(numbers: readonly WrittenNumber[], decimals: str
  * A number counts only if the finer step would have shown with a probability of 90 %. Either no share of `count`
  * messages is that round, or `count` is enough for every multiple of the finer step.
  */
-export function isToldApart(numbers: readonly WrittenNumber[], step: number, steps: readonly number[]): boolean {
-  const coarsest = Math.max(...steps.filter((each) => numbers.every(({ value }) => isMultiple(value, each))), 0)
-  if (coarsest <= step) return false
+export function isToldApart(numbers: readonly WrittenNumber[], step: number, steps: ReadonlySet<number>): boolean {
+  const isCoarser = [...steps].some((each) => each > step && numbers.every(({ value }) => isMultiple(value, each)))
+  if (!isCoarser) return false
   const telling = numbers.filter((number) => isTelling(number, step))
   return new Set(telling.map(({ value, count }) => `${value} ${count}`)).size >= AGREEING
 }

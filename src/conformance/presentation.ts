@@ -1,4 +1,4 @@
-import { assignmentsOf } from '../choices/observation.ts'
+import { type Assignment, assignmentsOf } from '../choices/observation.ts'
 import { type Permitted, same } from '../choices/permitted.ts'
 import type { Operation } from '../contract/api.ts'
 import type { Contract } from '../contract/contract.ts'
@@ -6,7 +6,7 @@ import { CLIENT_REQUEST_ID } from '../contract/response-headers.ts'
 import { UUID } from '../contract/schema-compiler.ts'
 import type { Problem } from '../domain/errors.ts'
 import type { ReadExchange } from '../exchanges/reading.ts'
-import { isObject, readJson } from '../ground/json.ts'
+import { isObject } from '../ground/json.ts'
 import { show } from '../ground/show.ts'
 import { redactKeys } from '../journal/redaction/key-shapes.ts'
 import { isPermittedPreflight } from './contract-problems.ts'
@@ -21,15 +21,16 @@ export interface Presentation extends ExchangeFindings {
 
 /**
  * What the form of one response says about assumptions: statuses, header fields, texts and formats. The outcome is
- * given. An observation allows every alternative under which the response could look like this. If none fits, the
- * finding is `unexplained`, unless `findContractProblems` already reports that the contract forbids it.
+ * given. An observation allows every alternative under which the response could look like this; `fixed` are the choices
+ * that are certain already. If none fits, the finding is `unexplained`, unless `findContractProblems` already reports that the contract forbids it.
  */
 export function observePresentation(
   reading: ReadExchange,
   circumstances: QuotaCircumstances,
   permitted: Permitted,
+  fixed: Assignment,
 ): Presentation {
-  const observer = new FieldObserver(reading, permitted)
+  const observer = new FieldObserver(reading, permitted, fixed)
   observeStatus(observer, circumstances.problems)
   observeData(observer)
   if (Object.keys(reading.response.headers).length > 0) {
@@ -108,7 +109,7 @@ function observeData(observer: FieldObserver): void {
   const { reading, permitted } = observer
   const { outcome, operation } = reading
   if (outcome.kind !== 'success' || operation === undefined) return
-  const body = readJson(outcome.text)
+  const body = outcome.envelope
   for (const deciding of permitted.checksByAssumption(operation)) {
     observer.observe([deciding], (isValid: (body: unknown) => boolean) => isValid(body))
   }
@@ -121,7 +122,7 @@ function observeData(observer: FieldObserver): void {
       acceptsNotation(numbers, decimals, step),
     )
   }
-  const steps = permitted.contracts.map(({ percentageStep }) => percentageStep)
+  const steps = permitted.union('steps of percentages', ({ percentageStep }) => [percentageStep])
   observer.observe(precision, (step: number) => !isToldApart(numbers, step, steps))
 }
 

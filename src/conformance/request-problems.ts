@@ -1,6 +1,6 @@
 import { withoutNulls } from '../behaviour/conformity.ts'
-import { type Permitted, pointerOf, same } from '../choices/permitted.ts'
-import type { Operation } from '../contract/api.ts'
+import { type Permitted, same } from '../choices/permitted.ts'
+import { type Operation, pointerOf } from '../contract/api.ts'
 import type { Contract } from '../contract/contract.ts'
 import type { PlacedViolation } from '../contract/joined-schemas.ts'
 import type { Problem } from '../domain/errors.ts'

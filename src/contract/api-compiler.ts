@@ -2,7 +2,7 @@ import type { OpenAPIV3_1 } from 'openapi-types'
 import type { Quota } from '../domain/quotas.ts'
 import { type Json, pointTo, valueAt } from '../ground/json.ts'
 import { memoize } from '../ground/memo.ts'
-import type { Api, Operation, ResponseContract } from './api.ts'
+import { type Api, type Operation, pointerOf, type ResponseContract } from './api.ts'
 import { METHODS } from './codes.ts'
 import { ContractError } from './contract-error.ts'
 import type { ApiDocument } from './document.ts'
@@ -31,7 +31,7 @@ export function compileApi(document: ApiDocument, compile: SchemaCompiler, compi
       const namesake = operations.find(({ id }) => id === compiled.id)
       if (namesake) {
         const reason = `The operationId ${compiled.id} is taken by ${namesake.method} ${namesake.path}.`
-        throw new ContractError(file, `${pointTo(pointTo('/paths', path), method)}/operationId`, reason)
+        throw new ContractError(file, `${pointerOf({ path, method })}/operationId`, reason)
       }
       operations.push(compiled)
       routes.set(path, (routes.get(path) ?? new Map()).set(compiled.method, compiled))

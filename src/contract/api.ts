@@ -1,6 +1,6 @@
 import type { Problem } from '../domain/errors.ts'
 import type { Quota } from '../domain/quotas.ts'
-import type { Json } from '../ground/json.ts'
+import { type Json, pointTo } from '../ground/json.ts'
 import type { Violation } from '../ground/schema.ts'
 import type { Catalogue } from './catalogue.ts'
 import type { ApiDocument } from './document.ts'
@@ -75,4 +75,14 @@ export function codesOf(operations: readonly Operation[]): Set<string> {
 export function answersWith({ responses }: Operation, code: string): boolean {
   for (const { codes } of responses.values()) if (codes.has(code)) return true
   return false
+}
+
+/** The longest quota window of the operations, in seconds. */
+export function longestWindow({ operations }: Pick<Api, 'operations'>): number {
+  return Math.max(0, ...operations.map(({ quota }) => quota?.window ?? 0))
+}
+
+/** JSON pointer to an operation of the document. The method may be in upper case. */
+export function pointerOf({ path, method }: Pick<Operation, 'path' | 'method'>): string {
+  return pointTo(pointTo('/paths', path), method.toLowerCase())
 }

@@ -1,9 +1,12 @@
-import type { Json } from '../ground/json.ts'
+import { camel, type Settings } from '../domain/settings.ts'
+import { type Json, mergePatch } from '../ground/json.ts'
 import { type Assumption, assumptionsOf, overlayFor } from './assumptions.ts'
+import type { CodesBySetting } from './codes.ts'
 import { type Contract, compileContract, loadContract } from './contract.ts'
 import { ContractError } from './contract-error.ts'
-import { readSource } from './document.ts'
+import { readSource, shareReferences } from './document.ts'
 import { extensionsOf } from './extensions.ts'
+import { HOSTNAME_SETTINGS } from './hostname.ts'
 import type { Overlay } from './overlay.ts'
 import { createSharedSource } from './schema-compiler.ts'
 
@@ -57,8 +60,10 @@ async function compareChoices(overlays: readonly Overlay[]): Promise<Choices> {
   const contract = await loadContract({ overlays })
   const source = await readSource(overlays)
   const compilers = createSharedSource()
+  const references = shareReferences()
   const compileAnew = (chosen: readonly Alternative[]) =>
-    compileContract({ source, overlays: overlaysOf(chosen), validated: true }, compilers)
+    compileContract({ source, overlays: overlaysOf(chosen), validated: true, references }, compilers)
+  const compiled = settingsCompiledInto(source)
   const singles = new WeakMap<Alternative, Promise<Contract>>()
   const assumptions = assumptionsOf(source, extensionsOf(source))
   return {
@@ -77,7 +82,7 @@ async function compareChoices(overlays: readonly Overlay[]): Promise<Choices> {
     compile(chosen) {
       const [only] = chosen
       if (only === undefined || chosen.length > 1) return compileAnew(chosen)
-      const known = singles.get(only) ?? compileAnew(chosen)
+      const known = singles.get(only) ?? withSetting(contract, only, compiled) ?? compileAnew(chosen)
       singles.set(only, known)
       return known
     },
@@ -91,10 +96,34 @@ async function compareChoices(overlays: readonly Overlay[]): Promise<Choices> {
   }
 }
 
+/**
+ * The names of the settings that are compiled into a contract, or that decide which codes its operations declare. All
+ * others are read when a request is answered.
+ */
+function settingsCompiledInto(source: Json): ReadonlySet<string> {
+  const declaring = extensionsOf(source).filter(({ key }) => key === 'x-codes-by-setting')
+  return new Set([
+    ...HOSTNAME_SETTINGS,
+    ...(['precedence', 'decimals', 'quotaHeaders', 'clientRequestIds'] satisfies (keyof Settings)[]),
+    ...declaring.flatMap(({ value }) => Object.keys(value as CodesBySetting)).map(camel),
+  ])
+}
+
+/** The contract with another value of a setting; `undefined` if the document must be compiled again. */
+function withSetting(
+  contract: Contract,
+  alternative: Alternative,
+  compiled: ReadonlySet<string>,
+): Promise<Contract> | undefined {
+  const name = settingOf(alternative)
+  if (name === undefined || compiled.has(name)) return undefined
+  const value = mergePatch({ value: contract.settings[name] }, alternative.value) as Json
+  return Promise.resolve({ ...contract, settings: { ...contract.settings, [name]: value['value'] } })
+}
+
 /** The name of the setting that an alternative changes; `undefined` if it changes another part of the document. */
-export function settingOf({ assumption: { place } }: Alternative): string | undefined {
-  if (!place.startsWith(SETTINGS_PLACE)) return undefined
-  return place.slice(SETTINGS_PLACE.length).replaceAll(/-([a-z])/g, (_, letter: string) => letter.toUpperCase())
+export function settingOf({ assumption: { place } }: Alternative): keyof Settings | undefined {
+  return place.startsWith(SETTINGS_PLACE) ? (camel(place.slice(SETTINGS_PLACE.length)) as keyof Settings) : undefined
 }
 
 const SETTINGS_PLACE = '/x-settings/'

@@ -54,7 +54,7 @@ export async function compileContract(options: DocumentOptions, compilerFor = us
   const settings = await readSettings(text)
   // This is the schema of the service's own ids. A response may have an id of the client.
   const requestId = valueAt(text.source, REQUEST_ID_SCHEMA)
-  const document = await resolveDocument(text, settings)
+  const document = await resolveDocument(text, settings, options.references)
   // One request looks up the same name several times, and so do later requests. The cached text also replaces the many
   // equal texts that accounts would store.
   const isPublicSuffix = settings.publicSuffixes === 'refused' ? await loadPublicSuffixes() : undefined

@@ -55,6 +55,8 @@ export interface DocumentOptions {
   codes?: readonly string[]
   /** Whether the document was validated before; by default true for that of this package without overlays. */
   validated?: boolean
+  /** With it, what the document shares with others is resolved once. */
+  references?: SharedReferences
 }
 
 /** The document of this package as written, with overlays applied and without checks. @throws ContractError */
@@ -115,12 +117,16 @@ function cutWindows(source: Json, longest: number): Json {
  * Places the codes and the headers by the settings, validates the result as OpenAPI, and resolves its references. A
  * document without settings keeps its headers as written. @throws ContractError
  */
-export async function resolveDocument(text: DocumentText, settings?: Settings): Promise<ApiDocument> {
+export async function resolveDocument(
+  text: DocumentText,
+  settings?: Settings,
+  references?: SharedReferences,
+): Promise<ApiDocument> {
   const { prepared, catalogue, file, validated } = text
   const source = prepared?.source ?? placeCodes(text.source, catalogue, file)
   if (prepared === undefined && settings !== undefined) placeHeaders(source, settings)
   if (!validated) await checkOpenApi(source, file)
-  const resolved = followReferences(source) as OpenAPIV3_1.Document
+  const resolved = followReferences(source, references) as OpenAPIV3_1.Document
   // The same object is returned, because a copy would evaluate the property `extensions`.
   return Object.assign(text, { source, resolved })
 }
@@ -141,35 +147,77 @@ async function parseSource(text: string, file: string): Promise<Json> {
 }
 
 /**
+ * Resolves the references of documents that share parts. A part that no change has reached is resolved once for all of
+ * them: hundreds of documents may differ from the first one by a few words each.
+ */
+export interface SharedReferences {
+  readonly parts: WeakMap<Json, ResolvedPart>
+  /** The targets of the first document, by JSON pointer. */
+  readonly targets: Map<string, unknown>
+}
+
+interface ResolvedPart {
+  result: unknown
+  /** JSON pointers to everything that it refers to, directly or not. */
+  refers: ReadonlySet<string>
+}
+
+export function shareReferences(): SharedReferences {
+  return { parts: new WeakMap(), targets: new Map() }
+}
+
+const NO_REFERENCES: ReadonlySet<string> = new Set()
+
+/**
  * A copy with resolved references. The `x-constraints` of each schema become keywords of the schema. Several references
  * to one object lead to one copy. `checkReferences` has excluded missing targets and cycles. Each start does this
  * again: reading a file with the result would take longer, 1.5 ms of 15.
  */
-export function followReferences(document: Json): unknown {
-  const followed = new Map<Json, unknown>()
-  const targets = new Map<string, unknown>()
-  /** The targets are cached, because reading a pointer takes time, and there are ten references to each place. */
+export function followReferences(document: Json, shared: SharedReferences = shareReferences()): unknown {
+  const { parts, targets } = shared
+  const present = new Map<string, unknown>()
+  const followed = new Map<Json, ResolvedPart>()
+  /** Whether a reference leads to the same object as in the first document. It is cached: there are many to a place. */
+  function leadsToSame(reference: string): boolean {
+    const target = targetOf(reference)
+    if (!targets.has(reference)) targets.set(reference, target)
+    return targets.get(reference) === target
+  }
   function targetOf(reference: string): unknown {
-    let target = targets.get(reference)
-    if (target === undefined) {
-      target = follow(valueAt(document, reference.slice(1)))
-      targets.set(reference, target)
-    }
-    return target
+    if (!present.has(reference)) present.set(reference, valueAt(document, reference))
+    return present.get(reference)
   }
-  function follow(value: unknown): unknown {
-    if (Array.isArray(value)) return value.map(follow)
+  function follow(value: unknown, refers: Set<string>): unknown {
+    if (Array.isArray(value)) return value.map((item) => follow(item, refers))
     if (!isObject(value)) return value
-    const known = followed.get(value)
-    if (known !== undefined) return known
-    const { $ref: reference, ...rest } = withConstraints(value)
-    for (const key in rest) rest[key] = follow(rest[key])
-    const target = typeof reference === 'string' ? targetOf(reference) : undefined
-    const result = target === undefined ? rest : Object.keys(rest).length === 0 ? target : { ...target, ...rest }
-    followed.set(value, result)
-    return result
+    const part = followed.get(value) ?? reusable(value) ?? followAnew(value)
+    for (const reference of part.refers) refers.add(reference)
+    return part.result
   }
-  return follow(document)
+  function reusable(value: Json): ResolvedPart | undefined {
+    const part = parts.get(value)
+    if (part === undefined) return undefined
+    for (const reference of part.refers) if (!leadsToSame(reference)) return undefined
+    followed.set(value, part)
+    return part
+  }
+  function followAnew(value: Json): ResolvedPart {
+    const found = new Set<string>()
+    const { $ref: reference, ...rest } = withConstraints(value)
+    for (const key in rest) rest[key] = follow(rest[key], found)
+    let target: unknown
+    if (typeof reference === 'string') {
+      found.add(reference.slice(1))
+      target = follow(targetOf(reference.slice(1)), found)
+    }
+    const result =
+      target === undefined ? rest : Object.keys(rest).length === 0 ? target : { ...(target as Json), ...rest }
+    const part = { result, refers: found.size === 0 ? NO_REFERENCES : found }
+    followed.set(value, part)
+    if ([...found].every(leadsToSame)) parts.set(value, part)
+    return part
+  }
+  return follow(document, new Set())
 }
 
 /** The rules of the document: id → sentence of the specification. */

@@ -17,6 +17,12 @@ export const LIBERAL = {
   invisibleInHostnames: 'dropped',
 } as const satisfies Partial<Settings>
 
+/** The names of the settings that are compiled into the checks of hostnames. */
+export const HOSTNAME_SETTINGS: ReadonlySet<string> = new Set<keyof Settings>([
+  ...(Object.keys(LIBERAL) as (keyof typeof LIBERAL)[]),
+  'spelling',
+])
+
 export type HostnameSettings = Pick<Settings, keyof typeof LIBERAL>
 
 /** Whether the public can register domains under a name. */

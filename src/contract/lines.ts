@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import type { Event } from 'js-yaml'
+import { countBelow } from '../ground/counting.ts'
 import { pointTo } from '../ground/json.ts'
 import { OWN_DOCUMENT } from './document.ts'
 
@@ -25,17 +26,6 @@ export async function linesOf(text: string): Promise<LineOf> {
     }
     return 1
   }
-}
-
-/** The number of the sorted numbers below the limit. */
-function countBelow(numbers: readonly number[], limit: number): number {
-  let [low, high] = [0, numbers.length]
-  while (low < high) {
-    const middle = (low + high) >> 1
-    if ((numbers[middle] ?? 0) < limit) low = middle + 1
-    else high = middle
-  }
-  return low
 }
 
 /** JSON pointer → offset of each key and each item. The target of an alias is written elsewhere, so it is left out. */

@@ -15,7 +15,12 @@ export interface Overlay {
   actions: readonly OverlayAction[]
 }
 
-export async function readOverlay(path: string): Promise<Overlay> {
+/** Reads the overlays in these files. @throws ContractError */
+export function readOverlays(paths: readonly string[]): Promise<Overlay[]> {
+  return Promise.all(paths.map(readOverlay))
+}
+
+async function readOverlay(path: string): Promise<Overlay> {
   let text: string
   try {
     text = await readFile(path, 'utf8')

@@ -2,7 +2,7 @@ import type { Operation } from '../contract/api.ts'
 import type { Contract } from '../contract/contract.ts'
 import { refreshDay } from '../domain/dmarc.ts'
 import { RuleEvidence } from './evidence.ts'
-import { itemNames, type Layout, layoutOf, type OperationLayout, shows } from './layout.ts'
+import { itemNames, type Layout, layoutOf, shows } from './layout.ts'
 import type { Observation } from './observation.ts'
 
 /** A response that no operation documents, or that belongs to no operation. */
@@ -48,14 +48,9 @@ export class Coverage {
   /** Records an answered request. It runs for every request, so it does not check shown items again. */
   observe(observation: Observation): void {
     const { operation, status, code, injected } = observation
-    const layout = operation && this.#layout.operations.get(operation)
-    const slot = layout?.slots.get(status)?.get(code ?? '')
-    if (slot === undefined)
-      this.#addOther({ operation, status, code, genuine: injected ? 0 : 1, injected: injected ? 1 : 0 })
-    else if (injected) this.#injected[slot] = (this.#injected[slot] ?? 0) + 1
-    else this.#genuine[slot] = (this.#genuine[slot] ?? 0) + 1
-    if (injected || operation === undefined || layout === undefined) return
-    const pending = this.#pendingOf(operation, layout)
+    this.addResponses({ operation, status, code, genuine: injected ? 0 : 1, injected: injected ? 1 : 0 })
+    const pending = operation && !injected ? this.#pendingOf(operation) : undefined
+    if (pending === undefined) return
     const items = code === undefined ? pending.onSuccess : pending.onRefusal
     if (items.length > 0) this.#examine(items, pending, observation)
   }
@@ -70,26 +65,19 @@ export class Coverage {
 
   /** Records that the operation has succeeded in another process, at a time of the account's clock. */
   noteSuccess(operation: Operation, now: number): void {
-    const layout = this.#layout.operations.get(operation)
-    if (layout === undefined) return
-    const pending = this.#pendingOf(operation, layout)
-    if (pending.onSuccess.length > 0) this.#countSuccess(pending, now)
+    const pending = this.#pendingOf(operation)
+    if (pending !== undefined && pending.onSuccess.length > 0) this.#countSuccess(pending, now)
   }
 
   /** Adds a number of responses, with the same counts as `observe`. */
-  addResponses(response: OtherResponse): void {
-    const { operation, status, code, genuine, injected } = response
+  addResponses({ operation, status, code, genuine, injected }: OtherResponse): void {
     const layout = operation && this.#layout.operations.get(operation)
     const slot = layout?.slots.get(status)?.get(code ?? '')
-    if (slot === undefined) {
-      this.#addOther(response)
+    if (slot !== undefined) {
+      this.#genuine[slot] = (this.#genuine[slot] ?? 0) + genuine
+      this.#injected[slot] = (this.#injected[slot] ?? 0) + injected
       return
     }
-    this.#genuine[slot] = (this.#genuine[slot] ?? 0) + genuine
-    this.#injected[slot] = (this.#injected[slot] ?? 0) + injected
-  }
-
-  #addOther({ operation, status, code, genuine, injected }: OtherResponse): void {
     const key = nameOfResponse(operation?.id, status, code)
     const known = this.#others.get(key)
     this.#others.set(key, {
@@ -130,9 +118,7 @@ export class Coverage {
   #examine(items: number[], pending: PendingRule, observation: Observation): void {
     const evidence = this.#evidence
     evidence.observation = observation
-    if (observation.code === undefined) {
-      this.#countSuccess(pending, observation.now)
-    }
+    if (observation.code === undefined) this.#countSuccess(pending, observation.now)
     evidence.timesToday = pending.times
     for (let place = items.length - 1; place >= 0; place--) {
       const number = items[place] ?? 0
@@ -153,12 +139,15 @@ export class Coverage {
     pending.day = day
   }
 
-  #pendingOf(operation: Operation, { onSuccess, onRefusal }: OperationLayout): PendingRule {
-    let pending = this.#pending.get(operation)
-    if (pending === undefined) {
-      pending = { onSuccess: [...onSuccess], onRefusal: [...onRefusal], day: Number.NaN, times: 0 }
-      this.#pending.set(operation, pending)
-    }
+  /** `undefined` for an operation of another contract. */
+  #pendingOf(operation: Operation): PendingRule | undefined {
+    const known = this.#pending.get(operation)
+    if (known !== undefined) return known
+    const layout = this.#layout.operations.get(operation)
+    if (layout === undefined) return undefined
+    const { onSuccess, onRefusal } = layout
+    const pending = { onSuccess: [...onSuccess], onRefusal: [...onRefusal], day: Number.NaN, times: 0 }
+    this.#pending.set(operation, pending)
     return pending
   }
 }

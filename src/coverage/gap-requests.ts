@@ -123,14 +123,25 @@ function* candidatesAtTheGate(scene: GapScene): Generator<PlannedRequests> {
   }
 
   if (operation.quota === undefined) return
+  const { limit } = operation.quota
   for (const remaining of [1, 0]) {
-    const rehearsal = admitted(scene)
-    const sample = plain(rehearsal)
-    rehearsal.leaveRequests(operation, remaining)
-    const candidate = perform(scene, rehearsal, sample)
-    rehearsal.leaveRequests(operation, operation.quota.limit)
-    yield candidate
+    yield performWith(scene, (rehearsal, left) => rehearsal.leaveRequests(operation, left), remaining, limit)
   }
+}
+
+/** Performs the plain request while a part of the account has another value than usual. */
+function performWith<Value>(
+  scene: GapScene,
+  set: (rehearsal: Rehearsal, value: Value) => void,
+  value: Value,
+  usual: Value,
+): PlannedRequests {
+  const rehearsal = admitted(scene)
+  const sample = plainSample(scene.behaviour)(rehearsal)
+  set(rehearsal, value)
+  const candidate = perform(scene, rehearsal, sample)
+  set(rehearsal, usual)
+  return candidate
 }
 
 function* candidatesOfPlans(scene: GapScene): Generator<PlannedRequests> {
@@ -143,12 +154,7 @@ function* candidatesOfPlans(scene: GapScene): Generator<PlannedRequests> {
     const sample = plain(new Rehearsal(contract, account, now))
     yield perform(scene, new Rehearsal(contract, account, now), sample)
   } else if (below !== undefined) {
-    const rehearsal = admitted(scene)
-    const sample = plain(rehearsal)
-    rehearsal.changePlan(below)
-    const candidate = perform(scene, rehearsal, sample)
-    rehearsal.changePlan(account.plan)
-    yield candidate
+    yield performWith(scene, (rehearsal, plan) => rehearsal.changePlan(plan), below, account.plan)
   }
 }
 

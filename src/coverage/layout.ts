@@ -23,7 +23,7 @@ export interface Layout {
   operations: ReadonlyMap<Operation, OperationLayout>
 }
 
-export interface OperationLayout {
+interface OperationLayout {
   /** Status → code, or '' for success → number of the slot. */
   slots: ReadonlyMap<number, ReadonlyMap<string, number>>
   /** The numbers of the items that a success, or a refusal, of the operation may show. */

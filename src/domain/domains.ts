@@ -11,7 +11,8 @@ export interface ChangedDomains {
 /**
  * Monitors all of `names` (canonical, in the request's order) from `now` on, or none of them. Some settings permit
  * adding only some of them. `traits` gives a domain further properties. A domain that was removed before gets its
- * former nature back.
+ * former nature back. Like all decisions, it reads a setting only where the setting makes a difference: the judgement
+ * of another service asks which settings an answer rests on.
  * Source: POST /domains, "Duplicate entries are rejected."
  */
 export function addDomains(
@@ -24,16 +25,14 @@ export function addDomains(
   >,
   traits: (name: string) => Partial<MonitoredDomain> = () => ({}),
 ): Decision<AccountState, ChangedDomains> {
-  const { repeatedDomains, alreadyMonitored, mixedAdditions } = settings
-  const problems = repeatedDomains === 'once' ? [] : repeats(names, '/domains', repeatedDomains)
-  const isPartial = mixedAdditions === 'partial' && names.some((name) => !state.domains.has(name))
-  if (alreadyMonitored !== 'skipped' && !isPartial) {
-    for (const [index, domain] of names.entries()) {
-      if (state.domains.has(domain))
-        problems.push(problemWith(domain, `/domains/${index}`, alreadyMonitored, 'monitored'))
-    }
-  }
+  const problems = refusedRepeats(names, '/domains', settings)
   const domains = [...new Set(names)].filter((name) => !state.domains.has(name))
+  const isPartial = () => domains.length > 0 && settings.mixedAdditions === 'partial'
+  const monitored = names.flatMap((name, index) => (state.domains.has(name) ? [index] : []))
+  if (monitored.length > 0 && settings.alreadyMonitored !== 'skipped' && !isPartial()) {
+    for (const index of monitored)
+      problems.push(problemWith(names[index] ?? '', `/domains/${index}`, settings.alreadyMonitored, 'monitored'))
+  }
   problems.push(...capProblems(state.domains.size + domains.length, 'domainCap', '/domains', state, settings))
   const refusal = refusalOf(problems)
   if (refusal) return refusal
@@ -54,11 +53,11 @@ export function deleteDomains(
   names: readonly string[],
   settings: Pick<Settings, 'repeatedDomains' | 'unmonitoredDeletion' | 'deletionOfMembers' | 'mixedDeletions'>,
 ): Decision<AccountState, ChangedDomains> {
-  const { repeatedDomains } = settings
-  const repeated = repeatedDomains === 'once' ? [] : repeats(names, '/domains', repeatedDomains)
+  const repeated = refusedRepeats(names, '/domains', settings)
   const removed = new Set(names.filter((name) => state.domains.has(name)))
   const affected = [...state.groups.values()].filter((group) => group.domains.some((member) => removed.has(member)))
-  const members = new Set(settings.deletionOfMembers === 'refused' ? affected.flatMap((group) => group.domains) : [])
+  const keepsMembers = affected.length > 0 && settings.deletionOfMembers === 'refused'
+  const members = new Set(keepsMembers ? affected.flatMap((group) => group.domains) : [])
   const problems: Problem[] = []
   for (const [index, domain] of names.entries()) {
     const monitored = state.domains.get(domain)
@@ -75,7 +74,8 @@ export function deleteDomains(
     }
   }
   const kept = new Set(problems.map(({ value }) => value))
-  const isPartial = settings.mixedDeletions === 'partial' && [...removed].some((name) => !kept.has(name))
+  const isMixed = kept.size > 0 && [...removed].some((name) => !kept.has(name))
+  const isPartial = isMixed && settings.mixedDeletions === 'partial'
   const refusal = refusalOf(isPartial ? repeated : [...repeated, ...problems])
   if (refusal) return refusal
   for (const name of kept) removed.delete(name as string)
@@ -88,6 +88,23 @@ export function deleteDomains(
   const groups = shrunk.length === 0 ? state.groups : state.groups.with(shrunk)
   const next = { ...state, ...rememberNatures(state, removed), domains: state.domains.without(removed), groups }
   return accept(next, { domains })
+}
+
+/** The repeated entries of a list of domains, if they are refused. */
+function refusedRepeats(
+  names: readonly string[],
+  field: string,
+  settings: Pick<Settings, 'repeatedDomains'>,
+): Problem[] {
+  if (!hasRepeats(names)) return []
+  const { repeatedDomains } = settings
+  return repeatedDomains === 'once' ? [] : repeats(names, field, repeatedDomains)
+}
+
+export function hasRepeats(names: readonly string[]): boolean {
+  // For a few names, which is the usual case, a set costs more than it saves.
+  if (names.length < 10) return names.some((name, index) => names.indexOf(name) < index)
+  return new Set(names).size < names.length
 }
 
 /** One problem for each entry of the list at `field` that equals an earlier entry. */

@@ -18,13 +18,16 @@ export const ANY_NAME: NameSettings = {
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for
 const CONTROL = /[\u0000-\u001f\u007f-\u009f]/g
 const PLAIN_ASCII = /^[\u0020-\u007e]*$/
+/** Plain ASCII without space around it. Under every setting, it is stored as sent. */
+const PLAIN_NAME = /^[\u0021-\u007e](?:[\u0020-\u007e]*[\u0021-\u007e])?$/
 /** Unpaired surrogates, which no Unicode encoding can write. */
 const LONE_SURROGATE = /\p{Surrogate}/gu
 /** Invisible characters, such as a zero-width space. Joiners are excluded, because they change how a word looks. */
 export const INVISIBLE = /(?![\u200c\u200d])\p{Default_Ignorable_Code_Point}/gu
 
-/** The stored name of a group for the sent name. */
+/** The stored name of a group for the sent name. The settings are read only for a name that is not plain. */
 export function storedName(sent: string, settings: NameSettings): string {
+  if (PLAIN_NAME.test(sent)) return sent
   let name = sent
   if (settings.loneSurrogates === 'replaced') name = name.replaceAll(LONE_SURROGATE, '\ufffd')
   if (settings.invisibleInNames === 'dropped') name = name.replaceAll(INVISIBLE, '')
@@ -39,7 +42,7 @@ export function nameProblems(
   limit: number,
 ): Pick<Problem, 'reason' | 'value' | 'about'>[] {
   const problems: Pick<Problem, 'reason' | 'value' | 'about'>[] = []
-  if (settings.spaceAroundNames === 'refused' && name !== name.trim()) problems.push({ reason: 'space', value: name })
+  if (name !== name.trim() && settings.spaceAroundNames === 'refused') problems.push({ reason: 'space', value: name })
   // Most names need none of the next checks, and each check takes as long as the rest.
   if (PLAIN_ASCII.test(name)) return problems
   const controls = settings.controlCharacters === 'kept' ? [] : (name.match(CONTROL) ?? [])

@@ -1,5 +1,5 @@
 import type { AccountState, DomainGroup } from './account.ts'
-import { capProblems, problemWith, repeats } from './domains.ts'
+import { capProblems, hasRepeats, problemWith, repeats } from './domains.ts'
 import { accept, type Decision, type Problem, refusalOf, refuse } from './errors.ts'
 import type { GroupIds } from './group-ids.ts'
 import { LIMITS } from './limits.ts'
@@ -52,6 +52,11 @@ export function comparedName(name: string, comparison: Settings['nameComparison'
   }
 }
 
+/** The same. The setting is read only for a name for which it makes a difference. */
+function comparedUnder(settings: Pick<Settings, 'nameComparison'>, name: string): string {
+  return ASCII.test(name) ? name.toLowerCase() : comparedName(name, settings.nameComparison)
+}
+
 /**
  * `others` are the members of all groups. A caller that creates many groups can keep them up to date.
  * Source: POST /domaingroups, "if any is not, the request fails and no group is created."
@@ -63,7 +68,7 @@ export function createGroup(
   settings: GroupSettings,
   others = membersBeside(undefined, state, settings),
 ): Decision<AccountState, DomainGroup> {
-  const compared = comparedName(input.name, settings.nameComparison)
+  const compared = comparedUnder(settings, input.name)
   const domains = withoutRepeats(input.domains)
   const problems = membershipProblems(state, input.domains, others, '/domains', settings)
   if (state.groupNames.has(compared)) problems.push(nameTaken(input.name))
@@ -122,19 +127,20 @@ export function updateGroup(
 ): Decision<AccountState, DomainGroup> {
   const group = state.groups.get(id)
   const others = membersBeside(id, state, settings)
-  const isPartial = settings.mixedMembers === 'partial'
+  const isPartial = () => settings.mixedMembers === 'partial'
   const problems = [
     ...(group === undefined ? [unknownGroup(id)] : []),
     ...membershipProblems(state, changes.domains ?? [], others, '/domains', settings, isPartial),
     ...membershipProblems(state, changes.addDomains ?? [], others, '/add_domains', settings, isPartial),
   ]
-  const compared = changes.name === undefined ? undefined : comparedName(changes.name, settings.nameComparison)
+  const compared = changes.name === undefined ? undefined : comparedUnder(settings, changes.name)
   const holder = compared === undefined ? undefined : state.groupNames.get(compared)
   const isTaken = holder !== undefined && (holder !== id || settings.ownName === 'refused')
   if (changes.name !== undefined && isTaken) problems.push(nameTaken(changes.name))
   const removed = new Set(changes.removeDomains)
   const members = [...(changes.domains ?? group?.domains ?? []), ...(changes.addDomains ?? [])]
-  const possible = isPartial ? members.filter((member) => canBeMember(member, state, others, settings)) : members
+  const fit = members.filter((member) => canBeMember(member, state, others, settings))
+  const possible = fit.length < members.length && isPartial() ? fit : members
   const domains = [...new Set(possible)].filter((member) => !removed.has(member))
   const grows = changes.domains !== undefined || changes.addDomains !== undefined
   if (grows) {
@@ -149,7 +155,7 @@ export function updateGroup(
   const updated = { id, name: changes.name ?? group.name, domains }
   const next = { ...state, groups: groups.set(id, updated) }
   if (compared !== undefined && holder === undefined) {
-    const former = comparedName(group.name, settings.nameComparison)
+    const former = comparedUnder(settings, group.name)
     next.groupNames = state.groupNames.delete(former).set(compared, id)
   }
   return accept(next, updated)
@@ -163,14 +169,12 @@ export function deleteGroup(
 ): Decision<AccountState, DomainGroup> {
   const group = state.groups.get(id)
   if (group === undefined) return refuse(unknownGroup(id))
-  const compared = comparedName(group.name, settings.nameComparison)
+  const compared = comparedUnder(settings, group.name)
   return accept({ ...state, groups: state.groups.delete(id), groupNames: state.groupNames.delete(compared) }, group)
 }
 
 function withoutRepeats(names: readonly string[]): readonly string[] {
-  // For a few names, which is the usual case, a set costs more than it saves.
-  const differ = names.length < 10 && !names.some((name, index) => names.indexOf(name) < index)
-  return differ ? names : [...new Set(names)]
+  return hasRepeats(names) ? [...new Set(names)] : names
 }
 
 export function unknownGroup(id: string): Problem {
@@ -212,18 +216,17 @@ function canBeMember(
   return domains.has(domain) && !(sharedDomains === 'refused' && others?.has(domain) === true)
 }
 
-/** The problems of new members. `others` are those of other groups. With `isPartial`, one valid entry suffices. */
+/** The problems of new members. `others` are those of other groups. If it `isPartial`, one valid entry suffices. */
 function membershipProblems(
   state: AccountState,
   members: readonly string[],
   others: ReadonlySet<string> | undefined,
   field: string,
   settings: GroupSettings,
-  isPartial = false,
+  isPartial = () => false,
 ): Problem[] {
-  const { repeatedMembers } = settings
-  const problems = repeatedMembers === 'once' ? [] : repeats(members, field, repeatedMembers)
-  if (isPartial && members.some((member) => canBeMember(member, state, others, settings))) return problems
+  const repeated = hasRepeats(members) ? refusedRepeats(members, field, settings) : []
+  const problems: Problem[] = []
   for (let index = 0; index < members.length; index++) {
     const domain = members[index] ?? ''
     if (!state.domains.has(domain)) {
@@ -232,5 +235,11 @@ function membershipProblems(
       problems.push(problemWith(domain, `${field}/${index}`, 'invalid_domain', 'grouped'))
     }
   }
-  return problems
+  if (problems.length === 0) return repeated
+  const isMixed = members.some((member) => canBeMember(member, state, others, settings))
+  return isMixed && isPartial() ? repeated : [...repeated, ...problems]
+}
+
+function refusedRepeats(members: readonly string[], field: string, { repeatedMembers }: GroupSettings): Problem[] {
+  return repeatedMembers === 'once' ? [] : repeats(members, field, repeatedMembers)
 }

@@ -134,3 +134,8 @@ export type Settings = {
 export function kebab(name: string): string {
   return name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
 }
+
+/** `rate-limit-reset` → `rateLimitReset`: the name of a setting in the program. */
+export function camel(name: string): string {
+  return name.replaceAll(/-([a-z])/g, (_, letter: string) => letter.toUpperCase())
+}

@@ -1,4 +1,4 @@
-import { HIDDEN, looksLikeKey } from '../journal/redaction/key-shapes.ts'
+import { HIDDEN } from '../journal/redaction/key-shapes.ts'
 import { findCredentials, hideSecrets, type Redact, redactField } from '../journal/redaction/redaction.ts'
 import { SecretIndex } from '../journal/redaction/secret-index.ts'
 import type { Credentials, SeenBody, SeenHeaders } from './exchange.ts'
@@ -131,6 +131,6 @@ function splitCredentials(value: string): { scheme: string; secret: string } {
   const space = value.search(/\s/)
   if (space < 0) return BARE_SCHEME.test(value) ? { scheme: value, secret: '' } : { scheme: '', secret: value }
   const scheme = value.slice(0, space)
-  if (!SCHEME.test(scheme) || looksLikeKey(scheme)) return { scheme: '', secret: value }
+  if (!SCHEME.test(scheme)) return { scheme: '', secret: value }
   return { scheme, secret: value.slice(space).trim() }
 }

@@ -9,10 +9,10 @@ import { createRouter, type Route } from '../http/router.ts'
 import { splitTarget } from '../http/target.ts'
 import type { Exchange, SeenBody, SeenResponse } from './exchange.ts'
 
-/** What a service said, as the envelope shows it. */
+/** What a service said, as the envelope shows it. `envelope` is the whole body, and `text` its JSON. */
 type EnvelopeOutcome =
-  | { kind: 'success'; data: unknown; text: string }
-  | { kind: 'refusal'; code: string; message: string; text: string }
+  | { kind: 'success'; data: unknown; envelope: unknown; text: string }
+  | { kind: 'refusal'; code: string; message: string; envelope: unknown; text: string }
   /** The response is not the envelope of the service, or the recording does not have it. */
   | { kind: 'unreadable'; reason: string }
 
@@ -66,9 +66,9 @@ export function readOutcome(method: string, { body }: SeenResponse): EnvelopeOut
     return { kind: 'unreadable', reason: `The body of the response is nested more than ${DEEPEST_RESPONSE} times.` }
   }
   const { success, data, error } = isObject(envelope) ? envelope : {}
-  if (success === true && data !== undefined) return { kind: 'success', data, text }
+  if (success === true && data !== undefined) return { kind: 'success', data, envelope, text }
   const { code, message } = success === false && isObject(error) ? error : {}
-  if (typeof code === 'string' && typeof message === 'string') return { kind: 'refusal', code, message, text }
+  if (typeof code === 'string' && typeof message === 'string') return { kind: 'refusal', code, message, envelope, text }
   return { kind: 'unreadable', reason: 'The body of the response has not the envelope of the service.' }
 }
 

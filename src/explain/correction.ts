@@ -46,15 +46,12 @@ export function correctRequest(
     correctContent({ ...request, ...route }, account, contract) ?? exampleContent(route.operation, account, contract)
   const { plane, path } = { plane: 'service' as const, path: route.operation.path + writeQuery(parameters) }
   const all = [...admission.changes, ...route.changes, ...changes]
+  const steps = rehearsal.steps.map((step) => (step.plane === 'service' ? { ...step, key: 'valid' as const } : step))
   return {
-    before: [...admission.steps, ...quota(problems, route, rehearsal, account), ...rehearsal.steps.map(withValidKey)],
+    before: [...admission.steps, ...quota(problems, route, rehearsal, account), ...steps],
     request: { plane, method: route.method, path, key: 'valid', ...(route.operation.readsBody && { body }) },
     changes: all.length === 0 ? ['Nothing: as the account is now, the request is accepted as it was sent.'] : all,
   }
-}
-
-function withValidKey(request: PlannedRequest): PlannedRequest {
-  return request.plane === 'service' ? { ...request, key: 'valid' } : request
 }
 
 /** Corrects the sender and the form of the request, such as the key and the plan, but not its content. */

@@ -1,7 +1,7 @@
 import type { ServiceContract } from '../behaviour/operation.ts'
 import type { OperationId } from '../behaviour/operations/operations.ts'
 import type { PlannedRequest } from '../behaviour/planned-request.ts'
-import type { Operation } from '../contract/api.ts'
+import { type Operation, pointerOf } from '../contract/api.ts'
 import type { Contract } from '../contract/contract.ts'
 import type { Open } from '../contract/names.ts'
 import { isRefusedBy } from '../contract/rules.ts'
@@ -12,7 +12,7 @@ import { type AccountState, type MonitoredDomain, replicateAccount } from '../do
 import type { ErrorCode } from '../domain/errors.ts'
 import type { Fixture, FixtureDomain } from '../domain/fixture.ts'
 import type { Settings } from '../domain/settings.ts'
-import { pointTo, readJson, valueAt } from '../ground/json.ts'
+import { readJson, valueAt } from '../ground/json.ts'
 import { runAtOnce } from '../ground/work.ts'
 import { bytesOf, textOf } from '../http/content.ts'
 import { createQueryReader, queryOf } from '../http/target.ts'
@@ -257,7 +257,7 @@ function assumptionsBehind(request: Entry, contract: Contract): { id: string; sp
   const entry = `/components/x-errors/${problems[0]?.code ?? code}`
   const given = problems[0]?.reason
   const reason = (valueAt(document.source, `${entry}/reasons/${given}/as`) as string | undefined) ?? given
-  const place = operation && `${pointTo(pointTo('/paths', operation.path), operation.method.toLowerCase())}/responses`
+  const place = operation && `${pointerOf(operation)}/responses`
   const reasonHasStatus =
     reason !== undefined && valueAt(document.source, `${entry}/reasons/${reason}/status`) !== undefined
   const ofSuccess = place ?? '/x-settings/cors'

@@ -152,12 +152,11 @@ export function describeFinding(
     }
     case 'broken':
       return `${head}, ${cause === undefined ? `sends without a valid ${lasting}` : `${defect(cause)}${from}`}: ${outcome}.`
-    case 'failing': {
-      if (cause === undefined) return `${head}: ${outcome}.`
-      return `${head}: ${outcome}. ${defect(cause, 'was')}${from}, until ${dayName(cause.until, today)}.`
+    case 'failing':
+    case 'unprotected': {
+      const past = cause && ` ${defect(cause, 'was')}${from}, until ${dayName(cause.until, today)}.`
+      return `${head}: ${outcome}.${past ?? ''}`
     }
-    case 'unprotected':
-      return `${head}: ${outcome}.`
     case 'tested':
       return `The policy ${policy}${source} is only tested${from}: ${outcome}.`
   }
@@ -193,7 +192,8 @@ function count(messages: number): string {
 
 /** A number rounded to two digits. */
 function roughly(value: number): number {
-  return Math.max(1, Number(value.toPrecision(2)) < 10 ? Math.round(value) : Number(value.toPrecision(2)))
+  const rounded = Number(value.toPrecision(2))
+  return Math.max(1, rounded < 10 ? Math.round(value) : rounded)
 }
 
 function doing(fate: Fate, messages = 2): string {

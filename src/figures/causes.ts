@@ -1,7 +1,7 @@
 import type { MonitoredDomain } from '../domain/account.ts'
 import { firstReportingDay, inheritTags, type PolicyTags, pinTags } from '../domain/dmarc.ts'
 import { type Character, characterOf, episodesOf, policySteps, publishedTags } from './character.ts'
-import type { Episode, EpisodeKind } from './episodes.ts'
+import { type Episode, type EpisodeKind, touches } from './episodes.ts'
 import { type FigureRules, type Monitoring, sourceOf } from './figures.ts'
 
 /** The data from which the figures of a domain are derived. */
@@ -65,7 +65,6 @@ export function explainFigures(
     const { kind, from, until } = episode
     return { kind, from: Number.isFinite(from) ? from : undefined, until, description: WORDS[kind](episode) }
   })
-  const touches = ({ from = first, until = last }: Cause) => from < last && until > first
   const above = source === domain ? undefined : source
   const steps = above === undefined ? stepsOf(character, first, last) : inheritance(seed, above, day, { first, last })
   const additions = source === undefined ? [] : [additionOf(domain, source, character, rules)]
@@ -73,7 +72,7 @@ export function explainFigures(
     character,
     published,
     inheritsFrom: above?.name,
-    causes: [...causes, ...steps, ...additions.filter(touches)].toSorted(
+    causes: [...causes, ...steps, ...additions.filter((each) => touches(each, first, last))].toSorted(
       (one, other) => (one.from ?? 0) - (other.from ?? 0),
     ),
   }
@@ -106,7 +105,7 @@ function stepsOf(character: Character, first: number, last: number): Cause[] {
       const description = `The policy is ${tags.p}${tested}: ${because}.`
       return { kind: 'policy', from, until: steps[index + 1]?.from, description }
     })
-    .filter(({ from = 0, until = last }) => from < last && until > first)
+    .filter((step) => touches(step, first, last))
 }
 
 /** The inherited policy of a domain, and the changes in the record above it. */

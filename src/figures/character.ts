@@ -2,7 +2,7 @@ import type { MonitoredDomain } from '../domain/account.ts'
 import { type PolicyTags, replaceTags } from '../domain/dmarc.ts'
 import type { ProfileName } from '../domain/profile.ts'
 import { scramble, type Words, wordsOf } from '../ground/chance.ts'
-import { between, type Calendar, type DayMail, type Episode, incidents } from './episodes.ts'
+import { between, type Calendar, type DayMail, type Episode, incidents, touches } from './episodes.ts'
 import { drawPolicy, drawProfile, type PolicyStep, PROFILES } from './profiles.ts'
 import { LARGEST_VOLUME, usualVolume } from './volume.ts'
 
@@ -94,9 +94,9 @@ export function policySteps(character: Character, first: number, last: number): 
 export function episodesOf(character: Character, first: number, last: number): Episode[] {
   const { profile, words, monthly, incidentCalendar } = character
   const { story, undisturbed } = PROFILES[profile]
-  const own =
-    story === undefined ? [] : story(character, first, last).filter(({ from, until }) => from < last && until > first)
-  return undisturbed ? own : [...own, ...incidents(words[1], incidentCalendar, monthly, first, last)]
+  const own = story?.(character, first, last) ?? []
+  const all = undisturbed ? own : [...own, ...incidents(words[1], incidentCalendar, monthly, first, last)]
+  return all.filter((episode) => touches(episode, first, last))
 }
 
 /** Most campaigns are sent on Thursdays and Tuesdays, half as many at weekends. Offices rest at weekends. */

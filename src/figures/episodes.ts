@@ -91,17 +91,24 @@ const WINDOW = 110
 /** The percentage of such windows with an incident. */
 const INCIDENTS = 60
 
+interface DayRange {
+  from: number | undefined
+  until: number | undefined
+}
+
+/** Whether one of the days from `first` up to `last` is in the span, which may have no beginning or no end. */
+export function touches({ from, until }: DayRange, first: number, last: number): boolean {
+  return (from ?? first) < last && (until ?? last) > first
+}
+
 /**
- * The incidents of a domain that touch the days from `first` up to `last`. Any domain with mail has them: at times it
+ * The incidents of a domain in the windows of the days from `first` up to `last`. Any domain with mail has them: at times it
  * is attacked, or a sender of its mail is broken or new. `origin` is the day with which the windows begin. If it is a
  * beginning, there is no incident before it.
  */
 export function incidents(word: number, calendar: Calendar, monthly: number, first: number, last: number): Episode[] {
   const found: Episode[] = []
-  const { earliest, latest } = cyclesOf(calendar, WINDOW, first, last)
-  for (let ordinal = earliest; ordinal <= latest; ordinal++) {
-    const start = calendar.origin + ordinal * WINDOW
-    const draw = scramble(word ^ Math.imul(ordinal + 1, 0x9e3779b1))
+  for (const { start, draw } of cyclesOf(calendar, WINDOW, word, first, last)) {
     if (draw % 100 >= INCIDENTS) continue
     const end = start + WINDOW
     const begin = start + between(scramble(draw), 3, 60)
@@ -120,7 +127,7 @@ export function incidents(word: number, calendar: Calendar, monthly: number, fir
       found.push(...newSender(begin, begin + between(second, 10, 30), end, 0.1 + 0.3 * strength))
     }
   }
-  return found.filter((episode) => episode.from < last && episode.until > first)
+  return found
 }
 
 /** A new sender in the name of the domain. After some time, it signs its mail as the domain. */
@@ -144,18 +151,30 @@ export interface Calendar {
   isBeginning: boolean
 }
 
-/** The ordinals of the cycles of this length that touch the days from `first` up to `last`; there may be none. */
+interface Cycle {
+  start: number
+  /** Whether nothing was before it. */
+  isFirst: boolean
+  /** A random word. */
+  draw: number
+}
+
+/** The cycles of this length that touch the days from `first` up to `last`; there may be none. `word` is random. */
 export function cyclesOf(
   { origin, isBeginning }: Calendar,
   length: number,
+  word: number,
   first: number,
   last: number,
-): { earliest: number; latest: number } {
+): Cycle[] {
+  const cycles: Cycle[] = []
   const earliest = Math.floor((first - origin) / length)
-  return {
-    earliest: isBeginning && earliest < 0 ? 0 : earliest,
-    latest: Math.floor((last - 1 - origin) / length),
+  const latest = Math.floor((last - 1 - origin) / length)
+  for (let ordinal = isBeginning ? Math.max(0, earliest) : earliest; ordinal <= latest; ordinal++) {
+    const draw = scramble(word ^ Math.imul(ordinal + 1, 0x9e3779b1))
+    cycles.push({ start: origin + ordinal * length, isFirst: isBeginning && ordinal === 0, draw })
   }
+  return cycles
 }
 
 export function between(word: number, low: number, high: number): number {

@@ -5,7 +5,6 @@ import {
   describeDomain,
   firstReportingDay,
   inheritTags,
-  type MessageCounts,
   type PolicyTags,
   pinFigures,
   pinTags,
@@ -13,7 +12,7 @@ import {
 } from '../domain/dmarc.ts'
 import type { Settings } from '../domain/settings.ts'
 import { type Character, characterOf, publishedTags } from './character.ts'
-import { countMessages, movingCount } from './messages.ts'
+import { countMessages, movingCount, NO_MESSAGES } from './messages.ts'
 
 /** The data that the figures of an account depend on, apart from its domains. */
 export interface FigureRules extends RecordRules {
@@ -22,8 +21,6 @@ export interface FigureRules extends RecordRules {
 
 /** The parts of an account that its figures depend on. */
 export type Monitoring = Pick<AccountState, 'domains' | 'seed'>
-
-const NO_MAIL: MessageCounts = { both: 0, dkimOnly: 0, spfOnly: 0, neither: 0 }
 
 /** The last computed data of a domain. An unchanged domain is not computed again. */
 interface KeptFigures {
@@ -127,7 +124,7 @@ function computeRecord(
           day,
           Math.max(countedSince(domain, settings), countedSince(source, settings)),
         )
-      : NO_MAIL
+      : NO_MESSAGES
   if (pin === undefined) return describeDomain(name, tags, counts, rules)
   return pinFigures(describeDomain(name, pinTags(tags, pin), counts, rules), pin, percentageStep)
 }

@@ -7,13 +7,14 @@ import { applyEpisode, type DayMail } from './episodes.ts'
 const EPOCH_WEEKDAY = 4
 /** In days. */
 const YEAR = 365
+export const NO_MESSAGES: Readonly<MessageCounts> = { both: 0, dkimOnly: 0, spfOnly: 0, neither: 0 }
 
 /**
  * The messages of a domain on the days from `first` up to `last`. A day begins with the refresh of its number. No
  * message before `since`, a day with a fraction, is counted. This is the innermost loop of GET /dmarc.
  */
 export function countMessages(character: Character, first: number, last: number, since: number): MessageCounts {
-  const sum: MessageCounts = { both: 0, dkimOnly: 0, spfOnly: 0, neither: 0 }
+  const sum = { ...NO_MESSAGES }
   const { words, week, monthly, limit, usual } = character
   const begin = Math.max(first, Math.floor(since))
   const episodes = episodesOf(character, begin, last)
@@ -91,7 +92,7 @@ export function movingCount(): typeof countMessages {
   let days: MessageCounts[] = []
   let begin = 0
   let counted: number | undefined
-  let sum: MessageCounts = { both: 0, dkimOnly: 0, spfOnly: 0, neither: 0 }
+  let sum = NO_MESSAGES
   return (character, first, last, since) => {
     const count = (day: number) => countMessages(character, day, day + 1, since)
     if (counted === since && first === begin + 1 && last === begin + 1 + days.length) {
@@ -100,7 +101,7 @@ export function movingCount(): typeof countMessages {
       sum = add(add(sum, come, 1), gone ?? come, -1)
     } else {
       days = Array.from({ length: last - first }, (_, index) => count(first + index))
-      sum = days.reduce((all, day) => add(all, day, 1), { both: 0, dkimOnly: 0, spfOnly: 0, neither: 0 })
+      sum = days.reduce((all, day) => add(all, day, 1), NO_MESSAGES)
     }
     begin = first
     counted = since

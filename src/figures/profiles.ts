@@ -134,16 +134,13 @@ const ATTACK_CYCLE = 160
  * and the rollout begins again.
  */
 function rolloutSteps({ words, calendar }: MailMix, first: number, last: number): PolicyStep[] {
-  const { earliest, latest } = cyclesOf(calendar, ROLLOUT_CYCLE, first, last)
   const steps: PolicyStep[] = []
-  for (let ordinal = earliest; ordinal <= latest; ordinal++) {
-    const start = calendar.origin + ordinal * ROLLOUT_CYCLE
-    const pace = rolloutPace(words)
-    const plan = scramble(words[2] ^ Math.imul(ordinal + 1, 0x9e3779b1)) % 8
+  const pace = rolloutPace(words)
+  for (const { start, isFirst, draw } of cyclesOf(calendar, ROLLOUT_CYCLE, words[2], first, last)) {
+    const plan = draw % 8
     const stall = plan === 0 ? 3 * pace : 0
     const reject = start + 2 * pace + stall
-    const beginning =
-      ordinal === 0 && calendar.isBeginning ? 'the rollout begins' : 'the mail moves to another provider'
+    const beginning = isFirst ? 'the rollout begins' : 'the mail moves to another provider'
     steps.push(
       { from: start, tags: { p: 'none' }, because: beginning },
       { from: start + pace, tags: { p: 'quarantine', testing: 'y' }, because: 'the rollout tests quarantine' },
@@ -170,43 +167,29 @@ function rolloutPace(words: Words): number {
 /** The senders of a rollout get authenticated one after another, until the policy could be reject. */
 function rolloutStory({ words, calendar }: MailMix, first: number, last: number): Episode[] {
   const strength = 1000 + (words[1] % 1500)
-  const { earliest, latest } = cyclesOf(calendar, ROLLOUT_CYCLE, first, last)
-  const episodes: Episode[] = calendar.isBeginning
-    ? [{ kind: 'unauthenticated', from: Number.NEGATIVE_INFINITY, until: calendar.origin, strength }]
-    : []
-  for (let ordinal = earliest; ordinal <= latest; ordinal++) {
-    const from = calendar.origin + ordinal * ROLLOUT_CYCLE
-    episodes.push({ kind: 'authentication', from, until: from + 2 * rolloutPace(words), strength })
-  }
-  return episodes
+  const episodes = cyclesOf(calendar, ROLLOUT_CYCLE, words[2], first, last).map(({ start }): Episode => {
+    return { kind: 'authentication', from: start, until: start + 2 * rolloutPace(words), strength }
+  })
+  if (!calendar.isBeginning) return episodes
+  return [{ kind: 'unauthenticated', from: Number.NEGATIVE_INFINITY, until: calendar.origin, strength }, ...episodes]
 }
 
 /** In each cycle there is a new sender. At the end it signs its mail, and the next sender follows. */
 function senderStory({ words, calendar }: MailMix, first: number, last: number): Episode[] {
-  const { earliest, latest } = cyclesOf(calendar, SENDER_CYCLE, first, last)
-  const episodes: Episode[] = []
-  for (let ordinal = earliest; ordinal <= latest; ordinal++) {
-    const from = calendar.origin + ordinal * SENDER_CYCLE
-    const draw = scramble(words[2] ^ Math.imul(ordinal + 1, 0x9e3779b1))
-    const signed = from + between(draw, 35, 65)
-    episodes.push(...newSender(from, signed, from + SENDER_CYCLE, 0.4 + 0.8 * fraction(scramble(draw))))
-  }
-  return episodes
+  return cyclesOf(calendar, SENDER_CYCLE, words[2], first, last).flatMap(({ start, draw }) => {
+    const signed = start + between(draw, 35, 65)
+    return newSender(start, signed, start + SENDER_CYCLE, 0.4 + 0.8 * fraction(scramble(draw)))
+  })
 }
 
 /** In each cycle there is an attack of some weeks, many times larger than the domain's own mail. */
 function attackStory({ words, monthly, calendar }: MailMix, first: number, last: number): Episode[] {
-  const { earliest, latest } = cyclesOf(calendar, ATTACK_CYCLE, first, last)
-  const episodes: Episode[] = []
-  for (let ordinal = earliest; ordinal <= latest; ordinal++) {
-    const draw = scramble(words[2] ^ Math.imul(ordinal + 1, 0x9e3779b1))
-    const isFirst = ordinal === 0 && calendar.isBeginning
-    const from = calendar.origin + ordinal * ATTACK_CYCLE + (isFirst ? 0 : between(draw, 5, 80))
+  return cyclesOf(calendar, ATTACK_CYCLE, words[2], first, last).map(({ start, isFirst, draw }): Episode => {
+    const from = start + (isFirst ? 0 : between(draw, 5, 80))
     const factor = 2.8 + 6 * fraction(scramble(draw))
     const strength = forgedVolume(monthly, factor, scramble(draw ^ 0x666f7267))
-    episodes.push({ kind: 'attack', from, until: from + between(draw >>> 8, 36, 60), strength })
-  }
-  return episodes
+    return { kind: 'attack', from, until: from + between(draw >>> 8, 36, 60), strength }
+  })
 }
 
 /**

@@ -40,10 +40,9 @@ export function pointTo(pointer: string, step: string | number): string {
 
 /** The steps of a JSON pointer, unescaped. */
 export function stepsOf(pointer: string): string[] {
-  return pointer
-    .split('/')
-    .slice(1)
-    .map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'))
+  const steps = pointer.split('/').slice(1)
+  // Few pointers have an escaped character.
+  return pointer.includes('~') ? steps.map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~')) : steps
 }
 
 /** The value at a JSON pointer; `undefined` if there is none. Inherited properties do not count. */

@@ -50,9 +50,7 @@ export interface BodyReader {
 
 /** `reception` is shared with the other readers of the process. */
 export function createBodyReader(settings: BodySettings, reception = ofProcess): BodyReader {
-  const { bodyLimit, unreadBodies, duplicateFields, byteOrderMark } = settings
   const decode = createDecoder(settings)
-  const parse = duplicateFields === 'last' ? parseLast : parseUnique
 
   function parseBytes(bytes: Buffer, type: string | undefined): ReadBody {
     const text = decode(bytes, type)
@@ -62,7 +60,8 @@ export function createBodyReader(settings: BodySettings, reception = ofProcess):
   /** `text` is `undefined` if the bytes are invalid in their charset. */
   function parseText(text: string | undefined, content: Content): ReadBody {
     if (content.size === 0) return { ...refuse({ code: 'invalid_request_body', reason: 'absent' }), content }
-    return text === undefined ? { ...refuse({ code: 'invalid_json' }), content } : parse(text, content)
+    if (text === undefined) return { ...refuse({ code: 'invalid_json' }), content }
+    return settings.duplicateFields === 'last' ? parseLast(text, content) : parseUnique(text, content)
   }
 
   function readWhole(
@@ -71,18 +70,21 @@ export function createBodyReader(settings: BodySettings, reception = ofProcess):
     { readsBody, bodyOptional = false }: Pick<Operation, 'readsBody'> & Partial<Pick<Operation, 'bodyOptional'>>,
     readContent: () => ReadBody,
   ): ReadBody | undefined {
-    if (!readsBody) return unreadBodies === 'refused' && size > 0 ? UNREAD : undefined
+    if (!readsBody) return size > 0 && settings.unreadBodies === 'refused' ? UNREAD : undefined
     if (bodyOptional && size === 0) return undefined
     const problem = findMediaProblem(fields, settings)
     if (problem !== undefined) return refuse(problem)
+    if (size === 0) return readContent()
+    const { bodyLimit } = settings
     return size > bodyLimit ? refuse(tooLarge(bodyLimit)) : readContent()
   }
 
   return {
     read(request, { readsBody, bodyOptional }) {
-      if (!readsBody) return unreadBodies === 'refused' && hasBody(request) ? UNREAD : undefined
+      if (!readsBody) return settings.unreadBodies === 'refused' && hasBody(request) ? UNREAD : undefined
       if (bodyOptional && !hasBody(request)) return undefined
       const { headers } = request
+      const { bodyLimit } = settings
       const problem = findMediaProblem(headers, settings)
       if (problem !== undefined) return refuse(problem)
       return whenReady(reception.read(request, bodyLimit), (bytes) =>
@@ -92,7 +94,7 @@ export function createBodyReader(settings: BodySettings, reception = ofProcess):
 
     readText: (text, size, fields, { readsBody }) =>
       readWhole(size, fields, { readsBody }, () => {
-        const isMarked = byteOrderMark === 'ignored' && text.startsWith(BYTE_ORDER_MARK)
+        const isMarked = text.startsWith(BYTE_ORDER_MARK) && settings.byteOrderMark === 'ignored'
         return parseText(isMarked ? text.slice(1) : text, { held: text, size })
       }),
 

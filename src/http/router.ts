@@ -10,22 +10,29 @@ export type Route =
 
 type Methods = ReadonlyMap<string, Operation>
 
-/** Finds the operation of a request, and the values of the `{parameters}` in its path. */
+/**
+ * Finds the operation of a request, and the values of the `{parameters}` in its path. A setting is read only for a
+ * request that it can make a difference to.
+ */
 export function createRouter(
   { basePath, routes }: Api,
-  { pathMatching, head }: Pick<Settings, 'pathMatching' | 'head'>,
+  settings: Pick<Settings, 'pathMatching' | 'head'>,
 ): (method: string, path: string) => Route {
-  const lenient = pathMatching === 'lenient'
-  const known = lenient ? new Map([...routes].map(([path, methods]) => [path.toLowerCase(), methods])) : routes
-  const base = lenient ? basePath.toLowerCase() : basePath
+  const lowerCased = new Map([...routes].map(([path, methods]) => [path.toLowerCase(), methods]))
   const templates = [...routes]
     .filter(([path]) => path.includes('{'))
     .map(([path, methods]) => ({ steps: path.split('/'), methods }))
 
-  function find(path: string): { methods: Methods; parameters: Record<string, string> } | undefined {
-    const methods = known.get(path)
+  function find(
+    path: string,
+    base: string,
+    known: ReadonlyMap<string, Methods>,
+  ): { methods: Methods; parameters: Record<string, string> } | undefined {
+    if (!path.startsWith(`${base}/`)) return undefined
+    const below = path.slice(base.length)
+    const methods = known.get(below)
     if (methods !== undefined) return { methods, parameters: {} }
-    const given = templates.length === 0 ? [] : path.split('/')
+    const given = templates.length === 0 ? [] : below.split('/')
     for (const { steps, methods } of templates) {
       const parameters = matchSteps(steps, given)
       if (parameters !== undefined) return { methods, parameters }
@@ -33,14 +40,21 @@ export function createRouter(
     return undefined
   }
 
+  /** The path without its final slash, in any case. */
+  function findLeniently(path: string) {
+    return find(path.toLowerCase().replace(/(.)\/$/, '$1'), basePath.toLowerCase(), lowerCased)
+  }
+
   return function route(method, path) {
-    const spelt = lenient ? path.toLowerCase().replace(/(.)\/$/, '$1') : path
-    const found = spelt.startsWith(`${base}/`) ? find(spelt.slice(base.length)) : undefined
+    const exact = find(path, basePath, routes)
+    const found = exact ?? (settings.pathMatching === 'lenient' ? findLeniently(path) : undefined)
     if (found === undefined) return refuse({ code: 'not_found', reason: 'path', value: path, about: { path } })
     const { methods, parameters } = found
-    const operation = methods.get(method === 'HEAD' && head === 'get' ? 'GET' : method)
+    const operation = methods.get(method === 'HEAD' && settings.head === 'get' ? 'GET' : method)
     if (operation !== undefined) return { ok: true, operation, parameters }
-    const allowed = [...methods.keys()].flatMap((name) => (name === 'GET' && head === 'get' ? ['GET', 'HEAD'] : [name]))
+    const allowed = [...methods.keys()].flatMap((name) =>
+      name === 'GET' && settings.head === 'get' ? ['GET', 'HEAD'] : [name],
+    )
     const allow = allowed.join(', ')
     const [neighbour] = methods.values()
     return {

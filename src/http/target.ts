@@ -29,15 +29,18 @@ export function createQueryReader(settings: QuerySettings): (text: string | unde
 
 export type QuerySettings = Pick<Settings, 'emptyParameters' | 'repeatedParameters'>
 
-/** The object that the function returns has no prototype, so a parameter can have any name. */
-export function queryMeaning({ emptyParameters, repeatedParameters }: QuerySettings): QueryMeaning {
+/**
+ * A setting is read only if there is an empty or a repeated parameter. The object that the function returns has no
+ * prototype, so a parameter can have any name.
+ */
+export function queryMeaning(settings: QuerySettings): QueryMeaning {
   return (parameters) => {
     const query: Record<string, string | readonly string[]> = Object.create(null)
     for (const [name, value] of parameters) {
-      if (value === '' && emptyParameters === 'absent') continue
+      if (value === '' && settings.emptyParameters === 'absent') continue
       const former = query[name]
-      if (former === undefined || repeatedParameters === 'last') query[name] = value
-      else if (repeatedParameters === 'refused') query[name] = [former, value].flat()
+      if (former === undefined || settings.repeatedParameters === 'last') query[name] = value
+      else if (settings.repeatedParameters === 'refused') query[name] = [former, value].flat()
     }
     return query
   }

@@ -197,8 +197,7 @@ export class Journal {
 
   /** Whether an entry is still in the journal. */
   has(entry: Entry): boolean {
-    const ring = this.#rings.get(entry.account)
-    return ring?.at(ring.numberOf(entry.ordinal)) === entry
+    return this.at(entry.ordinal) === entry
   }
 
   #findExactly(requestId: string, account: string | undefined): Entry | undefined {

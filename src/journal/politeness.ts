@@ -1,5 +1,4 @@
 import { refreshDay } from '../domain/dmarc.ts'
-import type { ApiKey } from '../domain/keys.ts'
 import { bytesOf, type Content } from '../http/content.ts'
 import type { Entry } from './entry.ts'
 
@@ -146,64 +145,29 @@ export interface ImpolitenessReport {
   impolite: Readonly<Record<string, number>>
 }
 
-/** Counts the impolite uses of the service. */
-export class Politeness {
-  readonly #manners: Manners
-  #sinceClearing = new Map<ImpoliteKind, Noted>()
-  readonly #sinceStart = new Map<ImpoliteKind, Noted>()
-
-  /** `refresh` is the same as for `Manners`. */
-  constructor(refresh: string) {
-    this.#manners = new Manners(refresh)
-  }
-
-  /** Compares a request of an operation with earlier requests with the same key. */
-  note(entry: Entry, key: ApiKey, evidence: WireEvidence): void {
-    this.#manners.look(entry, key, evidence, (kind) => {
-      count(kind, entry.requestId, this.#sinceClearing)
-      count(kind, entry.requestId, this.#sinceStart)
-    })
-  }
-
-  get present(): ImpolitenessReport {
-    return reportImpoliteness(this.#sinceClearing)
-  }
-
-  /** The same as if it had never been cleared. */
-  get whole(): ImpolitenessReport {
-    return reportImpoliteness(this.#sinceStart)
-  }
-
-  clear(): void {
-    this.#sinceClearing = new Map()
-  }
-}
-
-function count(kind: ImpoliteKind, requestId: string, all: Map<ImpoliteKind, Noted>): void {
+/** Counts an impolite use in a request. */
+export function noteImpolite(kind: ImpoliteKind, requestId: string, all: Map<ImpoliteKind, Noted>): void {
   const noted = all.get(kind) ?? { count: 0, requestIds: [] }
   noted.count++
   if (noted.requestIds.length < SHOWN) noted.requestIds.push(requestId)
   all.set(kind, noted)
 }
 
-export function reportImpoliteness(noted: ReadonlyMap<ImpoliteKind, Noted>): ImpolitenessReport {
-  const all = inOrder(noted)
+/** The kinds are in the order of the table above, not in the order of their first request. */
+export function reportImpoliteness(all: ReadonlyMap<ImpoliteKind, Noted>): ImpolitenessReport {
+  const kinds = Object.keys(KINDS) as ImpoliteKind[]
+  const noted = kinds.flatMap((kind) => {
+    const { count = 0, requestIds = [] } = all.get(kind) ?? {}
+    return count === 0 ? [] : [{ kind, count, requestIds }]
+  })
   return {
-    politeness: all.map(([kind, { count, requestIds }]) => ({
+    politeness: noted.map(({ kind, count, requestIds }) => ({
       kind,
       message: KINDS[kind](count === 1 ? 'once' : count === 2 ? 'twice' : `${count} times`),
       request_ids: [...requestIds],
     })),
-    impolite: Object.fromEntries(all.map(([kind, { count }]) => [kind, count])),
+    impolite: Object.fromEntries(noted.map(({ kind, count }) => [kind, count])),
   }
-}
-
-/** The entries in the order of the table above, not in the order of their first request. */
-function inOrder(noted: ReadonlyMap<ImpoliteKind, Noted>): [kind: ImpoliteKind, noted: Noted][] {
-  return (Object.keys(KINDS) as ImpoliteKind[]).flatMap((kind) => {
-    const known = noted.get(kind)
-    return known === undefined ? [] : [[kind, known]]
-  })
 }
 
 /** Whether a retry comes within a second of real time, and before the reset on the clock of the account. */

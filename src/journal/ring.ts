@@ -1,3 +1,4 @@
+import { findFirst } from '../ground/search.ts'
 import type { Entry } from './entry.ts'
 import { weightInherited, weightOf } from './weight.ts'
 
@@ -59,7 +60,7 @@ export class Ring {
     if (this.#next - this.#first >= this.#limit) this.#drop()
     this.noteOutdated(outdated)
     this.#lowerMarks(entry)
-    const last = this.#next > this.#first ? this.#slots[(this.#next - 1) % this.#limit] : undefined
+    const last = this.at(this.#next - 1)
     if (last !== undefined) shareParts(entry, last)
     entry.weight = weightOf(entry, last)
     this.#weight += entry.weight
@@ -94,34 +95,27 @@ export class Ring {
 
   /** The number of the first entry whose ordinal is not smaller, or if there is none, of the next entry. */
   numberOf(ordinal: number): number {
-    let [low, high] = [this.#first, this.#next]
-    while (low < high) {
-      const middle = (low + high) >>> 1
-      if ((this.at(middle)?.ordinal ?? 0) < ordinal) low = middle + 1
-      else high = middle
-    }
-    return low
+    return findFirst(this.#first, this.#next, (number) => (this.at(number)?.ordinal ?? 0) < ordinal)
   }
 
   /** The newest entry with this request id. */
   find(requestId: string): Entry | undefined {
     for (let number = this.#next - 1; number >= this.#first; number--) {
-      const entry = this.#slots[number % this.#limit]
+      const entry = this.at(number)
       if (entry?.requestId === requestId) return entry
     }
     return undefined
   }
 
   #drop(): void {
-    const place = this.#first % this.#limit
-    const dropped = this.#slots[place]
-    this.#slots[place] = undefined
+    const dropped = this.at(this.#first)
+    this.#slots[this.#first % this.#limit] = undefined
     this.#first++
     if (dropped === undefined) return
     this.#weight -= dropped.weight
     if (this.#oldestPast < this.#first) this.#oldestPast = this.#first
     this.#skipWithoutPast()
-    const oldest = this.#first < this.#next ? this.#slots[this.#first % this.#limit] : undefined
+    const oldest = this.at(this.#first)
     if (oldest === undefined) return
     const weight = weightInherited(oldest, dropped)
     oldest.weight += weight

@@ -2,7 +2,15 @@ import type { AccountState } from '../domain/account.ts'
 import type { ApiKey } from '../domain/keys.ts'
 import { hashKey } from '../ground/secrets.ts'
 import { type Entry, fieldOf } from './entry.ts'
-import { type ImpolitenessReport, Politeness, type WireEvidence } from './politeness.ts'
+import {
+  type ImpoliteKind,
+  type ImpolitenessReport,
+  Manners,
+  type Noted,
+  noteImpolite,
+  reportImpoliteness,
+  type WireEvidence,
+} from './politeness.ts'
 
 /** The facts about an exchange that the verdict needs besides its entry. */
 export interface Judged extends WireEvidence {
@@ -38,31 +46,49 @@ export interface ObservedViolation<Explanation> {
 /** The number of violations that are kept in full. */
 export const EXAMPLES = 10
 
-/** The counts since some moment. */
-class VerdictTally<Explanation> {
-  requests = 0
-  judged = 0
-  injected = 0
-  violations = 0
-  readonly byCode = new Map<string, number>()
-  readonly examples: Promise<Explanation>[] = []
-
-  addViolation(code: string, explain: () => Promise<Explanation>): void {
-    this.violations++
-    this.byCode.set(code, (this.byCode.get(code) ?? 0) + 1)
-    if (this.examples.length < EXAMPLES) this.examples.push(explain())
-  }
-
-  countsWith(politeness: ImpolitenessReport): VerdictCounts {
-    const { requests, judged, injected, violations, byCode } = this
-    return { requests, judged, injected, violations, byCode: orderCodes(byCode), ...politeness }
-  }
-}
-
 /** The counts, and the first violations with explanations. */
 export interface Reckoning<Explanation> {
-  counts: VerdictCounts
+  readonly counts: VerdictCounts
   examples(): Promise<Explanation[]>
+}
+
+/** The reckoning since some moment. */
+class VerdictTally<Explanation> implements Reckoning<Explanation> {
+  readonly #byCode = new Map<string, number>()
+  readonly #impolite = new Map<ImpoliteKind, Noted>()
+  readonly #examples: Promise<Explanation>[] = []
+  #requests = 0
+  #judged = 0
+  #injected = 0
+  #violations = 0
+
+  addRequest({ injected }: Entry, { judged }: Judged): void {
+    this.#requests++
+    if (judged) this.#judged++
+    if (injected) this.#injected++
+  }
+
+  addViolation(code: string, explain: () => Promise<Explanation>): void {
+    this.#violations++
+    this.#byCode.set(code, (this.#byCode.get(code) ?? 0) + 1)
+    if (this.#examples.length < EXAMPLES) this.#examples.push(explain())
+  }
+
+  addImpolite(kind: ImpoliteKind, { requestId }: Entry): void {
+    noteImpolite(kind, requestId, this.#impolite)
+  }
+
+  get counts(): VerdictCounts {
+    return {
+      ...{ requests: this.#requests, judged: this.#judged, injected: this.#injected, violations: this.#violations },
+      byCode: orderCodes(this.#byCode),
+      ...reportImpoliteness(this.#impolite),
+    }
+  }
+
+  examples(): Promise<Explanation[]> {
+    return Promise.all(this.#examples)
+  }
 }
 
 /**
@@ -71,7 +97,7 @@ export interface Reckoning<Explanation> {
  */
 export class Verdict<Explanation> implements Reckoning<Explanation> {
   readonly #explain: Explain<Explanation>
-  readonly #politeness: Politeness
+  readonly #manners: Manners
   #sinceClearing = new VerdictTally<Explanation>()
   readonly #sinceStart = new VerdictTally<Explanation>()
   readonly #listeners = new Set<(violation: ObservedViolation<Explanation>) => void>()
@@ -79,33 +105,30 @@ export class Verdict<Explanation> implements Reckoning<Explanation> {
   /** `refresh` is the time of day of the daily refresh, as `HH:MM`. */
   constructor(explain: Explain<Explanation>, { refresh }: { refresh: string }) {
     this.#explain = explain
-    this.#politeness = new Politeness(refresh)
+    this.#manners = new Manners(refresh)
   }
 
   note(entry: Entry, exchange: Judged): void {
-    const { judged, principal } = exchange
-    for (const tally of [this.#sinceClearing, this.#sinceStart]) {
-      tally.requests++
-      if (judged) tally.judged++
-      if (entry.injected) tally.injected++
-    }
+    const { principal } = exchange
+    for (const tally of this.#tallies) tally.addRequest(entry, exchange)
     if (entry.violatesContract) this.#addViolation(entry, principal?.account)
-    if (principal !== undefined) this.#politeness.note(entry, principal.key, exchange)
+    if (principal === undefined) return
+    this.#manners.look(entry, principal.key, exchange, (kind) => {
+      for (const tally of this.#tallies) tally.addImpolite(kind, entry)
+    })
   }
 
   get counts(): VerdictCounts {
-    return this.#sinceClearing.countsWith(this.#politeness.present)
+    return this.#sinceClearing.counts
   }
 
-  /** The first violations with explanations. */
   examples(): Promise<Explanation[]> {
-    return Promise.all(this.#sinceClearing.examples)
+    return this.#sinceClearing.examples()
   }
 
-  /** All counts since the start, even if they were cleared. */
+  /** Everything since the start, even what was cleared. */
   get whole(): Reckoning<Explanation> {
-    const { examples } = this.#sinceStart
-    return { counts: this.#sinceStart.countsWith(this.#politeness.whole), examples: () => Promise.all(examples) }
+    return this.#sinceStart
   }
 
   /** Calls `listener` with every violation. The returned function ends this. */
@@ -116,14 +139,17 @@ export class Verdict<Explanation> implements Reckoning<Explanation> {
 
   clear(): void {
     this.#sinceClearing = new VerdictTally()
-    this.#politeness.clear()
+  }
+
+  get #tallies(): readonly VerdictTally<Explanation>[] {
+    return [this.#sinceClearing, this.#sinceStart]
   }
 
   #addViolation(entry: Entry, account: AccountState | undefined): void {
     const code = violatedCode(entry)
     let explanation: Promise<Explanation> | undefined
     const explain = () => (explanation ??= this.#explain(entry, account))
-    for (const tally of [this.#sinceClearing, this.#sinceStart]) tally.addViolation(code, explain)
+    for (const tally of this.#tallies) tally.addViolation(code, explain)
     if (this.#listeners.size === 0) return
     const owner = account?.id ?? entry.account
     const presented = owner === undefined ? hashOfPresentedKey(entry) : undefined

@@ -12,6 +12,7 @@ import {
   UNKNOWN_KEY,
   untouchedQuota,
 } from '../behaviour/gate.ts'
+import { longestWindow } from '../contract/api.ts'
 import type { Contract } from '../contract/contract.ts'
 import { timeOn } from '../domain/clock.ts'
 import type { ApiKey } from '../domain/keys.ts'
@@ -72,7 +73,7 @@ const NO_ACCOUNT: GateResult = { decision: UNKNOWN_KEY, history: undefined, befo
 export function createGate({ contract, store, clock, worlds, enforceQuotas }: GateDeps) {
   const { settings } = contract
   const terms: GateTerms = { settings, enforceQuotas, bucketOf: memoizeBuckets(settings.quotaScope) }
-  const longestWindow = 1000 * Math.max(0, ...contract.operations.map(({ quota }) => quota?.window ?? 0))
+  const longest = 1000 * longestWindow(contract)
   const scheme = settings.authorizationScheme === 'exact' ? EXACT_SCHEME : ANY_CASE_SCHEME
   /** The decision about a request without an account; no store access, no count. */
   const admitAnonymously: (routed: Routed) => GateResult =
@@ -138,7 +139,7 @@ export function createGate({ contract, store, clock, worlds, enforceQuotas }: Ga
   ): Admission<AdmissionPlan, GateResult> {
     return {
       clock,
-      longestWindow,
+      longestWindow: longest,
       plan: (account) => planAdmission(request, account, terms),
       conclude({ account, incarnation, real, plan, counted, before, moment }) {
         if (presented.isPlain) worlds.meetKey(account, presented)

@@ -14,12 +14,15 @@ import type { Store } from '../store/store.ts'
 import {
   bytes,
   duration,
+  fileName,
+  fileNames,
   instant,
   type Option,
   type OptionKind,
   type Options,
   objectWith,
   oneOf,
+  optIn,
   origins,
   secret,
   text,
@@ -133,11 +136,7 @@ const SERVER_OPTIONS = {
     help: 'Failure that a change in the data folder survives: the end of the process (rename), or also a power cut (fsync).',
     default: 'rename',
   },
-  skipDamaged: {
-    kind: toggle,
-    help: 'Leave out a damaged account of the data folder, with a warning, instead of refusing to start.',
-    default: false,
-  },
+  skipDamaged: optIn('Leave out a damaged account of the data folder, with a warning, instead of refusing to start.'),
   store: {
     kind: store,
     help: 'Redis or Valkey that any number of servers share, such as redis://127.0.0.1:6379; or a store of your own, which is closed when the server stops.',
@@ -262,9 +261,8 @@ const SERVER_OPTIONS = {
     flagHelp: 'Count requests, but refuse none that is over its quota.',
   },
   overlays: {
-    kind: texts,
+    kind: fileNames,
     flag: 'overlay',
-    placeholder: 'FILE',
     help: 'Paths of OpenAPI Overlays, which change assumptions. The command assumptions lists all assumptions.',
     default: [],
     flagHelp: 'OpenAPI Overlay that changes an assumption; the command assumptions lists all assumptions.',
@@ -313,15 +311,10 @@ export const COMMAND_LINE_OPTIONS = {
     defaultText: 'pretty on a terminal, else json',
   },
   readyFile: {
-    kind: text,
-    placeholder: 'FILE',
+    kind: fileName,
     help: 'JSON file that is written when the server answers, with base_url, admin_url, api_key, pid and instance. It is removed at the stop.',
   },
-  exitWithParent: {
-    kind: toggle,
-    help: 'Stop when the program that started the server has ended, also through npx.',
-    default: false,
-  },
+  exitWithParent: optIn('Stop when the program that started the server has ended, also through npx.'),
 } as const satisfies Options
 
 /** The options for the server among the options of a command. */

@@ -128,6 +128,12 @@ export const toggle: OptionKind<boolean> = {
   fits: (value): value is boolean => typeof value === 'boolean',
   read: (written) => SWITCHED.get(written),
 }
+
+/** The row of a switch that is off unless it is given. */
+export function optIn(help: string): Option<boolean> & { readonly default: boolean } {
+  return { kind: toggle, help, default: false }
+}
+
 const SWITCHED = new Map([
   ['1', true],
   ['true', true],
@@ -150,6 +156,8 @@ function listOf(fits: (value: unknown) => boolean, remedy: string, placeholder: 
 
 export const text = textThat((written) => written !== '', 'must be a text that is not empty', 'TEXT')
 export const texts = listOf(text.fits, 'must be a list of texts that are not empty', 'TEXT')
+export const fileName: OptionKind<string> = { ...text, placeholder: 'FILE' }
+export const fileNames: OptionKind<readonly string[]> = { ...texts, placeholder: 'FILE' }
 
 /** Origins of pages in a browser, as the header field Origin spells them. */
 export const origins: OptionKind<readonly string[]> = {

@@ -9,7 +9,7 @@ import { type FaultSet, loadFaultSets } from '../admin/fault-sets.ts'
 import type { OperationBehaviour, ServiceContract } from '../behaviour/operation.ts'
 import { bindBehaviours } from '../behaviour/service-contract.ts'
 import { type Contract, loadContract } from '../contract/contract.ts'
-import { readOverlay } from '../contract/overlay.ts'
+import { readOverlays } from '../contract/overlay.ts'
 import type { AccountState } from '../domain/account.ts'
 import type { FaultRule } from '../domain/faults.ts'
 import type { ExplanationReport } from '../explain/explanation.ts'
@@ -130,7 +130,7 @@ async function prepare(options: CompleteOptions, behaviours: Behaviours, inside:
     const remedy = 'others can reach this address, so give'
     throw new OptionError('host', host, (spell) => `${remedy} ${spell('adminToken')} or ${spell('admin', false)}`)
   }
-  const overlays = inside.contract === undefined ? await Promise.all(options.overlays.map(readOverlay)) : []
+  const overlays = inside.contract === undefined ? await readOverlays(options.overlays) : []
   const loaded = inside.contract ?? (await loadContract({ overlays }))
   const contract = bindBehaviours(loaded, { behaviours, simulator })
   checkPlan(plan, contract.settings)

@@ -8,8 +8,6 @@ import { shorten } from '../ground/show.ts'
 import { listProcessIds } from './processes.ts'
 import { type CommandEnd, RunningCommand } from './running-command.ts'
 
-export type { CommandEnd }
-
 /** How to run a command of the user. */
 export interface CommandRun {
   /** The program and its arguments. They do not pass through a shell. */

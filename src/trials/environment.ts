@@ -2,7 +2,7 @@
 export const PLACEHOLDERS = ['baseUrl', 'apiKey', 'adminUrl', 'port'] as const
 
 /** The values that a template can use. */
-export type Addresses = Readonly<Record<(typeof PLACEHOLDERS)[number], string>>
+type Addresses = Readonly<Record<(typeof PLACEHOLDERS)[number], string>>
 
 /** A variable for the command. Its value may contain placeholders such as `{baseUrl}`. */
 export interface EnvironmentVariable {
@@ -11,6 +11,11 @@ export interface EnvironmentVariable {
 }
 
 const PLACEHOLDER = /\{(\w+)\}/g
+
+/** Whether each placeholder in the text has a value. */
+export function isTemplate(text: string): boolean {
+  return [...text.matchAll(PLACEHOLDER)].every(([, name]) => PLACEHOLDERS.some((known) => known === name))
+}
 
 /**
  * The variables that tell a command the address of the service; `trial` is the name of the trial. A variable without a

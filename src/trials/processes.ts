@@ -162,6 +162,12 @@ function readStat(pid: number): ProcessFacts | undefined {
   return { pid, parent: Number(parent), start, name }
 }
 
+/** The parent of a process from /proc; `undefined` without /proc, and for a process that has ended. */
+export function readParent(pid: number): number | undefined {
+  const [, parent] = readStatFields(pid).fields
+  return parent === undefined ? undefined : Number(parent)
+}
+
 /** The fields of a process after its name; none if the system does not tell them. */
 function readStatFields(pid: number): { name: string; fields: readonly string[] } {
   try {
@@ -218,7 +224,7 @@ function listByPs(selection: readonly string[], text = ''): ProcessFacts[] {
 }
 
 /** The output of `ps`; empty if it fails. */
-function askPs(args: readonly string[]): string {
+export function askPs(args: readonly string[]): string {
   try {
     return execFileSync('ps', args, {
       encoding: 'latin1',

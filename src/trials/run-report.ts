@@ -1,7 +1,8 @@
 import type { VerdictReport } from '../admin/reports.ts'
+import { pointerOf } from '../contract/api.ts'
 import type { Contract } from '../contract/contract.ts'
 import type { CoverageReport } from '../coverage/report.ts'
-import { pointTo } from '../ground/json.ts'
+import { nameSome, plural } from '../ground/plural.ts'
 import { listFacts } from '../reports/outline.ts'
 import type { Block, Check, Fact, Finding, FindingLevel, Report, ReportRule } from '../reports/report.ts'
 import { exitCodeOf, wordEnd } from './command.ts'
@@ -85,7 +86,7 @@ function describeVerdict({ requests, judged, violations }: VerdictReport): strin
   if (requests === 0) return 'It sent no request.'
   const what = `${violations.count === 0 ? 'none' : violations.count} of them ${violations.count > 1 ? 'violate' : 'violates'} the contract`
   const some = judged === 0 ? 'none of them was checked against the contract' : what
-  return `It sent ${requests === 1 ? '1 request' : `${requests} requests`}; ${some}.`
+  return `It sent ${plural(requests, 'request')}; ${some}.`
 }
 
 /** The first violations, each with the corrected request. */
@@ -141,7 +142,7 @@ function violationRule(code: string | null): ReportRule {
 /** The place of the operation in openapi.yaml. Without an operation, it is the beginning of the paths. */
 function pointerTo(id: string | null, { operations }: Contract): string {
   const operation = operations.find((each) => each.id === id)
-  return operation === undefined ? '/paths' : pointTo(pointTo('/paths', operation.path), operation.method.toLowerCase())
+  return operation === undefined ? '/paths' : pointerOf(operation)
 }
 
 function describeIdleness({ result: { verdict }, failOn }: ReportedRun): Finding[] {
@@ -195,12 +196,11 @@ function describeFacts({ requests, judged, injected, violations }: VerdictReport
   const { operations, responses } = coverage.summary
   const codes = Object.entries(violations.by_code).map(([code, count]) => `${count} ${code}`)
   const never = coverage.operations.filter((each) => !isCalled(each)).map(({ operation }) => operation)
-  const more = never.length > NAMED ? ` and ${never.length - NAMED} more` : ''
   return listFacts({
     Requests: `${requests}, ${judged} checked against the contract${injected > 0 ? `, ${injected} answered by a fault` : ''}`,
     Violations: violations.count > 0 && `${violations.count}: ${codes.join(', ')}`,
     Covered: `${responses.percent} % of the responses (${responses.seen} of ${responses.total}), ${operations.seen} of ${operations.total} operations`,
-    'Never called': never.length > 0 && `${never.slice(0, NAMED).join(', ')}${more}`,
+    'Never called': never.length > 0 && nameSome(never, NAMED),
   })
 }
 

@@ -1,4 +1,5 @@
 import type { ChildProcess } from 'node:child_process'
+import { setTimeout as pause } from 'node:timers/promises'
 import { elapsed } from '../ground/clock.ts'
 import { OutputTail } from './output-tail.ts'
 import { Descendants, isInForeground, type ProcessFacts } from './processes.ts'
@@ -180,20 +181,14 @@ export class RunningCommand {
 
   /** The output is complete when the pipes are closed. An undetected process may keep them open for ever. */
   async #readRest(): Promise<void> {
-    let timer: NodeJS.Timeout | undefined
-    const late = new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, DRAIN)
-    })
+    const isClosed = new AbortController()
+    const late = pause(DRAIN, undefined, { signal: isClosed.signal }).catch(() => {})
     await Promise.race([this.#closed, late])
-    clearTimeout(timer)
+    isClosed.abort()
     this.#child.stdout?.destroy()
     this.#child.stderr?.destroy()
     this.#child.unref()
   }
-}
-
-function pause(milliseconds: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, milliseconds))
 }
 
 /**

@@ -11,8 +11,9 @@ import type { Entry } from '../journal/entry.ts'
 import type { ServerOptions } from '../start/options.ts'
 import { startServer, type Understudy } from '../start/server.ts'
 import type { StandIn } from '../start/stand-in.ts'
-import { type CommandEnd, type CommandRun, runCommand } from './command.ts'
-import { type Addresses, type EnvironmentVariable, environmentFor } from './environment.ts'
+import { type CommandRun, runCommand } from './command.ts'
+import { type EnvironmentVariable, environmentFor } from './environment.ts'
+import type { CommandEnd } from './running-command.ts'
 
 /** A run of the command of the user against its own server. */
 export interface Trial extends Omit<CommandRun, 'patience'> {
@@ -29,7 +30,7 @@ export interface Trial extends Omit<CommandRun, 'patience'> {
   /** Whether the caller does not need the exchanges and the accounts. Then only a summary of each request is kept. */
   onlyJudges?: boolean | undefined
   /** Called when the server answers, before the command starts. */
-  serving?(service: Understudy, addresses: Addresses): void | Promise<void>
+  serving?(service: Understudy): void
 }
 
 /** A request for a report, without keys. */
@@ -101,11 +102,12 @@ export async function runTrial(trial: Trial): Promise<TrialResult> {
     const { baseUrl, apiKey = '', adminUrl = '' } = service
     const addresses = { baseUrl, apiKey, adminUrl, port: new URL(baseUrl).port }
     const environment = { ...trial.environment, ...environmentFor(addresses, name, variables) }
-    await trial.serving?.(service, addresses)
+    trial.serving?.(service)
     // A signal may have arrived during the start of the server.
     signal?.throwIfAborted()
     const end = await runCommand({ ...trial, environment })
-    await receiveRest()
+    // The server processes the last requests of the command, of which nobody awaits the answer.
+    for (let turn = 0; turn < TURNS; turn++) await new Promise((resolve) => setImmediate(resolve))
     return {
       end,
       contract: service.contract,
@@ -121,11 +123,6 @@ export async function runTrial(trial: Trial): Promise<TrialResult> {
   } finally {
     await service.stop()
   }
-}
-
-/** Lets the server process the last requests of the command, without waiting for an answer. */
-async function receiveRest(): Promise<void> {
-  for (let turn = 0; turn < TURNS; turn++) await new Promise((resolve) => setImmediate(resolve))
 }
 
 async function readAccounts({ store }: StandIn): Promise<Map<string, AccountState>> {

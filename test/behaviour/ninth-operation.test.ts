@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { OPERATIONS } from '../../src/behaviour/operations/operations.ts'
 import type { PlannedRequest } from '../../src/behaviour/planned-request.ts'
 import { loadContract } from '../../src/contract/contract.ts'
-import { readOverlay } from '../../src/contract/overlay.ts'
+import { readOverlays } from '../../src/contract/overlay.ts'
 import type { CoverageReport } from '../../src/coverage/report.ts'
 import type { ServerOptions } from '../../src/start/options.ts'
 import { ask } from '../contract/service-requests.ts'
@@ -14,7 +14,7 @@ import { startService } from '../support/service.ts'
 import { copyDomainGroup } from './copy-domain-group.ts'
 
 const OVERLAY = fileURLToPath(new URL('ninth-operation.overlay.yaml', import.meta.url))
-const contract = await loadContract({ overlays: [await readOverlay(OVERLAY)] })
+const contract = await loadContract({ overlays: await readOverlays([OVERLAY]) })
 
 function start(options: ServerOptions = {}): Promise<ObservedService> {
   return startObserved({ fixture: 'demo', ...options }, { ...OPERATIONS, copyDomainGroup }, { contract })

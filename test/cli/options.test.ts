@@ -4,7 +4,7 @@ import { describe, expect, expectTypeOf, it, onTestFinished } from 'vitest'
 import { COMMANDS } from '../../src/cli/commands.ts'
 import { UsageError } from '../../src/cli/errors.ts'
 import { describeOptions, readOptions } from '../../src/cli/options.ts'
-import { startForCommand } from '../../src/cli/start.ts'
+import { withServerOptions } from '../../src/cli/start.ts'
 import { SILENT } from '../../src/http/log.ts'
 import {
   commandLineDefaultOf,
@@ -22,8 +22,10 @@ import {
   wholeNumber,
 } from '../../src/start/option.ts'
 import { COMMAND_LINE_OPTIONS, LIBRARY_OPTIONS, pickServerOptions } from '../../src/start/option-table.ts'
+import { startUnderstudy } from '../../src/start/server.ts'
 import { writePage } from './options-page.ts'
 
+const TERMINAL = { openLog: async () => ({ log: SILENT, close: async () => {} }) }
 const ROOT = join(import.meta.dirname, '../..')
 const commands = await Promise.all(
   Object.entries(COMMANDS).map(async ([name, { summary, load }]) => ({ name, summary, ...(await load()) })),
@@ -173,7 +175,7 @@ describe('a command with more options than those of a server', () => {
     expect(Object.keys(pickServerOptions(reading.values))).toEqual(
       Object.keys(LIBRARY_OPTIONS).filter((name) => name in COMMAND_LINE_OPTIONS),
     )
-    const server = await startForCommand(reading, SILENT)
+    const server = await withServerOptions(reading, TERMINAL, startUnderstudy)
     onTestFinished(() => server.stop())
     expect(server.adminUrl).toBeUndefined()
     expect(await server.account.read()).toMatchObject({ seed: 7, domains: 0 })
@@ -182,7 +184,7 @@ describe('a command with more options than those of a server', () => {
   it('names what cannot be as it was given', async () => {
     const reading = readOptions(TABLE, [], { DMARC_UNDERSTUDY_PLAN: 'gold' })
     const message = 'DMARC_UNDERSTUDY_PLAN gold: must be one of below-stone, stone, above-stone'
-    await expect(startForCommand(reading, SILENT)).rejects.toThrow(new UsageError(message))
+    await expect(withServerOptions(reading, TERMINAL, startUnderstudy)).rejects.toThrow(new UsageError(message))
   })
 
   it('says of a long value as much as a line holds', () => {

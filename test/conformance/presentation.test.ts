@@ -9,7 +9,7 @@ function look(made: Made, problems: readonly Problem<string>[] = []): Presentati
   const reading = readingOf(made)
   const forbidden = findContractProblems(reading, permitted).filter(({ id }) => !id.includes('/request/'))
   expect(forbidden, 'what the contract forbids already').toEqual([])
-  return observePresentation(reading, { problems }, permitted)
+  return observePresentation(reading, { problems }, permitted, {})
 }
 
 const listedWith = (name: string, value: string): Made => ({

@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { loadContract } from '../../src/contract/contract.ts'
 import { ContractError } from '../../src/contract/contract-error.ts'
-import { applyOverlay, asOverlay, type Overlay, readOverlay } from '../../src/contract/overlay.ts'
+import { applyOverlay, asOverlay, type Overlay, readOverlays } from '../../src/contract/overlay.ts'
 import type { Json } from '../../src/ground/json.ts'
 import { budget } from '../support/budget.ts'
 import { writeOverlay } from '../support/overlay-file.ts'
@@ -280,12 +280,12 @@ describe('an overlay is refused', () => {
     ['whose aliases multiply without end', ENDLESS, ': Its aliases expand to more than 1000000 values.'],
   ])('as a file %s', async (_, text, reason) => {
     const path = fileOf(text)
-    expect((await refusalOf(readOverlay(path))).message).toBe(`${path}${reason}`)
+    expect((await refusalOf(readOverlays([path]))).message).toBe(`${path}${reason}`)
   })
 
   it('as a file that is not there', async () => {
     const path = join(temporaryFolder(), 'nowhere.yaml')
-    const error = await refusalOf(readOverlay(path))
+    const error = await refusalOf(readOverlays([path]))
     expect(error.message).toBe(`${path}: The overlay cannot be read (ENOENT).`)
   })
 })
@@ -297,7 +297,7 @@ describe('an overlay file', () => {
     ['a patch release of 1.0', 'overlay: 1.0.1\nactions: [{ target: $, update: { a: 1 } }]\n'],
   ])('may be %s', async (_, text) => {
     const path = fileOf(text)
-    expect(await readOverlay(path)).toEqual({ name: path, actions: [{ target: '$', update: { a: 1 } }] })
+    expect(await readOverlays([path])).toEqual([{ name: path, actions: [{ target: '$', update: { a: 1 } }] }])
   })
 })
 

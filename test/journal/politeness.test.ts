@@ -6,10 +6,10 @@ import {
   type ImpoliteKind,
   Manners,
   type ObservedConduct,
-  Politeness,
   reportImpoliteness,
   SHOWN,
 } from '../../src/journal/politeness.ts'
+import { type Judged, Verdict } from '../../src/journal/verdict.ts'
 import { entry } from '../support/entry.ts'
 import { START } from '../support/service.ts'
 
@@ -129,29 +129,25 @@ it('says how often each kind was noted, in the order of the kinds', () => {
 })
 
 it('keeps the first ids of each kind, counts all, and knows the whole after it was cleared', () => {
-  const politeness = new Politeness(settings.refresh)
+  const verdict = new Verdict(async () => '', settings)
   const operation = operations.find(({ id }) => id === 'addDomains')
-  const key = { id: 'k' } as Parameters<Politeness['note']>[1]
-  const evidence = { requestBody: contentOf(''), responseBody: undefined }
+  const principal = { account: {}, key: {} } as Judged['principal']
+  const evidence = { judged: true, principal, requestBody: contentOf(''), responseBody: undefined }
   let time = 0
   const write = (requestId: string) => {
     const sent = entry({ requestId, operation, method: 'POST', status: operation?.success.status })
-    politeness.note({ ...sent, ordinal: 1, weight: 0 }, key, { ...evidence, started: ++time, ended: time })
+    verdict.note({ ...sent, ordinal: 1, weight: 0 }, { ...evidence, started: ++time, ended: time })
   }
   for (let count = 0; count <= SHOWN; count++) write(`a${count}`)
-  expect(politeness.present.impolite).toEqual({ 'repeated-write': SHOWN })
+  expect(verdict.counts.impolite).toEqual({ 'repeated-write': SHOWN })
   write('b')
   const ids = Array.from({ length: SHOWN }, (_, index) => `a${index + 1}`)
-  expect(politeness.present.politeness).toMatchObject([
-    { request_ids: ids, message: expect.stringContaining('11 times') },
-  ])
-  politeness.clear()
-  expect(politeness.present.politeness).toEqual([])
+  expect(verdict.counts.politeness).toMatchObject([{ request_ids: ids, message: expect.stringContaining('11 times') }])
+  verdict.clear()
+  expect(verdict.counts.politeness).toEqual([])
   write('c')
-  expect(politeness.present.politeness).toMatchObject([
-    { request_ids: ['c'], message: expect.stringContaining('once') },
-  ])
-  expect(politeness.whole).toMatchObject({
+  expect(verdict.counts.politeness).toMatchObject([{ request_ids: ['c'], message: expect.stringContaining('once') }])
+  expect(verdict.whole.counts).toMatchObject({
     impolite: { 'repeated-write': SHOWN + 2 },
     politeness: [{ request_ids: ids }],
   })

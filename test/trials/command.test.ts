@@ -1,7 +1,8 @@
 import { chmodSync, existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, vi } from 'vitest'
-import { type CommandEnd, type CommandRun, exitCodeOf, runCommand } from '../../src/trials/command.ts'
+import { type CommandRun, exitCodeOf, runCommand } from '../../src/trials/command.ts'
+import type { CommandEnd } from '../../src/trials/running-command.ts'
 import { eventually, findProcesses, sleeper, sleeping } from '../support/processes.ts'
 import { it } from '../support/program.ts'
 

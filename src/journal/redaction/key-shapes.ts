@@ -11,18 +11,13 @@ const SANDBOX = 'sandbox_[!#$%()*+./0-9:=?@A-Z^_`a-z{|}~-]+'
 const ENCODED_SANDBOX = '(?:c2FuZGJveF|NhbmRib3hf|zYW5kYm94X)[0-9A-Za-z+/_-]*'
 /** Texts that look like a key, whole or cut off. */
 const SHAPES = new RegExp(`${KEY}|${SANDBOX}|${ENCODED_SANDBOX}`, 'g')
-const WHOLE = new RegExp(`^(?:${KEY}|${SANDBOX})$`)
+const WHOLE_KEY = new RegExp(`^${KEY}$`)
 /** Messages about a sandbox name its file. */
 const LOGGED = new RegExp(`(?<=account-)sandbox_[a-z0-9_-]+(?=\\.json)|${SHAPES.source}`, 'g')
 
-/** Whether the form of a secret is enough to recognise it. */
-export function looksLikeKey(secret: string): boolean {
-  return WHOLE.test(secret)
-}
-
-/** Whether a secret needs no entry in a list of secrets. After `sandbox_`, there may be any character. */
+/** Whether the form of a secret is enough to recognise it. After `sandbox_`, there may be any character. */
 export function hasKeyForm(secret: string): boolean {
-  return secret.startsWith('sandbox_') || looksLikeKey(secret)
+  return secret.startsWith('sandbox_') || WHOLE_KEY.test(secret)
 }
 
 /** Calls `note` for every text that looks like a key. */

@@ -12,29 +12,25 @@ export type Redact = (text: string) => string
 
 /** Names of header fields and of query parameters with secrets. The scheme of such a field stays visible. */
 const CREDENTIAL = /^key$|api[-_]?key|access[-_]?key|token|secret|auth(?!enticate)|passw|cookie/i
-
+const WITH_SCHEME = /^(\S+)\s+(.+)$/
 /** The replacement for a secret in a request that another process has recorded. */
 const NO_SECRET = /^[<>\s]*(?:\[redacted\][<>\s]*)+$/
 
-/** The secrets that a request carries as credentials. */
-interface CarriedSecrets {
-  /** The key alone, and the value of its field. */
-  own: ReadonlySet<string>
-  others: readonly string[]
-}
-
-/** Many similar requests share the same object of header fields. */
-const credentialsIn = memoizeWeakly((headers: readonly string[]): CarriedSecrets => {
+/**
+ * The secrets that header fields carry as credentials, and those among them that belong to the key: it alone, and the
+ * value of its field. Many similar requests share the same object of header fields.
+ */
+const credentialsIn = memoizeWeakly((headers: readonly string[]) => {
   const own = new Set<string>()
-  const others: string[] = []
+  const all: string[] = []
   for (let index = 0; index < headers.length; index += 2) {
     const name = headers[index] ?? ''
     if (!CREDENTIAL.test(name)) continue
-    const secrets = secretsIn(headers[index + 1] ?? '').filter((secret) => !NO_SECRET.test(secret))
+    const secrets = secretsIn(headers[index + 1] ?? '')
+    all.push(...secrets)
     if (name.toLowerCase() === 'authorization') for (const secret of secrets) own.add(secret)
-    else others.push(...secrets)
   }
-  return { own, others }
+  return { own, all }
 })
 
 /**
@@ -61,15 +57,15 @@ export function redactorForAll(secrets: Secrets): Redact {
 
 /** The credentials of a message in its query and its header fields. In `headers`, names and values alternate. */
 export function findCredentials(headers: readonly string[], target: string): readonly string[] {
-  const { own, others } = credentialsIn(headers)
   const inQuery = readParameters(queryOf(target)).filter(([name]) => CREDENTIAL.test(name))
-  return [...own, ...others, ...inQuery.map(([, value]) => value).filter((value) => !NO_SECRET.test(value))]
+  const all = [...credentialsIn(headers).all, ...inQuery.map(([, value]) => value)]
+  return all.filter((secret) => !NO_SECRET.test(secret))
 }
 
 /** The value of a header field without secrets. */
 export function redactField(name: string, value: string, redact: Redact): string {
   if (!CREDENTIAL.test(name)) return redact(value)
-  const [, scheme, secret] = /^(\S+)\s+(.+)$/.exec(value) ?? []
+  const [, scheme, secret] = WITH_SCHEME.exec(value) ?? []
   if (scheme === undefined || secret === undefined) return HIDDEN
   const shown = redact(secret)
   return `${redact(scheme)} ${shown.endsWith(`.${HIDDEN}`) ? shown : HIDDEN}`
@@ -109,12 +105,12 @@ export function redactWithin<Value>(value: Value, redact: Redact): Value {
  * to be an ordinary one.
  */
 function secretsIn(value: string): string[] {
-  const [, scheme = '', secret = value] = /^(\S+)\s+(.+)$/.exec(value) ?? []
-  const hasScheme = secret !== value && !scheme.includes('=')
-  const decoded = /^basic$/i.test(scheme) ? Buffer.from(secret, 'base64').toString() : ''
+  const [, scheme = '', rest = ''] = WITH_SCHEME.exec(value) ?? []
+  const secret = scheme === '' || scheme.includes('=') ? value : rest
+  const words = secret.split(/[\s,;="]+/).filter(({ length }) => length > SHORT)
+  const decoded = /^basic$/i.test(scheme) ? Buffer.from(rest, 'base64').toString() : ''
   const password = decoded.slice(decoded.indexOf(':') + 1)
-  const words = (hasScheme ? secret : value).split(/[\s,;="]+/).filter(({ length }) => length > SHORT)
-  return [hasScheme ? secret : value, ...words, ...(password === '' ? [] : [password])]
+  return [secret, ...words, ...(password === '' ? [] : [password])]
 }
 
 /** Replaces the findings of the indexes and texts that look like a key, in every reading of a text. */
@@ -124,8 +120,8 @@ export function hideSecrets(
   labelOf: (found: string) => string = () => HIDDEN,
 ): string {
   const ranges: [start: number, end: number][] = []
-  for (const { text: reading, places } of readingsOf(text)) {
-    const note = (start: number, end: number) => void ranges.push([places?.[start] ?? start, places?.[end] ?? end])
+  for (const { text: reading, placeOf } of readingsOf(text)) {
+    const note = (start: number, end: number) => void ranges.push([placeOf(start), placeOf(end)])
     for (const index of indexes) index.find(reading, note)
     findKeys(reading, note)
   }

@@ -1,5 +1,6 @@
-/** The replacement for the end of a cut text. */
-export const CUT = '…'
+import { findFirst } from '../../ground/search.ts'
+import { CUT } from './spellings.ts'
+
 /** A shorter secret is not searched for: every `x` would match in nearly every text. */
 const SHORTEST = 3
 /** A secret of at most this length is found only if it stands alone, because it may be part of an ordinary word. */
@@ -7,20 +8,13 @@ export const SHORT = 7
 
 /**
  * The maximum number of compared characters for each character of a text. Secrets from real life take one or two. Only
- * a text that is made to be expensive takes more, and all of it is hidden.
+ * a text that is made to be expensive takes more. All of it is hidden.
  */
-const MOST_STEPS = 64
+const MOST_STEPS = 16
 const FEW_STEPS = 10_000
 const ALONE = /[\w.-]/
 const BEYOND_ASCII = /[^ -~]/
 const BASE64 = /[0-9A-Za-z+/_-]/
-
-/** A text that a secret may have, in small letters. */
-interface Spelling {
-  text: string
-  /** Whether it is the inner part of a base64 text. The characters beside it are also secret. */
-  isEncoded: boolean
-}
 
 /** Is called with the part of a text from `start` to `end`. */
 type Note = (start: number, end: number) => void
@@ -30,36 +24,29 @@ type Note = (start: number, end: number) => void
  * Upper and lower case are equal, because a text may have been part of a hostname.
  */
 export class SecretIndex {
-  /** By their first three characters, in the order of their texts. */
-  readonly #spellings = new Map<number, Spelling[]>()
+  /**
+   * Spelling in small letters → how many characters on each side of it are also secret. One is beside the inner part of
+   * a base64 text: it encodes a part of the secret and something else.
+   */
+  readonly #margins = new Map<string, number>()
+  /** The spellings by their first three characters, sorted. */
+  readonly #sorted = new Map<number, string[]>()
 
   constructor(secrets: Iterable<string> = []) {
     for (const secret of secrets) this.add(secret)
   }
 
   get isEmpty(): boolean {
-    return this.#spellings.size === 0
+    return this.#margins.size === 0
   }
 
   add(secret: string): void {
-    for (const spelling of new Set([secret, ...spellInBase64(secret)])) {
-      const isEncoded = spelling !== secret
-      const text = fold(spelling)
-      if (text.length < SHORTEST) continue
-      const root = rootOf(text)
-      const list = this.#spellings.get(root) ?? []
-      const place = countUpTo(text, list)
-      const known = list[place - 1]
-      if (known?.text === text) known.isEncoded ||= isEncoded
-      else list.splice(place, 0, { text, isEncoded })
-      this.#spellings.set(root, list)
-    }
+    this.#insert(fold(secret), 0)
+    for (const spelling of spellInBase64(secret)) this.#insert(fold(spelling), 1)
   }
 
   has(secret: string): boolean {
-    const text = fold(secret)
-    const list = this.#spellings.get(rootOf(text)) ?? []
-    return list[countUpTo(text, list) - 1]?.text === text
+    return this.#margins.has(fold(secret))
   }
 
   /** Calls `note` for every secret in the text, and for the beginning of a secret at the end of a cut text. */
@@ -68,87 +55,69 @@ export class SecretIndex {
     const folded = fold(text)
     const isCut = folded.includes(CUT)
     let steps = MOST_STEPS * text.length + FEW_STEPS
-    let root = rootOf(folded)
     for (let start = 0; start <= folded.length - SHORTEST; start++) {
-      if (start > 0) root = append(root, folded.charCodeAt(start + 2))
-      const list = this.#spellings.get(root)
-      if (list === undefined) continue
-      steps -= match(list, folded, start, isCut, note)
-      if (steps < 0) {
-        note(0, text.length)
-        return
-      }
+      const spellings = this.#sorted.get(rootAt(folded, start))
+      if (spellings === undefined) continue
+      steps -= this.#match(spellings, folded, start, isCut, note)
+      if (steps >= 0) continue
+      note(0, text.length)
+      return
     }
   }
-}
 
-/**
- * Calls `note` for the longest spelling at `start`, or for the beginning of a longer one that the text cuts off, which
- * only a text with `isCut` does. Returns the number of characters that it compared.
- */
-function match(list: readonly Spelling[], text: string, start: number, isCut: boolean, note: Note): number {
-  let end = start
-  let rest = text.slice(start)
-  const place = countUpTo(rest, list)
-  let spelling = list[place - 1]
-  // Of all spellings, one of these two neighbours shares most characters with the text.
-  let most = isCut ? countShared(list[place]?.text ?? '', rest) : 0
-  let compared = most
-  while (spelling !== undefined) {
-    const { length } = spelling.text
-    const shared = countShared(spelling.text, rest)
-    compared += shared
-    most = Math.max(most, shared)
-    if (shared === length && (length > SHORT || standsAlone(text, start, start + length))) {
-      end = start + length
-      break
+  #insert(spelling: string, margin: number): void {
+    if (spelling.length < SHORTEST) return
+    const known = this.#margins.get(spelling)
+    this.#margins.set(spelling, Math.max(known ?? 0, margin))
+    if (known !== undefined) return
+    const root = rootAt(spelling, 0)
+    const list = this.#sorted.get(root) ?? []
+    const place = findFirst(0, list.length, (index) => (list[index] ?? '') < spelling)
+    list.splice(place, 0, spelling)
+    this.#sorted.set(root, list)
+  }
+
+  /**
+   * Calls `note` for the longest spelling at `start`, or for the beginning of a longer one that the text cuts off, which
+   * only a text with `isCut` does. Returns the number of characters that it compared.
+   */
+  #match(spellings: readonly string[], text: string, start: number, isCut: boolean, note: Note): number {
+    const codeAt = (index: number, place: number) => (spellings[index] ?? '').charCodeAt(place)
+    let [low, high] = [0, spellings.length]
+    let shared = 0
+    let found = ''
+    for (let length = 0; low < high; length++) {
+      shared = length
+      // All spellings from `low` to `high` have these characters in common with the text. If one of them ends here, it is the first.
+      const first = spellings[low] ?? ''
+      if (first.length === length) {
+        if (length > SHORT || standsAlone(text, start, start + length)) found = first
+        low++
+      } else if (high - low === 1 && !isCut && first.length > text.length - start) break
+      const code = text.charCodeAt(start + length)
+      if (codeAt(low, length) !== code) low = findFirst(low, high, (index) => codeAt(index, length) < code)
+      if (codeAt(high - 1, length) !== code) high = findFirst(low, high, (index) => codeAt(index, length) <= code)
     }
-    // The next one to try is in what this one shares with the text.
-    rest = rest.slice(0, Math.min(shared, length - 1))
-    spelling = list[countUpTo(rest, list) - 1]
+    const end = start + found.length
+    // A secret may have the sign of a cut in itself, so only the place where the shared characters end counts.
+    if (shared > Math.max(found.length, SHORT) && text[start + shared] === CUT) note(start, start + shared)
+    else if (found !== '') {
+      const margin = this.#margins.get(found) ?? 0
+      const countBeside = (place: number) => (BASE64.test(text.charAt(place)) ? margin : 0)
+      note(start - countBeside(start - 1), end + countBeside(end))
+    }
+    return shared
   }
-  // A secret may have the sign of a cut in itself, so only the place where the shared characters end counts.
-  const cut = start + most
-  if (cut > end && most > SHORT && text[cut] === CUT) {
-    note(start, cut)
-    return compared
-  }
-  // Of a base64 text, each character beside a spelling encodes a part of the secret and something else.
-  const countBeside = (place: number) => (spelling?.isEncoded && BASE64.test(text.charAt(place)) ? 1 : 0)
-  if (end > start) note(start - countBeside(start - 1), end + countBeside(end))
-  return compared
 }
 
-/** How many spellings are not after a text. They are those that equal it, begin it or are less. */
-function countUpTo(text: string, list: readonly Spelling[]): number {
-  let [low, high] = [0, list.length]
-  while (low < high) {
-    const middle = (low + high) >>> 1
-    if ((list[middle] as Spelling).text <= text) low = middle + 1
-    else high = middle
-  }
-  return low
-}
-
-function countShared(one: string, other: string): number {
-  const most = Math.min(one.length, other.length)
-  let count = 0
-  while (count < most && one.charCodeAt(count) === other.charCodeAt(count)) count++
-  return count
+/** Seven bits of each of three characters. */
+function rootAt(text: string, start: number): number {
+  const [one, two, three] = [text.charCodeAt(start), text.charCodeAt(start + 1), text.charCodeAt(start + 2)]
+  return ((one & 127) << 14) | ((two & 127) << 7) | (three & 127)
 }
 
 function standsAlone(text: string, start: number, end: number): boolean {
   return !ALONE.test(text.charAt(start - 1)) && !ALONE.test(text.charAt(end))
-}
-
-/** The first three characters of a text. */
-function rootOf(text: string): number {
-  return [0, 1, 2].reduce((root, place) => append(root, text.charCodeAt(place)), 0)
-}
-
-/** Keeps seven bits of each of the last three characters. */
-function append(root: number, character: number): number {
-  return ((root << 7) | (character & 127)) & 0x1f_ff_ff
 }
 
 /** A text in small letters. Only ASCII: in other alphabets, a text may change its length. */

@@ -1,5 +1,6 @@
+import type { AccountState } from '../../domain/account.ts'
 import { hashKey } from '../../ground/secrets.ts'
-import { looksLikeKey } from './key-shapes.ts'
+import { hasKeyForm } from './key-shapes.ts'
 import { SecretIndex } from './secret-index.ts'
 import { wordsOf } from './spellings.ts'
 
@@ -13,12 +14,13 @@ export interface HeldKeys {
 /** The secrets of one account. */
 interface AccountSecrets {
   /** By their hashes. */
-  known: Map<string, string>
-  /** The hashes of the hidden secrets. */
-  hidden: Set<string>
+  known: ReadonlyMap<string, string>
+  hidden: readonly string[]
   /** Finds the hidden secrets. Created when exchanges of the account are read after a change of its secrets. */
-  index: SecretIndex | undefined
+  index?: SecretIndex
 }
+
+const NONE: AccountSecrets = { known: new Map(), hidden: [] }
 
 /**
  * The secrets to hide: for each account those of its keys, as long as it has them, and everywhere those of the process.
@@ -27,16 +29,16 @@ interface AccountSecrets {
  */
 export class Secrets {
   readonly #everywhere: readonly string[]
+  readonly #common: SecretIndex
   readonly #accounts = new Map<string, AccountSecrets>()
   /** Secret in lower case → the number of accounts with it. */
   readonly #holders = new Map<string, number>()
-  readonly #common: SecretIndex
 
   /** `everywhere` are secrets that belong to no account, such as the token of the control plane. */
   constructor(everywhere: readonly string[] = []) {
     this.#everywhere = everywhere
     this.#common = new SecretIndex(everywhere)
-    for (const secret of everywhere) this.#count(secret, 1)
+    this.#count(everywhere, 1)
   }
 
   /**
@@ -44,43 +46,35 @@ export class Secrets {
    * Only those that belong to its keys are kept.
    */
   update(accountId: string, { held, recoverable = () => [] }: HeldKeys, given: readonly string[] = []): void {
-    const listed = given.filter(isWorthPlace)
-    const former = this.#accounts.get(accountId)
-    if (former === undefined && listed.length === 0) return
-    const account = former ?? { known: new Map(), hidden: new Set(), index: undefined }
-    for (const secret of listed) account.known.set(hashKey(secret), secret)
+    if (!this.concerns(accountId, given)) return
+    const former = this.#of(accountId)
+    const all = [...former.known, ...given.filter(isWorthPlace).map((secret) => [hashKey(secret), secret] as const)]
     const present = new Set(held)
-    let kept: Set<string> | undefined
-    for (const [hash, secret] of account.known) {
-      const isHeld = present.has(hash)
-      if (isHeld !== account.hidden.has(hash)) this.#setHidden(account, hash, secret, isHeld)
-      if (isHeld) continue
-      // Most changes remove no key, so the set is created only when it is needed.
-      kept ??= new Set(recoverable())
-      if (!kept.has(hash)) account.known.delete(hash)
-    }
-    if (account.known.size > 0) this.#accounts.set(accountId, account)
+    // Most changes remove no key, so the second set is created only when it is needed.
+    const kept = all.every(([hash]) => present.has(hash)) ? present : new Set([...present, ...recoverable()])
+    const known = new Map(all.filter(([hash]) => kept.has(hash)))
+    const hidden = [...known].filter(([hash]) => present.has(hash)).map(([, secret]) => secret)
+    this.#count(former.hidden, -1)
+    this.#count(hidden, 1)
+    if (known.size > 0) this.#accounts.set(accountId, { known, hidden })
     else this.#accounts.delete(accountId)
   }
 
   /**
-   * Hides the secret of an account's key, and drops nothing. Returns whether the account has secrets that are not
-   * hidden. `update` may drop these.
+   * Hides the secret of a key of the account, unless it is known, and drops nothing. Returns whether the account has
+   * secrets that are not hidden. `update` may drop these.
    */
-  meet(accountId: string, held: Iterable<string>, secret: string): boolean {
-    this.update(accountId, { held, recoverable: () => this.#accounts.get(accountId)?.known.keys() ?? [] }, [secret])
-    const account = this.#accounts.get(accountId)
-    return account !== undefined && account.hidden.size < account.known.size
+  meet({ id, keys }: Pick<AccountState, 'id' | 'keys'>, { secret, hash }: { secret: string; hash: string }): boolean {
+    const former = this.#of(id).known
+    if (former.has(hash)) return false
+    this.update(id, { held: keys.map((key) => key.hash), recoverable: () => former.keys() }, [secret])
+    const { known, hidden } = this.#of(id)
+    return hidden.length < known.size
   }
 
   /** Whether the account has secrets here, or would have some with `given`. */
   concerns(accountId: string, given: readonly string[]): boolean {
     return this.#accounts.has(accountId) || given.some(isWorthPlace)
-  }
-
-  /** Whether the secret with this hash is known. */
-  knows(accountId: string, hash: string): boolean {
-    return this.#accounts.get(accountId)?.known.has(hash) === true
   }
 
   /** Drops the secrets of a deleted account. */
@@ -92,8 +86,7 @@ export class Secrets {
   indexOf(accountId: string | undefined): SecretIndex {
     const account = accountId === undefined ? undefined : this.#accounts.get(accountId)
     if (account === undefined) return this.#common
-    const { hidden, known } = account
-    account.index ??= new SecretIndex([...this.#everywhere, ...[...hidden].map((hash) => known.get(hash) ?? '')])
+    account.index ??= new SecretIndex([...this.#everywhere, ...account.hidden])
     return account.index
   }
 
@@ -107,19 +100,18 @@ export class Secrets {
     return this.#holders.size === 0 ? [] : texts.flatMap(wordsOf).filter((word) => this.has(word))
   }
 
-  #setHidden(account: AccountSecrets, hash: string, secret: string, isHidden: boolean): void {
-    if (isHidden) account.hidden.add(hash)
-    else account.hidden.delete(hash)
-    account.index = undefined
-    this.#count(secret, isHidden ? 1 : -1)
+  #of(accountId: string): AccountSecrets {
+    return this.#accounts.get(accountId) ?? NONE
   }
 
-  #count(secret: string, change: number): void {
-    if (looksLikeKey(secret)) return
-    const word = secret.toLowerCase()
-    const count = (this.#holders.get(word) ?? 0) + change
-    if (count > 0) this.#holders.set(word, count)
-    else this.#holders.delete(word)
+  #count(secrets: readonly string[], change: number): void {
+    for (const secret of secrets) {
+      if (hasKeyForm(secret)) continue
+      const word = secret.toLowerCase()
+      const count = (this.#holders.get(word) ?? 0) + change
+      if (count > 0) this.#holders.set(word, count)
+      else this.#holders.delete(word)
+    }
   }
 }
 

@@ -1,29 +1,39 @@
-import { CUT } from './secret-index.ts'
+import { findFirst } from '../../ground/search.ts'
+
+/** The replacement for the end of a cut text. */
+export const CUT = '…'
 
 /** A text, or its meaning after its escapes are decoded. */
 export interface ReadText {
   text: string
-  /** For each character of `text`, and for its end: the position in the original. Absent for the original itself. */
-  places: readonly number[] | undefined
+  /** The position in the original of a character of `text`, or of its end. */
+  placeOf(place: number): number
 }
 
 /** The maximum number of nested decodings. JSON in a query in JSON is not expected. */
 const DEPTH = 2
 
-/**
- * Escapes in JSON, in a URL, and in a JSON pointer (RFC 6901). The first group is the code of a character, the second
- * one the character itself. At the end of a cut text, an escape may be incomplete.
- */
-const ESCAPES = [
-  new RegExp(String.raw`\\(?:u([0-9a-f]{4})|(["\\/bfnrt])|u?[0-9a-f]{0,3}(?=${CUT}))`, 'gi'),
-  new RegExp(`%(?:([0-9a-f]{2})|[0-9a-f]?(?=${CUT}))`, 'gi'),
-  /~[01]/g,
-]
-/** Escapes that have neither the code nor the character that they mean. */
+/** What a character after a backslash means in JSON. JSON has no escapes with capital letters, but other texts may. */
 const MEANINGS: Readonly<Record<string, string>> = {
-  ...{ '\\b': '\b', '\\f': '\f', '\\n': '\n', '\\r': '\r', '\\t': '\t' },
-  ...{ '~0': '~', '~1': '/' },
+  ...{ '"': '"', '\\': '\\', '/': '/', B: 'B', F: 'F', N: 'N', R: 'R', T: 'T' },
+  ...{ b: '\b', f: '\f', n: '\n', r: '\r', t: '\t' },
 }
+
+/**
+ * Escapes in JSON, in a URL, and in a JSON pointer (RFC 6901), with their meanings. At the end of a cut text, an escape
+ * may be incomplete. Its meaning is empty.
+ */
+const ESCAPES: readonly (readonly [form: RegExp, meaningOf: (found: string) => string])[] = [
+  [
+    new RegExp(String.raw`\\(?:u[0-9a-f]{4}|["\\/bfnrt]|u?[0-9a-f]{0,3}(?=${CUT}))`, 'gi'),
+    (found) => (found.length === 6 ? readCode(found.slice(2)) : (MEANINGS[found.slice(1)] ?? '')),
+  ],
+  [
+    new RegExp(`%(?:[0-9a-f]{2}|[0-9a-f]?(?=${CUT}))`, 'gi'),
+    (found) => (found.length === 3 ? readCode(found.slice(1)) : ''),
+  ],
+  [/~[01]/g, (found) => (found === '~0' ? '~' : '/')],
+]
 
 /** The separators of words in a target and in header fields. A secret may contain some of them. */
 const SEPARATORS = [/[\s"<>]+/, /[\s"<>?&=,;]+/, /[\s"<>?&=,;/]+/]
@@ -35,38 +45,40 @@ const STEPS = 20
  * characters may be escaped, and so may those of an escape.
  */
 export function readingsOf(text: string): ReadText[] {
-  const readings: ReadText[] = [{ text, places: undefined }]
+  const readings: ReadText[] = [{ text, placeOf: (place) => place }]
   // Most texts have no escapes, and the code below would take most of the time.
   if (!/[\\%~]/.test(text)) return readings
-  let latest = readings
-  for (let depth = 0; depth < DEPTH && latest.length > 0; depth++) {
-    const next = latest.flatMap((reading) => ESCAPES.flatMap((form) => readEscapes(reading, form) ?? []))
-    latest = next.filter((reading, index) => next.findIndex((other) => other.text === reading.text) === index)
-    readings.push(...latest)
+  for (let depth = 0, first = 0; depth < DEPTH; depth++) {
+    const latest = readings.slice(first)
+    first = readings.length
+    for (const reading of latest.flatMap((former) => ESCAPES.map((escapes) => decode(former, ...escapes)))) {
+      if (readings.every((known) => known.text !== reading.text)) readings.push(reading)
+    }
   }
   return readings
 }
 
-/** `undefined` if nothing is escaped. */
-function readEscapes({ text, places: former }: ReadText, form: RegExp): ReadText | undefined {
-  const places: number[] = []
-  let plain = ''
-  let rest = 0
-  function take(end: number): void {
-    for (let place = rest; place < end; place++) places.push(former?.[place] ?? place)
-    plain += text.slice(rest, end)
+function decode(former: ReadText, form: RegExp, meaningOf: (found: string) => string): ReadText {
+  /** Where the meaning of each escape ends, and how much longer the escapes up to there are than their meanings. */
+  const ends: number[] = []
+  const excesses: number[] = []
+  let excess = 0
+  const text = former.text.replaceAll(form, (found, index: number) => {
+    const meaning = meaningOf(found)
+    ends.push(index - excess + meaning.length)
+    excess += found.length - meaning.length
+    excesses.push(excess)
+    return meaning
+  })
+  function placeOf(place: number): number {
+    const count = findFirst(0, ends.length, (number) => (ends[number] ?? 0) <= place)
+    return former.placeOf(place + (excesses[count - 1] ?? 0))
   }
-  for (const { 0: found, 1: code, 2: character = '', index } of text.matchAll(form)) {
-    take(index)
-    const meaning = code === undefined ? (MEANINGS[found] ?? character) : String.fromCharCode(Number.parseInt(code, 16))
-    if (meaning !== '') places.push(former?.[index] ?? index)
-    plain += meaning
-    rest = index + found.length
-  }
-  if (rest === 0) return undefined
-  take(text.length)
-  places.push(former?.[text.length] ?? text.length)
-  return { text: plain, places }
+  return { text, placeOf }
+}
+
+function readCode(hex: string): string {
+  return String.fromCharCode(Number.parseInt(hex, 16))
 }
 
 /** The words of a text. Each of them may be a secret. */

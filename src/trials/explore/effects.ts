@@ -1,6 +1,7 @@
 import type { AccountState, DomainGroup } from '../../domain/account.ts'
 import { compareAccounts, type StateChanges } from '../../explain/changes.ts'
 import type { Entry } from '../../journal/entry.ts'
+import { surplusIn } from '../surplus.ts'
 
 /** The effects of a run of the command. Ids, order and times are left out. */
 export interface Effects {
@@ -82,13 +83,6 @@ function compare(expected: readonly string[], received: readonly string[], missi
   return [...lacks.map((each) => `${missing}: ${each}`), ...extras.map((each) => `${surplus}: ${each}`)]
 }
 
-/** The items that the other list does not have, or has less often. */
-function without(list: readonly string[], other: readonly string[]): string[] {
-  const left = new Map<string, number>()
-  for (const item of other) left.set(item, (left.get(item) ?? 0) + 1)
-  return list.filter((item) => {
-    const count = left.get(item) ?? 0
-    left.set(item, count - 1)
-    return count <= 0
-  })
+function without(list: readonly string[], others: readonly string[]): string[] {
+  return surplusIn(list, others, (text) => text)
 }

@@ -1,9 +1,9 @@
 import type { Contract } from '../../contract/contract.ts'
 import type { FaultRule } from '../../domain/faults.ts'
 import type { Pool } from '../pool.ts'
-import { canonical, faultsAt, type PlannedFault } from './faults.ts'
+import { canonical, faultsAt, type PlannedFault, placeOf } from './faults.ts'
 import type { RunObservation } from './observation.ts'
-import { type FaultPair, pairsAfter, rankSingles } from './order.ts'
+import { pairsAfter, rankSingles } from './order.ts'
 import { describePlan, exceedsPlan, idleRules, milderRules, operationOf, writePlan } from './plan.ts'
 import { pointsOf } from './points.ts'
 import { shrinkPlan } from './shrinking.ts'
@@ -83,8 +83,7 @@ export class Explorer {
     const points = pointsOf(baseline.observation.requests)
     const tiers = rankSingles(points.flatMap((point) => faultsAt(point, contract)))
     for (const tier of tiers) await this.#tryTier(tier.map((fault) => [fault]))
-    const singles = this.#tried.all
-    await this.#tryTier(this.#pairsOf(singles).map(({ faults }) => faults))
+    await this.#tryTier(this.#pairsOf(this.#tried.all))
     const findings = await this.#shrinkAll()
     return this.#report(points.length, findings)
   }
@@ -158,7 +157,7 @@ export class Explorer {
   }
 
   /** Pairs of a fault that the client tolerated and a fault at a later request. */
-  #pairsOf(singles: readonly TriedPlan[]): FaultPair[] {
+  #pairsOf(singles: readonly TriedPlan[]) {
     const { contract, baseline } = this.#deps
     const gaveUp = singles.filter(({ verdict }) => verdict === 'gave up')
     const broken = this.#tried.weaknesses.flatMap(({ tried }) => tried)
@@ -238,8 +237,4 @@ export class Explorer {
       left: this.#left,
     }
   }
-}
-
-function placeOf({ point, effect }: PlannedFault): string {
-  return `${point.operation.id} ${canonical(effect)}`
 }

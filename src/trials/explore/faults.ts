@@ -159,13 +159,13 @@ function collectCodes(value: unknown, codes: Set<string>): void {
 }
 
 /** The kind of this list with this effect. */
-function placeOf(effect: Effect, kinds: readonly PlannedFaultKind[]): number {
+function indexOf(effect: Effect, kinds: readonly PlannedFaultKind[]): number {
   return kinds.findIndex((kind) => canonical(kind.effect) === canonical(effect))
 }
 
 /** The effect of a rule as a clause. */
 export function wordEffect(effect: Effect): string {
-  const kind = TABLE[placeOf(effect, TABLE)]
+  const kind = TABLE[indexOf(effect, TABLE)]
   if (kind !== undefined) return kind.words
   const { respond } = effect
   if (respond === undefined) return `the fault is ${canonical(effect)}`
@@ -174,10 +174,8 @@ export function wordEffect(effect: Effect): string {
 
 /** The position of a fault in its family, from the mildest. */
 export function weightOf({ family, effect }: PlannedFaultKind): number {
-  const place = placeOf(
-    effect,
-    TABLE.filter((kind) => kind.family === family),
-  )
+  const ofFamily = TABLE.filter((kind) => kind.family === family)
+  const place = indexOf(effect, ofFamily)
   if (place >= 0) return place
   const { respond } = effect
   return TABLE.length + (respond !== undefined && 'error' in respond ? CODES.indexOf(respond.error) : 0)
@@ -189,10 +187,15 @@ export function weightOf({ family, effect }: PlannedFaultKind): number {
  */
 export function milderEffects(effect: Effect): Effect[] {
   const isRefusal = effect.respond !== undefined && 'error' in effect.respond
-  const family = TABLE[placeOf(effect, TABLE)]?.family ?? (isRefusal ? 'refused' : undefined)
+  const family = TABLE[indexOf(effect, TABLE)]?.family ?? (isRefusal ? 'refused' : undefined)
   const kinds = TABLE.filter((kind) => kind.survivable || kind.family === family)
-  const place = placeOf(effect, kinds)
+  const place = indexOf(effect, kinds)
   return (place < 0 ? kinds : kinds.slice(0, place)).map((kind) => kind.effect)
+}
+
+/** The operation at which a fault acts, and its effect. */
+export function placeOf({ point, effect }: PlannedFault): string {
+  return `${point.operation.id} ${canonical(effect)}`
 }
 
 /** Serialises a plan, or a part of it. Plans with the same effect have the same text. */

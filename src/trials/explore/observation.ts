@@ -1,5 +1,5 @@
 import type { Entry } from '../../journal/entry.ts'
-import type { CommandEnd } from '../command.ts'
+import type { CommandEnd } from '../running-command.ts'
 import type { TrialResult } from '../trial.ts'
 import { type Effects, effectsOf } from './effects.ts'
 

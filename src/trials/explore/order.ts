@@ -1,16 +1,15 @@
 import { createHash } from 'node:crypto'
 import type { Contract } from '../../contract/contract.ts'
 import { changesBy } from './effects.ts'
-import { canonical, changesState, faultsAt, type PlannedFault, TIERS, weightOf } from './faults.ts'
+import { canonical, changesState, faultsAt, type PlannedFault, placeOf, TIERS, weightOf } from './faults.ts'
 import type { ObservedRequest, RunObservation } from './observation.ts'
 import { targetOf } from './plan.ts'
 import { aboutOf, type Point, pointsOf } from './points.ts'
+import type { TriedPlan } from './tried-plans.ts'
 import type { FaultlessRun } from './verdict.ts'
 
 /** Two faults. The request of the second one comes after the request of the first one. */
-export interface FaultPair {
-  faults: readonly [first: PlannedFault, second: PlannedFault]
-}
+type FaultPair = readonly [first: PlannedFault, second: PlannedFault]
 
 /**
  * Single faults by tier, in the order of the trials. In a tier, the first request of each operation comes before any
@@ -48,10 +47,7 @@ function rankOf(fault: PlannedFault): number[] {
 }
 
 /** A run in which the client survived one fault. */
-export interface Survived {
-  faults: readonly PlannedFault[]
-  observation: RunObservation
-}
+type Survived = Pick<TriedPlan, 'faults' | 'observation'>
 
 /**
  * Pairs of a fault that the client survived, and a fault at a request that it sent because of it. Redundant pairs are
@@ -79,13 +75,13 @@ export function pairsAfter(
           faultsAt(point, contract)
             .filter((second) => second.survivable && expects(second))
             .toSorted((one, other) => COSTS.indexOf(canonical(one.effect)) - COSTS.indexOf(canonical(other.effect)))
-            .map((second) => ({ faults: [first, second] as const, distance: point.index, signature })),
+            .map((second) => ({ pair: [first, second] as const, distance: point.index, signature })),
         )
     })
   return pairs
     .toSorted((one, other) => rankPair(one) - rankPair(other))
-    .filter(({ faults: [, second], signature }) => isNew(`${signature} ${kinds(second)}`))
-    .map(({ faults }) => ({ faults }))
+    .filter(({ pair: [, second], signature }) => isNew(`${signature} ${kinds(second)}`))
+    .map(({ pair }) => pair)
 }
 
 /** Effects, from the least expensive in time. */
@@ -139,16 +135,13 @@ function alikeEffects(survived: readonly Survived[]): (fault: PlannedFault) => s
   for (const run of survived) {
     const [fault] = run.faults
     if (fault === undefined) continue
-    const place = `${fault.point.operation.id} ${canonical(fault.effect)}`
+    const place = placeOf(fault)
     tails.set(place, [...(tails.get(place) ?? []), tailOf(run)])
   }
-  return ({ point, effect }) => {
-    const name = canonical(effect)
-    return tails.get(`${point.operation.id} ${name}`)?.join() ?? name
-  }
+  return (fault) => tails.get(placeOf(fault))?.join() ?? canonical(fault.effect)
 }
 
-function rankPair({ distance, faults: [first, second] }: FaultPair & { distance: number }): number {
+function rankPair({ distance, pair: [first, second] }: { distance: number; pair: FaultPair }): number {
   // A slow response takes until the client gives up.
   const slow = (first.slow ? 1 : 0) + (second.slow ? 1 : 0)
   const waits = [first, second].filter(({ effect }) => effect.event !== undefined).length

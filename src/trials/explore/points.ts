@@ -1,5 +1,6 @@
 import type { Operation } from '../../contract/api.ts'
 import { isObject, readJson } from '../../ground/json.ts'
+import { nameSome } from '../../ground/plural.ts'
 import { shorten } from '../../ground/show.ts'
 import { isCut, textOf } from '../../http/content.ts'
 import { isUnread } from '../../journal/description.ts'
@@ -70,8 +71,10 @@ export function aboutOf({ group, body }: Pick<Entry, 'group' | 'body'>): string 
   if (typeof value['name'] === 'string') return shorten(value['name'])
   const names = Object.values(value).find((each) => Array.isArray(each))
   if (!Array.isArray(names)) return ''
-  const texts = names.slice(0, TOLD).map((name) => shorten(String(name)))
-  return names.length > TOLD ? `${texts.join(', ')} and ${names.length - TOLD} more` : texts.join(', ')
+  return nameSome(
+    names.map((name) => shorten(String(name))),
+    TOLD,
+  )
 }
 
 /** Names a point: `the 2nd createDomainGroup (Retail)`. */

@@ -1,31 +1,15 @@
+import { pointerOf } from '../../contract/api.ts'
 import type { FaultRule } from '../../domain/faults.ts'
-import { pointTo } from '../../ground/json.ts'
 import { plural } from '../../ground/plural.ts'
+import { writeShellLine } from '../../ground/shell-word.ts'
 import { listFacts, listSection } from '../../reports/outline.ts'
 import type { CommandTimes, Finding, Report, ReportRule, Section } from '../../reports/report.ts'
-import { writeShellLine } from '../shell-line.ts'
 import type { Exploration, FailingPlan, PlanAt } from './exploration.ts'
 import { canonical } from './faults.ts'
 import { type StoryLine, tellStory, wordStory } from './story.ts'
 import type { ExploreFailure, RunVerdict } from './verdict.ts'
 
-/** The report of `explore` as JSON; `docs/schemas/explore.json` describes it. */
-export interface ExploreReport
-  extends Pick<Exploration, 'points' | 'tolerated' | 'flaky' | 'unconfirmed' | 'unmet' | 'left'> {
-  command: readonly string[]
-  /** How often the command was started, including the baselines. */
-  runs: number
-  gave_up: Exploration['gaveUp']
-  findings: readonly FindingReport[]
-  never_applied: Exploration['idle']
-  /** The length of a shortened quota window, in seconds. */
-  scaled_window?: number
-  /** Whether runs without a fault have the same effects. If not, only exit codes were judged. */
-  stable_effects: boolean
-  /** Whether a signal stopped it before the end. */
-  interrupted: boolean
-}
-
+/** A finding in the JSON report. */
 interface FindingReport extends Omit<FailingPlan, 'observation'> {
   story: readonly StoryLine[]
   /** A command line for a POSIX shell. */
@@ -37,45 +21,14 @@ export interface ExploreTerms extends CommandTimes {
   command: readonly string[]
   /** The options that a replay also needs, as words. */
   options: readonly string[]
+  /** How often the command was started, including the baselines. */
   runs: number
   jobs: number
+  /** The length of a shortened quota window, in seconds. */
   scaledWindow: number | undefined
+  /** Whether runs without a fault have the same effects. If not, only exit codes were judged. */
   isStable: boolean
   failsOnGaveUp: boolean
-}
-
-export function reportExploration(found: Exploration, terms: ExploreTerms): ExploreReport {
-  const { command, options, runs, scaledWindow, isStable, interruptedWith } = terms
-  const { points, tolerated, gaveUp, findings, flaky, unconfirmed, idle, unmet, left } = found
-  return {
-    command,
-    points,
-    runs,
-    tolerated,
-    gave_up: gaveUp,
-    findings: findings.map(({ verdict, plan, operation, observation, reasons, others }) => ({
-      verdict,
-      plan,
-      operation,
-      reasons,
-      others,
-      story: tellStory(observation),
-      replay: writeReplay(plan, options, command),
-    })),
-    flaky,
-    unconfirmed,
-    never_applied: idle,
-    unmet,
-    left,
-    ...(scaledWindow !== undefined && { scaled_window: scaledWindow }),
-    stable_effects: isStable,
-    interrupted: interruptedWith !== undefined,
-  }
-}
-
-/** The command line that replays a plan. It contains the plan, so it needs no file. */
-function writeReplay(plan: readonly FaultRule[], options: readonly string[], command: readonly string[]): string {
-  return writeShellLine(['dmarc-understudy', 'explore', ...options, '--replay', canonical(plan), '--', ...command])
 }
 
 const RULES: Readonly<Record<ExploreFailure | 'gave up', Omit<ReportRule, 'id'>>> = {
@@ -110,26 +63,36 @@ function ruleFor(verdict: ExploreFailure | 'gave up'): ReportRule {
   return { id: `explore/${verdict.replaceAll(' ', '-')}`, ...RULES[verdict] }
 }
 
-/** The model of the report for all formats. */
-export function modelExploration(report: ExploreReport, terms: ExploreTerms, replayed?: RunVerdict): Report {
-  const { failsOnGaveUp, startedAt, seconds, interruptedWith } = terms
-  const findings = [...report.findings.map(modelFinding), ...(failsOnGaveUp ? report.gave_up.map(modelGivingUp) : [])]
-  const passed = findings.length === 0
-  const warnings = report.never_applied.map(modelIdle)
+/** The report of `explore`; `docs/schemas/explore.json` describes its JSON. */
+export function describeExploration(found: Exploration, terms: ExploreTerms): Report {
+  const { command, options, runs, scaledWindow, isStable, failsOnGaveUp, interruptedWith } = terms
+  const { points, tolerated, gaveUp, flaky, unconfirmed, idle, unmet, left, replayed } = found
+  const findings = found.findings.map(({ observation, ...finding }): FindingReport => {
+    // The command line contains the plan, so it needs no file.
+    const words = ['explore', ...options, '--replay', canonical(finding.plan), '--', ...command]
+    return { ...finding, story: tellStory(observation), replay: writeShellLine(['dmarc-understudy', ...words]) }
+  })
+  const failures = [...findings.map(modelFinding), ...(failsOnGaveUp ? gaveUp.map(modelGivingUp) : [])]
+  const passed = failures.length === 0
   return {
     tool: 'explore',
-    title: report.command.join(' '),
-    summary: replayed === undefined ? summarise(report) : SUMMARIES[replayed],
+    title: command.join(' '),
+    summary: replayed === undefined ? summarise(found, interruptedWith !== undefined) : SUMMARIES[replayed.verdict],
     passed: passed && interruptedWith === undefined,
     exitCode: interruptedWith ?? (passed ? 0 : 1),
-    startedAt,
-    seconds,
-    command: report.command,
-    facts: factsOf(report, terms),
-    findings: [...findings, ...warnings],
+    startedAt: terms.startedAt,
+    seconds: terms.seconds,
+    command,
+    facts: factsOf(found, terms),
+    findings: [...failures, ...idle.map(modelIdle)],
     checks: [],
-    sections: sectionsOf(report),
-    json: report,
+    sections: sectionsOf(found),
+    json: {
+      ...{ command, points, runs, tolerated, gave_up: gaveUp, findings, flaky, unconfirmed, never_applied: idle },
+      ...{ unmet, left },
+      ...(scaledWindow !== undefined && { scaled_window: scaledWindow }),
+      ...{ stable_effects: isStable, interrupted: interruptedWith !== undefined },
+    },
   }
 }
 
@@ -160,8 +123,10 @@ function placeOf(story: readonly StoryLine[], operation: string): Pick<Finding, 
   const met = story.find((line) => 'fault' in line && line.fault !== undefined)
   if (met === undefined || !('method' in met)) return {}
   const { method, path } = met
-  const verb = method === 'HEAD' ? 'get' : method.toLowerCase()
-  return { request: { method, path, operation }, pointer: pointTo(pointTo('/paths', path), verb) }
+  return {
+    request: { method, path, operation },
+    pointer: pointerOf({ path, method: method === 'HEAD' ? 'GET' : method }),
+  }
 }
 
 function modelIdle(rule: FaultRule): Finding {
@@ -195,18 +160,18 @@ const SUMMARIES: Readonly<Record<RunVerdict, string>> = {
   storm: 'With the plan, the command sent a storm of requests.',
 }
 
-function summarise({ findings, tolerated, gave_up: gaveUp, points, interrupted, left }: ExploreReport): string {
+function summarise({ findings, tolerated, gaveUp, points, left }: Exploration, isStopped: boolean): string {
   const { length } = findings
   const broken = `${plural(length, 'way')} to break the command ${length === 1 ? 'was' : 'were'} found`
-  const stopped = interrupted ? 'Stopped before the end. ' : ''
+  const stopped = isStopped ? 'Stopped before the end. ' : ''
   const rest = left > 0 ? `; ${left} more ${left === 1 ? 'was' : 'were'} left` : ''
   const survived = `it survived ${plural(tolerated, 'plan')} and gave up at ${gaveUp.length}${rest}`
   return `${stopped}${length === 0 ? 'No fault broke the command' : broken}. With faults at ${plural(points, 'request')}, ${survived}.`
 }
 
-function factsOf(report: ExploreReport, { jobs }: Pick<ExploreTerms, 'jobs'>): Report['facts'] {
-  const { runs, scaled_window: scaled, stable_effects: isStable, flaky, unconfirmed, unmet, left } = report
-  const gaveUp = report.gave_up.map(({ operation }) => operation)
+function factsOf(found: Exploration, { jobs, runs, scaledWindow, isStable }: ExploreTerms): Report['facts'] {
+  const { flaky, unconfirmed, unmet, left } = found
+  const gaveUp = found.gaveUp.map(({ operation }) => operation)
   const broke = (plans: readonly PlanAt[], when: string) =>
     plans.length > 0 && `${plural(plans.length, 'plan')} broke the command ${when}`
   const more = `a larger --budget or --runs${jobs === 1 ? ', or --jobs 2,' : ''} tries more`
@@ -218,12 +183,13 @@ function factsOf(report: ExploreReport, { jobs }: Pick<ExploreTerms, 'jobs'>): R
     Left: left > 0 && `${plural(left, 'plan')}; ${more}`,
     'Not met': unmet > 0 && `${plural(unmet, 'plan')} met no request, or changed nothing`,
     'Quota windows':
-      scaled !== undefined && `${scaled} s instead of those of the contract; --no-scale-windows keeps those`,
+      scaledWindow !== undefined &&
+      `${scaledWindow} s instead of those of the contract; --no-scale-windows keeps those`,
     Effects: !isStable && 'differ between two runs without a fault, so only exit codes were judged',
   })
 }
 
-function sectionsOf({ gave_up: gaveUp, flaky, unconfirmed }: ExploreReport): Section[] {
+function sectionsOf({ gaveUp, flaky, unconfirmed }: Exploration): Section[] {
   const broke = ({ plan, verdict }: PlanAt & { verdict: RunVerdict }) => `${verdict}: ${wordPlan(plan)}`
   return [
     ...listSection(

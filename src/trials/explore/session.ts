@@ -1,4 +1,5 @@
 import { stripVTControlCharacters } from 'node:util'
+import { longestWindow } from '../../contract/api.ts'
 import type { Contract } from '../../contract/contract.ts'
 import type { FaultRule } from '../../domain/faults.ts'
 import { printable, shorten } from '../../ground/show.ts'
@@ -21,13 +22,14 @@ export interface SessionTerms
   jobs: number
   /** The time limit of the command in milliseconds. By default it follows from its duration without faults. */
   timeout: number | undefined
-  /** The longest quota window in seconds, and whether windows were shortened. */
-  window: number
+  /** Whether quota windows were shortened. */
   isScaled: boolean
   stop: AbortSignal
   watch(words: string): void
 }
 
+/** The length of a shortened quota window, in seconds. */
+export const SHORT_WINDOW = 2
 /** Additional time for a start on a busy machine, in milliseconds. */
 export const SPARE = 2_000
 /** How much longer a run may take than the run without faults. */
@@ -135,9 +137,9 @@ export class ExploreSession {
   }
 
   #limitsFor({ observation }: FaultlessRun): RunLimits {
-    const { timeout, window, isScaled } = this.#terms
+    const { timeout, contract, isScaled } = this.#terms
     const usual = timeout ?? SPARE + FACTOR * observation.end.seconds * 1000
-    const perWindow = timeout === undefined && isScaled ? window * 1000 + ROUNDED : 0
+    const perWindow = timeout === undefined && isScaled ? longestWindow(contract) * 1000 + ROUNDED : 0
     return { usual, perWindow, longer: timeout ?? Math.max(PATIENCE, LONGER * usual) }
   }
 }

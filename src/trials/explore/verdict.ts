@@ -1,4 +1,4 @@
-import type { CommandEnd } from '../command.ts'
+import type { CommandEnd } from '../running-command.ts'
 import { describeDifference, haveSameEffects } from './effects.ts'
 import type { RunObservation } from './observation.ts'
 import { findStorm } from './storm.ts'

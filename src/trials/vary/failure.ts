@@ -2,8 +2,8 @@ import { stripVTControlCharacters } from 'node:util'
 import type { AlternativeReport } from '../../evidence/dependencies.ts'
 import { redactorForAll } from '../../journal/redaction/redaction.ts'
 import type { Secrets } from '../../journal/redaction/secrets.ts'
-import type { CommandEnd } from '../command.ts'
 import { findFailedTests } from '../failed-tests.ts'
+import type { CommandEnd } from '../running-command.ts'
 
 /** The most lines and characters at the end of an output that are reported. */
 export const LINES = 12

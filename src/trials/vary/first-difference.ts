@@ -4,6 +4,7 @@ import { type Content, textOf } from '../../http/content.ts'
 import type { Entry } from '../../journal/entry.ts'
 import { type Redact, redactorFor } from '../../journal/redaction/redaction.ts'
 import type { Secrets } from '../../journal/redaction/secrets.ts'
+import { findDifference } from '../../reports/difference.ts'
 import type { ServerOptions } from '../../start/options.ts'
 import { areSameBodies, differentFieldsOf, type ReplayedAnswer } from './answer.ts'
 import type { Recording } from './recording.ts'
@@ -23,13 +24,8 @@ export async function findFirstDifference(
   { requests }: Recording,
   secrets: Secrets,
 ): Promise<FirstDifference | undefined> {
-  for await (const { request, answer } of replay({
-    server,
-    contract: own,
-    requests,
-    recounted: new Set(),
-    isOwn: false,
-  })) {
+  const replayed = replay({ server, contract: own, requests, recounted: new Set(), isOwn: false })
+  for await (const { request, answer } of replayed) {
     const { entry } = request
     const found = answer && differenceIn(entry, answer, redactorFor(entry, secrets))
     if (found !== undefined) return found
@@ -70,9 +66,8 @@ function differenceIn(entry: Entry, expected: ReplayedAnswer, redact: Redact): F
 function excerptsOf(one: Content | undefined, other: Content | undefined): [string | undefined, string | undefined] {
   const [first, second] = [one && textOf(one), other && textOf(other)]
   if (first === undefined || second === undefined) return [first && excerpt(first, 0), second && excerpt(second, 0)]
-  let same = 0
-  while (same < first.length && first[same] === second[same]) same++
-  const start = Math.max(first.length, second.length) <= SHOWN ? 0 : Math.max(0, same - BEFORE)
+  const [[same]] = findDifference(first, second)
+  const start = Math.max(first.length, second.length) <= SHOWN ? 0 : Math.max(0, same.length - BEFORE)
   return [excerpt(first, start), excerpt(second, start)]
 }
 

@@ -1,18 +1,15 @@
-import type { ServiceContract } from '../../behaviour/operation.ts'
 import { OPERATIONS } from '../../behaviour/operations/operations.ts'
 import { bindBehaviours } from '../../behaviour/service-contract.ts'
 import type { Contract } from '../../contract/contract.ts'
-import { type AccountState, DEFAULT_SEED } from '../../domain/account.ts'
+import { DEFAULT_SEED } from '../../domain/account.ts'
 import type { Problem } from '../../domain/errors.ts'
 import { arrivalOf, type DirectRequest } from '../../doors/direct-arrival.ts'
 import type { Clock } from '../../ground/clock.ts'
-import { type AnonymousIds, countAnonymousIds } from '../../http/anonymous-ids.ts'
+import { countAnonymousIds } from '../../http/anonymous-ids.ts'
 import { bytesOf, isCut } from '../../http/content.ts'
-import type { Delivery } from '../../http/delivery.ts'
 import { createHostCheck } from '../../http/hosts.ts'
 import { malformedResponse } from '../../http/malformed-response.ts'
 import { type Entry, fieldOf } from '../../journal/entry.ts'
-import type { Service } from '../../service/pipeline.ts'
 import { allowedOrigins, corsFor } from '../../start/allowed-origins.ts'
 import { openDirectService } from '../../start/direct-service.ts'
 import { completeOptions } from '../../start/option-table.ts'
@@ -48,60 +45,51 @@ export async function* replay(options: ReplayOptions): AsyncGenerator<RepeatedRe
   if (account === undefined) return
   const store = new RecordedStore(account, recounted, isOwn, beginnings)
   let now = 0
-  const service = openService(server, contract, store, () => now)
+  const answerTo = openService(server, contract, store, () => now)
   for (const [index, request] of requests.entries()) {
     store.show(request)
     now = instantOf(request)
     const again = askAgain(request.entry)
-    const answer = again && (await answerTo(service, again, store))
+    const answer = again && (await answerTo(again))
     yield { request, index, answer: store.isLost ? undefined : answer }
   }
 }
 
-interface ReplayService {
-  contract: ServiceContract
-  answer: Service
-  nextId: AnonymousIds
-}
-
-/** A service with the options that affect responses. No fault waits. */
-function openService(server: ServerOptions, own: Contract, store: RecordedStore, clock: Clock): ReplayService {
+/** Answers with the options that affect responses. No fault waits. */
+function openService(
+  server: ServerOptions,
+  own: Contract,
+  store: RecordedStore,
+  clock: Clock,
+): (again: Again) => Promise<ReplayedAnswer> {
   const { seed = DEFAULT_SEED, host, prefer, simulator, cors, enforceQuotas } = completeOptions(server)
   const contract = bindBehaviours(own, { behaviours: OPERATIONS, simulator })
   const nextId = countAnonymousIds(seed, contract.requestIds)
-  const answer = openDirectService({
+  const service = openDirectService({
     ...{ contract, store, clock, nextId, prefer, simulator, enforceQuotas },
     namesUs: createHostCheck(host, allowedOrigins({ cors }, contract)),
     cors: corsFor({ cors, prefer }, contract),
     stopping: AbortSignal.abort(),
   })
-  return { contract, answer, nextId }
+  return async (again) => {
+    if ('problem' in again) {
+      const { status, headers = {}, body } = malformedResponse(contract, again.problem, nextId('malformed')) ?? {}
+      const content = body && { held: body, size: body.length }
+      return { status, headers: Object.entries(headers).flat(), body: content, after: undefined }
+    }
+    const delivery = await service(arrivalOf(again))
+    const { after } = store
+    // The journal records a response that was not sent as no response.
+    if (delivery === undefined || 'lost' in delivery) return { status: undefined, headers: [], body: undefined, after }
+    const { status, headers, body } = delivery
+    return { status, headers, body, after }
+  }
 }
 
 /** The time on the clock of the machine. */
 function instantOf({ entry: { at }, past }: RecordedRequest): number {
   const clock = past?.account.clock
   return clock !== undefined && 'offset' in clock ? at - clock.offset : at
-}
-
-async function answerTo(
-  { answer, contract, nextId }: ReplayService,
-  again: Again,
-  store: RecordedStore,
-): Promise<ReplayedAnswer> {
-  if ('problem' in again) {
-    const { status, headers = {}, body } = malformedResponse(contract, again.problem, nextId('malformed')) ?? {}
-    const content = body && { held: body, size: body.length }
-    return { status, headers: Object.entries(headers).flat(), body: content, after: undefined }
-  }
-  return answerOf(await answer(arrivalOf(again)), store.after)
-}
-
-/** The journal records a response that was not sent as no response. */
-function answerOf(delivery: Delivery | undefined, after: AccountState | undefined): ReplayedAnswer {
-  if (delivery === undefined || 'lost' in delivery) return { status: undefined, headers: [], body: undefined, after }
-  const { status, headers, body } = delivery
-  return { status, headers, body, after }
 }
 
 /** If a body was refused unread, only its size is known. A filler of at most this many bytes replaces it. */

@@ -1,8 +1,8 @@
 import type { Contract } from '../../contract/contract.ts'
 import { elapsed, systemClock } from '../../ground/clock.ts'
 import type { ServerOptions } from '../../start/options.ts'
-import type { CommandEnd } from '../command.ts'
 import { Pool, type Task } from '../pool.ts'
+import type { CommandEnd } from '../running-command.ts'
 import { runTrial, type Trial, type TrialResult } from '../trial.ts'
 
 export interface TrialRunnerOptions

@@ -1,9 +1,9 @@
 import type { Choices } from '../../contract/choices.ts'
 import type { AlternativeReport, FirstDifference, ShownResponse } from '../../evidence/dependencies.ts'
 import { plural } from '../../ground/plural.ts'
+import { writeShellLine } from '../../ground/shell-word.ts'
 import { listFacts } from '../../reports/outline.ts'
 import type { Block, Check, Finding, FindingLevel, Report } from '../../reports/report.ts'
-import { writeShellLine } from '../shell-line.ts'
 import type { VaryResult } from './vary.ts'
 
 export interface VaryReportOptions extends Pick<Report, 'startedAt' | 'seconds'> {

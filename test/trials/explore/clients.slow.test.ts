@@ -1,14 +1,14 @@
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { loadContract } from '../../../src/contract/contract.ts'
 import type { FailingPlan } from '../../../src/trials/explore/exploration.ts'
 import { ExploreSession, type SessionTerms } from '../../../src/trials/explore/session.ts'
 import type { FaultlessRun } from '../../../src/trials/explore/verdict.ts'
-import { shortenWindows } from '../../../src/trials/explore/windows.ts'
 import { budget } from '../../support/budget.ts'
 
 /** As short as can be, because many runs wait for the end of one, in seconds. */
 const WINDOW = 1
-const contract = await shortenWindows([], WINDOW)
+const contract = await loadContract({ longestWindow: WINDOW })
 /** Clients that are not as patient as others, in milliseconds. */
 const HASTY = { CLIENT_TIMEOUT: '3000', CLIENT_DELAY: '20' }
 
@@ -22,7 +22,6 @@ async function openFor(client: string, chosen: Partial<SessionTerms>): Promise<[
     contract,
     jobs: 2,
     timeout: undefined,
-    window: WINDOW,
     isScaled: true,
     runs: undefined,
     milliseconds: undefined,

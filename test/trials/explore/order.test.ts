@@ -65,7 +65,7 @@ describe('Pairs', () => {
     const survived = await survive(({ effect }) => canonical(effect) === '{"connection":"reset"}')
     const pairs = pairsAfter(survived, contract, { observation: baseline }, always)
     expect(pairs.length).toBeGreaterThan(0)
-    for (const { faults } of pairs) {
+    for (const faults of pairs) {
       expect(faults[0].point.operation.id).toBe('addDomains')
       expect(namePoint(faults[1].point)).toBe('the 2nd addDomains (a.example)')
       expect(faults[1].survivable).toBe(true)

@@ -1,39 +1,40 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
-import { loadContract } from '../../../src/contract/contract.ts'
+import { type Contract, loadContract } from '../../../src/contract/contract.ts'
+import { readOverlays } from '../../../src/contract/overlay.ts'
 import { valueAt } from '../../../src/ground/json.ts'
 import { RunBudget } from '../../../src/trials/explore/budget.ts'
-import { longestWindow, shortenWindows } from '../../../src/trials/explore/windows.ts'
 import { writeOverlay } from '../../support/overlay-file.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 const never = new AbortController().signal
 
-function overlayFor(update: object): string {
-  return writeOverlay(temporaryFolder(), [{ target: "$.paths['/dmarc']['x-quota']", update }])
+/** The contract with quota windows of at most two seconds, and an overlay that changes one of them. */
+async function shortened(update: object): Promise<Contract> {
+  const overlay = writeOverlay(temporaryFolder(), [{ target: "$.paths['/dmarc']['x-quota']", update }])
+  return loadContract({ overlays: await readOverlays([overlay]), longestWindow: 2 })
 }
 
 describe('Shortened windows', () => {
   it('keep the limits of the contract, and are in the document that is served, and in no other', async () => {
-    const [usual, short] = [await loadContract(), await shortenWindows([], 2)]
+    const [usual, short] = [await loadContract(), await loadContract({ longestWindow: 2 })]
     const quotas = short.operations.map(({ quota }) => quota)
     expect(quotas).toEqual(usual.operations.map(({ quota }) => quota && { ...quota, window: 2 }))
-    expect([longestWindow(usual), longestWindow(short)]).toEqual([3600, 2])
     const windows = [usual, short].map(({ document }) => valueAt(document.source, '/paths/~1domains/x-quota/window'))
     expect(windows).toEqual([3600, 2])
   })
 
   it('are refused where an overlay gives no number', async () => {
-    await expect(shortenWindows([overlayFor({ window: 'long' })], 2)).rejects.toThrow(/~1dmarc\/x-quota\/window/)
+    await expect(shortened({ window: 'long' })).rejects.toThrow(/~1dmarc\/x-quota\/window/)
   })
 
   it('leave alone what is as short, and apply the overlays before', async () => {
-    const { operations } = await shortenWindows([overlayFor({ window: 1, limit: 3 })], 2)
+    const { operations } = await shortened({ window: 1, limit: 3 })
     const windows = Object.fromEntries(operations.map((operation) => [operation.path, operation.quota?.window]))
     expect(windows).toEqual({ '/dmarc': 1, '/domains': 2, '/domaingroups': 2 })
   })
 
   it('are those of the contract where all are short enough', async () => {
-    expect(await shortenWindows([], Number.POSITIVE_INFINITY)).toBe(await loadContract())
+    expect(await loadContract({ longestWindow: Number.POSITIVE_INFINITY })).toBe(await loadContract())
   })
 })
 

@@ -90,7 +90,7 @@ describe('an alternative that is not reached changes nothing when the requests a
 describe('an alternative that does not fit', () => {
   it('the overlays of the user is left out, with the reason', async () => {
     const overlay = { name: 'user', actions: [{ target: '$.nothing', update: {} }] }
-    const some = only('cors')
+    const some = only('create-group-status')
     const broken = { ...some, alternatives: some.alternatives.map((each) => ({ ...each, overlay })) }
     const recording = await record(undefined, (service) => service.get('/domains'))
     const { reached, unfit } = await findReached({ server: optionsOf(), choices: broken, recordings: [recording] })

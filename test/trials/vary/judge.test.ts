@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { Secrets } from '../../../src/journal/redaction/secrets.ts'
-import type { CommandEnd } from '../../../src/trials/command.ts'
+import type { CommandEnd } from '../../../src/trials/running-command.ts'
 import type { TrialResult } from '../../../src/trials/trial.ts'
 import { DependencyJudge, type DependencyJudgeOptions } from '../../../src/trials/vary/judge.ts'
 import type { Untried } from '../../../src/trials/vary/trial-runner.ts'
