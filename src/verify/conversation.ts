@@ -181,8 +181,10 @@ export class Conversation {
       budget.believe(quotaPathOf(request), response.headers, codeIn(response))
       return { exchange: exchangeOf(response), trouble: troubleIn(response, isRead(request)) }
     } catch (error) {
-      if (!isRead(request)) this.#options.holdings.suspect(request)
-      if (!(error instanceof ConnectionError) || !error.isCut) throw error
+      if (!(error instanceof ConnectionError) || !error.isCut) {
+        if (!isRead(request)) this.#options.holdings.suspect(request)
+        throw error
+      }
       return { exchange: exchangeOf(undefined), trouble: error.message, error }
     }
   }

@@ -31,6 +31,8 @@ const GROUPS: ProbeRequest = { method: 'GET', path: '/domaingroups' }
 const DOMAINS: ProbeRequest = { method: 'GET', path: '/domains' }
 /** How many domains a request removes. The contract has no limit, but a service may apply the limit of POST. */
 export const REMOVED_AT_ONCE = 50
+/** How often the cleanup removes what the lists still show. */
+const PASSES = 4
 /** In milliseconds: how long the cleanup waits for a quota, even if the user did not ask for it. */
 const SHORT_WAIT = 60_000
 
@@ -70,6 +72,8 @@ export async function restore(terms: CleanupTerms): Promise<Cleanup> {
 class Restoration {
   readonly #terms: CleanupTerms
   readonly #removed = { domains: 0, groups: 0 }
+  /** Whether the answer to a removal was lost. */
+  #hasLost = false
 
   constructor(terms: CleanupTerms) {
     this.#terms = terms
@@ -77,34 +81,33 @@ class Restoration {
 
   async run(): Promise<Cleanup> {
     const { holdings, pause } = this.#terms
-    const refused = await this.#remove([...holdings.groups.keys()], [...holdings.domains])
-    if (refused !== undefined) return this.incomplete(refused)
-    if (holdings.unknown > 0) await pause(SETTLING)
-    let after = await this.#read()
-    if (typeof after !== 'string' && !this.#isAsBefore(after)) {
-      await pause(SETTLING)
-      after = await this.#read()
+    let [groups, domains] = [[...holdings.groups.keys()], [...holdings.domains]]
+    for (let pass = 1; ; pass++) {
+      this.#hasLost = false
+      const refused = await this.#remove(groups, domains)
+      if (refused !== undefined) return this.incomplete(refused)
+      if (holdings.unknown > 0 || this.#hasLost) await pause(SETTLING)
+      let after = await this.#read()
+      if (typeof after !== 'string' && !this.#conclude(after).restored) {
+        await pause(SETTLING)
+        after = await this.#read()
+      }
+      if (typeof after === 'string') return this.incomplete(after)
+      const own = holdings.ownIn(after)
+      for (const group of own.groups) holdings.adopt(group)
+      for (const name of own.domains) holdings.domains.add(name)
+      ;[groups, domains] = [own.groups.map(({ id }) => id), own.domains]
+      const isDone = groups.length === 0 && domains.length === 0
+      // A service that answers, and does not remove what the lists show, will not do so the next time.
+      if (isDone || pass === PASSES || (pass > 1 && !this.#hasLost)) return this.#conclude(after)
     }
-    if (typeof after === 'string') return this.incomplete(after)
-    const { groups, domains } = holdings.ownIn(after)
-    if (groups.length === 0 && domains.length === 0) return this.#conclude(after)
-    for (const group of groups) holdings.adopt(group)
-    const reason = await this.#remove(
-      groups.map(({ id }) => id),
-      domains,
-    )
-    if (reason !== undefined) return this.incomplete(reason, { groups, domains })
-    await pause(SETTLING)
-    const last = await this.#read()
-    return typeof last === 'string' ? this.incomplete(last) : this.#conclude(last)
   }
 
   /** Everything that the ledger has and no answer has shown to be removed is left. */
-  incomplete(reason: string, shown: Partial<Inventory> = {}): Cleanup {
-    const { holdings } = this.#terms
-    const domains = [...new Set([...holdings.domains, ...(shown.domains ?? [])])]
-    const groups = [...new Set([...holdings.groups.keys(), ...(shown.groups ?? []).map(({ id }) => id)])]
-    return { restored: false, removed: this.#removed, left: { domains, groups }, changes: [], reason }
+  incomplete(reason: string): Cleanup {
+    const { domains, groups } = this.#terms.holdings
+    const left = { domains: [...domains], groups: [...groups.keys()] }
+    return { restored: false, removed: this.#removed, left, changes: [], reason }
   }
 
   /** Returns why something was not tried. A path without quota does not stop the other one. */
@@ -150,6 +153,7 @@ class Restoration {
     for (let attempt = 0; ; attempt++) {
       if (!(await this.#awaitQuota(path))) return this.#describeQuota(path)
       const answer = await conversation.ask(request)
+      this.#hasLost ||= answer.isLost
       if (answer.code !== 'rate_limited' && answer.response.status !== 429) return answer
       if (attempt > 0) return this.#describeQuota(path)
       if (!(await this.#awaitQuota(path))) {
@@ -178,11 +182,6 @@ class Restoration {
   /** The content of the account, or why it is unknown. */
   #read(): Promise<Inventory | string> {
     return takeInventory((request) => this.#ask(request))
-  }
-
-  #isAsBefore(after: Inventory): boolean {
-    const { restored } = this.#conclude(after)
-    return restored
   }
 
   #conclude(after: Inventory): Cleanup {
