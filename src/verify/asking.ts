@@ -229,7 +229,7 @@ export class Asking {
       const cleanup = costOfRestoring(holdings.groups.size + holdings.unknown + created, holdings.domains.size)
       for (const [path, count] of Object.entries(cleanup)) {
         // Only paths that the probe uses can make the cleanup more expensive, unless all paths share one quota.
-        if (needed.has(path) || budget.isShared) add(path, count + SLACK)
+        if (needed.has(path) || budget.isShared) add(path, count + this.#slack)
       }
     }
     const all = [...needed.values()].reduce((sum, count) => sum + count, 0)
@@ -244,7 +244,12 @@ export class Asking {
 
   #heldBack(path: string): number {
     const count = this.#options.writes ? costOfRestoring(0, 0)[path] : undefined
-    return count === undefined ? 0 : count + SLACK
+    return count === undefined ? 0 : count + this.#slack
+  }
+
+  /** Where answers are lost, the cleanup needs more requests, too. */
+  get #slack(): number {
+    return this.#options.conversation.troubles.length > 0 ? 2 * SLACK : SLACK
   }
 
   async #isAlone(what: 'groups' | 'domains'): Promise<boolean> {

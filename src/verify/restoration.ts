@@ -31,8 +31,8 @@ const GROUPS: ProbeRequest = { method: 'GET', path: '/domaingroups' }
 const DOMAINS: ProbeRequest = { method: 'GET', path: '/domains' }
 /** How many domains a request removes. The contract has no limit, but a service may apply the limit of POST. */
 export const REMOVED_AT_ONCE = 50
-/** How often the cleanup removes what the lists still show. */
-const PASSES = 4
+/** How often a removal is sent whose answer is lost, if a list shows that it was not done. */
+const TRIES = 3
 /** In milliseconds: how long the cleanup waits for a quota, even if the user did not ask for it. */
 const SHORT_WAIT = 60_000
 
@@ -72,8 +72,6 @@ export async function restore(terms: CleanupTerms): Promise<Cleanup> {
 class Restoration {
   readonly #terms: CleanupTerms
   readonly #removed = { domains: 0, groups: 0 }
-  /** Whether the answer to a removal was lost. */
-  #hasLost = false
 
   constructor(terms: CleanupTerms) {
     this.#terms = terms
@@ -83,10 +81,9 @@ class Restoration {
     const { holdings, pause } = this.#terms
     let [groups, domains] = [[...holdings.groups.keys()], [...holdings.domains]]
     for (let pass = 1; ; pass++) {
-      this.#hasLost = false
       const refused = await this.#remove(groups, domains)
       if (refused !== undefined) return this.incomplete(refused)
-      if (holdings.unknown > 0 || this.#hasLost) await pause(SETTLING)
+      if (holdings.unknown > 0) await pause(SETTLING)
       let after = await this.#read()
       if (typeof after !== 'string' && !this.#conclude(after).restored) {
         await pause(SETTLING)
@@ -94,12 +91,12 @@ class Restoration {
       }
       if (typeof after === 'string') return this.incomplete(after)
       const own = holdings.ownIn(after)
+      const isDone = own.groups.length === 0 && own.domains.length === 0
+      // A service that does not remove what its lists show will not do so the next time.
+      if (isDone || pass > 1) return this.#conclude(after)
       for (const group of own.groups) holdings.adopt(group)
       for (const name of own.domains) holdings.domains.add(name)
       ;[groups, domains] = [own.groups.map(({ id }) => id), own.domains]
-      const isDone = groups.length === 0 && domains.length === 0
-      // A service that answers, and does not remove what the lists show, will not do so the next time.
-      if (isDone || pass === PASSES || (pass > 1 && !this.#hasLost)) return this.#conclude(after)
     }
   }
 
@@ -114,13 +111,10 @@ class Restoration {
   async #remove(groups: readonly string[], domains: readonly string[]): Promise<string | undefined> {
     const reasons: string[] = []
     for (const id of groups) {
-      const answer = await this.#ask({ method: 'DELETE', path: `/domaingroups?id=${encodeURIComponent(id)}` })
-      if (typeof answer === 'string') {
-        reasons.push(answer)
-        break
-      }
-      if (isDone(answer)) this.#removed.groups++
-      if (isDone(answer) || answer.code === 'not_found') this.#terms.holdings.groups.delete(id)
+      const reason = await this.#removeGroup(id)
+      if (reason === undefined) continue
+      reasons.push(reason)
+      break
     }
     for (let start = 0; start < domains.length; start += REMOVED_AT_ONCE) {
       const reason = await this.#removeDomains(domains.slice(start, start + REMOVED_AT_ONCE))
@@ -129,17 +123,31 @@ class Restoration {
     return reasons[0]
   }
 
-  /** If one domain cannot be removed, it blocks the others in the same request, so each is removed alone. */
-  async #removeDomains(names: readonly string[]): Promise<string | undefined> {
+  async #removeGroup(id: string, tries = TRIES): Promise<string | undefined> {
+    const answer = await this.#ask({ method: 'DELETE', path: `/domaingroups?id=${encodeURIComponent(id)}` })
+    if (typeof answer === 'string') return answer
+    const shown = answer.isLost ? await readList(GROUPS, (request) => this.#ask(request), readGroups) : undefined
+    if (typeof shown === 'string') return shown
+    const isGone = isDone(answer) || shown?.some((group) => group.id === id) === false
+    if (isGone) this.#removed.groups++
+    if (isGone || answer.code === 'not_found') this.#terms.holdings.groups.delete(id)
+    else if (answer.isLost && tries > 1) return this.#removeGroup(id, tries - 1)
+    return undefined
+  }
+
+  async #removeDomains(names: readonly string[], tries = TRIES): Promise<string | undefined> {
     const answer = await this.#ask({ method: 'DELETE', path: '/domains', body: { domains: names } })
     if (typeof answer === 'string') return answer
-    if (isDone(answer)) {
-      this.#removed.domains += names.length
-      for (const name of names) this.#terms.holdings.domains.delete(name)
-      return undefined
-    }
-    if (names.length === 1 || answer.isLost) return undefined
-    for (const name of names) {
+    const shown = answer.isLost ? await readList(DOMAINS, (request) => this.#ask(request), readDomains) : undefined
+    if (typeof shown === 'string') return shown
+    const gone = isDone(answer) ? names : shown === undefined ? [] : names.filter((name) => !shown.includes(name))
+    this.#removed.domains += gone.length
+    for (const name of gone) this.#terms.holdings.domains.delete(name)
+    const rest = names.filter((name) => !gone.includes(name))
+    if (rest.length === 0) return undefined
+    if (answer.isLost) return tries > 1 ? this.#removeDomains(rest, tries - 1) : undefined
+    // If one domain cannot be removed, it blocks the others in the same request, so each is removed alone.
+    for (const name of rest.length > 1 ? rest : []) {
       const reason = await this.#removeDomains([name])
       if (reason !== undefined) return reason
     }
@@ -153,7 +161,6 @@ class Restoration {
     for (let attempt = 0; ; attempt++) {
       if (!(await this.#awaitQuota(path))) return this.#describeQuota(path)
       const answer = await conversation.ask(request)
-      this.#hasLost ||= answer.isLost
       if (answer.code !== 'rate_limited' && answer.response.status !== 429) return answer
       if (attempt > 0) return this.#describeQuota(path)
       if (!(await this.#awaitQuota(path))) {
