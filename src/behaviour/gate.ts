@@ -189,7 +189,7 @@ function whatIsUnspent(
 ): Allowance {
   const { window } = quota
   const limit = limitOf(quota, now < key.createdAt + gracePeriod * 1000)
-  return { allowed: true, ...whatIsLeft(currentHits(hits, { window, start }, now), limit, window) }
+  return whatIsLeft(currentHits(hits, { window, start }, now), limit, window)
 }
 
 /**
@@ -198,7 +198,7 @@ function whatIsUnspent(
  */
 export function tellRefund({ quota }: Pick<Operation, 'quota'>, charged: Allowance, hits: Hits | undefined): Allowance {
   if (quota === undefined || hits === undefined) return charged
-  return { allowed: true, ...whatIsLeft(hits, charged.limit, quota.window) }
+  return whatIsLeft(hits, charged.limit, quota.window)
 }
 
 /**
@@ -213,7 +213,7 @@ export function untouchedQuota(
   const { quota } = operation ?? neighbour ?? {}
   if (quotaHeaders !== 'any-request' || quota === undefined) return undefined
   const { limit, window } = quota
-  return { allowed: true, ...whatIsLeft(currentHits(undefined, { window, start }, now), limit, window) }
+  return whatIsLeft(currentHits(undefined, { window, start }, now), limit, window)
 }
 
 /** Source: "API access is limited to the plan tier named Stone and higher tiers." */

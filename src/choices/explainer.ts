@@ -1,8 +1,9 @@
 import type { Problem } from '../domain/errors.ts'
-import type { RequestPurpose } from '../exchanges/purpose.ts'
+import { purposeOf, type RequestPurpose } from '../exchanges/purpose.ts'
+import { loosely } from './hypotheses.ts'
 import { type Assignment, assignmentsOf } from './observation.ts'
 import { ASPECTS, type Asked, type Aspect, type Fits, type Possibilities, Predictor, reasonOf } from './predictor.ts'
-import type { Prediction, Reads } from './variant.ts'
+import { type Prediction, type Reads, withUsualType } from './variant.ts'
 import { type ChoiceVariable, type Hostnames, natureOf, type Variants } from './variants.ts'
 
 /** What is known about the outcome of one exchange. */
@@ -25,7 +26,12 @@ export interface Explanation {
   problems: readonly Problem<string>[]
   /** The account after the request under each other single choice that also explains the response. */
   underOthers: readonly { id: string; number: number; prediction: Prediction }[]
+  /** Why the specification permits a response that no combination explains; absent if it does not. */
+  open?: OpenPoint
 }
+
+/** A point that the specification leaves open, beyond the alternatives of openapi.yaml. */
+export type OpenPoint = { kind: 'assumption'; id: string } | { kind: 'order of checks' }
 
 /** A combination, and which aspects it explains. */
 interface TriedCombination {
@@ -40,6 +46,9 @@ interface Reacting {
   possibilities: Possibilities
 }
 
+/** The reasons of refusals that are about the header fields of a body. */
+const ABOUT_MEDIA: ReadonlySet<string> = new Set(['content-type', 'coding'])
+
 /** How many combinations are tried. If there are more, nothing is learnt. */
 const COMBINATIONS = 128
 
@@ -49,9 +58,11 @@ export class Explainer {
   readonly #operation: string | undefined
   readonly #hostnames: Hostnames
   readonly #predictor: Predictor
+  readonly #asked: Asked
 
   constructor(variants: Variants, { names, spellings }: RequestPurpose, asked: Asked) {
     this.#variants = variants
+    this.#asked = asked
     this.#operation = asked.reading.operation?.id
     const members = asked.worlds.flatMap(({ groups }) => groups.flatMap(({ domains }) => domains))
     this.#hostnames = natureOf(new Set([...names, ...spellings.values(), ...members]))
@@ -76,7 +87,7 @@ export class Explainer {
     const problems = new Map<string, Problem<string>>()
     for (const each of [explained, base, ...singles.map(({ possibilities }) => possibilities)]) {
       for (const prediction of each?.predictions ?? []) {
-        if (!prediction.ok && prediction.code === this.#predictor.seen.content)
+        if (!prediction.ok && prediction.code === this.#predictor.seen?.content)
           problems.set(reasonOf(prediction), prediction.problems[0])
       }
     }
@@ -89,11 +100,80 @@ export class Explainer {
       prediction: explained?.predictions[explained.match],
       expected: own.predictions,
       problems: [...problems.values()],
+      ...(simplest === undefined && (await this.#findOpen(chosen, base, scope, combinations))),
       underOthers: singles.flatMap(({ id, number, possibilities }) => {
         const prediction = possibilities.predictions[possibilities.match]
         return prediction === undefined ? [] : [{ id, number, prediction }]
       }),
     }
+  }
+
+  /** What permits a response that no combination explains. */
+  async #findOpen(
+    chosen: Assignment,
+    base: Possibilities,
+    scope: readonly ChoiceVariable[],
+    combinations: readonly Assignment[],
+  ): Promise<{ open?: OpenPoint }> {
+    const { outcome } = this.#asked.reading
+    const open =
+      outcome.kind === 'refusal'
+        ? await this.#findOpenRefusal(outcome.code, scope)
+        : outcome.kind === 'success'
+          ? await this.#findOpenSuccess(chosen, base, scope, combinations)
+          : undefined
+    return open === undefined ? {} : { open }
+  }
+
+  /** A success is open if a service with other choices may accept the request, and the answer is open then. */
+  async #findOpenSuccess(
+    chosen: Assignment,
+    base: Possibilities,
+    scope: readonly ChoiceVariable[],
+    combinations: readonly Assignment[],
+  ): Promise<OpenPoint | undefined> {
+    const ids = scope.map(({ id }) => id).filter((each) => this.#variants.openAt(each).success === true)
+    for (const assignment of combinations) {
+      const id = ids.find((each) => (assignment[each] ?? 0) > 0)
+      if (id === undefined) continue
+      const { predictions } = await this.#predictor.at({ ...chosen, ...assignment })
+      if (predictions.some(({ ok }) => ok)) return { kind: 'assumption', id }
+    }
+    const [first] = base.predictions
+    const problems = first === undefined || first.ok ? [] : first.problems
+    const [problem] = problems
+    const { operation } = this.#asked.reading
+    const accepting = problems.map(({ reason = '' }) =>
+      operation === undefined
+        ? undefined
+        : this.#variants.openInBody(operation, reason).find(({ open }) => open.success === true),
+    )
+    const [about] = accepting
+    if (about !== undefined && !accepting.includes(undefined)) return { kind: 'assumption', id: about.id }
+    if (problem === undefined || !ABOUT_MEDIA.has(problem.reason ?? '')) return undefined
+    // The service has not minded how the body was announced. All else must be as it should be.
+    const reading = withUsualType(this.#asked.reading)
+    const { isExplained, open } = await new Explainer(this.#variants, purposeOf(reading), {
+      ...this.#asked,
+      reading,
+    }).explain({})
+    const media = this.#variants.openFor(problem)
+    return isExplained && media?.open.success === true ? { kind: 'assumption', id: media.id } : open
+  }
+
+  async #findOpenRefusal(code: string, scope: readonly ChoiceVariable[]): Promise<OpenPoint | undefined> {
+    const { operation } = this.#asked.reading
+    const { problems, reads } = await this.#predictor.problems()
+    if (problems.some((problem) => problem.code === code)) return { kind: 'order of checks' }
+    if (code === 'duplicate_name' && hasSimilarName(this.#asked)) return { kind: 'assumption', id: 'name-comparison' }
+    const ids = [...scope.map(({ id }) => id), ...[...reads].flatMap((name) => this.#variants.idOf(name) ?? [])]
+    const open = [
+      ...problems.flatMap((problem) => this.#variants.openFor(problem) ?? []),
+      ...problems.flatMap(({ reason = '' }) => (operation ? this.#variants.openInBody(operation, reason) : [])),
+      ...ids.map((id) => ({ id, open: this.#variants.openAt(id) })),
+    ]
+    const admitting = open.find(({ open: { codes } }) => codes?.includes(code) === true)
+    return admitting && { kind: 'assumption', id: admitting.id }
   }
 
   /** The assumptions on which the response depends, alone or together with one other. */
@@ -187,6 +267,15 @@ export class Explainer {
     )
     return { deviations, isAmbiguous: others.length > 0 }
   }
+}
+
+/** Whether the account may have a group whose name some services would treat as equal to that of the request. */
+function hasSimilarName({ reading, worlds }: Asked): boolean {
+  const { name, ids } = purposeOf(reading)
+  if (name === undefined) return false
+  return worlds.some(({ groups }) =>
+    groups.some((group) => !ids.includes(group.id) && loosely(group.name) === loosely(name)),
+  )
 }
 
 /** All combinations of values of the assumptions. If too many, only those with at most two choices other than ours. */

@@ -259,7 +259,7 @@ function isGone({ exists, by }: GroupFact): boolean {
 }
 
 /** The same text for all names that any service could treat as equal. */
-function loosely(name: string): string {
+export function loosely(name: string): string {
   return name
     .normalize('NFKC')
     .replaceAll(/[\p{Cc}\p{Cf}\s\ufffd\ud800-\udfff]/gu, '')

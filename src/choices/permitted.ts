@@ -38,6 +38,9 @@ export interface AnswerTable {
 /** The reasons of refusals by the router. Only a request outside of every operation gets them. */
 const ROUTING_REASONS = new Set(['path', 'method'])
 
+/** Codes that a service can answer with before it looks for the operation. */
+const CHECKED_FIRST: ReadonlySet<string> = new Set(['unauthorized', 'rate_limited', 'internal_error'])
+
 /** Compiles the contract under each alternative. Alternatives that conflict with the user's overlays are left out. */
 export async function compileVariants(choices: Choices): Promise<ContractVariant[]> {
   const variants: ContractVariant[] = []
@@ -106,7 +109,14 @@ export class Permitted {
    * has is no failure.
    */
   isOpen(place: string): boolean {
-    return this.#open.has(place)
+    if (this.#open.has(place)) return true
+    // What the specification leaves open as a whole, such as the body of a response, has no part that is fixed.
+    const parent = place.slice(0, place.lastIndexOf('/'))
+    return parent.startsWith('/components/schemas/') && this.#open.has(parent)
+  }
+
+  get assumptions(): Choices['assumptions'] {
+    return this.#choices.assumptions
   }
 
   /** The assumptions that decide an aspect of the contract. `name` is the cache key of the aspect. */
@@ -171,8 +181,8 @@ export class Permitted {
   /** Whether the service can refuse a request outside of every operation like this. */
   isRefusedOutside(code: string, status: number): boolean {
     if (this.#outside('outside', () => true).has(`${code} ${status}`)) return true
-    // The service may check the key first, or fail.
-    return (code === 'unauthorized' || code === 'internal_error') && this.statusesOf(code).has(status)
+    // The service may check the key or the quota first, or fail.
+    return CHECKED_FIRST.has(code) && this.statusesOf(code).has(status)
   }
 
   /** The possible answers for this problem; `undefined` if the catalogue does not have its code. */
@@ -410,6 +420,9 @@ function openPlaces({ document }: Contract): Set<string> {
       visit(item, pointTo(place, key))
     }
   }
-  for (const { place, choice } of assumptionsOf(document.source, document.extensions)) visit(choice, place)
+  for (const { place, choice, open } of assumptionsOf(document.source, document.extensions)) {
+    visit(choice, place)
+    if (open?.success === true) places.add(place)
+  }
   return places
 }

@@ -1,7 +1,11 @@
 import { shownBy } from '../behaviour/operations/operations.ts'
+import type { ShownData } from '../behaviour/shown-data.ts'
+import type { Operation } from '../contract/api.ts'
 import type { AccountState } from '../domain/account.ts'
+import type { Problem } from '../domain/errors.ts'
 import { type DataParts, viewAnswer } from '../exchanges/data.ts'
 import type { ReadExchange } from '../exchanges/reading.ts'
+import { valueAt } from '../ground/json.ts'
 import type { Hypotheses } from './hypotheses.ts'
 import type { Assignment } from './observation.ts'
 import { accountOf } from './possible-accounts.ts'
@@ -48,12 +52,14 @@ type PredictedAnswers = Map<string, SettingTree<Answered>>
  * how the request is read and what is answered, by the settings that these depend on.
  */
 export class Predictor {
-  /** What the service answered in fact. */
-  readonly seen: DataParts
+  /** What the service answered in fact; `undefined` if the specification leaves it open and it says nothing. */
+  readonly seen: DataParts | undefined
   /** The assumptions that the members of groups depend on. */
   readonly conditions: readonly string[]
   readonly #variants: Variants
   readonly #asked: Asked
+  /** Whether the specification leaves open what a success says. */
+  readonly #isOpen: boolean
   readonly #known = new Map<string, Possibilities>()
   /** How the request is read, by the compiled contract. */
   readonly #understood = new Map<
@@ -74,10 +80,18 @@ export class Predictor {
     )
     this.conditions = [...new Set(others)]
     const { outcome } = reading
+    this.#isOpen = reading.operation !== undefined && hasOpenData(reading.operation)
     this.seen =
       outcome.kind === 'success'
-        ? viewAnswer(outcome.data, reading.shown)
+        ? this.#viewData(outcome.data, reading.shown)
         : { content: outcome.kind === 'refusal' ? outcome.code : '', order: '', spelling: '' }
+  }
+
+  /** All problems of the request under our choices, in whatever order a service checks, and the settings behind them. */
+  async problems(): Promise<{ problems: readonly Problem<string>[]; reads: ReadonlySet<string> }> {
+    const { variant, accounts } = await this.#prepare('', {})
+    const reads = new Set<string>()
+    return { problems: variant.problemsOf(this.#asked.reading, accounts, this.#asked.now, reads), reads }
   }
 
   async at(assignment: Assignment): Promise<Possibilities> {
@@ -154,7 +168,9 @@ export class Predictor {
     for (const account of accounts) {
       const prediction = variant.answer(understood, account, this.#asked.now, reads)
       const view = this.#viewOf(prediction)
-      texts.push(`${view.content}\n${view.order}\n${view.spelling}\n${reasonOf(prediction)}\n${membersOf(prediction)}`)
+      texts.push(
+        `${view?.content}\n${view?.order}\n${view?.spelling}\n${reasonOf(prediction)}\n${membersOf(prediction)}`,
+      )
       if (this.#compare(prediction, view, fits) && match < 0) match = predictions.length
       predictions.push(prediction)
       await this.#asked.pause()
@@ -162,19 +178,32 @@ export class Predictor {
     return { predictions, match, fits, text: texts.join('\u0000'), reads }
   }
 
-  #viewOf(prediction: Prediction): DataParts {
+  #viewOf(prediction: Prediction): DataParts | undefined {
     if (!prediction.ok) return { content: prediction.code, order: '', spelling: '' }
-    return viewAnswer(prediction.data, shownBy(this.#asked.reading.answering?.id, prediction.data))
+    return this.#viewData(prediction.data, shownBy(this.#asked.reading.answering?.id, prediction.data))
+  }
+
+  /** The parts of a success. Where its form is open, only the group that it shows counts. */
+  #viewData(data: unknown, shown: ShownData): DataParts | undefined {
+    if (!this.#isOpen) return viewAnswer(data, shown)
+    return shown.group && viewAnswer({ group: shown.group }, shown)
   }
 
   /** Notes which aspects of the response a prediction explains. Returns whether it explains the content. */
-  #compare({ ok }: Prediction, view: DataParts, fits: Fits): boolean {
-    if (ok !== (this.#asked.reading.outcome.kind === 'success') || view.content !== this.seen.content) return false
+  #compare({ ok }: Prediction, view: DataParts | undefined, fits: Fits): boolean {
+    const { seen } = this
+    if (ok !== (this.#asked.reading.outcome.kind === 'success')) return false
+    if (seen !== undefined && view?.content !== seen.content) return false
     fits.content = true
-    fits.order = fits.order === true || view.order === this.seen.order
-    fits.spelling = fits.spelling === true || view.spelling === this.seen.spelling
+    fits.order = fits.order === true || seen === undefined || view?.order === seen.order
+    fits.spelling = fits.spelling === true || seen === undefined || view?.spelling === seen.spelling
     return true
   }
+}
+
+/** Whether the specification leaves open what a success of the operation says. */
+function hasOpenData({ success }: Operation): boolean {
+  return valueAt(success.schema, '/properties/data/x-assumption/open/success') === true
 }
 
 /** Why a request is refused; empty if it is not. */

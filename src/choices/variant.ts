@@ -1,10 +1,13 @@
 import { conform } from '../behaviour/conformity.ts'
 import { decide } from '../behaviour/judge.ts'
 import type { ConformingRequest, ServiceContract } from '../behaviour/operation.ts'
+import type { Operation } from '../contract/api.ts'
 import type { AccountState } from '../domain/account.ts'
-import { type Problems, type Refusal, refuse } from '../domain/errors.ts'
+import { type Problem, type Problems, type Refusal, refuse } from '../domain/errors.ts'
 import type { Settings } from '../domain/settings.ts'
+import { purposeOf } from '../exchanges/purpose.ts'
 import type { ReadExchange } from '../exchanges/reading.ts'
+import { isObject, type Json, valueAt } from '../ground/json.ts'
 import { type BodyReader, createBodyReader } from '../http/body.ts'
 import { createRouter, type Route } from '../http/router.ts'
 import { createQueryReader, type Query } from '../http/target.ts'
@@ -109,6 +112,36 @@ export class Variant {
     return { ok: true, data: value.source === undefined ? value.data : value.make(), state: decision.state }
   }
 
+  /**
+   * All problems that any check would find, whatever the order of the checks: in the header fields, the body and the
+   * account. `reads` collects the settings that decide about the account.
+   */
+  problemsOf(
+    reading: ReadExchange,
+    states: readonly AccountState[],
+    now: number,
+    reads: Set<string>,
+  ): Problem<string>[] {
+    const route = this.#route(reading.exchange.request.method, reading.path)
+    const problems: Problem<string>[] = []
+    for (const each of [reading, withUsualType(reading)]) {
+      const { request } = this.understand(each)
+      if (!('operation' in request)) problems.push(...request.problems)
+    }
+    if (!route.ok) return problems
+    const { operation } = route
+    const query = { ...this.#readQuery(reading.query) } as Record<string, string>
+    if ([...operation.parameterSchemas.keys()].some((name) => operation.method !== 'GET' && !(name in query)))
+      return problems
+    const body = wellTypedPart(purposeOf(reading).body ?? {}, operation)
+    this.#reads = reads
+    for (const state of states) {
+      const decision = decide({ operation, query, body }, state, this.contract, now)
+      if (!decision.ok) problems.push(...decision.problems)
+    }
+    return problems
+  }
+
   #refusal(refusal: Refusal<string>, reads: ReadonlySet<string>): Understood {
     const prediction = this.#refused(refusal)
     // The text leaves out the values: a request may hold anything, nested in any way.
@@ -123,6 +156,36 @@ export class Variant {
     const code = isOutside ? this.contract.catalogue.answer(problem).code : problem.code
     return { ok: false, code, problems }
   }
+}
+
+/** The same request as JSON without content coding. */
+export function withUsualType(reading: ReadExchange): ReadExchange {
+  const { exchange } = reading
+  const headers = { ...exchange.request.headers, 'content-type': 'application/json', 'content-encoding': 'identity' }
+  return { ...reading, exchange: { ...exchange, request: { ...exchange.request, headers } } }
+}
+
+/** A name that no group has. */
+const FRESH_NAME = '\u2043 a fresh name \u2043'
+
+/** The fields of a body that have their type, and a name if one is needed. */
+function wellTypedPart(body: Json, { bodySchema }: Operation): Json {
+  const properties = valueAt(bodySchema, '/properties')
+  const part: Json = {}
+  for (const name of Object.keys(isObject(properties) ? properties : {})) {
+    const value = body[name]
+    if (name === 'name') {
+      if (typeof value === 'string') part[name] = value
+      else if (isRequired(bodySchema, name)) part[name] = FRESH_NAME
+    } else if (Array.isArray(value)) part[name] = value.filter((entry) => typeof entry === 'string')
+    else if (isRequired(bodySchema, name)) part[name] = []
+  }
+  return part
+}
+
+function isRequired(schema: Json | undefined, name: string): boolean {
+  const required = schema?.['required']
+  return Array.isArray(required) && required.includes(name)
 }
 
 const EMPTY = Buffer.alloc(0)

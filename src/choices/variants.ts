@@ -1,10 +1,14 @@
 import type { ServiceContract } from '../behaviour/operation.ts'
 import { OPERATIONS } from '../behaviour/operations/operations.ts'
 import { bindBehaviours } from '../behaviour/service-contract.ts'
+import type { Operation } from '../contract/api.ts'
+import type { OpenAnswers } from '../contract/assumptions.ts'
 import { type Alternative, type Choices, nameOf, settingOf } from '../contract/choices.ts'
 import type { Contract } from '../contract/contract.ts'
 import { HOSTNAME_SETTINGS } from '../contract/hostname.ts'
+import type { Problem } from '../domain/errors.ts'
 import type { Settings } from '../domain/settings.ts'
+import { isObject, pointTo } from '../ground/json.ts'
 import { memoizeWeakly } from '../ground/memo.ts'
 import type { Assignment } from './observation.ts'
 import { compileVariants } from './permitted.ts'
@@ -96,6 +100,29 @@ export class Variants {
     }
   }
 
+  /** What the specification leaves open at an assumption, beyond its alternatives. */
+  openAt(id: string): OpenAnswers {
+    return this.#choices.assumptions.find((each) => each.id === id)?.open ?? {}
+  }
+
+  /** The assumption about the answer to a problem in the catalogue, and what the specification leaves open there. */
+  openFor({ code, reason = '' }: Problem<string>): { id: string; open: OpenAnswers } | undefined {
+    const entry = pointTo('/components/x-errors', code)
+    const places = [pointTo(`${entry}/reasons`, reason), entry]
+    const found = places.map((place) => this.#choices.assumptions.find((each) => each.place === place))
+    const assumption = found.find((each) => each?.open !== undefined)
+    return assumption?.open && { id: assumption.id, open: assumption.open }
+  }
+
+  /** The assumptions about which error code a body gets for a keyword of its schema. */
+  openInBody({ bodySchema }: Operation, keyword: string): { id: string; open: OpenAnswers }[] {
+    const text = JSON.stringify(bodySchema ?? {})
+    return this.#choices.assumptions.flatMap(({ id, choice, open }) => {
+      const isAbout = isObject(choice['x-error']) && Object.hasOwn(choice['x-error'], keyword)
+      return open !== undefined && isAbout && text.includes(`"id":"${id}"`) ? [{ id, open }] : []
+    })
+  }
+
   /** The contract without an alternative. */
   get contract(): Contract {
     return this.#choices.contract
@@ -136,6 +163,11 @@ export class Variants {
   /** The assumption about a setting, with its values: the first is our choice. `undefined` if there is none. */
   choicesOf(setting: keyof Settings): SettingChoices | undefined {
     return this.#settings.get(setting)
+  }
+
+  /** The id of the assumption about a setting; `undefined` if there is none. */
+  idOf(setting: string): string | undefined {
+    return this.#settings.get(setting as keyof Settings)?.id
   }
 
   /** The choices with which a setting has a fitting value; `undefined` if there is no assumption about it. */

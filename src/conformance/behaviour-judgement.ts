@@ -46,7 +46,9 @@ export async function judgeBehaviour(
   if (isChange && (exchange.overlaps || !known.isExplained)) track.forget(purpose, operation)
   if (exchange.overlaps) return []
   if (operation !== undefined && shown.lists !== undefined) judgeList(context, admitted)
-  else learnFrom(track.knowledge, reading, purpose, known.isExplained ? known : undefined, now)
+  // What an unlisted choice does to the account is not known.
+  else if (known.open === undefined)
+    learnFrom(track.knowledge, reading, purpose, known.isExplained ? known : undefined, now)
   return []
 }
 
@@ -133,9 +135,11 @@ function judgeList(context: JudgementContext, { reading, track, report }: Judged
     const message = `${other.message} Another client may have changed the account since ${other.since || 'it was listed'}.`
     report(results.describe(reading, 'cannot tell', 'changed', message))
   }
-  if (isOutOfOrder)
-    report(results.describe(reading, 'unexplained', 'order', 'The list is in no order that any choice gives.'))
+  if (isOutOfOrder) report(results.describe(reading, 'another choice', 'order', OTHER_ORDER))
 }
+
+const OTHER_ORDER =
+  'The list is in the order of no alternative of openapi.yaml, and the specification does not say in which order lists are.'
 
 /** When the service answered, in milliseconds, by its Date field if there is one (RFC 9110 §5.6.7). */
 function timeOf({ exchange, response }: ReadExchange): number {

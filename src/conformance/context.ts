@@ -29,5 +29,6 @@ export async function explain(
   const explanation = await explainer.explain(fixed)
   if (explanation.isExplained || Object.keys(fixed).length === 0) return explanation
   const free = await explainer.explain({})
-  return free.isExplained ? free : explanation
+  const open = explanation.open ?? free.open
+  return { ...free, ...(open !== undefined && { open }) }
 }

@@ -21,14 +21,12 @@ export function findContractProblems(reading: ReadExchange, permitted: Permitted
     reason: `The request ${problem.reason} ${whatBecameOf(reading)}`,
   }))
   const came = findInResponse(reading, asked, permitted).map((problem) => {
-    // The specification shows no status for an error code, but the status of a success is never correct for it.
-    const isOpen =
-      permitted.isOpen(problem.place) && (reading.outcome.kind !== 'refusal' || reading.response.status >= 400)
+    const isOpen = isLeftOpen(problem, reading, permitted)
     return { ...problem, isOpen, reason: `The response ${problem.reason}${isOpen ? ` ${LEFT_OPEN}` : ''}` }
   })
   const findings = new Map<string, JudgedDifference & { more: number }>()
   for (const { what, place, reason, isOpen } of [...sent.map((each) => ({ ...each, isOpen: false })), ...came]) {
-    const label = isOpen ? 'cannot tell' : 'contract violation'
+    const label = isOpen ? 'another choice' : 'contract violation'
     const id = idOf(label, reading, what)
     const known = findings.get(id)
     if (known !== undefined) known.more++
@@ -44,6 +42,19 @@ export function findContractProblems(reading: ReadExchange, permitted: Permitted
 }
 
 const LEFT_OPEN = 'The specification leaves that open, and no alternative of openapi.yaml is like it.'
+
+/** Whether the specification leaves open what no alternative permits. */
+function isLeftOpen(
+  { what, place }: ContractProblem,
+  { outcome, response: { status } }: ReadExchange,
+  permitted: Permitted,
+): boolean {
+  if (outcome.kind === 'success' && what === 'response/status' && place.endsWith('/responses')) return status < 300
+  // Rate-limit headers accompany responses; which refusals have them is not shown.
+  if (outcome.kind === 'refusal' && /^response\/headers\/x-ratelimit-\w+\/required$/.test(what)) return true
+  // The specification shows no status for an error code, but the status of a success is never correct for it.
+  return permitted.isOpen(place) && (outcome.kind !== 'refusal' || status >= 400)
+}
 
 /** A finding about an exchange. `what` is the end of its id. */
 export function findingOf(

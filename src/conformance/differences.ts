@@ -1,4 +1,4 @@
-import type { Explanation } from '../choices/explainer.ts'
+import type { Explanation, OpenPoint } from '../choices/explainer.ts'
 import type { RequestPurpose } from '../exchanges/purpose.ts'
 import type { ReadExchange } from '../exchanges/reading.ts'
 import type { AccountTrack } from './account-track.ts'
@@ -53,19 +53,40 @@ export function changedByAnother(
 
 /** Describes a response that no choice and no state of the account explains. */
 export function describeBreach(
-  { results }: JudgementContext,
+  context: JudgementContext,
   reading: ReadExchange,
   purpose: RequestPurpose,
   track: AccountTrack,
-  { expected }: Explanation,
+  { expected, open }: Explanation,
 ): JudgedDifference {
+  const { results } = context
   const { outcome } = reading
   const would = describeExpected(expected)
+  const other = open && describeOpen(context, reading, would, open)
+  if (other !== undefined) return other
   const rule = findBrokenRule(reading, purpose, track.knowledge, expected)
   if (rule !== undefined) return results.describe(reading, 'broken rule', rule.id, `${rule.says} ${would}`, rule)
   const what = outcome.kind === 'refusal' ? outcome.code : 'data'
   const message = `${would} No choice and nothing that the account may hold explains it.`
   return results.describe(reading, 'unexplained', what, message)
+}
+
+/** Describes a response that the specification permits, although no alternative of openapi.yaml is like it. */
+function describeOpen(
+  { results, permitted }: JudgementContext,
+  reading: ReadExchange,
+  would: string,
+  open: OpenPoint,
+): JudgedDifference {
+  const code = reading.outcome.kind === 'refusal' ? reading.outcome.code : 'success'
+  if (open.kind === 'order of checks') {
+    const message = `${would} More than one refusal applies to the request, and the specification gives no order of checks.`
+    return results.describe(reading, 'another choice', `order/${code}`, message)
+  }
+  const { spec = '', place = '' } = permitted.assumptions.find(({ id }) => id === open.id) ?? {}
+  const message = `${would} The specification leaves it open, and no alternative of ${open.id} is like it: ${spec}`
+  const finding = results.describe(reading, 'another choice', `${open.id}/${code}`, message)
+  return { ...finding, assumption: open.id, pointer: place, line: permitted.lineOf(place) }
 }
 
 function describeExpected(expected: Explanation['expected']): string {

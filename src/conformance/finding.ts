@@ -3,10 +3,14 @@
  * - `contract violation`: the request or the response does not obey openapi.yaml.
  * - `broken rule`: the service did not keep a sentence of the specification, an `x-rule`.
  * - `decides assumption`: the specification permits it, and it is the alternative of an assumption. No failure.
+ * - `another choice`: the specification leaves it open, and no alternative of openapi.yaml is like it. No failure.
  * - `unexplained`: no alternative and no possible state of the account explains it.
  * - `cannot tell`: the account is not known, another client may have changed it, or the recording lacks a part.
  */
-export const LABELS = ['contract violation', 'broken rule', 'unexplained', 'cannot tell', 'decides assumption'] as const
+export const LABELS = [
+  ...(['contract violation', 'broken rule', 'unexplained', 'cannot tell'] as const),
+  ...(['decides assumption', 'another choice'] as const),
+] as const
 export type Label = (typeof LABELS)[number]
 
 /** One difference, as reports have it. */

@@ -23,7 +23,9 @@ export function learnFrom(
     knowledge.addDomain(name, { spelling: purpose.spellings.get(name) ?? name, addedAt: now, by })
   }
   for (const name of shown.removed ?? []) knowledge.removeDomain(comparable(name), by)
-  const { group, isNew = false } = shown
+  const { isNew = false } = shown
+  const group = shown.group ?? groupAfter(knowledge, purpose, explanation)
+  if (group === undefined && purpose.ids.length > 0 && !shown.isDeleted) knowledge.forget([], purpose.ids)
   if (group !== undefined) {
     const fact = factOf(knowledge, group, explanation, by, isNew)
     if (isNew) knowledge.addGroup(group.id, fact)
@@ -37,6 +39,22 @@ export function learnFrom(
     for (const member of knowledge.groups.get(id)?.domains ?? []) knowledge.release(member)
     knowledge.removeGroup(id, by)
   }
+}
+
+/** The changed group, if the response does not show it but all explanations agree on it. */
+function groupAfter(
+  knowledge: Knowledge,
+  { ids }: RequestPurpose,
+  explanation: Explanation | undefined,
+): DomainGroup | undefined {
+  const [id = ''] = ids
+  if (explanation === undefined || ids.length !== 1 || knowledge.groupOf(id)?.exists !== true) return undefined
+  const predictions = [explanation.prediction, ...explanation.underOthers.map(({ prediction }) => prediction)]
+  const groups = predictions.map((each) => (each?.ok === true ? each.state.groups.get(id) : undefined))
+  const [first] = groups
+  if (first === undefined) return undefined
+  const isSame = groups.every((each) => each?.name === first.name && areSameSets(each.domains, first.domains))
+  return isSame ? first : undefined
 }
 
 function factOf(

@@ -97,9 +97,9 @@ function observeStatus(observer: FieldObserver, problems: readonly Problem<strin
     isForbidden
       ? undefined
       : {
-          label: 'unexplained',
+          label: status >= 400 ? 'another choice' : 'unexplained',
           what: `status/${outcome.code}`,
-          message: `The code ${show(outcome.code)} comes with the status ${status}, which no alternative gives to this request.`,
+          message: `The code ${show(outcome.code)} comes with the status ${status}, which no alternative gives to this request. The specification shows no status.`,
         },
   )
 }
@@ -149,9 +149,9 @@ function observeFixedHeaders(observer: FieldObserver): void {
     })
     const value = headers[name.toLowerCase()]
     observer.observe(deciding, (fixed: string) => fixed === (value ?? ''), {
-      label: 'unexplained',
+      label: 'another choice',
       what: `headers/${name.toLowerCase()}`,
-      message: `The header ${name} is ${show(value)}, which no alternative gives.`,
+      message: `The header ${name} is ${show(value)}, as in no alternative of openapi.yaml. The specification does not mention it.`,
     })
   }
   if (reading.operation === undefined) return
@@ -174,9 +174,9 @@ function observeQuotaHeaders(observer: FieldObserver, circumstances: QuotaCircum
     return gateOrder.indexOf('quota') < gateOrder.indexOf('plan')
   })
   const unexplained: Deviation = {
-    label: 'unexplained',
+    label: 'another choice',
     what: 'headers/x-ratelimit-limit',
-    message: `The headers about the quota are ${isShown ? 'there' : 'missing'}, which no alternative explains.`,
+    message: `The headers about the quota are ${isShown ? 'there' : 'missing'}, as in no alternative of openapi.yaml. The specification does not say which refusals have them.`,
   }
   if (situation === 'plan' && order.length === 1) {
     observer.observe(
@@ -229,7 +229,7 @@ function observeType(observer: FieldObserver): void {
   if (!type.startsWith('application/json')) return
   const deciding = permitted.deciding('type of responses', ({ settings }) => plainType(settings.responseType))
   observer.observe(deciding, (expected: string) => expected === type, {
-    label: 'cannot tell',
+    label: 'another choice',
     what: 'headers/content-type',
     message: `The Content-Type ${show(headers['content-type'])} is that of no alternative, and the specification leaves it open.`,
   })
@@ -260,7 +260,7 @@ function observeRequestId(observer: FieldObserver): void {
   if (isEchoed || !CLIENT_ID.test(id)) return
   const format = permitted.deciding('format of request ids', ({ requestIds }) => requestIds)
   observer.observe(format, (expected: keyof typeof OWN_IDS) => OWN_IDS[expected].test(id), {
-    label: 'cannot tell',
+    label: 'another choice',
     what: 'headers/x-request-id',
     message: `The X-Request-Id ${show(id)} has the form of no alternative, and the specification leaves its form open.`,
   })

@@ -174,7 +174,7 @@ export class QuotaTrack {
     if (grace.length === 0 && fits(quota.grace)) return
     // The specification does not say how much higher the limits of a new key are.
     const other: Deviation = {
-      label: 'cannot tell',
+      label: 'another choice',
       what: 'headers/x-ratelimit-limit',
       message: `X-RateLimit-Limit is ${limit}, which is neither the ${quota.limit} of the document nor what an alternative gives to a new key.`,
       place: `${place}/x-quota/grace`,

@@ -63,6 +63,8 @@ class Hypothesis {
       this.#isRefuted = true
       return undefined
     }
+    // The requests to this path alone may have lowered the count, if the service charges what it refuses.
+    if (others > 0 && by <= interval.own.success + interval.own.refused) return undefined
     // Another client spends, so the fall shows nothing.
     if (by > own + others) {
       this.#matches = { busy: 0, quiet: 0 }

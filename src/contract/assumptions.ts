@@ -1,6 +1,15 @@
+import { givenFields } from '../domain/given-fields.ts'
 import { isObject, type Json, mergePatch, stepsOf, valueAt } from '../ground/json.ts'
 import type { Extension } from './extensions.ts'
 import type { Overlay } from './overlay.ts'
+
+/** Answers that the specification leaves open where a service decides about an assumption. */
+export interface OpenAnswers {
+  /** Error codes of a refusal. */
+  codes?: readonly string[]
+  /** Whether the content of a success is open. */
+  success?: true
+}
 
 /** A choice about a point that the specification leaves open. */
 export interface Assumption {
@@ -13,6 +22,8 @@ export interface Assumption {
   choice: Json
   /** Other values that the specification permits. Each is a merge patch of the object at `place`. May be empty. */
   alternatives: readonly Json[]
+  /** What the specification permits here besides, without an alternative for it. */
+  open?: OpenAnswers
   /** The reason why there is no alternative, if there is none. */
   reason?: string
   /**
@@ -26,15 +37,14 @@ export function assumptionsOf(document: Json, extensions: readonly Extension[]):
   return extensions
     .filter(({ key }) => key === 'x-assumption')
     .map(({ value, holder }) => {
-      const { id, spec, alternatives, reason, unobservable } = value as Omit<Assumption, 'place' | 'choice'>
+      const { id, spec, alternatives, open, reason, unobservable } = value as Omit<Assumption, 'place' | 'choice'>
       return {
         id,
         place: holder,
         spec,
         alternatives,
         choice: choiceOf(valueAt(document, holder) as Json, alternatives),
-        ...(reason !== undefined && { reason }),
-        ...(unobservable !== undefined && { unobservable }),
+        ...givenFields({ open, reason, unobservable }),
       }
     })
 }

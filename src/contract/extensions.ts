@@ -29,6 +29,15 @@ const EXTENSIONS: Readonly<Record<string, Json>> = {
       spec: text,
       alternatives: { type: 'array', items: { type: 'object', minProperties: 1 } },
       reason: text,
+      open: {
+        type: 'object',
+        additionalProperties: false,
+        minProperties: 1,
+        properties: {
+          codes: { type: 'array', minItems: 1, uniqueItems: true, items: text },
+          success: { const: true },
+        },
+      },
       // The reason why exchanges cannot show the alternatives, or reasons for single alternatives by their numbers.
       unobservable: {
         type: ['string', 'object'],

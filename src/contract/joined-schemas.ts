@@ -37,12 +37,7 @@ const FORMATS = { hostname: isHostname, 'idn-hostname': isHostname, uuid: UUID }
 const NONE: readonly never[] = []
 
 export async function joinSchemas(document: Json, versions: SchemaVersions): Promise<JoinedSchemas> {
-  const { errors: ajv, validity } = await createAjv(FORMATS, {
-    validateSchema: false,
-    allowUnionTypes: true,
-    // In binary, a number such as 99.9 is no exact multiple of 0.1.
-    multipleOfPrecision: 9,
-  })
+  const { errors: ajv, validity } = await createAjv(FORMATS, { validateSchema: false, allowUnionTypes: true })
 
   function resolve(pointer: string, only: { name: string; version: Json } | undefined): Json {
     const schemas = Object.fromEntries(
@@ -115,9 +110,12 @@ function likeliestBranch({ schemaPath }: ErrorObject, errors: readonly ErrorObje
   return others.reduce((best, branch) => (weightOf(branch) < weightOf(best) ? branch : best), first)
 }
 
-/** A value of another type is less similar than a value that breaks a limit. */
+/** Missing and unknown fields and wrong types: however many values break a limit, the form of the value decides. */
+const OF_FORM: ReadonlySet<string> = new Set(['required', 'type', 'additionalProperties', 'const'])
+
 function weightOf(errors: readonly ErrorObject[]): number {
-  return errors.reduce((sum, { keyword }) => sum + (keyword === 'required' || keyword === 'type' ? 2 : 1), 0)
+  const ofForm = errors.filter(({ keyword }) => OF_FORM.has(keyword)).length
+  return ofForm * 1_000_000 + errors.length
 }
 
 function isWithin(error: ErrorObject, choice: ErrorObject): boolean {

@@ -71,10 +71,10 @@ let checking: Promise<Record<Detail, Ajv2020>> | undefined
 export async function createAjv(formats: Formats, options: Options): Promise<Record<Detail, Ajv2020>> {
   const { Ajv2020 } = await import('ajv/dist/2020.js')
   const vocabulary = [...SCHEMA_EXTENSIONS, 'example']
-  const usual = { strictTypes: false, formats, ...options }
+  // In binary, a number such as 99.9 is no exact multiple of 0.1.
+  const usual = { strictTypes: false, multipleOfPrecision: 9, formats, ...options }
   return {
-    // In binary, a number such as 99.9 is no exact multiple of 0.1.
-    errors: new Ajv2020({ ...usual, allErrors: true, verbose: true, multipleOfPrecision: 9 }).addVocabulary(vocabulary),
+    errors: new Ajv2020({ ...usual, allErrors: true, verbose: true }).addVocabulary(vocabulary),
     validity: new Ajv2020({ ...usual, messages: false }).addVocabulary(vocabulary),
   }
 }

@@ -59,7 +59,7 @@ export function chargeQuota(
   const { startedAt, used } = currentHits(hits, { window, start }, now)
   const allowed = used < limit || !enforced
   const after = { startedAt, used: allowed ? used + 1 : used }
-  return { hits: after, allowance: { allowed, ...whatIsLeft(after, limit, window) } }
+  return { hits: after, allowance: whatIsLeft(after, limit, window, allowed) }
 }
 
 /** The charged requests in the window that contains `now`. */
@@ -73,6 +73,6 @@ export function currentHits(
   return { startedAt: start === 'aligned' ? Math.floor(now / length) * length : now, used: 0 }
 }
 
-export function whatIsLeft({ startedAt, used }: Hits, limit: number, window: number): Omit<Allowance, 'allowed'> {
-  return { limit, remaining: Math.max(0, limit - used), resetAt: Math.ceil(startedAt / 1000 + window) }
+export function whatIsLeft({ startedAt, used }: Hits, limit: number, window: number, allowed = true): Allowance {
+  return { allowed, limit, remaining: Math.max(0, limit - used), resetAt: Math.ceil(startedAt / 1000 + window) }
 }

@@ -96,6 +96,11 @@ const LABELS: Readonly<Record<Exclude<Label, 'contract violation'>, FindingKind>
     name: 'The service chooses another alternative',
     description: 'The specification leaves it open, and the service has chosen another alternative than the stand-in.',
   },
+  'another choice': {
+    level: 'note',
+    name: 'The service makes a choice of its own',
+    description: 'The specification leaves it open, and no alternative of openapi.yaml is like it.',
+  },
 }
 
 /** Describes the findings about exchanges for every output format. */

@@ -52,5 +52,5 @@ export async function useUpQuota(
     // The windows are sorted by their beginning.
     counting.quotas = counting.quotas.delete(bucket).set(bucket, hits)
   })
-  return { allowed: false, ...whatIsLeft(hits, allowance.limit, operation.quota.window) }
+  return whatIsLeft(hits, allowance.limit, operation.quota.window, false)
 }

@@ -55,13 +55,8 @@ export async function shareAnonymousIds(
   /** Discards the reservations, which are invalid because the store was emptied. */
   async function renew(): Promise<void> {
     for (const kind of ANONYMOUS_KINDS) {
-      const block: Blocks = {
-        at: 0,
-        end: 0,
-        next: undefined,
-        asked: undefined,
-        without: blocks.get(kind)?.without ?? 0,
-      }
+      const without = blocks.get(kind)?.without ?? 0
+      const block: Blocks = { at: 0, end: 0, next: undefined, asked: undefined, without }
       blocks.set(kind, block)
       block.asked = prepare(kind, block)
     }

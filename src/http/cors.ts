@@ -1,3 +1,4 @@
+import { memoize } from '../ground/memo.ts'
 import type { Arrival } from './arrival.ts'
 import type { Headers } from './delivery.ts'
 
@@ -52,17 +53,13 @@ export function createCors({ origins, allowed, exposed }: CorsOptions): Cors | u
     return ({ origin }) => known.get(origin ?? '') ?? others
   }
 
-  const preflights = new Map<string, (headers: Arrival['headers']) => CorsFields>()
+  const preflightsTo = memoize(
+    (methods) => byOrigin((origin) => [...origin, 'Access-Control-Allow-Methods', methods, ...grants]),
+    { limit: 100 },
+  )
   return {
     fieldsFor: byOrigin((origin) => [...origin, ...expose]),
-    preflightFieldsFor(headers, methods) {
-      let fields = preflights.get(methods)
-      if (fields === undefined) {
-        fields = byOrigin((origin) => [...origin, 'Access-Control-Allow-Methods', methods, ...grants])
-        preflights.set(methods, fields)
-      }
-      return fields(headers)
-    },
+    preflightFieldsFor: (headers, methods) => preflightsTo(methods)(headers),
   }
 }
 

@@ -77,9 +77,7 @@ export function openLibrary(
   return {
     apiKey,
     account: handle(DEFAULT_ACCOUNT, apiKey),
-    requests: {
-      list: (filter = {}) => readRequests(client, 'listAllRequests', filter),
-    },
+    requests: { list: (filter = {}) => readRequests(client, 'listAllRequests', filter) },
     events: (options = {}) => feed.open(undefined, options),
     async createAccount(options = {}) {
       const body = await withFixture(options).then(inSnakeCase)

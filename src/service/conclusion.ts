@@ -61,7 +61,9 @@ export function createConclusion(deps: ConclusionDeps): (outcome: Outcome) => De
     const date = writeDate(principal?.now ?? clock())
     const secondsLeft = limits ? Math.max(1, Math.ceil(limits.resetAt - (principal?.now ?? clock()) / 1000)) : 0
     const reset = contract.settings.rateLimitReset === 'unix-time' ? (limits?.resetAt ?? 0) : secondsLeft
-    const usual = usualFields(body.size, date, requestId, limits && { ...limits, reset })
+    // Field by field, because `{ ...limits, reset }` alone takes 5 % of a small request.
+    const told = limits && { limit: limits.limit, remaining: limits.remaining, reset }
+    const usual = usualFields(body.size, date, requestId, told)
     if (cors !== undefined) addCors(usual, cors, routed)
     const headers = foreign ? replaceFields(usual.headers, reply) : usual.headers
     const written = foreign ? undefined : usual.written

@@ -89,11 +89,8 @@ export function createGate({ contract, store, clock, worlds, enforceQuotas }: Ga
 
   /** Decides whether a request is admitted, and counts it. `meetsFaults`: whether fault rules may act on it. */
   function admit(routed: Routed, meetsFaults: boolean): Awaitable<GateResult> {
-    const {
-      request: { headers, method = '' },
-      operation,
-      neighbour,
-    } = routed
+    const { operation, neighbour } = routed
+    const { method = '', headers } = routed.request
     const { authorization } = headers
     const presented = authorization === undefined ? undefined : readKey(authorization)
     if (presented === undefined) return admitAnonymously(routed)
@@ -112,17 +109,11 @@ export function createGate({ contract, store, clock, worlds, enforceQuotas }: Ga
   }
 
   /** Takes back the charge of an admitted request. Returns the remaining quota, if the request was charged. */
-  function refund({
-    operation,
-    principal: { account },
-    history,
-    allowance,
-    bucket,
-    hits,
-  }: Admitted): Awaitable<Allowance | undefined> {
+  function refund(admitted: Admitted): Awaitable<Allowance | undefined> {
+    const { operation, principal, history, allowance, bucket, hits } = admitted
     if (history === undefined || allowance === undefined || bucket === undefined || hits === undefined) return undefined
     const { incarnation } = history
-    const refunded = store.refund({ id: account.id, incarnation }, bucket, hits.startedAt)
+    const refunded = store.refund({ id: principal.account.id, incarnation }, bucket, hits.startedAt)
     return whenReady(refunded, (left) => tellRefund(operation, allowance, left))
   }
 

@@ -117,7 +117,7 @@ describe('the quota of a service', () => {
       'contract-violation/listDomains/200/response/headers/x-ratelimit-limit/minimum',
       '/paths/~1domains/x-quota/limit',
     ],
-    [77, 'cannot-tell/listDomains/200/headers/x-ratelimit-limit', '/paths/~1domains/x-quota/grace'],
+    [77, 'another-choice/listDomains/200/headers/x-ratelimit-limit', '/paths/~1domains/x-quota/grace'],
   ])('has a limit that the document gives or leaves open, and not %d', (limit, id, pointer) => {
     expect(idsOf(follow([{ limit, remaining: 5 }]))).toEqual([[id, pointer]])
   })

@@ -3,7 +3,7 @@ import { type GroupChanges, updateGroup } from '../../domain/groups.ts'
 import { hostnamesIn } from '../hostnames.ts'
 import type { OperationBehaviour, SampleAccount } from '../operation.ts'
 import { presentGroup } from '../presentation.ts'
-import { groupIn } from '../shown-data.ts'
+import { groupIn, readGroup } from '../shown-data.ts'
 import { MEMBERS, NAME } from './group-fields.ts'
 
 /** Source: PATCH /domaingroups, "additions are applied first, then removals." */
@@ -19,7 +19,8 @@ export const updateDomainGroup: OperationBehaviour = {
     if (!decision.ok) return decision
     return accept(decision.state, { data: { group: presentGroup(decision.value, decision.state, contract.settings) } })
   },
-  shows: (data) => ({ group: groupIn(data) }),
+  // The specification does not show the form of this response.
+  shows: (data) => ({ group: groupIn(data) ?? readGroup(data) }),
   brokenRule({ misplaced, former, sent }) {
     if (misplaced.length === 0) return undefined
     if (sent('domains') !== undefined) return 'domains-replace-members'
