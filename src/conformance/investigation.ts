@@ -18,6 +18,7 @@ import type { JudgedDifference } from './finding.ts'
 import { earlyProblems, judgeCap, judgeGate, judgeHead } from './gate-judgement.ts'
 import { observePresentation } from './presentation.ts'
 import { QuotaTrack } from './quotas.ts'
+import { RequestIdTrack } from './request-ids.ts'
 import { InvestigationResults } from './results.ts'
 
 export interface InvestigationOptions {
@@ -65,6 +66,7 @@ export class Investigation {
   readonly #results: InvestigationResults
   readonly #read: (exchange: Exchange) => ReadExchange | undefined
   readonly #tracks = new Map<string, Tracks>()
+  readonly #requestIds: RequestIdTrack
   #exchanges = 0
   #judged = 0
   #turns = new Turns(TURN)
@@ -73,6 +75,7 @@ export class Investigation {
     const { choices, isSoleWriter = false, isSoleClient = false, isOwnName = () => false } = options
     this.#isSoleClient = isSoleClient
     this.#results = new InvestigationResults(choices.contract, variants, permitted)
+    this.#requestIds = new RequestIdTrack(permitted)
     const pause = () => (this.#turns.isOver() ? this.#turns.next() : undefined)
     this.#context = { variants, permitted, results: this.#results, isSoleWriter, isOwnName, pause }
     this.#read = createReader(choices.contract)
@@ -105,6 +108,7 @@ export class Investigation {
       for (const { allows } of shown.observations) this.#results.observe(allows, exchange)
     }
     await pause()
+    add(this.#requestIds.take(reading))
     add(quota.take(reading))
     add(figures.take(reading))
     const problems = await this.#judge(reading, account, isMalformed, (finding) => findings.push(finding))

@@ -81,10 +81,10 @@ import { MORE_PATIENCE } from '../../src/trials/vary/judge.ts'
 import { LONGEST_FILLER } from '../../src/trials/vary/replay.ts'
 import { PATIENCE as PATIENCE_OF_VARY } from '../../src/trials/vary/vary.ts'
 import { LARGEST_RESPONSE, LARGEST_RESPONSE_HEADER } from '../../src/verify/client.ts'
+import { FRUITLESS_WINDOWS, SLACK } from '../../src/verify/asking.ts'
 import { MOST_SET_UPS } from '../../src/verify/foresight.ts'
 import { LARGEST_KEPT, LARGEST_LEDGER } from '../../src/verify/ledger.ts'
 import { REMOVED_AT_ONCE } from '../../src/verify/restoration.ts'
-import { FRUITLESS_WINDOWS, SLACK } from '../../src/verify/verification.ts'
 
 const { settings } = await loadContract({ overlays: [] })
 const control = await loadControlApi()
