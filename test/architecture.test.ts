@@ -47,7 +47,7 @@ const NODE: Readonly<Record<string, string>> = {
   verify: 'crypto fs http https path',
   proxy: 'events http net tls util worker_threads zlib',
   evidence: 'crypto fs path util',
-  exchanges: 'buffer fs fs/promises path zlib',
+  exchanges: 'buffer fs/promises path zlib',
   start: 'events fs http',
   admin: 'crypto fs/promises http url',
   explain: 'buffer url',

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { networkInterfaces } from 'node:os'
-import { isFailure, type JudgedDifference, partyOf } from '../conformance/finding.ts'
+import { isCounted, isFailure, type JudgedDifference, partyOf } from '../conformance/finding.ts'
 import type { Conclusion } from '../conformance/investigation.ts'
 import type { Choices } from '../contract/choices.ts'
 import { readLines } from '../contract/lines.ts'
@@ -23,7 +23,7 @@ import { type Execution, execute } from './execution.ts'
 import { type ReadOptions, readOptions, refuseOperands } from './options.ts'
 import { ReadyFile } from './ready-file.ts'
 import { readVersion } from './reports.ts'
-import { openReview, REVIEW_OPTIONS, type Review } from './review.ts'
+import { FAIL_ON_OPTION, openReview, REVIEW_OPTIONS, type Review } from './review.ts'
 import { withNamedOptions } from './start.ts'
 import { baseUrl } from './target-options.ts'
 
@@ -45,7 +45,8 @@ export const OPTIONS = {
     kind: fileName,
     help: 'Record the traffic in a HAR 1.2 file, without keys. The file is complete at every moment.',
   },
-  failOnViolation: optIn('End with 1 if the service or a client did something wrong, or nothing was judged.'),
+  failOnViolation: optIn('End with 1 if something is wrong, as --fail-on says, or nothing was judged.'),
+  failOn: FAIL_ON_OPTION,
   soleWriter: optIn(
     'All changes of the accounts go through the proxy, so what was seen once stays as it is until a request changes it.',
   ),
@@ -111,7 +112,7 @@ export const proxy: Command = {
       const conclusion = await judge.conclude()
       const report = await describe(running, session, conclusion)
       const { secrets } = running.witness.keys
-      const findings = conclusion.findings.filter(isFailure)
+      const findings = conclusion.findings.filter((finding) => isCounted(finding, values.failOn))
       return review.finish(
         { conclusion, answers, report, findings, isWhole: true, target: target.url, secrets },
         execution,
@@ -174,7 +175,7 @@ function isAny(host: string): boolean {
 async function openRecording(file: string | undefined, source: string): Promise<HarWriter | undefined> {
   if (file === undefined) return undefined
   try {
-    return await HarWriter.open(file, { version: await readVersion() })
+    return await HarWriter.open(file, await readVersion())
   } catch (error) {
     if (error instanceof HarFileError) throw new UsageError(`${source}: ${error.message}`)
     throw error
@@ -256,6 +257,7 @@ async function describe(running: RunningProxy, session: ProxySession, conclusion
   const { startedAt, seconds } = execution.times
   const report = describeFindings({
     ...{ tool: 'proxy', title: target.url, conclusion, choices: review.choices, answers, startedAt, seconds },
+    failOn: values.failOn,
     baseline: review.apply(conclusion.findings, answers),
     failures:
       failures === 0

@@ -1,11 +1,13 @@
 import { setTimeout as pause } from 'node:timers/promises'
+import type { Contract } from '../contract/contract.ts'
 import { AnswerCounts } from '../evidence/answers.ts'
 import { hashKey, nameInstance } from '../ground/secrets.ts'
 import { quoteWord } from '../ground/shell-word.ts'
-import { shorten } from '../ground/show.ts'
+import { shorten, show } from '../ground/show.ts'
 import { isLoopback } from '../http/hosts.ts'
 import {
   fileName,
+  type OptionKind,
   type Options,
   optIn,
   readDuration,
@@ -16,15 +18,18 @@ import {
   type Values,
   wholeNumber,
 } from '../start/option.ts'
+import type { VerifyProgress } from '../verify/asking.ts'
 import { assess, concernsService } from '../verify/assessment.ts'
+import type { Reserve } from '../verify/budget.ts'
 import { Client, ConnectionError } from '../verify/client.ts'
+import { hideKey } from '../verify/conversation.ts'
+import { foresee } from '../verify/foresight.ts'
+import { Holdings, markOf } from '../verify/holdings.ts'
 import { digestOf, Ledger, type LedgerContent, LedgerError, type LedgerHead } from '../verify/ledger.ts'
-import { Ownership } from '../verify/ownership.ts'
-import { describePlan } from '../verify/plan-text.ts'
-import { sweep as runSweep } from '../verify/sweep.ts'
+import { describePlan, planProbes } from '../verify/plan.ts'
+import { describeVerify } from '../verify/report.ts'
 import { inWords, TargetError } from '../verify/target-check.ts'
-import { verify as runVerify, type VerifyProgress, type VerifyResult } from '../verify/verification.ts'
-import { describeVerify } from '../verify/verify-report.ts'
+import * as verification from '../verify/verification.ts'
 import type { Command } from './command.ts'
 import { UsageError } from './errors.ts'
 import { type Execution, execute } from './execution.ts'
@@ -40,6 +45,24 @@ const suffix = textThat(
   'DOMAIN',
 )
 
+/** The largest reserve; no quota of the contract is larger. */
+const MOST_RESERVED = 1_000
+
+/** `5` for all paths, or `domains=5` for one. */
+const reserve: OptionKind<readonly string[]> = {
+  type: 'readonly string[]',
+  remedy: `must be a whole number from 0 to ${MOST_RESERVED}, or a quota and such a number, as domains=5`,
+  placeholder: '[PATH=]N',
+  repeatable: true,
+  fits: (value): value is readonly string[] =>
+    Array.isArray(value) && value.every((each) => /^(?:[^=]+=)?\d{1,9}$/.test(each) && amountIn(each) <= MOST_RESERVED),
+  read: (written) => written,
+}
+
+function amountIn(written: string): number {
+  return Number(written.split('=').at(-1))
+}
+
 const OPTIONS = {
   baseUrl: { kind: baseUrl, help: 'The base URL of the service, with its version segment.' },
   apiKey: {
@@ -54,9 +77,10 @@ const OPTIONS = {
     flag: 'plan',
   },
   reserve: {
-    kind: wholeNumber(0, 1_000),
-    help: 'Number of requests in the quota of each path that are left to other clients.',
-    default: 0,
+    kind: reserve,
+    help: 'Number of requests in the quota of each path that are left to other clients; with a name, as in domains=5, of one path. The cleanup may use them.',
+    default: [],
+    defaultText: '0',
   },
   wait: optIn(
     'Wait for the reset when a quota is used up, until everything was asked. Without this option, the run ends at that point.',
@@ -110,9 +134,12 @@ export const verify: Command = {
       { source: sources.sweep, file: values.sweep, isRead: true },
       { source: sources.ledger, file: values.ledger },
     ])
+    const reserve = readReserve(reading, review.choices.contract)
     if (values.showPlan) {
+      const { contract } = review.choices
       const writes = mayWrite(values)
-      for (const line of await describePlan(review.choices, { ...values, writes })) terminal.print(line)
+      const plan = planProbes(await foresee(review.choices), contract, { ...values, writes })
+      for (const line of describePlan(plan, contract, { writes, reserve })) terminal.print(line)
       return 0
     }
     const { baseUrl: written, apiKey } = values
@@ -123,7 +150,7 @@ export const verify: Command = {
     const target = written.replace(/\/+$/, '')
     const client = new Client(new URL(target), readDuration(values.timeout))
     return execute('verify', terminal, async (execution) => {
-      const session = { reading, review, target, apiKey, client, execution }
+      const session = { reading, review, reserve, target, apiKey, client, execution }
       try {
         return values.sweep === undefined ? await verifyTarget(session) : await sweepTarget(session, values.sweep)
       } catch (error) {
@@ -151,6 +178,20 @@ function refuseContradictions({ values, sources }: VerifyReading): void {
   }
 }
 
+/** @throws UsageError for a path without a quota */
+function readReserve({ values, sources }: VerifyReading, { operations }: Contract): Reserve {
+  const names = [...new Set(operations.flatMap(({ path, quota }) => (quota === undefined ? [] : [path.slice(1)])))]
+  const amounts = new Map<string, number>()
+  for (const written of values.reserve) {
+    const [name = ''] = written.includes('=') ? written.split('=') : ['']
+    if (name !== '' && !names.includes(name)) {
+      throw new UsageError(`${sources.reserve}: there is no quota ${show(name)}; the quotas are ${names.join(', ')}`)
+    }
+    amounts.set(name, amountIn(written))
+  }
+  return (path) => amounts.get(path.slice(1)) ?? amounts.get('') ?? 0
+}
+
 function mayWrite({ baseUrl: target, readOnly, allowWrites }: Values<typeof OPTIONS>): boolean {
   if (readOnly) return false
   return allowWrites || (target !== undefined && isLoopback(new URL(target).hostname))
@@ -159,6 +200,7 @@ function mayWrite({ baseUrl: target, readOnly, allowWrites }: Values<typeof OPTI
 interface VerifySession {
   reading: VerifyReading
   review: Review
+  reserve: Reserve
   target: string
   apiKey: string
   client: Client
@@ -192,19 +234,18 @@ async function verifyTarget(session: VerifySession): Promise<number> {
     exitCode: ended === 'interrupted' ? interruptedWith : ended === 'connection' || ended === 'ledger' ? 3 : undefined,
   })
   const isWhole = ended === undefined
-  const redact = (written: string) => written.replaceAll(apiKey, '$API_KEY')
+  const redact = (written: string) => hideKey(written, apiKey, '$API_KEY')
   return review.finish({ conclusion, answers, report, findings, isWhole, target, secrets: [apiKey], redact }, execution)
 }
 
 /** Asks the service everything, and shows the progress. `sweepLine` is the command that cleans up afterwards. */
 async function askTarget(
-  { reading, review, apiKey, client, execution }: VerifySession,
+  { reading, review, reserve, apiKey, client, execution }: VerifySession,
   { ledger, earlier, run, suffix: ending, writes }: ReturnType<typeof openLedger>,
   sweepLine: string,
-): Promise<VerifyResult> {
-  const { exhaust, soleWriter, reserve, wait: waits } = reading.values
+): Promise<verification.VerifyResult> {
+  const { exhaust, soleWriter, wait: waits } = reading.values
   const { signal } = execution
-  const ownership = earlier === undefined ? new Ownership(run) : Ownership.of(earlier)
   let shown = ''
   /** A long wait repeats the same text, and a log needs it only once. */
   function show(text: string): void {
@@ -214,25 +255,27 @@ async function askTarget(
   signal.addEventListener('abort', () => {
     execution.say(`verify: restores the account; another signal ends it at once, then ${sweepLine}`)
   })
-  return runVerify({
-    ...{ choices: review.choices, client, apiKey, ownership, ledger, earlier, suffix: ending, writes },
+  const holdings = earlier === undefined ? new Holdings(markOf(run)) : Holdings.of(earlier)
+  const running = verification.verify({
+    ...{ choices: review.choices, client, apiKey, holdings, ledger, earlier, suffix: ending, writes },
     ...{ exhaust, soleWriter, reserve, waits, sleep, signal },
     onProgress: (told) => show(describeProgress(told, waits)),
     onRehearsal: (done, all) => show(`rehearses its questions under each choice: ${done} of ${all}`),
-  }).catch((error: unknown) => {
+  })
+  return running.catch((error: unknown) => {
     // The run creates nothing without an intent. Without intents, the ledger is not needed.
-    if (ownership.hasIntents) execution.say(`verify: to clean up: ${sweepLine}`)
+    if (holdings.hasIntents) execution.say(`verify: to clean up: ${sweepLine}`)
     else ledger.remove()
     throw error
   })
 }
 
 async function sweepTarget(session: VerifySession, path: string): Promise<number> {
-  const { reading, review, apiKey, client, execution } = session
-  const { reserve, wait: waits } = reading.values
+  const { reading, review, reserve, apiKey, client, execution, target } = session
+  const { wait: waits } = reading.values
   const { ledger, content } = useLedger(session, path)
   const { contract } = review.choices
-  const cleanup = await runSweep({
+  const cleanup = await verification.sweep({
     ...{ client, contract, apiKey, ledger, content, reserve, waits, sleep, signal: execution.signal },
   })
   const { removed, left, restored, changes, reason } = cleanup
@@ -250,7 +293,8 @@ async function sweepTarget(session: VerifySession, path: string): Promise<number
     ...(remains.length > 0 ? [`still there: ${remains.join(', ')}`] : []),
     ...changes,
   ]
-  return execution.say(`${did}; it is not shown that the account is as before: ${shorten(parts.join('; '), 2_000)}`, 1)
+  execution.say(`${did}; it is not shown that the account is as before: ${shorten(parts.join('; '), 2_000)}`)
+  return execution.say(`verify: to try again: ${commandLine(target, 'sweep', ledger)}`, 1)
 }
 
 /** Opens the ledger of a new run, or of the run that continues. @throws UsageError */

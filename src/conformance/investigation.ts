@@ -18,6 +18,7 @@ import type { JudgedDifference } from './finding.ts'
 import { earlyProblems, judgeCap, judgeGate, judgeHead } from './gate-judgement.ts'
 import { observePresentation } from './presentation.ts'
 import { QuotaTrack } from './quotas.ts'
+import { RequestIdTrack } from './request-ids.ts'
 import { InvestigationResults } from './results.ts'
 
 export interface InvestigationOptions {
@@ -65,6 +66,7 @@ export class Investigation {
   readonly #results: InvestigationResults
   readonly #read: (exchange: Exchange) => ReadExchange | undefined
   readonly #tracks = new Map<string, Tracks>()
+  readonly #requestIds: RequestIdTrack
   #exchanges = 0
   #judged = 0
   #turns = new Turns(TURN)
@@ -73,6 +75,7 @@ export class Investigation {
     const { choices, isSoleWriter = false, isSoleClient = false, isOwnName = () => false } = options
     this.#isSoleClient = isSoleClient
     this.#results = new InvestigationResults(choices.contract, variants, permitted)
+    this.#requestIds = new RequestIdTrack(permitted)
     const pause = () => (this.#turns.isOver() ? this.#turns.next() : undefined)
     this.#context = { variants, permitted, results: this.#results, isSoleWriter, isOwnName, pause }
     this.#read = createReader(choices.contract)
@@ -105,6 +108,7 @@ export class Investigation {
       for (const { allows } of shown.observations) this.#results.observe(allows, exchange)
     }
     await pause()
+    add(this.#requestIds.take(reading))
     add(quota.take(reading))
     add(figures.take(reading))
     const problems = await this.#judge(reading, account, isMalformed, (finding) => findings.push(finding))
@@ -152,6 +156,7 @@ export class Investigation {
   ): Promise<readonly Problem<string>[]> {
     const { exchange, operation, outcome, response } = reading
     const context = this.#context
+    const { permitted } = context
     const { method, body } = exchange.request
     const mayChange = changesSomething(method)
     if (method === 'HEAD') {
@@ -160,7 +165,8 @@ export class Investigation {
     }
     const purpose = purposeOf(reading)
     const code = outcome.kind === 'refusal' ? outcome.code : undefined
-    const isAnswer = outcome.kind !== 'unreadable' && response.status < 500 && code !== 'internal_error'
+    const isFailure = response.status >= 500 && (code === undefined || !permitted.contract.catalogue.has(code))
+    const isAnswer = outcome.kind !== 'unreadable' && !isFailure && code !== 'internal_error'
     if (!isAnswer || (!body.isKnown && operation?.readsBody === true)) {
       // It is not known whether the service made the change.
       if (mayChange && (code === undefined || !isAnswer)) track.forget(purpose, operation)

@@ -7,11 +7,14 @@ import { writeCurl } from '../coverage/curl.ts'
 import type { SeenBody, SeenResponse } from '../exchanges/exchange.ts'
 import { codeIn } from '../exchanges/reading.ts'
 import { shorten } from '../ground/show.ts'
+import type { ProbeState } from './asking.ts'
+import type { JudgedExchange } from './conversation.ts'
 import { codesOf } from './foresight.ts'
 import type { KeptExchange } from './ledger.ts'
 import { pairsToldApart } from './plan.ts'
-import { quotaPathOf } from './probe.ts'
-import type { ProbeState, VerifyResult } from './verification.ts'
+import { describeRequest, type ProbeRequest, quotaPathOf } from './probe.ts'
+import { SIDES } from './probes.ts'
+import type { VerifyResult } from './verification.ts'
 
 export const CHECK_OUTCOMES = ['pass', 'fail', 'not reached', 'undecidable', 'baselined'] as const
 export type CheckOutcome = (typeof CHECK_OUTCOMES)[number]
@@ -51,14 +54,13 @@ export interface AssessmentOptions {
   minReached: number
 }
 
-/** Makes one check for each rule, assumption, operation and finding, and for properties of several requests. */
+/** Makes one check for each rule, assumption, operation and finding, and one for the cleanup. */
 export function assess(options: AssessmentOptions): Assessment {
   const { result, choices, minReached } = options
   const { conclusion } = result
   const assumptions = decideVerdicts(conclusion.observations, choices)
   const checks = [
     checkRestoration(result),
-    ...checkHeaders(result.exchanges),
     ...checkFindings(options),
     ...checkOperations(options),
     ...checkRules(options),
@@ -90,46 +92,6 @@ function checkRestoration({ cleanup }: VerifyResult): VerifyCheck {
   }
 }
 
-/** Checks header fields over several responses. */
-function checkHeaders(exchanges: readonly KeptExchange[]): VerifyCheck[] {
-  const responses = exchanges.flatMap(({ exchange, sent }) =>
-    exchange.response === undefined ? [] : [{ headers: exchange.response.headers, path: quotaPathOf(sent), exchange }],
-  )
-  if (responses.length === 0) return []
-  const ids = responses.flatMap(({ headers, exchange }) => {
-    const id = headers['x-request-id']
-    // A service may repeat the id that the client has sent.
-    return id === undefined || id === exchange.request.headers['x-request-id'] ? [] : [id]
-  })
-  const repeated = ids.find((id, index) => ids.indexOf(id) !== index)
-  const limits = new Map<string, Set<string>>()
-  for (const { headers, path } of responses) {
-    const limit = headers['x-ratelimit-limit']
-    if (limit !== undefined) limits.set(path, (limits.get(path) ?? new Set()).add(limit))
-  }
-  const changing = [...limits].find(([, values]) => values.size > 1)
-  return [
-    {
-      id: 'headers/x-request-id',
-      outcome: repeated === undefined ? (ids.length > 0 ? 'pass' : 'undecidable') : 'fail',
-      ...(repeated !== undefined && {
-        message: 'Two responses have the same X-Request-Id.',
-        expected: 'another id for each response',
-        received: shorten(repeated),
-      }),
-    },
-    {
-      id: 'headers/x-ratelimit-limit',
-      outcome: changing === undefined ? (limits.size > 0 ? 'pass' : 'undecidable') : 'fail',
-      ...(changing !== undefined && {
-        message: `The X-RateLimit-Limit of ${changing[0]} is not always the same.`,
-        expected: 'one limit for all requests of a key to a path',
-        received: shorten([...changing[1]].join(', ')),
-      }),
-    },
-  ]
-}
-
 /**
  * Whether a finding is about the service. A run breaks the contract on purpose in many requests, to see how the service
  * refuses them.
@@ -141,7 +103,7 @@ export function concernsService(finding: JudgedDifference): boolean {
 /** One check for each id of a finding that is a failure. */
 function checkFindings({ result, target, isAccepted }: AssessmentOptions): VerifyCheck[] {
   const exchanges = new Map(result.exchanges.map((kept) => [kept.exchange.id, kept]))
-  const probes = new Map(result.probes.map((state) => [state.probe.probe.id, state]))
+  const probes = new Map(result.probes.map((state) => [state.probe.id, state]))
   const seen = new Set<string>()
   const checks: VerifyCheck[] = []
   for (const finding of result.conclusion.findings) {
@@ -180,11 +142,13 @@ function checkOperations({ result, choices }: AssessmentOptions): VerifyCheck[] 
   const failed = failedExchanges(result)
   return choices.contract.operations.map(({ id: operation, method, path }) => {
     const id = `operation/${operation}`
-    const own = result.exchanges.filter(
-      ({ sent, exchange }) =>
-        exchange.response !== undefined && sent.method === method && sent.path.split('?')[0] === path,
-    )
-    if (own.length === 0) return { id, outcome: 'not reached', message: `${method} ${path} was not asked.` }
+    const isOfOperation = (sent: Pick<ProbeRequest, 'method' | 'path'>) =>
+      sent.method === method && sent.path.split('?')[0] === path
+    const own = result.exchanges.filter(({ sent, exchange }) => exchange.response !== undefined && isOfOperation(sent))
+    if (own.length === 0) {
+      const open = result.probes.filter(({ probe }) => probe.rehearsed.some(isOfOperation))
+      return { id, outcome: 'not reached', message: `${method} ${path} was not asked. ${reasonOf(open)}` }
+    }
     if (own.some(({ exchange }) => failed.has(exchange.id)))
       return { id, outcome: 'undecidable', message: 'Some of its answers are findings.' }
     const isSuccess = own.some(({ exchange: { response } }) => response !== undefined && response.status < 300)
@@ -211,20 +175,51 @@ function checkRule(
   // The finding has its own check, which decides whether the run passes.
   if (isBroken) return { ...check, outcome: 'undecidable', message: 'A finding says that it was not kept.' }
   if (unobservable !== undefined) return { ...check, outcome: 'undecidable', message: unobservable }
+  const sides = SIDES[id]
+  if (sides !== undefined) return { ...check, ...judgeSides(sides, result, failed) }
   const states = result.probes.filter(({ probe }) => probe.proofs.has(id))
   if (states.length === 0) return { ...check, outcome: 'undecidable', message: 'No request of verify can show it.' }
   const asked = states.filter(({ state }) => state === 'asked')
-  if (asked.length === 0) {
-    return { ...check, outcome: 'not reached', message: reasonOf(states) }
-  }
+  if (asked.length === 0) return { ...check, outcome: 'not reached', message: reasonOf(states) }
   const isShown = asked.some(({ probe }) => {
-    const own = result.exchanges.filter((kept) => kept.probe === probe.probe.id && !kept.setUp)
-    const last = own.slice(-probe.answers.length)
+    const last = exchangesOf(probe.id, result).slice(-probe.answers.length)
     const codes = codesOf(last.map(({ exchange: { response } }) => codeOf(response)))
     return probe.proofs.get(id)?.has(codes) === true && last.every(({ exchange }) => !failed.has(exchange.id))
   })
   if (isShown) return { ...check, outcome: 'pass' }
   return { ...check, outcome: 'undecidable', message: 'The answers do not show whether it is kept.' }
+}
+
+/** A rule with several sides counts as kept if each of them was asked and answered as it must be. */
+function judgeSides(
+  sides: (typeof SIDES)[string],
+  result: VerifyResult,
+  failed: ReadonlySet<string>,
+): Pick<VerifyCheck, 'outcome' | 'message'> {
+  const states = new Map(result.probes.map((state) => [state.probe.id, state]))
+  const open = sides.flatMap(([probe]) => states.get(probe) ?? []).filter(({ state }) => state !== 'asked')
+  if (open.length > 0) {
+    const more = sides.length === 1 ? '' : ` ${sides.length - open.length} of ${sides.length} sides of it were asked.`
+    return { outcome: 'not reached', message: reasonOf(open) + more }
+  }
+  for (const [probe, side] of sides) {
+    const kept = exchangesOf(probe, result).at(-1)
+    const status = kept?.exchange.response?.status ?? 0
+    const isShown = side === 'answered' || (side === 'accepted' ? status < 300 : status >= 400)
+    if (kept === undefined || !isShown || failed.has(kept.exchange.id))
+      return { outcome: 'undecidable', message: `The answer to ${probe} (${status}) does not show that it is kept.` }
+    const { probe: { exhausts } = {}, allowed } = states.get(probe) ?? {}
+    const { limit } = result.quotas.find(({ path }) => path === quotaPathOf(kept.sent)) ?? {}
+    if (exhausts !== true || allowed === limit) continue
+    if (allowed === undefined) return { outcome: 'undecidable', message: 'No request was refused for the quota.' }
+    const why = allowed > (limit ?? 0) ? 'a new key may have more' : 'another client may have sent the others'
+    return { outcome: 'undecidable', message: `The service allowed ${allowed} requests of ${limit}; ${why}.` }
+  }
+  return { outcome: 'pass' }
+}
+
+function exchangesOf(probe: string, result: VerifyResult): JudgedExchange[] {
+  return result.exchanges.filter((kept) => kept.probe === probe && !kept.setUp)
 }
 
 function checkAssumptions(
@@ -242,9 +237,13 @@ function checkAssumptions(
       return { id, outcome: 'fail', message }
     }
     if (!withAlternatives.has(assumption)) return undecidable('It has no alternative.')
-    const states = result.probes.filter(({ probe }) => Object.hasOwn(probe.tells, assumption))
+    const states = result.probes.filter(
+      ({ probe: { tells, exhausts, decides } }) =>
+        Object.hasOwn(tells, assumption) || (exhausts === true && decides.includes(assumption)),
+    )
     if (states.length === 0) return undecidable('No request of verify can tell its alternatives apart.')
-    const pairsOf = ({ probe }: ProbeState) => pairsToldApart(probe.tells[assumption] ?? [])
+    const pairsOf = ({ probe: { exhausts, tells } }: ProbeState) =>
+      exhausts === true ? [assumption] : pairsToldApart(tells[assumption] ?? [])
     const told = new Set(states.flatMap((each) => (each.state === 'asked' ? pairsOf(each) : [])))
     const open = states.filter((each) => each.state !== 'asked' && pairsOf(each).some((pair) => !told.has(pair)))
     if (open.length > 0) return { id, outcome: 'not reached', message: reasonOf(open) }
@@ -253,11 +252,14 @@ function checkAssumptions(
   })
 }
 
+/** Which request would show it, and why it was not sent. */
 function reasonOf(states: readonly ProbeState[]): string {
   const [first] = states
-  return first === undefined
-    ? 'Nothing was asked.'
-    : `${first.probe.probe.id} was not asked: ${first.reason ?? 'the run ended before'}.`
+  const request = first?.probe.rehearsed.at(-1)
+  if (first === undefined || request === undefined) return 'Nothing was asked.'
+  const { id, exhausts } = first.probe
+  const how = exhausts === true ? `${describeRequest(request)}, until it is refused` : describeRequest(request)
+  return `${id} was not asked, because ${first.reason ?? 'the run ended before'}: ${shorten(how, 200)}.`
 }
 
 /** The ids of exchanges with a finding that is a failure. */

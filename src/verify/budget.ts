@@ -10,6 +10,8 @@ export interface QuotaView {
   limit: number
   /** Requests of this run in the present window, as far as its start is known. */
   sent: number
+  /** All requests of this run. */
+  total: number
   /** What the last response said is left for all clients together; absent if no response said it in this window. */
   remaining: number | undefined
   /** Seconds until the window ends, by the responses; absent if no response said it. */
@@ -17,6 +19,9 @@ export interface QuotaView {
   /** How many more requests may be sent without using the reserve. */
   left: number
 }
+
+/** How many requests of a path are left to other clients. */
+export type Reserve = (path: string) => number
 
 interface Spending {
   limit: number
@@ -26,9 +31,13 @@ interface Spending {
   remaining: number | undefined
   /** On the clock of `elapsed`. */
   endsAt: number | undefined
+  /** Requests of this run to other paths since the last response of this one. */
+  elsewhere: number
 }
 
 const NEW_WINDOW = { sent: 0, remaining: undefined, endsAt: undefined }
+/** So many responses that left less by the requests to other paths show that the paths share one quota. */
+const ENOUGH_SIGNS = 2
 
 /**
  * The requests that may still be sent to each path: the quota of the contract minus the requests of this run. It is
@@ -36,17 +45,18 @@ const NEW_WINDOW = { sent: 0, remaining: undefined, endsAt: undefined }
  */
 export class RequestBudget {
   readonly #paths = new Map<string, Spending>()
-  readonly #reserve: number
+  readonly #reserve: Reserve
   readonly #now: () => number
+  #signsOfSharing = 0
 
-  /** `reserve` is how many requests of each path are left to other clients. `now` counts milliseconds. */
-  constructor(contract: Contract, reserve: number, now: () => number = elapsed) {
+  /** `now` counts milliseconds. */
+  constructor(contract: Contract, reserve: Reserve, now: () => number = elapsed) {
     this.#reserve = reserve
     this.#now = now
     for (const { path, quota } of contract.operations) {
       if (quota === undefined) continue
       const { limit, window } = quota
-      this.#paths.set(path, { limit, window, total: 0, ...NEW_WINDOW })
+      this.#paths.set(path, { limit, window, total: 0, elsewhere: 0, ...NEW_WINDOW })
     }
   }
 
@@ -55,29 +65,50 @@ export class RequestBudget {
     return [...this.#paths.keys()]
   }
 
-  /** How many more requests may be sent to the path; infinite if it has no quota. */
+  /** Whether a request to one path was seen to lower what is left of the others, against the specification. */
+  get isShared(): boolean {
+    return this.#signsOfSharing >= ENOUGH_SIGNS
+  }
+
+  /** How many more requests may be sent to the path, the reserve excluded; infinite if it has no quota. */
   left(path: string): number {
+    return Math.max(0, this.leftForCleanup(path) - this.#reserve(path))
+  }
+
+  /** The same with the reserve: to leave items behind would be worse for other clients than to spend their requests. */
+  leftForCleanup(path: string): number {
     const account = this.#find(path)
     if (account === undefined) return Number.POSITIVE_INFINITY
     const { limit, sent, remaining = Number.POSITIVE_INFINITY } = account
-    return Math.max(0, Math.min(limit - sent, remaining) - this.#reserve)
+    return Math.max(0, Math.min(limit - sent, remaining))
   }
 
   /** Counts a request before it is sent. */
   spend(path: string): void {
-    const account = this.#find(path)
-    if (account === undefined) return
-    account.sent++
-    account.total++
-    if (account.remaining !== undefined) account.remaining = Math.max(0, account.remaining - 1)
+    for (const [each, account] of this.#paths) {
+      if (each === path) {
+        this.#find(path)
+        account.sent++
+        account.total++
+      } else account.elsewhere++
+      if ((each === path || this.isShared) && account.remaining !== undefined)
+        account.remaining = Math.max(0, account.remaining - 1)
+    }
   }
 
   /** Updates the quota of a path from a response. `headers` by lower-case name. */
-  believe(path: string, headers: Readonly<Record<string, string>>, code: string | undefined): void {
+  believe(path: string, headers: SeenHeaders, code: string | undefined): void {
     const account = this.#find(path)
     if (account === undefined) return
     const remaining = readCount(headers['x-ratelimit-remaining'])
-    if (remaining !== undefined) account.remaining = remaining
+    if (remaining !== undefined) {
+      if (!this.isShared && account.remaining !== undefined && account.elsewhere > 0) {
+        const isSign = account.remaining - remaining === account.elsewhere
+        this.#signsOfSharing = isSign ? this.#signsOfSharing + 1 : Number.NEGATIVE_INFINITY
+      }
+      account.remaining = remaining
+      account.elsewhere = 0
+    }
     if (code === 'rate_limited') account.remaining = 0
     const seconds = secondsUntilReset(headers) ?? (code === 'rate_limited' ? account.window : undefined)
     if (seconds !== undefined) account.endsAt = this.#now() + Math.min(seconds, account.window) * 1000
@@ -93,7 +124,7 @@ export class RequestBudget {
   /** The quota of the path in a window if no other client spends. */
   whole(path: string): number {
     const account = this.#paths.get(path)
-    return account === undefined ? Number.POSITIVE_INFINITY : Math.max(0, account.limit - this.#reserve)
+    return account === undefined ? Number.POSITIVE_INFINITY : Math.max(0, account.limit - this.#reserve(path))
   }
 
   /** Begins a new window. The caller has waited for it. */
@@ -102,7 +133,7 @@ export class RequestBudget {
     if (account !== undefined) Object.assign(account, NEW_WINDOW)
   }
 
-  get views(): (QuotaView & { total: number })[] {
+  get views(): QuotaView[] {
     return [...this.#paths].map(([path, spending]) => {
       const { limit, sent, total, remaining, endsAt } = this.#find(path) ?? spending
       return {
@@ -116,9 +147,7 @@ export class RequestBudget {
   /** Finds the path, and begins a new window if the old one is over. */
   #find(path: string): Spending | undefined {
     const account = this.#paths.get(path)
-    if (account?.endsAt !== undefined && this.#now() >= account.endsAt) {
-      Object.assign(account, NEW_WINDOW)
-    }
+    if (account?.endsAt !== undefined && this.#now() >= account.endsAt) this.renew(path)
     return account
   }
 }

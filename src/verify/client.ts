@@ -21,12 +21,12 @@ export interface WireResponse {
 /** Why no response came, as a sentence for the user. */
 export class ConnectionError extends Error {
   override name = 'ConnectionError'
-  /** Whether the request may still have reached the service. */
-  readonly mayHaveArrived: boolean
+  /** Whether an open connection was lost, so that the service may have got the request, and may answer the next one. */
+  readonly isCut: boolean
 
-  constructor(message: string, mayHaveArrived: boolean) {
+  constructor(message: string, isCut = false) {
     super(message)
-    this.mayHaveArrived = mayHaveArrived
+    this.isCut = isCut
   }
 }
 
@@ -89,7 +89,7 @@ export class Client {
       }
       timer = setTimeout(() => {
         const seconds = Math.round(this.#timeout / 1000)
-        fail(new ConnectionError(`no complete response came within ${seconds} s (--timeout)`, true))
+        fail(new ConnectionError(`no complete response came within ${seconds} s (--timeout)`))
       }, this.#timeout)
       sent.on('error', (error: NodeJS.ErrnoException) => fail(explain(error, sent)))
       sent.on('response', (response) => {
@@ -110,7 +110,7 @@ async function receive(response: IncomingMessage): Promise<WireResponse> {
     for await (const chunk of response) {
       size += (chunk as Buffer).length
       if (size > LARGEST_RESPONSE) {
-        throw new ConnectionError(`the response has more than ${LARGEST_RESPONSE >> 20} MiB`, true)
+        throw new ConnectionError(`the response has more than ${LARGEST_RESPONSE >> 20} MiB`)
       }
       chunks.push(chunk as Buffer)
     }
@@ -135,18 +135,18 @@ const BEFORE: Readonly<Record<string, string>> = {
 function explain(error: NodeJS.ErrnoException, { socket, reusedSocket }: ClientRequest): ConnectionError {
   if (error instanceof ConnectionError) return error
   const { code = '', message } = error
-  if (Object.hasOwn(BEFORE, code)) return new ConnectionError(BEFORE[code] ?? code, false)
+  if (Object.hasOwn(BEFORE, code)) return new ConnectionError(BEFORE[code] ?? code)
   if (code.startsWith('HPE_HEADER_OVERFLOW')) {
-    return new ConnectionError(`the header of the response has more than ${LARGEST_RESPONSE_HEADER >> 10} KiB`, true)
+    return new ConnectionError(`the header of the response has more than ${LARGEST_RESPONSE_HEADER >> 10} KiB`)
   }
-  if (code.startsWith('HPE_')) return new ConnectionError(`what came back is not HTTP (${code})`, true)
+  if (code.startsWith('HPE_')) return new ConnectionError(`what came back is not HTTP (${code})`)
   const isConnected = reusedSocket || (socket !== null && !socket.connecting)
   if (/CERT|SELF_SIGNED|UNABLE_TO|ERR_TLS|LEAF_SIGNATURE/.test(code)) {
     const remedy = 'NODE_EXTRA_CA_CERTS names a file with further authorities'
-    return new ConnectionError(`its certificate is not trusted (${code}); ${remedy}`, false)
+    return new ConnectionError(`its certificate is not trusted (${code}); ${remedy}`)
   }
   if (code.startsWith('ERR_SSL') || code === 'EPROTO' || /TLS connection/.test(message)) {
-    return new ConnectionError(`there is no TLS at this port (${code}); an http:// URL may be right`, false)
+    return new ConnectionError(`there is no TLS at this port (${code}); an http:// URL may be right`)
   }
   if (code === 'ECONNRESET' || code === 'EPIPE' || /socket hang up/.test(message)) {
     return new ConnectionError('the connection was closed without a response', isConnected)

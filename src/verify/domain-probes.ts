@@ -1,4 +1,4 @@
-import type { Probe, ProbeRequest, ProbeScene } from './probe.ts'
+import { KEYLESS, type Probe, type ProbeRequest, type ProbeScene } from './probe.ts'
 
 const PATH = '/domains'
 
@@ -8,7 +8,12 @@ const add = (domains: unknown, more: Partial<ProbeRequest> = {}): ProbeRequest =
   body: { domains },
   ...more,
 })
-const remove = (domains: unknown): ProbeRequest => ({ method: 'DELETE', path: PATH, body: { domains } })
+const remove = (domains: unknown, more: Partial<ProbeRequest> = {}): ProbeRequest => ({
+  method: 'DELETE',
+  path: PATH,
+  body: { domains },
+  ...more,
+})
 const LIST: ProbeRequest = { method: 'GET', path: PATH }
 /** One domain more than a request may add. */
 const TOO_MANY = 51
@@ -36,6 +41,16 @@ const HOSTNAMES: readonly Probe[] = [
   hostname('with-space', (scene) => ` ${scene.freshDomain()}`),
   hostname('with-invisible', (scene) => `\u00ada.${scene.freshDomain()}`),
   hostname('none', ({ mark }) => `${mark} no host`),
+  hostname('with-empty-label', (scene) => `a..${scene.freshDomain()}`),
+  hostname('with-hyphen-first', (scene) => `-a.${scene.freshDomain()}`),
+  hostname('with-long-label', (scene) => `${'a'.repeat(64)}.${scene.freshDomain()}`),
+  hostname('of-a-page', (scene) => `https://${scene.freshDomain()}/`),
+  {
+    id: 'hostname-forms',
+    requests: (scene) => [
+      add(['9', 'a.b', 'a'.repeat(63), 'xn--mnchen-3ya'].map((prefix) => `${prefix}.${scene.freshDomain()}`)),
+    ],
+  },
 ]
 
 /** An address from a documentation range (RFC 5737) that depends on the run. */
@@ -63,12 +78,16 @@ export const DOMAIN_PROBES: readonly Probe[] = [
   { id: 'add-none', requests: () => [add([])] },
   { id: 'add-without-field', requests: () => [{ method: 'POST', path: PATH, body: {} }] },
   { id: 'add-text', requests: (scene) => [add(scene.freshDomain())] },
+  { id: 'add-list', requests: (scene) => [{ method: 'POST', path: PATH, body: [scene.freshDomain()] }] },
   { id: 'add-number', requests: () => [add([5])] },
   {
     id: 'add-with-unknown-field',
     requests: (scene) => [{ method: 'POST', path: PATH, body: { domains: [scene.freshDomain()], unsupported: true } }],
   },
-  { id: 'add-without-key', requests: (scene) => [add([scene.freshDomain()], { key: 'none' })] },
+  ...KEYLESS.flatMap(({ key, how }): Probe[] => [
+    { id: `add-${how}`, requests: (scene) => [add([scene.freshDomain()], { key })] },
+    { id: `remove-${how}`, domains: 1, requests: ({ domains }) => [remove(domains, { key })] },
+  ]),
   { id: 'add-empty-body', requests: () => [{ method: 'POST', path: PATH, body: '' }] },
   { id: 'add-cut-body', requests: () => [{ method: 'POST', path: PATH, body: '{' }] },
   // 101 domains, independent of the former state.

@@ -1,5 +1,5 @@
 import type { DomainGroup } from '../domain/account.ts'
-import type { Probe, ProbeRequest, ProbeScene } from './probe.ts'
+import { KEYLESS, type Probe, type ProbeRequest, type ProbeScene } from './probe.ts'
 
 const PATH = '/domaingroups'
 
@@ -137,15 +137,12 @@ const IDS: readonly Probe[] = [
       },
     ],
   },
-  ...(['POST', 'PATCH', 'DELETE'] as const).map((method) => ({
-    id: `no-key-${method.toLowerCase()}`,
-    groups: [0],
-    requests: (scene: ProbeScene): ProbeRequest[] => [
-      method === 'POST'
-        ? { ...create({ name: scene.freshName() }), key: 'none' }
-        : { method, path: at(first(scene)), key: 'none', ...(method === 'PATCH' && { body: { add_domains: [] } }) },
-    ],
-  })),
+  ...KEYLESS.flatMap(({ key, how }): Probe[] => [
+    { id: `read-one-${how}`, groups: [0], requests: (scene) => [{ method: 'GET', path: at(first(scene)), key }] },
+    { id: `create-${how}`, requests: ({ freshName }) => [{ ...create({ name: freshName() }), key }] },
+    changing(`change-${how}`, () => ({ add_domains: [] }), { key }),
+    { id: `delete-${how}`, groups: [0], requests: (scene) => [{ method: 'DELETE', path: at(first(scene)), key }] },
+  ]),
 ]
 
 const MEMBERS: readonly Probe[] = [
@@ -179,10 +176,14 @@ const MEMBERS: readonly Probe[] = [
     id: `create-with-name-of-${length}`,
     requests: ({ freshName }: ProbeScene) => [create({ name: freshName().padEnd(length, 'x') })],
   })),
+  // It has a member that would identify it if the service created it.
+  { id: 'create-with-empty-name', domains: 1, requests: ({ domains }) => [create({ name: '', domains })] },
+  { id: 'create-with-emoji', requests: ({ freshName }) => [create({ name: `${freshName()} é 😀` })] },
   changingMembers('members-twice', 1, (scene) => ({ domains: [scene.domains[0], scene.domains[0]?.toUpperCase()] })),
   changing('members-unmonitored', (scene) => ({ add_domains: [scene.freshDomain()] })),
   changingMembers('members-mixed', 1, (scene) => ({ add_domains: [scene.freshDomain(), ...scene.domains] })),
   changing('members-no-hostnames', ({ mark }) => ({ add_domains: [`${mark} no host`] })),
+  changing('removals-unrecognised', (scene) => ({ remove_domains: [scene.freshDomain()] })),
   changing('removals-no-hostnames', ({ mark }) => ({ remove_domains: [`${mark} no host`] })),
   changing('members-added-none', () => ({ add_domains: [] })),
   changing('members-none', () => ({ domains: [] })),
@@ -194,6 +195,11 @@ const MEMBERS: readonly Probe[] = [
     })),
     groups: [1],
   },
+  changingMembers('change-of-three-fields', 1, (scene) => ({
+    name: scene.freshName(),
+    add_domains: scene.domains,
+    remove_domains: [scene.freshDomain()],
+  })),
   {
     id: 'members-added-then-removed',
     groups: [1],

@@ -1,18 +1,10 @@
-import type { DomainGroup } from '../domain/account.ts'
 import { isObject, readJson } from '../ground/json.ts'
 import { readParameters, splitTarget } from '../http/target.ts'
+import type { Holdings } from './holdings.ts'
 import { bytesOfBody, isRead, type ProbeRequest } from './probe.ts'
 
-/** What a request may affect. */
-export interface Permission {
-  isOwnDomain(name: string): boolean
-  /** Whether the run made the group, or no service gives this id. */
-  isOwnGroup(id: string): boolean
-  /** Whether the run can have created this group from a response. A service may name any group. */
-  isOwnListedGroup(group: DomainGroup): boolean
-  /** Whether the account is known to have no groups, or no domains, except for those of the run. */
-  hasOnlyOwn(what: 'groups' | 'domains'): boolean
-}
+/** What belongs to the run. */
+type Permission = Pick<Holdings, 'isOwnDomain' | 'isOwnGroup' | 'hasOnlyOwn'>
 
 /**
  * Why a request must not be sent; `undefined` if it is harmless. A service may mistake the request for another, or

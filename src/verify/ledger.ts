@@ -1,17 +1,11 @@
 import { createHash } from 'node:crypto'
 import { closeSync, constants, fstatSync, fsyncSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs'
 import { dirname } from 'node:path'
-import type { DomainGroup } from '../domain/account.ts'
 import type { Exchange, SeenBody, SeenResponse } from '../exchanges/exchange.ts'
+import { readOutcome } from '../exchanges/reading.ts'
 import { isObject, readJson } from '../ground/json.ts'
-import type { Intent } from './created-items.ts'
+import type { Intent, Inventory } from './holdings.ts'
 import type { ProbeRequest } from './probe.ts'
-
-/** What was in the account before a run. */
-export interface Inventory {
-  domains: readonly string[]
-  groups: readonly DomainGroup[]
-}
 
 export interface LedgerHead {
   run: string
@@ -25,29 +19,26 @@ export interface LedgerHead {
   writes: boolean
 }
 
+/** A line of the file. */
 type LedgerLine =
   | { before: Inventory }
   /** The next request may create this. */
   | { creates: Intent }
   /** The run created this group, whatever its name is. */
   | { group: string }
-  | { exchange: LedgerExchange; sent: StoredRequest; probe: string | undefined; setUp: boolean }
   | { done: string }
-  /** How many names are used so far. */
-  | { names: number }
   | { removed: true }
-
-type LedgerBody = { isKnown: true; base64: string } | { isKnown: false; reason: string }
-type LedgerExchange = WithBodies<LedgerBody>
-/** Without the body, which the exchange has. */
-type StoredRequest = Pick<ProbeRequest, 'method' | 'path'>
 
 /** An exchange of the run, and its purpose. */
 export interface KeptExchange {
   exchange: Exchange
-  sent: StoredRequest
+  /** Without the body, which the exchange has. */
+  sent: Pick<ProbeRequest, 'method' | 'path'>
+  /** The `data` of a success in the envelope of the service. */
+  data: unknown
+  /** The id of the probe that it belongs to. */
   probe: string | undefined
-  /** Whether it set up a probe. */
+  /** Whether it set up the probe. */
   setUp: boolean
 }
 
@@ -60,7 +51,6 @@ export interface LedgerContent {
   groups: readonly string[]
   exchanges: readonly KeptExchange[]
   done: readonly string[]
-  names: number
 }
 
 /** A file is not a ledger, or it cannot be used. */
@@ -117,13 +107,12 @@ export class Ledger {
   }
 
   /** Lines that decide what a sweep removes survive a crash of the machine; other lines survive that of the process. */
-  write(entry: Exclude<LedgerLine, { exchange: LedgerExchange }>): void {
-    this.#write(entry, 'creates' in entry || 'before' in entry || 'group' in entry)
+  write(line: LedgerLine): void {
+    this.#write(line, 'creates' in line || 'before' in line || 'group' in line)
   }
 
   keep({ exchange, sent: { method, path }, probe, setUp }: KeptExchange): void {
-    const stored: LedgerExchange = withBodies(exchange, store)
-    this.#write({ exchange: stored, sent: { method, path }, probe, setUp }, false)
+    this.#write({ exchange: withBodies(exchange, store), sent: { method, path }, probe, setUp }, false)
   }
 
   close(): void {
@@ -178,23 +167,21 @@ function read(path: string): { content: LedgerContent; isWhole: boolean } {
   const head = readHead(readJson(lines[0] ?? ''))
   if (head === undefined) throw new LedgerError('is no ledger of verify')
   let before: Inventory | undefined
-  let names = 0
   const intents: Intent[] = []
   const groups: string[] = []
   const exchanges: KeptExchange[] = []
   const done: string[] = []
   for (const line of lines.slice(1)) {
-    const entry = readJson(line) as LedgerLine | undefined
+    const entry = readJson(line)
     // After a kill in the middle of a line, the run continues on the next line. An unfinished line was not sent.
     if (!isObject(entry)) continue
-    if ('before' in entry) before = entry.before as Inventory
-    if ('creates' in entry) intents.push(entry.creates as Intent)
-    if ('group' in entry) groups.push(String(entry.group))
-    if ('done' in entry) done.push(String(entry.done))
-    if ('names' in entry) names = Number(entry.names)
-    if ('exchange' in entry) exchanges.push(restoreExchange(entry as never))
+    if ('before' in entry) before = entry['before'] as Inventory
+    if ('creates' in entry) intents.push(entry['creates'] as Intent)
+    if ('group' in entry) groups.push(String(entry['group']))
+    if ('done' in entry) done.push(String(entry['done']))
+    if ('exchange' in entry) exchanges.push(readExchange(entry as unknown as StoredExchange))
   }
-  return { content: { head, before, intents, groups, exchanges, done, names }, isWhole }
+  return { content: { head, before, intents, groups, exchanges, done }, isWhole }
 }
 
 function readText(path: string): string {
@@ -216,19 +203,26 @@ function readHead(value: unknown): LedgerHead | undefined {
   return { run, target, digest, suffix, writes }
 }
 
-function store(body: SeenBody): LedgerBody {
+type StoredBody = { isKnown: true; base64: string } | { isKnown: false; reason: string }
+type StoredExchange = Omit<KeptExchange, 'exchange' | 'data'> & { exchange: WithBodies<StoredBody> }
+
+function store(body: SeenBody): StoredBody {
   if (!body.isKnown) return body
   if (body.bytes.length > LARGEST_KEPT) return { isKnown: false, reason: 'The body was too large for the ledger.' }
   return { isKnown: true, base64: body.bytes.toString('base64') }
 }
 
-function restore(body: LedgerBody): SeenBody {
-  return body.isKnown ? { isKnown: true, bytes: Buffer.from(body.base64, 'base64') } : body
+function readExchange({ exchange: stored, sent, probe, setUp }: StoredExchange): KeptExchange {
+  const exchange = withBodies<StoredBody, SeenBody>(stored, (body) =>
+    body.isKnown ? { isKnown: true, bytes: Buffer.from(body.base64, 'base64') } : body,
+  )
+  return { exchange, sent, data: dataOf(exchange), probe, setUp }
 }
 
-function restoreExchange(entry: Extract<LedgerLine, { exchange: LedgerExchange }>): KeptExchange {
-  const { exchange, sent, probe, setUp } = entry
-  return { exchange: withBodies(exchange, restore), sent, probe, setUp }
+/** The `data` of a success; `undefined` for anything else. */
+export function dataOf({ request: { method }, response }: Pick<Exchange, 'request' | 'response'>): unknown {
+  const outcome = response && readOutcome(method, response)
+  return outcome?.kind === 'success' ? outcome.data : undefined
 }
 
 type WithBodies<Body> = Omit<Exchange, 'request' | 'response'> & {

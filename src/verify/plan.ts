@@ -1,6 +1,11 @@
 import type { Contract } from '../contract/contract.ts'
-import type { Foresight } from './foresight.ts'
-import { isHarmless } from './probes.ts'
+import { shorten } from '../ground/show.ts'
+import type { Reserve } from './budget.ts'
+import type { ForeseenProbe } from './foresight.ts'
+import { describeRequest, isRead } from './probe.ts'
+import { isReadOnly, SIDES } from './probes.ts'
+import { costOfRestoring } from './restoration.ts'
+import { inWords } from './target-check.ts'
 
 export interface PlanOptions {
   /** Whether anything but GET and HEAD may be sent. */
@@ -10,72 +15,91 @@ export interface PlanOptions {
 }
 
 /** A probe of a plan, with what it shows beyond the probes before it. */
-export interface PlannedProbe extends Foresight {
+export interface PlannedProbe extends ForeseenProbe {
   /** The assumptions whose alternatives it tells apart, and the rules that it shows. */
   decides: readonly string[]
+  /** Why the run may not ask it. */
+  barrier?: string
 }
 
 /** The cost of setting up one item, in requests of a path. It is below 1 because several probes share a pool. */
 const SHARE = { '/domains': 0.1, '/domaingroups': 0.5 }
+/** A side of a rule counts as much as this many pairs of alternatives. */
+const SIDE_WEIGHT = 8
 
 /**
  * The probes in the order in which they are sent. Read-only probes come first. Then, each time, the probe follows with
  * the most new facts for its share of the quotas. So a short budget decides most. Probes without new facts come last:
- * they show the same rules at other places.
+ * they show the same rules at other places. Probes that the run may not ask stand behind all others.
  */
 export function planProbes(
-  foresight: readonly Foresight[],
+  foresight: readonly ForeseenProbe[],
   contract: Contract,
   { writes, exhaust }: PlanOptions,
 ): PlannedProbe[] {
-  const allowed = foresight.filter(({ probe }) => probe.exhausts !== true)
   const told = new Set<string>()
-  const reads = orderByGain(
-    allowed.filter(({ probe }) => isHarmless(probe)),
+  const usual = foresight.filter(({ exhausts }) => exhausts !== true)
+  const reads = orderByGain(usual.filter(isOnlyRead), contract, told)
+  const others = orderByGain(
+    usual.filter((each) => !isOnlyRead(each)),
     contract,
     told,
   )
-  const others = writes
-    ? orderByGain(
-        allowed.filter(({ probe }) => !isHarmless(probe)),
-        contract,
-        told,
-      )
-    : []
-  const exhaustions = exhaust ? foresight.filter(({ probe }) => probe.exhausts === true) : []
+  const exhaustions = foresight
+    .filter(({ exhausts }) => exhausts === true)
+    .map((each) => ({ ...each, decides: ['status-rate-limited', 'retry-after'] }))
+  const barred = (probes: readonly PlannedProbe[], barrier: string) => probes.map((each) => ({ ...each, barrier }))
   return [
     ...reads,
-    ...others,
-    ...exhaustions.map((each) => ({ ...each, decides: ['status-rate-limited', 'retry-after'] })),
+    ...(writes ? others : []),
+    ...(exhaust ? exhaustions : []),
+    ...(writes ? [] : barred(others, 'it is a write, which --allow-writes permits')),
+    ...(exhaust ? [] : barred(exhaustions, 'it uses up a quota, for which --exhaust asks')),
   ]
 }
 
-function orderByGain(foresight: readonly Foresight[], contract: Contract, told: Set<string>): PlannedProbe[] {
+function isOnlyRead(probe: ForeseenProbe): boolean {
+  return isReadOnly(probe, probe.rehearsed)
+}
+
+function orderByGain(foresight: readonly ForeseenProbe[], contract: Contract, told: Set<string>): PlannedProbe[] {
   const facts = new Map(foresight.map((each) => [each, factsOf(each)]))
   const price = new Map(foresight.map((each) => [each, priceOf(each, contract)]))
   const open = [...foresight]
   const planned: PlannedProbe[] = []
+  const freshOf = (each: ForeseenProbe) => (facts.get(each) ?? []).filter(({ fact }) => !told.has(fact))
   while (open.length > 0) {
     let best = 0
     let most = -1
     for (const [index, each] of open.entries()) {
-      const gain = (facts.get(each) ?? []).filter(({ fact }) => !told.has(fact)).length / (price.get(each) ?? 1)
+      const gain = freshOf(each).reduce((sum, { weight }) => sum + weight, 0) / (price.get(each) ?? 1)
       if (gain > most) [best, most] = [index, gain]
     }
     const [chosen] = open.splice(best, 1)
     if (chosen === undefined) break
-    const fresh = (facts.get(chosen) ?? []).filter(({ fact }) => !told.has(fact))
+    const fresh = freshOf(chosen)
     for (const { fact } of fresh) told.add(fact)
     planned.push({ ...chosen, decides: [...new Set(fresh.map(({ about }) => about))] })
   }
   return planned
 }
 
-/** All facts that a probe shows: pairs of alternatives that it tells apart, and rules. */
-function factsOf({ tells, rules }: Foresight): { fact: string; about: string }[] {
-  const facts = rules.map((id) => ({ fact: `rule ${id}`, about: id }))
+interface Fact {
+  fact: string
+  /** The rule or the assumption. */
+  about: string
+  weight: number
+}
+
+/** All facts that a probe shows: pairs of alternatives that it tells apart, rules, and their sides. */
+function factsOf({ id: probe, tells, rules }: ForeseenProbe): Fact[] {
+  const facts = rules.map((id) => ({ fact: `rule ${id}`, about: id, weight: 1 }))
+  for (const [rule, sides] of Object.entries(SIDES)) {
+    if (sides.some(([id]) => id === probe))
+      facts.push({ fact: `${rule} by ${probe}`, about: rule, weight: SIDE_WEIGHT })
+  }
   for (const [id, alike] of Object.entries(tells)) {
-    for (const pair of pairsToldApart(alike)) facts.push({ fact: `${id} ${pair}`, about: id })
+    for (const pair of pairsToldApart(alike)) facts.push({ fact: `${id} ${pair}`, about: id, weight: 1 })
   }
   return facts
 }
@@ -88,13 +112,62 @@ export function pairsToldApart(alike: readonly (readonly number[])[]): string[] 
 }
 
 /** The share of the hourly quotas that a probe uses. */
-function priceOf({ probe, cost }: Foresight, contract: Contract): number {
+function priceOf({ domains = 0, groups = [], cost }: ForeseenProbe, contract: Contract): number {
   const limits = new Map(contract.operations.map(({ path, quota }) => [path, quota?.limit ?? Number.POSITIVE_INFINITY]))
-  const setUp: Record<string, number> = {
-    '/domains': SHARE['/domains'] * ((probe.domains ?? 0) + (probe.groups ?? []).reduce((sum, each) => sum + each, 0)),
-    '/domaingroups': SHARE['/domaingroups'] * (probe.groups?.length ?? 0),
+  const all: Record<string, number> = {
+    '/domains': SHARE['/domains'] * (domains + groups.reduce((sum, each) => sum + each, 0)),
+    '/domaingroups': SHARE['/domaingroups'] * groups.length,
   }
-  const all: Record<string, number> = { ...setUp }
   for (const [path, count] of Object.entries(cost)) all[path] = (all[path] ?? 0) + count
   return Object.entries(all).reduce((sum, [path, count]) => sum + count / (limits.get(path) ?? 1_000), 0) || 0.001
+}
+
+/** What a run would send, in lines for the user. */
+export function describePlan(
+  planned: readonly PlannedProbe[],
+  contract: Contract,
+  { writes, reserve }: { writes: boolean; reserve: Reserve },
+): string[] {
+  const plan = planned.filter(({ barrier }) => barrier === undefined)
+  const limits = new Map<string, number>()
+  for (const { path, quota } of contract.operations) if (quota !== undefined) limits.set(path, quota.limit)
+  const totals = [...limits].map(([path, limit]) => {
+    const count = plan.reduce((sum, { cost }) => sum + (cost[path] ?? 0), 0)
+    const held = writes ? (costOfRestoring(0, 0)[path] ?? 0) : 0
+    return { path, limit, count, windows: Math.ceil(count / Math.max(1, limit - reserve(path) - held)) }
+  })
+  const longest = Math.max(1, ...totals.map(({ windows }) => windows))
+  const time =
+    longest === 1
+      ? 'All of it fits into one hour.'
+      : `It takes ${longest} windows of an hour (--wait), at least ${inWords((longest - 1) * 3600)}.`
+  const end = writes
+    ? 'What these requests need is set up before, and everything that they make is removed at the end; that costs some more.'
+    : 'Only GET and HEAD are sent.'
+  return [
+    ...plan.flatMap((probe, index) => describeProbe(probe, index + 1, limits)),
+    '',
+    ...totals.map(
+      ({ path, limit, count }) => `${path}: ${count} requests; ${limit} an hour, less ${reserve(path)} for others`,
+    ),
+    `${time} ${end}`,
+  ]
+}
+
+/** How many requests of a probe are shown. Only one probe has more, and its requests are all alike. */
+const SHOWN = 4
+
+function describeProbe(
+  { id, rehearsed, cost, decides }: PlannedProbe,
+  number: number,
+  limits: ReadonlyMap<string, number>,
+): string[] {
+  const charged = Object.entries(cost).filter(([path]) => limits.has(path))
+  const price = charged.map(([path, count]) => `${count} of ${path}`).join(', ')
+  const told = decides.length === 0 ? 'shows again what others show' : `decides ${shorten(decides.join(', '), 300)}`
+  return [
+    `${number}. ${id} (costs ${price === '' ? 'nothing' : price}): ${told}`,
+    ...rehearsed.slice(0, SHOWN).map((each) => `     ${describeRequest(each)}${isRead(each) ? '' : ' (write)'}`),
+    ...(rehearsed.length > SHOWN ? [`     and ${rehearsed.length - SHOWN} more like these`] : []),
+  ]
 }

@@ -1,4 +1,5 @@
 import type { DomainGroup } from '../domain/account.ts'
+import { shorten } from '../ground/show.ts'
 
 /** A request of a probe, below the base URL of the service. */
 export interface ProbeRequest {
@@ -10,8 +11,8 @@ export interface ProbeRequest {
   body?: unknown
   /** The body is padded with spaces to this many bytes. */
   padTo?: number
-  /** The key of the request; the user's by default. `bare` is the user's key without a scheme. */
-  key?: 'none' | 'wrong' | 'bare'
+  /** The key of the request; the user's by default. `longer` has more behind it, `bare` has no scheme. */
+  key?: 'none' | 'wrong' | 'longer' | 'bare'
   /** Replaces `Bearer`. */
   scheme?: string
 }
@@ -30,6 +31,8 @@ export interface ProbeScene {
   freshName(): string
   /** An id that no group has. */
   unknownId: string
+  /** The id of a group that the account has, also of others, to be read only; `unknownId` if there is none. */
+  readableId: string
 }
 
 /** Requests that together answer one question about a service. */
@@ -49,6 +52,15 @@ export interface Probe {
   requests(scene: ProbeScene): readonly ProbeRequest[]
 }
 
+/** What must have come of the last request of a probe. */
+export type Side = 'accepted' | 'refused' | 'answered'
+
+/** The ways to have no valid key, and how they are called in the ids of probes. */
+export const KEYLESS = [
+  { key: 'none', how: 'without-key' },
+  { key: 'wrong', how: 'with-wrong-key' },
+] as const
+
 const WRONG_KEY = 'verify-no-such-key'
 
 /** The header fields of the request, except for those about the target and the length. */
@@ -60,11 +72,16 @@ export function headersOf(
   return {
     Accept: 'application/json',
     ...(key !== 'none' && {
-      Authorization: key === 'bare' ? apiKey : `${scheme} ${key === 'wrong' ? WRONG_KEY : apiKey}`,
+      Authorization: key === 'bare' ? apiKey : `${scheme} ${keyOf(key, apiKey)}`,
     }),
     ...(body !== undefined && !isTyped && { 'Content-Type': 'application/json' }),
     ...headers,
   }
+}
+
+function keyOf(key: 'wrong' | 'longer' | undefined, apiKey: string): string {
+  if (key === undefined) return apiKey
+  return key === 'wrong' ? WRONG_KEY : `${apiKey}-longer`
 }
 
 /** Methods that change nothing (RFC 9110 §9.2.1) and that can be sent to any host. */
@@ -83,4 +100,31 @@ export function bytesOfBody({ body, padTo }: Pick<ProbeRequest, 'body' | 'padTo'
 /** The path whose quota a request may use: the first segment of its path. */
 export function quotaPathOf({ path }: Pick<ProbeRequest, 'path'>): string {
   return /^\/[^/?]*/.exec(path)?.[0].toLowerCase() ?? path
+}
+
+const KEYS = {
+  none: 'without a key',
+  wrong: 'with a wrong key',
+  longer: 'with more behind the key',
+  bare: 'with a key alone',
+} as const
+
+/** The request in words for the user, such as `GET /domains; without a key`. */
+export function describeRequest(request: ProbeRequest): string {
+  const { method, path, key, scheme, headers = {} } = request
+  const bytes = bytesOfBody(request)
+  const how = [
+    ...(key === undefined ? [] : [KEYS[key]]),
+    ...(scheme === undefined ? [] : [`with the scheme ${scheme}`]),
+    ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
+    ...(bytes === undefined ? [] : [`body ${describeBody(bytes)}`]),
+  ]
+  return [`${method} ${path}`, ...how].join('; ')
+}
+
+/** Long bodies are lists of domains, or padding. */
+function describeBody(bytes: Buffer): string {
+  return bytes.length > 120
+    ? `of ${bytes.length} bytes, ${shorten(bytes.toString().trimEnd(), 60)}`
+    : JSON.stringify(bytes.toString())
 }

@@ -1,6 +1,6 @@
 import { DOMAIN_PROBES } from './domain-probes.ts'
 import { GROUP_PROBES } from './group-probes.ts'
-import type { Probe, ProbeRequest } from './probe.ts'
+import { isRead, KEYLESS, type Probe, type ProbeRequest, type Side } from './probe.ts'
 
 const get = (path: string, more: Partial<ProbeRequest> = {}): ProbeRequest => ({ method: 'GET', path, ...more })
 const GROUPS = '/domaingroups'
@@ -9,18 +9,24 @@ const JSON_BODY = { 'Content-Type': 'application/json' }
 const OTHER_SCHEMES = ['Basic', 'Token', 'ApiKey']
 
 /**
- * Read-only requests. If the path does not matter, they use the one with the largest quota. They need nothing that the
- * run has created.
+ * Requests that only read and need nothing that the run has created. If the path does not matter, they use the one with
+ * the largest quota.
  */
 const READS: readonly Probe[] = [
   { id: 'read-groups', requests: () => [get(GROUPS)] },
   { id: 'read-domains', requests: () => [get('/domains')] },
-  { id: 'read-records-twice', requests: () => [get('/dmarc'), get('/dmarc')] },
+  // The run begins with a list. If the list after the records is the same, each domain must have a record.
+  { id: 'read-records', requests: () => [get('/dmarc'), get('/domains')] },
+  // Figures that change with each of four reads are not refreshed once a day.
+  { id: 'read-records-again', requests: () => [get('/dmarc'), get('/dmarc'), get('/dmarc')] },
   { id: 'head', requests: () => [{ method: 'HEAD', path: GROUPS }] },
-  { id: 'no-key', requests: () => [get(GROUPS, { key: 'none' })] },
-  { id: 'no-key-domains', requests: () => [get('/domains', { key: 'none' })] },
-  { id: 'no-key-records', requests: () => [get('/dmarc', { key: 'none' })] },
-  { id: 'wrong-key', requests: () => [get(GROUPS, { key: 'wrong' })] },
+  ...KEYLESS.flatMap(({ key, how }): Probe[] => [
+    { id: `read-groups-${how}`, requests: () => [get(GROUPS, { key })] },
+    { id: `read-domains-${how}`, requests: () => [get('/domains', { key })] },
+    { id: `read-records-${how}`, requests: () => [get('/dmarc', { key })] },
+    { id: `read-any-${how}`, requests: ({ readableId }) => [get(`${GROUPS}?id=${readableId}`, { key })] },
+  ]),
+  { id: 'read-groups-with-longer-key', requests: () => [get(GROUPS, { key: 'longer' })] },
   { id: 'scheme-in-lower-case', requests: () => [get(GROUPS, { scheme: 'bearer' })] },
   { id: 'other-scheme', requests: () => OTHER_SCHEMES.map((scheme) => get(GROUPS, { scheme })) },
   { id: 'key-without-scheme', requests: () => [get(GROUPS, { key: 'bare' })] },
@@ -46,9 +52,71 @@ const EXHAUSTIONS: readonly Probe[] = ['/dmarc', '/domains', GROUPS].map((path) 
 /** All probes. */
 export const PROBES: readonly Probe[] = [...READS, ...GROUP_PROBES, ...DOMAIN_PROBES, ...EXHAUSTIONS]
 
-const READ_IDS = new Set(READS.map(({ id }) => id))
+/** Whether a run may ask it that must not write: it only reads, and needs no created items. */
+export function isReadOnly(probe: Probe, requests: readonly ProbeRequest[]): boolean {
+  return probe.domains === undefined && probe.groups === undefined && requests.every(isRead)
+}
 
-/** Whether a probe only reads and needs no created items. */
-export function isHarmless({ id, domains, groups }: Probe): boolean {
-  return (READ_IDS.has(id) || id.startsWith('exhaust-')) && domains === undefined && groups === undefined
+/** Each operation in each of its forms, without a valid key. */
+const WITHOUT_KEY = [
+  'read-groups',
+  'read-domains',
+  'read-records',
+  'read-one',
+  'add',
+  'remove',
+  'create',
+  'change',
+  'delete',
+].flatMap((what) => KEYLESS.map(({ how }): readonly [string, Side] => [`${what}-${how}`, 'refused']))
+
+/**
+ * By the id of a rule: the probes that must have been asked before the rule counts as kept, and what must have come of
+ * their last requests. A limit has two sides, and a service may check one spelling or one method only. A rule that is
+ * not here has one side, which any probe shows that is about it.
+ */
+export const SIDES: Readonly<Record<string, readonly (readonly [probe: string, Side])[]>> = {
+  'key-required': WITHOUT_KEY,
+  'one-record-per-domain': [['read-records', 'accepted']],
+  'daily-refresh': [
+    ['read-records', 'accepted'],
+    ['read-records-again', 'accepted'],
+  ],
+  'valid-hostnames': [
+    ['add-three', 'accepted'],
+    ['hostname-forms', 'accepted'],
+    ['hostname-international', 'answered'],
+    ['hostname-none', 'refused'],
+  ],
+  'no-duplicates': [
+    ['add-twice', 'refused'],
+    ['add-monitored', 'answered'],
+  ],
+  'at-most-50-domains': [
+    ['add-50', 'accepted'],
+    ['add-51', 'refused'],
+  ],
+  'name-length': [
+    ['create-with-name-of-100', 'accepted'],
+    ['create-with-name-of-101', 'refused'],
+    ['create-with-empty-name', 'refused'],
+    ['create-with-emoji', 'answered'],
+  ],
+  'name-unique': [
+    ['create-with-taken-name', 'refused'],
+    ['create-with-taken-name-in-other-case', 'refused'],
+  ],
+  'members-monitored': [
+    ['create-with-members', 'accepted'],
+    ['create-with-unmonitored', 'refused'],
+  ],
+  'new-name-unique': [
+    ['name-of-100', 'accepted'],
+    ['name-of-101', 'refused'],
+    ['name-taken', 'refused'],
+  ],
+  'unknown-removals-ignored': [['removals-unrecognised', 'accepted']],
+  'dmarc-limit': [['exhaust-dmarc', 'refused']],
+  'domains-limit': [['exhaust-domains', 'refused']],
+  'domaingroups-limit': [['exhaust-domaingroups', 'refused']],
 }

@@ -96,10 +96,9 @@ export class RehearsedService {
     this.#counting = store.counting
   }
 
-  /** `original` is the contract for creating the account. No choice changes the content of the account. */
-  static async open(contract: ServiceContract, original = contract): Promise<RehearsedService> {
+  static async open(contract: ServiceContract): Promise<RehearsedService> {
     const fixture = await loadFixture(FIXTURE)
-    const store = new RehearsalStore(createAccount(fixture, { id: 'rehearsal', real: NOW, apiKey: SECRET }, original))
+    const store = new RehearsalStore(createAccount(fixture, { id: 'rehearsal', real: NOW, apiKey: SECRET }, contract))
     const service = openDirectService({
       ...{ contract, store, clock: () => NOW },
       observe(entry, { query, body }) {

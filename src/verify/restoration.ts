@@ -1,11 +1,9 @@
-import { areTexts, itemsOf, textsIn } from '../behaviour/shown-data.ts'
 import type { DomainGroup } from '../domain/account.ts'
-import { isObject } from '../ground/json.ts'
-import type { ProbeAnswer } from './conversation.ts'
-import { readGroupLoosely } from './created-items.ts'
-import type { Inventory } from './ledger.ts'
-import type { Ownership } from './ownership.ts'
-import type { ProbeRequest } from './probe.ts'
+import type { RequestBudget } from './budget.ts'
+import { ConnectionError } from './client.ts'
+import { type Answer, type Conversation, SETTLING } from './conversation.ts'
+import { type Holdings, type Inventory, readDomains, readGroups } from './holdings.ts'
+import { type ProbeRequest, quotaPathOf } from './probe.ts'
 
 /** What the cleanup found in the account, and what it did. */
 export interface Cleanup {
@@ -26,100 +24,216 @@ export const NOTHING_REMOVED: Omit<Cleanup, 'restored'> = {
   changes: [],
 }
 
-/** Sends a request of the cleanup; `undefined` if the quota does not allow it any more. */
-export type AskToRestore = (request: ProbeRequest) => Promise<ProbeAnswer | undefined>
+/** Sends a request; the answer, or a text that says why there is none. */
+export type Ask = (request: ProbeRequest) => Promise<Answer | string>
 
 const GROUPS: ProbeRequest = { method: 'GET', path: '/domaingroups' }
 const DOMAINS: ProbeRequest = { method: 'GET', path: '/domains' }
 /** How many domains a request removes. The contract has no limit, but a service may apply the limit of POST. */
 export const REMOVED_AT_ONCE = 50
-const NO_QUOTA = 'the quota is used up'
+/** How often a removal is sent whose answer is lost, if a list shows that it was not done. */
+const TRIES = 3
+/** In milliseconds: how long the cleanup waits for a quota, even if the user did not ask for it. */
+const SHORT_WAIT = 60_000
 
-/** How many requests `restore` sends to each path if nothing unexpected happens. */
+/** How many requests `restore` sends to each path if nothing unexpected happens, and one more list to look again. */
 export function costOfRestoring(groups: number, domains: number): Record<string, number> {
   return { '/domaingroups': 2 + groups, '/domains': 2 + Math.max(1, Math.ceil(domains / REMOVED_AT_ONCE)) }
 }
 
-/** The content of the account, or a text that says why it is unknown. Only lists with a success status count. */
-export async function takeInventory(ask: AskToRestore): Promise<Inventory | string> {
-  const listed = await ask(GROUPS)
-  const groups = listed && isDone(listed) ? readGroups(listed.data) : undefined
-  if (groups === undefined)
-    return listed === undefined ? NO_QUOTA : `GET /domaingroups was answered with ${toldOfList(listed)}`
-  const answer = await ask(DOMAINS)
-  const domains = answer && isDone(answer) ? readDomains(answer.data) : undefined
-  if (domains === undefined)
-    return answer === undefined ? NO_QUOTA : `GET /domains was answered with ${toldOfList(answer)}`
-  return { groups, domains }
+/** How a cleanup may spend and wait. */
+export interface CleanupTerms {
+  conversation: Conversation
+  budget: RequestBudget
+  holdings: Holdings
+  /** Whether to wait for a quota however long it takes. */
+  waits: boolean
+  /** Resolves after this many milliseconds. */
+  pause(milliseconds: number): Promise<void>
+  waitFor(path: string): Promise<void>
+  signal: AbortSignal
 }
 
 /**
- * Removes everything that the run created, and nothing else. Then it checks that the account is as it was before. It
- * takes the items from the lists of the service, so a killed run need not know them.
+ * Removes everything that the run has created by its ledger, and nothing else. Then it reads the lists, and again after
+ * a pause if they contradict that, and removes what they still show. At last it compares the account with what it was.
+ * The reserve does not bind it.
  */
-export async function restore(ownership: Ownership, ask: AskToRestore): Promise<Cleanup> {
-  const removed = { domains: 0, groups: 0 }
-  const found = await takeInventory(ask)
-  if (typeof found === 'string') return unknown(found, removed)
-  const groups = found.groups.filter((group) => ownership.isOwnListedGroup(group))
-  const domains = found.domains.filter((name) => ownership.isOwnDomain(name))
-  if (groups.length === 0 && domains.length === 0) return compare(ownership, found, removed)
-  for (const { id } of groups) {
-    ownership.adopt(id)
-    const answer = await ask({ method: 'DELETE', path: `/domaingroups?id=${encodeURIComponent(id)}` })
-    if (answer === undefined) return unknown(NO_QUOTA, removed, { groups, domains })
-    if (isDone(answer)) removed.groups++
+export async function restore(terms: CleanupTerms): Promise<Cleanup> {
+  const cleanup = new Restoration(terms)
+  try {
+    return await cleanup.run()
+  } catch (error) {
+    if (!(error instanceof ConnectionError)) throw error
+    return cleanup.incomplete(`the connection was lost: ${error.message}`)
   }
-  for (let start = 0; start < domains.length; start += REMOVED_AT_ONCE) {
-    const names = domains.slice(start, start + REMOVED_AT_ONCE)
-    const answer = await ask(removal(names))
-    if (answer === undefined) return unknown(NO_QUOTA, removed, { groups: [], domains: domains.slice(start) })
-    if (isDone(answer)) removed.domains += names.length
-    else if (names.length > 1) removed.domains += await removeSingly(names, ask)
-  }
-  const after = await takeInventory(ask)
-  return typeof after === 'string' ? unknown(after, removed) : compare(ownership, after, removed)
 }
 
-/** Removes domains one by one, because one that cannot be removed blocks the others in the same request. */
-async function removeSingly(names: readonly string[], ask: AskToRestore): Promise<number> {
-  let removed = 0
-  for (const name of names) {
-    const answer = await ask(removal([name]))
-    if (answer === undefined) break
-    if (isDone(answer)) removed++
+class Restoration {
+  readonly #terms: CleanupTerms
+  readonly #removed = { domains: 0, groups: 0 }
+
+  constructor(terms: CleanupTerms) {
+    this.#terms = terms
   }
-  return removed
+
+  async run(): Promise<Cleanup> {
+    const { holdings, pause } = this.#terms
+    let [groups, domains] = [[...holdings.groups.keys()], [...holdings.domains]]
+    for (let pass = 1; ; pass++) {
+      const refused = await this.#remove(groups, domains)
+      if (refused !== undefined) return this.incomplete(refused)
+      if (holdings.unknown > 0) await pause(SETTLING)
+      let after = await this.#read()
+      if (typeof after !== 'string' && !this.#conclude(after).restored) {
+        await pause(SETTLING)
+        after = await this.#read()
+      }
+      if (typeof after === 'string') return this.incomplete(after)
+      const own = holdings.ownIn(after)
+      const isDone = own.groups.length === 0 && own.domains.length === 0
+      // A service that does not remove what its lists show will not do so the next time.
+      if (isDone || pass > 1) return this.#conclude(after)
+      for (const group of own.groups) holdings.adopt(group)
+      for (const name of own.domains) holdings.domains.add(name)
+      ;[groups, domains] = [own.groups.map(({ id }) => id), own.domains]
+    }
+  }
+
+  /** Everything that the ledger has and no answer has shown to be removed is left. */
+  incomplete(reason: string): Cleanup {
+    const { domains, groups } = this.#terms.holdings
+    const left = { domains: [...domains], groups: [...groups.keys()] }
+    return { restored: false, removed: this.#removed, left, changes: [], reason }
+  }
+
+  /** Returns why something was not tried. A path without quota does not stop the other one. */
+  async #remove(groups: readonly string[], domains: readonly string[]): Promise<string | undefined> {
+    const reasons: string[] = []
+    for (const id of groups) {
+      const reason = await this.#removeGroup(id)
+      if (reason === undefined) continue
+      reasons.push(reason)
+      break
+    }
+    for (let start = 0; start < domains.length; start += REMOVED_AT_ONCE) {
+      const reason = await this.#removeDomains(domains.slice(start, start + REMOVED_AT_ONCE))
+      if (reason !== undefined) return [...reasons, reason].join('; ')
+    }
+    return reasons[0]
+  }
+
+  async #removeGroup(id: string, tries = TRIES): Promise<string | undefined> {
+    const answer = await this.#ask({ method: 'DELETE', path: `/domaingroups?id=${encodeURIComponent(id)}` })
+    if (typeof answer === 'string') return answer
+    const shown = answer.isLost ? await readList(GROUPS, (request) => this.#ask(request), readGroups) : undefined
+    if (typeof shown === 'string') return shown
+    const isGone = isDone(answer) || shown?.some((group) => group.id === id) === false
+    if (isGone) this.#removed.groups++
+    if (isGone || answer.code === 'not_found') this.#terms.holdings.groups.delete(id)
+    else if (answer.isLost && tries > 1) return this.#removeGroup(id, tries - 1)
+    return undefined
+  }
+
+  async #removeDomains(names: readonly string[], tries = TRIES): Promise<string | undefined> {
+    const answer = await this.#ask({ method: 'DELETE', path: '/domains', body: { domains: names } })
+    if (typeof answer === 'string') return answer
+    const shown = answer.isLost ? await readList(DOMAINS, (request) => this.#ask(request), readDomains) : undefined
+    if (typeof shown === 'string') return shown
+    const gone = isDone(answer) ? names : shown === undefined ? [] : names.filter((name) => !shown.includes(name))
+    this.#removed.domains += gone.length
+    for (const name of gone) this.#terms.holdings.domains.delete(name)
+    const rest = names.filter((name) => !gone.includes(name))
+    if (rest.length === 0) return undefined
+    if (answer.isLost) return tries > 1 ? this.#removeDomains(rest, tries - 1) : undefined
+    // If one domain cannot be removed, it blocks the others in the same request, so each is removed alone.
+    for (const name of rest.length > 1 ? rest : []) {
+      const reason = await this.#removeDomains([name])
+      if (reason !== undefined) return reason
+    }
+    return undefined
+  }
+
+  /** Sends a request, within the whole quota. A refusal for the quota can be that of a moment. */
+  async #ask(request: ProbeRequest): Promise<Answer | string> {
+    const { conversation, pause } = this.#terms
+    const path = quotaPathOf(request)
+    for (let attempt = 0; ; attempt++) {
+      if (!(await this.#awaitQuota(path))) return this.#describeQuota(path)
+      const answer = await conversation.ask(request)
+      if (answer.code !== 'rate_limited' && answer.response.status !== 429) return answer
+      if (attempt > 0) return this.#describeQuota(path)
+      if (!(await this.#awaitQuota(path))) {
+        await pause(SETTLING)
+        this.#terms.budget.renew(path)
+      }
+    }
+  }
+
+  /** Resolves to whether a request may be sent now. */
+  async #awaitQuota(path: string): Promise<boolean> {
+    const { budget, waits, signal, waitFor } = this.#terms
+    if (budget.leftForCleanup(path) >= 1) return true
+    if (signal.aborted || !(waits || budget.untilReset(path) <= SHORT_WAIT)) return false
+    await waitFor(path)
+    return budget.leftForCleanup(path) >= 1
+  }
+
+  #describeQuota(path: string): string {
+    const { budget } = this.#terms
+    const minutes = Math.ceil(budget.untilReset(path) / 60_000)
+    const why = budget.isShared ? ', because the service counts the requests to all paths together' : ''
+    return `the quota of ${path} is used up for ${minutes} more minutes${why}`
+  }
+
+  /** The content of the account, or why it is unknown. */
+  #read(): Promise<Inventory | string> {
+    return takeInventory((request) => this.#ask(request))
+  }
+
+  #conclude(after: Inventory): Cleanup {
+    const { holdings } = this.#terms
+    const { domains, groups } = holdings.ownIn(after)
+    const left = { domains, groups: groups.map(({ id }) => id) }
+    const { before } = holdings
+    if (before === undefined) return { ...this.incomplete('it is not known what was there before'), left }
+    const { lost, gained } = differencesOf(holdings, before, after)
+    const isClean = domains.length === 0 && groups.length === 0
+    return {
+      restored: isClean && lost.length === 0,
+      removed: this.#removed,
+      left,
+      changes: [...lost, ...gained],
+      ...(!isClean && { reason: 'the service did not remove everything' }),
+      ...(isClean && lost.length > 0 && { reason: 'something that was there before is gone or different' }),
+    }
+  }
 }
 
-function removal(domains: readonly string[]): ProbeRequest {
-  return { method: 'DELETE', path: '/domains', body: { domains } }
+/** The content of the account, or a text that says why it is unknown. Only lists with a success status count. */
+export async function takeInventory(ask: Ask): Promise<Inventory | string> {
+  const groups = await readList(GROUPS, ask, readGroups)
+  if (typeof groups === 'string') return groups
+  const domains = await readList(DOMAINS, ask, readDomains)
+  return typeof domains === 'string' ? domains : { groups, domains }
 }
 
-function compare(ownership: Ownership, after: Inventory, removed: Cleanup['removed']): Cleanup {
-  const domains = after.domains.filter((name) => ownership.isOwnDomain(name))
-  const groups = after.groups.filter((group) => ownership.isOwnListedGroup(group))
-  const left = { domains, groups: groups.map(({ id }) => id) }
-  const { before } = ownership
-  if (before === undefined) return { ...unknown('it is not known what was there before', removed), left }
-  const { lost, gained } = differencesOf(ownership, before, after)
-  const isClean = domains.length === 0 && groups.length === 0
-  return {
-    restored: isClean && lost.length === 0,
-    removed,
-    left,
-    changes: [...lost, ...gained],
-    ...(!isClean && { reason: 'the service did not remove everything' }),
-    ...(isClean && lost.length > 0 && { reason: 'something that was there before is gone or different' }),
-  }
+async function readList<Item>(
+  request: ProbeRequest,
+  ask: Ask,
+  read: (data: unknown) => readonly Item[] | undefined,
+): Promise<readonly Item[] | string> {
+  const answer = await ask(request)
+  if (typeof answer === 'string') return answer
+  const list = isDone(answer) ? read(answer.data) : undefined
+  if (list !== undefined) return list
+  const { status } = answer.response
+  const said = answer.code === undefined ? `${status}` : `${status} ${answer.code}`
+  return `GET ${request.path} was answered with ${said}${isDone(answer) ? ' and no list that can be read' : ''}`
 }
 
 /** The differences that do not belong to the run. The run can have caused only the losses. */
-function differencesOf(
-  ownership: Ownership,
-  before: Inventory,
-  after: Inventory,
-): { lost: string[]; gained: string[] } {
+function differencesOf(holdings: Holdings, before: Inventory, after: Inventory): { lost: string[]; gained: string[] } {
   const domains = new Set(after.domains)
   const former = new Set(before.domains)
   const groups = new Map(after.groups.map((group) => [group.id, group]))
@@ -131,10 +245,10 @@ function differencesOf(
     else if (!isSame(group, now)) lost.push(`the group ${group.id} was changed`)
   }
   const gained = after.domains
-    .filter((name) => !former.has(name) && !ownership.isOwnDomain(name))
+    .filter((name) => !former.has(name) && !holdings.isOwnDomain(name))
     .map((name) => `the domain ${name} is new`)
   for (const group of after.groups) {
-    if (!formerGroups.has(group.id) && !ownership.isOwnListedGroup(group)) gained.push(`the group ${group.id} is new`)
+    if (!formerGroups.has(group.id) && !holdings.isOwnListedGroup(group)) gained.push(`the group ${group.id} is new`)
   }
   return { lost, gained }
 }
@@ -144,35 +258,6 @@ function isSame(one: DomainGroup, other: DomainGroup): boolean {
   return one.name === other.name && some.length === others.length && some.every((name, index) => name === others[index])
 }
 
-function unknown(reason: string, removed: Cleanup['removed'], left?: Partial<Inventory>): Cleanup {
-  const { domains = [], groups = [] } = left ?? {}
-  return { restored: false, removed, left: { domains, groups: groups.map(({ id }) => id) }, changes: [], reason }
-}
-
-function isDone({ response: { status } }: ProbeAnswer): boolean {
+function isDone({ response: { status } }: Answer): boolean {
   return status >= 200 && status < 300
-}
-
-function told({ response: { status }, code }: ProbeAnswer): string {
-  return code === undefined ? `${status}` : `${status} ${code}`
-}
-
-function toldOfList(answer: ProbeAnswer): string {
-  return isDone(answer) ? `${told(answer)} and no list that can be read` : told(answer)
-}
-
-/** The domains of a list; `undefined` if an entry cannot be read, because its domain would count as absent. */
-export function readDomains(data: unknown): readonly string[] | undefined {
-  return textsIn(data, 'domains')
-}
-
-/** The groups of a list; `undefined` if an entry cannot be read, because it may be a group of another client. */
-export function readGroups(data: unknown): DomainGroup[] | undefined {
-  return isObject(data) ? itemsOf(data['groups'], readListedGroup) : undefined
-}
-
-/** A group whose members can all be read, or that has no list of members. */
-function readListedGroup(group: unknown): DomainGroup | undefined {
-  const members = isObject(group) ? group['domains'] : undefined
-  return members === undefined || areTexts(members) ? readGroupLoosely(group) : undefined
 }

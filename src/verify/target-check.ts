@@ -1,6 +1,6 @@
 import type { SeenResponse } from '../exchanges/exchange.ts'
 import { readReset } from '../exchanges/reset.ts'
-import type { ProbeAnswer } from './conversation.ts'
+import { type Answer, isPage } from './conversation.ts'
 
 /** Why the run must not send another request to the target, as a sentence for the user. */
 export class TargetError extends Error {
@@ -11,7 +11,7 @@ export class TargetError extends Error {
  * Checks the answer to a first request to a path. @throws TargetError for a redirect, a used-up quota, a web page or a
  * refused key.
  */
-export function refuseTarget({ response, code }: ProbeAnswer): void {
+export function refuseTarget({ response, code }: Answer): void {
   const { status, headers } = response
   if (status >= 300 && status < 400) {
     const to = headers['location'] === undefined ? '' : ` to ${headers['location'].slice(0, 200)}`
@@ -37,7 +37,7 @@ export function refuseTarget({ response, code }: ProbeAnswer): void {
  * @throws TargetError if no path of the service exists, or every request fails. All other answers can be judged,
  * however wrong they are.
  */
-export function refuseSilence(answers: readonly ProbeAnswer[]): void {
+export function refuseSilence(answers: readonly Answer[]): void {
   const statuses = answers.map(({ response: { status } }) => status)
   if (statuses.length === 0) return
   if (statuses.every((status) => status === 404)) {
@@ -46,12 +46,6 @@ export function refuseSilence(answers: readonly ProbeAnswer[]): void {
   if (statuses.every((status) => status >= 500)) {
     throw new TargetError(`the service answers ${statuses.join(', ')} to every first request; nothing can be checked`)
   }
-}
-
-/** Whether the response is a web page. */
-function isPage({ headers, body }: SeenResponse): boolean {
-  if (/^text\/html\b/i.test(headers['content-type'] ?? '')) return true
-  return body.isKnown && /^\s*<(?:!doctype|html)\b/i.test(body.bytes.subarray(0, 200).toString())
 }
 
 /** In seconds. A longer time cannot be a reset, because windows last an hour. */

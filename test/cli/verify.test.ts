@@ -85,6 +85,17 @@ describe('verify', () => {
     await expectRefusal(['verify', '--base-url', 'http://127.0.0.1:9/'], 2, /^--api-key KEY: is needed/, { folder })
   })
 
+  it.each<[written: string, says: RegExp]>([
+    ['domain=5', /^--reserve domain=5: there is no quota "domain"; the quotas are dmarc, domains, domaingroups$/],
+    ['domains=', /^--reserve domains=: must be a whole number from 0 to 1000, or a quota and such a number, as domains=5$/],
+    ['domains=x', /^--reserve domains=x: must be a whole number/],
+    ['1001', /^--reserve 1001: must be a whole number/],
+    ['-1', /^--reserve -1: must be a whole number/],
+  ])('refuses the reserve %s', async (written, says) => {
+    const args = ['verify', '--plan', '--base-url', 'http://127.0.0.1:9/', `--reserve=${written}`]
+    await expectRefusal(args, 2, says)
+  })
+
   it('refuses the ledger of another target or key, and what is no ledger', async ({ folder }) => {
     const service = await startService()
     const ledger = join(folder, 'a.json')
@@ -107,8 +118,12 @@ describe('verify', { tags: ['slow'] }, () => {
     const { code, stdout } = await runInProcess(['verify', '--plan', '--base-url', 'http://127.0.0.1:9/'], { folder })
     expect(code).toBe(0)
     expect(stdout).toContain('costs 1 of /domaingroups')
-    expect(stdout).toContain('POST /domains (write)')
-    expect(stdout).toMatch(/It takes 2 windows of an hour/)
+    expect(stdout).toMatch(/POST \/domains; .* \(write\)/)
+    expect(stdout).toMatch(/It takes \d windows of an hour/)
+    const args = ['verify', '--plan', '--base-url', 'http://127.0.0.1:9/', '--reserve', '3', '--reserve', 'dmarc=5']
+    const reserved = await runInProcess(args, { folder })
+    expect(reserved.stdout).toMatch(/\/dmarc: .* less 5 for others/)
+    expect(reserved.stdout).toMatch(/\/domains: .* less 3 for others/)
     const remote = await runInProcess(['verify', '--plan', '--base-url', 'https://a.example/'], { folder })
     expect(remote.stdout).not.toContain('(write)')
   })
@@ -147,6 +162,18 @@ describe('verify', { tags: ['slow'] }, () => {
     expect(cleanup).toMatchObject({ restored: true })
     expect(quota).toHaveLength(3)
     expect(readdirSync(folder)).toEqual(['report.json'])
+  })
+
+  it('checks a service whose key is one letter', async ({ folder }) => {
+    const service = await startService({ fixture: 'demo', apiKey: 'k' })
+    const report = join(folder, 'report.json')
+    const { code, stderr } = await runInProcess(
+      ['verify', '--base-url', service.baseUrl, '--read-only', '--report', `json=${report}`],
+      { environment: { DMARC_UNDERSTUDY_API_KEY: 'k' }, folder },
+    )
+    expect(stderr).toMatch(/^PASSED {2}Nothing was seen that the contract forbids/m)
+    expect(JSON.parse(readFileSync(report, 'utf8'))).toMatchObject({ passed: true, checks: expect.any(Array) })
+    expect(code).toBe(0)
   })
 
   it('restores the account when a signal comes', async ({ folder, start }) => {

@@ -1,11 +1,12 @@
 import { describe, expect, it } from 'vitest'
-import { findHarm, type Permission } from '../../src/verify/harmful-requests.ts'
+import { findHarm } from '../../src/verify/harmful-requests.ts'
 import type { ProbeRequest } from '../../src/verify/probe.ts'
+
+type Permission = Parameters<typeof findHarm>[1]
 
 const shared: Permission = {
   isOwnDomain: (name) => name.includes('verify-x'),
   isOwnGroup: (id) => id === 'own',
-  isOwnListedGroup: () => false,
   hasOnlyOwn: () => false,
 }
 const alone: Permission = { ...shared, hasOnlyOwn: () => true }

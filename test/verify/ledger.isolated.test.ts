@@ -33,7 +33,6 @@ describe('the ledger of verify', () => {
     ['what a request may create', { creates: { domains: ['a.example'] } }, true],
     ['a group that was created', { group: 'g1' }, true],
     ['a probe that is done', { done: 'p1' }, false],
-    ['how many names are used', { names: 3 }, false],
   ] as const)('has %s: on the disk at once: %j %s', (_, entry, isSynced) => {
     const ledger = create()
     deeds.splice(0)

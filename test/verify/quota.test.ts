@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { RequestBudget } from '../../src/verify/budget.ts'
+import { Holdings } from '../../src/verify/holdings.ts'
 import { Ledger } from '../../src/verify/ledger.ts'
-import { Ownership } from '../../src/verify/ownership.ts'
 import { quotaPathOf } from '../../src/verify/probe.ts'
 import { budget } from '../support/budget.ts'
 import { createRandom } from '../support/random.ts'
@@ -31,7 +31,7 @@ describe('the budget of verify', () => {
       const known = new Map<string, number>()
       let windows = 0
       const run = prepareRun(service, {
-        reserve,
+        reserve: () => reserve,
         waits: chance() < 0.3,
         judge: NO_JUDGE,
         ledger: NO_LEDGER,
@@ -70,7 +70,7 @@ describe('the budget of verify', () => {
   })
 
   it('believes what a response says is left, and takes the smaller number', () => {
-    const own = new RequestBudget(choices.contract, 2)
+    const own = new RequestBudget(choices.contract, () => 2)
     expect(own.left('/dmarc')).toBe(8)
     own.spend('/dmarc')
     expect(own.left('/dmarc')).toBe(7)
@@ -87,7 +87,11 @@ describe('the budget of verify', () => {
     ['seconds that are left', '1800'],
   ])('reads the reset as %s, by the clock of the service', (_, reset) => {
     let now = 0
-    const own = new RequestBudget(choices.contract, 0, () => now)
+    const own = new RequestBudget(
+      choices.contract,
+      () => 0,
+      () => now,
+    )
     own.spend('/dmarc')
     const date = 'Thu, 15 Jan 2026 09:30:00 GMT'
     own.believe('/dmarc', { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': reset, date }, undefined)
@@ -106,7 +110,7 @@ describe('a run of verify', () => {
     const run = prepareRun(service, {
       judge: NO_JUDGE,
       ledger: NO_LEDGER,
-      reserve: 2,
+      reserve: () => 2,
       async way(request, send) {
         const path = quotaPathOf(request)
         sent.set(path, (sent.get(path) ?? 0) + 1)
@@ -141,17 +145,23 @@ describe('a run that stops when the quotas are used up', () => {
     const taken: string[] = []
     const rest = await prepareRun(service, {
       waits: true,
-      judge: { ...NO_JUDGE, take: async ({ id }) => void taken.push(id) as never },
+      judge: {
+        ...NO_JUDGE,
+        async take({ id }) {
+          taken.push(id)
+          return []
+        },
+      },
       ledger,
       earlier: content,
-      ownership: Ownership.of(content),
+      holdings: Holdings.of(content),
     }).result()
     expect(rest).toMatchObject({ cleanup: { restored: true } })
     expect(rest.ended).toBeUndefined()
     const earlier = stopped.exchanges.map(({ exchange: { id } }) => id)
     expect(taken.slice(0, earlier.length)).toEqual(earlier)
     const asked = (result: typeof rest) =>
-      result.probes.flatMap(({ state, probe }) => (state === 'asked' ? probe.probe.id : []))
+      result.probes.flatMap(({ state, probe }) => (state === 'asked' ? probe.id : []))
     const again = rest.exchanges.slice(earlier.length).flatMap(({ probe }) => probe ?? [])
     expect(asked(stopped).filter((id) => again.includes(id))).toEqual([])
     expect(asked(rest).length).toBeGreaterThan(asked(stopped).length + 15)

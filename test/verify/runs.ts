@@ -1,8 +1,8 @@
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
 import { Client, type WireRequest, type WireResponse } from '../../src/verify/client.ts'
+import { Holdings, markOf } from '../../src/verify/holdings.ts'
 import { digestOf, Ledger } from '../../src/verify/ledger.ts'
-import { Ownership } from '../../src/verify/ownership.ts'
 import { type VerifyOptions, verify } from '../../src/verify/verification.ts'
 import { choices } from '../support/choices.ts'
 import { API_KEY, type TestService } from '../support/service.ts'
@@ -38,12 +38,12 @@ export function prepareRun(service: Target, given: RunOptions = {}) {
     choices,
     client: { send: (request) => way(request, (passed) => client.send(passed)) },
     apiKey: API_KEY,
-    ownership: new Ownership(run),
+    holdings: new Holdings(markOf(run)),
     suffix: 'example',
     writes,
     exhaust: false,
     soleWriter: false,
-    reserve: 0,
+    reserve: () => 0,
     waits: false,
     sleep: async (milliseconds) => service.advance(milliseconds),
     signal: new AbortController().signal,

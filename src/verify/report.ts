@@ -48,6 +48,12 @@ const NOT_RESTORED: ReportRule = {
   name: 'The account is not as before',
   description: 'A run removes at its end what it has made, and two lists show that. This run has not shown it.',
 }
+const TROUBLE: ReportRule = {
+  id: 'verify/trouble',
+  name: 'Some answers were not those of the service',
+  description:
+    'A gateway answered, or a connection was cut. A read was sent again, and a write was looked for in a list.',
+}
 const NOT_ALL: ReportRule = {
   id: 'verify/not-reached',
   name: 'Not everything was asked',
@@ -60,7 +66,7 @@ export function describeVerify(options: VerifyReportOptions): Report {
   const { checks, reached } = assessment
   const passed = assessment.passed && exitCode === undefined
   const shown = new Map(checks.flatMap((check) => findingOf(check, options)))
-  const notes = describeEnd(options)
+  const notes = [...describeTroubles(options), ...describeEnd(options)]
   return {
     tool: 'verify',
     title: target,
@@ -175,12 +181,24 @@ function findingOf(check: VerifyCheck, { sweep }: VerifyReportOptions): [VerifyC
   ]
 }
 
+/** How many troubles are shown in full. */
+const SHOWN_TROUBLES = 3
+
+/** What went wrong on the way to the service. It is no failure, because other answers took the place. */
+function describeTroubles({ result: { troubles } }: VerifyReportOptions): Finding[] {
+  if (troubles.length === 0) return []
+  const more = troubles.length - SHOWN_TROUBLES
+  const shown = [...troubles.slice(0, SHOWN_TROUBLES), ...(more > 0 ? [`There were ${more} more.`] : [])]
+  return [{ rule: TROUBLE, level: 'note', message: shown.join(' ') }]
+}
+
 /** Why the run did not ask everything, and how to continue. */
 function describeEnd({ result, resume }: VerifyReportOptions): Finding[] {
-  const { ended, reason, probes } = result
+  const { ended, reason } = result
+  const probes = result.probes.filter(({ probe: { barrier } }) => barrier === undefined)
   const open = probes.filter(({ state }) => state !== 'asked')
   if (open.length === 0) return []
-  const names = open.slice(0, 5).map(({ probe }) => probe.probe.id)
+  const names = open.slice(0, 5).map(({ probe }) => probe.id)
   const what = `${names.join(', ')}${open.length > names.length ? ` and ${open.length - names.length} more` : ''}`
   const because = reason ?? open[0]?.reason ?? 'the run ended before'
   return [

@@ -1,0 +1,39 @@
+import type { Permitted } from '../choices/permitted.ts'
+import type { ReadExchange } from '../exchanges/reading.ts'
+import { type ExchangeFindings, FindingCollector, NO_FINDINGS } from './exchange-findings.ts'
+
+/** How many ids are remembered; the oldest are forgotten. */
+const REMEMBERED = 10_000
+/** So many requests with one id are not one answer that a cache or a recorder has repeated. */
+const TOO_MANY = 3
+
+/** Follows the X-Request-Ids of all responses. Support finds a request by its id, so each request has its own. */
+export class RequestIdTrack {
+  readonly #permitted: Permitted
+  /** By id: when its requests were sent. */
+  readonly #times = new Map<string, Set<number>>()
+
+  constructor(permitted: Permitted) {
+    this.#permitted = permitted
+  }
+
+  take(reading: ReadExchange): ExchangeFindings {
+    const { exchange, response } = reading
+    const id = response.headers['x-request-id']
+    // A service may repeat the id that the client has sent.
+    if (id === undefined || id === '' || id === exchange.request.headers['x-request-id']) return NO_FINDINGS
+    const times = this.#times.get(id) ?? new Set()
+    this.#times.set(id, times.add(exchange.at))
+    const [oldest] = this.#times.keys()
+    if (this.#times.size > REMEMBERED && oldest !== undefined) this.#times.delete(oldest)
+    if (times.size !== TOO_MANY) return NO_FINDINGS
+    const collector = new FindingCollector(reading, this.#permitted)
+    collector.find({
+      label: 'unexplained',
+      what: 'headers/x-request-id/repeated',
+      message: `${TOO_MANY} requests were answered with the same X-Request-Id, so support cannot tell them apart.`,
+      place: '/components/headers/X-Request-Id',
+    })
+    return collector.all
+  }
+}

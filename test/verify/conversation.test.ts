@@ -1,0 +1,139 @@
+import { gzipSync } from 'node:zlib'
+import { describe, expect, it } from 'vitest'
+import { RequestBudget } from '../../src/verify/budget.ts'
+import { ConnectionError, type WireRequest, type WireResponse } from '../../src/verify/client.ts'
+import { Conversation, hideKey } from '../../src/verify/conversation.ts'
+import { Holdings } from '../../src/verify/holdings.ts'
+import type { ProbeRequest } from '../../src/verify/probe.ts'
+import { choices } from '../support/choices.ts'
+import { NO_LEDGER } from './runs.ts'
+
+type Reply = WireResponse | ConnectionError
+
+const JSON_TYPE = ['Content-Type', 'application/json']
+const answer = (data: unknown, status = 200): WireResponse => ({
+  status,
+  rawHeaders: JSON_TYPE,
+  body: Buffer.from(JSON.stringify({ success: true, data })),
+})
+const page = (status: number): WireResponse => ({
+  status,
+  rawHeaders: ['Content-Type', 'text/html'],
+  body: Buffer.from(`<html><title>${status}</title></html>`),
+})
+const CUT = new ConnectionError('the connection was closed without a response', true)
+const OWN_FAILURE: WireResponse = {
+  status: 503,
+  rawHeaders: JSON_TYPE,
+  body: Buffer.from('{"success":false,"error":{"code":"internal_error","message":"No."}}'),
+}
+const DOMAINS: ProbeRequest = { method: 'GET', path: '/domains' }
+const ADD: ProbeRequest = { method: 'POST', path: '/domains', body: { domains: ['verify-x1-1.example'] } }
+
+/** A conversation with a service that gives these answers, one after the other. */
+function converse(replies: readonly Reply[], apiKey = 'a-key-of-the-account') {
+  const sent: WireRequest[] = []
+  const pauses: number[] = []
+  const holdings = new Holdings('verify-x1')
+  const conversation = new Conversation({
+    client: {
+      async send(request) {
+        const reply = replies[sent.push(request) - 1]
+        if (reply === undefined) throw new Error('More was sent than expected.')
+        if (reply instanceof ConnectionError) throw reply
+        return reply
+      },
+    },
+    ...{ contract: choices.contract, budget: new RequestBudget(choices.contract, () => 0), holdings, apiKey },
+    ...{ ledger: NO_LEDGER, writes: true },
+    pause: async (milliseconds) => void pauses.push(milliseconds),
+  })
+  return { conversation, holdings, sent, pauses }
+}
+
+describe('a read of verify', () => {
+  it.each<[what: string, trouble: Reply]>([
+    ['502 of a gateway', page(502)],
+    ['503 of the service', OWN_FAILURE],
+    ['504 without a body', { status: 504, rawHeaders: [], body: Buffer.alloc(0) }],
+    ['page that says 200', page(200)],
+    ['cut connection', CUT],
+  ])('is sent again after a %s, and says so', async (_, trouble) => {
+    const { conversation, pauses } = converse([trouble, answer({ domains: ['a.example'] })])
+    expect(await conversation.ask(DOMAINS)).toMatchObject({ data: { domains: ['a.example'] }, isLost: false })
+    expect(conversation.troubles).toEqual([expect.stringMatching(/^GET \/domains: .+\. It was sent again\.$/)])
+    expect(conversation.exchanges).toHaveLength(1)
+    expect(pauses).toHaveLength(1)
+  })
+
+  it('is sent three times at most', async () => {
+    const bad = converse([page(502), page(502), page(502)])
+    expect((await bad.conversation.ask(DOMAINS)).response.status).toBe(502)
+    await expect(converse([CUT, CUT, CUT]).conversation.ask(DOMAINS)).rejects.toBe(CUT)
+  })
+
+  it('is sent again if it does not show what was created before, and later ones wait', async () => {
+    const own = { domains: ['verify-x1-1.example'] }
+    const old = answer({ domains: [] })
+    const { conversation, pauses } = converse([answer(own), old, answer(own), answer(own), answer(own)])
+    await conversation.ask(ADD)
+    expect(await conversation.ask(DOMAINS)).toMatchObject({ data: own })
+    expect(conversation.exchanges).toHaveLength(2)
+    await conversation.ask(ADD)
+    expect(pauses).toHaveLength(1)
+    await conversation.ask(DOMAINS)
+    expect(pauses).toHaveLength(2)
+  })
+
+  it('is judged as it came if it never shows what was created', async () => {
+    const never = answer({ domains: [] })
+    const { conversation } = converse([answer({ domains: ['verify-x1-1.example'] }), never, never])
+    await conversation.ask(ADD)
+    expect(await conversation.ask(DOMAINS)).toMatchObject({ data: { domains: [] } })
+    expect(conversation.exchanges).toHaveLength(2)
+  })
+
+  it('loses its content coding, although nobody asked for it', async () => {
+    const { rawHeaders, body, status } = answer({ domains: ['a.example'] })
+    const packed = { status, rawHeaders: [...rawHeaders, 'Content-Encoding', 'gzip'], body: gzipSync(body) }
+    expect(await converse([packed]).conversation.ask(DOMAINS)).toMatchObject({ data: { domains: ['a.example'] } })
+  })
+})
+
+describe('a write of verify', () => {
+  it.each<[what: string, trouble: Reply]>([
+    ['a cut connection', CUT],
+    ['the page of a gateway', page(502)],
+  ])('is not sent again after %s', async (_, trouble) => {
+    const { conversation, holdings, sent } = converse([trouble])
+    expect(await conversation.ask(ADD)).toMatchObject({ isLost: true })
+    expect(sent).toHaveLength(1)
+    expect(holdings.unknown).toBe(1)
+    expect(conversation.troubles).toEqual([expect.stringContaining('may have been done')])
+  })
+
+  it('has got its answer if the service itself says that it failed', async () => {
+    expect(await converse([OWN_FAILURE]).conversation.ask(ADD)).toMatchObject({ isLost: false, code: 'internal_error' })
+  })
+
+  it('leaves unknown what it has created if no answer comes in time', async () => {
+    const late = new ConnectionError('no complete response came within 30 s (--timeout)')
+    const { conversation, holdings } = converse([late])
+    await expect(conversation.ask(ADD)).rejects.toBe(late)
+    expect(holdings.unknown).toBe(1)
+  })
+})
+
+describe('the key in a text', () => {
+  it.each([
+    ['a-key-of-the-account', 'x a-key-of-the-account y', 'x KEY y'],
+    ['k', 'checks, Bearer k', 'checks, Bearer KEY'],
+  ])('is hidden, but no other words: %s', (key, text, hidden) => {
+    expect(hideKey(text, key, 'KEY')).toBe(hidden)
+  })
+
+  it('changes no answer if it is short', async () => {
+    const { conversation } = converse([answer({ domains: ['k.example'] })], 'k')
+    expect(await conversation.ask(DOMAINS)).toMatchObject({ data: { domains: ['k.example'] } })
+  })
+})

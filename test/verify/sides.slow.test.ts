@@ -1,0 +1,120 @@
+import { describe, expect, it } from 'vitest'
+import type { Conclusion } from '../../src/conformance/investigation.ts'
+import { assess, type VerifyCheck } from '../../src/verify/assessment.ts'
+import { START, startService } from '../support/service.ts'
+import { choices, NO_JUDGE, NO_LEDGER, prepareRun, type Way } from './runs.ts'
+
+interface Terms extends Pick<Parameters<typeof prepareRun>[1] & object, 'writes' | 'waits' | 'exhaust' | 'judge'> {
+  way?: Way
+  /** In milliseconds, at the beginning. Each request takes a second. */
+  keyAge?: number
+}
+
+const WEEK = 7 * 86_400_000
+
+/** The checks of a run against the stand-in; without a judge by default, because it matters what was asked. */
+async function checksOf({ way = (request, send) => send(request), keyAge, ...terms }: Terms) {
+  const service = await startService({ fixture: 'demo' })
+  if (keyAge !== undefined) {
+    await service.store.update('default', (state) => {
+      const keys = state.keys.map((key) => ({ ...key, createdAt: START - keyAge }))
+      return { ok: true, state: { ...state, keys }, value: undefined }
+    })
+  }
+  const slowly: Way = (request, send) => {
+    if (keyAge !== undefined) service.advance(1_000)
+    return way(request, send)
+  }
+  const run = { ledger: NO_LEDGER, judge: NO_JUDGE, ...terms, way: slowly }
+  const result = await prepareRun(service, run).result()
+  const { checks, reached } = assess({ result, choices, target: '', isAccepted: () => false, minReached: 0 })
+  const byId = new Map<string, VerifyCheck>(checks.map((check) => [check.id, check]))
+  const findings: Conclusion['findings'] = result.conclusion.findings
+  return { result, checks, reached, findings, check: (id: string) => byId.get(id) }
+}
+
+describe('a rule', { timeout: 120_000 }, () => {
+  it('is not reached by a run that only reads, if a write would show it, and the run says which', async () => {
+    const { checks, check, reached } = await checksOf({ writes: false })
+    expect(check('rule/at-most-50-domains')).toMatchObject({
+      outcome: 'not reached',
+      message: expect.stringMatching(/--allow-writes.*POST \/domains; body/),
+    })
+    expect(check('assumption/underscores')?.message).toMatch(/--allow-writes permits: POST \/domains/)
+    expect(check('operation/deleteDomainGroup')).toMatchObject({ outcome: 'not reached' })
+    const unanswerable = checks.filter(({ message }) => message?.startsWith('No request of verify can'))
+    // One key and a right service cannot show these.
+    expect(unanswerable.flatMap(({ rule }) => rule ?? [])).toEqual([
+      'several-keys',
+      'key-switched-off',
+      'grace-of-new-keys',
+      'stone-plan-required',
+      'domain-in-use-stays',
+    ])
+    expect(reached).toBeLessThan(60)
+  })
+
+  it('about a quota is shown only by a quota that was used up to its end', async () => {
+    expect((await checksOf({})).check('rule/dmarc-limit')).toMatchObject({
+      outcome: 'not reached',
+      message: expect.stringContaining('--exhaust asks: GET /dmarc, until it is refused'),
+    })
+    const { check } = await checksOf({ exhaust: true, waits: true })
+    expect(check('rule/dmarc-limit')).toMatchObject({ outcome: 'pass' })
+    expect(check('rule/at-most-50-domains')).toMatchObject({ outcome: 'pass' })
+    expect(check('rule/key-required')).toMatchObject({ outcome: 'pass' })
+  })
+
+  it('with two sides is not kept as long as one of them was answered otherwise', async () => {
+    const way: Way = async (request, send) => {
+      const count = /"domains":\[[^\]]*\]/.exec(request.body?.toString() ?? '')?.[0].split(',').length
+      const response = await send(request)
+      return request.method === 'POST' && count === 50 ? { ...response, status: 400 } : response
+    }
+    expect((await checksOf({ way, waits: true })).check('rule/at-most-50-domains')).toMatchObject({
+      outcome: 'undecidable',
+      message: 'The answer to add-50 (400) does not show that it is kept.',
+    })
+  })
+})
+
+describe('a service', { timeout: 120_000 }, () => {
+  it('that fails at a lawful request has a finding', async () => {
+    const way: Way = async (request, send) => {
+      const response = await send(request)
+      return request.body?.includes('😀') ? { ...response, status: 500, body: Buffer.from('Oops') } : response
+    }
+    const { findings } = await checksOf({ way })
+    expect(findings).toContainEqual(expect.objectContaining({ id: 'unexplained/createDomainGroup/500/failure' }))
+  })
+
+  it('behind a gateway that fails at every seventh request is not accused, and has nothing of the run left', async () => {
+    let sent = 0
+    const way: Way = (request, send) =>
+      ++sent % 7 === 3
+        ? Promise.resolve({ status: 502, rawHeaders: ['Content-Type', 'text/html'], body: Buffer.from('<html></html>') })
+        : send(request)
+    const { result, checks } = await checksOf({ way, judge: undefined })
+    expect(checks.filter(({ outcome }) => outcome === 'fail')).toEqual([])
+    expect(result.cleanup).toMatchObject({ restored: true })
+    expect(result.troubles.length).toBeGreaterThan(10)
+  })
+
+  it('whose key comes to the end of its first week is not accused', async () => {
+    const { checks } = await checksOf({ judge: undefined, keyAge: WEEK - 60_000 })
+    expect(checks.filter(({ outcome }) => outcome === 'fail')).toEqual([])
+  })
+
+  it('that gives all responses the same X-Request-Id has a finding', async () => {
+    const way: Way = async (request, send) => {
+      const response = await send(request)
+      const rawHeaders = response.rawHeaders.map((value, index) =>
+        response.rawHeaders[index - 1] === 'X-Request-Id' ? '5ecb3e29-3c77-4a1f-8a3e-0f6a1c0a9d11' : value,
+      )
+      return { ...response, rawHeaders }
+    }
+    const { checks } = await checksOf({ way, writes: false, judge: undefined })
+    const failed = checks.filter(({ outcome }) => outcome === 'fail').map(({ id }) => id)
+    expect(failed).toContainEqual(expect.stringMatching(/x-request-id\/repeated$/))
+  })
+})
