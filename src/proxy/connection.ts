@@ -43,7 +43,8 @@ export class ProxiedConnection {
   readonly #deps: ConnectionDeps
   readonly #agent: http.Agent
   /** The requests whose response is not completely sent. */
-  readonly #open = new Map<http.ServerResponse, Draft>()
+  readonly #open = new Map<http.ServerResponse, { draft: Draft; outgoing: http.ClientRequest }>()
+  #isOver = false
   #hasConnected = false
   /** Whether the service has closed its connection. */
   #isServiceGone = false
@@ -58,12 +59,23 @@ export class ProxiedConnection {
     const { Agent } = deps.target.isSecure ? https : http
     this.#agent = new Agent({ ...deps.target.tls, keepAlive: true, maxSockets: 1 })
     // Only the service and the client decide how long a connection is kept.
-    this.#agent.keepSocketAlive = () => true
-    client.once('close', () => this.#agent.destroy())
+    this.#agent.keepSocketAlive = () => !this.#isOver
+    // It would open a connection for a request that waits, even if that request is given up.
+    const connect = this.#agent.createConnection.bind(this.#agent)
+    this.#agent.createConnection = (options, done) => {
+      if (!this.#isOver) return connect(options, done)
+      done?.(new Error(this.#end), undefined as never)
+      return undefined
+    }
+    client.once('close', () => this.#leaveService())
     client.once('end', () => {
-      // No further request comes, so the connection ends with this response.
-      const last = [...this.#open.keys()].at(-1)
-      if (last !== undefined) last.shouldKeepAlive = false
+      // No further request comes, so the connection ends with this response, and the service may know it.
+      const [response, passed] = [...this.#open].at(-1) ?? []
+      if (response === undefined || passed === undefined) return
+      response.shouldKeepAlive = false
+      const { outgoing } = passed
+      if (outgoing.writableFinished) outgoing.socket?.end()
+      else outgoing.once('finish', () => outgoing.socket?.end())
     })
   }
 
@@ -75,6 +87,7 @@ export class ProxiedConnection {
   /** Passes a request on, and its response back, while they arrive. */
   pass(request: http.IncomingMessage, response: http.ServerResponse): void {
     const { target, traffic, hostFor } = this.#deps
+    if (this.#isOver) return
     if (this.#open.size >= PIPELINE_LIMIT) {
       this.breakOff(`The connection had ${PIPELINE_LIMIT} requests without a response.`, false)
       return
@@ -90,7 +103,7 @@ export class ProxiedConnection {
       ...{ protocol: target.isSecure ? 'https:' : 'http:', host: target.host, port: target.port },
     })
     outgoing.maxHeadersCount = 0
-    this.#open.set(response, draft)
+    this.#open.set(response, { draft, outgoing })
     outgoing.on('socket', (service) => this.#use(service))
     outgoing.on('information', ({ statusCode, statusMessage, httpVersion: answered, rawHeaders }) => {
       const lines = pairsOf(rawHeaders).map(([name, value]) => `${name}: ${value}\r\n`)
@@ -148,8 +161,8 @@ export class ProxiedConnection {
   breakOff(reason: string, resets: boolean, words = ''): void {
     const { client } = this
     this.#end = reason
-    for (const draft of this.#open.values()) draft.end(reason)
-    this.#agent.destroy()
+    for (const { draft } of this.#open.values()) draft.end(reason)
+    this.#leaveService()
     if (client.destroyed) return
     client.setTimeout(FLUSH_PATIENCE, () => client.destroy())
     const isFirst = this.#open.size <= 1 && responseOn(client)?.headersSent !== true
@@ -196,6 +209,13 @@ export class ProxiedConnection {
   readonly #lose = () => {
     this.#isServiceGone = true
     this.#settle()
+  }
+
+  /** Sends the service nothing more, also none of the requests that still wait for those before them. */
+  #leaveService(): void {
+    this.#isOver = true
+    for (const { outgoing } of this.#open.values()) outgoing.destroy()
+    this.#agent.destroy()
   }
 
   /** Closes the connection if nothing more can come on it. */

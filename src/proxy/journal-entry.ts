@@ -8,7 +8,7 @@ import { createRouter } from '../http/router.ts'
 import { splitTarget } from '../http/target.ts'
 import { NOT_ADMITTED } from '../journal/entry.ts'
 import type { Journal, NewEntry } from '../journal/journal.ts'
-import type { Judgement } from './judge.ts'
+import type { ExchangeJudgement } from './judge.ts'
 import type { Sighting } from './sighting.ts'
 import type { PassedExchange } from './traffic.ts'
 
@@ -23,7 +23,7 @@ export function createEntryWriter(contract: Contract, journal: Journal) {
   return function writeEntry(
     { exchange, recorded, redact, isOfService }: Sighting,
     passed: PassedExchange,
-    { findings }: Judgement,
+    { findings }: ExchangeJudgement,
   ): NewEntry {
     const { request, response } = exchange
     const { path } = splitTarget(request.target)

@@ -7,7 +7,7 @@ import type { Overlay } from '../contract/overlay.ts'
 import type { Exchange } from '../exchanges/exchange.ts'
 
 /** The judgement of one exchange. */
-export interface Judgement {
+export interface ExchangeJudgement {
   findings: readonly JudgedDifference[]
   /** Whether the behaviour could be judged. */
   isJudged: boolean
@@ -18,7 +18,7 @@ export type Tally = Pick<Conclusion, 'exchanges' | 'judged' | 'findings' | 'coun
 
 /** Judges exchanges one after the other, in the order of the calls. */
 export interface ExchangeJudge {
-  take(exchange: Exchange): Promise<Judgement>
+  take(exchange: Exchange): Promise<ExchangeJudgement>
   /** Must be called if exchanges before the next one are missing. */
   forget(): Promise<void>
   tally(): Promise<Tally>
@@ -59,12 +59,12 @@ export async function openJudge({ choices, ...start }: JudgeStart & { choices: C
   }
 }
 
-interface Asked {
+interface JudgeDoor {
   ask(request: JudgeRequest): Promise<unknown>
   close(): Promise<void>
 }
 
-async function openHere(choices: Choices, { isSoleWriter }: JudgeStart): Promise<Asked> {
+async function openHere(choices: Choices, { isSoleWriter }: JudgeStart): Promise<JudgeDoor> {
   const investigation = await Investigation.begin({ choices, isSoleWriter })
   return { ask: (request) => answerJudgeRequest(investigation, request), close: async () => {} }
 }
@@ -79,10 +79,10 @@ export async function answerJudgeRequest(investigation: Investigation, request: 
   }
   const before = investigation.judged
   const findings = await investigation.take(request.take)
-  return { findings, isJudged: investigation.judged > before } satisfies Judgement
+  return { findings, isJudged: investigation.judged > before } satisfies ExchangeJudgement
 }
 
-async function openThread(start: JudgeStart): Promise<Asked> {
+async function openThread(start: JudgeStart): Promise<JudgeDoor> {
   const thread = new Worker(new URL('./judge-thread.js', import.meta.url), { workerData: start })
   /** Why the thread does not answer any more. */
   let end: Error | undefined

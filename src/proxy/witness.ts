@@ -2,11 +2,11 @@ import type { JudgedDifference } from '../conformance/finding.ts'
 import type { Exchange } from '../exchanges/exchange.ts'
 import type { RecordedExchange } from '../exchanges/har/entry-writer.ts'
 import { Keys } from '../exchanges/keys.ts'
-import type { ExchangeJudge, Judgement } from './judge.ts'
-import { Line } from './line.ts'
+import type { ExchangeJudge, ExchangeJudgement } from './judge.ts'
 import { readSighting, type Sighting } from './sighting.ts'
 import type { ProxyTarget } from './target.ts'
 import { mayChange, type PassedExchange, type TrafficListener } from './traffic.ts'
+import { WorkLine } from './work-line.ts'
 
 /** How many exchanges may wait to be read. */
 export const READING_LIMIT = 10_000
@@ -23,7 +23,7 @@ export interface WitnessOptions {
   /** Takes each exchange with the service before it is judged. */
   seen?: ((exchange: Exchange) => void) | undefined
   /** Adds each exchange to the journal, after its judgement if there is one. */
-  note?: ((sighting: Sighting, passed: PassedExchange, judgement: Judgement) => void) | undefined
+  note?: ((sighting: Sighting, passed: PassedExchange, judgement: ExchangeJudgement) => void) | undefined
   /** Receives each finding. */
   found(finding: JudgedDifference): void
   /** The judge or the reader of exchanges threw an error. */
@@ -50,7 +50,7 @@ export interface Sightings {
   failures: number
 }
 
-const UNJUDGED: Judgement = { findings: [], isJudged: false }
+const UNJUDGED: ExchangeJudgement = { findings: [], isJudged: false }
 
 /** An exchange on its way to the judge; 'gap' if exchanges are missing here. */
 type Waiting = { sighting: Sighting; passed: PassedExchange } | 'gap'
@@ -60,8 +60,8 @@ export class Witness implements TrafficListener {
   readonly keys = new Keys()
   readonly #options: WitnessOptions
   readonly #limits: typeof JUDGING_LIMITS
-  readonly #reading = new Line((each: PassedExchange | 'gap') => this.#read(each))
-  readonly #judging = new Line((each: Waiting) => this.#judge(each))
+  readonly #reading = new WorkLine((each: PassedExchange | 'gap') => this.#read(each))
+  readonly #judging = new WorkLine((each: Waiting) => this.#judge(each))
   /** The bytes of the bodies that wait to be judged. */
   #bytes = 0
   #isEnding = false

@@ -263,20 +263,21 @@ describe('A connection', () => {
     }
   })
 
-  it('lets a client close its side before the response', async () => {
-    let service: Socket | undefined
-    const relay = await relayTo((socket) => {
-      service = socket
-    })
-    const client = await open(relay)
-    const got = collecting(client)
-    client.end(GET)
-    await expect.poll(() => relay.traffic.open).toBe(1)
-    await expect.poll(() => service).toBeDefined()
-    service?.write(EMPTY)
-    await closing(client)
-    expect(got()).toBe(EMPTY)
-  })
+  it.each(['', 'abc'])(
+    'lets a client close its side before the response, and the service see that: body %j',
+    async (body) => {
+      const relay = await relayTo((service) => {
+        service.removeAllListeners('end')
+        service.once('end', () => service.end(EMPTY))
+      })
+      const client = await open(relay)
+      const got = collecting(client)
+      client.end(message('POST /a HTTP/1.1', `Content-Length: ${body.length}`, body))
+      await closing(client)
+      expect(got()).toBe(EMPTY)
+      await expect.poll(() => relay.exchanges()).toMatchObject([{ broken: undefined }])
+    },
+  )
 
   it('is closed for the client when the service closes it, and for the service when the client does', async () => {
     const services: Socket[] = []
@@ -380,6 +381,26 @@ describe('A connection', () => {
       { request: { body: { size, missing: 'The body is longer than 16 MiB.' } } },
     ])
     expect(relay.traffic.budget.used).toBe(0)
+  })
+
+  it('passes none of the requests that wait on when the client has gone', async () => {
+    const services: Socket[] = []
+    let received = ''
+    const relay = await relayTo((service) => {
+      services.push(service)
+      service.on('data', (chunk) => {
+        received += chunk
+      })
+    })
+    const client = await open(relay)
+    client.write(GET.repeat(3))
+    await expect.poll(() => received).toMatch(/^GET/)
+    client.resetAndDestroy()
+    await closing(services[0] as Socket)
+    await expect.poll(() => relay.exchanges().length).toBe(3)
+    for (let turn = 0; turn < 50; turn++) await new Promise(setImmediate)
+    expect(services).toHaveLength(1)
+    expect(received.match(/GET/g)).toHaveLength(1)
   })
 
   it('is closed when too many requests wait on it', async () => {

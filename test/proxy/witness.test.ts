@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { JudgedDifference } from '../../src/conformance/finding.ts'
 import { BodyBudget, CollectedBody } from '../../src/proxy/collected-body.ts'
-import type { Judgement } from '../../src/proxy/judge.ts'
+import type { ExchangeJudgement } from '../../src/proxy/judge.ts'
 import { targetAt } from '../../src/proxy/target.ts'
 import type { PassedExchange } from '../../src/proxy/traffic.ts'
 import { Witness, type WitnessOptions } from '../../src/proxy/witness.ts'
@@ -27,7 +27,7 @@ function passed(id: string, { method = 'GET', base = '/api/v1', size = 0 } = {})
 /** A witness whose judge writes down what it is asked, and throws where it is told to. */
 function open(options: Partial<WitnessOptions> = {}) {
   const told: string[] = []
-  const noted: [id: string, judgement: Judgement][] = []
+  const noted: [id: string, judgement: ExchangeJudgement][] = []
   const errors: unknown[] = []
   const found: JudgedDifference[] = []
   const witness = new Witness({

@@ -1,7 +1,7 @@
 import { Turns } from '../ground/turns.ts'
 
 /** Works on one item after the other. Other tasks, such as the traffic, have their turn before each. */
-export class Line<Item> {
+export class WorkLine<Item> {
   readonly #work: (item: Item) => Promise<void>
   #items: Item[] = []
   #working: Promise<void> | undefined
