@@ -9,14 +9,14 @@ import { StoreError, type StoreProblem } from '../store/store-error.ts'
 import { refuseLateInstant } from './clock.ts'
 import type { AdminCode, AdminRefusal } from './codes.ts'
 import { type AccountHandler, type ControlCall, done, type Handler, listed } from './handler.ts'
-import { selectPage } from './paging.ts'
+import { type PageOf, selectPage } from './paging.ts'
 import { invalid, unknownName } from './refusals.ts'
 import type { AccountReport } from './reports.ts'
 
 /** Problems of one account that must not hide the other accounts. */
 const LEFT_OUT: ReadonlySet<string> = new Set<StoreProblem>(['unknown-account', 'damaged'])
 
-export const listAccounts: Handler = async (call) => {
+export const listAccounts: Handler<PageOf<'accounts', AccountReport>> = async (call) => {
   const ids = await call.store.list()
   const page = await selectPage(call, { items: ids, count: ids.length, idOf: (id) => id })
   if (!page.ok) return page
@@ -30,8 +30,8 @@ export const listAccounts: Handler = async (call) => {
   return listed('accounts', items, { count: ids.length, next: page.next })
 }
 
-export const createAccount: Handler = async (call) => {
-  const { id, plan, api_key, like } = call.body as { [Name in 'id' | 'plan' | 'api_key' | 'like']?: string }
+export const createAccount: Handler<{ account: AccountReport; api_key: string }, NewAccount> = async (call) => {
+  const { id, plan, api_key, like } = call.body
   const beginning = await readBeginning(call)
   if ('ok' in beginning) return beginning
   // A sandbox is the same whether it is opened by its key or created by its id.
@@ -44,18 +44,18 @@ export const createAccount: Handler = async (call) => {
 }
 
 /** The account that is the model of a new one. */
-async function findModel({ store }: ControlCall, like: string): Promise<AccountState | AdminRefusal> {
+async function findModel({ store }: ControlCall<unknown>, like: string): Promise<AccountState | AdminRefusal> {
   if (!(await store.has(like))) return invalid('/like', like, 'no-account')
   return store.read(like)
 }
 
-export const getAccount: AccountHandler = async (call) => {
+export const getAccount: AccountHandler<{ account: AccountReport; api_key: string | null }> = async (call) => {
   const account = await reportAccount(call, call.account)
   return done({ account, api_key: call.worlds.findPublicKey(call.account) ?? null })
 }
 
-export const updateAccount: AccountHandler = async (call) => {
-  const plan = String(call.body['plan'])
+export const updateAccount: AccountHandler<{ account: AccountReport }, { plan: string }> = async (call) => {
+  const { plan } = call.body
   const refusal = refuseUnknownPlan(call, plan)
   if (refusal) return refusal
   const decision = await call.store.update<undefined, AdminCode>(call.account.id, (state) =>
@@ -70,14 +70,17 @@ export const deleteAccount: AccountHandler = async ({ account, worlds }) => {
   return done()
 }
 
-export const resetAccount: AccountHandler = async (call) => {
+export const resetAccount: AccountHandler<{ account: AccountReport }, GivenBeginning> = async (call) => {
   const beginning = await readBeginning(call)
   if ('ok' in beginning) return beginning
   const account = await call.worlds.reset(call.account.id, beginning)
   return done({ account: await reportAccount(call, account) })
 }
 
-export async function reportAccount({ store, worlds }: ControlCall, account: AccountState): Promise<AccountReport> {
+export async function reportAccount(
+  { store, worlds }: ControlCall<unknown>,
+  account: AccountState,
+): Promise<AccountReport> {
   const { id, plan, seed, origin, createdAt, clock, domains, groups, keys, faults } = account
   return {
     id,
@@ -102,25 +105,36 @@ interface Beginning {
   frozen: boolean | undefined
 }
 
+export interface GivenBeginning extends Partial<Omit<Beginning, 'fixture'>> {
+  fixture?: string | Fixture
+}
+
+export interface NewAccount extends GivenBeginning {
+  id?: string
+  plan?: string
+  api_key?: string
+  /** The account that is the model. */
+  like?: string
+}
+
 /**
  * What an account begins with. A fixture is an object or the name of a ready-made one. No request can make the server
  * read a file or URL.
  */
-async function readBeginning(call: ControlCall): Promise<Beginning | AdminRefusal> {
-  const { fixture, seed, now, frozen, plan } = call.body as Partial<Omit<Beginning, 'fixture'>> & {
-    fixture?: string | Fixture
-    plan?: string
-  }
+async function readBeginning(
+  call: ControlCall<GivenBeginning & Pick<NewAccount, 'plan'>>,
+): Promise<Beginning | AdminRefusal> {
+  const { fixture, seed, now, frozen, plan } = call.body
   const name = FIXTURE_NAMES.find((each) => each === fixture)
   if (typeof fixture === 'string' && name === undefined) {
     return invalid('/fixture', fixture, 'choice', { allowed: `${FIXTURE_NAMES.join(', ')} or a fixture as an object` })
   }
-  const given = name ?? (fixture as Fixture | undefined)
+  const given = name ?? (typeof fixture === 'string' ? undefined : fixture)
   const loaded = given && (await loadFixture(given))
   return refuseUnknownPlan(call, plan) ?? refuseLateInstant(now) ?? { fixture: loaded, seed, now, frozen }
 }
 
-function refuseUnknownPlan({ contract }: ControlCall, plan: string | undefined): AdminRefusal | undefined {
+function refuseUnknownPlan({ contract }: ControlCall<unknown>, plan: string | undefined): AdminRefusal | undefined {
   const { order } = contract.settings.plans
   return plan === undefined || order.includes(plan) ? undefined : unknownName('/plan', plan, order)
 }

@@ -10,10 +10,18 @@ import { openWindowEnds } from './quotas.ts'
 import { invalid } from './refusals.ts'
 import type { ClockReport } from './reports.ts'
 
-export const getClock: AccountHandler = (call) => reportClock(call, call.account)
+export const getClock: AccountHandler<ClockReport> = (call) => reportClock(call, call.account)
 
-export const updateClock: AccountHandler = async (call) => {
-  const { now, advance, to, frozen } = call.body as { now?: string; advance?: string; to?: Ending; frozen?: boolean }
+/** A change to a clock. `now` is RFC 3339, and `advance` an ISO 8601 duration. */
+export interface GivenClock {
+  now?: string
+  advance?: string
+  to?: Ending
+  frozen?: boolean
+}
+
+export const updateClock: AccountHandler<ClockReport, GivenClock> = async (call) => {
+  const { now, advance, to, frozen } = call.body
   const change: ClockChange = {
     ...(now !== undefined && { now: Date.parse(now) }),
     ...(advance !== undefined && { advance: parseDuration(advance) ?? 0 }),
@@ -48,9 +56,8 @@ const NOTHING: Readonly<Record<Ending, string>> = {
   'grace-end': 'no-grace',
 }
 
-function reportClock({ worlds }: AccountCall, account: AccountState): ControlOutcome {
-  const report: ClockReport = { now: writeInstant(worlds.now(account)), frozen: 'frozenAt' in account.clock }
-  return done(report)
+function reportClock({ worlds }: AccountCall<unknown>, account: AccountState): ControlOutcome<ClockReport> {
+  return done({ now: writeInstant(worlds.now(account)), frozen: 'frozenAt' in account.clock })
 }
 
 /** Refuses an instant that a clock cannot show: RFC 3339 has years of four digits. */

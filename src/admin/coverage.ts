@@ -6,7 +6,14 @@ import { replicateAccount } from '../domain/account.ts'
 import { runAtOnce } from '../ground/work.ts'
 import { type AccountHandler, done, type Handler } from './handler.ts'
 
-export const getCoverage: AccountHandler = async ({ account, now, contract, worlds, exchanges, urls }) => {
+export const getCoverage: AccountHandler<CoverageReport> = async ({
+  account,
+  now,
+  contract,
+  worlds,
+  exchanges,
+  urls,
+}) => {
   // The requests are tried on a copy of the account.
   const plans = planGaps(contract, runAtOnce(replicateAccount(account)), now)
   const publicKey = worlds.findPublicKey(account)

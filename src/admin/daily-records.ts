@@ -18,7 +18,7 @@ interface Period {
   to: number
 }
 
-export const listDailyRecords: AccountHandler = async (call) => {
+export const listDailyRecords: AccountHandler<{ days: DailyRecords[] }> = async (call) => {
   const { account, contract, now } = call
   const period = readPeriod(call)
   if ('ok' in period) return period

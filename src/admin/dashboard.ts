@@ -37,6 +37,8 @@ export interface PageFacts {
   policies: readonly string[]
   faults: FaultFacts
   pageLimit: number
+  /** The operations of the control plane by operationId, each with its method and path. */
+  calls: Readonly<Record<string, readonly [method: string, path: string]>>
   /** The operations of the control plane that the page offers; null for all. */
   offers: readonly string[] | null
 }
@@ -93,6 +95,7 @@ function describeFacts({ contract, observed }: Control['deps'], api: Api): PageF
     policies: choices('/Pin/properties/p'),
     faults: describeFaults(api),
     pageLimit: readLimits(api).pageLimit,
+    calls: Object.fromEntries(api.operations.map(({ id, method, path }) => [id, [method, path]])),
     offers: observed === undefined ? null : [...observed.offers],
   }
 }

@@ -9,7 +9,7 @@ import { recordOn } from '../figures/figures.ts'
 import { usualBeginning } from '../figures/profiles.ts'
 import { valueAt } from '../ground/json.ts'
 import { type AccountCall, type AccountHandler, type ControlOutcome, done } from './handler.ts'
-import { answerPage } from './paging.ts'
+import { answerPage, type PageOf } from './paging.ts'
 import { invalid, notFound } from './refusals.ts'
 import type { DomainReport, MonitoredDomainReport } from './reports.ts'
 import { changeAsService } from './service-change.ts'
@@ -19,7 +19,7 @@ const EVENTS = { before: 60, after: 90 }
 /** The approximate size of a domain's report as JSON, in bytes, without its features. */
 const REPORT = 2_000
 
-export const listMonitoredDomains: AccountHandler = (call) => {
+export const listMonitoredDomains: AccountHandler<PageOf<'domains', MonitoredDomainReport>> = (call) => {
   const { domains } = call.account
   const list = { items: domains.values(), count: domains.size, idOf: ({ name }: MonitoredDomain) => name, sizeOf }
   return answerPage(call, 'domains', list, (domain) => reportDomain(call, domain))
@@ -57,13 +57,13 @@ export const addMonitoredDomains = changeAsService('addDomains', 'domains', 'cou
 
 export const removeMonitoredDomains = changeAsService('deleteDomains', 'domains', 'count')
 
-export const setFeatures: AccountHandler = (call) => {
-  const features = call.body['features'] as string[]
+export const setFeatures: AccountHandler<DomainReport, { features: readonly string[] }> = (call) => {
+  const { features } = call.body
   return changeDomain(call, (domain) => ({ ...domain, features }))
 }
 
-export const pinDmarc: AccountHandler = (call) => {
-  const { profile, ...pin } = call.body as RecordPin & { profile?: ProfileName }
+export const pinDmarc: AccountHandler<DomainReport, RecordPin & { profile?: ProfileName }> = (call) => {
+  const { profile, ...pin } = call.body
   const today = refreshDay(call.now, call.contract.settings.refresh)
   const contradiction = contradictionIn(pin)
   if (contradiction) return invalid('', call.body, 'contradiction', { expected: contradiction })
@@ -75,14 +75,14 @@ export const pinDmarc: AccountHandler = (call) => {
   }))
 }
 
-export const unpinDmarc: AccountHandler = (call) => {
+export const unpinDmarc: AccountHandler<DomainReport> = (call) => {
   return changeDomain(call, ({ pin: _, profile: __, since: ___, ...domain }) => domain)
 }
 
 async function changeDomain(
-  call: AccountCall,
+  call: AccountCall<object>,
   change: (domain: MonitoredDomain) => MonitoredDomain,
-): Promise<ControlOutcome> {
+): Promise<ControlOutcome<DomainReport>> {
   const { store, account, contract, parameters, now } = call
   const given = parameters['domain'] ?? ''
   const name = contract.canonicalHostname(given) ?? given
@@ -101,6 +101,5 @@ async function changeDomain(
   if (!decision.ok) return decision
   const domain = decision.value
   const record = recordOn(decision.state, domain, refreshDay(now, contract.settings.refresh), contract)
-  const report: DomainReport = { domain: name, features: [...domain.features], record: record ?? null }
-  return done(report)
+  return done({ domain: name, features: [...domain.features], record: record ?? null })
 }

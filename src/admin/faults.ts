@@ -1,4 +1,3 @@
-import type { AccountState } from '../domain/account.ts'
 import { accept } from '../domain/errors.ts'
 import { type Fault, type FaultRule, faultId, isExpired, NO_TALLY } from '../domain/faults.ts'
 import { writeInstant } from '../domain/iso-8601.ts'
@@ -15,11 +14,13 @@ import {
   type Handler,
   listed,
 } from './handler.ts'
-import { answerPage, reports } from './paging.ts'
+import { answerPage, type PageOf, reports } from './paging.ts'
 import { notFound, tooMany } from './refusals.ts'
-import type { FaultReport } from './reports.ts'
+import type { FaultReport, FaultSetReport } from './reports.ts'
 
-export const listFaultSets: Handler = async (call) => done({ sets: structuredClone(await setsOf(call)) })
+// The schema admits only rules of known kinds.
+export const listFaultSets: Handler<{ sets: FaultSetReport[] }> = async (call) =>
+  done({ sets: structuredClone(await setsOf(call)) as FaultSetReport[] })
 
 export const addFaultSet: AccountHandler = async (call) => {
   const name = call.parameters['set'] ?? ''
@@ -34,16 +35,14 @@ export const addFaultSet: AccountHandler = async (call) => {
     set.rules.map((rule) => ({ set: name, rule })),
   )
   if (!added.ok) return added
-  // The rules of the set are the last ones. There may be none.
-  const { faults } = added.state
-  const items = faults.slice(faults.length - set.rules.length)
   return listed(
     'faults',
-    reports(items, (fault) => reportFault(call, fault)),
+    reports(added.value, (fault) => reportFault(call, fault)),
+    {},
   )
 }
 
-export const listFaults: AccountHandler = async (call) => {
+export const listFaults: AccountHandler<PageOf<'faults', FaultReport>> = async (call) => {
   const { faults } = call.account
   const { tallies } = await call.store.counters(call.account.id)
   const list = { items: faults, count: faults.length, idOf: ({ id }: Fault) => id, sizeOf: sizeOfFault }
@@ -55,16 +54,16 @@ function sizeOfFault({ rule }: Fault): number {
   return Buffer.byteLength(JSON.stringify(rule))
 }
 
-export const addFault: AccountHandler = async (call) => {
-  const given = call.body as FaultRule
-  const refusal = checkFaultRule(given, call.contract, call.limits.answerLimit)
+export const addFault: AccountHandler<{ fault: FaultReport }, FaultRule> = async (call) => {
+  const refusal = checkFaultRule(call.body, call.contract, call.limits.answerLimit)
   if (refusal) return refusal
   // This is a copy, because a caller in the same process may change its own object later.
-  const rule = JSON.parse(JSON.stringify(given)) as FaultRule
+  const rule = JSON.parse(JSON.stringify(call.body)) as FaultRule
   const added = await addRules(call, [{ rule }])
-  const fault = added.ok ? added.state.faults.at(-1) : undefined
   if (!added.ok) return added
-  return done(fault && { fault: reportFault(call, fault) })
+  const [fault] = added.value
+  if (fault === undefined) throw new Error('The store has lost the added rule.')
+  return done({ fault: reportFault(call, fault) })
 }
 
 export const clearFaults: AccountHandler = (call) => removeFaults(call, () => false)
@@ -81,8 +80,11 @@ async function setsOf({ faultSets }: ControlCall): Promise<FaultSet[]> {
   return [...(await readyMadeSets()).filter(({ name }) => !own.has(name)), ...faultSets]
 }
 
-function addRules({ store, account, now, limits }: AccountCall, rules: readonly Pick<Fault, 'set' | 'rule'>[]) {
-  return store.update<undefined, AdminCode>(account.id, (state) => {
+function addRules(
+  { store, account, now, limits }: AccountCall<unknown>,
+  rules: readonly Pick<Fault, 'set' | 'rule'>[],
+) {
+  return store.update<readonly Fault[], AdminCode>(account.id, (state) => {
     if (state.faults.length + rules.length > limits.faultsPerAccount)
       return tooMany(limits.faultsPerAccount, 'fault rules')
     const added = rules.map((rule, index) => ({
@@ -91,7 +93,7 @@ function addRules({ store, account, now, limits }: AccountCall, rules: readonly 
       ...rule,
     }))
     const faultsCreated = state.faultsCreated + rules.length
-    return accept<AccountState, undefined>({ ...state, faults: [...state.faults, ...added], faultsCreated }, undefined)
+    return accept({ ...state, faults: [...state.faults, ...added], faultsCreated }, added)
   })
 }
 
@@ -105,7 +107,7 @@ async function removeFaults(
   return decision.ok ? done() : decision
 }
 
-function reportFault({ now }: AccountCall, fault: Fault, { matched, hits } = NO_TALLY): FaultReport {
+function reportFault({ now }: AccountCall<unknown>, fault: Fault, { matched, hits } = NO_TALLY): FaultReport {
   const { id, set, createdAt, rule } = fault
   const spent = hits >= (rule.times ?? Number.POSITIVE_INFINITY)
   return {

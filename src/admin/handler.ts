@@ -4,6 +4,7 @@ import type { ServiceContract } from '../behaviour/operation.ts'
 import type { ServerUrls } from '../coverage/curl.ts'
 import type { AccountState } from '../domain/account.ts'
 import type { ExplanationReport } from '../explain/explanation.ts'
+import type { Awaitable } from '../ground/awaitable.ts'
 import type { Clock } from '../ground/clock.ts'
 import type { Json } from '../ground/json.ts'
 import type { Readiness } from '../store/readiness.ts'
@@ -49,11 +50,11 @@ export interface ObservedService {
 }
 
 /** A request that the control plane's document permits, with all that a handler needs. */
-export interface ControlCall extends ControlDeps {
+export interface ControlCall<Body = Json> extends ControlDeps {
   /** The values of the path parameters. */
   parameters: Readonly<Record<string, string>>
   query: Readonly<Record<string, string>>
-  body: Json
+  body: Body
   limits: ControlLimits
   /** The URLs of the server for the caller, and its own URLs. */
   urls(): ServerUrls
@@ -61,7 +62,7 @@ export interface ControlCall extends ControlDeps {
 }
 
 /** A request about an existing account. */
-export interface AccountCall extends ControlCall {
+export interface AccountCall<Body = Json> extends ControlCall<Body> {
   account: AccountState
   /** The time of the account's clock, in milliseconds. */
   now: number
@@ -79,22 +80,28 @@ export interface ListedData {
   write?: ((item: unknown) => Iterable<string>) | undefined
 }
 
-export type ControlOutcome = { ok: true; data: unknown } | { ok: true; list: ListedData } | AdminRefusal
+export type ControlOutcome<Data = unknown> = { ok: true; data: Data } | { ok: true; list: ListedData } | AdminRefusal
 
-/** The implementation of a control plane operation. HTTP and the library use the same handler. */
-export type Handler = (call: ControlCall) => ControlOutcome | Promise<ControlOutcome>
+/**
+ * The implementation of a control plane operation. HTTP and the library use the same handler. `Data` is the data of its
+ * success response, and `Body` what the document permits as the body of its request.
+ */
+export type Handler<Data = unknown, Body = Json> = (call: ControlCall<Body>) => Awaitable<ControlOutcome<Data>>
 /** The handler of an operation about one account. */
-export type AccountHandler = (call: AccountCall) => ControlOutcome | Promise<ControlOutcome>
+export type AccountHandler<Data = unknown, Body = Json> = (call: AccountCall<Body>) => Awaitable<ControlOutcome<Data>>
 
+export function done<Data>(data: Data): ControlOutcome<Data>
+export function done(): ControlOutcome<object>
 export function done(data: unknown = {}): ControlOutcome {
   return { ok: true, data }
 }
 
-export function listed(
-  name: string,
-  items: Iterable<unknown>,
-  rest: object = {},
+/** Answers with a list under a name, and with other fields. */
+export function listed<Name extends string, Item, Rest extends object>(
+  name: Name,
+  items: Iterable<Item>,
+  rest: Rest,
   write?: ListedData['write'],
-): ControlOutcome {
+): ControlOutcome<Record<Name, Item[]> & Rest> {
   return { ok: true, list: { name, items, rest, write } }
 }

@@ -5,7 +5,7 @@ import * as records from './daily-records.ts'
 import * as domains from './domains.ts'
 import * as faults from './faults.ts'
 import * as groups from './groups.ts'
-import type { AccountHandler } from './handler.ts'
+import type { AccountHandler, Handler } from './handler.ts'
 import * as keys from './keys.ts'
 import * as overview from './overview.ts'
 import * as quotas from './quotas.ts'
@@ -36,3 +36,14 @@ const EXPORTS = {
  * that is about no account is a `Handler`.
  */
 export const HANDLERS = EXPORTS as unknown as Readonly<Record<string, AccountHandler>>
+
+type Exports = typeof EXPORTS
+
+/** Operation → the data of its success response, and the body of its request. The handlers say both. */
+export type Operations = {
+  [Id in keyof Exports as Exports[Id] extends AccountHandler<unknown, never> ? Id : never]: Exports[Id] extends
+    | Handler<infer Data, infer Body>
+    | AccountHandler<infer Data, infer Body>
+    ? { data: Data; body: Body }
+    : never
+}

@@ -4,20 +4,27 @@ import { writeInstant } from '../domain/iso-8601.ts'
 import { type ApiKey, isInGrace } from '../domain/keys.ts'
 import { deriveLaterKey, identityOf } from '../ground/secrets.ts'
 import { type AccountCall, type AccountHandler, done } from './handler.ts'
-import { answerPage } from './paging.ts'
+import { answerPage, type PageOf } from './paging.ts'
 import { invalid, notFound, taken, tooMany } from './refusals.ts'
 import type { KeyReport } from './reports.ts'
 
-export const listKeys: AccountHandler = (call) => {
+export const listKeys: AccountHandler<PageOf<'keys', KeyReport>> = (call) => {
   const { keys } = call.account
   return answerPage(call, 'keys', { items: keys, count: keys.length, idOf: ({ id }) => id }, (key) =>
     reportKey(call, key),
   )
 }
 
-export const createKey: AccountHandler = async (call) => {
+export interface NewKey {
+  label?: string
+  /** Its secret. */
+  key?: string
+  created_at?: string
+}
+
+export const createKey: AccountHandler<{ key: KeyReport; api_key: string }, NewKey> = async (call) => {
   const { account, store, now, limits } = call
-  const { label, key, created_at } = call.body as { label?: string; key?: string; created_at?: string }
+  const { label, key, created_at } = call.body
   const createdAt = created_at === undefined ? now : Date.parse(created_at)
   if (createdAt > now) return invalid('/created_at', created_at, 'future', { now: writeInstant(now) })
   const chosen = key ?? call.worlds.drawKey()
@@ -41,8 +48,8 @@ export const createKey: AccountHandler = async (call) => {
   return done({ key: reportKey(call, decision.value), api_key: secret })
 }
 
-export const updateKey: AccountHandler = (call) => {
-  const disabled = call.body['disabled'] === true
+export const updateKey: AccountHandler<{ key: KeyReport }, { disabled: boolean }> = (call) => {
+  const { disabled } = call.body
   return changeKey(call, (state, key) => state.keys.map((each) => (each === key ? { ...each, disabled } : each)))
 }
 
@@ -53,7 +60,7 @@ export const deleteKey: AccountHandler = async (call) => {
   return done()
 }
 
-async function changeKey(call: AccountCall, change: (state: AccountState, key: ApiKey) => ApiKey[]) {
+async function changeKey(call: AccountCall<unknown>, change: (state: AccountState, key: ApiKey) => ApiKey[]) {
   const { account, store, parameters } = call
   const id = parameters['key'] ?? ''
   const decision = await store.update(account.id, (state) => {
@@ -65,7 +72,7 @@ async function changeKey(call: AccountCall, change: (state: AccountState, key: A
   return decision.ok ? done({ key: reportKey(call, decision.value) }) : decision
 }
 
-function reportKey({ now, contract }: AccountCall, key: ApiKey): KeyReport {
+function reportKey({ now, contract }: AccountCall<unknown>, key: ApiKey): KeyReport {
   const { id, label, createdAt, disabled } = key
   return {
     id,

@@ -29,7 +29,7 @@ interface KeptOverview {
 let kept = new WeakMap<AccountState['domains'], KeptOverview>()
 let keptCount = 0
 
-export const getOverview: AccountHandler = async (call) => {
+export const getOverview: AccountHandler<OverviewReport> = async (call) => {
   const { account, contract, now, query, limits } = call
   const { refresh, countPeriod } = contract.settings
   const today = refreshDay(now, refresh)
@@ -40,7 +40,7 @@ export const getOverview: AccountHandler = async (call) => {
   const { policies, testing, attention, attentionCount, days } = await overviewOf(call, today, count)
   const { messages = 0, passing = 0, share = null } = days.at(-1) ?? {}
   const next = refreshOf(today + 1, refresh)
-  const report: OverviewReport = {
+  return done({
     now: writeInstant(now),
     refreshed_at: writeInstant(refreshOf(today, refresh)),
     next_refresh_at: next > LIMITS.lastSetting ? null : writeInstant(next),
@@ -55,8 +55,7 @@ export const getOverview: AccountHandler = async (call) => {
     attention_count: attentionCount,
     days: days.slice(-count).map(({ day, ...figures }) => ({ date: writeDay(day), ...figures })),
     days_omitted: asked - count,
-  }
-  return done(report)
+  })
 }
 
 /**

@@ -3,6 +3,14 @@ import type { AdminRefusal } from './codes.ts'
 import { type ControlCall, type ControlOutcome, listed } from './handler.ts'
 import { invalid } from './refusals.ts'
 
+/** The data of an answer with a page of a list. */
+export type PageOf<Name extends string, Report, Cursor = string> = Record<Name, Report[]> & {
+  /** How many items there are, on all pages together. */
+  count: number
+  /** The cursor of the next page; null on the last page. */
+  next: Cursor | null
+}
+
 /** A list with pages. A page begins after a given item. */
 export interface List<Item> {
   /** All items in their order. */
@@ -56,17 +64,17 @@ export async function selectPage<Item>(
 }
 
 /** Answers with the requested page of a list. Each item is reported when it is sent. */
-export async function answerPage<Item>(
+export async function answerPage<Name extends string, Item, Report>(
   call: ControlCall,
-  name: string,
+  name: Name,
   list: List<Item>,
-  report: (item: Item) => unknown,
-): Promise<ControlOutcome> {
+  report: (item: Item) => Report,
+): Promise<ControlOutcome<PageOf<Name, Report>>> {
   const page = await selectPage(call, list)
   return page.ok ? listed(name, reports(page.items, report), { count: list.count, next: page.next }) : page
 }
 
 /** The reports of items. Each report is created when it is read. */
-export function* reports<Item>(items: Iterable<Item>, report: (item: Item) => unknown): Generator<unknown> {
+export function* reports<Item, Report>(items: Iterable<Item>, report: (item: Item) => Report): Generator<Report> {
   for (const item of items) yield report(item)
 }

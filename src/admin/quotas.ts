@@ -5,11 +5,18 @@ import { type AccountCall, type AccountHandler, type ControlOutcome, done } from
 import { invalid, notFound, unknownName } from './refusals.ts'
 import type { QuotaReport, QuotasReport } from './reports.ts'
 
-export const getQuotas: AccountHandler = (call) => reportQuotas(call)
+export const getQuotas: AccountHandler<QuotasReport> = (call) => reportQuotas(call)
 
-export const updateQuota: AccountHandler = async (call) => {
+export interface GivenQuota {
+  /** By default the quotas of all keys. */
+  key?: string
+  bucket: string
+  remaining: number
+}
+
+export const updateQuota: AccountHandler<QuotasReport, GivenQuota> = async (call) => {
   const { account, store, now } = call
-  const { key: id, bucket, remaining } = call.body as { key?: string; bucket: string; remaining: number }
+  const { key: id, bucket, remaining } = call.body
   if (id !== undefined && !account.keys.some((key) => key.id === id)) return notFound('key', id)
   // The buckets come from the contract, because an account without keys has no counted bucket.
   const buckets = [...quotasByPath(call).keys()].map(bucketName)
@@ -48,7 +55,7 @@ function bucketName(path: string): string {
 }
 
 /** The quotas of each key. If the keys of an account share their quotas, only those of its first key. */
-function quotasOf({ account, contract, now }: AccountCall): CountedQuota[] {
+function quotasOf({ account, contract, now }: AccountCall<unknown>): CountedQuota[] {
   const { quotaScope, gracePeriod } = contract.settings
   const paths = quotasByPath({ contract })
   const keys = quotaScope === 'key' ? account.keys : account.keys.slice(0, 1)
@@ -63,12 +70,12 @@ function quotasOf({ account, contract, now }: AccountCall): CountedQuota[] {
   )
 }
 
-function windowOf({ contract }: AccountCall, { window }: Quota) {
+function windowOf({ contract }: AccountCall<unknown>, { window }: Quota) {
   return { window, start: contract.settings.quotaWindow }
 }
 
 /** The ends of the windows in which the account was charged, in milliseconds. */
-export async function openWindowEnds(call: AccountCall): Promise<number[]> {
+export async function openWindowEnds(call: AccountCall<unknown>): Promise<number[]> {
   const { quotas } = await call.store.counters(call.account.id)
   return quotasOf(call).flatMap(({ quota, limit, counter }) => {
     const hits = quotas.get(counter)
@@ -76,7 +83,7 @@ export async function openWindowEnds(call: AccountCall): Promise<number[]> {
   })
 }
 
-async function reportQuotas(call: AccountCall): Promise<ControlOutcome> {
+async function reportQuotas(call: AccountCall<unknown>): Promise<ControlOutcome<QuotasReport>> {
   const { quotas } = await call.store.counters(call.account.id)
   const shared = call.contract.settings.quotaScope === 'account'
   const reports = quotasOf(call).map(({ key, name, quota, limit, counter }): QuotaReport => {
@@ -84,5 +91,5 @@ async function reportQuotas(call: AccountCall): Promise<ControlOutcome> {
     const { remaining, resetAt } = whatIsLeft(hits, limit, quota.window)
     return { key: shared ? null : key.id, bucket: name, limit, remaining, resets_at: writeInstant(resetAt * 1000) }
   })
-  return done({ enforced: call.enforceQuotas, quotas: reports } satisfies QuotasReport)
+  return done({ enforced: call.enforceQuotas, quotas: reports })
 }

@@ -1,18 +1,18 @@
 import { stateWriterOf } from '../accounts/export.ts'
 import { DEFAULT_ACCOUNT } from '../accounts/worlds.ts'
 import type { AccountState } from '../domain/account.ts'
-import { explainEntry } from '../explain/explanation.ts'
+import { type ExplanationReport, explainEntry } from '../explain/explanation.ts'
 import { explainElsewhere } from '../explain/foreign-service.ts'
 import { show } from '../ground/show.ts'
 import { Turns } from '../ground/turns.ts'
-import { describeEntry } from '../journal/description.ts'
+import { describeEntry, type RequestReport } from '../journal/description.ts'
 import type { Entry } from '../journal/entry.ts'
 import type { Journal, Scope } from '../journal/journal.ts'
 import { countConditions, type Difference, differencesOf, matcherOf, type RequestMatch } from '../journal/match.ts'
 import { redactWithin } from '../journal/redaction/redaction.ts'
 import { readdress } from './address.ts'
 import { type AccountHandler, type ControlCall, type ControlOutcome, done, type Handler, listed } from './handler.ts'
-import { readLimit, reports } from './paging.ts'
+import { type PageOf, readLimit, reports } from './paging.ts'
 import { recallPast } from './past.ts'
 import { notFound } from './refusals.ts'
 import type { VerificationReport } from './reports.ts'
@@ -23,26 +23,33 @@ const NEAR_MISSES = 3
 /** The value of `account` for the requests without an account. */
 const NO_ACCOUNT = 'none'
 
-export const listAllRequests: Handler = (call) => {
+/** The newest requests, of which the oldest is first. `next` is the ordinal before which the next page ends. */
+type RequestsPage = PageOf<'requests', RequestReport, number>
+
+export const listAllRequests: Handler<RequestsPage> = (call) => {
   const { account, ...query } = call.query
   return listEntries({ ...call, query }, account === NO_ACCOUNT ? null : undefined, { injected: [] })
 }
 
-export const listRequests: AccountHandler = (call) => listEntries(call, call.account.id, knownOf(call.account))
+export const listRequests: AccountHandler<RequestsPage> = (call) =>
+  listEntries(call, call.account.id, knownOf(call.account))
 
 export const clearRequests: AccountHandler = async ({ account, exchanges }) => {
   await exchanges.clearRequests(account.id)
   return done()
 }
 
-export const verifyRequests: AccountHandler = async ({ account, exchanges, contract, body }) => {
+export interface ExpectedCount {
+  match: RequestMatch
+  count?: number
+  at_least?: number
+  at_most?: number
+}
+
+export const verifyRequests: AccountHandler<VerificationReport, ExpectedCount> = async (call) => {
+  const { account, exchanges, contract } = call
   const { journal } = exchanges
-  const { match, count, at_least, at_most } = body as {
-    match: RequestMatch
-    count?: number
-    at_least?: number
-    at_most?: number
-  }
+  const { match, count, at_least, at_most } = call.body
   await exchanges.caughtUp()
   const entries = () => journal.newestFirst(account.id)
   const refusal = await checkRequestMatch(match, {
@@ -62,8 +69,7 @@ export const verifyRequests: AccountHandler = async ({ account, exchanges, contr
     matched,
     near_misses: misses.map(({ entry, differences }) => reportMiss(entry, differences, journal)),
   }
-  const report: VerificationReport = { ...outcome, message: sayWhy(outcome, lowest, highest) }
-  return done(report)
+  return done({ ...outcome, message: sayWhy(outcome, lowest, highest) })
 }
 
 /** A compared entry, and the conditions that it does not meet. */
@@ -94,7 +100,7 @@ async function compareAll(entries: Iterable<Entry>, match: RequestMatch, basePat
   return { matched, nearest }
 }
 
-export const explainRequest: Handler = async (call) => {
+export const explainRequest: Handler<ExplanationReport> = async (call) => {
   const { worlds, exchanges, store, contract, parameters } = call
   const id = parameters['request-id'] ?? ''
   await exchanges.caughtUp()
@@ -111,11 +117,14 @@ export const explainRequest: Handler = async (call) => {
     past: await recallPast(entry, call),
     ...stateWriterOf(contract, entry.at),
   })
-  return done(call.observed === undefined ? explained : explainElsewhere(explained))
+  return done<ExplanationReport>(call.observed === undefined ? explained : explainElsewhere(explained))
 }
 
 /** Explains a violation that the verdict keeps although the journal has dropped it. */
-async function explainExample({ exchanges, urls, ownUrls }: ControlCall, id: string): Promise<ControlOutcome> {
+async function explainExample(
+  { exchanges, urls, ownUrls }: ControlCall,
+  id: string,
+): Promise<ControlOutcome<ExplanationReport>> {
   const verdict = await exchanges.verdict()
   const kept = (await verdict.examples()).findLast((example) =>
     [id, id.toLowerCase()].includes(example?.request_id ?? ''),
@@ -148,7 +157,7 @@ async function listEntries(
   call: ControlCall,
   scope: Scope,
   known: { keys?: string[]; injected: number[] },
-): Promise<ControlOutcome> {
+): Promise<ControlOutcome<RequestsPage>> {
   const { contract, exchanges } = call
   const { journal } = exchanges
   const { limit: _, before, status, violation, refused, injected, ...match } = call.query

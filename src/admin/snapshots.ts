@@ -2,19 +2,25 @@ import { writeInstant } from '../domain/iso-8601.ts'
 import type { SnapshotSummary } from '../store/store.ts'
 import { reportAccount } from './accounts.ts'
 import { type AccountHandler, done } from './handler.ts'
-import { answerPage } from './paging.ts'
+import { answerPage, type PageOf } from './paging.ts'
 import { notFound, taken, tooMany } from './refusals.ts'
 import type { SnapshotReport } from './reports.ts'
 
-export const listSnapshots: AccountHandler = async (call) => {
+export const listSnapshots: AccountHandler<PageOf<'snapshots', SnapshotReport>> = async (call) => {
   const items = await call.store.snapshots(call.account.id)
   return answerPage(call, 'snapshots', { items, count: items.length, idOf: ({ name }) => name }, reportSnapshot)
 }
 
-export const takeSnapshot: AccountHandler = async ({ account, worlds, body, limits }) => {
-  const name = String(body['name'])
-  const limit = limits.snapshotsPerAccount
-  const outcome = await worlds.takeSnapshot(account.id, { name, replace: body['replace'] === true, limit })
+export interface NewSnapshot {
+  name: string
+  /** Whether it takes the place of a snapshot with the same name. */
+  replace?: boolean
+}
+
+export const takeSnapshot: AccountHandler<{ snapshot: SnapshotReport }, NewSnapshot> = async (call) => {
+  const { name, replace = false } = call.body
+  const limit = call.limits.snapshotsPerAccount
+  const outcome = await call.worlds.takeSnapshot(call.account.id, { name, replace, limit })
   if (outcome.ok) return done({ snapshot: reportSnapshot(outcome.snapshot) })
   return outcome.reason === 'taken' ? taken('a snapshot', name) : tooMany(limit, 'snapshots')
 }

@@ -15,6 +15,7 @@ import { reportAccount } from './accounts.ts'
 import type { AdminCode, AdminRefusal } from './codes.ts'
 import { type AccountCall, type AccountHandler, done } from './handler.ts'
 import { notFound, taken, tooMany } from './refusals.ts'
+import type { AccountReport, StoryReport } from './reports.ts'
 
 export const exportState: AccountHandler = async (call) => {
   const { query, account, now, contract } = call
@@ -32,7 +33,7 @@ async function writeFixture(account: AccountState, now: number, contract: Accoun
 }
 
 /** The guided story of the account. A domain that it shows has the same spelling as in the list of domains. */
-export const listScenes: AccountHandler = async ({ account, contract }) => {
+export const listScenes: AccountHandler<StoryReport> = async ({ account, contract }) => {
   const { title = null, description = null, scenes } = await findStory(account.origin)
   const shown = scenes.map(({ look_at: look, ...scene }) => ({
     ...scene,
@@ -45,8 +46,8 @@ function nameDomain(domain: string | undefined, { canonicalHostname }: AccountCa
   return domain === undefined ? {} : { domain: canonicalHostname(domain) ?? domain }
 }
 
-export const rewindAccount: AccountHandler = async (call) => {
-  const id = String(call.body['request_id'])
+export const rewindAccount: AccountHandler<{ account: AccountReport }, { request_id: string }> = async (call) => {
+  const { request_id: id } = call.body
   const found = await findEntry(call, id)
   if (!found.ok) return found
   const account = await call.worlds.rewind(found.entry)
@@ -55,7 +56,7 @@ export const rewindAccount: AccountHandler = async (call) => {
 
 /** The newest request of the account with this id. If there is none, the reason why it is not available. */
 async function findEntry(
-  { account, exchanges }: AccountCall,
+  { account, exchanges }: AccountCall<unknown>,
   id: string,
 ): Promise<{ ok: true; entry: Entry } | AdminRefusal> {
   await exchanges.caughtUp()

@@ -5,7 +5,7 @@ import { readdress } from './address.ts'
 import { done, type Handler } from './handler.ts'
 import type { VerdictReport } from './reports.ts'
 
-export const getVerdict: Handler = async ({ exchanges, observed, urls, ownUrls }) => {
+export const getVerdict: Handler<VerdictReport> = async ({ exchanges, observed, urls, ownUrls }) => {
   const report = await reportVerdict(await exchanges.verdict())
   for (const example of report.violations.first) {
     if (example.correction !== null) example.correction = readdress(example.correction, ownUrls(), urls())

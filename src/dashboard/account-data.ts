@@ -1,6 +1,5 @@
 import { computed } from '@preact/signals'
-import type { PageQuery } from './calls.ts'
-import { call } from './client.ts'
+import { call, type Query } from './client.ts'
 import { FACTS, isOffered } from './facts.ts'
 import { createResource } from './resource.ts'
 import type { Group, Snapshot } from './responses.ts'
@@ -11,11 +10,10 @@ interface Known {
   count: number
 }
 
-/** The names of all accounts, in the order of their creation. */
 export const accounts = createResource<Known>({ load: loadAccounts, polled: true, shared: true })
 
 async function loadAccounts(): Promise<Known> {
-  const listPage = (query: PageQuery) => call('listAccounts', { query })
+  const listPage = (query: Query) => call('listAccounts', { query })
   const first = await listPage({ limit: FACTS.pageLimit })
   const ids = first.accounts.map(({ id }) => id)
   const known = accounts.data.peek()
@@ -35,7 +33,6 @@ export const summary = createResource({
   polled: true,
 })
 
-/** The domain groups of the chosen account, in the order of their creation. */
 export const groups = createResource({
   load: (account) => readAll('groups', (query) => call('listGroups', { parameters: { account }, query })),
   tabs: ['domains', 'groups'],
@@ -57,14 +54,12 @@ export const groupsByDomain = computed((): ReadonlyMap<string, readonly Group[]>
   return found
 })
 
-/** The API keys of the chosen account, without their secrets. */
 export const keys = createResource({
   load: (account) => readAll('keys', (query) => call('listKeys', { parameters: { account }, query })),
   tabs: ['account', 'faults'],
   polled: true,
 })
 
-/** The prefix of the names of snapshots for stories. */
 export const SCENE_SNAPSHOT = 'scene-'
 
 /**
@@ -100,14 +95,12 @@ export const faults = createResource({
   polled: true,
 })
 
-/** The sets of rules that the server offers by name. */
 export const faultSets = createResource({
   load: async () => (await call('listFaultSets')).sets,
   tabs: TABS,
   shared: true,
 })
 
-/** How many refreshes the chart shows. */
 const DAYS = 90
 /**
  * The least time between two loads after changes, in milliseconds. The server computes the figures again after each
@@ -125,16 +118,20 @@ export const overview = createResource({
   polled: true,
 })
 
-/** All items of a paginated list, which are in the field `name` of each page. `load` loads one page. */
-async function readAll<Name extends string, Item>(
+/**
+ * All items of a paginated list, which are in the field `name` of each page. `load` loads one page. `goesOn` is asked
+ * before each further page.
+ */
+export async function readAll<Name extends string, Item>(
   name: Name,
-  load: (query: PageQuery) => Promise<{ next: string | null } & Record<Name, readonly Item[]>>,
+  load: (query: Query) => Promise<{ count: number; next: string | null } & Record<Name, readonly Item[]>>,
+  goesOn: (done: number, total: number) => boolean = () => true,
 ): Promise<Item[]> {
   const items: Item[] = []
-  for (let query: PageQuery = { limit: FACTS.pageLimit }; ; ) {
+  for (let query: Query = { limit: FACTS.pageLimit }; ; ) {
     const page = await load(query)
     items.push(...page[name])
-    if (page.next === null) return items
+    if (page.next === null || !goesOn(items.length, page.count)) return items
     query = { ...query, after: page.next }
   }
 }

@@ -1,33 +1,33 @@
-import { CALLS, type CallId, type RequestOf } from './calls.ts'
+import { FACTS } from './facts.ts'
 import { isObject, readRefusal, Unreachable } from './refusals.ts'
-import type { ResponseData } from './responses.ts'
+import type { BodyOf, CallId, DataOf } from './responses.ts'
 import { chosenAccount } from './selection.ts'
 import { askForToken, readToken } from './token.tsx'
 
 const ROOT = location.pathname.replace(/\/+$/, '')
 
-type DataOf<Id extends CallId> = Id extends keyof ResponseData ? ResponseData[Id] : unknown
-/** The request is optional if all of its parts are. */
-type ArgumentOf<Id extends CallId> = object extends RequestOf<Id> ? [request?: RequestOf<Id>] : [request: RequestOf<Id>]
+/** A parameter of the path. */
+type Parameter = 'account' | 'domain' | 'fault' | 'group' | 'key' | 'request-id' | 'set' | 'snapshot'
 
-interface Request {
-  parameters?: Readonly<Record<string, string>>
-  body?: object
-  query?: object
-  headers?: Readonly<Record<string, string>>
+export type Query = Readonly<Record<string, string | number>>
+
+interface CallRequest<Body> {
+  /** The account is the chosen one by default. */
+  parameters?: Readonly<Partial<Record<Parameter, string>>>
+  query?: Query
+  body?: Body
+  /** Aborts the call early. */
   signal?: AbortSignal
 }
 
 /**
- * Calls an operation and resolves to the data of its success response. The account is the chosen one by default.
+ * Calls an operation and resolves to the data of its success response.
  *
  * @throws Refused if the control plane refuses the request, and Unreachable if it does not answer.
  */
-export function call<Id extends CallId>(id: Id, ...request: ArgumentOf<Id>): Promise<DataOf<Id>>
-// A type assertion is safe here: the server validates each response against its document, and a test compares the
-// types.
-export async function call(id: CallId, request?: Request): Promise<unknown> {
-  return readData(await send(id, request))
+export async function call<Id extends CallId>(id: Id, request?: CallRequest<BodyOf<Id>>): Promise<DataOf<Id>> {
+  // The server validates each response against its document, so the type is certain.
+  return readData(await send(id, request)) as Promise<DataOf<Id>>
 }
 
 /** The data of a success response. */
@@ -38,22 +38,23 @@ export async function readData(response: Response): Promise<unknown> {
 }
 
 /** Sends a request and resolves to a response with a success status. Asks the user for the token if one is needed. */
-export async function send(id: CallId, request: Request = {}): Promise<Response> {
-  const { body, query, headers, signal } = request
-  const [method, template] = CALLS[id]
+export async function send(id: string, request: CallRequest<unknown> = {}): Promise<Response> {
+  const { body, query = {}, signal } = request
+  const operation = FACTS.calls[id]
+  if (operation === undefined) throw new Error(`This page does not know the operation ${id}.`)
+  const [method, template] = operation
   const parameters: Readonly<Record<string, string>> = { account: chosenAccount.peek(), ...request.parameters }
   const path = template.replace(/\{([^}]+)\}/g, (_, name: string) => encodeURIComponent(parameters[name] ?? ''))
-  const search = new URLSearchParams(Object.entries(query ?? {}).map(([name, value]) => [name, String(value)]))
+  const search = new URLSearchParams(Object.entries(query).map(([name, value]) => [name, String(value)]))
   const url = ROOT + path + (search.size > 0 ? `?${search}` : '')
   for (;;) {
     const token = readToken()
-    const fields = {
-      ...headers,
+    const headers = {
       ...(token && { authorization: `Bearer ${token}` }),
-      ...(body && { 'content-type': 'application/json' }),
+      ...(body !== undefined && { 'content-type': 'application/json' }),
     }
-    const content = { ...(body && { body: JSON.stringify(body) }), ...(signal && { signal }) }
-    const response = await fetch(url, { method, headers: fields, ...content }).catch((error) => {
+    const content = { ...(body !== undefined && { body: JSON.stringify(body) }), ...(signal && { signal }) }
+    const response = await fetch(url, { method, headers, ...content }).catch((error) => {
       throw signal?.aborted ? error : new Unreachable('The server does not answer.')
     })
     if (response.ok) return response

@@ -10,11 +10,9 @@ const SHORTEST_PAUSE = 250
 
 const DATA = 'data: '
 
-/** The consumer of the requests in the stream: the list of requests. */
 interface Sink {
   /** The operation that streams the wanted requests. */
   stream(): 'streamEvents' | 'streamAllEvents'
-  /** Loads the newest requests of the journal. */
   load(signal: AbortSignal): Promise<void>
   /** Adds a new request. It may already be loaded. */
   take(entry: JournalEntry): void
@@ -25,7 +23,6 @@ export const connection = signal<'connecting' | 'live' | 'lost'>('connecting')
 /** The reason for a lost connection: a refusal or a message. */
 export const trouble = signal<unknown>(undefined)
 
-/** Aborts the current stream. */
 let current: AbortController | undefined
 
 /** Restarts with the requests in the journal. */

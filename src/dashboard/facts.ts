@@ -1,5 +1,4 @@
-import type { CallId } from './calls.ts'
-import type { PageFacts } from './responses.ts'
+import type { CallId, PageFacts } from './responses.ts'
 
 // The server writes the facts into the page.
 export const FACTS: PageFacts = JSON.parse(document.getElementById('facts')?.textContent ?? '{}')

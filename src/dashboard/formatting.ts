@@ -27,6 +27,15 @@ export function formatJson(value: unknown): string {
   return JSON.stringify(value, null, 2)
 }
 
+/** The value of a JSON text; `undefined` for any other text. */
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
 export function formatDuration(milliseconds: number): string {
   return `${milliseconds < 10 ? milliseconds.toFixed(1) : formatNumber(Math.round(milliseconds))} ms`
 }

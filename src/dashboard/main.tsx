@@ -10,7 +10,7 @@ import { Refused } from './refusals.ts'
 import { followScope, requestList } from './requests/list.ts'
 import { RequestSheet } from './requests/request-sheet.tsx'
 import { followChoice, poll, refreshShown } from './resource.ts'
-import { StoryBar, UnfinishedStory } from './scenes/bar.tsx'
+import { StoryBar, UnfinishedStory } from './scenes/panel.tsx'
 import { followScene } from './scenes/story.ts'
 import { chosenAccount, DEFAULT_ACCOUNT, followSelection, OFFERED_TABS, openTab, readAddress } from './selection.ts'
 import { OpenPanel } from './tabs.tsx'
@@ -44,17 +44,16 @@ function startPage(): void {
   followVerdict()
   followScene()
   addEventListener('hashchange', readAddress)
-  setInterval(pollWhenVisible, MILLISECONDS_BETWEEN_POLLS)
-  document.addEventListener('visibilitychange', refreshWhenVisible)
+  setInterval(whenVisible(poll), MILLISECONDS_BETWEEN_POLLS)
+  // Data may have become old while the page was hidden.
+  document.addEventListener('visibilitychange', whenVisible(refreshShown))
 }
 
-function pollWhenVisible(): void {
-  if (!document.hidden && connection.peek() !== 'lost') void poll()
-}
-
-/** Loads data that became old while the page was hidden. */
-function refreshWhenVisible(): void {
-  if (!document.hidden && connection.peek() !== 'lost') void refreshShown()
+/** Loads something if somebody sees it and the server answers. */
+function whenVisible(load: () => Promise<void>): () => void {
+  return () => {
+    if (!document.hidden && connection.peek() !== 'lost') void load()
+  }
 }
 
 /** Opens the overview for an account with domains, and the requests for any other account. */
@@ -66,7 +65,6 @@ function openFirstTab(): void {
   })
 }
 
-/** The whole page. */
 export function Page() {
   return (
     <>
@@ -88,7 +86,6 @@ export function Page() {
   )
 }
 
-/** Says why the server does not answer. */
 function Trouble() {
   const lost = connection.value === 'lost'
   const cause = trouble.value

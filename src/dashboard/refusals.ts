@@ -31,6 +31,11 @@ export function isNotFound(error: unknown): boolean {
   return error instanceof Refused && error.status === 404
 }
 
+/** The message of anything that was thrown. */
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}
+
 /** Adds words to the message of an error. */
 export function addWords(error: unknown, words: string): unknown {
   if (!(error instanceof Error)) return error

@@ -28,7 +28,6 @@ interface Source<Data> {
   isStale?(): boolean
 }
 
-/** Data of the chosen account. */
 export interface Resource<Data> {
   /** The last data; `undefined` until the data of the chosen account has arrived. */
   readonly data: ReadonlySignal<Data | undefined>
@@ -153,7 +152,6 @@ export function createResource<Data>({
   }
 }
 
-/** Loads all visible data. */
 export async function refreshShown(): Promise<void> {
   await refreshEach((each) => each.isShown())
 }

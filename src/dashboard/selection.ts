@@ -1,4 +1,4 @@
-import { batch, effect, signal } from '@preact/signals'
+import { batch, effect, signal, useSignalEffect } from '@preact/signals'
 import { PLAYS_SERVICE } from './facts.ts'
 
 /** The views of an account, in the order of their tabs. */
@@ -13,7 +13,6 @@ export const DEFAULT_ACCOUNT = 'default'
 /** The most characters in the id of an account. It is the length of the id of a sandbox, which is its key. */
 const LONGEST_ID = 128
 
-/** The account that the page shows. */
 export const chosenAccount = signal(DEFAULT_ACCOUNT)
 /** The open tab; `undefined` until it is known whether the account has figures. */
 export const openTab = signal<Tab | undefined>(undefined)
@@ -48,19 +47,14 @@ function decode(text: string): string {
 export interface LookedAt {
   /** A monitored domain in canonical form. */
   domain?: string | undefined
-  /** The name of a group. */
   group?: string | undefined
-  /** A text for the search of the view. */
   search?: string | undefined
   /** The X-Request-Id of a request. */
   request?: string | undefined
 }
 
-/**
- * The request to the open view to show a subject. The responsible view shows it (it opens the sheet of the domain or
- * fills its search) and calls `takeLook`. If no view takes it, it stays until the next request.
- */
-export const lookedAt = signal<LookedAt | undefined>(undefined)
+/** The request to the open view to show a subject. If no view takes it, it stays until the next request. */
+const lookedAt = signal<LookedAt | undefined>(undefined)
 
 /**
  * Opens a tab, or stays on the open one, and asks its view to show a subject. Without a domain, a group or a request,
@@ -73,9 +67,12 @@ export function show({ tab, ...what }: LookedAt & { tab?: Tab | undefined }): vo
   })
 }
 
-/** Returns and clears the request to the view, so that it is handled only once. */
-export function takeLook(): LookedAt | undefined {
-  const asked = lookedAt.peek()
-  lookedAt.value = undefined
-  return asked
+/** Takes each request to show a subject, as soon as the view is ready for it. */
+export function useLook(take: (look: LookedAt) => void, isReady: (look: LookedAt) => boolean = () => true): void {
+  useSignalEffect(() => {
+    const look = lookedAt.value
+    if (look === undefined || !isReady(look)) return
+    lookedAt.value = undefined
+    take(look)
+  })
 }

@@ -8,7 +8,8 @@ import { FaultsPanel } from './faults/panel.tsx'
 import { formatNumber } from './formatting.ts'
 import { GroupsPanel } from './groups/panel.tsx'
 import { OverviewPanel } from './overview/panel.tsx'
-import { RequestsPanel, requestsTally } from './requests/panel.tsx'
+import { total } from './requests/list.ts'
+import { RequestsPanel } from './requests/panel.tsx'
 import { ScenesPanel } from './scenes/panel.tsx'
 import { OFFERED_TABS, openTab, type Tab } from './selection.ts'
 import { TimePanel } from './time/panel.tsx'
@@ -24,7 +25,7 @@ const VIEWS: Readonly<Record<Tab, View>> = {
   overview: { title: 'Overview', Panel: OverviewPanel },
   domains: { title: 'Domains', Panel: DomainsPanel, tally: () => summary.data.value?.account.domains },
   groups: { title: 'Groups', Panel: GroupsPanel, tally: () => summary.data.value?.account.groups },
-  requests: { title: 'Requests', Panel: RequestsPanel, tally: requestsTally },
+  requests: { title: 'Requests', Panel: RequestsPanel, tally: () => total.value },
   time: { title: 'Time', Panel: TimePanel },
   scenes: { title: 'Scenes', Panel: ScenesPanel },
   faults: { title: 'Faults', Panel: FaultsPanel, tally: () => summary.data.value?.account.faults },
@@ -32,7 +33,6 @@ const VIEWS: Readonly<Record<Tab, View>> = {
   coverage: { title: 'Coverage', Panel: CoveragePanel, tally: coverageTally },
 }
 
-/** The tab that a key selects. */
 const NEIGHBOURS: Readonly<Record<string, (index: number) => Tab | undefined>> = {
   ArrowRight: (index) => OFFERED_TABS[(index + 1) % OFFERED_TABS.length],
   ArrowLeft: (index) => OFFERED_TABS.at(index - 1),
@@ -51,43 +51,35 @@ export function Tabs() {
   }, [open, widths])
   return (
     <div role="tablist" aria-label="Views of the account" class="no-print">
-      {OFFERED_TABS.map((tab, index) => (
-        <TabButton
-          key={tab}
-          tab={tab}
-          onMove={(event) => {
-            const next = NEIGHBOURS[event.key]?.(index)
-            if (next === undefined) return
-            // The browser would also scroll the row by itself, slowly, and so away from the tab.
-            event.preventDefault()
-            openTab.value = next
-            document.getElementById(`tab-${next}`)?.focus()
-          }}
-        />
-      ))}
+      {OFFERED_TABS.map((tab, index) => {
+        const tally = tallyOf(tab)
+        return (
+          <button
+            key={tab}
+            type="button"
+            role="tab"
+            id={`tab-${tab}`}
+            aria-controls="panel"
+            aria-selected={tab === open}
+            tabIndex={tab === open ? 0 : -1}
+            onClick={() => (openTab.value = tab)}
+            onKeyDown={(event) => moveByKey(event, index)}
+          >
+            {VIEWS[tab].title} {tally !== '' && <span class="tally">{tally}</span>}
+          </button>
+        )
+      })}
     </div>
   )
 }
 
-function TabButton({ tab, onMove }: { tab: Tab; onMove(event: KeyboardEvent): void }) {
-  const open = tab === openTab.value
-  const tally = tallyOf(tab)
-  return (
-    <button
-      type="button"
-      role="tab"
-      id={`tab-${tab}`}
-      aria-controls="panel"
-      aria-selected={open}
-      tabIndex={open ? 0 : -1}
-      onClick={() => {
-        openTab.value = tab
-      }}
-      onKeyDown={onMove}
-    >
-      {VIEWS[tab].title} {tally !== '' && <span class="tally">{tally}</span>}
-    </button>
-  )
+function moveByKey(event: KeyboardEvent, index: number): void {
+  const next = NEIGHBOURS[event.key]?.(index)
+  if (next === undefined) return
+  // The browser would also scroll the row by itself, slowly, and so away from the tab.
+  event.preventDefault()
+  openTab.value = next
+  document.getElementById(`tab-${next}`)?.focus()
 }
 
 /** The text beside a tab's title; empty if there is none. */
@@ -104,7 +96,6 @@ function bringIntoView(tab: HTMLElement | null): void {
   row.scrollLeft += inner.left + inner.width / 2 - (outer.left + outer.width / 2)
 }
 
-/** The open view. */
 export function OpenPanel(): ComponentChildren {
   const tab = openTab.value
   if (tab === undefined) return null

@@ -1,5 +1,6 @@
 import type { Contract } from '../contract/contract.ts'
 import type { Exchange } from '../exchanges/exchange.ts'
+import { REDACTED } from '../exchanges/keys.ts'
 import { createRouter, type Route } from '../http/router.ts'
 import { splitTarget } from '../http/target.ts'
 import { type Looked, lookedAt } from './baseline.ts'
@@ -65,8 +66,9 @@ function reasonAgainst(
 ): readonly [reason: string, remedy: string] | undefined {
   if (response === undefined) return ['No response was recorded.', 'Record until the response is there.']
   if (request.method === 'HEAD') return ['A response to HEAD has no body.', 'Send GET.']
-  if (!response.body.isKnown) return [response.body.reason, RECORD_BODIES]
-  if (readsBody && !request.body.isKnown) return [request.body.reason, RECORD_BODIES]
+  for (const body of readsBody ? [response.body, request.body] : [response.body]) {
+    if (!body.isKnown) return [body.reason, body.reason === REDACTED ? USE_NO_KEY : RECORD_BODIES]
+  }
   const { status } = response
   if (status >= 500) return [`The service failed with ${status}.`, 'Record again when the service works.']
   if (status === 429) return ['The quota was used up.', 'Record longer, beyond the reset of the quota.']
@@ -74,4 +76,5 @@ function reasonAgainst(
   return [`The key was refused with ${status}.`, 'Send a valid key.']
 }
 
+const USE_NO_KEY = 'Use names for domains and groups that have no key in them.'
 const RECORD_BODIES = 'Record whole bodies, as dmarc-understudy proxy --record does.'

@@ -13,6 +13,7 @@ import type { Conclusion } from '../conformance/investigation.ts'
 import type { Choices } from '../contract/choices.ts'
 import type { LineOf } from '../contract/lines.ts'
 import { plural } from '../ground/plural.ts'
+import { shorten } from '../ground/show.ts'
 import { listFacts, tableSection } from '../reports/outline.ts'
 import type {
   Check,
@@ -228,7 +229,8 @@ function factsOf(
     ...listFacts({
       Exchanges: `${exchanges}, of which ${judged} were judged`,
       'Cannot tell': untold.length > 0 && listUntold(untold),
-      'Not asked': judged > 0 && unasked.length > 0 && `${unasked.join(', ')}; a longer recording, or verify, shows them`,
+      'Not asked':
+        judged > 0 && unasked.length > 0 && `${unasked.join(', ')}; a longer recording, or verify, shows them`,
       Assumptions: `${decided('as chosen')} as chosen, ${decided('alternative')} alternative, ${decided('contradicted')} contradicted, ${decided('undecided')} undecided`,
       Baseline:
         gone > 0 &&
@@ -268,7 +270,7 @@ function showFinding(
   return {
     rule: ruleOf(finding),
     level: level === 'error' && (accepted !== undefined || !isCounted(finding, failOn)) ? mild : level,
-    message: message + known,
+    message: message + quoteBodies(finding) + known,
     pointer,
     request: { method, path, requestId, status, body: asked },
     occurrences: counts[id] ?? 1,
@@ -278,6 +280,16 @@ function showFinding(
     ],
     remedy: { text: overlay === undefined ? remedy : `${remedy} It would have to say: ${overlay}` },
   }
+}
+
+/** How many characters of a body stand in a message. The details have more. */
+const QUOTED = 160
+
+/** The bodies, where the message is about more than a place in one of them. */
+function quoteBodies({ label, asked, answered }: JudgedDifference): string {
+  if (label === 'contract violation' || label === 'decides assumption') return ''
+  const sent = asked === undefined ? '' : ` Sent: ${shorten(asked, QUOTED)}`
+  return answered === undefined ? sent : `${sent} Came: ${shorten(answered, QUOTED)}`
 }
 
 function reportFinding(

@@ -5,6 +5,7 @@ import { AnswerCounts } from '../../src/evidence/answers.ts'
 import { applyBaseline } from '../../src/evidence/baseline.ts'
 import { describeFindings, type EvidenceReport, type EvidenceReportOptions } from '../../src/evidence/report.ts'
 import type { Exchange } from '../../src/exchanges/exchange.ts'
+import { REDACTED } from '../../src/exchanges/keys.ts'
 import { exchangeOf as usualExchange } from '../exchanges/made-exchange.ts'
 import { choices } from '../support/choices.ts'
 import { expectReport } from '../support/report-schema.ts'
@@ -138,6 +139,7 @@ describe('The report of exchanges', () => {
     const { findings } = describeConclusion([findingOf('another choice', 'status', quoted)])
     expect(findings).toMatchObject([
       {
+        message: `It is other than it should be. Sent: ${quoted.asked} Came: ${quoted.answered}`,
         request: { method: 'GET', path: '/domains', status: 200, body: quoted.asked },
         details: [{ text: expect.stringContaining('another-choice/') }, { kind: 'code', text: quoted.answered }],
         remedy: { text: expect.stringMatching(/write an overlay .* It would have to say: status 202$/) },
@@ -195,6 +197,18 @@ describe('The answers of a service', () => {
     const answers = new AnswerCounts(choices.contract)
     answers.note(exchangeOf(exchange))
     expect(answers.reasons).toEqual(reason === undefined ? [] : [{ reason, times: 1, remedy: expect.any(String) }])
+  })
+
+  it('name another remedy for a body with a key than for one that was not recorded', () => {
+    const answers = new AnswerCounts(choices.contract)
+    const { response, ...exchange } = exchangeOf()
+    for (const reason of [REDACTED, 'It is not there.']) {
+      answers.note({ ...exchange, response: response && { ...response, body: { isKnown: false, reason } } })
+    }
+    expect(answers.reasons).toMatchObject([
+      { reason: REDACTED, remedy: expect.stringContaining('no key in them') },
+      { reason: 'It is not there.', remedy: expect.stringContaining('Record whole bodies') },
+    ])
   })
 
   it('say which findings would have been seen', () => {

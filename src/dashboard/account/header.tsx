@@ -9,6 +9,7 @@ import { connection, restartStream } from '../exchanges.ts'
 import { FACTS, PLAYS_SERVICE } from '../facts.ts'
 import { formatCount, formatNumber } from '../formatting.ts'
 import { refreshShown } from '../resource.ts'
+import type { BodyOf } from '../responses.ts'
 import { chosenAccount, DEFAULT_ACCOUNT } from '../selection.ts'
 import { Tabs } from '../tabs.tsx'
 import { ClockLine } from '../time/clock.tsx'
@@ -25,7 +26,6 @@ const CLOCKS: readonly Choice[] = [
   ['true', 'frozen'],
 ]
 
-/** The title of the page, the state of the server and its clients, the selected account, and its views. */
 export function Header() {
   const { words, tone } = STATES[connection.value]
   return (
@@ -58,13 +58,17 @@ export function Header() {
   )
 }
 
-/** The selection of the account, and the actions for accounts. */
 function AccountPicker() {
   const chosen = chosenAccount.value
+  const count = accounts.data.value?.count ?? 0
   return (
     <div id="account-picker" class="no-print">
       <AccountChoice />
-      <AccountCount />
+      {count > 1 && (
+        <span id="account-count" class="soft" title={`There are ${formatCount(count, 'account')}.`}>
+          of {formatNumber(count)}
+        </span>
+      )}
       <Button words="New…" id="account-new" work={createAccount} />
       <Button words="Reset…" id="account-reset" work={resetAccount} />
       {chosen !== DEFAULT_ACCOUNT && <Button words="Delete…" id="account-delete" kind="danger" work={deleteAccount} />}
@@ -103,16 +107,6 @@ function AccountChoice() {
   )
 }
 
-function AccountCount() {
-  const count = accounts.data.value?.count ?? 0
-  if (count < 2) return null
-  return (
-    <span id="account-count" class="soft" title={`There are ${formatCount(count, 'account')}.`}>
-      of {formatNumber(count)}
-    </span>
-  )
-}
-
 /** Whether the list of a `<select>` is open. If the browser cannot tell, every focused list counts as open. */
 function isOpen(list: HTMLSelectElement | null): boolean {
   if (list === null) return false
@@ -123,7 +117,6 @@ function isOpen(list: HTMLSelectElement | null): boolean {
   }
 }
 
-/** Shows a form for a new account, creates the account, selects it and shows its key. */
 async function createAccount(): Promise<void> {
   const usual = 'default of the server'
   const content = (
@@ -156,27 +149,15 @@ async function createAccount(): Promise<void> {
   await showSecret(`The account ${id}`, created.api_key)
 }
 
-/** The fields with a value. An invalid seed is sent unchanged, because the control plane returns the error message. */
-function readNewAccount(fields: FormData) {
-  const [id, fixture, seed, now, frozen] = ['id', 'fixture', 'seed', 'now', 'frozen'].map((name) =>
-    textOf(fields, name).trim(),
+function readNewAccount(fields: FormData): BodyOf<'createAccount'> {
+  const { seed, frozen, ...texts } = Object.fromEntries(
+    [...fields.keys()].map((name) => [name, textOf(fields, name).trim()]).filter(([, text]) => text !== ''),
   )
-  return {
-    ...(id && { id }),
-    ...(fixture && { fixture }),
-    ...(seed && { seed: readNumber(seed) }),
-    ...(now && { now }),
-    ...(frozen && { frozen: frozen === 'true' }),
-  }
+  // JSON has no NaN. An invalid seed is sent unchanged, because the control plane returns the error message.
+  const number = Number.isNaN(Number(seed)) ? (seed as never) : Number(seed)
+  return { ...texts, ...(seed && { seed: number }), ...(frozen && { frozen: frozen === 'true' }) }
 }
 
-function readNumber(text: string): number {
-  const number = Number(text)
-  // JSON has no NaN.
-  return Number.isNaN(number) ? (text as never) : number
-}
-
-/** Asks for confirmation, and resets the chosen account to its creation. */
 async function resetAccount(): Promise<void> {
   const account = chosenAccount.peek()
   const content = (

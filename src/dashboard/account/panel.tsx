@@ -1,18 +1,17 @@
 import { useSignal } from '@preact/signals'
 import { keys, summary } from '../account-data.ts'
 import { call } from '../client.ts'
-import { Button } from '../controls/button.tsx'
-import { Copyable } from '../controls/copyable.tsx'
+import { Button, Copyable } from '../controls/button.tsx'
 import { confirmed, showSecret } from '../controls/dialog.tsx'
 import { Form, Options, Select, TextField, textOf } from '../controls/form.tsx'
 import { Loaded } from '../controls/loaded.tsx'
-import { Badge, Meter, Pairs } from '../controls/marks.tsx'
+import { Badge, Card, Meter, Pairs } from '../controls/marks.tsx'
 import { showFailure } from '../controls/notices.tsx'
 import { BASE_URL, FACTS } from '../facts.ts'
 import { formatInstant, formatNumber } from '../formatting.ts'
 import { createResource, refreshShown } from '../resource.ts'
-import type { Account, Key, Quota, ResponseData } from '../responses.ts'
-import { authorizeCurl } from '../shell.ts'
+import type { Account, Key, Quota, Quotas } from '../responses.ts'
+import { curlOf } from '../service-calls.tsx'
 
 export const quotas = createResource({
   load: (account) => call('getQuotas', { parameters: { account } }),
@@ -21,7 +20,6 @@ export const quotas = createResource({
   polled: true,
 })
 
-/** The view Account: how a client reaches the service, and what it may do. */
 export function AccountPanel() {
   return (
     <div class="halves">
@@ -36,7 +34,7 @@ export function AccountPanel() {
         </Loaded>
       </div>
       <div class="stack">
-        <Quotas />
+        <Loaded of={quotas}>{(data) => <Remaining data={data} />}</Loaded>
         <Keys />
       </div>
     </div>
@@ -45,8 +43,7 @@ export function AccountPanel() {
 
 function Reach({ apiKey }: { apiKey: string | null }) {
   return (
-    <section class="card stack" aria-labelledby="reach-title">
-      <h2 id="reach-title">How a client reaches the service</h2>
+    <Card id="reach-title" title="How a client reaches the service">
       <h3>Base URL</h3>
       <Copyable id="base-url" label="Copy the base URL" text={BASE_URL} />
       <h3>API key</h3>
@@ -59,12 +56,8 @@ function Reach({ apiKey }: { apiKey: string | null }) {
         <Copyable id="api-key" label="Copy the API key" text={apiKey} />
       )}
       <h3>A command to try</h3>
-      <Copyable
-        id="curl-line"
-        label="Copy the curl command"
-        text={`curl -sS ${authorizeCurl(apiKey)} ${BASE_URL}/domains`}
-      />
-    </section>
+      <Copyable id="curl-line" label="Copy the curl command" text={curlOf('/domains', apiKey)} />
+    </Card>
   )
 }
 
@@ -80,8 +73,7 @@ function About({ account: { id, plan, seed, fixture, created_at } }: { account: 
     await summary.refresh().catch(() => undefined)
   }
   return (
-    <section class="card stack" aria-labelledby="about-title">
-      <h2 id="about-title">The account {id}</h2>
+    <Card id="about-title" title={`The account ${id}`}>
       <label class="inline">
         Plan
         <select id="plan" value={plan} onChange={({ currentTarget }) => changePlan(currentTarget)}>
@@ -96,16 +88,11 @@ function About({ account: { id, plan, seed, fixture, created_at } }: { account: 
           ['Created', formatInstant(created_at)],
         ]}
       />
-    </section>
+    </Card>
   )
 }
 
-/** The rest of each quota, and whether the service enforces quotas. */
-function Quotas() {
-  return <Loaded of={quotas}>{(data) => <Remaining data={data} />}</Loaded>
-}
-
-function Remaining({ data }: { data: ResponseData['getQuotas'] }) {
+function Remaining({ data }: { data: Quotas }) {
   const wanted = useSignal<string | null>(null)
   const keys = [...new Set(data.quotas.map(({ key }) => key))]
   const shown = keys.includes(wanted.value) ? wanted.value : (keys[0] ?? null)
@@ -124,9 +111,7 @@ function Remaining({ data }: { data: ResponseData['getQuotas'] }) {
             aria-label="Key whose quotas are shown"
             value={shown ?? ''}
             values={named}
-            onChoose={(key) => {
-              wanted.value = key
-            }}
+            onChoose={(key) => (wanted.value = key)}
           />
         )}
       </div>
@@ -148,35 +133,28 @@ function Remaining({ data }: { data: ResponseData['getQuotas'] }) {
   )
 }
 
-function QuotaLine({ quota }: { quota: Quota }) {
-  const { bucket, limit, remaining, resets_at } = quota
-  const count = `${formatNumber(remaining)} / ${formatNumber(limit)}`
+function QuotaLine({ quota: { key, bucket, limit, remaining, resets_at } }: { quota: Quota }) {
+  async function set(left: number): Promise<void> {
+    await call('updateQuota', { body: { bucket, remaining: left, ...(key !== null && { key }) } })
+    await quotas.refresh()
+  }
   return (
     <div class="quota" title={`The window ends at ${formatInstant(resets_at)}.`}>
       <span class="mono">/{bucket}</span>
       <Meter share={remaining / limit} label={`Remaining quota of ${bucket}`} text={`${remaining} of ${limit}`} />
-      <span class="count">{count}</span>
+      <span class="count">{`${formatNumber(remaining)} / ${formatNumber(limit)}`}</span>
       <span class="row">
-        <SetButton quota={quota} words="Use up" remaining={0} />
-        <SetButton quota={quota} words="Refill" remaining={limit} />
+        <Button words="Use up" small aria-label={`Use up the quota of ${bucket}`} work={() => set(0)} />
+        <Button words="Refill" small aria-label={`Refill the quota of ${bucket}`} work={() => set(limit)} />
       </span>
     </div>
   )
 }
 
-function SetButton({ quota: { key, bucket }, words, remaining }: { quota: Quota; words: string; remaining: number }) {
-  async function set(): Promise<void> {
-    await call('updateQuota', { body: { bucket, remaining, ...(key !== null && { key }) } })
-    await quotas.refresh()
-  }
-  return <Button words={words} small aria-label={`${words} the quota of ${bucket}`} work={set} />
-}
-
 /** The API keys of the account, without their secrets. */
 function Keys() {
   return (
-    <section class="card stack" aria-labelledby="keys-title">
-      <h2 id="keys-title">Keys</h2>
+    <Card id="keys-title" title="Keys">
       <Form id="key-form" submit="Create a key" work={createKey}>
         <TextField label="Label of a new key" name="label" placeholder="such as: CI" />
       </Form>
@@ -193,7 +171,7 @@ function Keys() {
           )
         }
       </Loaded>
-    </section>
+    </Card>
   )
 }
 

@@ -96,30 +96,23 @@ function Swatch({ kind }: { kind: string }) {
   )
 }
 
-interface DrawingProps {
-  plot: Plot
-  dates: readonly string[]
-  marks: readonly { date: string; text: string }[]
-  /** The selected day. */
-  index: number
-}
+type DrawingProps = Required<Pick<HistoryChartProps, 'dates' | 'marks'>> & { plot: Plot; index: number }
 
 function Drawing({ plot, dates, marks, index }: DrawingProps) {
   const { width, height, left, right, shares, messages, days } = plot
   const here = days[index] ?? left
+  const ticks = [
+    ...shares.ticks.map(({ place, value }) => ({ place, words: `${value} %` })),
+    ...messages.ticks.map(({ place, value }) => ({ place, words: formatCompact(value) })),
+  ]
   return (
     <svg viewBox={`0 0 ${width} ${height}`} aria-hidden="true">
-      {[...shares.ticks, ...messages.ticks].map(({ place }) => (
+      {ticks.map(({ place }) => (
         <path class="chart-grid" d={`M${left},${place}H${right}`} />
       ))}
-      {shares.ticks.map(({ place, value }) => (
+      {ticks.map(({ place, words }) => (
         <text class="chart-label end" x={left - 8} y={place + 4}>
-          {`${value} %`}
-        </text>
-      ))}
-      {messages.ticks.map(({ place, value }) => (
-        <text class="chart-label end" x={left - 8} y={place + 4}>
-          {formatCompact(value)}
+          {words}
         </text>
       ))}
       <path class="chart-area" d={messages.area} />

@@ -72,7 +72,6 @@ export function areaPath(points: readonly Point[], ground: number): string {
     .join('')
 }
 
-/** Splits the points at the gaps. */
 function runsOf(points: readonly Point[]): (readonly [number, number])[][] {
   const runs: (readonly [number, number])[][] = [[]]
   for (const point of points) {
@@ -90,7 +89,6 @@ function write([x, y]: readonly [number, number]): string {
 export interface History {
   /** The days of the refreshes, such as 2026-01-15, the oldest first. */
   dates: readonly string[]
-  /** The messages at each refresh. */
   messages: readonly number[]
   /** Shares in per cent; null is a day without mail. The first is the main one, and there are at most three. */
   shares: readonly { name: string; values: readonly (number | null)[] }[]
@@ -126,7 +124,6 @@ export function planPlot({ dates, messages, shares }: History, width: number) {
   const points = place(messages, messageHeight)
   return {
     ...{ width, height, left, right },
-    /** The x coordinate of each day. */
     days,
     shares: {
       ...{ top: MARGINS.top, bottom: middle },
@@ -142,7 +139,6 @@ export function planPlot({ dates, messages, shares }: History, width: number) {
       line: linePath(points),
       area: areaPath(points, bottom),
     },
-    /** The indexes of the days that have a label. */
     labelled: dayTicks(dates.length, Math.floor((right - left) / LABEL)),
     /** Whether there is room for a dot at each refresh. */
     dotted: dates.length < 2 || (right - left) / (dates.length - 1) >= DOTS,

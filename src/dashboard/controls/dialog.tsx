@@ -1,7 +1,7 @@
 import { signal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
-import { Copyable } from './copyable.tsx'
+import { Copyable } from './button.tsx'
 import { Form } from './form.tsx'
 import { showNote } from './notices.tsx'
 
@@ -95,7 +95,6 @@ function Modal({ label, id, class: kind = '', lasting = false, light = false, on
   )
 }
 
-/** Whether the pointer is on the backdrop of the dialog. */
 function isBeside({ target, currentTarget, clientX, clientY }: MouseEvent): boolean {
   if (target !== currentTarget || !(currentTarget instanceof Element)) return false
   const { left, right, top, bottom } = currentTarget.getBoundingClientRect()
@@ -132,14 +131,12 @@ export function Sheet({ title, id, beside, onClose, children }: SheetProps) {
 }
 
 interface Question<Result> {
-  /** The text of the button that submits the form. */
   submit: string
   /** Whether only the form can close the dialog. */
   lasting?: boolean
   danger?: boolean
   /** The action of the form. After an error, the dialog stays open and shows the error. */
   work(fields: FormData): Result | Promise<Result>
-  /** The note about the result. */
   note?(result: Result): string
 }
 
@@ -174,7 +171,6 @@ export function openDialog<Result = never>(
   })
 }
 
-/** Asks for a confirmation. */
 export async function confirmed(title: string, text: string, submit: string): Promise<boolean> {
   return (await openDialog(title, <p>{text}</p>, { submit, danger: true, work: () => true })) ?? false
 }
@@ -190,7 +186,6 @@ export async function showSecret(title: string, secret: string): Promise<void> {
   )
 }
 
-/** The stack of open dialogs. */
 export function Dialogs() {
   return (
     <>

@@ -1,17 +1,11 @@
 import type { Signal } from '@preact/signals'
-import type {
-  ComponentChildren,
-  PartialInputHTMLAttributes,
-  PartialSelectHTMLAttributes,
-  TargetedSubmitEvent,
-} from 'preact'
+import type { ComponentChildren, PartialInputHTMLAttributes, PartialSelectHTMLAttributes, TargetedEvent } from 'preact'
 import { useRef, useState } from 'preact/hooks'
 import { useWork } from './button.tsx'
 import { ErrorText } from './notices.tsx'
 
 type InputAttributes = Omit<PartialInputHTMLAttributes<HTMLInputElement>, 'role' | 'type' | 'list'>
 
-/** A field for one line of text below its label. */
 export function TextField({ label, ...attributes }: InputAttributes & { label: string }) {
   return (
     <label>
@@ -27,7 +21,6 @@ interface SearchProps extends InputAttributes {
   text: Signal<string>
 }
 
-/** A field for words that the user looks for. */
 export function SearchField({ label, text, ...attributes }: SearchProps) {
   return (
     <input
@@ -38,9 +31,7 @@ export function SearchField({ label, text, ...attributes }: SearchProps) {
       autocomplete="off"
       spellcheck={false}
       value={text}
-      onInput={({ currentTarget }) => {
-        text.value = currentTarget.value
-      }}
+      onInput={({ currentTarget }) => (text.value = currentTarget.value)}
       {...attributes}
     />
   )
@@ -48,7 +39,6 @@ export function SearchField({ label, text, ...attributes }: SearchProps) {
 
 interface CheckboxProps extends Omit<InputAttributes, 'class'> {
   words: ComponentChildren
-  /** A class in addition to `check`. */
   class?: string
 }
 
@@ -61,22 +51,52 @@ export function Checkbox({ words, class: kind = '', ...attributes }: CheckboxPro
   )
 }
 
+interface NameBoxProps extends Partial<CheckboxProps> {
+  name: string
+  selected: Signal<ReadonlySet<string>>
+}
+
+/** A checkbox that adds a name to a selection, or removes it. */
+export function NameBox({ name, selected, words, ...attributes }: NameBoxProps) {
+  function toggle(): void {
+    const next = new Set(selected.peek())
+    if (!next.delete(name)) next.add(name)
+    selected.value = next
+  }
+  return (
+    <Checkbox
+      words={words ?? <span class="unseen">Select {name}</span>}
+      {...attributes}
+      checked={selected.value.has(name)}
+      onChange={toggle}
+    />
+  )
+}
+
 /** A value to choose, and its words if they differ. */
 export type Choice = string | readonly [value: string, words: string]
 
 interface SelectProps extends Omit<PartialSelectHTMLAttributes<HTMLSelectElement>, 'role' | 'size'> {
+  /** The chosen value is added if it is not among them, such as that of a deleted key. */
   values: readonly Choice[]
   /** The words for the empty value, if the user can choose it. */
   none?: string | undefined
+  /** The chosen value, in place of `value` and `onChoose`. */
+  chosen?: Signal<string>
   onChoose?(value: string): void
 }
 
-/** A list of values, of which the user chooses one. */
-export function Select({ values, none, onChoose, ...attributes }: SelectProps) {
+export function Select({ values, none, chosen, onChoose, ...attributes }: SelectProps) {
+  const { value } = attributes
+  const isListed = typeof value !== 'string' || value === '' || values.some((choice) => partsOf(choice)[0] === value)
+  function onChange({ currentTarget }: TargetedEvent<HTMLSelectElement>): void {
+    if (chosen !== undefined) chosen.value = currentTarget.value
+    onChoose?.(currentTarget.value)
+  }
   return (
-    <select {...attributes} onChange={({ currentTarget }) => onChoose?.(currentTarget.value)}>
+    <select {...attributes} {...(chosen && { value: chosen })} onChange={onChange}>
       {none !== undefined && <option value="">{none}</option>}
-      <Options values={values} />
+      <Options values={isListed ? values : [value, ...values]} />
     </select>
   )
 }
@@ -92,11 +112,15 @@ export function LabelledSelect({ label, class: kind, ...attributes }: SelectProp
   )
 }
 
+function partsOf(choice: Choice): readonly [value: string, words: string] {
+  return typeof choice === 'string' ? [choice, choice] : choice
+}
+
 export function Options({ values }: { values: readonly Choice[] }) {
   return (
     <>
       {values.map((choice) => {
-        const [value, words] = typeof choice === 'string' ? [choice, choice] : choice
+        const [value, words] = partsOf(choice)
         return (
           <option key={value} value={value}>
             {words}
@@ -105,13 +129,6 @@ export function Options({ values }: { values: readonly Choice[] }) {
       })}
     </>
   )
-}
-
-/** Adds the name to the set, or removes it if the set has it. */
-export function toggleName(names: ReadonlySet<string>, name: string): ReadonlySet<string> {
-  const next = new Set(names)
-  if (!next.delete(name)) next.add(name)
-  return next
 }
 
 /** The items with at least one text that contains the search text. Upper and lower case are equal. */
@@ -129,12 +146,10 @@ interface FormProps {
   id?: string
   /** Classes in addition to `stack`. */
   class?: string
-  /** The text of the button that submits. */
   submit: string
   danger?: boolean
   /** The action of the form. The form shows an error with the labels of its fields. */
   work(fields: FormData, form: HTMLFormElement): unknown
-  /** Content beside the submit button. */
   beside?: ComponentChildren
   children?: ComponentChildren
 }
@@ -145,7 +160,7 @@ export function Form({ id, class: kind = '', submit, danger = false, work, besid
   const [failure, setFailure] = useState<unknown>(undefined)
   const place = useRef<HTMLFormElement>(null)
 
-  function onSubmit(event: TargetedSubmitEvent<HTMLFormElement>): Promise<void> {
+  function onSubmit(event: TargetedEvent<HTMLFormElement>): Promise<void> {
     event.preventDefault()
     const form = event.currentTarget
     return run(() => {

@@ -44,6 +44,28 @@ export function Loaded<Data>({ of: resource, loading = <Loading />, children }: 
   )
 }
 
+/**
+ * The answer of a call. It is asked again when one of the values in `of` changes, and forgotten when the first one
+ * changes, which says what the answer is about. Without `load`, nothing is asked.
+ */
+export function useAnswer<Data>(
+  of: readonly [subject: string, ...rest: unknown[]],
+  load: ((signal: AbortSignal) => Promise<Data>) | undefined,
+): { data?: Data; failure?: unknown } {
+  const [answer, setAnswer] = useState<{ subject?: string; data?: Data; failure?: unknown }>({})
+  const [subject] = of
+  useEffect(() => {
+    const leaving = new AbortController()
+    const { signal } = leaving
+    load?.(signal).then(
+      (data) => signal.aborted || setAnswer({ subject, data }),
+      (failure) => signal.aborted || setAnswer({ subject, failure }),
+    )
+    return () => leaving.abort()
+  }, of)
+  return answer.subject === subject ? answer : {}
+}
+
 /** Says that something loads, after a short delay. */
 export function Loading({ children = 'Loading…' }: { children?: ComponentChildren }) {
   const [late, setLate] = useState(false)

@@ -1,4 +1,4 @@
-import type { ComponentChildren, TargetedEvent } from 'preact'
+import type { ComponentChildren, RefObject, TargetedEvent } from 'preact'
 import { useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { rowAfterKey, scrollToShow, type View, windowOf } from './row-window.ts'
 
@@ -7,18 +7,13 @@ const LEAST = 40
 /** The height of a row with one line of text, in rem. */
 const LINE = 2.8
 
-interface Place {
-  readonly current: HTMLElement | null
-}
-
 /** A list with rows of equal height that renders only visible rows. `heightOf` is for rows with more than one line. */
-export function useRows(place: Place, count: number, heightOf = heightOfLine) {
+export function useRows(place: RefObject<HTMLElement | null>, count: number, heightOf = heightOfLine) {
   const { height, row } = useRowSizes(place, heightOf)
   const [top, setTop] = useState(0)
   const view: View = { top, height, row, count }
   const { first, end } = windowOf(view)
   return {
-    /** The height of a row, in pixels. */
     row,
     /** The visible rows: from `first` to `end`, exclusive. */
     first,
@@ -48,7 +43,10 @@ export function useRows(place: Place, count: number, heightOf = heightOfLine) {
 }
 
 /** The heights of the visible part of a list and of its rows, in pixels. */
-function useRowSizes(place: Place, heightOf: (rem: number) => number): { height: number; row: number } {
+function useRowSizes(
+  place: RefObject<HTMLElement | null>,
+  heightOf: (rem: number) => number,
+): { height: number; row: number } {
   const [sizes, setSizes] = useState({ height: 600, row: 44 })
   useLayoutEffect(() => {
     const node = place.current
@@ -71,20 +69,15 @@ export function heightOfLine(rem: number): number {
   return Math.max(LEAST, Math.round(LINE * rem))
 }
 
-/** The `tabIndex` for the controls of a row. The arrow keys move between the rows. */
-interface RowState {
-  tabIndex: 0 | -1
-}
-
 interface LongListProps<Item> {
   id: string
-  /** The name of the list. */
   label: string
   items: readonly Item[]
   keyOf(item: Item): string
   /** More attributes for the row, such as `data-group`. */
   attributesOf?(item: Item): Readonly<Record<string, string>>
-  children(item: Item, state: RowState): ComponentChildren
+  /** `tabIndex` is for the controls of a row. The arrow keys move between the rows. */
+  children(item: Item, tabIndex: 0 | -1): ComponentChildren
 }
 
 /** A list of rows of equal height that renders only visible rows. It may have any number of items. */
@@ -131,7 +124,7 @@ export function LongList<Item>({ id, label, items, keyOf, attributesOf, children
                 style={{ transform: `translateY(${index * rows.row}px)` }}
                 onFocusIn={() => setActive(index)}
               >
-                {children(item, { tabIndex: index === active ? 0 : -1 })}
+                {children(item, index === active ? 0 : -1)}
               </li>
             )
           )

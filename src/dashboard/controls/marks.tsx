@@ -3,15 +3,13 @@ import { formatCount } from '../formatting.ts'
 
 export type Tone = 'good' | 'warn' | 'bad' | 'odd' | ''
 
-export function Badge({
-  tone = '',
-  title,
-  children,
-}: {
+interface BadgeProps {
   tone?: Tone
   title?: string | undefined
   children: ComponentChildren
-}) {
+}
+
+export function Badge({ tone = '', title, children }: BadgeProps) {
   return (
     <span class={`badge ${tone}`} title={title}>
       {children}
@@ -35,6 +33,16 @@ export function Pairs({ entries }: { entries: readonly (readonly [name: string, 
   )
 }
 
+/** A section of a view with a heading. */
+export function Card({ id, title, children }: { id: string; title: string; children: ComponentChildren }) {
+  return (
+    <section class="card stack" aria-labelledby={id}>
+      <h2 id={id}>{title}</h2>
+      {children}
+    </section>
+  )
+}
+
 /** A section of the details with a heading. */
 export function Part({ title, children }: { title: string; children: ComponentChildren }) {
   return (
@@ -45,7 +53,6 @@ export function Part({ title, children }: { title: string; children: ComponentCh
   )
 }
 
-/** How many names a confirmation lists. */
 const LISTED = 10
 
 /** The first names of a list, and the number of the others. */

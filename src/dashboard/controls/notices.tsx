@@ -1,29 +1,23 @@
 import { signal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
-import { Refused } from '../refusals.ts'
+import { messageOf, Refused } from '../refusals.ts'
 
 const MILLISECONDS_OF_NOTE = 4_000
 const MILLISECONDS_OF_FAILURE = 12_000
 
-interface Toast {
-  kind: '' | 'bad'
-  content: ComponentChildren
-}
+const toasts = signal<readonly { kind: string; content: ComponentChildren }[]>([])
 
-const toasts = signal<readonly Toast[]>([])
-
-/** Shows a note for a few seconds. */
 export function showNote(text: string): void {
-  showToast({ kind: '', content: text }, MILLISECONDS_OF_NOTE)
+  showToast('', text, MILLISECONDS_OF_NOTE)
 }
 
-/** Shows an error for several seconds. */
 export function showFailure(error: unknown): void {
-  showToast({ kind: 'bad', content: <ErrorText error={error} /> }, MILLISECONDS_OF_FAILURE)
+  showToast('bad', <ErrorText error={error} />, MILLISECONDS_OF_FAILURE)
 }
 
-function showToast(toast: Toast, milliseconds: number): void {
+function showToast(kind: '' | 'bad', content: ComponentChildren, milliseconds: number): void {
+  const toast = { kind, content }
   toasts.value = [...toasts.value, toast]
   setTimeout(() => {
     toasts.value = toasts.value.filter((each) => each !== toast)
@@ -35,7 +29,7 @@ function showToast(toast: Toast, milliseconds: number): void {
  * `rename` replaces names of fields by labels.
  */
 export function ErrorText({ error, rename = (text) => text }: { error: unknown; rename?: (text: string) => string }) {
-  if (!(error instanceof Refused)) return <>{error instanceof Error ? error.message : String(error)}</>
+  if (!(error instanceof Refused)) return <>{messageOf(error)}</>
   // The message usually repeats the first problem.
   const others = error.problems.filter(({ message }) => message !== error.message)
   return (

@@ -3,12 +3,9 @@ const MARGIN = 8
 
 /** The state of a partly visible list with rows of equal height. Lengths are in pixels. */
 export interface View {
-  /** The scroll position. */
   top: number
-  /** The height of the visible part. */
   height: number
   row: number
-  /** The number of rows. */
   count: number
 }
 
@@ -29,12 +26,8 @@ export function scrollToShow(index: number, { top, height, row, count }: View): 
 export function rowAfterKey(key: string, index: number, { height, row, count }: View): number | undefined {
   const page = Math.max(1, Math.floor(height / row) - 1)
   const steps: Readonly<Record<string, number>> = {
-    ArrowDown: 1,
-    ArrowUp: -1,
-    PageDown: page,
-    PageUp: -page,
-    Home: -count,
-    End: count,
+    ...{ ArrowDown: 1, PageDown: page, End: count },
+    ...{ ArrowUp: -1, PageUp: -page, Home: -count },
   }
   const step = steps[key]
   if (step === undefined || count === 0) return undefined

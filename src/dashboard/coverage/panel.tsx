@@ -1,7 +1,6 @@
 import { useSignal } from '@preact/signals'
 import { call } from '../client.ts'
-import { Button } from '../controls/button.tsx'
-import { Copyable } from '../controls/copyable.tsx'
+import { Button, Copyable } from '../controls/button.tsx'
 import { filterBy, SearchField } from '../controls/form.tsx'
 import { Loaded } from '../controls/loaded.tsx'
 import { Badge, Meter } from '../controls/marks.tsx'
@@ -12,7 +11,6 @@ import type { Coverage, Gap } from '../responses.ts'
 /** The report is long and may change with each request, so it is loaded at most this often. */
 const MILLISECONDS_OF_REST = 3_000
 
-/** The coverage of the contract by the requests of the account. */
 const coverage = createResource({
   load: (account) => call('getCoverage', { parameters: { account } }),
   tabs: ['coverage'],
@@ -51,7 +49,6 @@ export function coverageTally(): string | undefined {
   return data && `${data.summary.responses.percent} %`
 }
 
-/** The view Coverage: the covered share of the contract, and requests that would cover the rest. */
 export function CoveragePanel() {
   return <Loaded of={coverage}>{(data) => <Report coverage={data} />}</Loaded>
 }

@@ -1,19 +1,183 @@
+import { type Signal, signal } from '@preact/signals'
 import { call } from '../client.ts'
 import { openDialog } from '../controls/dialog.tsx'
-import { Options, TextField, textOf } from '../controls/form.tsx'
+import { Checkbox, LabelledSelect, Options, TextField, textOf } from '../controls/form.tsx'
+import { FirstNames } from '../controls/marks.tsx'
 import { showNote } from '../controls/notices.tsx'
 import { FACTS } from '../facts.ts'
+import { formatCount, formatDeed } from '../formatting.ts'
+import { addWords, Refused } from '../refusals.ts'
 import type { MonitoredDomain } from '../responses.ts'
 import { chosenAccount } from '../selection.ts'
-import { monitored, reloadDomain } from './monitored.ts'
+import { callService, ServiceWay } from '../service-calls.tsx'
+import { monitored, refreshAfterChange, reloadDomain } from './monitored.ts'
+import { divideNames, placeIn, readNames, type TypedName } from './name-list.ts'
 import { type DomainChange, PIN_FIELDS, readChange, valueToday } from './pin.ts'
+
+/** Asks for names, and adds the domains by the rules of the service. */
+export async function addDomains(): Promise<void> {
+  const account = chosenAccount.peek()
+  const text = signal('')
+  const limit = limitOf('addDomains')
+  await openDialog('Add domains', <Fields text={text} limit={limit} />, {
+    submit: 'Add',
+    async work() {
+      const names = readNames(text.peek())
+      if (names.length === 0) throw new Error('Write at least one domain.')
+      const parts = divideNames(names, limit, nameOf)
+      return sendParts('addDomains', account, parts, nameOf, (error, count, part) => {
+        if (count === 0) return withLines(error, part)
+        // Added names must not be sent again, because the service would refuse them.
+        const rest = names.slice(count).map(({ name }, index) => ({ name, line: index + 1 }))
+        text.value = rest.map(nameOf).join('\n')
+        return withLines(error, rest, ` ${formatDeed(count, 'domain', 'added')} Only the others are left above.`)
+      })
+    },
+    note: (count) => formatDeed(count, 'domain', 'added'),
+  })
+}
+
+/**
+ * Sends names in several requests, and resolves to their number. `explain` makes the error if one of them fails after
+ * `count` names.
+ */
+async function sendParts<Item>(
+  operation: string,
+  account: string,
+  parts: readonly Item[][],
+  nameOf: (item: Item) => string,
+  explain: (error: unknown, count: number, part: Item[]) => unknown,
+): Promise<number> {
+  let count = 0
+  for (const part of parts) {
+    try {
+      await callService(operation, { body: { domains: part.map(nameOf) }, account })
+    } catch (error) {
+      const explained = explain(error, count, part)
+      if (count > 0) await refreshAfterChange()
+      throw explained
+    }
+    count += part.length
+  }
+  await refreshAfterChange()
+  return count
+}
+
+function Fields({ text, limit }: { text: Signal<string>; limit: number | null }) {
+  const names = readNames(text.value)
+  return (
+    <>
+      <label>
+        Domains, one in each line
+        <textarea
+          name="domains"
+          rows={8}
+          class="mono"
+          spellcheck={false}
+          autocapitalize="none"
+          value={text.value}
+          placeholder={'shop.example\nmail.shop.example'}
+          onInput={({ currentTarget }) => (text.value = currentTarget.value)}
+        />
+      </label>
+      <p class="soft" role="status">
+        {describeNames(names, divideNames(names, limit, nameOf).length, limit)}
+      </p>
+      <ServiceWay />
+    </>
+  )
+}
+
+/** Adds the line numbers to a refusal. `words` are added to the message. */
+function withLines(error: unknown, names: readonly TypedName[], words = ''): unknown {
+  if (!(error instanceof Refused)) return addWords(error, words)
+  const { status, code, message, problems } = error
+  const located = problems.map((problem) => {
+    const typed = names[placeIn(problem.field) ?? -1]
+    return typed === undefined ? problem : { ...problem, message: nameLine(problem.message, typed.line) }
+  })
+  const [first] = located
+  const isLocated = first !== undefined && first.message !== problems[0]?.message
+  return addWords(new Refused(status, { code, message: isLocated ? first.message : message, problems: located }), words)
+}
+
+/** Replaces an item of the request such as `domains[2]` at the beginning of a message by its line. */
+function nameLine(message: string, line: number): string {
+  const rest = message.replace(/^`domains\[\d+\]`/, '')
+  return rest === message ? `Line ${line}: ${message}` : `Line ${line}${rest}`
+}
+
+function describeNames(names: readonly TypedName[], requests: number, limit: number | null): string {
+  if (names.length === 0) return 'Commas, semicolons and spaces divide names, too.'
+  const start = `${formatCount(names.length, 'domain')}, sent as typed`
+  if (requests < 2) return `${start}.`
+  const reason = limit === null ? '' : `, because one takes at most ${limit}`
+  return `${start} in ${requests} requests${reason}.`
+}
+
+/** How many domains a request of an operation may contain; null without a limit. */
+function limitOf(operation: string): number | null {
+  return FACTS.operations.find(({ id }) => id === operation)?.mostDomains ?? null
+}
+
+function nameOf({ name }: TypedName): string {
+  return name
+}
+
+/** Asks for confirmation, and removes the domains by the rules of the service. Resolves to false if it did not. */
+export async function removeDomains(domains: readonly MonitoredDomain[]): Promise<boolean> {
+  const account = chosenAccount.peek()
+  const used = domains.filter(({ features }) => features.length > 0)
+  const [only] = domains
+  const title =
+    domains.length === 1 && only ? `Remove ${only.domain}?` : `Remove ${formatCount(domains.length, 'domain')}?`
+  const removed = await openDialog(title, <Question domains={domains} used={used} />, {
+    submit: 'Remove',
+    danger: true,
+    work(fields) {
+      const removable = fields.has('leave') ? domains.filter(({ features }) => features.length === 0) : domains
+      const parts = divideNames(removable, limitOf('deleteDomains'), ({ domain }) => domain)
+      const explain = (error: unknown, count: number) =>
+        count === 0 ? error : addWords(error, ` ${formatDeed(count, 'domain', 'removed')}`)
+      return sendParts('deleteDomains', account, parts, ({ domain }) => domain, explain)
+    },
+    note: (count) => formatDeed(count, 'domain', 'removed'),
+  })
+  return removed !== undefined
+}
+
+function Question({ domains, used }: { domains: readonly MonitoredDomain[]; used: readonly MonitoredDomain[] }) {
+  return (
+    <>
+      <FirstNames names={domains.map(({ domain }) => domain)} />
+      <p>
+        {domains.length === 1 ? 'It is removed from its groups' : 'They are removed from their groups'}, too. A domain
+        that is added again begins to count its messages from zero.
+      </p>
+      {used.length > 0 && (
+        <>
+          <p>
+            {describeUse(domains.length, used.length)}, so the service is going to refuse a request that names{' '}
+            {used.length === 1 ? 'it' : 'them'}.
+          </p>
+          {used.length < domains.length && <Checkbox name="leave" words="Leave out what is in use" />}
+        </>
+      )}
+      <ServiceWay />
+    </>
+  )
+}
+
+function describeUse(count: number, used: number): string {
+  if (count === 1) return 'A monitoring feature uses it'
+  return used === 1 ? 'A monitoring feature uses one of them' : `Monitoring features use ${used} of them`
+}
 
 const USUAL_FEATURES = ['mta-sts', 'tls-rpt', 'bimi']
 
-/** Shows a form with the current values of a domain, and saves the changes of the user. */
 export async function changeDomain(domain: MonitoredDomain): Promise<void> {
   const account = chosenAccount.peek()
-  const saved = await openDialog(`Change ${domain.domain}`, <Fields domain={domain} />, {
+  const saved = await openDialog(`Change ${domain.domain}`, <PinFields domain={domain} />, {
     submit: 'Save',
     async work(fields) {
       const change = readChange(domain, (field) => textOf(fields, field))
@@ -63,7 +227,7 @@ const LABELS: Readonly<Record<(typeof PIN_FIELDS)[number], string>> = {
   count: 'Messages in 30 days',
 }
 
-function Fields({ domain }: { domain: MonitoredDomain }) {
+function PinFields({ domain }: { domain: MonitoredDomain }) {
   return (
     <>
       <p class="soft">
@@ -71,12 +235,7 @@ function Fields({ domain }: { domain: MonitoredDomain }) {
         follows the generated figures again. All other fields stay pinned or generated, as they were.
       </p>
       <div class="fields">
-        <label>
-          Profile
-          <select name="profile">
-            <Choices values={FACTS.profiles} chosen={domain.profile} />
-          </select>
-        </label>
+        <LabelledSelect label="Profile" name="profile" values={FACTS.profiles} value={domain.profile} />
         {PIN_FIELDS.map((field) => (
           <Field key={field} domain={domain} field={field} />
         ))}
@@ -100,28 +259,7 @@ function Field({ domain, field }: { domain: MonitoredDomain; field: (typeof PIN_
   return values === undefined ? (
     <TextField label={title} name={field} inputMode="decimal" defaultValue={value} />
   ) : (
-    <label>
-      {title}
-      <select name={field}>
-        <option value="" selected={value === ''}>
-          not pinned
-        </option>
-        <Choices values={values} chosen={value} />
-      </select>
-    </label>
-  )
-}
-
-function Choices({ values, chosen }: { values: readonly string[]; chosen: string }) {
-  const all = chosen === '' || values.includes(chosen) ? values : [chosen, ...values]
-  return (
-    <>
-      {all.map((value) => (
-        <option key={value} selected={value === chosen}>
-          {value}
-        </option>
-      ))}
-    </>
+    <LabelledSelect label={title} name={field} none="not pinned" values={values} value={value} />
   )
 }
 

@@ -1,6 +1,6 @@
 import { computed, signal } from '@preact/signals'
-import { groups, groupsByDomain, summary } from '../account-data.ts'
-import { call } from '../client.ts'
+import { groups, groupsByDomain, readAll, summary } from '../account-data.ts'
+import { call, type Query } from '../client.ts'
 import { FACTS } from '../facts.ts'
 import { Refused } from '../refusals.ts'
 import { createResource } from '../resource.ts'
@@ -17,17 +17,10 @@ const ATTEMPTS = 4
 const YOUTH = { changed: 0.2, unchanged: 2 }
 const SHORTEST_YOUTH = 1_000
 
-/** The state of an account that shows whether the domains or their figures have changed. */
-interface Mark {
-  domains: number
-  day: string
-}
-
 /** The progress of loading; `undefined` while nothing loads. */
 export const progress = signal<{ done: number; total: number } | undefined>(undefined)
 
-/** The state of the account at the last load. */
-let loaded: Mark | undefined
+let loaded: ReturnType<typeof readMark>
 /** The phase after a load. During `changed` no load starts; during `unchanged` only after a change. */
 let youth: keyof typeof YOUTH | undefined
 let growing: ReturnType<typeof setTimeout> | undefined
@@ -59,37 +52,30 @@ async function loadDomains(account: string): Promise<readonly MonitoredDomain[]>
   }
 }
 
-/** Starts the phases after a load. */
 function grow(): void {
   clearTimeout(growing)
   const domains = monitored.data.peek()?.length ?? 0
   const { changed, unchanged } = YOUTH
   youth = 'changed'
-  growing = setTimeout(
-    () => {
-      youth = 'unchanged'
-      growing = setTimeout(
-        () => {
-          youth = undefined
-        },
-        domains * (unchanged - changed),
-      )
-    },
-    Math.max(SHORTEST_YOUTH, domains * changed),
-  )
+  const later = (milliseconds: number, act: () => void) => {
+    growing = setTimeout(act, milliseconds)
+  }
+  later(Math.max(SHORTEST_YOUTH, domains * changed), () => {
+    youth = 'unchanged'
+    later(domains * (unchanged - changed), () => {
+      youth = undefined
+    })
+  })
 }
 
-async function loadPages(account: string): Promise<readonly MonitoredDomain[]> {
-  const domains: MonitoredDomain[] = []
-  for (let after: string | undefined; ; ) {
-    const query = { limit: FACTS.pageLimit, ...(after !== undefined && { after }) }
-    const page = await call('listMonitoredDomains', { parameters: { account }, query })
-    domains.push(...page.domains)
+function loadPages(account: string): Promise<readonly MonitoredDomain[]> {
+  const load = (query: Query) => call('listMonitoredDomains', { parameters: { account }, query })
+  return readAll('domains', load, (done, total) => {
     // The result is discarded if the user has selected another account.
-    if (page.next === null || account !== chosenAccount.peek()) return domains
-    after = page.next
-    progress.value = { done: domains.length, total: page.count }
-  }
+    if (account !== chosenAccount.peek()) return false
+    progress.value = { done, total }
+    return true
+  })
 }
 
 /** Whether the list may be loaded again, by its phase and by the state of the account. */
@@ -99,12 +85,12 @@ function isStale(): boolean {
   return youth === undefined || (isChanged && youth === 'unchanged')
 }
 
-function readMark(): Mark | undefined {
+/** The state of the account that shows whether the domains or their figures have changed. */
+function readMark() {
   const account = summary.data.peek()?.account
   return account && { domains: account.domains, day: refreshDate(account.now) }
 }
 
-/** Loads only one domain again after a change of it. */
 export async function reloadDomain(name: string): Promise<void> {
   const account = chosenAccount.peek()
   const index = monitored.data.peek()?.findIndex(({ domain }) => domain === name) ?? -1
@@ -123,9 +109,7 @@ export async function reloadDomain(name: string): Promise<void> {
 
 export const order = signal<Order>({ by: 'added', descending: false })
 /** The filter of the table. An empty policy or profile means all. */
-export const search = signal('')
-export const policy = signal('')
-export const profile = signal('')
+export const filter = { search: signal(''), policy: signal(''), profile: signal('') }
 
 const sorted = computed(() => {
   const { by } = order.value
@@ -136,6 +120,7 @@ const sorted = computed(() => {
 
 /** The rows of the table. A search does not sort again. */
 export const shown = computed(() => {
+  const { search, policy, profile } = filter
   return filterDomains(sorted.value, { search: search.value, policy: policy.value, profile: profile.value })
 })
 
@@ -145,12 +130,10 @@ export function refreshDate(now: string): string {
   return new Date(Date.parse(now) - (hours * 60 + minutes) * 60_000).toISOString().slice(0, 10)
 }
 
-/** The day that is `days` days earlier. */
 export function dayBefore(day: string, days: number): string {
   return new Date(Date.parse(`${day}T00:00:00Z`) - days * 86_400_000).toISOString().slice(0, 10)
 }
 
-/** The domain whose sheet is open, and its account. */
 export const opened = signal<{ account: string; domain: string } | undefined>(undefined)
 
 export function openDomain(domain: string): void {

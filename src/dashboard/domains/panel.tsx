@@ -1,4 +1,3 @@
-import { useSignalEffect } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import { Button } from '../controls/button.tsx'
 import { type Choice, SearchField, Select } from '../controls/form.tsx'
@@ -6,43 +5,30 @@ import { Loaded, Loading } from '../controls/loaded.tsx'
 import { FACTS } from '../facts.ts'
 import { formatNumber, formatShown } from '../formatting.ts'
 import type { MonitoredDomain } from '../responses.ts'
-import { chosenAccount, lookedAt, openTab, takeLook } from '../selection.ts'
-import { addDomains, removeDomains } from './add-and-remove.tsx'
-import {
-  closeDomain,
-  monitored,
-  openDomain,
-  opened,
-  order,
-  policy,
-  profile,
-  progress,
-  search,
-  shown,
-} from './monitored.ts'
-import { selected } from './row.tsx'
+import { chosenAccount, openTab, useLook } from '../selection.ts'
+import { addDomains, removeDomains } from './change.tsx'
+import { closeDomain, filter, monitored, openDomain, opened, order, progress, shown } from './monitored.ts'
 import { type Column, NO_RECORD } from './selection.ts'
 import { DomainSheet } from './sheet.tsx'
-import { COLUMNS, DomainTable } from './table.tsx'
+import { COLUMNS, DomainTable, selected } from './table.tsx'
 
 function selectNone(): void {
   selected.value = new Set()
 }
 
-/** The view Domains. */
 export function DomainsPanel() {
   const account = chosenAccount.value
-  useSignalEffect(() => {
-    const look = lookedAt.value
+  useLook(
+    (look) => {
+      filter.search.value = look.search ?? ''
+      filter.policy.value = ''
+      filter.profile.value = ''
+      if (look.domain === undefined) closeDomain()
+      else openDomain(look.domain)
+    },
     // Another view may be about to open.
-    if (look === undefined || openTab.peek() !== 'domains') return
-    takeLook()
-    search.value = look.search ?? ''
-    policy.value = ''
-    profile.value = ''
-    if (look.domain === undefined) closeDomain()
-    else openDomain(look.domain)
-  })
+    () => openTab.peek() === 'domains',
+  )
   // The selection and the open sheet do not apply to another account.
   useEffect(() => selectNone, [account])
   const sheet = opened.value
@@ -61,26 +47,20 @@ export function DomainsPanel() {
 function Tools() {
   return (
     <div class="row domain-tools no-print">
-      <SearchField id="domain-filter" label="Search domains" text={search} />
+      <SearchField id="domain-filter" label="Search domains" text={filter.search} />
       <Select
         id="domain-policy"
         aria-label="Policy"
         none="All policies"
         values={[...FACTS.policies, NO_RECORD]}
-        value={policy}
-        onChoose={(chosen) => {
-          policy.value = chosen
-        }}
+        chosen={filter.policy}
       />
       <Select
         id="domain-profile"
         aria-label="Profile"
         none="All profiles"
         values={FACTS.profiles}
-        value={profile}
-        onChoose={(chosen) => {
-          profile.value = chosen
-        }}
+        chosen={filter.profile}
       />
       <PhoneOrder />
       <Button words="Add domains…" kind="primary" work={addDomains} />

@@ -43,7 +43,6 @@ export function readChange(domain: MonitoredDomain, textOf: (field: string) => s
   }
 }
 
-/** The unique names in a list with commas. */
 function readFeatures(text: string): string[] {
   const names = text.split(',').map((name) => name.trim())
   return [...new Set(names)].filter((name) => name !== '')

@@ -15,9 +15,8 @@ export interface Order {
 export interface Wanted {
   /** A part of a name, in any case and script. */
   search: string
-  /** A policy, or empty for all. */
+  /** Empty for all, as is the profile. */
   policy: string
-  /** A profile, or empty for all. */
   profile: string
 }
 
@@ -73,7 +72,6 @@ function rankOf(domain: MonitoredDomain): number {
   return rank(policy) * 1000 + (testing === 'y' ? 0 : 500) + rank(sp) * 10 + rank(np)
 }
 
-/** Filters domains and keeps their order. */
 export function filterDomains(domains: readonly MonitoredDomain[], wanted: Wanted): readonly MonitoredDomain[] {
   const { search, policy, profile } = wanted
   const parts = spellingsOf(search)

@@ -1,25 +1,22 @@
-import { useEffect, useState } from 'preact/hooks'
 import { groups, groupsByDomain, summary } from '../account-data.ts'
 import { HistoryChart } from '../charts/history-chart.tsx'
 import { send } from '../client.ts'
-import { Button } from '../controls/button.tsx'
-import { Copyable } from '../controls/copyable.tsx'
+import { Button, Copyable } from '../controls/button.tsx'
 import { Sheet } from '../controls/dialog.tsx'
+import { useAnswer } from '../controls/loaded.tsx'
 import { Badge, Pairs, Part } from '../controls/marks.tsx'
 import { ErrorText } from '../controls/notices.tsx'
 import { formatCount, formatDay, formatInstant, formatShare } from '../formatting.ts'
-import type { DomainEvent, MonitoredDomain, ResponseData } from '../responses.ts'
+import type { DataOf, DomainEvent, MonitoredDomain } from '../responses.ts'
 import { chosenAccount, show } from '../selection.ts'
-import { removeDomains } from './add-and-remove.tsx'
-import { changeDomain, removePins } from './change.tsx'
+import { changeDomain, removeDomains, removePins } from './change.tsx'
 import { closeDomain, dayBefore, monitored, openDomain, refreshDate } from './monitored.ts'
 import { lastRecordText, layOut } from './record-text.ts'
-import { Policy } from './row.tsx'
+import { Policy } from './table.tsx'
 import { shareOf } from './trends.ts'
 
 const HISTORY_DAYS = 90
 
-/** Everything about one domain. */
 export function DomainSheet({ name }: { name: string }) {
   const domains = monitored.data.value
   const domain = domains?.find((each) => each.domain === name)
@@ -40,7 +37,7 @@ export function DomainSheet({ name }: { name: string }) {
 
 function Content({ domain }: { domain: MonitoredDomain }) {
   const { domain: name, record, events, pinned } = domain
-  const history = useHistory(domain)
+  const { data: history, failure } = useHistory(domain)
   async function remove(): Promise<void> {
     if (await removeDomains([domain])) closeDomain()
   }
@@ -62,13 +59,13 @@ function Content({ domain }: { domain: MonitoredDomain }) {
         )}
       </div>
       <Part title={`${HISTORY_DAYS} days`}>
-        {history.failure !== undefined && (
+        {failure !== undefined && (
           <p class="refusal bad">
-            <ErrorText error={history.failure} />
+            <ErrorText error={failure} />
           </p>
         )}
-        {history.days === undefined ? (
-          history.failure === undefined && <p class="soft">The history is being loaded…</p>
+        {history === undefined ? (
+          failure === undefined && <p class="soft">The history is being loaded…</p>
         ) : (
           <Chart name={name} days={history.days} events={events} />
         )}
@@ -81,8 +78,8 @@ function Content({ domain }: { domain: MonitoredDomain }) {
         <Facts domain={domain} />
       </Part>
       <Part title="The record as GET /dmarc writes it">
-        {history.text === undefined ? (
-          <p class="soft">{history.days === undefined ? '…' : 'It has no record yet.'}</p>
+        {history?.text === undefined ? (
+          <p class="soft">{history === undefined ? '…' : 'It has no record yet.'}</p>
         ) : (
           <Copyable id="domain-record" text={layOut(history.text)} label="Copy the record" />
         )}
@@ -158,7 +155,7 @@ function Names({ names, tone = 'warn' }: { names: readonly string[]; tone?: 'war
   )
 }
 
-type Days = ResponseData['listDailyRecords']['days']
+type Days = DataOf<'listDailyRecords'>['days']
 
 function Chart({ name, days, events }: { name: string; days: Days; events: readonly DomainEvent[] }) {
   const records = days.map((day) => day.records[0])
@@ -182,7 +179,6 @@ function Chart({ name, days, events }: { name: string; days: Days; events: reado
   )
 }
 
-/** The reasons for the figures, with their dates. */
 function Events({ events }: { events: readonly DomainEvent[] }) {
   if (events.length === 0) return <p class="soft">Nothing changes its figures but weekdays and seasons.</p>
   return (
@@ -203,36 +199,17 @@ function describePeriod(from: string | null, until: string | null): string {
   return until === null ? 'Always' : `Until ${formatDay(until)}`
 }
 
-interface LoadedHistory {
-  days?: Days
-  /** The record of today as the service writes it. */
-  text?: string | undefined
-  failure?: unknown
-}
-
-/** The daily records of a domain. They are loaded again when its current record changes. */
-function useHistory({ domain, record }: MonitoredDomain): LoadedHistory {
-  const [history, setHistory] = useState<LoadedHistory & { of?: string }>({})
+/** The daily records of a domain, and today's as the service writes it. They are loaded again when it changes. */
+function useHistory({ domain, record }: MonitoredDomain) {
   const account = chosenAccount.value
   const now = summary.data.value?.account.now
-  const to = now === undefined ? undefined : refreshDate(now)
+  const to = now && refreshDate(now)
+  async function load(signal: AbortSignal, last: string) {
+    const query = { from: dayBefore(last, HISTORY_DAYS - 1), to: last, domain }
+    const text = await (await send('listDailyRecords', { parameters: { account }, query, signal })).text()
+    const { data } = JSON.parse(text) as { data: { days: Days } }
+    return { days: data.days, text: lastRecordText(text) }
+  }
   const of = JSON.stringify([account, domain])
-  useEffect(() => {
-    if (to === undefined) return
-    const query = { from: dayBefore(to, HISTORY_DAYS - 1), to, domain }
-    let isWanted = true
-    send('listDailyRecords', { parameters: { account }, query })
-      .then((response) => response.text())
-      .then((text) => {
-        const { data } = JSON.parse(text) as { data: ResponseData['listDailyRecords'] }
-        if (isWanted) setHistory({ of, days: data.days, text: lastRecordText(text) })
-      })
-      .catch((failure) => {
-        if (isWanted) setHistory({ of, failure })
-      })
-    return () => {
-      isWanted = false
-    }
-  }, [of, to, JSON.stringify(record)])
-  return history.of === of ? history : {}
+  return useAnswer([of, to, JSON.stringify(record)], to === undefined ? undefined : (signal) => load(signal, to))
 }

@@ -1,18 +1,29 @@
+// biome-ignore-all lint/a11y/useKeyWithClickEvents: a click anywhere in a row is a shorter way to its button.
 // biome-ignore-all lint/a11y/useFocusableInteractive: the buttons in the cells take the focus.
 // biome-ignore-all lint/a11y/useSemanticElements: a table with a few of its rows, each at a place of its own, is no layout of <table>.
-import type { ComponentChildren } from 'preact'
-import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
-import { summary } from '../account-data.ts'
-import { Checkbox } from '../controls/form.tsx'
-import { heightOfLine, useRows } from '../controls/long-list.tsx'
-import type { MonitoredDomain } from '../responses.ts'
-import { order, refreshDate } from './monitored.ts'
-import { Row, selected } from './row.tsx'
-import type { Column } from './selection.ts'
-import { showTrends, TREND_DAYS } from './trends.ts'
 
-/** The sortable columns. `numeric` columns sort in descending order first. */
-export const COLUMNS: readonly { by: Column; title: string; numeric?: boolean; class?: string }[] = [
+import { signal } from '@preact/signals'
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
+import { groupsByDomain, summary } from '../account-data.ts'
+import { Sparkline } from '../charts/sparkline.tsx'
+import { Checkbox, NameBox } from '../controls/form.tsx'
+import { heightOfLine, useRows } from '../controls/long-list.tsx'
+import { Badge, type Tone } from '../controls/marks.tsx'
+import { formatNumber, formatShare } from '../formatting.ts'
+import type { MonitoredDomain } from '../responses.ts'
+import { openDomain, order, refreshDate } from './monitored.ts'
+import { type Column, NO_RECORD, policyOf } from './selection.ts'
+import { showTrends, TREND_DAYS, trendOf } from './trends.ts'
+
+interface SortingColumn {
+  by: Column
+  title: string
+  /** Whether the first click sorts in descending order. */
+  numeric?: boolean
+  class?: string
+}
+
+export const COLUMNS: readonly SortingColumn[] = [
   { by: 'domain', title: 'Domain' },
   { by: 'policy', title: 'Policy' },
   { by: 'dmarc', title: 'DMARC', numeric: true, class: 'number' },
@@ -24,6 +35,8 @@ export const COLUMNS: readonly { by: Column; title: string; numeric?: boolean; c
 ]
 /** The column after the trend. */
 const TREND_BEFORE: Column = 'features'
+export const selected = signal<ReadonlySet<string>>(new Set())
+
 const PHONE = '(max-width: 40rem)'
 
 /** The domains as a table with rows of equal height. Only visible rows are rendered. */
@@ -98,30 +111,27 @@ function TableHead({ domains }: { domains: readonly MonitoredDomain[] }) {
             }}
           />
         </span>
-        {COLUMNS.map(({ by, title, class: kind = '', numeric = false }) => [
-          by === TREND_BEFORE && (
+        {COLUMNS.map((column) => [
+          column.by === TREND_BEFORE && (
             <span role="columnheader" key="trend" class="trend" title={`DMARC of the last ${TREND_DAYS} days`}>
               Trend
             </span>
           ),
-          <SortingHeader key={by} by={by} kind={kind} numeric={numeric}>
-            {title}
-          </SortingHeader>,
+          <SortingHeader key={column.by} {...column} />,
         ])}
       </div>
     </div>
   )
 }
 
-function SortingHeader(props: { by: Column; kind: string; numeric: boolean; children: ComponentChildren }) {
-  const { by, kind, numeric, children } = props
+function SortingHeader({ by, title, numeric = false, class: kind = '' }: SortingColumn) {
   const { by: current, descending } = order.value
   const isCurrent = by === current
   const state = isCurrent ? (descending ? 'descending' : 'ascending') : 'none'
   return (
     <span role="columnheader" class={`${kind} ${by}`} aria-sort={state}>
       <button type="button" onClick={() => sortBy(by, numeric)}>
-        {children}
+        {title}
         <span aria-hidden="true" class="arrow">
           {isCurrent ? (descending ? '▼' : '▲') : ''}
         </span>
@@ -175,4 +185,113 @@ function useFocus(place: { readonly current: HTMLElement | null }, active: numbe
       moving.current = true
     },
   }
+}
+
+const TONES: Readonly<Record<string, Tone>> = { reject: 'good', quarantine: 'warn', none: '', [NO_RECORD]: 'bad' }
+
+interface RowProps {
+  domain: MonitoredDomain
+  index: number
+  row: number
+  /** Whether the tab key reaches this row. The arrow keys reach the others. */
+  isActive: boolean
+  onFocus(): void
+}
+
+function Row({ domain, index, row, isActive, onFocus }: RowProps) {
+  const { domain: name, record, features } = domain
+  const tabIndex = isActive ? 0 : -1
+  const memberships = groupsByDomain.value.get(name) ?? []
+  return (
+    <div
+      role="row"
+      class={selected.value.has(name) ? 'selected' : ''}
+      data-domain={name}
+      aria-rowindex={index + 2}
+      style={{ transform: `translateY(${index * row}px)` }}
+      onFocusIn={onFocus}
+      onClick={({ target }) => {
+        const isControl = target instanceof Element && target.closest('button, label, input') !== null
+        // A click that ends a text selection must not open the sheet.
+        if (!isControl && getSelection()?.isCollapsed !== false) openDomain(name)
+      }}
+    >
+      <span role="cell" class="select">
+        <NameBox name={name} selected={selected} data-kind="select" tabIndex={tabIndex} />
+      </span>
+      <span role="cell" class="domain">
+        <button
+          type="button"
+          class="link mono truncate"
+          data-kind="open"
+          tabIndex={tabIndex}
+          title={name}
+          aria-haspopup="dialog"
+          onClick={() => openDomain(name)}
+        >
+          <span class="truncate">{name}</span>
+        </button>
+      </span>
+      <span role="cell" class="policy">
+        <Policy domain={domain} />
+      </span>
+      <span role="cell" class={`number dmarc ${record && record.count > 0 && record.dmarc < 90 ? 'low' : ''}`}>
+        {shareIn(domain, 'dmarc')}
+      </span>
+      {(['dkim', 'spf'] as const).map((field) => (
+        <span key={field} role="cell" class={`number rare ${field}`}>
+          {shareIn(domain, field)}
+        </span>
+      ))}
+      <span role="cell" class="number count">
+        {record === null ? '–' : formatNumber(record.count)}
+      </span>
+      <span role="cell" class="trend">
+        <Trend domain={domain} />
+      </span>
+      <span role="cell" class="late features truncate" title={features.join(', ')}>
+        {features.map((feature) => (
+          <Badge key={feature} tone="warn">
+            <bdi>{feature}</bdi>
+          </Badge>
+        ))}
+      </span>
+      <span role="cell" class="late groups truncate" title={memberships.map((group) => group.name).join(', ')}>
+        {memberships.map((group, place) => [place > 0 && ', ', <bdi key={group.id}>{group.name}</bdi>])}
+      </span>
+    </div>
+  )
+}
+
+/** The policy in GET /dmarc. Policies for subdomains are shown only if they differ. */
+export function Policy({ domain }: { domain: MonitoredDomain }) {
+  const { record } = domain
+  const policy = policyOf(domain)
+  const { sp, np } = record ?? {}
+  const others = [sp && sp !== record?.p && `sp ${sp}`, np && np !== (sp ?? record?.p) && `np ${np}`].filter(Boolean)
+  return (
+    <>
+      <Badge tone={TONES[policy] ?? ''}>{policy}</Badge>
+      {record?.testing === 'y' && (
+        <Badge tone="odd" title="The record says t=y: receivers are asked not to apply the policy yet.">
+          testing
+        </Badge>
+      )}
+      {others.length > 0 && <span class="soft">{others.join(' · ')}</span>}
+    </>
+  )
+}
+
+function shareIn({ record }: MonitoredDomain, field: 'dmarc' | 'dkim' | 'spf'): string {
+  return record === null || record.count === 0 ? '–' : formatShare(record[field])
+}
+
+function Trend({ domain }: { domain: MonitoredDomain }) {
+  const values = trendOf(domain)
+  if (values === undefined) return null
+  const known = values.filter((value) => value !== null)
+  const [oldest, newest] = [known[0], known.at(-1)]
+  if (oldest === undefined || newest === undefined) return <span class="soft">no mail</span>
+  const label = `DMARC from ${formatShare(oldest)} to ${formatShare(newest)} in ${TREND_DAYS} days`
+  return <Sparkline values={values} label={label} />
 }

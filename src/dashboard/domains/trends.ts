@@ -4,12 +4,10 @@ import type { DmarcRecord, MonitoredDomain } from '../responses.ts'
 import { chosenAccount } from '../selection.ts'
 import { dayBefore } from './monitored.ts'
 
-/** How many days a trend shows. */
 export const TREND_DAYS = 30
 /** The limits of one request: the number of names and their length. A request target has about 8,000 characters. */
 const NAMES = 100
 const CHARACTERS = 6_000
-/** How many trends are kept. */
 const KEPT = 20_000
 /** How long rows must stay visible before their trends load, in milliseconds. A scroll passes thousands of rows. */
 const REST = 120

@@ -1,14 +1,15 @@
 import { signal } from '@preact/signals'
 import { FACTS } from '../facts.ts'
 import type { FaultRule, KindFacts } from '../responses.ts'
-import { openTab } from '../selection.ts'
+import { chosenAccount, openTab } from '../selection.ts'
 
 /** The kinds of faults that share a choice in the form. */
 export type Family = 'error' | 'status' | Exclude<KindFacts['field'], 'respond'>
 
 /** How often a rule acts: a usual number, or the value of the field `times`. */
-export const USUAL_TIMES = { once: '1', '3 times': '3', always: '' } as const
+const USUAL_TIMES = { once: '1', '3 times': '3', always: '' } as const
 export type Often = keyof typeof USUAL_TIMES | 'n times'
+export const OFTEN = [...Object.keys(USUAL_TIMES), 'n times'].map((often) => [often, often] as const)
 
 /** The texts of the empty form. The keys are the field names of the control plane. */
 const EMPTY = {
@@ -37,13 +38,17 @@ export type Draft = typeof EMPTY
 
 export const draft = signal<Draft>(EMPTY)
 
-/** Opens the form with a rule that the user can change. */
-export function proposeRule(rule: FaultRule): void {
-  draft.value = draftOf(rule)
+export function showRules(account: string): void {
+  chosenAccount.value = account
   openTab.value = 'faults'
 }
 
-/** The kind of fault in the form. */
+/** Opens the form with a rule that the user can change, by default for the chosen account. */
+export function proposeRule(rule: FaultRule, account = chosenAccount.peek()): void {
+  draft.value = draftOf(rule)
+  showRules(account)
+}
+
 export function kindIn({ family, connection, corrupt, event }: Draft): KindFacts | undefined {
   const names = { connection, corrupt, event, delay_ms: 'delay', error: 'error', status: 'status' }
   return FACTS.faults.kinds.find(({ name }) => name === names[family])
@@ -109,7 +114,9 @@ function numberIn(text: string): number {
 }
 
 function draftOf(rule: FaultRule): Draft {
-  const { match = {}, respond, times } = rule
+  const { match = {}, times } = rule
+  const respond: { error?: string; status?: number; headers?: Readonly<Record<string, string>>; body?: unknown } =
+    rule.respond ?? {}
   const usual = (Object.keys(USUAL_TIMES) as (keyof typeof USUAL_TIMES)[]).find(
     (often) => USUAL_TIMES[often] === String(times ?? ''),
   )
@@ -122,11 +129,11 @@ function draftOf(rule: FaultRule): Draft {
     often: usual ?? 'n times',
     'match.operation': match.operation ?? '',
     'match.key': match.key ?? '',
-    'respond.error': respond?.error ?? EMPTY['respond.error'],
-    'respond.status': String(respond?.status ?? EMPTY['respond.status']),
-    'respond.headers.content-type': respond?.headers?.['content-type'] ?? '',
-    'respond.headers.retry-after': respond?.headers?.['retry-after'] ?? '',
-    'respond.body': typeof respond?.body === 'string' ? respond.body : '',
+    'respond.error': respond.error ?? EMPTY['respond.error'],
+    'respond.status': String(respond.status ?? EMPTY['respond.status']),
+    'respond.headers.content-type': respond.headers?.['content-type'] ?? '',
+    'respond.headers.retry-after': respond.headers?.['retry-after'] ?? '',
+    'respond.body': typeof respond.body === 'string' ? respond.body : '',
   }
 }
 
@@ -135,22 +142,18 @@ function doesSomething({ respond, connection, corrupt, event, delay_ms, jitter_m
 }
 
 export function familyOf({ respond, connection, corrupt, event }: FaultRule): Family {
-  if (respond !== undefined) return respond.error === undefined ? 'status' : 'error'
+  if (respond !== undefined) return 'error' in respond ? 'error' : 'status'
   if (connection !== undefined) return 'connection'
   if (corrupt !== undefined) return 'corrupt'
   return event === undefined ? 'delay_ms' : 'event'
 }
 
-/** Faults that developers usually test. */
 export const PRESETS: readonly { title: string; rule: FaultRule }[] = [
   {
     title: 'The next POST /domains is lost after the change was made',
     rule: { match: { operation: 'addDomains' }, times: 1, phase: 'after', connection: 'reset' },
   },
-  {
-    title: 'The next 3 requests meet the quota',
-    rule: { times: 3, respond: { error: 'rate_limited' } },
-  },
+  { title: 'The next 3 requests meet the quota', rule: { times: 3, respond: { error: 'rate_limited' } } },
   {
     title: 'A gateway answers the next request with 503',
     rule: {
@@ -162,24 +165,12 @@ export const PRESETS: readonly { title: string; rule: FaultRule }[] = [
       },
     },
   },
-  {
-    title: 'Each response takes one to three seconds',
-    rule: { delay_ms: 1000, jitter_ms: 2000 },
-  },
+  { title: 'Each response takes one to three seconds', rule: { delay_ms: 1000, jitter_ms: 2000 } },
   {
     title: 'The next GET /dmarc is cut off half-way',
     rule: { match: { operation: 'listDmarc' }, times: 1, connection: 'truncate' },
   },
-  {
-    title: 'The next response is no JSON',
-    rule: { times: 1, corrupt: 'malformed-json' },
-  },
-  {
-    title: 'A later version of the service answers',
-    rule: { corrupt: 'compatible' },
-  },
-  {
-    title: 'The quota ends and comes back',
-    rule: { times: 1, event: 'quota-used-up' },
-  },
+  { title: 'The next response is no JSON', rule: { times: 1, corrupt: 'malformed-json' } },
+  { title: 'A later version of the service answers', rule: { corrupt: 'compatible' } },
+  { title: 'The quota ends and comes back', rule: { times: 1, event: 'quota-used-up' } },
 ]

@@ -3,19 +3,10 @@ import { faults, keys } from '../account-data.ts'
 import { call } from '../client.ts'
 import { Button } from '../controls/button.tsx'
 import { type Choice, Form, LabelledSelect, TextField } from '../controls/form.tsx'
+import { Card } from '../controls/marks.tsx'
 import { showNote } from '../controls/notices.tsx'
 import { FACTS } from '../facts.ts'
-import {
-  codesOf,
-  type Draft,
-  draft,
-  type Family,
-  kindIn,
-  PRESETS,
-  proposeRule,
-  readRule,
-  USUAL_TIMES,
-} from './draft.ts'
+import { codesOf, type Draft, draft, type Family, kindIn, OFTEN, PRESETS, proposeRule, readRule } from './draft.ts'
 import { describeRule, RuleAsCode } from './words.tsx'
 
 const FAMILIES: Readonly<Record<Family, string>> = {
@@ -26,7 +17,6 @@ const FAMILIES: Readonly<Record<Family, string>> = {
   delay_ms: 'A delay',
   event: 'Something happens to the account',
 }
-const OFTEN = [...Object.keys(USUAL_TIMES), 'n times'].map((often) => [often, often] as const)
 const CONTENT_TYPES = ['application/json', 'text/html', 'text/plain']
 
 /** Changes the form. Values that the chosen operation does not support are replaced. */
@@ -37,17 +27,17 @@ function change(changes: Partial<Draft>): void {
   draft.value = next
 }
 
-/** The form that adds a rule. */
 export function FaultForm() {
   const rule = readRule(draft.value)
+  const operations = FACTS.operations.map(({ id, method, path }) => [id, `${method} ${path} · ${id}`] as const)
+  const labels = (keys.data.value ?? []).map(({ id, label }): Choice => [id, label === null ? id : `${label} · ${id}`])
   async function add(): Promise<void> {
     await call('addFault', { body: readRule(draft.value) })
     showNote('The rule was added.')
     await faults.refresh()
   }
   return (
-    <section class="card stack" aria-labelledby="fault-form-title">
-      <h2 id="fault-form-title">Add a rule</h2>
+    <Card id="fault-form-title" title="Add a rule">
       <fieldset>
         <legend>Usual rules</legend>
         <div class="row fault-presets">
@@ -60,7 +50,8 @@ export function FaultForm() {
         <Choices legend="What goes wrong" name="family" values={Object.entries(FAMILIES)} />
         <Effect />
         <div class="fields">
-          <Requests />
+          <Choosing name="match.operation" title="Operation" values={operations} none="any operation" />
+          <Choosing name="match.key" title="Key" values={labels} none="any key" />
         </div>
         <Choices legend="How often" name="often" values={OFTEN}>
           {draft.value.often === 'n times' && <Text name="times" title="Times" kind="number" />}
@@ -86,7 +77,7 @@ export function FaultForm() {
           <RuleAsCode name="the new rule" rule={rule} />
         </details>
       </Form>
-    </section>
+    </Card>
   )
 }
 
@@ -142,18 +133,6 @@ function Delay() {
   )
 }
 
-function Requests() {
-  const operations = FACTS.operations.map(({ id, method, path }) => [id, `${method} ${path} · ${id}`] as const)
-  const labels = keys.data.value?.map(({ id, label }) => [id, label === null ? id : `${label} · ${id}`] as const)
-  return (
-    <>
-      <Choosing name="match.operation" title="Operation" values={operations} none="any operation" />
-      <Choosing name="match.key" title="Key" values={labels ?? []} none="any key" />
-    </>
-  )
-}
-
-/** The fields of the form with free text. */
 type TextName = Exclude<keyof Draft, 'family' | 'often'>
 
 function Text({ name, title, kind = 'text' }: { name: TextName; title: string; kind?: 'text' | 'number' }) {
@@ -173,21 +152,17 @@ interface ChoiceProps {
   name: TextName
   title: string
   values: readonly Choice[]
-  /** The label of the empty value, if it is allowed. */
   none?: string
 }
 
 function Choosing({ name, title, values, none }: ChoiceProps) {
-  const chosen = draft.value[name]
-  // A proposed rule may contain a value that is not in the list, such as a deleted key.
-  const isListed = chosen === '' || values.some((each) => each === chosen || each[0] === chosen)
   return (
     <LabelledSelect
       label={title}
       name={name}
-      value={chosen}
+      value={draft.value[name]}
       none={none}
-      values={isListed ? values : [chosen, ...values]}
+      values={values}
       onChoose={(value) => change({ [name]: value })}
     />
   )

@@ -1,22 +1,19 @@
-import { useEffect, useState } from 'preact/hooks'
 import { faultSets, faults } from '../account-data.ts'
 import { call } from '../client.ts'
 import { Button } from '../controls/button.tsx'
 import { confirmed } from '../controls/dialog.tsx'
-import { Loaded } from '../controls/loaded.tsx'
+import { Loaded, useAnswer } from '../controls/loaded.tsx'
 import { Badge } from '../controls/marks.tsx'
 import { showNote } from '../controls/notices.tsx'
 import { formatCount, formatInstant, formatNumber } from '../formatting.ts'
 import { openRequest } from '../requests/request-sheet.tsx'
-import type { Fault, FaultSet, JournalEntry } from '../responses.ts'
+import type { Fault, FaultSet } from '../responses.ts'
 import { chosenAccount } from '../selection.ts'
 import { FaultForm } from './form.tsx'
-import { describeRule, explainRule, RuleAsCode } from './words.tsx'
+import { describeRule, kindOf, RuleAsCode } from './words.tsx'
 
-/** How many of the requests on which a rule acted are shown. */
 const LAST_REQUESTS = 5
 
-/** The view Faults: the fault rules, and their results. */
 export function FaultsPanel() {
   return (
     <>
@@ -27,7 +24,6 @@ export function FaultsPanel() {
   )
 }
 
-/** The rules of the account, with live results. */
 function FaultList() {
   const rules = faults.data.value
   return (
@@ -77,7 +73,7 @@ function FaultCard({ id, set, matched, hits, state, rule }: Fault) {
         </Badge>
       </div>
       <p class="soft">
-        {explainRule(rule)}
+        {kindOf(rule)?.says}
         {rule.description !== undefined && ` ${rule.description}.`}
       </p>
       <LastRequests fault={id} hits={hits} />
@@ -94,25 +90,14 @@ function FaultCard({ id, set, matched, hits, state, rule }: Fault) {
 
 /** The newest requests on which a rule acted. They are loaded again when it acts again. */
 function LastRequests({ fault, hits }: { fault: string; hits: number }) {
-  const [entries, setEntries] = useState<readonly JournalEntry[]>([])
-  useEffect(() => {
-    let isCurrent = true
-    if (hits === 0) setEntries([])
-    else {
-      // The rule or the journal may be removed in the meantime.
-      call('listRequests', { query: { limit: LAST_REQUESTS, fault } }).then(
-        ({ requests }) => isCurrent && setEntries(requests.toReversed()),
-        () => isCurrent && setEntries([]),
-      )
-    }
-    return () => {
-      isCurrent = false
-    }
-  }, [fault, hits])
-  if (entries.length === 0) return null
+  const query = { limit: LAST_REQUESTS, fault }
+  const load = (signal: AbortSignal) => call('listRequests', { query, signal })
+  const { data } = useAnswer([fault, hits], hits === 0 ? undefined : load)
+  // The rule or the journal may be removed in the meantime.
+  if (hits === 0 || data === undefined || data.requests.length === 0) return null
   return (
     <ul class="fault-requests" aria-label={`The last requests of ${fault}`}>
-      {entries.map(({ request_id: id, method, path, status, code, at, fault: injection }) => (
+      {data.requests.toReversed().map(({ request_id: id, method, path, status, code, at, fault: injection }) => (
         <li key={id} data-request={id}>
           <Button words={<span class="mono">{`${method} ${path}`}</span>} kind="link" work={() => openRequest(id)} />
           <span>{status === null ? 'no response' : [status, code].filter(Boolean).join(' ')}</span>

@@ -1,9 +1,9 @@
-import { Copyable } from '../controls/copyable.tsx'
+import { Copyable } from '../controls/button.tsx'
 import { FACTS } from '../facts.ts'
 import { formatJson } from '../formatting.ts'
 import type { FaultRule, KindFacts } from '../responses.ts'
 import { chosenAccount } from '../selection.ts'
-import { quoteWord } from '../shell.ts'
+import { quoteWord } from '../service-calls.tsx'
 import { readToken } from '../token.tsx'
 import { familyOf } from './draft.ts'
 
@@ -19,12 +19,7 @@ export function describeRule(rule: FaultRule): string {
   return [`${requestsOf(rule)}: ${effectOf(rule)}`, ...conditions.filter(Boolean)].join(', ')
 }
 
-/** The explanation of a fault in the document of the control plane. */
-export function explainRule(rule: FaultRule): string {
-  return kindOf(rule)?.says ?? ''
-}
-
-function kindOf(rule: FaultRule): KindFacts | undefined {
+export function kindOf(rule: FaultRule): KindFacts | undefined {
   const family = familyOf(rule)
   const name = rule.connection ?? rule.corrupt ?? rule.event ?? (family === 'delay_ms' ? 'delay' : family)
   return FACTS.faults.kinds.find((kind) => kind.name === name)
@@ -42,8 +37,7 @@ function requestsOf({ match = {}, times }: FaultRule): string {
 function effectOf(rule: FaultRule): string {
   const { respond, connection, corrupt, event, delay_ms: delay = 0, jitter_ms: jitter = 0 } = rule
   const effects = [
-    respond?.error !== undefined && `error ${respond.error}`,
-    respond !== undefined && respond.error === undefined && `status ${respond.status}`,
+    respond && ('error' in respond ? `error ${respond.error}` : `status ${respond.status}`),
     connection && `connection ${connection}`,
     corrupt && `response ${corrupt}`,
     event && `event ${event}`,

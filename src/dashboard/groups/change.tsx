@@ -3,21 +3,19 @@ import type { ComponentChildren } from 'preact'
 import { useEffect } from 'preact/hooks'
 import { groups, summary } from '../account-data.ts'
 import { openDialog } from '../controls/dialog.tsx'
-import { Checkbox, filterBy, SearchField, TextField, textOf, toggleName } from '../controls/form.tsx'
+import { Checkbox, filterBy, NameBox, SearchField, TextField, textOf } from '../controls/form.tsx'
 import { Loaded } from '../controls/loaded.tsx'
 import { LongList } from '../controls/long-list.tsx'
 import { FirstNames } from '../controls/marks.tsx'
-import { ServiceWay } from '../controls/service-way.tsx'
 import { monitored } from '../domains/monitored.ts'
 import { formatCount, formatDeed } from '../formatting.ts'
 import { Refused } from '../refusals.ts'
 import type { Group, MonitoredDomain } from '../responses.ts'
 import { chosenAccount } from '../selection.ts'
-import { callService, type ServiceRequest } from '../service-calls.ts'
+import { callService, type ServiceRequest, ServiceWay } from '../service-calls.tsx'
 
-/** Asks for a name and members, and creates the group by the rules of the service. Resolves to its name. */
-export async function createGroup(): Promise<string | undefined> {
-  const account = chosenAccount.peek()
+/** Asks for a name and members, and creates the group by the rules of the service. */
+export function createGroup(): Promise<boolean> {
   const chosen = signal<ReadonlySet<string>>(new Set())
   const content = (
     <>
@@ -25,77 +23,51 @@ export async function createGroup(): Promise<string | undefined> {
       <DomainPicker chosen={chosen} label="Members, which can also be added later" />
     </>
   )
-  return openDialog('New group', withWay(content), {
-    submit: 'Create',
-    async work(fields) {
-      const name = textOf(fields, 'name')
-      const domains = [...chosen.peek()]
-      await change('createDomainGroup', { account, body: { name, ...(domains.length > 0 && { domains }) } })
-      return name
-    },
-    note: () => 'The group was created.',
+  return askForChange('New group', content, 'Create', async (change, fields) => {
+    const domains = [...chosen.peek()]
+    const body = { name: textOf(fields, 'name'), ...(domains.length > 0 && { domains }) }
+    await change('createDomainGroup', { body })
+    return 'The group was created.'
   })
 }
 
-/** Asks for another name of the group. */
-export async function renameGroup({ id, name }: Group): Promise<void> {
-  const account = chosenAccount.peek()
-  await openDialog('Rename the group', withWay(<NameField name={name} />), {
-    submit: 'Rename',
-    async work(fields) {
-      const next = textOf(fields, 'name')
-      if (next !== name) await change('updateDomainGroup', { account, query: { id }, body: { name: next } })
-      return next
-    },
-    note: (next) => (next === name ? 'The name is the same as before.' : 'The group was renamed.'),
+export function renameGroup({ id, name }: Group): Promise<boolean> {
+  return askForChange('Rename the group', <NameField name={name} />, 'Rename', async (change, fields) => {
+    const next = textOf(fields, 'name')
+    if (next === name) return 'The name is the same as before.'
+    await change('updateDomainGroup', { query: { id }, body: { name: next } })
+    return 'The group was renamed.'
   })
 }
 
-/** Asks which domains become members. */
-export async function addMembers({ id, domains }: Group): Promise<void> {
-  const account = chosenAccount.peek()
+export function addMembers({ id, domains }: Group): Promise<boolean> {
   const chosen = signal<ReadonlySet<string>>(new Set())
   const content = <DomainPicker chosen={chosen} without={new Set(domains)} label="Domains that are no members yet" />
-  await openDialog('Add members', withWay(content), {
-    submit: 'Add',
-    async work() {
-      const names = [...chosen.peek()]
-      if (names.length === 0) throw new Error('Choose at least one domain.')
-      await change('updateDomainGroup', { account, query: { id }, body: { add_domains: names } })
-      return names.length
-    },
-    note: (count) => formatDeed(count, 'member', 'added'),
+  return askForChange('Add members', content, 'Add', async (change) => {
+    const names = [...chosen.peek()]
+    if (names.length === 0) throw new Error('Choose at least one domain.')
+    await change('updateDomainGroup', { query: { id }, body: { add_domains: names } })
+    return formatDeed(names.length, 'member', 'added')
   })
 }
 
-/** Asks for confirmation, and removes the members. Resolves to false if it did not. */
-export async function removeMembers({ id }: Group, members: readonly string[]): Promise<boolean> {
-  const account = chosenAccount.peek()
+/** Asks for confirmation, and removes the members. */
+export function removeMembers({ id }: Group, members: readonly string[]): Promise<boolean> {
+  const title = `Remove ${formatCount(members.length, 'member')} from the group?`
   const content = (
     <>
       <FirstNames names={members} />
       <p>They stay monitored.</p>
     </>
   )
-  const removed = await openDialog(
-    `Remove ${formatCount(members.length, 'member')} from the group?`,
-    withWay(content),
-    {
-      submit: 'Remove',
-      danger: true,
-      async work() {
-        await change('updateDomainGroup', { account, query: { id }, body: { remove_domains: members } })
-        return true
-      },
-      note: () => formatDeed(members.length, 'member', 'removed'),
-    },
-  )
-  return removed ?? false
+  return askForChange(title, content, 'Remove', async (change) => {
+    await change('updateDomainGroup', { query: { id }, body: { remove_domains: members } })
+    return formatDeed(members.length, 'member', 'removed')
+  })
 }
 
-/** Asks for confirmation, and deletes the group. Resolves to false if it did not. */
-export async function deleteGroup({ id, name, domains }: Group): Promise<boolean> {
-  const account = chosenAccount.peek()
+/** Asks for confirmation, and deletes the group. */
+export function deleteGroup({ id, name, domains }: Group): Promise<boolean> {
   const content = (
     <p>
       The group <bdi class="name">{name}</bdi> is deleted.{' '}
@@ -103,26 +75,38 @@ export async function deleteGroup({ id, name, domains }: Group): Promise<boolean
         `Its ${formatCount(domains.length, 'member')} ${domains.length === 1 ? 'stays' : 'stay'} monitored.`}
     </p>
   )
-  const deleted = await openDialog('Delete the group?', withWay(content), {
-    submit: 'Delete',
-    danger: true,
-    async work() {
-      await change('deleteDomainGroup', { account, query: { id } })
-      return true
-    },
-    note: () => 'The group was deleted.',
+  return askForChange('Delete the group?', content, 'Delete', async (change) => {
+    await change('deleteDomainGroup', { query: { id } })
+    return 'The group was deleted.'
   })
-  return deleted ?? false
 }
 
-/** Adds which way the change goes. */
-function withWay(content: ComponentChildren) {
-  return (
+type Change = (operation: string, request: ServiceRequest) => Promise<void>
+
+/**
+ * Shows a form that also says which way the change goes. `work` makes the change in the account that is chosen now, and
+ * resolves to the note about it. Resolves to false if the user closes the form.
+ */
+async function askForChange(
+  title: string,
+  content: ComponentChildren,
+  submit: 'Create' | 'Rename' | 'Add' | 'Remove' | 'Delete',
+  work: (change: Change, fields: FormData) => Promise<string>,
+): Promise<boolean> {
+  const account = chosenAccount.peek()
+  const whole = (
     <>
       {content}
       <ServiceWay />
     </>
   )
+  const note = await openDialog(title, whole, {
+    submit,
+    danger: submit === 'Remove' || submit === 'Delete',
+    work: (fields) => work((operation, request) => change(operation, { ...request, account }), fields),
+    note: (words) => words,
+  })
+  return note !== undefined
 }
 
 /** Changes a group and reloads the data. A refusal also reloads: another client may have changed the group first. */
@@ -151,7 +135,6 @@ interface PickerProps {
   label: string
 }
 
-/** Lets the user select monitored domains of the account. */
 function DomainPicker({ chosen, without, label }: PickerProps) {
   useEffect(() => {
     const known = monitored.data.peek()?.length
@@ -199,15 +182,17 @@ function Choices({ domains, chosen, without, label }: PickerProps & { domains: r
         <p class="soft">{names.length === 0 ? 'There is no other monitored domain.' : 'No domain matches.'}</p>
       ) : (
         <LongList id="domain-choices" label="Domains to choose" items={found} keyOf={(name) => name}>
-          {(name, { tabIndex }) => (
-            <Checkbox
+          {(name, tabIndex) => (
+            <NameBox
               class="choice"
-              words={<Name name={name} />}
+              words={
+                <span class="mono truncate" title={name}>
+                  {name}
+                </span>
+              }
+              name={name}
+              selected={chosen}
               tabIndex={tabIndex}
-              checked={chosen.value.has(name)}
-              onChange={() => {
-                chosen.value = toggleName(chosen.peek(), name)
-              }}
             />
           )}
         </LongList>
@@ -216,13 +201,5 @@ function Choices({ domains, chosen, without, label }: PickerProps & { domains: r
         {formatCount(chosen.value.size, 'domain')} chosen
       </p>
     </fieldset>
-  )
-}
-
-function Name({ name }: { name: string }) {
-  return (
-    <span class="mono truncate" title={name}>
-      {name}
-    </span>
   )
 }

@@ -1,22 +1,20 @@
-import { computed, signal, useSignal, useSignalEffect } from '@preact/signals'
+import { computed, signal, useSignal } from '@preact/signals'
 import { groups } from '../account-data.ts'
 import { Button } from '../controls/button.tsx'
 import { Sheet } from '../controls/dialog.tsx'
-import { Checkbox, filterBy, SearchField, toggleName } from '../controls/form.tsx'
+import { Checkbox, filterBy, NameBox, SearchField } from '../controls/form.tsx'
 import { Loaded } from '../controls/loaded.tsx'
 import { LongList } from '../controls/long-list.tsx'
 import { formatCount, formatNumber, formatShown } from '../formatting.ts'
 import type { Group } from '../responses.ts'
-import { chosenAccount, lookedAt, show, takeLook } from '../selection.ts'
+import { chosenAccount, show, useLook } from '../selection.ts'
 import { addMembers, createGroup, deleteGroup, removeMembers, renameGroup } from './change.tsx'
 
-/** How many members a row names. */
 const PREVIEWED = 6
 
 /** The number of members from which a search is shown. */
 const MANY = 8
 
-/** The group whose sheet is open, and its account. */
 const opened = signal<{ account: string; id: string; name: string } | undefined>(undefined)
 const search = signal('')
 
@@ -30,20 +28,18 @@ function close(): void {
   opened.value = undefined
 }
 
-/** The view Groups. */
 export function GroupsPanel() {
   const list = groups.data.value
-  useSignalEffect(() => {
-    const look = lookedAt.value
-    const known = groups.data.value
+  useLook(
+    (look) => {
+      search.value = look.search ?? ''
+      const group = groups.data.peek()?.find(({ name }) => name === look.group)
+      if (group === undefined) close()
+      else open(group)
+    },
     // Only the list can say which group it is.
-    if (look === undefined || (look.group !== undefined && known === undefined)) return
-    takeLook()
-    search.value = look.search ?? ''
-    const group = known?.find(({ name }) => name === look.group)
-    if (group === undefined) close()
-    else open(group)
-  })
+    (look) => look.group === undefined || groups.data.value !== undefined,
+  )
   const sheet = opened.value
   return (
     <>
@@ -62,7 +58,7 @@ export function GroupsPanel() {
 
 /** Creates a group, and clears the search so that the list shows it. */
 async function create(): Promise<void> {
-  if ((await createGroup()) !== undefined) search.value = ''
+  if (await createGroup()) search.value = ''
 }
 
 function Rows({ list }: { list: readonly Group[] }) {
@@ -72,11 +68,13 @@ function Rows({ list }: { list: readonly Group[] }) {
       <p id="group-count" class="soft" role="status">
         {formatShown(found.length, list.length, 'group')}
       </p>
-      {list.length === 0 && (
-        <p class="empty">This account has no group. A group is a name for some of its monitored domains.</p>
-      )}
-      {list.length > 0 && found.length === 0 && <p class="empty">No group matches.</p>}
-      {found.length > 0 && (
+      {found.length === 0 ? (
+        <p class="empty">
+          {list.length === 0
+            ? 'This account has no group. A group is a name for some of its monitored domains.'
+            : 'No group matches.'}
+        </p>
+      ) : (
         <LongList
           id="group-rows"
           label="Groups"
@@ -84,7 +82,7 @@ function Rows({ list }: { list: readonly Group[] }) {
           keyOf={({ id }) => id}
           attributesOf={({ name }) => ({ 'data-group': name })}
         >
-          {(group, { tabIndex }) => <Row group={group} tabIndex={tabIndex} />}
+          {(group, tabIndex) => <Row group={group} tabIndex={tabIndex} />}
         </LongList>
       )}
     </>
@@ -108,15 +106,8 @@ function Row({ group, tabIndex }: { group: Group; tabIndex: number }) {
   )
 }
 
-interface SheetProps {
-  /** `undefined` if it no longer exists. */
-  group: Group | undefined
-  /** Its last known name. */
-  name: string
-}
-
-/** Everything about one group. */
-function GroupSheet({ group, name }: SheetProps) {
+/** Everything about one group. `group` is `undefined` if it no longer exists, and `name` its last known name. */
+function GroupSheet({ group, name }: { group: Group | undefined; name: string }) {
   return (
     <Sheet title={group?.name ?? name} id="group-sheet" onClose={close}>
       {group === undefined ? (
@@ -152,7 +143,6 @@ function Content({ group }: { group: Group }) {
   )
 }
 
-/** The members of a group, with a search and a selection. */
 function Members({ group }: { group: Group }) {
   const { domains } = group
   const search = useSignal('')
@@ -174,9 +164,7 @@ function Members({ group }: { group: Group }) {
             words={search.value.trim() === '' ? 'Select all' : 'Select all that match'}
             checked={all}
             disabled={found.length === 0}
-            onChange={() => {
-              selected.value = new Set(all ? [] : found)
-            }}
+            onChange={() => (selected.value = new Set(all ? [] : found))}
           />
           {chosen.length > 0 && (
             <Button
@@ -198,16 +186,9 @@ function Members({ group }: { group: Group }) {
           keyOf={(member) => member}
           attributesOf={(member) => ({ 'data-domain': member })}
         >
-          {(member, { tabIndex }) => (
+          {(member, tabIndex) => (
             <div class="member">
-              <Checkbox
-                words={<span class="unseen">Select {member}</span>}
-                tabIndex={tabIndex}
-                checked={selected.value.has(member)}
-                onChange={() => {
-                  selected.value = toggleName(selected.peek(), member)
-                }}
-              />
+              <NameBox name={member} selected={selected} tabIndex={tabIndex} />
               <button
                 type="button"
                 class="link mono truncate"

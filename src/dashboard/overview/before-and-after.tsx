@@ -4,13 +4,11 @@ import { Button } from '../controls/button.tsx'
 import { formatDay, formatNumber, formatShare } from '../formatting.ts'
 import type { Overview } from '../responses.ts'
 import { chosenAccount, show } from '../selection.ts'
-import { compareOverviews } from './comparison.ts'
-import { nameOfPolicy } from './tiles.tsx'
+import { compareOverviews, nameOfPolicy } from './comparison.ts'
 
 /** The earlier overview of the comparison; `undefined` without a comparison. */
 const before = signal<Overview | undefined>(undefined)
 
-/** The changes since the clock passed a refresh. */
 export function BeforeAndAfter({ now }: { now: Overview }) {
   const past = before.value
   // A screen reader announces the text only if the region exists before the text.
@@ -37,7 +35,7 @@ function Changes({ past, now }: { past: Overview; now: Overview }) {
       <div class="row">
         <h2 class="grow">Before and after</h2>
         <span class="no-print">
-          <Button words="Close" small work={closeComparison} />
+          <Button words="Close" small work={() => (before.value = undefined)} />
         </span>
       </div>
       <div class="comparison">
@@ -81,12 +79,7 @@ function Changes({ past, now }: { past: Overview; now: Overview }) {
   )
 }
 
-interface NamesProps {
-  title: string
-  domains: readonly { domain: string; text?: string }[]
-}
-
-function Names({ title, domains }: NamesProps) {
+function Names({ title, domains }: { title: string; domains: readonly { domain: string; text?: string }[] }) {
   if (domains.length === 0) return null
   return (
     <div>
@@ -101,11 +94,6 @@ function Names({ title, domains }: NamesProps) {
       </ul>
     </div>
   )
-}
-
-/** Ends the comparison. The next refresh begins a new one. */
-function closeComparison(): void {
-  before.value = undefined
 }
 
 /**

@@ -2,7 +2,6 @@ import type { Overview, PolicyOrMissing } from '../responses.ts'
 
 export const POLICIES = ['reject', 'quarantine', 'none', 'missing'] as const satisfies readonly PolicyOrMissing[]
 
-/** How many domains with changed messages are named. */
 const NAMED = 5
 
 /** The differences from an earlier refresh. Pairs are the values before and after. */
@@ -36,4 +35,8 @@ export function compareOverviews(before: Overview, after: Overview) {
 
 function differenceOf([before, after]: readonly [number, number]): number {
   return Math.abs(after - before)
+}
+
+export function nameOfPolicy(policy: PolicyOrMissing): string {
+  return policy === 'missing' ? 'no record' : policy
 }

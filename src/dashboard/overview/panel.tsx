@@ -1,13 +1,14 @@
+import type { ComponentChildren } from 'preact'
 import { overview } from '../account-data.ts'
 import { HistoryChart } from '../charts/history-chart.tsx'
 import { Button } from '../controls/button.tsx'
-import { Badge, type Tone } from '../controls/marks.tsx'
+import { Badge, Card, type Tone } from '../controls/marks.tsx'
 import { ErrorText } from '../controls/notices.tsx'
-import { formatCount, formatDay, formatInstant, formatNumber } from '../formatting.ts'
+import { formatCount, formatDay, formatInstant, formatNumber, formatShare, roundToTenth } from '../formatting.ts'
 import type { Overview } from '../responses.ts'
 import { chosenAccount, show } from '../selection.ts'
 import { BeforeAndAfter } from './before-and-after.tsx'
-import { PolicyMix, Tiles } from './tiles.tsx'
+import { nameOfPolicy, POLICIES } from './comparison.ts'
 
 const SEVERITIES: Readonly<Record<Overview['attention'][number]['severity'], readonly [word: string, tone: Tone]>> = {
   high: ['High', 'bad'],
@@ -15,7 +16,6 @@ const SEVERITIES: Readonly<Record<Overview['attention'][number]['severity'], rea
   low: ['Low', ''],
 }
 
-/** The total figures of all domains, for a quick look. */
 export function OverviewPanel() {
   const data = overview.data.value
   const failure = overview.failure.value
@@ -60,8 +60,7 @@ function History({ data }: { data: Overview }) {
   const { days, days_omitted, period_days, next_refresh_at } = data
   const hasMail = days.some(({ messages }) => messages > 0)
   return (
-    <section class="card stack" aria-labelledby="overview-history">
-      <h2 id="overview-history">{days.length === 1 ? 'The newest refresh' : `The last ${days.length} refreshes`}</h2>
+    <Card id="overview-history" title={days.length === 1 ? 'The newest refresh' : `The last ${days.length} refreshes`}>
       {hasMail ? (
         <HistoryChart
           label="DMARC of all domains"
@@ -82,7 +81,7 @@ function History({ data }: { data: Overview }) {
           {data.domains > 10_000 ? 'the account has many domains.' : 'the calendar of the service begins in 1970.'}
         </p>
       )}
-    </section>
+    </Card>
   )
 }
 
@@ -124,7 +123,6 @@ function Skeleton() {
   )
 }
 
-/** The domains that need attention, with the worst first and with the reasons. */
 function AttentionTable({ data: { attention, attention_count, period_days } }: { data: Overview }) {
   return (
     <section class="stack" aria-labelledby="overview-attention">
@@ -168,5 +166,98 @@ function AttentionTable({ data: { attention, attention_count, period_days } }: {
         </div>
       )}
     </section>
+  )
+}
+
+function Tiles({ data }: { data: Overview }) {
+  const { messages, passing, share, domains, attention_count, attention, period_days, testing, days } = data
+  const last = days.at(-2)
+  const worst = attention.filter(({ severity }) => severity === 'high').length
+  return (
+    <div class="tiles" id="overview-tiles">
+      <Tile name="Passes DMARC" figure={formatShare(share)}>
+        {share !== null && last !== undefined && last.share !== null ? (
+          <Change value={roundToTenth(share - last.share)} decimals={1} unit="points" good="more" />
+        ) : (
+          'No refresh to compare it with'
+        )}
+      </Tile>
+      <Tile name={`Messages of ${period_days} days`} figure={formatNumber(messages)}>
+        {last === undefined ? `${formatNumber(passing)} pass` : <Change value={messages - last.messages} unit="" />}
+      </Tile>
+      <Tile name="Messages that fail" figure={formatNumber(messages - passing)}>
+        {last === undefined ? (
+          'No refresh to compare it with'
+        ) : (
+          <Change value={messages - passing - (last.messages - last.passing)} unit="" good="less" />
+        )}
+      </Tile>
+      <Tile name="Domains that need attention" figure={formatNumber(attention_count)}>
+        {[
+          worst > 0 && attention_count <= attention.length && `${worst} urgent`,
+          `of ${formatNumber(domains)} monitored`,
+          testing > 0 && `${formatNumber(testing)} with a policy in test mode`,
+        ]
+          .filter(Boolean)
+          .join(', ')}
+      </Tile>
+    </div>
+  )
+}
+
+function Tile({ name, figure, children }: { name: string; figure: string; children: ComponentChildren }) {
+  return (
+    <div class="card tile">
+      <h3>{name}</h3>
+      <p class="figure">{figure}</p>
+      <p class="soft">{children}</p>
+    </div>
+  )
+}
+
+interface ChangeProps {
+  value: number
+  unit: string
+  decimals?: number
+  /** The direction of a good change, if there is one. */
+  good?: 'more' | 'less'
+}
+
+/** The change since the previous refresh. An arrow makes it readable without the colour. */
+function Change({ value, unit, decimals = 0, good }: ChangeProps) {
+  if (value === 0) return <>The same as at the refresh before</>
+  const isGood = good === undefined ? undefined : value > 0 === (good === 'more')
+  const tone = isGood === undefined ? '' : isGood ? 'is-good' : 'is-bad'
+  return (
+    <>
+      <span class={`change ${tone}`}>
+        <span aria-hidden="true">{value > 0 ? '▲ ' : '▼ '}</span>
+        {`${formatNumber(Math.abs(value), decimals)}${unit && ` ${unit}`} ${value > 0 ? 'more' : unit === '' ? 'fewer' : 'less'}`}
+      </span>
+      {' than at the refresh before'}
+    </>
+  )
+}
+
+function PolicyMix({ data: { policies, domains } }: { data: Overview }) {
+  const shown = POLICIES.filter((policy) => policies[policy] > 0)
+  const words = shown.map((policy) => `${formatNumber(policies[policy])} ${nameOfPolicy(policy)}`)
+  return (
+    <Card id="overview-policies" title="Policies">
+      <div class="policy-bar" role="img" aria-label={`Domains by policy: ${words.join(', ')}`}>
+        {shown.map((policy) => (
+          <span key={policy} class={`policy-${policy}`} style={{ flexGrow: policies[policy] }} />
+        ))}
+      </div>
+      <ul class="policy-legend" id="overview-policy-legend">
+        {POLICIES.map((policy) => (
+          <li key={policy}>
+            <span class={`policy-swatch policy-${policy}`} aria-hidden="true" />
+            {nameOfPolicy(policy)} <b>{formatNumber(policies[policy])}</b>{' '}
+            <span class="soft">{`${Math.round((policies[policy] / Math.max(1, domains)) * 100)} %`}</span>
+          </li>
+        ))}
+      </ul>
+    </Card>
   )
 }

@@ -4,7 +4,6 @@ import type { Change, Explanation } from '../responses.ts'
 
 const TITLE = 'What it changed in the account'
 
-/** The difference of the account before and after a request. */
 export function Changes({ explanation }: { explanation: Explanation }) {
   const { changes, changes_count: count, changes_note: note, account } = explanation
   if (account === null) return null
@@ -71,7 +70,6 @@ function ChangeLine({ change: { what, name, before, after, members } }: { change
   )
 }
 
-/** The members that a group gained or lost. */
 function Names({ sign, names, count }: { sign: '+' | '−'; names: readonly string[]; count: number }) {
   if (count === 0) return null
   const more = count - names.length

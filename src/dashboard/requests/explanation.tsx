@@ -1,22 +1,23 @@
 import type { ComponentChildren } from 'preact'
 import { useRef, useState } from 'preact/hooks'
-import { Button } from '../controls/button.tsx'
-import { Copyable, CopyButton } from '../controls/copyable.tsx'
+import { call } from '../client.ts'
+import { Button, Copyable, CopyButton } from '../controls/button.tsx'
+import { confirmed } from '../controls/dialog.tsx'
 import { Pairs, Part } from '../controls/marks.tsx'
-import { PLAYS_SERVICE } from '../facts.ts'
-import { formatCount, formatDuration, formatInstant, formatJson, formatNumber } from '../formatting.ts'
-import type { Explanation, Message, RequestProblem } from '../responses.ts'
+import { showNote } from '../controls/notices.tsx'
+import { isOffered, PLAYS_SERVICE } from '../facts.ts'
+import { formatCount, formatDuration, formatInstant, formatJson, formatNumber, parseJson } from '../formatting.ts'
+import { refreshShown } from '../resource.ts'
+import type { Explanation, JournalEntry, Message, RequestProblem } from '../responses.ts'
 import { Changes } from './changes.tsx'
 import { targetOf } from './listed-request.ts'
 import { NextFault } from './next-fault.tsx'
-import { RewindButton } from './rewind.tsx'
 
 const WAYS = ['curl', 'vitest', 'pytest'] as const
 
 /** How many characters of a body are shown at first. Browsers lay out longer texts slowly. */
 const LONGEST_BODY = 20_000
 
-/** The explanation of an exchange by the control plane. */
 export function ExplanationView({ explanation, gone }: { explanation: Explanation; gone: boolean }) {
   const { summary, rules, assumptions, problems, fault, failure, correction, exchange } = explanation
   return (
@@ -33,26 +34,13 @@ export function ExplanationView({ explanation, gone }: { explanation: Explanatio
       )}
       {/* A proxy cannot know the changes in the other service. */}
       {PLAYS_SERVICE && <Changes explanation={explanation} />}
-      {problems.length > 0 && (
-        <Part title="Problems; the response reports the first one">
-          <Bullets items={problems.map((problem) => describeProblem(problem))} />
-        </Part>
-      )}
-      {fault !== null && (
-        <Part title="The fault">
-          <pre>{formatJson(fault)}</pre>
-        </Part>
-      )}
-      {failure !== null && (
-        <Part title="Internal error">
-          <pre>{failure}</pre>
-        </Part>
-      )}
-      {exchange.violations.length > 0 && (
-        <Part title="Where the response violates the contract">
-          <pre>{formatJson(exchange.violations)}</pre>
-        </Part>
-      )}
+      <ListPart title="Problems; the response reports the first one" items={problems.map(describeProblem)} />
+      <TextPart title="The fault" text={fault && formatJson(fault)} />
+      <TextPart title="Internal error" text={failure} />
+      <TextPart
+        title="Where the response violates the contract"
+        text={exchange.violations.length > 0 ? formatJson(exchange.violations) : null}
+      />
       <Reproduction explanation={explanation} />
       <NextFault exchange={exchange} />
       <Part title="Circumstances">
@@ -60,17 +48,27 @@ export function ExplanationView({ explanation, gone }: { explanation: Explanatio
       </Part>
       <MessageView title="The request" message={exchange.request} />
       <MessageView title="The response" message={exchange.response} />
-      {rules.length > 0 && (
-        <Part title="Rules of the specification">
-          <Bullets items={rules.map(({ id, says }) => nameAndText(id, says))} />
-        </Part>
-      )}
-      {assumptions.length > 0 && (
-        <Part title="Assumptions">
-          <Bullets items={assumptions.map(({ id, spec }) => nameAndText(id, spec))} />
-        </Part>
-      )}
+      <ListPart title="Rules of the specification" items={rules.map(({ id, says }) => nameAndText(id, says))} />
+      <ListPart title="Assumptions" items={assumptions.map(({ id, spec }) => nameAndText(id, spec))} />
     </>
+  )
+}
+
+function TextPart({ title, text }: { title: string; text: string | null }) {
+  if (text === null) return null
+  return (
+    <Part title={title}>
+      <pre>{text}</pre>
+    </Part>
+  )
+}
+
+function ListPart({ title, items }: { title: string; items: readonly ComponentChildren[] }) {
+  if (items.length === 0) return null
+  return (
+    <Part title={title}>
+      <Bullets items={items} />
+    </Part>
   )
 }
 
@@ -85,16 +83,6 @@ function Bullets({ items }: { items: readonly ComponentChildren[] }) {
   )
 }
 
-/** A text that may be long. It scrolls, so the keyboard must be able to focus it. */
-function LongText({ children }: { children: string }) {
-  return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: see above.
-    <bdi class="mono long-text" tabIndex={0}>
-      {children}
-    </bdi>
-  )
-}
-
 function nameAndText(name: string, text: string) {
   return (
     <>
@@ -106,8 +94,14 @@ function nameAndText(name: string, text: string) {
 function circumstancesOf(explanation: Explanation): [name: string, value: ComponentChildren][] {
   const { request_id, operation, account, clock, quota, documented, exchange } = explanation
   const basis = documented ? 'documented' : 'assumed; the specification does not say it'
+  const path = (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: A long text scrolls, which the keyboard must be able to do.
+    <bdi class="mono long-text" tabIndex={0}>
+      {targetOf(exchange)}
+    </bdi>
+  )
   return [
-    ['Path', <LongText>{targetOf(exchange)}</LongText>],
+    ['Path', path],
     ['Request id', <span class="mono">{request_id}</span>],
     ['Operation', operation],
     ['Account', account ?? 'none: no valid key'],
@@ -133,7 +127,6 @@ function describeProblem({ code, field, message, received }: RequestProblem): Co
   )
 }
 
-/** Code that sends the request again and expects the same result. */
 function Reproduction({ explanation }: { explanation: Explanation }) {
   const [way, setWay] = useState<(typeof WAYS)[number]>('curl')
   const { reproduction, reproduction_note: note } = explanation
@@ -176,7 +169,8 @@ function Body({ title, message: { body, body_size, truncated } }: { title: strin
     return <p class="soft">{why}</p>
   }
   if (body === '' && body_size === 0) return <p class="soft">An empty body.</p>
-  const pretty = prettyJson(body)
+  const value = parseJson(body)
+  const pretty = value === undefined ? body : formatJson(value)
   const text = asSent ? body : pretty
   const isLong = text.length > LONGEST_BODY
   const notes = [
@@ -207,11 +201,34 @@ function Body({ title, message: { body, body_size, truncated } }: { title: strin
   )
 }
 
-/** Indents JSON, and returns any other text unchanged. */
-function prettyJson(text: string): string {
-  try {
-    return formatJson(JSON.parse(text))
-  } catch {
-    return text
-  }
+/** How many characters of the path and query are in the confirmation. */
+const LONGEST_TARGET = 200
+
+function RewindButton({ exchange, gone }: { exchange: JournalEntry; gone: boolean }) {
+  const { account } = exchange
+  if (account === null || gone || !isOffered('rewindAccount')) return null
+  return (
+    <div class="row no-print">
+      <Button
+        words="Rewind to here…"
+        work={() => rewind(account, exchange)}
+        title="Return the account to how it was just before this request"
+      />
+    </div>
+  )
+}
+
+/** Asks for confirmation, and restores the account to its state just before a request. */
+export async function rewind(account: string, exchange: JournalEntry): Promise<void> {
+  const { method, at, request_id } = exchange
+  const line = `${method} ${targetOf(exchange).slice(0, LONGEST_TARGET)}`
+  const isSure = await confirmed(
+    'Rewind to this request?',
+    `The account ${account} returns to how it was just before ${line} at ${formatInstant(at)}: domains, groups, keys, clock, quotas and fault rules. Everything that was changed since then is lost: by this request and by later ones, also an import or a restored snapshot. The journal, the coverage and the snapshots stay, so you can rewind again, to an earlier or a later request.`,
+    'Rewind',
+  )
+  if (!isSure) return
+  await call('rewindAccount', { parameters: { account }, body: { request_id } })
+  await refreshShown()
+  showNote(`The account ${account} is as it was just before ${line}.`)
 }

@@ -1,11 +1,10 @@
 import { batch, computed, effect, signal } from '@preact/signals'
-import type { RequestsQuery } from '../calls.ts'
-import { call } from '../client.ts'
+import { call, type Query } from '../client.ts'
 import { restartStream } from '../exchanges.ts'
+import { formatCount, formatNumber } from '../formatting.ts'
 import type { JournalEntry } from '../responses.ts'
 import { chosenAccount } from '../selection.ts'
 import {
-  type Conditions,
   findWords,
   type ListedRequest,
   MOST_REQUESTS,
@@ -25,25 +24,37 @@ const MILLISECONDS_BEFORE_COUNT = 400
 export type Scope = 'account' | 'none' | 'all'
 
 export const scope = signal<Scope>('account')
-export const conditions = signal<Conditions>(NO_CONDITIONS)
-/** The words that the user looks for. */
+export const conditions = signal(NO_CONDITIONS)
 export const words = signal('')
 /** The rendered requests, with the newest first. */
 const drawn = signal<readonly ListedRequest[]>([])
 /** How many requests in the journal meet the conditions; `undefined` until it is known. */
 export const total = signal<number | undefined>(undefined)
-/** Whether the user has paused the list. */
 export const isPaused = signal(false)
-/** How many requests arrived during the pause. */
-export const waiting = signal(0)
+const waiting = signal(0)
 /** How many requests arrived too fast to be rendered. It is not exact if the stream was interrupted as too slow. */
-export const skipped = signal({ count: 0, isExact: true })
+const skipped = signal({ count: 0, isExact: true })
 /** The requests that contain the words, with the newest first. */
 export const shown = computed(() => findWords(drawn.value, words.value))
-/** How many requests are rendered without a search. */
 export const drawnCount = computed(() => drawn.value.length)
 /** How many requests have arrived since this selection was loaded. */
 export const arrivals = signal(0)
+
+/** How many requests are shown, and how many exist. */
+export function sayHowMany(): string {
+  const all = total.value
+  if (all === undefined) return 'Loading…'
+  const [drawn, found, { count, isExact }] = [drawnCount.value, shown.value.length, skipped.value]
+  const of = drawn < all ? `latest ${formatNumber(drawn)} of ${formatCount(all, 'request')}` : ''
+  const parts = [
+    words.value.trim() === ''
+      ? of || formatCount(drawn, 'request')
+      : `${formatNumber(found)} of the ${of || formatCount(drawn, 'request')}`,
+    isPaused.value && `paused, ${formatCount(waiting.value, 'new request')}`,
+    (count > 0 || !isExact) && `${isExact ? '' : 'more than '}${formatNumber(count)} passed too fast to be shown`,
+  ]
+  return parts.filter(Boolean).join(' · ')
+}
 
 const newest = new Newest()
 /** How many requests arrived since the last render, since the last load, and in total. */
@@ -55,12 +66,11 @@ let choice = 0
 export const requestList = {
   stream: (): 'streamEvents' | 'streamAllEvents' => (scope.peek() === 'account' ? 'streamEvents' : 'streamAllEvents'),
 
-  /** Fills the list with the requests in the journal. */
   async load(signal: AbortSignal): Promise<void> {
     const wanted = choice
     const loaded: ListedRequest[] = []
     let count = 0
-    let query: RequestsQuery = { limit: MOST_REQUESTS }
+    let query: Query = { limit: MOST_REQUESTS }
     // A page can be short if bodies are long.
     for (let next: number | null = 0; next !== null && loaded.length < MOST_REQUESTS; ) {
       const page = await ask(query, signal)
@@ -81,7 +91,6 @@ export const requestList = {
     draw()
   },
 
-  /** Adds a new request. */
   take(entry: JournalEntry): void {
     const listed = toListed(entry)
     if (listed.ordinal <= newest.ordinal || !isWanted(listed)) return
@@ -135,18 +144,11 @@ function isWanted(entry: ListedRequest): boolean {
   return meets(entry, conditions.peek())
 }
 
-function ask(query: RequestsQuery, signal?: AbortSignal) {
-  const { violation, injected, refused, operation } = conditions.peek()
-  const wanted: RequestsQuery = {
-    ...query,
-    ...(violation && { violation: 'true' }),
-    ...(injected && { injected: 'true' }),
-    ...(refused && { refused: 'true' }),
-    ...(operation !== '' && { operation }),
-    ...(scope.peek() === 'none' && { account: 'none' }),
-  }
-  const abortable = signal === undefined ? {} : { signal }
-  return call(scope.peek() === 'account' ? 'listRequests' : 'listAllRequests', { query: wanted, ...abortable })
+function ask(query: Query, signal?: AbortSignal) {
+  const chosen = Object.entries(conditions.peek()).filter(([, value]) => value)
+  const account = scope.peek() === 'none' && { account: 'none' }
+  const request = { query: { ...query, ...Object.fromEntries(chosen), ...account }, ...(signal && { signal }) }
+  return call(scope.peek() === 'account' ? 'listRequests' : 'listAllRequests', request)
 }
 
 /** `resting` while rendering must wait; `due` if a render must follow the wait. */

@@ -3,9 +3,7 @@ import type { JournalEntry } from '../responses.ts'
 /** An exchange without its headers and bodies, which can be large. */
 export interface ListedRequest
   extends Omit<JournalEntry, 'key' | 'fault' | 'problems' | 'violations' | 'quota' | 'request' | 'response'> {
-  /** The effect of a fault on the response, in words. */
   fault: string | null
-  /** Whether the response violates the contract. */
   breach: boolean
   /** Whether the row may be highlighted when it is drawn. */
   fresh?: boolean
@@ -77,7 +75,6 @@ export class Newest {
     this.#entries.push(entry)
   }
 
-  /** The newest first. */
   list(): readonly ListedRequest[] {
     return this.#entries.slice(-MOST_REQUESTS).reverse()
   }

@@ -7,7 +7,6 @@ export function StatusBadge({ status }: Pick<JournalEntry, 'status'>) {
   return <Badge tone={status < 400 ? 'good' : status < 500 ? 'warn' : 'bad'}>{status}</Badge>
 }
 
-/** Badges for the special properties of a request. */
 export function RequestMarks({ request }: { request: ListedRequest }) {
   const { violates_contract, breach, injected, fault } = request
   return (

@@ -1,19 +1,15 @@
 import { useState } from 'preact/hooks'
-import type { RequestOf } from '../calls.ts'
 import { call } from '../client.ts'
 import { Button } from '../controls/button.tsx'
 import { Checkbox, Form, Options, textOf } from '../controls/form.tsx'
 import { showNote } from '../controls/notices.tsx'
 import { FACTS, isOffered } from '../facts.ts'
-import { proposeRule } from '../faults/draft.ts'
+import { proposeRule, showRules } from '../faults/draft.ts'
 import { refreshShown } from '../resource.ts'
-import type { JournalEntry } from '../responses.ts'
-import { chosenAccount, openTab } from '../selection.ts'
-
-type Rule = RequestOf<'addFault'>['body']
+import type { FaultRule, JournalEntry } from '../responses.ts'
 
 /** The effects for the next request, in addition to the errors of its operation. */
-const EFFECTS: readonly { name: string; title: string; effect: Partial<Rule> }[] = [
+const EFFECTS: readonly { name: string; title: string; effect: FaultRule }[] = [
   { name: 'unavailable', title: 'answer 503', effect: { respond: { status: 503, body: 'Service Unavailable\n' } } },
   { name: 'reset', title: 'reset the connection', effect: { connection: 'reset' } },
   { name: 'lost', title: 'do it, but lose the answer', effect: { connection: 'reset', phase: 'after' } },
@@ -21,7 +17,6 @@ const EFFECTS: readonly { name: string; title: string; effect: Partial<Rule> }[]
   { name: 'delay', title: 'answer 5 seconds later', effect: { delay_ms: 5_000 } },
 ]
 
-/** A form that adds a fault rule for the next request like this one. */
 export function NextFault({ exchange }: { exchange: JournalEntry }) {
   const { account, operation, method, key } = exchange
   const [added, setAdded] = useState<string>()
@@ -34,7 +29,7 @@ export function NextFault({ exchange }: { exchange: JournalEntry }) {
     const wanted = textOf(fields, 'effect')
     const effect = EFFECTS.find(({ name }) => name === wanted)?.effect ?? { respond: { error: wanted } }
     const ofKey = key !== null && fields.has('key') && { key }
-    const rule: Rule = { match: { ...match, ...ofKey }, ...effect, times: Number(textOf(fields, 'times')) }
+    const rule: FaultRule = { match: { ...match, ...ofKey }, ...effect, times: Number(textOf(fields, 'times')) }
     const { fault } = await call('addFault', { parameters: { account }, body: rule })
     setAdded(fault.id)
     await refreshShown()
@@ -47,7 +42,7 @@ export function NextFault({ exchange }: { exchange: JournalEntry }) {
       <Form
         submit="Add the rule"
         work={add}
-        beside={<Button words="More choices…" work={() => proposeElsewhere(account, { match, times: 1 })} />}
+        beside={<Button words="More choices…" work={() => proposeRule({ match, times: 1 }, account)} />}
       >
         <p class="soft">
           A fault rule for {operation ?? `${method} ${match.path}`}. It acts after the checks of key and quota.
@@ -83,26 +78,9 @@ export function NextFault({ exchange }: { exchange: JournalEntry }) {
 }
 
 /** The match for the next request like this one; `undefined` if no rule can match it. */
-function matchOf({
-  operation,
-  method,
-  path,
-}: JournalEntry): { operation?: string; method?: string; path?: string } | undefined {
+function matchOf({ operation, method, path }: JournalEntry): FaultRule['match'] {
   if (operation !== null) return { operation }
-  if (!path.startsWith(`${FACTS.basePath}/`) || !METHODS.has(method)) return undefined
+  if (!path.startsWith(`${FACTS.basePath}/`) || FACTS.operations.every((each) => each.method !== method))
+    return undefined
   return { method, path: path.slice(FACTS.basePath.length) }
-}
-
-/** The methods that a rule can match. */
-const METHODS = new Set(FACTS.operations.map(({ method }) => method))
-
-function showRules(account: string): void {
-  chosenAccount.value = account
-  openTab.value = 'faults'
-}
-
-/** Opens the complete form for rules with the values of this one. */
-function proposeElsewhere(account: string, rule: Rule): void {
-  chosenAccount.value = account
-  proposeRule(rule)
 }

@@ -1,20 +1,35 @@
-import { batch, useSignalEffect } from '@preact/signals'
+import { batch } from '@preact/signals'
 import { Component } from 'preact'
 import { summary } from '../account-data.ts'
 import { call } from '../client.ts'
-import { Button } from '../controls/button.tsx'
-import { Copyable } from '../controls/copyable.tsx'
+import { Button, Copyable } from '../controls/button.tsx'
+import { confirmed } from '../controls/dialog.tsx'
+import { SearchField, Select } from '../controls/form.tsx'
 import { Badge } from '../controls/marks.tsx'
-import { BASE_URL, FACTS } from '../facts.ts'
+import { showNote } from '../controls/notices.tsx'
+import { restartStream } from '../exchanges.ts'
+import { FACTS, PLAYS_SERVICE } from '../facts.ts'
 import { formatCount, formatDuration, formatInstant } from '../formatting.ts'
-import { createResource } from '../resource.ts'
-import { lookedAt, takeLook } from '../selection.ts'
-import { authorizeCurl } from '../shell.ts'
-import { arrivals, conditions, drawnCount, type Scope, scope, shown, total, words } from './list.ts'
-import { type ListedRequest, NO_CONDITIONS, targetOf } from './listed-request.ts'
+import { createResource, refreshShown } from '../resource.ts'
+import { chosenAccount, useLook } from '../selection.ts'
+import { curlOf } from '../service-calls.tsx'
+import {
+  arrivals,
+  conditions,
+  drawnCount,
+  forgetSkipped,
+  isPaused,
+  pause,
+  type Scope,
+  sayHowMany,
+  scope,
+  shown,
+  total,
+  words,
+} from './list.ts'
+import { type Conditions, type ListedRequest, NO_CONDITIONS, targetOf } from './listed-request.ts'
 import { RequestMarks, StatusBadge } from './marks.tsx'
 import { closeRequest, openRequest } from './request-sheet.tsx'
-import { RequestToolbar } from './toolbar.tsx'
 
 /** How many characters of the path and query are in a row. The details show all of it. */
 const LONGEST_TARGET = 300
@@ -30,16 +45,8 @@ const keyless = createResource({
   shared: true,
 })
 
-/** How many requests the list has. */
-export function requestsTally(): number | undefined {
-  return total.value
-}
-
-/** The view Requests, with live requests. */
 export function RequestsPanel() {
-  useSignalEffect(() => {
-    if (lookedAt.value === undefined) return
-    const { search = '', request } = takeLook() ?? {}
+  useLook(({ search = '', request }) => {
     words.value = search
     if (request === undefined) closeRequest()
     else openRequest(request)
@@ -52,6 +59,93 @@ export function RequestsPanel() {
       {shown.value.length > 0 ? <RequestTable /> : <Nothing />}
     </>
   )
+}
+
+const TOGGLES = [
+  ['violation', 'Violations'],
+  ['refused', 'Refused'],
+  ['injected', 'Injected'],
+] as const satisfies readonly (readonly [keyof Conditions, string])[]
+
+const SCOPES: readonly (readonly [Scope, string])[] = [
+  ['account', 'This account'],
+  ['none', 'No account'],
+  ['all', 'All accounts'],
+]
+
+function RequestToolbar() {
+  return (
+    <div class="stack no-print request-tools">
+      <div class="row">
+        <SearchField
+          id="request-filter"
+          label="Words to look for in the requests"
+          placeholder="Words, such as POST 4xx invalid_domain"
+          text={words}
+          onKeyDown={(event) => {
+            if (event.key === 'Escape') words.value = ''
+          }}
+        />
+        <Select
+          id="request-operation"
+          aria-label="Operation"
+          none="All operations"
+          values={FACTS.operations.map(({ id }) => id)}
+          value={conditions.value.operation}
+          onChoose={(operation) => want({ operation })}
+        />
+        <Select id="request-scope" aria-label="Whose requests" values={SCOPES} chosen={scope} />
+      </div>
+      <div class="row">
+        {TOGGLES.map(([name, title]) => (
+          <Button
+            key={name}
+            words={title}
+            aria-pressed={conditions.value[name]}
+            work={() => want({ [name]: !conditions.peek()[name] })}
+          />
+        ))}
+        <p id="request-count" class="soft grow">
+          {sayHowMany()}
+        </p>
+        <Button
+          id="request-pause"
+          words={isPaused.value ? 'Go on' : 'Pause'}
+          aria-pressed={isPaused}
+          work={() => pause(!isPaused.peek())}
+        />
+        {scope.value === 'account' && (
+          <Button words="Clear the journal…" id="requests-clear" kind="danger" work={clearJournal} />
+        )}
+      </div>
+    </div>
+  )
+}
+
+function want(changed: Partial<Conditions>): void {
+  conditions.value = { ...conditions.peek(), ...changed }
+}
+
+/** Asks for confirmation, and removes the requests of the chosen account from the journal. */
+async function clearJournal(): Promise<void> {
+  const account = chosenAccount.peek()
+  const { count } = await call('listRequests', { parameters: { account }, query: { limit: 1 } })
+  const isSure = await confirmed('Clear the journal?', sayWhatIsLost(count, account), 'Clear the journal')
+  if (!isSure) return
+  await call('clearRequests', { parameters: { account } })
+  if (account === chosenAccount.peek()) {
+    forgetSkipped()
+    restartStream()
+  }
+  await refreshShown()
+  showNote(`${formatCount(count, 'request')} left the journal.`)
+}
+
+function sayWhatIsLost(count: number, account: string): string {
+  const [leave, them] = count === 1 ? ['leaves', 'it'] : ['leave', 'them']
+  const first = `${formatCount(count, 'request')} of the account ${account} ${leave} the journal, for all users.`
+  if (!PLAYS_SERVICE) return `${first} The explanations are lost. The verdict and the coverage stay.`
+  return `${first} The explanations, the way back to the account before ${them}, and the code that sends ${them} again are lost. The verdict and the coverage stay, and so does the account in its present state.`
 }
 
 /** Leads to requests without an account, because a request with a wrong key does not appear in its account. */
@@ -68,7 +162,6 @@ function Keyless() {
   return <Lead text={text} words={`Show ${them}`} to="none" />
 }
 
-/** A text, and a link to all requests of a scope. */
 function Lead({ text, words: link, to }: { text: string; words: string; to: Scope }) {
   function look(): void {
     batch(() => {
@@ -84,7 +177,6 @@ function Lead({ text, words: link, to }: { text: string; words: string; to: Scop
   )
 }
 
-/** Explains why no request is shown, and what the user can do. */
 function Nothing() {
   if (total.value === undefined) return <p class="empty">Loading the requests…</p>
   const why = whyNothing()
@@ -101,31 +193,26 @@ function Nothing() {
 /** The reason why no request is shown; `undefined` if there was none yet. */
 function whyNothing(): string | undefined {
   const [loaded, came] = [drawnCount.value, arrivals.value]
-  if (loaded > 0) {
-    const are = loaded === 1 ? 'is' : 'are'
-    return `None of the ${formatCount(loaded, 'request')} that ${are} loaded contains these words.`
-  }
+  const are = loaded === 1 ? 'is' : 'are'
+  if (loaded > 0) return `None of the ${formatCount(loaded, 'request')} that ${are} loaded contains these words.`
   if (Object.values(conditions.value).some(Boolean)) return 'No request in the journal is of this kind.'
   if (came === 0) return undefined
   const them = came === 1 ? 'it' : 'them'
   return `${formatCount(came, 'request')} came, but the journal does not have ${them}. Does the server run with --journal 0?`
 }
 
-/** A command that sends the first request. */
 function FirstRequest() {
   const { api_key: key = null } = summary.data.value ?? {}
   const reading = FACTS.operations.find(({ method }) => method === 'GET')
-  const command = `curl -sS ${authorizeCurl(key)} ${BASE_URL}${reading?.path ?? '/'}`
   return (
     <div id="requests-empty" class="card stack">
       <p>No requests yet. Send one; it appears here at once.</p>
-      <Copyable text={command} label="Copy the command" />
+      <Copyable text={curlOf(reading?.path ?? '/', key)} label="Copy the command" />
       {key === null && <p class="soft">The key of this account is secret. The command reads it from API_KEY.</p>}
     </div>
   )
 }
 
-/** The requests as a table, with the newest first. */
 function RequestTable() {
   const withAccount = scope.value === 'all'
   return (

@@ -2,9 +2,10 @@ import { signal, useSignalEffect } from '@preact/signals'
 import { useEffect, useState } from 'preact/hooks'
 import { call } from '../client.ts'
 import { Sheet } from '../controls/dialog.tsx'
+import { useAnswer } from '../controls/loaded.tsx'
 import { ErrorText } from '../controls/notices.tsx'
 import { isNotFound } from '../refusals.ts'
-import type { Explanation, JournalEntry } from '../responses.ts'
+import type { JournalEntry } from '../responses.ts'
 import { openTab } from '../selection.ts'
 import { ExplanationView } from './explanation.tsx'
 import { shown } from './list.ts'
@@ -14,7 +15,6 @@ import { RequestMarks, StatusBadge } from './marks.tsx'
 const ID = 'request-sheet'
 /** How many characters of the path and query are in the title. The details show all of it. */
 const LONGEST_TITLE = 160
-/** How often the page checks that the journal still has the request. */
 const MILLISECONDS_BETWEEN_CHECKS = 3_000
 
 /** The request whose details are open. Its ordinal is known if the user opened it from the list. */
@@ -34,7 +34,6 @@ export function closeRequest(): void {
   openedRequest.value = undefined
 }
 
-/** The details of the open request, above any view. */
 export function RequestSheet() {
   useSignalEffect(() => {
     // Another part of the page has opened another view.
@@ -45,20 +44,17 @@ export function RequestSheet() {
   return open === undefined ? null : <OpenSheet open={open} />
 }
 
-/** The data of the open request. `gone`: whether the journal has removed it since the load. */
-interface Known {
-  requestId: string
-  explanation?: Explanation
-  failure?: unknown
-  gone?: boolean
-}
-
 function OpenSheet({ open }: { open: OpenRequest }) {
-  const { explanation, failure, gone = false } = useExplanation(open.requestId)
+  const { requestId } = open
+  const { data: explanation, failure } = useAnswer([requestId], (signal) =>
+    call('explainRequest', { parameters: { 'request-id': requestId }, signal }),
+  )
+  const exchange = explanation?.exchange
+  const gone = useGone(exchange)
   useStepsByKey()
-  useEffect(() => document.getElementById(ID)?.scrollTo(0, 0), [open.requestId])
+  useEffect(() => document.getElementById(ID)?.scrollTo(0, 0), [requestId])
   const { newer, older } = neighbours()
-  const title = explanation === undefined ? 'Request' : titleOf(explanation)
+  const title = exchange === undefined ? 'Request' : titleOf(exchange)
   return (
     <Sheet
       id={ID}
@@ -71,15 +67,15 @@ function OpenSheet({ open }: { open: OpenRequest }) {
         </>
       }
     >
-      <div id="detail" class="stack" key={open.requestId}>
-        {explanation !== undefined && (
+      <div id="detail" class="stack" key={requestId}>
+        {exchange !== undefined && (
           <div class="row">
-            <StatusBadge status={explanation.exchange.status} />
-            {explanation.exchange.code !== null && <code>{explanation.exchange.code}</code>}
-            <RequestMarks request={toListed(explanation.exchange)} />
+            <StatusBadge status={exchange.status} />
+            {exchange.code !== null && <code>{exchange.code}</code>}
+            <RequestMarks request={toListed(exchange)} />
           </div>
         )}
-        {explanation !== undefined && open.ordinal !== undefined && explanation.exchange.ordinal !== open.ordinal && (
+        {exchange !== undefined && open.ordinal !== undefined && exchange.ordinal !== open.ordinal && (
           <p class="refusal warn">A later request has the same id. This is the later one.</p>
         )}
         {gone && (
@@ -100,7 +96,7 @@ function OpenSheet({ open }: { open: OpenRequest }) {
   )
 }
 
-function titleOf({ exchange }: Explanation): string {
+function titleOf(exchange: JournalEntry): string {
   const title = `${exchange.method} ${targetOf(exchange)}`.trim() || 'A request that was not HTTP'
   return title.length > LONGEST_TITLE ? `${title.slice(0, LONGEST_TITLE)}…` : title
 }
@@ -120,39 +116,29 @@ function Step({ id, words, to }: { id: string; words: string; to: ReturnType<typ
   )
 }
 
-/** The explanation of a request. It is loaded once. After that, only the existence of the request is checked. */
-function useExplanation(requestId: string): Known {
-  const [known, setKnown] = useState<Known>({ requestId })
+/** Whether the journal has removed the exchange since it was loaded. */
+function useGone(exchange: JournalEntry | undefined): boolean {
+  const [gone, setGone] = useState<JournalEntry | undefined>(undefined)
   useEffect(() => {
     const leaving = new AbortController()
-    const { signal } = leaving
     let timer: ReturnType<typeof setTimeout> | undefined
-    async function follow(explanation: Explanation): Promise<void> {
+    async function check(): Promise<void> {
+      if (exchange === undefined) return
       // The result is unknown while the server does not answer.
-      const kept = await isKept(explanation.exchange, signal).catch(() => undefined)
-      if (signal.aborted) return
-      if (kept !== undefined) setKnown((before) => ({ ...before, gone: !kept }))
-      timer = setTimeout(() => follow(explanation), MILLISECONDS_BETWEEN_CHECKS)
+      const kept = await isKept(exchange, leaving.signal).catch(() => undefined)
+      if (leaving.signal.aborted) return
+      if (kept !== undefined) setGone(kept ? undefined : exchange)
+      timer = setTimeout(check, MILLISECONDS_BETWEEN_CHECKS)
     }
-    async function load(): Promise<void> {
-      try {
-        const explanation = await call('explainRequest', { parameters: { 'request-id': requestId }, signal })
-        setKnown({ requestId, explanation })
-        await follow(explanation)
-      } catch (failure) {
-        if (!signal.aborted) setKnown({ requestId, failure })
-      }
-    }
-    void load()
+    void check()
     return () => {
       leaving.abort()
       clearTimeout(timer)
     }
-  }, [requestId])
-  return known.requestId === requestId ? known : { requestId }
+  }, [exchange])
+  return exchange !== undefined && gone === exchange
 }
 
-/** Whether the journal still has an exchange. */
 async function isKept({ account, ordinal }: JournalEntry, signal: AbortSignal): Promise<boolean> {
   const query = { limit: 1, before: ordinal + 1 }
   try {

@@ -1,23 +1,20 @@
 import { effect, signal } from '@preact/signals'
 import { SCENE_SNAPSHOT } from '../account-data.ts'
-import { CALLS, type CallId } from '../calls.ts'
 import { call, send } from '../client.ts'
 import { storyIsTold } from '../controls/dialog.tsx'
 import { showNote } from '../controls/notices.tsx'
 import { FACTS } from '../facts.ts'
-import { isNotFound, isObject, Refused } from '../refusals.ts'
+import { isNotFound, isObject, messageOf, Refused } from '../refusals.ts'
 import { closeRequest } from '../requests/request-sheet.tsx'
 import { refreshShown } from '../resource.ts'
 import type { Scene, SceneCall, Story } from '../responses.ts'
 import { chosenAccount, OFFERED_TABS, show } from '../selection.ts'
-import { callService, type Way } from '../service-calls.ts'
+import { callService, type Way } from '../service-calls.tsx'
 
-/** The result of a call of a scene. */
-export interface Outcome {
+interface Outcome {
   call: SceneCall
   /** Whether the answer is the one that the scene expects. */
   expected: boolean
-  /** The answer as a sentence. */
   text: string
   /** The id of the request in the journal; null if it is not there. */
   requestId: string | null
@@ -34,28 +31,20 @@ async function sendCall(call: SceneCall, account: string): Promise<Outcome> {
     const { way, requestId } = await sendToOwner(call, account)
     if (expect === undefined) return { call, expected: true, text: 'Done.', requestId }
     const reason = way === 'control-plane' ? ` ${WAY_AROUND}` : ''
-    return {
-      call,
-      expected: false,
-      text: `It was accepted, although the scene expects the refusal ${expect}.${reason}`,
-      requestId,
-    }
+    const text = `It was accepted, although the scene expects the refusal ${expect}.${reason}`
+    return { call, expected: false, text, requestId }
   } catch (error) {
-    if (!(error instanceof Refused)) {
-      return { call, expected: false, text: error instanceof Error ? error.message : String(error), requestId: null }
-    }
+    if (!(error instanceof Refused)) return { call, expected: false, text: messageOf(error), requestId: null }
     const { status, code, message, requestId } = error
-    const isExpected = code === expect
-    const words = isExpected ? 'Refused, as expected' : 'Refused, which the scene does not expect'
-    return { call, expected: isExpected, text: `${words}: ${status} ${code}. ${message}`, requestId }
+    const expected = code === expect
+    const words = expected ? 'Refused, as expected' : 'Refused, which the scene does not expect'
+    return { call, expected, text: `${words}: ${status} ${code}. ${message}`, requestId }
   }
 }
 
-/** The method and the path of a call, for the user. */
 export function describeCall({ operation, parameters = {}, query }: SceneCall): string {
   const own = FACTS.operations.find(({ id }) => id === operation)
-  const [method, template] =
-    own === undefined ? (CALLS[operation as CallId] ?? ['', operation]) : [own.method, own.path]
+  const [method, template] = own === undefined ? (FACTS.calls[operation] ?? ['', operation]) : [own.method, own.path]
   const path = template
     .replace('/accounts/{account}', '…')
     .replace(/\{([^}]+)\}/g, (_, name: string) => parameters[name] ?? name)
@@ -70,30 +59,23 @@ async function sendToOwner(
   if (FACTS.operations.some(({ id }) => id === operation)) {
     return callService(operation, { account, ...(body && { body }), ...(query && { query }) })
   }
-  if (!Object.hasOwn(CALLS, operation)) throw new Error(`This page does not know the operation ${operation}.`)
-  const request = { parameters: { ...parameters, account }, ...(body && { body }) }
-  await send(operation as CallId, request)
+  await send(operation, { parameters: { ...parameters, account }, ...(body && { body }) })
   return { requestId: null }
 }
 
-/** A story in progress. */
 export interface Telling {
   account: string
   story: Story
-  /** The index of the current scene. */
   step: number
   /** The snapshot of the account before the story. */
   snapshot: string
-  /** The results of the calls of the scene so far. */
   outcomes: readonly Outcome[]
   /** The reason why the story cannot continue. The account stays as it is then. */
   end: string | undefined
 }
 
-/** The story in progress on this page. */
 export const telling = signal<Telling | undefined>(undefined)
 
-/** Whether a scene is starting or ending. */
 export const moving = signal(false)
 
 effect(() => {
@@ -141,7 +123,6 @@ export async function endStory(): Promise<void> {
   })
 }
 
-/** Shows the subject of the scene again. */
 export function lookAgain(): void {
   const told = telling.peek()
   if (told === undefined) return
@@ -225,7 +206,6 @@ function drawName(): string {
   return [...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('')
 }
 
-/** Whether a key press is for the story. */
 export function isForStory({ target, altKey, ctrlKey, metaKey, shiftKey, isComposing }: KeyboardEvent): boolean {
   if (altKey || ctrlKey || metaKey || shiftKey || isComposing) return false
   if (document.querySelector('dialog:modal') !== null) return false

@@ -3,18 +3,16 @@ import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
 import { quotas } from '../account/panel.tsx'
 import { overview, summary } from '../account-data.ts'
-import type { RequestOf } from '../calls.ts'
 import { call } from '../client.ts'
 import { Button } from '../controls/button.tsx'
 import { Form, TextField, textOf } from '../controls/form.tsx'
-import { Loaded } from '../controls/loaded.tsx'
+import { Card } from '../controls/marks.tsx'
 import { formatInstant, formatMoment, readWritten, writeMinute } from '../formatting.ts'
 import { refreshShown } from '../resource.ts'
-import type { Quota } from '../responses.ts'
+import type { BodyOf, Quota } from '../responses.ts'
 
 const MILLISECONDS_OF_TICK = 1_000
 
-/** Changes each second. */
 const tick = signal(0)
 
 setInterval(() => {
@@ -34,11 +32,8 @@ export const shownTime = computed(() => {
   return read && (read.frozen ? read.now : read.now + performance.now() - read.at)
 })
 
-/** Whether the clock of the chosen account is frozen; `undefined` until it is known. */
-const isFrozen = computed(() => reading.value?.frozen)
-
 /** Changes the clock of the chosen account, and loads the data that depends on it. */
-async function changeClock(body: RequestOf<'updateClock'>['body']): Promise<void> {
+async function changeClock(body: BodyOf<'updateClock'>): Promise<void> {
   const known = summary.data.peek()
   const clock = await call('updateClock', { body })
   // The user may have chosen another account.
@@ -49,21 +44,19 @@ async function changeClock(body: RequestOf<'updateClock'>['body']): Promise<void
 }
 
 const HOUR = 3_600_000
-const DAY = 24 * HOUR
+/** The usual steps of the clock, in milliseconds and as ISO 8601 durations. */
+const STEPS = [
+  { words: '+1 hour', milliseconds: HOUR, duration: 'PT1H' },
+  { words: '+1 day', milliseconds: 24 * HOUR, duration: 'P1D' },
+]
 
-/** The clock in a large size, and the controls that move it. */
 export function ClockSection() {
-  return <Loaded of={summary}>{() => <Clock />}</Loaded>
-}
-
-function Clock() {
   const now = shownTime.value
   if (now === undefined) return null
   const instant = new Date(now).toISOString()
-  const frozen = isFrozen.value === true
+  const frozen = reading.value?.frozen === true
   return (
-    <section class="card stack" aria-labelledby="clock-title">
-      <h2 id="clock-title">The clock of this account</h2>
+    <Card id="clock-title" title="The clock of this account">
       <div class="row clock-head">
         <time dateTime={instant} class={frozen ? 'big-clock frozen' : 'big-clock'}>
           {formatInstant(instant)}
@@ -72,21 +65,19 @@ function Clock() {
         <Button words={frozen ? 'Unfreeze' : 'Freeze'} work={() => changeClock({ frozen: !frozen })} />
       </div>
       <div class="moves">
-        <Move leads={`to ${formatMoment(now + HOUR, now)}`}>
-          <Button words="+1 hour" work={() => changeClock({ advance: 'PT1H' })} />
-        </Move>
-        <Move leads={`to ${formatMoment(now + DAY, now)}`}>
-          <Button words="+1 day" work={() => changeClock({ advance: 'P1D' })} />
-        </Move>
+        {STEPS.map(({ words, milliseconds, duration }) => (
+          <Move key={words} leads={`to ${formatMoment(now + milliseconds, now)}`}>
+            <Button words={words} work={() => changeClock({ advance: duration })} />
+          </Move>
+        ))}
         <NextWindow now={now} />
         <NextRefresh now={now} />
       </div>
       <ChosenInstant />
-    </section>
+    </Card>
   )
 }
 
-/** A button, and its target time below. */
 function Move({ leads, children }: { leads: string; children: ComponentChildren }) {
   return (
     <div class="move">
@@ -176,25 +167,22 @@ export function ClockLine() {
         <time
           id="clock"
           dateTime={instant}
-          class={`mono ${isFrozen.value ? 'frozen' : ''}`}
+          class={`mono ${reading.value?.frozen ? 'frozen' : ''}`}
           title="The clock of this account"
         >
           {formatInstant(instant)}
         </time>
-        <span class="soft">{isFrozen.value ? 'frozen' : 'running'}</span>
+        <span class="soft">{reading.value?.frozen ? 'frozen' : 'running'}</span>
       </span>
-      <Button
-        words="+1 hour"
-        small
-        aria-label="+1 hour on the account's clock"
-        work={() => changeClock({ advance: 'PT1H' })}
-      />
-      <Button
-        words="+1 day"
-        small
-        aria-label="+1 day on the account's clock"
-        work={() => changeClock({ advance: 'P1D' })}
-      />
+      {STEPS.map(({ words, duration }) => (
+        <Button
+          key={words}
+          words={words}
+          small
+          aria-label={`${words} on the account's clock`}
+          work={() => changeClock({ advance: duration })}
+        />
+      ))}
     </div>
   )
 }

@@ -4,13 +4,14 @@ import { HistoryChart } from '../charts/history-chart.tsx'
 import { Button } from '../controls/button.tsx'
 import { confirmed } from '../controls/dialog.tsx'
 import { Form, TextField, textOf } from '../controls/form.tsx'
+import { Loaded } from '../controls/loaded.tsx'
+import { Card } from '../controls/marks.tsx'
 import { formatCount, formatDay, formatMoment, formatNumber, readWritten, writeMinute } from '../formatting.ts'
 import { chosenAccount } from '../selection.ts'
 import { ClockSection, shownTime } from './clock.tsx'
 import { deletePlayed, leftBehind, originalOf, play, stage, startPlay } from './play.ts'
 import { TimelineSection } from './timeline-section.tsx'
 
-/** The view Time: the clock of the account, a play of its days, and the states that it can return to. */
 export function TimePanel() {
   // During a play, the user wants to see the chart first.
   const isPlayed = play.value?.account === chosenAccount.value
@@ -18,34 +19,33 @@ export function TimePanel() {
     <>
       {isPlayed && <PlaySection />}
       {/* The input for one account does not apply to another. */}
-      <ClockSection key={`clock of ${chosenAccount}`} />
+      <Loaded key={`clock of ${chosenAccount}`} of={summary}>
+        {() => <ClockSection />}
+      </Loaded>
       {!isPlayed && <PlaySection key={`play of ${chosenAccount}`} />}
       <TimelineSection />
     </>
   )
 }
 
-/** How many refreshes the chart shows. */
 const SHOWN_DAYS = 60
 const MONTH = 30 * 86_400_000
 /** How many of the past days are listed, and how many sentences for each. */
 const TOLD_DAYS = 5
 const TOLD_SENTENCES = 3
 
-/** Plays the account: its figures day by day. */
 function PlaySection() {
   const playing = play.value
   const isShown = playing !== undefined && playing.account === chosenAccount.value
   return (
-    <section class="card stack" aria-labelledby="play-title">
-      <h2 id="play-title">Play</h2>
+    <Card id="play-title" title="Play">
       <div class="halves">
         {!isShown && originalOf(chosenAccount.value) === undefined && <PlayForm />}
         <FiguresUntilNow />
         {isShown && <PassedDays />}
       </div>
       <LeftBehind />
-    </section>
+    </Card>
   )
 }
 
@@ -92,7 +92,6 @@ function PlayForm() {
   )
 }
 
-/** The figures of the last refreshes up to the time of the clock. */
 function FiguresUntilNow() {
   const data = overview.data.value
   if (data === undefined || data.domains === 0) return null
@@ -107,7 +106,6 @@ function FiguresUntilNow() {
   )
 }
 
-/** The events of the past days, with the newest first. */
 function PassedDays() {
   const playing = play.value
   const known = stage.value
@@ -155,13 +153,7 @@ function LeftBehind() {
         {others.map((id) => (
           <li key={id} class="row">
             <span class="grow mono">{id}</span>
-            <Button
-              words="Show"
-              work={() => {
-                chosenAccount.value = id
-              }}
-              aria-label={`Show ${id}`}
-            />
+            <Button words="Show" work={() => (chosenAccount.value = id)} aria-label={`Show ${id}`} />
             <Button words="Delete" kind="danger" work={() => remove(id)} aria-label={`Delete ${id}`} />
           </li>
         ))}

@@ -16,7 +16,7 @@ import {
   play,
   playTrouble,
   speed,
-  stepPlay,
+  stepOnce,
 } from './play.ts'
 
 const SPEEDS: readonly Choice[] = [['0.5', '½'], '1', '2']
@@ -59,9 +59,7 @@ function Controls({ account, original, now, end }: Play) {
               class="inline"
               value={String(speed.value)}
               values={SPEEDS}
-              onChoose={(days) => {
-                speed.value = Number(days)
-              }}
+              onChoose={(days) => (speed.value = Number(days))}
             />
           </>
         )}
@@ -74,12 +72,6 @@ function Controls({ account, original, now, end }: Play) {
       )}
     </section>
   )
-}
-
-async function stepOnce(): Promise<void> {
-  pausePlay()
-  playTrouble.value = undefined
-  await stepPlay()
 }
 
 /** The account of a play on another page or on a closed page. */
@@ -97,12 +89,7 @@ function Remains({ account, original }: { account: string; original: string }) {
       </p>
       <div class="row">
         <Button words="Play on" work={adoptPlay} />
-        <Button
-          words={`Back to ${original}`}
-          work={() => {
-            chosenAccount.value = original
-          }}
-        />
+        <Button words={`Back to ${original}`} work={() => (chosenAccount.value = original)} />
         <Button words={`Delete ${account}`} kind="danger" work={goBack} />
       </div>
     </section>

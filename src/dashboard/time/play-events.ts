@@ -1,4 +1,4 @@
-import type { DomainEvent, MonitoredDomain } from '../responses.ts'
+import type { MonitoredDomain } from '../responses.ts'
 
 /** Kinds of events whose end has no event of its own. */
 const ENDING: ReadonlySet<string> = new Set(['attack', 'broken-dkim', 'broken-spf'])
@@ -12,12 +12,8 @@ export function describeDays(domains: readonly MonitoredDomain[]): Map<string, s
   for (const { domain, events } of domains) {
     for (const event of events) {
       add(event.from, `${domain}: ${event.description}`)
-      if (ENDING.has(event.kind)) add(event.until, `${domain}: It is over. ${inThePast(event)}`)
+      if (ENDING.has(event.kind)) add(event.until, `${domain}: It is over. (${event.description.replace(/\.$/, '')})`)
     }
   }
   return days
-}
-
-function inThePast({ description }: DomainEvent): string {
-  return `(${description.replace(/\.$/, '')})`
 }

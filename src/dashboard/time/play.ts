@@ -13,30 +13,24 @@ const DAY = 86_400_000
 const DAYS_OF_EVENTS = 90
 /** How often another id is tried, because another page plays the same account. */
 const TRIES = 5
-/** The id of an account that was made for a play. */
 const PLAYED = /^(.+)-play-(\d+)$/
 
 /** A play: an account whose days pass in seconds. */
 export interface Play {
   account: string
-  /** The account that was copied. */
   original: string
   /** The time of its clock and the end of the play, in milliseconds since the Unix epoch. */
   now: number
   end: number
 }
 
-/** The current play, if there is one. */
 export const play = signal<Play | undefined>(undefined)
-/** Whether the days pass automatically. */
 export const isPlaying = signal(false)
 /** The reason for the pause, if the user did not cause it. */
 export const playTrouble = signal<unknown>(undefined)
-/** How many days pass per second. */
 export const speed = signal(1)
 
 interface Stage {
-  /** Events by day. */
   events: ReadonlyMap<string, readonly string[]>
   /** How many domains the events cover, and how many exist. */
   shown: number
@@ -45,7 +39,6 @@ interface Stage {
   until: number
 }
 
-/** The events of the domains in the play. */
 export const stage = signal<Stage | undefined>(undefined)
 
 /** Identifies the current run. A pause and a restart begin another run. */
@@ -136,8 +129,14 @@ export function pausePlay(mine = run): void {
   isPlaying.value = false
 }
 
+export async function stepOnce(): Promise<void> {
+  pausePlay()
+  playTrouble.value = undefined
+  await stepPlay()
+}
+
 /** Moves the played account to its next refresh, but not past the end. */
-export async function stepPlay(): Promise<void> {
+async function stepPlay(): Promise<void> {
   const playing = play.peek()
   if (playing === undefined || playing.now >= playing.end) return
   const { account, now, end } = playing

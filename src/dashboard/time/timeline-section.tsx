@@ -1,24 +1,23 @@
+import type { ComponentChildren } from 'preact'
 import { snapshots } from '../account-data.ts'
 import { call } from '../client.ts'
 import { Button } from '../controls/button.tsx'
 import { confirmed } from '../controls/dialog.tsx'
 import { Checkbox, Form, TextField, textOf } from '../controls/form.tsx'
 import { Loaded } from '../controls/loaded.tsx'
-import { Badge } from '../controls/marks.tsx'
+import { Badge, Card } from '../controls/marks.tsx'
 import { showNote } from '../controls/notices.tsx'
 import { formatCount, formatInstant } from '../formatting.ts'
+import { rewind } from '../requests/explanation.tsx'
 import { targetOf } from '../requests/listed-request.ts'
 import { StatusBadge } from '../requests/marks.tsx'
-import { rewind } from '../requests/rewind.tsx'
 import { createResource, refreshShown } from '../resource.ts'
 import type { JournalEntry, Snapshot } from '../responses.ts'
 import { layTimeline, type Moment } from './timeline.ts'
 
-/** How many requests the timeline has at most. */
 const REQUESTS = 300
 /** The requests come with their bodies, which may be large, so they are loaded at most this often. */
 const MILLISECONDS_OF_REST = 3_000
-/** How many characters of a body are shown. */
 const BODY = 120
 const BROUGHT_BACK = 'State, keys, clock, quotas and fault rules go back to those of then. The journal stays.'
 
@@ -32,8 +31,7 @@ const requests = createResource({
 /** The snapshots and requests on one line: all states that the account can return to. */
 export function TimelineSection() {
   return (
-    <section class="card stack" aria-labelledby="timeline-title">
-      <h2 id="timeline-title">Timeline</h2>
+    <Card id="timeline-title" title="Timeline">
       <p class="soft">
         A restore sets the account back to a snapshot, a rewind to just before a request: state, keys, clock, quotas and
         fault rules. The journal, the coverage and the snapshots stay.
@@ -48,7 +46,7 @@ export function TimelineSection() {
           </Loaded>
         )}
       </Loaded>
-    </section>
+    </Card>
   )
 }
 
@@ -85,43 +83,32 @@ function Moments({ moments, shown, count }: { moments: readonly Moment[]; shown:
           'Requests are in the order in which they came. The clock went back in between, and of a snapshot only its time on the clock is known, so it may have been taken earlier or later than it stands here.'}
       </p>
       <ol class="timeline" id="snapshots">
-        {moments.map((moment) => (
-          <li key={keyOf(moment)} class={moment.kind}>
-            <MomentLine moment={moment} />
-          </li>
-        ))}
+        {moments.map((moment) => {
+          const [key, line] = lineOf(moment)
+          return (
+            <li key={key} class={moment.kind}>
+              {line}
+            </li>
+          )
+        })}
       </ol>
     </>
   )
 }
 
-function keyOf(moment: Moment): string {
+function lineOf(moment: Moment): [key: string, line: ComponentChildren] {
   switch (moment.kind) {
     case 'snapshot':
-      return `snapshot ${moment.snapshot.name}`
+      return [`snapshot ${moment.snapshot.name}`, <SnapshotLine snapshot={moment.snapshot} />]
     case 'change':
-      return `request ${moment.request.ordinal}`
+      return [`request ${moment.request.ordinal}`, <ChangeLine request={moment.request} />]
     case 'rest':
-      return `rest ${moment.requests.at(-1)?.ordinal}`
-    case 'setback':
-      return `setback ${moment.from} ${moment.to}`
-  }
-}
-
-function MomentLine({ moment }: { moment: Moment }) {
-  switch (moment.kind) {
-    case 'snapshot':
-      return <SnapshotLine snapshot={moment.snapshot} />
-    case 'change':
-      return <ChangeLine request={moment.request} />
-    case 'rest':
-      return <RestLine requests={moment.requests} />
-    case 'setback':
-      return (
-        <span class="soft grow">
-          Here the clock went back, from {formatInstant(moment.from)} or later to {formatInstant(moment.to)} or earlier.
-        </span>
-      )
+      return [`rest ${moment.requests.at(-1)?.ordinal}`, <RestLine requests={moment.requests} />]
+    case 'setback': {
+      const [from, to] = [formatInstant(moment.from), formatInstant(moment.to)]
+      const text = `Here the clock went back, from ${from} or later to ${to} or earlier.`
+      return [`setback ${moment.from} ${moment.to}`, <span class="soft grow">{text}</span>]
+    }
   }
 }
 

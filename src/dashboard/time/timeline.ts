@@ -1,7 +1,6 @@
 import { mayHaveChanged } from '../requests/listed-request.ts'
 import type { JournalEntry, Snapshot } from '../responses.ts'
 
-/** An entry of the timeline. */
 export type Moment =
   | { kind: 'snapshot'; snapshot: Snapshot }
   /** A request that changed the account, or may have changed it. */

@@ -28,13 +28,8 @@ const verdict = createResource({ load: loadVerdict, afterRequests: MILLISECONDS_
 const old = signal(false)
 let watchdog: ReturnType<typeof setTimeout> | undefined
 
-interface ShownVerdict {
-  tone: Tone
-  words: string
-}
-
 /** The verdict for display. It is green only while the server confirms it. */
-const shownVerdict = computed((): ShownVerdict => {
+const shownVerdict = computed(() => {
   const isCurrent = connection.value !== 'lost' && verdict.failure.value === undefined && !old.value
   const report = verdict.data.value
   return report === undefined || !isCurrent ? { tone: '', words: 'verdict unknown' } : describe(report)
@@ -49,12 +44,6 @@ export function followVerdict(): void {
   document.addEventListener('visibilitychange', load)
 }
 
-/** Clears the counted violations of all accounts. */
-async function clearVerdict(): Promise<void> {
-  await call('clearVerdict')
-  await verdict.refresh()
-}
-
 async function loadVerdict(): Promise<Verdict> {
   const report = await call('getVerdict')
   old.value = false
@@ -65,7 +54,7 @@ async function loadVerdict(): Promise<Verdict> {
   return report
 }
 
-function describe({ passed, requests, violations: { count }, service }: Verdict): ShownVerdict {
+function describe({ passed, requests, violations: { count }, service }: Verdict): { tone: Tone; words: string } {
   const findings = service?.findings ?? 0
   const wrong = [
     ...(count > 0 ? [formatCount(count, 'violation')] : []),
@@ -77,7 +66,6 @@ function describe({ passed, requests, violations: { count }, service }: Verdict)
   return { tone: '', words: requests === 0 ? 'no request yet' : 'nothing checked yet' }
 }
 
-/** Whether the details are open. */
 const isOpen = signal(false)
 
 function close(): void {
@@ -89,7 +77,6 @@ function openRequest(request: string): void {
   show({ tab: 'requests', request })
 }
 
-/** The verdict about all accounts in a few words. A click opens the details. */
 export function VerdictPill() {
   const { tone, words } = shownVerdict.value
   return (
@@ -99,9 +86,7 @@ export function VerdictPill() {
         id="verdict"
         class={`pill dot ${tone} ${tone === '' ? 'hollow' : ''}`}
         aria-haspopup="dialog"
-        onClick={() => {
-          isOpen.value = true
-        }}
+        onClick={() => (isOpen.value = true)}
       >
         {`A${SCOPE.slice(1)}: ${words}`}
       </button>
@@ -117,7 +102,6 @@ export function VerdictPill() {
   )
 }
 
-/** The details of the verdict: its sentence, its counts, and the requests that decided it. */
 function VerdictDetails() {
   const report = verdict.data.value
   const failure = verdict.failure.value
@@ -160,15 +144,12 @@ async function startAgain(): Promise<void> {
     `The counts and the list of violations of ${SCOPE} are lost, also for other people who use this server. ` +
     'The requests stay in the journal.'
   if (!(await confirmed('Start the verdict again?', text, 'Start again'))) return
-  await clearVerdict()
+  await call('clearVerdict')
+  await verdict.refresh()
   showNote('The verdict starts again.')
 }
 
-interface ReportProps {
-  report: Verdict
-}
-
-function Counts({ report: { requests, judged, injected, violations, service } }: ReportProps) {
+function Counts({ report: { requests, judged, injected, violations, service } }: { report: Verdict }) {
   const codes = Object.entries(violations.by_code).map(([code, count]) => `${code} ${formatNumber(count)}`)
   return (
     <Pairs
@@ -186,7 +167,7 @@ function Counts({ report: { requests, judged, injected, violations, service } }:
   )
 }
 
-function Violations({ report: { violations } }: ReportProps) {
+function Violations({ report: { violations } }: { report: Verdict }) {
   if (violations.count === 0) return null
   const { first, count } = violations
   return (
@@ -206,7 +187,7 @@ function Violations({ report: { violations } }: ReportProps) {
   )
 }
 
-function Findings({ report: { service } }: ReportProps) {
+function Findings({ report: { service } }: { report: Verdict }) {
   if (service === undefined || service.findings === 0) return null
   return (
     <Part title="What the service did wrong">
@@ -222,13 +203,7 @@ function Findings({ report: { service } }: ReportProps) {
   )
 }
 
-interface WrongProps {
-  about: string
-  request: string | null
-  children: ComponentChildren
-}
-
-function Wrong({ about, request, children }: WrongProps) {
+function Wrong({ about, request, children }: { about: string; request: string | null; children: ComponentChildren }) {
   return (
     <li class="row">
       <div class="grow">
@@ -241,7 +216,7 @@ function Wrong({ about, request, children }: WrongProps) {
   )
 }
 
-function Politeness({ report: { politeness } }: ReportProps) {
+function Politeness({ report: { politeness } }: { report: Verdict }) {
   if (politeness.length === 0) return null
   return (
     <Part title="Politeness">

@@ -1,4 +1,11 @@
-import { type ClientRequest, IncomingMessage, type OutgoingMessage, type RequestListener, type Server, ServerResponse } from 'node:http'
+import {
+  type ClientRequest,
+  IncomingMessage,
+  type OutgoingMessage,
+  type RequestListener,
+  type Server,
+  ServerResponse,
+} from 'node:http'
 import { Socket } from 'node:net'
 import express, { type Request, type Response } from 'express'
 import type { Arrival } from '../arrival.ts'

@@ -220,9 +220,7 @@ it('A header is sent exactly as it is given, without fields of Node, and before 
   client.write(GET)
   await expect
     .poll(received)
-    .toBe(
-      'HTTP/1.1 103 Early\r\nx: y\r\n\r\nHTTP/1.1 200 Fine\r\nb: 1\r\nA: \xe9\r\nB: 2\r\nContent-Length: 0\r\n\r\n',
-    )
+    .toBe('HTTP/1.1 103 Early\r\nx: y\r\n\r\nHTTP/1.1 200 Fine\r\nb: 1\r\nA: \xe9\r\nB: 2\r\nContent-Length: 0\r\n\r\n')
   expect(seen).toEqual(['POST /a HTTP/1.0\r\nb: 1\r\nA: \xe9\r\nB: 2\r\nContent-Length: 3\r\n\r\n'])
 })
 

@@ -1,9 +1,11 @@
 import { signal } from '@preact/signals'
 import { summary } from './account-data.ts'
-import type { CallId } from './calls.ts'
 import { call, readData, send } from './client.ts'
-import { FACTS } from './facts.ts'
+import { Checkbox } from './controls/form.tsx'
+import { BASE_URL, FACTS } from './facts.ts'
+import { parseJson } from './formatting.ts'
 import { isObject, type Problem, Refused, readRefusal, Unreachable } from './refusals.ts'
+import type { CallId } from './responses.ts'
 import { chosenAccount } from './selection.ts'
 
 /** How long the page waits for a response of the service, in milliseconds. A fault rule can delay one for ever. */
@@ -37,7 +39,7 @@ export interface ServiceAnswer {
 }
 
 /** Whether the user wants calls through the control plane although the key is known. */
-export const avoidsService = signal(false)
+const avoidsService = signal(false)
 
 /**
  * Sends a request to the API of the service with the key of the account. If the key is secret, or if the user wants it,
@@ -60,8 +62,24 @@ export async function callService(operation: string, request: ServiceRequest = {
   return callTwin(twin, request, account)
 }
 
+/** Shows if a change goes to the service or to the control plane. The user may choose if both are possible. */
+export function ServiceWay() {
+  return (
+    <div class="service-way">
+      <p class="soft">{wayOfCalls()}</p>
+      {summary.data.value?.api_key != null && (
+        <Checkbox
+          words="Send it through the control plane"
+          checked={avoidsService.value}
+          onChange={({ currentTarget }) => (avoidsService.value = currentTarget.checked)}
+        />
+      )}
+    </div>
+  )
+}
+
 /** Describes in one sentence which way `callService` takes for the chosen account. */
-export function wayOfCalls(): string {
+function wayOfCalls(): string {
   if (summary.data.value?.api_key == null) {
     return 'Sent through the control plane, because the key of this account is secret: it is not in the journal.'
   }
@@ -81,7 +99,7 @@ async function callWithKey(operation: string, request: ServiceRequest, key: stri
     ...(body && { body: JSON.stringify(body) }),
   })
   const requestId = response.headers.get('x-request-id')
-  const answer = parse(text)
+  const answer = parseJson(text)
   if (response.ok && isObject(answer) && answer['success'] === true) return { way: 'service', requestId }
   const refused = readRefusal(response.status, answer)
   if (refused === undefined) throw new Unreachable(describeStranger(response.status, text))
@@ -103,14 +121,6 @@ async function exchange(url: string, init: RequestInit): Promise<{ response: Res
     )
   } finally {
     clearTimeout(timer)
-  }
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
   }
 }
 
@@ -160,12 +170,22 @@ async function callTwin(
     await readData(await send(twin, { parameters: { account, group }, ...(body && { body }) }))
     return { way: 'control-plane', requestId: null }
   } catch (error) {
-    throw error instanceof Refused && error.code === 'refused' ? inWordsOfService(error) : error
+    if (!(error instanceof Refused && error.code === 'refused')) throw error
+    // The control plane refuses on behalf of the service, so the refusal gets the code and message of the service.
+    const { status, problems } = error
+    const { code, message } = problems[0] ?? error
+    throw new Refused(status, { code, message, problems })
   }
 }
 
-/** Converts a refusal by the control plane on behalf of the service. It gets the code and message of the service. */
-function inWordsOfService({ status, message, problems }: Refused): Refused {
-  const [first] = problems
-  return new Refused(status, { code: first?.code ?? 'refused', message: first?.message ?? message, problems })
+/** Quotes a text as one word of a POSIX shell. */
+export function quoteWord(text: string): string {
+  return `'${text.replaceAll("'", `'\\''`)}'`
+}
+
+/** A command that gets a path of the service with the key, or with a variable if the key is secret. */
+export function curlOf(path: string, key: string | null): string {
+  // The shell expands variables only in double quotes.
+  const field = key === null ? '"Authorization: Bearer $API_KEY"' : quoteWord(`Authorization: Bearer ${key}`)
+  return `curl -sS -H ${field} ${BASE_URL}${path}`
 }
