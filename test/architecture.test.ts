@@ -45,7 +45,7 @@ const NODE: Readonly<Record<string, string>> = {
   trials: 'child_process crypto events fs os path timers/promises util',
   doors: 'http',
   verify: 'crypto fs http https path',
-  proxy: 'events http net tls util worker_threads zlib',
+  proxy: 'events http https net tls util worker_threads zlib',
   evidence: 'crypto fs path util',
   exchanges: 'buffer fs/promises path zlib',
   start: 'events fs http',

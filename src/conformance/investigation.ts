@@ -131,6 +131,11 @@ export class Investigation {
     this.#tracks.clear()
   }
 
+  /** How many exchanges had a behaviour that could be judged. */
+  get judged(): number {
+    return this.#judged
+  }
+
   /** What was found so far; more exchanges can be taken afterwards. */
   conclude(): Conclusion {
     const { findings, messages } = this.#results

@@ -6,7 +6,6 @@ import type { Problem } from '../domain/errors.ts'
 import type { FaultRule } from '../domain/faults.ts'
 import { isInGrace } from '../domain/keys.ts'
 import type { Allowance, Hits } from '../domain/quotas.ts'
-import type { DescribedViolation } from '../ground/schema.ts'
 import type { Content } from '../http/content.ts'
 import type { Moment } from '../store/store.ts'
 
@@ -58,8 +57,8 @@ export interface Entry {
   /** Names and values alternate, as sent. */
   responseHeaders: readonly (string | number)[]
   responseBody: Content | undefined
-  /** The violations of the contract in the response. */
-  violations: readonly DescribedViolation[]
+  /** The violations of the contract in the response. Of an exchange with a real service, what its judgement found. */
+  violations: readonly { message: string }[]
   injection: InjectionRecord | undefined
   /** Whether the response, or its absence, does not show how the service behaves. */
   injected: boolean

@@ -1,4 +1,11 @@
-import { IncomingMessage, type RequestListener, type Server, ServerResponse } from 'node:http'
+import {
+  type ClientRequest,
+  IncomingMessage,
+  type OutgoingMessage,
+  type RequestListener,
+  type Server,
+  ServerResponse,
+} from 'node:http'
 import { Socket } from 'node:net'
 import express, { type Request, type Response } from 'express'
 import type { Arrival } from '../arrival.ts'
@@ -199,4 +206,47 @@ export function keepOpenAtEnd(server: Server, keepsOpen: boolean): void {
  */
 export function interceptClose(socket: Socket, close: (destroySoon: () => void) => void): void {
   socket.destroySoon = () => close(() => Socket.prototype.destroySoon.call(socket))
+}
+
+/** What Node has of a message before it is sent. */
+interface UnsentMessage {
+  _storeHeader(startLine: string, fields: readonly string[]): void
+  _send(text: string, encoding: 'latin1'): boolean
+  _writeRaw(text: string, encoding: 'latin1'): boolean
+  _sent100: boolean
+}
+
+/** Fields that Node adds to a message, unless they were removed before. */
+const ADDED = ['connection', 'content-length', 'transfer-encoding', 'date']
+
+/**
+ * Sends a request with this header, in which names and values alternate. Node would add a field, or, with `setHeader`, join
+ * repeated fields and forget their order. What decides about the body (`Content-Length`, chunks) is as the header says.
+ */
+export function sendRequestHeader(request: ClientRequest, startLine: string, fields: readonly string[]): void {
+  for (const name of ADDED) request.removeHeader(name)
+  ;(request as unknown as UnsentMessage)._storeHeader(`${startLine}\r\n`, fields)
+  flushHeader(request)
+}
+
+/** Sends the header before the body is there. Node's own `flushHeaders` writes characters beyond ASCII as UTF-8. */
+export function flushHeader(message: OutgoingMessage): void {
+  ;(message as unknown as UnsentMessage)._send('', 'latin1')
+}
+
+/** Gives a response this header, without fields of Node's own. @throws TypeError if Node does not send such a header */
+export function setResponseHeader(
+  response: ServerResponse,
+  { statusCode = 0, statusMessage, rawHeaders }: Pick<IncomingMessage, 'statusCode' | 'statusMessage' | 'rawHeaders'>,
+): void {
+  for (const name of ADDED)
+    response.removeHeader(name)
+    // After `Expect: 100-continue` without an interim response, Node would close the connection.
+  ;(response as unknown as UnsentMessage)._sent100 = true
+  response.writeHead(statusCode, statusMessage, rawHeaders)
+}
+
+/** Sends an interim response (1xx) before a response, with any status and fields. */
+export function sendInterim(response: ServerResponse, head: string): void {
+  ;(response as unknown as UnsentMessage)._writeRaw(head, 'latin1')
 }
