@@ -111,7 +111,8 @@ export const QUESTIONS: Readonly<Record<string, ChoiceQuestion>> = {
   ),
   'echo-order': ask('the order of the domains', [add('understudy-b.example', 'understudy-a.example')]),
   'already-monitored': ask('the error code, if it is refused', [add('a.example')], MONITORED),
-  'repeated-domains': ask('the error code, or which domains are added', [add('b.example', 'b.example')], UNMONITORED),
+  'repeated-domains': ask('the error code', [add('b.example', 'b.example')], UNMONITORED),
+  'repeated-deletions': ask('the error code, if it is refused', [remove('a.example', 'a.example')], MONITORED),
   'mixed-additions': ask(
     'whether the other domain is added, although the first request is refused',
     [add('a.example'), add('b.example', 'a.example')],

@@ -150,6 +150,17 @@ describe('what is listed of an assumption', () => {
     expect(assumptions.find((assumption) => assumption.id === id)?.choice).toEqual(choice)
   })
 
+  it('is as much as the documentation says', () => {
+    const root = new URL('../../', import.meta.url)
+    const pages = ['README.md', 'docs/assumptions.md', 'docs/conformance.md']
+    const text = pages.map((page) => readFileSync(new URL(page, root), 'utf8')).join('\n')
+    const stated = [...text.matchAll(/makes (\d+) choices|\bof (\d+) assumptions/gi)].map(
+      ([, one, other]) => one ?? other,
+    )
+    expect(stated.length).toBeGreaterThan(4)
+    expect(new Set(stated)).toEqual(new Set([String(assumptions.length)]))
+  })
+
   it('names no place twice and every id of the document', () => {
     const places = assumptions.map(({ place }) => place)
     expect(new Set(places).size).toBe(places.length)

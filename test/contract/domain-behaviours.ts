@@ -136,8 +136,8 @@ export const DOMAIN_BEHAVIOURS: readonly Behaviour[] = [
   answers('already-monitored', monitoring('a.example'), [
     [add('a.example', 'b.example'), '400 invalid_domain', '200 b.example', '400 invalid_request_body'],
   ]),
-  answers('repeated-domains', monitoring('a.example'), [
-    [add('b.example', 'B.example.'), '400 invalid_domain', '200 b.example', '400 invalid_request_body'],
+  answers('repeated-domains', {}, [[add('b.example', 'B.example.'), '400 invalid_domain', '400 invalid_request_body']]),
+  answers('repeated-deletions', monitoring('a.example'), [
     [remove('a.example', 'A.example'), '400 invalid_domain', '200 a.example', '400 invalid_request_body'],
   ]),
   answers('mixed-additions', monitoring('a.example'), [
