@@ -105,7 +105,7 @@ const DECISIVE = new RegExp(
     ...['request-charset', 'byte-order', 'duplicate-fields', 'ignored-body'],
     ...['final-dot', 'international', 'underscores', 'single', 'ipv4', 'numeric', 'wildcards', 'public', 'space'],
     ...['invisible', 'canonical-form', 'already', 'repeated', 'mixed', 'unmonitored', 'deletion', 'member', 'shared'],
-    ...['own-name', 'name-', 'control', 'lone', 'too-many', 'empty', 'removal', 'blank', 'group-id'],
+    ...['own-name', 'name-', 'control', 'lone', 'too-many', 'no-d', 'empty', 'removal', 'blank', 'group-id'],
   ].join('|')})`,
 )
 
