@@ -249,7 +249,7 @@ export const QUESTIONS: Readonly<Record<string, ChoiceQuestion>> = {
   ),
   'add-domains-message': ask('the message', [add('b.example')], UNMONITORED),
   'delete-domains-message': ask('the message', [remove('a.example')], MONITORED),
-  'update-group-response': ask('whether the response has a message', [change({ name: 'Update' })], GROUP),
+  'update-group-response': ask('whether the response has a message and the group', [change({ name: 'Update' })], GROUP),
   'delete-group-message': ask('the message', [{ method: 'DELETE', path: '/domaingroups?id=GROUP' }], GROUP),
   'status-unauthorized': status(read('/domains', { authorization: null })),
   'status-rate-limited': ask('the status of the refusal', [{ ...read('/dmarc'), times: 11 }]),

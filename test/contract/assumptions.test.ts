@@ -136,13 +136,14 @@ describe('it is known what shows of', () => {
 
 describe('what is listed of an assumption', () => {
   const RESPONSES = '#/components/responses'
+  const group = { $ref: '#/components/schemas/DomainGroup' }
 
   it.each<[id: string, choice: Json]>([
     ['body-limit', { value: 1_048_576 }],
     ['add-domains-status', { responses: { '200': { $ref: `${RESPONSES}/DomainsAdded` }, '202': null, '201': null } }],
     ['request-id-format', { format: 'uuid', pattern: null }],
     ['www-authenticate', { headers: { 'WWW-Authenticate': { $ref: '#/components/headers/WWW-Authenticate' } } }],
-    ['update-group-response', { required: ['group'], properties: { message: null } }],
+    ['update-group-response', { required: ['group'], properties: { message: null, group } }],
     ['status-not-found', { status: 404 }],
     ['canonical-form', { value: 'canonical' }],
     ['policies', { type: 'string', enum: ['none', 'quarantine', 'reject'], description: expect.any(String) }],

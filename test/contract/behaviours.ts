@@ -287,9 +287,17 @@ export const BEHAVIOURS: readonly Behaviour[] = [
   message('delete-group-message', SHOP, [
     [ask('DELETE /domaingroups?id={group}'), 'Domain group deleted.', 'Domain group deleted successfully.'],
   ]),
-  shows(({ body: { data } }) => ({ ...data, group: data.group.name }))('update-group-response', SHOP, [
-    [change({ name: 'Shops' }), { group: 'Shops' }, { group: 'Shops', message: 'Domain group updated.' }],
-  ]),
+  shows(({ body: { data } }) => ({ ...data, ...(data.group && { group: data.group.name }) }))(
+    'update-group-response',
+    SHOP,
+    [
+      [
+        change({ name: 'Shops' }),
+        { group: 'Shops' },
+        ...[{ group: 'Shops', message: 'Domain group updated.' }, { message: 'Domain group updated.' }, {}],
+      ],
+    ],
+  ),
   {
     id: 'group-id-format',
     async observe(service) {
