@@ -216,6 +216,7 @@ export const QUESTIONS: Readonly<Record<string, ChoiceQuestion>> = {
     ]),
   ),
   'add-domains-status': status(add('b.example'), UNMONITORED),
+  'delete-domains-status': status(remove('a.example'), MONITORED),
   'empty-id-on-read': ask('the error code', [read('/domaingroups?id=')]),
   'create-group-status': status(create({ name: 'Status' })),
   'policies-without-record': ask(

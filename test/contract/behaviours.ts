@@ -260,6 +260,7 @@ export const BEHAVIOURS: readonly Behaviour[] = [
     ]),
   ),
   outcomes('add-domains-status', {}, [[add('b.example'), '200', '202', '201']]),
+  outcomes('delete-domains-status', monitoring('a.example'), [[remove('a.example'), '200', '202']]),
   outcomes('create-group-status', {}, [[create('X'), '200', '201']]),
   remaining('empty-id-on-read', {}, [[ask('GET /domaingroups?id='), '404 not_found 99', '400 missing_id 99']]),
   outcomes('empty-id-on-write', {}, [
