@@ -9,6 +9,8 @@ import './bundle-page.mjs'
 const SOURCES = fileURLToPath(new URL('src/', import.meta.url))
 const ENTRIES = ['index', 'cli', 'vitest', 'node-test', 'prepare']
 const [SERVER, COMMAND_LINE] = [`${SOURCES}start/server.ts`, `${SOURCES}cli.ts`]
+/** These commands judge what is recorded, and start no server. */
+const JUDGES = ['check', 'calibrate', 'assumptions'].map((name) => `${SOURCES}cli/${name}.ts`)
 
 /** The module and all that are loaded with it. */
 function loadedWith(module, graph, found = new Set([module])) {
@@ -23,7 +25,9 @@ function partOf(module, graph) {
   if (module === COMMAND_LINE) return null
   // What only tells its version, or lists its commands, does without a server.
   if (loadedWith(COMMAND_LINE, graph).has(module)) return 'command-line'
-  return loadedWith(SERVER, graph).has(module) ? 'server' : null
+  if (!loadedWith(SERVER, graph).has(module)) return null
+  // What only judges does without the packages of the server.
+  return JUDGES.some((judge) => loadedWith(judge, graph).has(module)) ? 'contract' : 'server'
 }
 
 await build({

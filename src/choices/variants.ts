@@ -8,7 +8,7 @@ import type { Contract } from '../contract/contract.ts'
 import { HOSTNAME_SETTINGS } from '../contract/hostname.ts'
 import type { Problem } from '../domain/errors.ts'
 import type { Settings } from '../domain/settings.ts'
-import { isObject, pointTo } from '../ground/json.ts'
+import { isObject, type Json, pointTo } from '../ground/json.ts'
 import { memoizeWeakly } from '../ground/memo.ts'
 import type { Assignment } from './observation.ts'
 import { compileVariants } from './permitted.ts'
@@ -118,8 +118,7 @@ export class Variants {
   openInBody({ bodySchema }: Operation, keyword: string): { id: string; open: OpenAnswers }[] {
     const text = JSON.stringify(bodySchema ?? {})
     return this.#choices.assumptions.flatMap(({ id, choice, open }) => {
-      const isAbout = isObject(choice['x-error']) && Object.hasOwn(choice['x-error'], keyword)
-      return open !== undefined && isAbout && text.includes(`"id":"${id}"`) ? [{ id, open }] : []
+      return open !== undefined && givesCode(choice, keyword) && text.includes(`"id":"${id}"`) ? [{ id, open }] : []
     })
   }
 
@@ -241,6 +240,14 @@ export class Variants {
       for (const [name, { document }] of this.#variants) if (document === dropped) this.#variants.delete(name)
     return bound
   }
+}
+
+/** Whether a part of the document that a choice is about gives violations of a keyword their code. */
+function givesCode(part: Json, keyword: string): boolean {
+  return Object.entries(part).some(
+    ([key, value]) =>
+      isObject(value) && (key === 'x-error' ? Object.hasOwn(value, keyword) : givesCode(value, keyword)),
+  )
 }
 
 function bind(contract: Contract): ServiceContract {

@@ -1,5 +1,5 @@
 import { describeObservability, observabilityOf } from '../choices/observability.ts'
-import { type Assumption, assumptionsOf, overlayFor } from '../contract/assumptions.ts'
+import { type Assumption, assumptionsOf, type OpenAnswers, overlayFor } from '../contract/assumptions.ts'
 import { type Choices, readChoices } from '../contract/choices.ts'
 import { readDocument } from '../contract/document.ts'
 import { readOverlays } from '../contract/overlay.ts'
@@ -160,15 +160,22 @@ function withObservability({ unobservable, ...assumption }: Assumption) {
 }
 
 function describe(assumption: Assumption): string {
-  const { id, place, spec, choice, alternatives, reason } = assumption
+  const { id, place, spec, choice, alternatives, open, reason } = assumption
   const rows = [
     `  stands at    ${place}`,
     `  left open    ${spec}`,
     `  our choice   ${JSON.stringify(choice)}`,
     ...alternatives.map((alternative, index) => `  ${`or ${index + 1}`.padEnd(11)}  ${JSON.stringify(alternative)}`),
+    ...(open === undefined ? [] : [`  also open    ${describeOpen(open)}`]),
     ...(reason === undefined
       ? [`  observable   ${describeObservability(observabilityOf(assumption))}`]
       : [`  no other     ${reason}`]),
   ]
   return `${id}\n${rows.join('\n')}\n`
+}
+
+/** `the codes invalid_domain, not_monitored; any content of a success` */
+function describeOpen({ codes, success }: OpenAnswers): string {
+  const said = success === true ? ['any content of a success'] : []
+  return [...(codes === undefined ? [] : [`the codes ${codes.join(', ')}`]), ...said].join('; ')
 }

@@ -53,6 +53,8 @@ export interface ResponseContract {
   codes: ReadonlySet<string>
   /** The `default`s in the schema of `data`, for fields that the operation does not set. */
   defaults: Json | undefined
+  /** The only fields of `data`, if the specification leaves them open: others of the operation are left out. */
+  fields: ReadonlySet<string> | undefined
   /** The headers with a fixed value in the document. */
   constantHeaders: Readonly<Record<string, string>>
   retryAfter: boolean

@@ -22,11 +22,13 @@ export function compileResponse(
   if (schema === undefined) throw validators.error(pointer, 'A response needs content.')
   const headers = (response['headers'] ?? {}) as HeaderSchemas
   const codes = new Set((response['x-codes'] ?? []) as string[])
+  const data = valueAt(schema, '/properties/data')
   const checkSchema = validators.check(schema, `${pointer}/content/application~1json/schema`)
   return {
     status: Number(status),
     codes,
-    defaults: defaultsOf(valueAt(schema, '/properties/data')),
+    defaults: defaultsOf(data),
+    fields: openFieldsOf(data),
     constantHeaders: constantsOf(headers),
     showsQuota: Object.hasOwn(headers, 'X-RateLimit-Limit'),
     retryAfter: response['x-retry-after'] === true,
@@ -42,6 +44,11 @@ function defaultsOf(data: unknown): Json | undefined {
   const given = Object.entries(properties).filter(([, schema]) => isObject(schema) && schema['default'] !== undefined)
   if (given.length === 0) return undefined
   return Object.fromEntries(given.map(([name, schema]) => [name, (schema as Json)['default']]))
+}
+
+function openFieldsOf(data: unknown): ReadonlySet<string> | undefined {
+  if (!isObject(data) || valueAt(data, '/x-assumption/open/success') !== true) return undefined
+  return new Set(Object.keys(isObject(data['properties']) ? data['properties'] : {}))
 }
 
 function constantsOf(headers: HeaderSchemas): Record<string, string> {

@@ -25,7 +25,7 @@ export function addDomains(
   >,
   traits: (name: string) => Partial<MonitoredDomain> = () => ({}),
 ): Decision<AccountState, ChangedDomains> {
-  const problems = refusedRepeats(names, '/domains', settings)
+  const problems = hasRepeats(names) ? repeats(names, '/domains', settings.repeatedDomains) : []
   const domains = [...new Set(names)].filter((name) => !state.domains.has(name))
   const isPartial = () => domains.length > 0 && settings.mixedAdditions === 'partial'
   const monitored = names.flatMap((name, index) => (state.domains.has(name) ? [index] : []))
@@ -51,9 +51,10 @@ export function addDomains(
 export function deleteDomains(
   state: AccountState,
   names: readonly string[],
-  settings: Pick<Settings, 'repeatedDomains' | 'unmonitoredDeletion' | 'deletionOfMembers' | 'mixedDeletions'>,
+  settings: Pick<Settings, 'repeatedDeletions' | 'unmonitoredDeletion' | 'deletionOfMembers' | 'mixedDeletions'>,
 ): Decision<AccountState, ChangedDomains> {
-  const repeated = refusedRepeats(names, '/domains', settings)
+  const repetition = hasRepeats(names) ? settings.repeatedDeletions : 'once'
+  const repeated = repetition === 'once' ? [] : repeats(names, '/domains', repetition)
   const removed = new Set(names.filter((name) => state.domains.has(name)))
   const affected = [...state.groups.values()].filter((group) => group.domains.some((member) => removed.has(member)))
   const keepsMembers = affected.length > 0 && settings.deletionOfMembers === 'refused'
@@ -88,17 +89,6 @@ export function deleteDomains(
   const groups = shrunk.length === 0 ? state.groups : state.groups.with(shrunk)
   const next = { ...state, ...rememberNatures(state, removed), domains: state.domains.without(removed), groups }
   return accept(next, { domains })
-}
-
-/** The repeated entries of a list of domains, if they are refused. */
-function refusedRepeats(
-  names: readonly string[],
-  field: string,
-  settings: Pick<Settings, 'repeatedDomains'>,
-): Problem[] {
-  if (!hasRepeats(names)) return []
-  const { repeatedDomains } = settings
-  return repeatedDomains === 'once' ? [] : repeats(names, field, repeatedDomains)
 }
 
 export function hasRepeats(names: readonly string[]): boolean {

@@ -237,6 +237,7 @@ const DECISIVE: Readonly<Record<string, readonly string[]>> = {
 
 /** The same settings for single operations. */
 const DECISIVE_BY_OPERATION: Readonly<Record<string, typeof DECISIVE>> = {
+  deleteDomains: { repeated: ['repeated-deletions'] },
   createDomainGroup: { repeated: ['repeated-members'] },
   updateDomainGroup: { repeated: ['repeated-members'], not_monitored: ['mixed-members'] },
 }

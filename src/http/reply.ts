@@ -1,5 +1,6 @@
-import type { Api, Operation } from '../contract/api.ts'
+import type { Api, Operation, ResponseContract } from '../contract/api.ts'
 import type { Problems } from '../domain/errors.ts'
+import { isObject, type Json } from '../ground/json.ts'
 import { type DescribedViolation, reportViolation, type Violation } from '../ground/schema.ts'
 import { type Content, contentOf } from './content.ts'
 import { errorEnvelope } from './envelope.ts'
@@ -79,9 +80,7 @@ export class Replier {
   }
 
   succeed({ id, success }: Operation, data: unknown): Reply {
-    const complete =
-      success.defaults === undefined || Array.isArray(data) ? data : { ...success.defaults, ...(data as object) }
-    const body = { success: true, data: complete }
+    const body = { success: true, data: isObject(data) ? inForm(success, data) : data }
     const breach = this.#findBreach(success.check, body, id, success.status)
     const { status, constantHeaders: headers } = success
     return { status, headers, body: contentOf(success.write(body)), breach }
@@ -113,6 +112,14 @@ export class Replier {
     if (this.#validation === 'error') throw breach
     return breach
   }
+}
+
+/** The data of an operation with the fields that the document gives them. */
+function inForm({ defaults, fields }: ResponseContract, data: Json): Json {
+  const complete = defaults === undefined ? data : { ...defaults, ...data }
+  return fields === undefined
+    ? complete
+    : Object.fromEntries(Object.entries(complete).filter(([name]) => fields.has(name)))
 }
 
 function undocumented(): Violation[] {

@@ -36,6 +36,7 @@ describe('an explanation names the rules and the choices behind', () => {
     ['a repeated domain', add('x.example', 'X.example'), ['no-duplicates'], ['repeated-domains']],
     ['a monitored domain', add('one.example'), ['no-duplicates'], ['already-monitored', 'mixed-additions']],
     ['a domain in use', remove('busy.example'), ['domain-in-use-stays'], ['mixed-deletions']],
+    ['a domain twice', remove('one.example', 'one.example'), [], ['repeated-deletions']],
     ['a domain that is not there', remove('x.example'), [], ['unmonitored-deletion']],
     ['a group with members', group('New', ['one.example']), ['members-in-the-same-call']],
     ['a name that is taken', group('SALES'), ['name-unique']],

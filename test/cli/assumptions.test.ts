@@ -29,6 +29,9 @@ describe('assumptions', () => {
       expect.stringMatching(/^ {2}observable {3}yes, by POST \/domaingroups with .*: the status \(if .*\)\.$/),
     ])
     const lines = stdout.split('\n')
+    expect(lines).toContain('  also open    any content of a success')
+    const { open } = assumptions.find((each) => each.id === 'deletion-entries') ?? {}
+    expect(lines).toContain(`  also open    the codes ${open?.codes?.join(', ')}; any content of a success`)
     expect(lines).toContain('  observable   yes, by HEAD /domains: the status.')
     expect(lines).toContain('  observable   no, because: No response says which plan the account has.')
     const { reason } = assumptions.find(({ id }) => id === 'policies') ?? {}

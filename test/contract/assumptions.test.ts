@@ -136,18 +136,30 @@ describe('it is known what shows of', () => {
 
 describe('what is listed of an assumption', () => {
   const RESPONSES = '#/components/responses'
+  const group = { $ref: '#/components/schemas/DomainGroup' }
 
   it.each<[id: string, choice: Json]>([
     ['body-limit', { value: 1_048_576 }],
     ['add-domains-status', { responses: { '200': { $ref: `${RESPONSES}/DomainsAdded` }, '202': null, '201': null } }],
     ['request-id-format', { format: 'uuid', pattern: null }],
     ['www-authenticate', { headers: { 'WWW-Authenticate': { $ref: '#/components/headers/WWW-Authenticate' } } }],
-    ['update-group-response', { required: ['group'], properties: { message: null } }],
+    ['update-group-response', { required: ['group'], properties: { message: null, group } }],
     ['status-not-found', { status: 404 }],
     ['canonical-form', { value: 'canonical' }],
     ['policies', { type: 'string', enum: ['none', 'quarantine', 'reject'], description: expect.any(String) }],
   ])('%s is the choice of the document, where an alternative would change it', (id, choice) => {
     expect(assumptions.find((assumption) => assumption.id === id)?.choice).toEqual(choice)
+  })
+
+  it('is as much as the documentation says', () => {
+    const root = new URL('../../', import.meta.url)
+    const pages = ['README.md', 'docs/assumptions.md', 'docs/conformance.md']
+    const text = pages.map((page) => readFileSync(new URL(page, root), 'utf8')).join('\n')
+    const stated = [...text.matchAll(/makes (\d+) choices|\bof (\d+) assumptions/gi)].map(
+      ([, one, other]) => one ?? other,
+    )
+    expect(stated.length).toBeGreaterThan(2)
+    expect(new Set(stated)).toEqual(new Set([String(assumptions.length)]))
   })
 
   it('names no place twice and every id of the document', () => {

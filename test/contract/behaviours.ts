@@ -260,6 +260,7 @@ export const BEHAVIOURS: readonly Behaviour[] = [
     ]),
   ),
   outcomes('add-domains-status', {}, [[add('b.example'), '200', '202', '201']]),
+  outcomes('delete-domains-status', monitoring('a.example'), [[remove('a.example'), '200', '202']]),
   outcomes('create-group-status', {}, [[create('X'), '200', '201']]),
   remaining('empty-id-on-read', {}, [[ask('GET /domaingroups?id='), '404 not_found 99', '400 missing_id 99']]),
   outcomes('empty-id-on-write', {}, [
@@ -287,9 +288,17 @@ export const BEHAVIOURS: readonly Behaviour[] = [
   message('delete-group-message', SHOP, [
     [ask('DELETE /domaingroups?id={group}'), 'Domain group deleted.', 'Domain group deleted successfully.'],
   ]),
-  shows(({ body: { data } }) => ({ ...data, group: data.group.name }))('update-group-response', SHOP, [
-    [change({ name: 'Shops' }), { group: 'Shops' }, { group: 'Shops', message: 'Domain group updated.' }],
-  ]),
+  shows(({ body: { data } }) => ({ ...data, ...(data.group && { group: data.group.name }) }))(
+    'update-group-response',
+    SHOP,
+    [
+      [
+        change({ name: 'Shops' }),
+        { group: 'Shops' },
+        ...[{ group: 'Shops', message: 'Domain group updated.' }, { message: 'Domain group updated.' }, {}],
+      ],
+    ],
+  ),
   {
     id: 'group-id-format',
     async observe(service) {

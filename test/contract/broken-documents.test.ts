@@ -93,7 +93,7 @@ const EXTENSIONS: Breakage[] = [
   strange('/tags/0/x-colour'),
   ['/x-settings/head/x-colour', 'blue', only('value, description, x-assumption')],
   [`${HEAD}/alternatives`, undefined, MISSING],
-  [`${HEAD}/why`, 'Because.', only('id, spec, alternatives, reason, unobservable')],
+  [`${HEAD}/why`, 'Because.', only('id, spec, alternatives, reason, open, unobservable')],
   [`${HEAD}/alternatives`, [], MISSING, { at: `${HEAD}/reason` }],
   mustBe(`${HEAD}/id`, 'Head Requests', 'be lower-case words and digits, joined by hyphens'),
   mustBe(`${HEAD}/alternatives`, [{}], 'have at least 1 field', '/0'),

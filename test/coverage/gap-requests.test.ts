@@ -109,12 +109,14 @@ describe(`the requests that a report gives for ${TRIED} fill it`, () => {
   // Alternatives that do not exclude each other are chosen together, because each start and each gap takes its time.
   const together: [ids: string][] = [
     ['gate-order-1 content-type-1 already-monitored-1 quota-scope-1 body-limit-2 create-group-status-1'],
-    ['routing-1 null-fields-1 repeated-domains-1 unmonitored-deletion-1 quota-window-1 too-many-or-no-domains-1'],
+    [
+      'routing-1 null-fields-1 repeated-domains-1 repeated-deletions-1 unmonitored-deletion-1 quota-window-1 too-many-domains-1',
+    ],
     ['ignored-body-1 repeated-id-2 duplicate-fields-1 empty-parameters-1 charged-requests-1 quota-headers-2'],
     ['precedence-2 not-http-1 cors-1 quota-headers-1 status-wrong-method-2 decimals-1 internal-error-1'],
     ['request-charset-2 byte-order-mark-1 repeated-id-1 quota-headers-3 client-request-ids-1 response-charset-1'],
-    ['unknown-query-parameters-1 unmonitored-deletion-2 too-many-or-no-domains-4 empty-id-on-read-1'],
-    ['deletion-of-members-1 deletions-per-request-1 repeated-members-1 empty-lists-1 removal-entries-1'],
+    ['unknown-query-parameters-1 unmonitored-deletion-2 no-domains-2 empty-id-on-read-1'],
+    ['deletion-of-members-1 deletions-per-request-1 no-deletions-2 repeated-members-1 empty-lists-1 removal-entries-1'],
     [
       'empty-id-on-write-1 group-id-format-1 blank-names-1 status-content-type-1 status-plan-too-low-1 status-duplicate-name-1',
     ],
@@ -191,11 +193,12 @@ describe('the commands that a report gives for one gap of six fill it', () => {
 
 describe('a gap', () => {
   it('that no request can fill as the contract stands has a hint instead', async () => {
-    const actions = [...actionsFor('already-monitored-1'), ...actionsFor('repeated-domains-1')]
-    const service = await startObserved({ fixture: 'demo', overlays: [overlayFile(actions)] })
+    const rule = { 'no-such-refusal': { says: 'Something else is refused.', refuses: ['/never'] } }
+    const added = { target: "$.paths['/domains'].post['x-rule']", update: rule }
+    const service = await startObserved({ fixture: 'demo', overlays: [overlayFile([added])] })
     const report = await reportOf(service)
-    expect(hinted(report)).toEqual(['no-duplicates'])
-    expect(report.rules.find(({ id }) => id === 'no-duplicates')).toMatchObject({
+    expect(hinted(report)).toEqual(['no-such-refusal'])
+    expect(report.rules.find(({ id }) => id === 'no-such-refusal')).toMatchObject({
       seen: false,
       hint: expect.stringMatching(ONE_SENTENCE),
     })

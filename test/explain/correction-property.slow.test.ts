@@ -105,7 +105,7 @@ const DECISIVE = new RegExp(
     ...['request-charset', 'byte-order', 'duplicate-fields', 'ignored-body'],
     ...['final-dot', 'international', 'underscores', 'single', 'ipv4', 'numeric', 'wildcards', 'public', 'space'],
     ...['invisible', 'canonical-form', 'already', 'repeated', 'mixed', 'unmonitored', 'deletion', 'member', 'shared'],
-    ...['own-name', 'name-', 'control', 'lone', 'too-many', 'empty', 'removal', 'blank', 'group-id'],
+    ...['own-name', 'name-', 'control', 'lone', 'too-many', 'no-d', 'empty', 'removal', 'blank', 'group-id'],
   ].join('|')})`,
 )
 
@@ -131,8 +131,8 @@ function withAlternatives(names: readonly string[]): Promise<ObservedService> {
 }
 
 describe('where the contract chooses otherwise, the corrections of its refusals are accepted as well', () => {
-  // Choices of different matters do not exclude each other: the first alternatives of all, then the second, and so on.
-  it.each(['1', '2', '3'])(`alternatives %s of all (seed ${SEED})`, { timeout: 60_000 }, async (number) => {
+  // Choices of different matters do not exclude each other: the first alternatives of all, then the second.
+  it.each(['1', '2'])(`alternatives %s of all (seed ${SEED})`, { timeout: 60_000 }, async (number) => {
     const all = alternatives.map(([id, each]) => `${id}-${each}`)
     const ids = all.filter((id) => DECISIVE.test(id) && id.endsWith(`-${number}`))
     expect(ids.length).toBeGreaterThan(0)
