@@ -148,7 +148,11 @@ export class Explainer {
     }
     if (!isWithinRequest(this.#asked, purposeOf(this.#asked.reading))) return undefined
     const { assignment, possibilities } = await this.#accept(chosen, base)
-    if (!possibilities.predictions.some(({ ok }) => ok)) return undefined
+    const count = countIn(this.#asked.reading.outcome)
+    const isPossible = possibilities.predictions.some(
+      (each) => each.ok && countIn({ kind: 'success', ...each }) === count,
+    )
+    if (!isPossible) return undefined
     const ids = Object.keys(assignment).filter((id) => !Object.hasOwn(chosen, id))
     const open = ids.find((id) => this.#variants.openAt(id).success === true)
     if (open !== undefined) return { kind: 'assumption', id: open }
@@ -311,15 +315,15 @@ function problemsLeft({ predictions }: Possibilities): number {
   return Math.max(...predictions.map(weigh))
 }
 
-/** Whether a success counts and names no more domains than the request, however it was accepted. */
-function isWithinRequest({ reading: { outcome, shown } }: Asked, { names }: RequestPurpose): boolean {
-  const { added, removed } = shown
-  const count = outcome.kind === 'success' && isObject(outcome.data) ? outcome.data['count'] : undefined
+/** Whether a success names no other domains than the request, however it was accepted. */
+function isWithinRequest({ reading: { shown } }: Asked, { names }: RequestPurpose): boolean {
   const known = new Set(names)
-  return (
-    (typeof count !== 'number' || count <= names.length) &&
-    [...(added ?? []), ...(removed ?? [])].every((each) => known.has(comparable(each)))
-  )
+  return [...(shown.added ?? []), ...(shown.removed ?? [])].every((each) => known.has(comparable(each)))
+}
+
+/** How many domains a success says that it has added or removed; `undefined` if it does not say it. */
+function countIn(outcome: { kind: string; data?: unknown }): unknown {
+  return outcome.kind === 'success' && isObject(outcome.data) ? outcome.data['count'] : undefined
 }
 
 /** Whether the account may have a group whose name some services would treat as equal to that of the request. */

@@ -6,6 +6,7 @@ import type { Operation } from '../contract/api.ts'
 import { isRefusedBy } from '../contract/rules.ts'
 import { comparable, type RequestPurpose } from '../exchanges/purpose.ts'
 import type { ReadExchange } from '../exchanges/reading.ts'
+import { valueAt } from '../ground/json.ts'
 
 type OperationRule = Operation['rules'][number]
 type ExpectedAnswer = Explanation['expected'][number]
@@ -31,7 +32,7 @@ export function findBrokenRule(
   const demanded = expected.find((each) => each.ok)
   if (demanded === undefined) return refusingRule(reading, rules, expected)
   if (outcome.kind !== 'success') {
-    return named(withheld(purpose)) ?? limitRule(reading, rules)
+    return named(withheld(purpose)) ?? limitRule(reading, purpose, rules)
   }
   const { ids, body = {} } = purpose
   const groups = [reading.shown.group, demanded.ok ? groupIn(demanded.data) : undefined]
@@ -62,11 +63,21 @@ function refusingRule(
   return undefined
 }
 
-/** The rule about the limit that the service named in a refusal, although the request keeps it. */
-function limitRule({ outcome }: ReadExchange, rules: readonly OperationRule[]): OperationRule | undefined {
+/** The rule about the limit that the service named in a refusal, or that the request just keeps. */
+function limitRule(
+  { outcome, operation }: ReadExchange,
+  { body = {} }: RequestPurpose,
+  rules: readonly OperationRule[],
+): OperationRule | undefined {
   const code = outcome.kind === 'refusal' ? outcome.code : ''
-  const reason = LIMITS[code]
-  return reason === undefined ? undefined : rules.find((rule) => isRefusedBy(rule, code, reason))
+  const [reached] = Object.entries(LIMITS).filter(([, keyword]) =>
+    Object.entries(body).some(([field, value]) => {
+      const limit = valueAt(operation?.bodySchema, `/properties/${field}/${keyword}`)
+      return limit !== undefined && (Array.isArray(value) || typeof value === 'string') && value.length === limit
+    }),
+  )
+  const [limited = '', reason] = LIMITS[code] === undefined ? (reached ?? []) : [code, LIMITS[code]]
+  return reason === undefined ? undefined : rules.find((rule) => isRefusedBy(rule, limited, reason))
 }
 
 /** If a request has nothing but `remove_domains`, only these entries can be the reason of the refusal. */

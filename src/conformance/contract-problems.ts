@@ -71,10 +71,14 @@ const LEFT_OPEN = 'The specification leaves that open, and no alternative of ope
 /** Whether the specification leaves open what no alternative permits. */
 function isLeftOpen(
   { what, place }: ContractProblem,
-  { outcome, response: { status } }: ReadExchange,
+  { exchange, outcome, response }: ReadExchange,
   permitted: Permitted,
 ): boolean {
+  const { status } = response
   if (outcome.kind === 'success' && what === 'response/status' && place.endsWith('/responses')) return status < 300
+  // Without a body, it is not known which error code comes with a status, and each code can have any.
+  const isBodiless = outcome.kind === 'unreadable' && (exchange.request.method === 'HEAD' || !response.body.isKnown)
+  if (isBodiless && what === 'response/status') return status >= 400
   // Rate-limit headers accompany responses; which refusals have them is not shown.
   if (outcome.kind === 'refusal' && /^response\/headers\/x-ratelimit-\w+\/required$/.test(what)) return true
   // The specification shows no status for an error code, but the status of a success is never correct for it.

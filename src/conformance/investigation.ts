@@ -101,7 +101,9 @@ export class Investigation {
     }
     const { permitted, pause } = this.#context
     const findings = findContractProblems(reading, permitted)
-    const isMalformed = findings.some(({ id }) => /\/response\/(?!headers)/.test(id))
+    const isMalformed = findings.some(
+      ({ id, label }) => label === 'contract violation' && /\/response\/(?!headers)/.test(id),
+    )
     const { account, quota, figures } = this.#tracksOf(exchange.request.credentials)
     const add = (shown: ExchangeFindings) => {
       findings.push(...shown.findings)
