@@ -62,6 +62,7 @@ describe('an explanation names the rules and the choices behind', () => {
       ['groups-with-count'],
       ['group-order', 'unknown-query-parameters'],
     ],
+    ['input that is not HTTP', (service) => service.sendRaw('NONSENSE\r\n\r\n'), [], ['not-http']],
     ['no Content-Type', sends('POST', '/domains', '{}', { 'content-type': 'text/plain' }), [], ['content-type']],
   ])('%s', async (_, send, rules, assumptions = []) => {
     const service = await startObserved({ fixture: ACCOUNT })
