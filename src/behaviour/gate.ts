@@ -90,6 +90,15 @@ export interface AdmissionPlan extends CountingPlan {
   toldQuota: Quota | undefined
 }
 
+/** The secret in the header field `Authorization`; `undefined` if there is none. */
+export function secretIn(
+  authorization: string | undefined,
+  settings: Pick<Settings, 'authorizationScheme'>,
+): string | undefined {
+  const [, scheme, secret] = /^(Bearer) (\S+)$/i.exec(authorization ?? '') ?? []
+  return scheme === 'Bearer' || settings.authorizationScheme === 'any-case' ? secret : undefined
+}
+
 const NO_RULES: readonly MatchingRule[] = []
 const UNCOUNTED = {
   isCounted: false,

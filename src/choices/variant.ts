@@ -11,6 +11,7 @@ import { isObject, type Json, valueAt } from '../ground/json.ts'
 import { type BodyReader, createBodyReader } from '../http/body.ts'
 import { createRouter, type Route } from '../http/router.ts'
 import { createQueryReader, type Query } from '../http/target.ts'
+import { watch } from './decisive-settings.ts'
 
 /** What the service answers, before the response is written. */
 export type Prediction = { ok: true; data: unknown; state: AccountState } | RefusalPrediction
@@ -63,12 +64,7 @@ export class Variant {
     contract: ServiceContract,
     { settings, compiled, hostnames }: { settings: Settings; compiled: string; hostnames: string },
   ) {
-    const watched = new Proxy(settings, {
-      get: (target, name) => {
-        this.#reads.add(name as string)
-        return target[name as keyof Settings]
-      },
-    })
+    const watched = watch(settings, (name) => this.#reads.add(name))
     this.contract = { ...contract, settings: watched }
     this.document = contract
     this.compiled = compiled

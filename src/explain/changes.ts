@@ -1,13 +1,11 @@
-import { judge } from '../behaviour/judge.ts'
 import { changesAccount, type ServiceContract } from '../behaviour/operation.ts'
+import { judgeAgain } from '../choices/decisive-settings.ts'
 import type { AccountState, DomainGroup, MonitoredDomain } from '../domain/account.ts'
 import type { FixtureDomain } from '../domain/fixture.ts'
 import type { KeyChange, PersistentMap } from '../domain/persistent-map.ts'
-import { createBodyReader } from '../http/body.ts'
-import { bytesOf, isCut } from '../http/content.ts'
-import { createQueryReader, queryOf } from '../http/target.ts'
+import { isCut } from '../http/content.ts'
 import { isUnread } from '../journal/description.ts'
-import { type Entry, fieldOf } from '../journal/entry.ts'
+import type { Entry } from '../journal/entry.ts'
 import { type Redact, redactWithin } from '../journal/redaction/redaction.ts'
 
 /** A part of the account that a request has changed. The control plane's document describes every field. */
@@ -84,21 +82,13 @@ function isRealChange([, before, after]: KeyChange<string, DomainGroup>): boolea
  * decided again, which is pure: the same request to the same state at the same instant has the same outcome.
  */
 export function repeatChanges(entry: Entry, before: AccountState | undefined, contract: ServiceContract): FoundChanges {
-  const { operation, target, headers, body, at } = entry
+  const { operation, body } = entry
   if (before === undefined || operation === undefined) return { ok: false, why: NOT_KEPT }
   if (body !== undefined && (isCut(body) || isUnread(body))) {
     const why = `The journal keeps only the beginning of the body, so it is not known what the request changed.`
     return { ok: false, why }
   }
-  const { settings } = contract
-  const fields = {
-    'content-type': fieldOf(headers, 'content-type'),
-    'content-encoding': fieldOf(headers, 'content-encoding'),
-  }
-  const bytes = body === undefined ? Buffer.alloc(0) : bytesOf(body)
-  const read = createBodyReader(settings).readBytes(bytes, fields, operation)
-  const query = createQueryReader(settings)(queryOf(target))
-  const judgement = judge({ operation, query, body: read }, before, contract, at)
+  const judgement = judgeAgain(entry, operation, before, contract)
   // In an exchange that servers share, secrets are hidden. The hidden part may have made the request acceptable.
   if (!judgement.ok) return { ok: false, why: NOT_KEPT }
   return { ok: true, changes: compareAccounts(before, judgement.state) }

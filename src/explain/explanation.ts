@@ -1,6 +1,7 @@
 import type { ServiceContract } from '../behaviour/operation.ts'
 import type { OperationId } from '../behaviour/operations/operations.ts'
 import type { PlannedRequest } from '../behaviour/planned-request.ts'
+import { decisiveSettings } from '../choices/decisive-settings.ts'
 import { type Operation, pointerOf } from '../contract/api.ts'
 import type { Contract } from '../contract/contract.ts'
 import type { Open } from '../contract/names.ts'
@@ -11,6 +12,7 @@ import { observationOf } from '../coverage/observation.ts'
 import { type AccountState, type MonitoredDomain, replicateAccount } from '../domain/account.ts'
 import type { ErrorCode } from '../domain/errors.ts'
 import type { Fixture, FixtureDomain } from '../domain/fixture.ts'
+import { PersistentMap } from '../domain/persistent-map.ts'
 import type { Settings } from '../domain/settings.ts'
 import { readJson, valueAt } from '../ground/json.ts'
 import { runAtOnce } from '../ground/work.ts'
@@ -31,6 +33,7 @@ import { type ChangesReport, describeChanges, type FoundChanges } from './change
 import { correctRequest, type RefusedRequest } from './correction.ts'
 import { describeCredentials } from './credentials.ts'
 import { type ReproductionReport, reproduce } from './reproduction.ts'
+import { partFor } from './set-up.ts'
 
 /** All causes of one response. The control plane's document describes every field. */
 export interface ExplanationReport extends ChangesReport, ReproductionReport {
@@ -76,7 +79,7 @@ export interface ExplanationSource {
 export function explainEntry(entry: Entry, source: ExplanationSource): ExplanationReport {
   const { account, contract, urls, redact, publicKey, past, writeState, writeDomain } = source
   const problems = entry.problems.map((problem) => describeProblem(problem, contract.catalogue, redact))
-  const assumptions = assumptionsBehind(entry, contract)
+  const assumptions = assumptionsBehind(entry, source)
   const refused = entry.code !== undefined && entry.code !== 'internal_error' && !entry.injected
   // A fault may have hidden from the client the error in its request.
   const correctable = refused || entry.violatesContract
@@ -210,62 +213,39 @@ function evidenceOf(entry: Entry, operation: Operation, status: number, contract
   return evidence
 }
 
-/** Reason → the settings that decide whether a request is refused for it. */
-const DECISIVE: Readonly<Record<string, readonly string[]>> = {
-  path: ['routing', 'path-matching'],
-  method: ['routing'],
-  'content-type': ['content-type', 'request-charset'],
-  'duplicate-field': ['duplicate-fields'],
-  unread: ['unread-bodies'],
-  malformed: ['not-http'],
-  bytes: ['body-limit'],
-  query: ['unknown-query-parameters'],
-  repeated: ['repeated-domains'],
-  monitored: ['already-monitored', 'mixed-additions'],
-  'in-use': ['mixed-deletions'],
-  grouped: ['shared-domains'],
-  'domain-cap': ['domain-cap'],
-  'group-cap': ['group-cap'],
-  'member-cap': ['member-cap'],
-  space: ['space-around-names'],
-  control: ['control-characters'],
-  surrogate: ['lone-surrogates'],
-  invisible: ['invisible-in-names'],
-  unmonitored: ['unmonitored-deletion', 'mixed-deletions'],
-  member: ['deletion-of-members', 'mixed-deletions'],
-}
-
-/** The same settings for single operations. */
-const DECISIVE_BY_OPERATION: Readonly<Record<string, typeof DECISIVE>> = {
-  deleteDomains: { repeated: ['repeated-deletions'] },
-  createDomainGroup: { repeated: ['repeated-members'] },
-  updateDomainGroup: { repeated: ['repeated-members'], not_monitored: ['mixed-members'] },
-}
-
-/** These settings. For a text that is no hostname, also the settings that would accept it with another value. */
-function settingsBehind({ problems, operation }: Entry, contract: Contract): readonly string[] {
-  const { code = '', reason = code, value } = problems[0] ?? {}
-  if (reason === 'format' && typeof value === 'string') return contract.settingsAgainst(value)
-  return (DECISIVE_BY_OPERATION[operation?.id ?? ''] ?? DECISIVE)[reason] ?? DECISIVE[reason] ?? []
-}
-
-/** The assumptions behind the response: those at its code in the catalogue, or at the responses of the operation. */
-function assumptionsBehind(request: Entry, contract: Contract): { id: string; spec: string }[] {
-  const { operation, code, problems, injected, status } = request
+/**
+ * The assumptions behind the response: those at its code in the catalogue, or at the responses of the operation, and
+ * those about the settings on which it rests.
+ */
+function assumptionsBehind(entry: Entry, source: ExplanationSource): ExplanationReport['assumptions'] {
+  const { operation, code, problems, injected, status } = entry
+  const { contract } = source
   const { document } = contract
   if (injected || status === undefined) return []
   // The catalogue may answer with another code than the one that has the reason.
-  const entry = `/components/x-errors/${problems[0]?.code ?? code}`
+  const refusal = `/components/x-errors/${problems[0]?.code ?? code}`
   const given = problems[0]?.reason
-  const reason = (valueAt(document.source, `${entry}/reasons/${given}/as`) as string | undefined) ?? given
+  const reason = (valueAt(document.source, `${refusal}/reasons/${given}/as`) as string | undefined) ?? given
   const place = operation && `${pointerOf(operation)}/responses`
   const reasonHasStatus =
-    reason !== undefined && valueAt(document.source, `${entry}/reasons/${reason}/status`) !== undefined
+    reason !== undefined && valueAt(document.source, `${refusal}/reasons/${reason}/status`) !== undefined
   const ofSuccess = place ?? '/x-settings/cors'
-  const holders = code === undefined ? [ofSuccess] : [reasonHasStatus ? `${entry}/reasons/${reason}` : entry]
-  for (const setting of settingsBehind(request, contract)) holders.push(`/x-settings/${setting}`)
+  const holders = code === undefined ? [ofSuccess] : [reasonHasStatus ? `${refusal}/reasons/${reason}` : refusal]
+  const settings = decisiveSettings(entry, statesFor(entry, source), contract)
+  holders.push(...settings.map((name) => `/x-settings/${name}`))
   return document.extensions
     .filter(({ key, holder }) => key === 'x-assumption' && holders.includes(holder))
     .map(({ value }) => value as { id: string; spec: string })
     .map(({ id, spec }) => ({ id, spec }))
+}
+
+/** States of the account that the answer may have come from: what is kept of it, and an account with nothing in it. */
+function statesFor(entry: Entry, { account, contract, past }: ExplanationSource): AccountState[] {
+  const { formerDomains: _, ...rest } = account
+  const none = PersistentMap.of<never, never>()
+  const empty = { ...rest, domains: none, groups: none, groupNames: none }
+  // What the contract always forbids does not depend on the account.
+  if (entry.violatesContract) return [empty]
+  const state = past.state ?? runAtOnce(replicateAccount(account))
+  return [partFor(entry, state, contract).part, state, empty]
 }

@@ -50,10 +50,8 @@ export function setUpFor(entry: Entry, { state, present, contract, writeState }:
   }
   const { plan, seed, domains, groups } = state
   const account = (part: AccountState) => ({ fixture: contentsOf(writeState(withFew(part))), plan, seed, now, frozen })
-  if (domains.size <= WHOLE && groups.size <= WHOLE) {
-    return { account: account(state), isExact: true, missing: undefined }
-  }
   const { part, isExact } = partFor(entry, state, contract)
+  if (part === state) return { account: account(state), isExact, missing: undefined }
   const missing =
     `The account had ${plural(domains.size, 'domain')} and ${plural(groups.size, 'group')}. ` +
     `This one has only ${isExact ? 'those that matter for the request' : 'some of them'}.`
@@ -75,12 +73,16 @@ function contentsOf({ domains = [], former_domains, groups = [], groups_created 
   }
 }
 
-/** The part of an account that the outcome of a request depends on: the domains and groups that the request names. */
-function partFor(
+/**
+ * The part of an account that the outcome of a request depends on: the domains and groups that the request names. It is
+ * the whole account if that is small.
+ */
+export function partFor(
   entry: Entry,
   state: AccountState,
   contract: ServiceContract,
 ): { part: AccountState; isExact: boolean } {
+  if (state.domains.size <= WHOLE && state.groups.size <= WHOLE) return { part: state, isExact: true }
   const { settings } = contract
   const { operation, target, body } = entry
   const sent = operation?.readsBody && body !== undefined ? readJson(textOf(body)) : undefined

@@ -7,6 +7,7 @@ import {
   type GateRequest,
   type GateTerms,
   planAdmission,
+  secretIn,
   tellRefund,
   tellsUncharged,
   UNKNOWN_KEY,
@@ -44,8 +45,6 @@ export interface GateDeps {
 
 /** How often a sandbox is opened for one request. */
 const ATTEMPTS = 3
-const EXACT_SCHEME = /^Bearer (\S+)$/
-const ANY_CASE_SCHEME = /^Bearer (\S+)$/i
 
 /** The secret of a request, and its hash. */
 interface PresentedKey {
@@ -160,12 +159,11 @@ export function createGate({ contract, store, clock, worlds, enforceQuotas }: Ga
 }
 
 /** Creates the function that reads the key in a field Authorization; `undefined` if there is none. */
-function createKeyReader({ authorizationScheme }: Settings): (authorization: string) => PresentedKey | undefined {
-  const scheme = authorizationScheme === 'exact' ? EXACT_SCHEME : ANY_CASE_SCHEME
+function createKeyReader(settings: Settings): (authorization: string) => PresentedKey | undefined {
   // Clients repeat a few keys. A guessed key of a megabyte is not worth caching.
   return memoize(
     (authorization) => {
-      const secret = scheme.exec(authorization)?.[1]
+      const secret = secretIn(authorization, settings)
       return secret === undefined ? undefined : { secret, hash: hashKey(secret), isPlain: !hasKeyForm(secret) }
     },
     { limit: 10_000, longest: 200 },

@@ -182,5 +182,10 @@ describe('the changes of a request', () => {
     })
     expect(data.reproduction_note).toContain('no longer kept')
     expect(data.reproduction.vitest).toContain("fixture: 'empty'")
+
+    const refused = (await service.send('POST', '/domains', { domains: ['a.example'] })).headers['x-request-id'] ?? ''
+    Object.assign(journal?.find(refused) ?? {}, { before: undefined })
+    const explained = await askControl(service, 'GET', `/explain/${refused}`)
+    expect(explained.data.assumptions).toMatchObject([{ id: 'already-monitored' }, { id: 'status-invalid-domain' }])
   })
 })
