@@ -243,11 +243,6 @@ export const QUESTIONS: Readonly<Record<string, ChoiceQuestion>> = {
   ]),
   'group-id-format': ask('the form of the id', [create({ name: 'Id' })]),
   percentages: ask('how many decimals the percentages have', [read('/dmarc')], 'mail arrives each day'),
-  'subdomain-policies': ask(
-    'whether its record has sp and np',
-    [read('/dmarc')],
-    'a domain is monitored whose DMARC record has no sp and no np',
-  ),
   'add-domains-message': ask('the message', [add('b.example')], UNMONITORED),
   'delete-domains-message': ask('the message', [remove('a.example')], MONITORED),
   'update-group-response': ask('whether the response has a message and the group', [change({ name: 'Update' })], GROUP),

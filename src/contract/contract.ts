@@ -1,4 +1,4 @@
-import type { Policy, PolicyTags, RecordForm } from '../domain/dmarc.ts'
+import type { Policy, PolicyTags, RecordRules } from '../domain/dmarc.ts'
 import { ERROR_CODES } from '../domain/errors.ts'
 import { type GroupIds, groupIdsOf, type IdFormat } from '../domain/group-ids.ts'
 import { LIMITS } from '../domain/limits.ts'
@@ -28,7 +28,7 @@ export interface Contract extends Api {
   requestIds: 'uuid' | 'hex'
   /** The smallest difference between two percentages. */
   percentageStep: number
-  recordForm: RecordForm
+  policyWithoutRecord: RecordRules['policyWithoutRecord']
 }
 
 /** By the longest quota window. */
@@ -80,7 +80,7 @@ export async function compileContract(options: DocumentOptions, compilerFor = us
     nameLimit: nameLimit(schemas['DomainGroupName'], document.file),
     requestIds: requestIdFormat(requestId, document.file),
     percentageStep: percentageStep(schemas['Percentage'], document.file),
-    recordForm: recordForm(schemas),
+    policyWithoutRecord: policyWithoutRecord(schemas['Policy']),
   }
 }
 
@@ -127,15 +127,10 @@ function percentageStep(schema: Json | undefined, file: string): number {
   throw new ContractError(file, '/components/schemas/Percentage', reason)
 }
 
-/** How the policies of a record are written. The schemas of a record and of a policy decide this. */
-function recordForm({ DmarcRecord, Policy }: Record<string, Json>): RecordForm {
-  const required = DmarcRecord?.['required']
-  const values = Policy?.['enum']
-  const allows = (value: unknown) => Array.isArray(values) && values.includes(value)
-  return {
-    policies: Array.isArray(required) && required.includes('sp') ? 'effective' : 'published',
-    withoutRecord: allows(null) ? null : allows('') ? '' : 'none',
-  }
+/** The policies of a domain without a DMARC record: empty if the schema of a policy permits that. */
+function policyWithoutRecord(schema: Json | undefined): RecordRules['policyWithoutRecord'] {
+  const values = schema?.['enum']
+  return Array.isArray(values) && values.includes('') ? '' : 'none'
 }
 
 /** The maximum length of a group's name. Accounts are exported to fixtures, which have a limit for it. */

@@ -39,19 +39,12 @@ export interface DmarcRecord {
 }
 
 /** A policy, or the contract's value for a missing policy. */
-type WrittenPolicy = Policy | '' | null
-
-/** The form of the policies in a record. */
-export interface RecordForm {
-  /** Whether `sp` and `np` are the effective policies, or only the published ones. */
-  policies: 'effective' | 'published'
-  /** The value of `p` without a DMARC record. */
-  withoutRecord: 'none' | '' | null
-}
+type WrittenPolicy = Policy | ''
 
 /** The parts of a contract that decide the form of a record. */
 export interface RecordRules {
-  recordForm: RecordForm
+  /** The policies of a domain without a DMARC record. */
+  policyWithoutRecord: 'none' | ''
   /** The smallest difference between two percentages. */
   percentageStep: number
 }
@@ -105,7 +98,7 @@ export function describeDomain(
   domain: string,
   tags: PolicyTags | undefined,
   counts: MessageCounts,
-  { recordForm, percentageStep: step }: RecordRules,
+  { policyWithoutRecord, percentageStep: step }: RecordRules,
 ): DmarcRecord {
   const { both, dkimOnly, spfOnly, neither } = counts
   const count = both + dkimOnly + spfOnly + neither
@@ -113,10 +106,7 @@ export function describeDomain(
   const spf = share(both + spfOnly, count, step)
   const dmarc = Math.min(share(count - neither, count, step), toStep(dkim + spf, step))
   const { pct = 100, testing = 'n' } = tags ?? {}
-  const p = tags === undefined ? recordForm.withoutRecord : tags.p
-  if (recordForm.policies === 'published') {
-    return { domain, p, ...givenFields({ sp: tags?.sp, np: tags?.np }), pct, testing, dmarc, dkim, spf, count }
-  }
+  const p = tags === undefined ? policyWithoutRecord : tags.p
   const sp = tags?.sp ?? p
   return { domain, p, sp, np: tags?.np ?? sp, pct, testing, dmarc, dkim, spf, count }
 }

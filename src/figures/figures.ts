@@ -115,7 +115,7 @@ function computeRecord(
   const isReported = day >= firstReportingDay(domain, settings)
   if (!isReported && pin === undefined && settings.unprocessedDomains === 'absent') return undefined
   const isKnown = isReported || settings.policyBeforeRefresh === 'published'
-  const tags = isKnown ? tagsOn(seed, domain, character, source, day, rules) : undefined
+  const tags = isKnown ? tagsOn(seed, domain, character, source, day) : undefined
   const counts =
     isReported && source !== undefined
       ? count(
@@ -136,10 +136,9 @@ function tagsOn(
   character: Character,
   source: MonitoredDomain | undefined,
   day: number,
-  { recordForm }: FigureRules,
 ): PolicyTags | undefined {
   const own = publishedTags(character, day)
-  if (source === domain || source === undefined || recordForm.policies === 'published') return own
+  if (source === domain || source === undefined) return own
   const above = pinTags(publishedTags(characterIn(seed, source), day), source.pin ?? {})
   return above && inheritTags(above)
 }

@@ -150,19 +150,18 @@ function policyOf(
   { p }: DmarcRecord,
   source: MonitoredDomain | undefined,
   isReported: boolean,
-  { settings, recordForm }: FigureRules,
+  { settings }: FigureRules,
 ): Situation['policy'] {
-  const shown = p === null || p === '' ? 'unknown' : p
+  const shown = p === '' ? 'unknown' : p
   if (pinTags(undefined, domain.pin ?? {}) !== undefined) return shown
   if (!isReported && settings.policyBeforeRefresh === 'none') return 'unknown'
   if (source === undefined) return 'missing'
-  // A list of published policies does not contain the inherited policy of a domain.
-  return recordForm.policies === 'published' && source !== domain ? 'unknown' : shown
+  return shown
 }
 
 /** The policy under which a domain is counted: that of its record in GET /dmarc, if it is based on a DNS record. */
 function countedPolicy(policy: Situation['policy'], { p }: DmarcRecord): Policy | 'missing' {
-  if (policy === 'missing' || p === null || p === '') return 'missing'
+  if (policy === 'missing' || p === '') return 'missing'
   return p
 }
 

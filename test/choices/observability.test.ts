@@ -42,7 +42,6 @@ const CIRCUMSTANCES: Readonly<Record<string, Circumstances>> = {
   decimals: DEMO,
   percentages: DEMO,
   'policies-without-record': { options: { fixture: 'edge-cases' } },
-  'subdomain-policies': DEMO,
   'grace-dmarc': YOUNG,
   'grace-domains': YOUNG,
   'grace-domaingroups': YOUNG,

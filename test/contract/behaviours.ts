@@ -52,15 +52,6 @@ const NEW_KEY = 'key_NewKey01.111111111111111111111111111111111111111111111111'
 const NOT_YET_REFRESHED: ServerOptions = {
   fixture: { domains: [{ name: 'b.example', added_at: 'PT1M', policy: { p: 'reject' } }] },
 }
-const WITH_SUBDOMAIN: ServerOptions = {
-  fixture: {
-    domains: [
-      { name: 'b.example', profile: 'enforced', policy: { p: 'reject', sp: 'none' } },
-      { name: 'c.b.example', profile: 'no-record' },
-      { name: 'd.example', profile: 'parked' },
-    ],
-  },
-}
 const withNewKey = (created_at: string): ServerOptions => ({ fixture: { keys: [{ key: NEW_KEY, created_at }] } })
 
 /** Hours from now on, in UTC, at which GET /dmarc has other figures than an hour before. */
@@ -228,17 +219,7 @@ export const BEHAVIOURS: readonly Behaviour[] = [
     [FIGURES, ['b.example none none none'], ['b.example reject reject reject']],
   ]),
   policies('policies-without-record', { fixture: { domains: [{ name: 'b.example', profile: 'no-record' }] } }, [
-    [FIGURES, ['b.example none none none'], ['b.example null null null'], ['b.example   ']],
-  ]),
-  policies('subdomain-policies', WITH_SUBDOMAIN, [
-    [
-      FIGURES,
-      ['b.example reject none none', 'c.b.example none none none', 'd.example reject reject reject'],
-      [
-        ...['b.example reject none undefined', 'c.b.example none undefined undefined'],
-        'd.example reject undefined undefined',
-      ],
-    ],
+    [FIGURES, ['b.example none none none'], ['b.example   ']],
   ]),
   {
     id: 'count-period',

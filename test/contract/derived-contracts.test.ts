@@ -7,7 +7,15 @@ import { readSource } from '../../src/contract/document.ts'
 import { choices } from '../support/choices.ts'
 
 /** What a contract says, without its functions. */
-function meaningOf({ settings, operations, catalogue, requestIds, percentageStep, recordForm, nameLimit }: Contract) {
+function meaningOf({
+  settings,
+  operations,
+  catalogue,
+  requestIds,
+  percentageStep,
+  policyWithoutRecord,
+  nameLimit,
+}: Contract) {
   const codes = catalogue.codes.map((code) => [code, catalogue.answer({ code }), [...catalogue.statusesOf(code)]])
   const all = operations.map(({ id, quota, bodySchema, parameterSchemas, success, responses }) => [
     ...[id, quota, bodySchema, [...parameterSchemas], success.status, success.defaults],
@@ -15,7 +23,7 @@ function meaningOf({ settings, operations, catalogue, requestIds, percentageStep
       return [status, [...each.codes].toSorted(), schema, constantHeaders, retryAfter, showsQuota]
     }),
   ])
-  return [settings, codes, all, requestIds, percentageStep, recordForm, nameLimit]
+  return [settings, codes, all, requestIds, percentageStep, policyWithoutRecord, nameLimit]
 }
 
 const source = await readSource()

@@ -14,7 +14,7 @@ import {
 
 const NO_MAIL = { both: 0, dkimOnly: 0, spfOnly: 0, neither: 0 }
 const DAY = 86_400_000
-const RULES: RecordRules = { recordForm: { policies: 'effective', withoutRecord: 'none' }, percentageStep: 0.1 }
+const RULES: RecordRules = { policyWithoutRecord: 'none', percentageStep: 0.1 }
 
 describe('a record', () => {
   it('inherits sp from p, and np from sp and then p', () => {
@@ -60,19 +60,11 @@ it.each<[above: PolicyTags, below: PolicyTags]>([
   expect(inheritTags(above)).toEqual(below)
 })
 
-it.each(['none', '', null])('a record without tags has the policies %j where the contract says so', (withoutRecord) => {
-  const rules = { ...RULES, recordForm: { policies: 'effective', withoutRecord } } as RecordRules
+it.each(['none', ''])('a record without tags has the policies %j where the contract says so', (withoutRecord) => {
+  const rules = { ...RULES, policyWithoutRecord: withoutRecord } as RecordRules
   expect(describeDomain('a.example', undefined, NO_MAIL, rules)).toMatchObject({
     ...{ p: withoutRecord, sp: withoutRecord, np: withoutRecord, pct: 100, testing: 'n' },
   })
-})
-
-it('a record has of published policies only those that are', () => {
-  const rules: RecordRules = { ...RULES, recordForm: { policies: 'published', withoutRecord: 'none' } }
-  const fields = (tags: PolicyTags) => Object.keys(describeDomain('a.example', tags, NO_MAIL, rules)).slice(1, -6)
-  expect(fields({ p: 'reject' })).toEqual(['p'])
-  expect(fields({ p: 'reject', sp: 'none' })).toEqual(['p', 'sp'])
-  expect(fields({ p: 'none', np: 'reject' })).toEqual(['p', 'np'])
 })
 
 describe('a pinned record', () => {

@@ -106,7 +106,7 @@ describe('the judgement on a domain', () => {
       'high: Enforced policy (reject): 8,750 messages fail DMARC in 30 days, and receivers reject them.',
     ],
     [
-      situation({ p: null, count: 0 }),
+      situation({ p: '', count: 0 }),
       'low: No DMARC record: any sender can use its name, and receivers report nothing about it.',
     ],
   ])('says why (%#)', (each, words) => {

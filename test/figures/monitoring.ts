@@ -17,7 +17,7 @@ export const RULES: FigureRules = {
     countPeriod: 30,
   },
   percentageStep: 0.1,
-  recordForm: { policies: 'effective', withoutRecord: 'none' },
+  policyWithoutRecord: 'none',
 }
 
 /** The same rules with another setting. */

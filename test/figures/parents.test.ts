@@ -42,18 +42,6 @@ describe('a domain without a record', () => {
     expect(half).toBeGreaterThan(500)
     expect(half).toBeLessThan(1500)
   })
-
-  it('publishes nothing where the contract lists published policies, but its mail is reported', () => {
-    const rules = { ...RULES, recordForm: { policies: 'published', withoutRecord: null } as const }
-    const child = domain(CHILD, { profile: 'no-record', volume: 3000 })
-    const parent = domain('big.example', { policy: { p: 'reject', sp: 'none' } })
-    const account = accountOf([parent, child])
-    expect(recordIn(account, CHILD, TODAY, rules)).toMatchObject({ p: null })
-    expect(recordIn(account, CHILD, TODAY, rules)).not.toHaveProperty('sp')
-    expect(recordIn(account, CHILD, TODAY, rules).count).toBeGreaterThan(2000)
-    expect(recordIn(account, 'big.example', TODAY, rules)).toMatchObject({ p: 'reject', sp: 'none' })
-    expect(recordIn(account, 'big.example', TODAY, rules)).not.toHaveProperty('np')
-  })
 })
 
 describe('the policy of a domain before its first refresh', () => {
