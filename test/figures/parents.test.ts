@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { MonitoredDomain } from '../../src/domain/account.ts'
-import { accountOf, DAY, domain, RULES, recordIn, rulesWith, TODAY } from './monitoring.ts'
+import { accountOf, DAY, domain, recordIn, rulesWith, TODAY } from './monitoring.ts'
 
 const CHILD = 'billing.shop.big.example'
 
