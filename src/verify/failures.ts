@@ -22,7 +22,9 @@ export function findFailures(
     if (!isLawful && code !== undefined && code !== 'internal_error' && catalogue.has(code)) continue
     const { status } = response
     const id = `unexplained/${operation.id}/${status}/failure`
-    const what = isLawful ? 'The request is as the contract demands' : 'The contract has an error code for such a request'
+    const what = isLawful
+      ? 'The request is as the contract demands'
+      : 'The contract has an error code for such a request'
     const message = `${what}, but the service failed with ${status}. Its log should say why.`
     if (!found.has(id)) found.set(id, { id, label: 'unexplained', request_id: exchange.id, ...sent, status, message })
   }

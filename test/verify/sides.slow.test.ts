@@ -92,7 +92,11 @@ describe('a service', { timeout: 120_000 }, () => {
     let sent = 0
     const way: Way = (request, send) =>
       ++sent % 7 === 3
-        ? Promise.resolve({ status: 502, rawHeaders: ['Content-Type', 'text/html'], body: Buffer.from('<html></html>') })
+        ? Promise.resolve({
+            status: 502,
+            rawHeaders: ['Content-Type', 'text/html'],
+            body: Buffer.from('<html></html>'),
+          })
         : send(request)
     const { result, checks } = await checksOf({ way, judge: undefined })
     expect(checks.filter(({ outcome }) => outcome === 'fail')).toEqual([])
