@@ -8,7 +8,7 @@ import type { SeenBody, SeenResponse } from '../exchanges/exchange.ts'
 import { codeIn } from '../exchanges/reading.ts'
 import { shorten } from '../ground/show.ts'
 import type { ProbeState } from './asking.ts'
-import type { JudgedExchange } from './conversation.ts'
+import type { AskedExchange } from './conversation.ts'
 import { codesOf } from './foresight.ts'
 import type { KeptExchange } from './ledger.ts'
 import { pairsToldApart } from './plan.ts'
@@ -218,7 +218,7 @@ function judgeSides(
   return { outcome: 'pass' }
 }
 
-function exchangesOf(probe: string, result: VerifyResult): JudgedExchange[] {
+function exchangesOf(probe: string, result: VerifyResult): AskedExchange[] {
   return result.exchanges.filter((kept) => kept.probe === probe && !kept.setUp)
 }
 

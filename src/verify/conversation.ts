@@ -10,18 +10,7 @@ import { type Client, ConnectionError, LARGEST_RESPONSE, type WireResponse } fro
 import { findHarm } from './harmful-requests.ts'
 import { type Holdings, intentOf } from './holdings.ts'
 import { dataOf, type KeptExchange, type Ledger, LedgerError } from './ledger.ts'
-import { bytesOfBody, headersOf, isRead, type ProbeRequest, quotaPathOf } from './probe.ts'
-
-/** What came of a request. */
-export interface Answer {
-  /** Empty, with the status 0, if the answer was lost: nobody knows whether the service did what was asked. */
-  response: SeenResponse
-  /** The code of a refusal in the envelope of the service. */
-  code: string | undefined
-  /** The `data` of a success in the envelope of the service. */
-  data: unknown
-  isLost: boolean
-}
+import { bytesOfBody, headersOf, isRead, type ProbeAnswer, type ProbeRequest, quotaPathOf } from './probe.ts'
 
 /** Why a request is sent. */
 export interface Purpose {
@@ -34,7 +23,7 @@ export interface Purpose {
 }
 
 /** An exchange of this run, with what its judgement showed. */
-export interface JudgedExchange extends KeptExchange {
+export interface AskedExchange extends KeptExchange {
   /** Whether the judgement found nothing wrong about the request. */
   isLawful: boolean
 }
@@ -73,7 +62,7 @@ const NOTHING: SeenResponse = { status: 0, headers: {}, body: { isKnown: true, b
  * the request. A read that met trouble on the way is tried again. A write is not: the service may have done it.
  */
 export class Conversation {
-  readonly exchanges: JudgedExchange[] = []
+  readonly exchanges: AskedExchange[] = []
   /** What went wrong on the way to the service, one sentence each. */
   readonly troubles: string[] = []
   /** Judges the exchanges from now on. */
@@ -103,7 +92,7 @@ export class Conversation {
   }
 
   /** @throws ConnectionError if no answer came, except to a write that may have arrived */
-  async ask(request: ProbeRequest, purpose: Purpose = {}): Promise<Answer> {
+  async ask(request: ProbeRequest, purpose: Purpose = {}): Promise<ProbeAnswer> {
     const { holdings, ledger, writes } = this.#options
     const harm = writes || isRead(request) ? findHarm(request, holdings) : `${request.method} is a write`
     if (harm !== undefined) throw new HarmfulRequest(`A probe must not be sent: ${harm}.`)
@@ -189,7 +178,7 @@ export class Conversation {
     }
   }
 
-  async #take(exchange: Exchange, request: ProbeRequest, purpose: Purpose): Promise<Answer> {
+  async #take(exchange: Exchange, request: ProbeRequest, purpose: Purpose): Promise<ProbeAnswer> {
     const { holdings, ledger } = this.#options
     const { method, path } = request
     const data = dataOf(exchange)

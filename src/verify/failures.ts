@@ -1,14 +1,14 @@
 import type { JudgedDifference } from '../conformance/finding.ts'
 import type { Contract } from '../contract/contract.ts'
 import { codeIn } from '../exchanges/reading.ts'
-import type { JudgedExchange } from './conversation.ts'
+import type { AskedExchange } from './conversation.ts'
 
 /**
  * A service must not fail, whatever it is asked: the contract has a code for each wrong request. The answer of a gateway
  * counts only if it came each time.
  */
 export function findFailures(
-  exchanges: readonly JudgedExchange[],
+  exchanges: readonly AskedExchange[],
   { operations, catalogue }: Pick<Contract, 'operations' | 'catalogue'>,
 ): JudgedDifference[] {
   const found = new Map<string, JudgedDifference>()

@@ -1,6 +1,6 @@
 import { DOMAIN_PROBES } from './domain-probes.ts'
 import { GROUP_PROBES } from './group-probes.ts'
-import { isRead, KEYLESS, type Probe, type ProbeRequest, type Side } from './probe.ts'
+import { isRead, KEYLESS, type Probe, type ProbeRequest, type RuleSide } from './probe.ts'
 
 const get = (path: string, more: Partial<ProbeRequest> = {}): ProbeRequest => ({ method: 'GET', path, ...more })
 const GROUPS = '/domaingroups'
@@ -68,14 +68,14 @@ const WITHOUT_KEY = [
   'create',
   'change',
   'delete',
-].flatMap((what) => KEYLESS.map(({ how }): readonly [string, Side] => [`${what}-${how}`, 'refused']))
+].flatMap((what) => KEYLESS.map(({ how }): readonly [string, RuleSide] => [`${what}-${how}`, 'refused']))
 
 /**
  * By the id of a rule: the probes that must have been asked before the rule counts as kept, and what must have come of
  * their last requests. A limit has two sides, and a service may check one spelling or one method only. A rule that is
  * not here has one side, which any probe shows that is about it.
  */
-export const SIDES: Readonly<Record<string, readonly (readonly [probe: string, Side])[]>> = {
+export const SIDES: Readonly<Record<string, readonly (readonly [probe: string, RuleSide])[]>> = {
   'key-required': WITHOUT_KEY,
   'one-record-per-domain': [['read-records', 'accepted']],
   'daily-refresh': [

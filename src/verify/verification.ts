@@ -4,7 +4,7 @@ import type { Contract } from '../contract/contract.ts'
 import { Asking, type EarlyEnd, type ProbeState, type VerifyProgress } from './asking.ts'
 import { type QuotaView, RequestBudget, type Reserve } from './budget.ts'
 import { type Client, ConnectionError } from './client.ts'
-import { Conversation, type ConversationJudge, type JudgedExchange } from './conversation.ts'
+import { type AskedExchange, Conversation, type ConversationJudge } from './conversation.ts'
 import { findFailures } from './failures.ts'
 import { foresee } from './foresight.ts'
 import { Holdings, markOf } from './holdings.ts'
@@ -49,7 +49,7 @@ export interface VerifyOptions extends RunOptions {
 
 export interface VerifyResult {
   probes: readonly ProbeState[]
-  exchanges: readonly JudgedExchange[]
+  exchanges: readonly AskedExchange[]
   /** What went wrong on the way to the service, one sentence each. */
   troubles: readonly string[]
   conclusion: Conclusion
