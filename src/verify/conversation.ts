@@ -55,6 +55,8 @@ const PAUSES = [500, 2_000]
 export const SETTLING = 2_000
 /** How many reads are sent again because they may be old. A service that never shows a change costs no more. */
 const MOST_DOUBTS = 5
+/** After so many reads in a row that failed each time, none is sent again. */
+const MOST_FAILURES = 3
 const NOTHING: SeenResponse = { status: 0, headers: {}, body: { isKnown: true, bytes: Buffer.alloc(0) } }
 
 /**
@@ -79,6 +81,8 @@ export class Conversation {
   /** The read that was sent again because it may be old, and how many there were. */
   #doubted: ProbeRequest | undefined
   #doubts = 0
+  /** How many reads in a row failed each time. */
+  #failures = 0
 
   constructor(options: ConversationOptions) {
     this.#options = options
@@ -105,7 +109,9 @@ export class Conversation {
     for (let attempt = 0; ; attempt++) {
       const { exchange, error, ...sent } = await this.#send(request)
       const trouble = sent.trouble ?? this.#oldAge(request, exchange)
-      const isLast = isRead(request) ? attempt === PAUSES.length : purpose.isLastTry === true
+      const isLast = isRead(request) ? attempt === this.#retries : purpose.isLastTry === true
+      if (isRead(request) && (isLast || trouble === undefined))
+        this.#failures = trouble === undefined ? 0 : this.#failures + 1
       if (trouble === undefined || (isLast && error === undefined)) return this.#take(exchange, request, purpose)
       if (isRead(request) && isLast) throw error
       const next = isRead(request) ? 'It was sent again.' : 'It was not sent again, because it may have been done.'
@@ -116,6 +122,11 @@ export class Conversation {
       }
       await this.#options.pause(this.#doubted === request ? SETTLING : (PAUSES[attempt] ?? 0))
     }
+  }
+
+  /** How often a read is sent again. Where several reads in a row have failed each time, it is useless. */
+  get #retries(): number {
+    return this.#failures < MOST_FAILURES ? PAUSES.length : 0
   }
 
   /** Where reads were seen to be old, a read that follows a write waits until it shows the write. */

@@ -72,7 +72,7 @@ const WITHOUT_KEY = [
 
 /**
  * By the id of a rule: the probes that must have been asked before the rule counts as kept, and what must have come of
- * their last requests. A limit has two sides, and a service may check one spelling or one method only. A rule that is
+ * their last requests. No service that keeps the rule accepts what is to be refused. A limit has two sides, and a service may check one spelling or one method only. A rule that is
  * not here has one side, which any probe shows that is about it.
  */
 export const SIDES: Readonly<Record<string, readonly (readonly [probe: string, RuleSide])[]>> = {
@@ -90,6 +90,7 @@ export const SIDES: Readonly<Record<string, readonly (readonly [probe: string, R
   ],
   'no-duplicates': [
     ['add-twice', 'refused'],
+    ['add-twice-in-other-case', 'answered'],
     ['add-monitored', 'answered'],
   ],
   'at-most-50-domains': [

@@ -106,9 +106,10 @@ class AccountCleanup {
 
   /** Everything that the ledger has and no answer has shown to be removed is left. */
   incomplete(reason: string): Cleanup {
-    const { domains, groups } = this.#terms.holdings
+    const { domains, groups, unknown } = this.#terms.holdings
     const left = { domains: [...domains], groups: [...groups.keys()] }
-    return { restored: false, removed: this.#removed, left, changes: [], reason }
+    const more = unknown === 0 ? '' : `; what ${unknown} requests may have created is not known`
+    return { restored: false, removed: this.#removed, left, changes: [], reason: reason + more }
   }
 
   /** Returns why something was not tried. A path without quota does not stop the other one. */
