@@ -7,12 +7,12 @@ import type { Journal, NewEntry } from '../journal/journal.ts'
 import { type Explain, type Judged, type ObservedViolation, type Reckoning, Verdict } from '../journal/verdict.ts'
 
 /** The records that the requests of an account have left in this process. */
-export interface History {
+export interface AccountHistory {
   /** The number that the store gives to this account, see `Visitor`. */
   readonly incarnation: number
   /** Whether the account is deleted. After that, nothing is recorded under its id. */
   ended: boolean
-  /** The bytes that older states of the account hold, or held, and that its present state does not hold. */
+  /** The bytes that the account has replaced so far, see `Ring`. */
   outdated: number
   /** Absent before the first request. */
   coverage: Coverage | undefined
@@ -20,7 +20,7 @@ export interface History {
 
 /** The facts about an exchange that the journal does not keep. */
 export interface Circumstances extends Judged, Pick<Observation, 'query' | 'body'> {
-  history: History | undefined
+  history: AccountHistory | undefined
 }
 
 /** Counts of all exchanges since the start. */
@@ -63,7 +63,7 @@ export interface ExchangeLog<Explanation> {
    * The history of the account that a request has just entered. The caller keeps it until the request is answered. If
    * the account is deleted meanwhile, a new account with the same id has another history.
    */
-  historyOf(accountId: string, incarnation: number): History
+  historyOf(accountId: string, incarnation: number): AccountHistory
   /** Clears the journal of an account. */
   clearRequests(accountId: string): Awaitable<void>
   /** Clears the journal and the coverage of an account. */
@@ -74,7 +74,7 @@ export interface ExchangeLog<Explanation> {
   listenEnded(listener: (accountId: string) => void): void
   /** Tells the journal the weight of the older states that its entries keep. Has no effect before the first request. */
   noteOutdated(accountId: string, bytes: number): void
-  /** The bytes that older states of the account hold, or held, and that its present state does not hold. */
+  /** The bytes that the account has replaced so far, see `Ring`. */
   outdated(accountId: string): number
 }
 
@@ -84,7 +84,7 @@ export class LocalExchangeLog<Explanation> implements ExchangeLog<Explanation> {
   readonly #contract: Contract
   readonly #verdict: Verdict<Explanation>
   /** By account id. The history of requests without an account has the key `undefined`. */
-  readonly #histories = new Map<string | undefined, History>()
+  readonly #histories = new Map<string | undefined, AccountHistory>()
   /** The coverage of accounts that were deleted or reset. */
   #formerCoverage: Coverage | undefined
   #faultHits = 0
@@ -160,7 +160,7 @@ export class LocalExchangeLog<Explanation> implements ExchangeLog<Explanation> {
     return this.#verdict.subscribe(listener)
   }
 
-  historyOf(accountId: string, incarnation: number): History {
+  historyOf(accountId: string, incarnation: number): AccountHistory {
     const known = this.#histories.get(accountId)
     if (known?.incarnation === incarnation) return known
     // Another process has deleted the former account with this id.
@@ -168,8 +168,8 @@ export class LocalExchangeLog<Explanation> implements ExchangeLog<Explanation> {
     return this.#begin(accountId, incarnation)
   }
 
-  #begin(accountId: string | undefined, incarnation: number): History {
-    const history: History = { incarnation, ended: false, outdated: 0, coverage: undefined }
+  #begin(accountId: string | undefined, incarnation: number): AccountHistory {
+    const history: AccountHistory = { incarnation, ended: false, outdated: 0, coverage: undefined }
     this.#histories.set(accountId, history)
     return history
   }

@@ -13,7 +13,7 @@ import type { BudgetUse } from '../store/memory-budget.ts'
 import type { Counters, FormerAccount, Replacement, SnapshotOutcome, SnapshotRequest, Store } from '../store/store.ts'
 import { StoreError } from '../store/store-error.ts'
 import { type AccountParameters, accountCreation, createAccount, recreateAccount } from './creation.ts'
-import type { ExchangeLog, History } from './exchange-log.ts'
+import type { AccountHistory, ExchangeLog } from './exchange-log.ts'
 import type { LoadedFixture } from './fixture.ts'
 import { secretsOf } from './fixture-keys.ts'
 
@@ -83,7 +83,7 @@ export class Worlds {
   }
 
   /** The history of the account that a request has just entered, see `ExchangeLog`. */
-  historyOf(accountId: string, incarnation: number): History {
+  historyOf(accountId: string, incarnation: number): AccountHistory {
     return this.#exchanges.historyOf(accountId, incarnation)
   }
 

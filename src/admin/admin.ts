@@ -83,7 +83,7 @@ const FAILED = writeFailure('internal_error', 'The server failed to answer; its 
 /** A request handler for the control plane. It checks the access, routes, validates, and answers. */
 export function createAdmin(deps: AdminDeps): (request: ServerRequest, response: ServerResponse) => Promise<void> {
   const guard = createGuard(deps.token, deps.host)
-  const doorsTo = memoizeWeakly(openDoors)
+  const readersFor = memoizeWeakly(createReaders)
   const feedOf = memoizeWeakly(openFeed)
   const turns = new Semaphore(LARGE_AT_ONCE)
 
@@ -115,7 +115,7 @@ export function createAdmin(deps: AdminDeps): (request: ServerRequest, response:
     const { path, query } = readTarget(request.url ?? '')
     const rejected = isOpen(path, deps.token !== undefined) ? undefined : (guard(request) ?? refuseHost(request))
     if (rejected) return describe(rejected, control)
-    const routed = doorsTo(control).route(request.method ?? '', path === ADMIN_PATH ? `${ADMIN_PATH}/` : path)
+    const routed = readersFor(control).route(request.method ?? '', path === ADMIN_PATH ? `${ADMIN_PATH}/` : path)
     if (!routed.ok) {
       const refusal = routed.allow === undefined ? nothingAt(path, control) : routed
       return describe(refusal, control, undefined, routed.allow)
@@ -131,7 +131,7 @@ export function createAdmin(deps: AdminDeps): (request: ServerRequest, response:
     const { request, control, operation, query } = call
     let body: ReceivedRequest['body']
     try {
-      body = await doorsTo(control).bodies.read(request, operation)
+      body = await readersFor(control).bodies.read(request, operation)
     } catch (error) {
       // There is no room for the body.
       return describe(refusalFor(error, undefined), control, operation)
@@ -205,7 +205,7 @@ async function openFeed({ deps: { exchanges, contract } }: Control): Promise<Eve
 }
 
 /** What reads the requests of a control plane. */
-function openDoors({ api, limits }: Control) {
+function createReaders({ api, limits }: Control) {
   const bodies = createBodyReader({ ...BODIES, bodyLimit: limits.bodyLimit })
   return { bodies, route: createRouter(api, { pathMatching: 'exact', head: 'get' }) }
 }

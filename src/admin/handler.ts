@@ -37,12 +37,16 @@ export interface ControlDeps {
   observed?: ObservedService | undefined
 }
 
+/** The parts of the verdict that the judgement of a real service decides. */
+export type ObservedVerdict = Pick<VerdictReport, 'passed' | 'message' | 'judged'> &
+  Required<Pick<VerdictReport, 'service'>>
+
 /** A real service that the program observes and does not simulate. */
 export interface ObservedService {
   /** The operations of the control plane that make sense for the service. */
   offers: ReadonlySet<string>
-  /** The violations by the service so far. */
-  report(): NonNullable<VerdictReport['service']>
+  /** The result of the judgement so far, which is that of the command. */
+  verdict(): Promise<ObservedVerdict>
 }
 
 /** A request that the control plane's document permits, with all that a handler needs. */

@@ -29,7 +29,7 @@ export const updateQuota: AccountHandler<QuotasReport, GivenQuota> = async (call
   await store.recount(account.id, (_, counting) => {
     for (const { quota, limit, counter } of counted) {
       const { startedAt } = currentHits(counting.quotas.get(counter), windowOf(call, quota), now)
-      // The new entry goes to the end, see `countRequest`.
+      // The new entry goes to the end, see `applyCounts`.
       counting.quotas = counting.quotas.delete(counter).set(counter, { startedAt, used: limit - remaining })
     }
   })

@@ -2,7 +2,7 @@ import { stateWriterOf } from '../accounts/export.ts'
 import { DEFAULT_ACCOUNT } from '../accounts/worlds.ts'
 import type { AccountState } from '../domain/account.ts'
 import { type ExplanationReport, explainEntry } from '../explain/explanation.ts'
-import { UNKNOWN_ELSEWHERE } from '../explain/foreign-service.ts'
+import { explainElsewhere } from '../explain/foreign-service.ts'
 import { show } from '../ground/show.ts'
 import { Turns } from '../ground/turns.ts'
 import { describeEntry, type RequestReport } from '../journal/description.ts'
@@ -117,7 +117,7 @@ export const explainRequest: Handler<ExplanationReport> = async (call) => {
     past: await recallPast(entry, call),
     ...stateWriterOf(contract, entry.at),
   })
-  return done<ExplanationReport>(call.observed === undefined ? explained : { ...explained, ...UNKNOWN_ELSEWHERE })
+  return done<ExplanationReport>(call.observed === undefined ? explained : explainElsewhere(explained))
 }
 
 /** Explains a violation that the verdict keeps although the journal has dropped it. */

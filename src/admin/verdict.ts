@@ -10,22 +10,10 @@ export const getVerdict: Handler<VerdictReport> = async ({ exchanges, observed, 
   for (const example of report.violations.first) {
     if (example.correction !== null) example.correction = readdress(example.correction, ownUrls(), urls())
   }
-  return done(observed === undefined ? report : withService(report, observed.report()))
-}
-
-/** Adds the violations by the service to those by the clients. */
-function withService(report: VerdictReport, service: NonNullable<VerdictReport['service']>): VerdictReport {
-  const { findings, first } = service
-  if (findings === 0) return { ...report, service }
-  const [example] = first
-  const times = findings === 1 ? 'once' : `${findings} times`
-  const what = example && ` The first was at ${example.method} ${example.path}: ${example.message}`
-  return {
-    ...report,
-    passed: false,
-    message: `The service did something wrong ${times}.${what} ${report.message}`,
-    service,
-  }
+  if (observed === undefined) return done(report)
+  const judged = await observed.verdict()
+  const ofClients = report.violations.count === 0 ? '' : ` ${report.message}`
+  return done({ ...report, ...judged, message: judged.message + ofClients })
 }
 
 /** The verdict as JSON. */

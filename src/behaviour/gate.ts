@@ -1,12 +1,12 @@
 import { answersWith, type Operation } from '../contract/api.ts'
 import type { AccountState } from '../domain/account.ts'
 import {
-  type Counted,
-  type CountersRead,
   type CountingPlan,
-  countPlanned,
+  type CountingResult,
+  decideCounts,
+  type NewCounts,
   type PlannedCharge,
-  type PlannedCount,
+  type ReadableCounters,
 } from '../domain/counting.ts'
 import { type Refusal, refuse } from '../domain/errors.ts'
 import { type FaultTarget, findMatchingRules, type MatchingRule, type TriggeredFault } from '../domain/faults.ts'
@@ -50,7 +50,7 @@ export interface GateTerms {
 type GateSettings = Pick<Settings, 'gateOrder' | 'plans' | 'quotaWindow' | 'gracePeriod' | 'quotaHeaders'>
 
 /** Whether a request is admitted, the fault that acts on it, and its changes to the counters of its account. */
-export interface GateDecision extends Counted {
+export interface GateDecision extends NewCounts {
   refusal: Refusal | undefined
   /** Absent if the key is disabled or belongs to no account. */
   principal: Principal | undefined
@@ -84,14 +84,20 @@ export const UNKNOWN_KEY: GateDecision = {
 export interface AdmissionPlan extends CountingPlan {
   /** Absent if the account does not have the key. */
   key: ApiKey | undefined
-  /** The refusal that does not depend on the counters. A quota that is checked first is charged all the same. */
+  /** The refusal by the plan of the account. If the quota comes first in `gateOrder`, it is charged nevertheless. */
   refusal: Refusal | undefined
   /** The quota that the response reports without a charge. */
   toldQuota: Quota | undefined
 }
 
 const NO_RULES: readonly MatchingRule[] = []
-const UNCOUNTED = { isCounted: false, refusal: undefined, charge: undefined, told: undefined, toldQuota: undefined }
+const UNCOUNTED = {
+  isCounted: false,
+  refusal: undefined,
+  charge: undefined,
+  toldBucket: undefined,
+  toldQuota: undefined,
+}
 
 /** Plans the decision by key, plan, quota and fault rule, in the order of `x-settings`. It is pure. */
 export function planAdmission(request: GateRequest, account: AccountState, terms: GateTerms): AdmissionPlan {
@@ -116,7 +122,7 @@ export function planAdmission(request: GateRequest, account: AccountState, terms
     key,
     refusal,
     charge,
-    told: toldQuota === undefined || path === undefined ? undefined : terms.bucketOf(key, path),
+    toldBucket: toldQuota === undefined || path === undefined ? undefined : terms.bucketOf(key, path),
     toldQuota,
     rules:
       operation === undefined || !meetsFaults
@@ -125,12 +131,12 @@ export function planAdmission(request: GateRequest, account: AccountState, terms
   }
 }
 
-/** The decision about a request from its plan and its counts. `now` is the same as for `decideAdmission`. */
+/** The decision about a request from its plan and the result of its counting. `now` is on the account's clock. */
 export function concludeAdmission(
   request: GateRequest,
   account: AccountState,
   plan: AdmissionPlan,
-  counted: PlannedCount,
+  counted: CountingResult,
   now: number,
   terms: GateTerms,
 ): GateDecision {
@@ -166,13 +172,13 @@ export function concludeAdmission(
 export function decideAdmission(
   request: GateRequest,
   account: AccountState,
-  counting: CountersRead,
+  counting: ReadableCounters,
   now: number,
   terms: GateTerms,
 ): GateDecision {
   const plan = planAdmission(request, account, terms)
   const draw = (rule: string, ordinal: number) => fraction(chanceOfFault(account, rule, ordinal)[0])
-  return concludeAdmission(request, account, plan, countPlanned(plan, counting, now, draw), now, terms)
+  return concludeAdmission(request, account, plan, decideCounts(plan, counting, now, draw), now, terms)
 }
 
 /** Whether responses report quotas that were not charged. */

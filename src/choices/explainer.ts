@@ -1,5 +1,6 @@
 import type { Problem } from '../domain/errors.ts'
-import { purposeOf, type RequestPurpose } from '../exchanges/purpose.ts'
+import { comparable, purposeOf, type RequestPurpose } from '../exchanges/purpose.ts'
+import { isObject } from '../ground/json.ts'
 import { loosely } from './hypotheses.ts'
 import { type Assignment, assignmentsOf } from './observation.ts'
 import { ASPECTS, type Asked, type Aspect, type Fits, type Possibilities, Predictor, reasonOf } from './predictor.ts'
@@ -100,7 +101,7 @@ export class Explainer {
       prediction: explained?.predictions[explained.match],
       expected: own.predictions,
       problems: [...problems.values()],
-      ...(simplest === undefined && (await this.#findOpen(chosen, base, scope, combinations))),
+      ...(simplest === undefined && (await this.#findOpen(chosen, base, scope))),
       underOthers: singles.flatMap(({ id, number, possibilities }) => {
         const prediction = possibilities.predictions[possibilities.match]
         return prediction === undefined ? [] : [{ id, number, prediction }]
@@ -113,35 +114,22 @@ export class Explainer {
     chosen: Assignment,
     base: Possibilities,
     scope: readonly ChoiceVariable[],
-    combinations: readonly Assignment[],
   ): Promise<{ open?: OpenPoint }> {
     const { outcome } = this.#asked.reading
     const open =
       outcome.kind === 'refusal'
-        ? await this.#findOpenRefusal(outcome.code, scope)
+        ? await this.#findOpenRefusal(outcome.code, chosen, base, scope)
         : outcome.kind === 'success'
-          ? await this.#findOpenSuccess(chosen, base, scope, combinations)
+          ? await this.#findOpenSuccess(chosen, base)
           : undefined
     return open === undefined ? {} : { open }
   }
 
-  /** A success is open if a service with other choices may accept the request, and the answer is open then. */
-  async #findOpenSuccess(
-    chosen: Assignment,
-    base: Possibilities,
-    scope: readonly ChoiceVariable[],
-    combinations: readonly Assignment[],
-  ): Promise<OpenPoint | undefined> {
-    const ids = scope.map(({ id }) => id).filter((each) => this.#variants.openAt(each).success === true)
-    for (const assignment of combinations) {
-      const id = ids.find((each) => (assignment[each] ?? 0) > 0)
-      if (id === undefined) continue
-      const { predictions } = await this.#predictor.at({ ...chosen, ...assignment })
-      if (predictions.some(({ ok }) => ok)) return { kind: 'assumption', id }
-    }
-    const [first] = base.predictions
-    const problems = first === undefined || first.ok ? [] : first.problems
+  /** A success is open if a service with other choices may accept the request, and what it then answers is open. */
+  async #findOpenSuccess(chosen: Assignment, base: Possibilities): Promise<OpenPoint | undefined> {
+    const problems = base.predictions.flatMap((each) => (each.ok ? [] : [each.problems]))[0] ?? []
     const [problem] = problems
+    if (problem === undefined) return undefined
     const { operation } = this.#asked.reading
     const accepting = problems.map(({ reason = '' }) =>
       operation === undefined
@@ -150,20 +138,54 @@ export class Explainer {
     )
     const [about] = accepting
     if (about !== undefined && !accepting.includes(undefined)) return { kind: 'assumption', id: about.id }
-    if (problem === undefined || !ABOUT_MEDIA.has(problem.reason ?? '')) return undefined
-    // The service has not minded how the body was announced. All else must be as it should be.
-    const reading = withUsualType(this.#asked.reading)
-    const { isExplained, open } = await new Explainer(this.#variants, purposeOf(reading), {
-      ...this.#asked,
-      reading,
-    }).explain({})
-    const media = this.#variants.openFor(problem)
-    return isExplained && media?.open.success === true ? { kind: 'assumption', id: media.id } : open
+    if (ABOUT_MEDIA.has(problem.reason ?? '')) {
+      // The service has not minded how the body was announced. All else must be as it should be.
+      const asked = { ...this.#asked, reading: withUsualType(this.#asked.reading) }
+      const { isExplained, open } = await new Explainer(this.#variants, purposeOf(asked.reading), asked).explain(chosen)
+      const media = this.#variants.openFor(problem)
+      if (!isExplained) return open
+      return media?.open.success === true ? { kind: 'assumption', id: media.id } : undefined
+    }
+    if (!isWithinRequest(this.#asked, purposeOf(this.#asked.reading))) return undefined
+    const { assignment, possibilities } = await this.#accept(chosen, base)
+    if (!possibilities.predictions.some(({ ok }) => ok)) return undefined
+    const ids = Object.keys(assignment).filter((id) => !Object.hasOwn(chosen, id))
+    const open = ids.find((id) => this.#variants.openAt(id).success === true)
+    if (open !== undefined) return { kind: 'assumption', id: open }
+    return possibilities.match >= 0 ? { kind: 'assumption', id: ids[0] ?? '' } : undefined
   }
 
-  async #findOpenRefusal(code: string, scope: readonly ChoiceVariable[]): Promise<OpenPoint | undefined> {
+  /** Adds one choice after the other that leaves fewer problems of the request, until it is accepted. */
+  async #accept(
+    chosen: Assignment,
+    base: Possibilities,
+  ): Promise<{ assignment: Assignment; possibilities: Possibilities }> {
+    let best = { assignment: chosen, possibilities: base }
+    for (let left = problemsLeft(base); left > 0; ) {
+      const { assignment, possibilities } = best
+      for (const { id, alternatives } of this.#candidates(possibilities.reads)) {
+        if (Object.hasOwn(assignment, id)) continue
+        for (const number of alternatives) {
+          const trial = { ...assignment, [id]: number }
+          const reached = await this.#predictor.at(trial)
+          if (problemsLeft(reached) >= left) continue
+          left = problemsLeft(reached)
+          best = { assignment: trial, possibilities: reached }
+        }
+      }
+      if (best.assignment === assignment) break
+    }
+    return best
+  }
+
+  async #findOpenRefusal(
+    code: string,
+    chosen: Assignment,
+    base: Possibilities,
+    scope: readonly ChoiceVariable[],
+  ): Promise<OpenPoint | undefined> {
     const { operation } = this.#asked.reading
-    const { problems, reads } = await this.#predictor.problems()
+    const { problems, reads } = await this.#predictor.problemsAt(chosen)
     if (problems.some((problem) => problem.code === code)) return { kind: 'order of checks' }
     if (code === 'duplicate_name' && hasSimilarName(this.#asked)) return { kind: 'assumption', id: 'name-comparison' }
     const ids = [...scope.map(({ id }) => id), ...[...reads].flatMap((name) => this.#variants.idOf(name) ?? [])]
@@ -173,21 +195,35 @@ export class Explainer {
       ...ids.map((id) => ({ id, open: this.#variants.openAt(id) })),
     ]
     const admitting = open.find(({ open: { codes } }) => codes?.includes(code) === true)
-    return admitting && { kind: 'assumption', id: admitting.id }
+    if (admitting !== undefined) return { kind: 'assumption', id: admitting.id }
+    if (problems.length === 0) return undefined
+    // Another choice may find a further problem, with which the service has begun.
+    for (const { id, alternatives } of this.#candidates(base.reads, reads)) {
+      for (const number of alternatives) {
+        const others = await this.#predictor.problemsAt({ ...chosen, [id]: number })
+        if (others.problems.some((problem) => problem.code === code)) return { kind: 'order of checks' }
+      }
+    }
+    return undefined
+  }
+
+  /** The variables that may change the answer to the request, if it depends on these settings. */
+  #candidates(...reads: readonly Reads[]): readonly ChoiceVariable[] {
+    const { variables } = this.#variants
+    const { conditions } = this.#predictor
+    const conditional = variables.filter(({ id }) => conditions.includes(id))
+    const all = { has: (name: string) => reads.some((each) => each.has(name)) }
+    const concerned = this.#variants.concerned(this.#operation, this.#hostnames, all)
+    return [...conditional, ...concerned.filter(({ id }) => !conditions.includes(id))]
   }
 
   /** The assumptions on which the response depends, alone or together with one other. */
   async #findScope(fixed: Assignment, base: Possibilities): Promise<{ scope: ChoiceVariable[]; reacting: Reacting[] }> {
     const { variables } = this.#variants
-    const { conditions } = this.#predictor
     const chosen = othersIn(fixed)
-    const conditional = variables.filter(({ id }) => conditions.includes(id))
     const scope = new Set<string>()
-    const candidates = (reads: Reads) => {
-      const concerned = this.#variants.concerned(this.#operation, this.#hostnames, reads)
-      const all = [...conditional, ...concerned.filter(({ id }) => !conditions.includes(id))]
-      return all.filter(({ id }) => !Object.hasOwn(fixed, id) && !scope.has(id))
-    }
+    const candidates = (reads: Reads) =>
+      this.#candidates(reads).filter(({ id }) => !Object.hasOwn(fixed, id) && !scope.has(id))
     const reacting: Reacting[] = []
     for (const { id, alternatives } of candidates(base.reads)) {
       for (const number of alternatives) {
@@ -267,6 +303,23 @@ export class Explainer {
     )
     return { deviations, isAmbiguous: others.length > 0 }
   }
+}
+
+/** How far a request is from being accepted in every world. The problems of its form come before all others. */
+function problemsLeft({ predictions }: Possibilities): number {
+  const weigh = (each: Prediction) => (each.ok ? 0 : each.problems.length + (each.isUnconditional ? 1_000_000 : 0))
+  return Math.max(...predictions.map(weigh))
+}
+
+/** Whether a success counts and names no more domains than the request, however it was accepted. */
+function isWithinRequest({ reading: { outcome, shown } }: Asked, { names }: RequestPurpose): boolean {
+  const { added, removed } = shown
+  const count = outcome.kind === 'success' && isObject(outcome.data) ? outcome.data['count'] : undefined
+  const known = new Set(names)
+  return (
+    (typeof count !== 'number' || count <= names.length) &&
+    [...(added ?? []), ...(removed ?? [])].every((each) => known.has(comparable(each)))
+  )
 }
 
 /** Whether the account may have a group whose name some services would treat as equal to that of the request. */

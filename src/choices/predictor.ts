@@ -87,9 +87,11 @@ export class Predictor {
         : { content: outcome.kind === 'refusal' ? outcome.code : '', order: '', spelling: '' }
   }
 
-  /** All problems of the request under our choices, in whatever order a service checks, and the settings behind them. */
-  async problems(): Promise<{ problems: readonly Problem<string>[]; reads: ReadonlySet<string> }> {
-    const { variant, accounts } = await this.#prepare('', {})
+  /** All problems of the request, in whatever order a service checks, and the settings behind them. */
+  async problemsAt(
+    assignment: Assignment,
+  ): Promise<{ problems: readonly Problem<string>[]; reads: ReadonlySet<string> }> {
+    const { variant, accounts } = await this.#prepare(this.#variants.keyOf(assignment), assignment)
     const reads = new Set<string>()
     return { problems: variant.problemsOf(this.#asked.reading, accounts, this.#asked.now, reads), reads }
   }

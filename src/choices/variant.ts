@@ -19,6 +19,8 @@ interface RefusalPrediction {
   ok: false
   code: string
   problems: Problems<string>
+  /** Whether the request is refused whatever the account holds. */
+  isUnconditional: boolean
 }
 
 /** The names of settings that were read. */
@@ -107,7 +109,7 @@ export class Variant {
     if (!('operation' in request)) return request
     this.#reads = reads
     const decision = decide(request, state, this.contract, now)
-    if (!decision.ok) return this.#refused(decision)
+    if (!decision.ok) return this.#refused(decision, false)
     const { value } = decision
     return { ok: true, data: value.source === undefined ? value.data : value.make(), state: decision.state }
   }
@@ -143,18 +145,18 @@ export class Variant {
   }
 
   #refusal(refusal: Refusal<string>, reads: ReadonlySet<string>): Understood {
-    const prediction = this.#refused(refusal)
+    const prediction = this.#refused(refusal, true)
     // The text leaves out the values: a request may hold anything, nested in any way.
     const problems = prediction.problems.map(({ code, reason, field }) => `${code} ${reason} ${field}`)
     return { text: [prediction.code, ...problems].join('\n'), reads, request: prediction }
   }
 
-  #refused({ problems }: Refusal<string>): RefusalPrediction {
+  #refused({ problems }: Refusal<string>, isUnconditional: boolean): RefusalPrediction {
     const [problem] = problems
     // Only a refusal outside of every operation can have another code than its problem.
     const isOutside = problem.code === 'not_found' && problem.field === undefined
     const code = isOutside ? this.contract.catalogue.answer(problem).code : problem.code
-    return { ok: false, code, problems }
+    return { ok: false, code, problems, isUnconditional }
   }
 }
 

@@ -1,4 +1,4 @@
-import { isFailure } from '../conformance/finding.ts'
+import { isCounted } from '../conformance/finding.ts'
 import { readLines } from '../contract/lines.ts'
 import { describeFindings } from '../evidence/report.ts'
 import { shorten } from '../ground/show.ts'
@@ -8,7 +8,7 @@ import { UsageError } from './errors.ts'
 import { execute } from './execution.ts'
 import { readOptions } from './options.ts'
 import { judgeRecordings, refuseRepeated, SOLE_WRITER } from './recordings.ts'
-import { openReview, REVIEW_OPTIONS } from './review.ts'
+import { FAIL_ON_OPTION, openReview, REVIEW_OPTIONS } from './review.ts'
 import { baseUrl } from './target-options.ts'
 
 const OPTIONS = {
@@ -18,6 +18,7 @@ const OPTIONS = {
     defaultText: 'the one below which paths of the contract are asked for',
   },
   soleWriter: SOLE_WRITER,
+  failOn: FAIL_ON_OPTION,
   ...REVIEW_OPTIONS,
 } as const satisfies Options
 
@@ -38,7 +39,7 @@ export const check: Command = {
       const seen = await judgeRecordings(files, { choices, ...values }, execution)
       const { conclusion, answers, target, leftOut } = seen
       const report = describeFindings({
-        ...{ ...seen, ...execution.times, tool: 'check', title: files.join(', '), choices },
+        ...{ ...seen, ...execution.times, tool: 'check', title: files.join(', '), choices, failOn: values.failOn },
         baseline: review.apply(conclusion.findings, answers),
         facts: [
           ...(target === undefined ? [] : [{ name: 'Service', value: target }]),
@@ -46,7 +47,7 @@ export const check: Command = {
         ],
         lineOf: await readLines(),
       })
-      const findings = conclusion.findings.filter(isFailure)
+      const findings = conclusion.findings.filter((finding) => isCounted(finding, values.failOn))
       return review.finish({ ...seen, report, findings, isWhole: !execution.signal.aborted }, execution)
     })
   },

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { networkInterfaces } from 'node:os'
-import { isFailure, type JudgedDifference, partyOf } from '../conformance/finding.ts'
+import { isCounted, isFailure, type JudgedDifference, partyOf } from '../conformance/finding.ts'
 import type { Conclusion } from '../conformance/investigation.ts'
 import type { Choices } from '../contract/choices.ts'
 import { readLines } from '../contract/lines.ts'
@@ -12,7 +12,7 @@ import { plural } from '../ground/plural.ts'
 import { printable, shorten } from '../ground/show.ts'
 import { isLoopback } from '../http/hosts.ts'
 import { type ExchangeJudge, openJudge } from '../proxy/judge.ts'
-import { type RunningProxy, startProxy } from '../proxy/proxy.ts'
+import { listUnjudged, type RunningProxy, startProxy } from '../proxy/proxy.ts'
 import { type ProxyTarget, targetAt } from '../proxy/target.ts'
 import type { Report } from '../reports/report.ts'
 import { fileName, type Options, optIn } from '../start/option.ts'
@@ -23,7 +23,7 @@ import { type Execution, execute } from './execution.ts'
 import { type ReadOptions, readOptions, refuseOperands } from './options.ts'
 import { ReadyFile } from './ready-file.ts'
 import { readVersion } from './reports.ts'
-import { openReview, REVIEW_OPTIONS, type Review } from './review.ts'
+import { FAIL_ON_OPTION, openReview, REVIEW_OPTIONS, type Review } from './review.ts'
 import { withNamedOptions } from './start.ts'
 import { baseUrl } from './target-options.ts'
 
@@ -45,7 +45,8 @@ export const OPTIONS = {
     kind: fileName,
     help: 'Record the traffic in a HAR 1.2 file, without keys. The file is complete at every moment.',
   },
-  failOnViolation: optIn('End with 1 if the service or a client did something wrong, or nothing was judged.'),
+  failOnViolation: optIn('End with 1 if the result is FAILED: something was done wrong, or not everything was judged.'),
+  failOn: FAIL_ON_OPTION,
   soleWriter: optIn(
     'All changes of the accounts go through the proxy, so what was seen once stays as it is until a request changes it.',
   ),
@@ -72,6 +73,8 @@ export const OPTIONS = {
 export const SHOWN_LIVE = 30
 /** How long the judging at the end may take, in milliseconds. */
 export const JUDGING_PATIENCE = 30_000
+/** In milliseconds: how often the end of the judging shows its progress. */
+const PROGRESS = 200
 
 export const proxy: Command = {
   options: OPTIONS,
@@ -102,20 +105,15 @@ export const proxy: Command = {
         if (!execution.signal.aborted) await once(execution.signal, 'abort')
         ready?.remove()
       } finally {
-        const { waiting } = running.witness
-        if (waiting > 0) execution.show(`${plural(waiting, 'exchange')} still to be judged`)
-        await running.stop(AbortSignal.timeout(JUDGING_PATIENCE))
+        await finish(running, execution)
         await recording?.close()
-        execution.progress.end()
       }
       const conclusion = await judge.conclude()
       const report = await describe(running, session, conclusion)
       const { secrets } = running.witness.keys
-      const findings = conclusion.findings.filter(isFailure)
-      return review.finish(
-        { conclusion, answers, report, findings, isWhole: true, target: target.url, secrets },
-        execution,
-      )
+      const isWhole = listUnjudged(running.witness.sightings).length === 0
+      const findings = conclusion.findings.filter((finding) => isCounted(finding, values.failOn))
+      return review.finish({ conclusion, answers, report, findings, isWhole, target: target.url, secrets }, execution)
     }
     try {
       return await execute('proxy', terminal, work, { exitsWithParent: values.exitWithParent })
@@ -135,6 +133,17 @@ interface ProxySession {
   answers: AnswerCounts
   judge: ExchangeJudge
   recording: HarWriter | undefined
+}
+
+/** Ends the traffic, and judges what still waits, as far as the time for it lasts. */
+async function finish(running: RunningProxy, execution: Execution): Promise<void> {
+  const showing = setInterval(() => {
+    const { waiting } = running.witness
+    if (waiting > 0) execution.show(`${plural(waiting, 'exchange')} still to be judged`)
+  }, PROGRESS)
+  await running.stop(AbortSignal.timeout(JUDGING_PATIENCE))
+  clearInterval(showing)
+  execution.progress.end()
 }
 
 /** @throws UsageError */
@@ -174,7 +183,7 @@ function isAny(host: string): boolean {
 async function openRecording(file: string | undefined, source: string): Promise<HarWriter | undefined> {
   if (file === undefined) return undefined
   try {
-    return await HarWriter.open(file, { version: await readVersion() })
+    return await HarWriter.open(file, await readVersion())
   } catch (error) {
     if (error instanceof HarFileError) throw new UsageError(`${source}: ${error.message}`)
     throw error
@@ -183,7 +192,7 @@ async function openRecording(file: string | undefined, source: string): Promise<
 
 function start(session: ProxySession): Promise<RunningProxy> {
   const { review, judge, recording, target, answers, execution, reading } = session
-  const { host, port, maxConnections, admin, adminToken } = reading.values
+  const { host, port, maxConnections, admin, adminToken, failOn } = reading.values
   const seen = new Set<string>()
   const say = (sentence: string) => execution.progress.print(`dmarc-understudy: ${printable(sentence)}`)
   return startProxy({
@@ -196,6 +205,7 @@ function start(session: ProxySession): Promise<RunningProxy> {
     },
     record: recording && ((exchange) => recording.add(exchange)),
     seen: (exchange) => answers.note(exchange),
+    counts: (finding) => isCounted(finding, failOn) && (review.apply([finding], answers)?.accepted ?? []).length === 0,
     found(finding) {
       if (finding.label === 'cannot tell' || seen.has(finding.id) || seen.size > SHOWN_LIVE) return
       seen.add(finding.id)
@@ -252,18 +262,16 @@ function greeting({ baseUrl, adminUrl }: RunningProxy, { target, reading: { valu
 async function describe(running: RunningProxy, session: ProxySession, conclusion: Conclusion): Promise<Report> {
   const { review, target, answers, recording, reading, execution } = session
   const { values } = reading
-  const { exchanges, failures } = running.witness.sightings
+  const { sightings } = running.witness
   const { startedAt, seconds } = execution.times
   const report = describeFindings({
     ...{ tool: 'proxy', title: target.url, conclusion, choices: review.choices, answers, startedAt, seconds },
+    failOn: values.failOn,
     baseline: review.apply(conclusion.findings, answers),
-    failures:
-      failures === 0
-        ? []
-        : [`${plural(failures, 'exchange')} could not be judged, because this program has made a mistake.`],
+    failures: listUnjudged(sightings),
     warnings: warningsOf(running, recording),
     facts: [
-      { name: 'Passed on', value: `${plural(exchanges, 'request')} to ${target.url}` },
+      { name: 'Passed on', value: `${plural(sightings.exchanges, 'request')} to ${target.url}` },
       ...(recording === undefined
         ? []
         : [{ name: 'Recording', value: `${values.record}, ${recording.entries} exchanges` }]),
@@ -271,16 +279,16 @@ async function describe(running: RunningProxy, session: ProxySession, conclusion
     lineOf: await readLines(),
   })
   // If this program could not judge an exchange, that is its own failure.
-  if (failures > 0) return { ...report, exitCode: 3 }
+  if (sightings.failures > 0) return { ...report, exitCode: 3 }
   return values.failOnViolation ? report : { ...report, exitCode: 0 }
 }
 
 /** Warnings about the traffic itself, apart from the findings about the service. */
 function warningsOf(
-  { witness: { sightings }, refused, failed }: RunningProxy,
+  { witness: { sightings }, refused, failed, malformed }: RunningProxy,
   recording: HarWriter | undefined,
 ): string[] {
-  const { exchanges, foreign, unanswered, redirects, refusedByQuota, html, skipped, unread, unreadReason } = sightings
+  const { exchanges, foreign, unanswered, redirects, refusedByQuota, html, late } = sightings
   const dropped = recording?.dropped ?? 0
   const was = (count: number) => (count === 1 ? 'was' : 'were')
   const is = (count: number) => (count === 1 ? 'is' : 'are')
@@ -291,11 +299,11 @@ function warningsOf(
       `to paths that are not below the base URL of the service ${was(foreign)} passed on and not judged.`,
     ],
     [
-      unread,
-      'time',
-      `something was passed on that is not followed: ${unreadReason ?? ''}. What was known of the accounts was forgotten.`,
+      late,
+      'change',
+      `${was(late)} answered much later than requests that began after it, so what was known of the accounts was forgotten.`,
     ],
-    [skipped, 'exchange', 'came faster than they could be judged.'],
+    [malformed, 'message', `${was(malformed)} not valid HTTP/1.1, and not passed on.`],
     [failed, 'connection', `to the service could not be made or ${was(failed)} broken off.`],
     [unanswered, 'request', 'got no whole response.'],
     [redirects, 'response', 'led elsewhere (3xx), where the proxy does not see what a client does.'],

@@ -2,9 +2,8 @@ import { realpath } from 'node:fs/promises'
 import { type Conclusion, Investigation } from '../conformance/investigation.ts'
 import type { Choices } from '../contract/choices.ts'
 import { AnswerCounts } from '../evidence/answers.ts'
-import { type HarRecording, openRecording } from '../exchanges/har/reader.ts'
+import { HarRecording, type RecordingCounts } from '../exchanges/har/reader.ts'
 import { HarError } from '../exchanges/har/service.ts'
-import type { RecordingCounts } from '../exchanges/har/survey.ts'
 import { shorten } from '../ground/show.ts'
 import { optIn } from '../start/option.ts'
 import { UsageError } from './errors.ts'
@@ -46,7 +45,7 @@ export async function judgeRecordings(
   const { signal } = execution
   let recording: HarRecording | undefined
   try {
-    recording = await openRecording(files, {
+    recording = await HarRecording.open(files, {
       contract: choices.contract,
       baseUrl,
       signal,

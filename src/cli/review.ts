@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import type { JudgedDifference } from '../conformance/finding.ts'
+import { FAIL_ON, type JudgedDifference } from '../conformance/finding.ts'
 import type { Conclusion } from '../conformance/investigation.ts'
 import { type Choices, readChoices } from '../contract/choices.ts'
 import { type Overlay, readOverlays } from '../contract/overlay.ts'
@@ -15,9 +15,11 @@ import {
 import { writeEvidence } from '../evidence/evidence-file.ts'
 import { EvidenceError } from '../evidence/evidence-input.ts'
 import { systemClock } from '../ground/clock.ts'
+import { hideSecrets } from '../journal/redaction/redaction.ts'
+import { SecretIndex } from '../journal/redaction/secret-index.ts'
 import type { RedactReport } from '../reports/bounds.ts'
 import type { Report } from '../reports/report.ts'
-import { fileName, type Options, optIn } from '../start/option.ts'
+import { fileName, type Options, oneOf, optIn } from '../start/option.ts'
 import { UsageError } from './errors.ts'
 import type { Execution } from './execution.ts'
 import type { ReadOptions } from './options.ts'
@@ -41,6 +43,13 @@ export const REVIEW_OPTIONS = {
   ...REPORT_OPTIONS,
 } as const satisfies Options
 
+/** The option of the commands that see a service and its clients. */
+export const FAIL_ON_OPTION = {
+  kind: oneOf(FAIL_ON),
+  help: 'Whose mistakes fail the run. The mistakes of the others are shown.',
+  default: 'service',
+} as const
+
 /** What a command has found out about a service. */
 interface Found {
   conclusion: Conclusion
@@ -53,7 +62,7 @@ interface Found {
   /** The base URL of the service, if it is known, and all known keys. */
   target: string | undefined
   secrets: readonly string[]
-  /** Removes keys from the report. */
+  /** Removes keys from the report in another way than usual. */
   redact?: RedactReport
 }
 
@@ -97,14 +106,16 @@ export async function openReview(
     apply: (findings, { looked }) =>
       file === undefined ? undefined : applyBaseline(findings, looked, baseline, dayOf(systemClock())),
     async finish({ conclusion, answers, report, findings, isWhole, target, secrets, redact }, execution) {
-      let failed: number | undefined
+      const index = new SecretIndex(secrets)
+      // The report comes first, so nothing that prevents the other files can keep it back.
+      let code = await execution.deliver(report, targets, redact ?? ((text) => hideSecrets(text, [index])))
       /** If a file cannot be written, the others are written all the same. */
       async function attempt(write: () => Promise<void>): Promise<void> {
         try {
           await write()
         } catch (error) {
           if (!(error instanceof EvidenceError)) throw error
-          failed = execution.say(`${tool}: ${error.message}`, NOT_WRITTEN)
+          code = execution.say(`${tool}: ${error.message}`, NOT_WRITTEN)
         }
       }
       const seen = { tool, choices, overlays: values.overlays, targets: target === undefined ? [] : [target], secrets }
@@ -112,8 +123,7 @@ export async function openReview(
       if (isUpdated && isWhole && file !== undefined) {
         await attempt(() => writeBaseline(file, updateBaseline(findings, answers.looked, baseline)))
       }
-      const code = await execution.deliver(report, targets, redact)
-      return failed ?? code
+      return code
     },
   }
 }

@@ -5,7 +5,7 @@ import type { RequestPurpose } from '../exchanges/purpose.ts'
 import { changesSomething, type ReadExchange } from '../exchanges/reading.ts'
 import type { AccountTrack } from './account-track.ts'
 import { explain, type JudgementContext } from './context.ts'
-import { changedByAnother, describeBreach, describeMismatch, reportDeviations } from './differences.ts'
+import { changedByAnother, describeBreach, describeMismatch, orderUnknown, reportDeviations } from './differences.ts'
 import type { JudgedDifference } from './finding.ts'
 import { learnFrom } from './learning.ts'
 
@@ -44,7 +44,10 @@ export async function judgeBehaviour(
   if (outcome.kind !== 'success') return explanation.problems
   const isChange = changesSomething(exchange.request.method)
   if (isChange && (exchange.overlaps || !known.isExplained)) track.forget(purpose, operation)
-  if (exchange.overlaps) return []
+  if (exchange.overlaps) {
+    if (isChange || shown.lists !== undefined) report(orderUnknown(context, reading))
+    return []
+  }
   if (operation !== undefined && shown.lists !== undefined) judgeList(context, admitted)
   // What an unlisted choice does to the account is not known.
   else if (known.open === undefined)

@@ -2,10 +2,11 @@ import { type Permitted, same } from '../choices/permitted.ts'
 import { type Operation, pointerOf, type ResponseContract } from '../contract/api.ts'
 import type { Contract } from '../contract/contract.ts'
 import { type PlacedViolation, Walk } from '../contract/joined-schemas.ts'
+import type { SeenBody } from '../exchanges/exchange.ts'
 import type { ReadExchange } from '../exchanges/reading.ts'
 import { pointTo, readJson, stepsOf } from '../ground/json.ts'
 import type { Violation } from '../ground/schema.ts'
-import { show } from '../ground/show.ts'
+import { shorten, show } from '../ground/show.ts'
 import { redactKeys } from '../journal/redaction/key-shapes.ts'
 import type { JudgedDifference, Label } from './finding.ts'
 import { type ContractProblem, findInvalidInput, inBody, whatIsWrong } from './request-problems.ts'
@@ -15,6 +16,8 @@ import { type ContractProblem, findInvalidInput, inBody, whatIsWrong } from './r
  * is judged separately, so a service may deviate in several ways at once.
  */
 export function findContractProblems(reading: ReadExchange, permitted: Permitted): JudgedDifference[] {
+  const failure = findFailure(reading, permitted)
+  if (failure !== undefined) return [findingOf(reading, permitted.contract, failure)]
   const asked = permitted.operationOf(reading.exchange.request.method, reading.path)
   const sent = findInRequest(reading, asked, permitted).map((problem) => ({
     ...problem,
@@ -39,6 +42,28 @@ export function findContractProblems(reading: ReadExchange, permitted: Permitted
     ...finding,
     message: more === 0 ? finding.message : `${finding.message} The same is wrong at ${more} more of its places.`,
   }))
+}
+
+/** A gateway answers with these statuses if it gets no answer from the service (RFC 9110 §15.6). */
+const OF_GATEWAYS: ReadonlySet<number> = new Set([502, 503, 504])
+
+/** Whether a request was answered, as the specification demands, or the service failed, or a gateway before it. */
+function findFailure(
+  { outcome, response: { status } }: ReadExchange,
+  { contract: { catalogue } }: Permitted,
+): { label: Label; what: string; message: string } | undefined {
+  if (status < 500 || isErrorOfService(outcome, catalogue)) return undefined
+  if (OF_GATEWAYS.has(status) && outcome.kind === 'unreadable') {
+    const message = `A gateway answered with ${status} in place of the service, so it is not known what the service has done.`
+    return { label: 'cannot tell', what: 'gateway', message }
+  }
+  const message = `The service failed with ${status}. The specification names no error for that: each request gets a success or one of its error codes.`
+  return { label: 'unexplained', what: 'failed', message }
+}
+
+/** Whether a refusal has an error code of the specification, which shows no status for it. */
+function isErrorOfService(outcome: ReadExchange['outcome'], catalogue: Contract['catalogue']): boolean {
+  return outcome.kind === 'refusal' && outcome.code !== 'internal_error' && catalogue.has(outcome.code)
 }
 
 const LEFT_OPEN = 'The specification leaves that open, and no alternative of openapi.yaml is like it.'
@@ -70,9 +95,19 @@ export function findingOf(
     method: exchange.request.method,
     path: redactKeys(below + (query === undefined ? '' : `?${query}`)),
     status: response.status,
+    ...quote('asked', exchange.request.body),
+    ...quote('answered', response.body),
     ...more,
     message: redactKeys(message),
   }
+}
+
+/** How many bytes of a body a finding quotes. */
+const QUOTED = 400
+
+function quote(field: 'asked' | 'answered', body: SeenBody): Pick<JudgedDifference, typeof field> {
+  if (!body.isKnown || body.bytes.length === 0) return {}
+  return { [field]: shorten(redactKeys(body.bytes.subarray(0, QUOTED).toString()), QUOTED - 1) }
 }
 
 function idOf(label: Label, { operation, route, response }: ReadExchange, what: string): string {
@@ -146,7 +181,10 @@ function findInRefusedMethod(reading: ReadExchange, { path }: Operation, permitt
     const envelope = permitted.checkFailure()(outcome.envelope).map(inResponse)
     if (permitted.isRefusedOutside(code, response.status) || envelope.length > 0) return [...envelope, ...identified]
     const reason = `refuses ${method} ${path} with ${response.status} ${show(code)}, which the document does not allow.`
-    return [{ what: 'response/code', place: '/components/x-errors', reason }, ...identified]
+    const isPossible = [...permitted.statusesOf(code)].some((status) => permitted.isRefusedOutside(code, status))
+    const errors = '/components/x-errors'
+    // Another status of a possible code is left open.
+    return [{ what: 'response/code', place: isPossible ? pointTo(errors, code) : errors, reason }, ...identified]
   }
   if (outcome.kind === 'unreadable' && response.status >= 400) return [...unreadable(reading, place), ...identified]
   const reason = `answers ${method} ${path} with ${response.status}, but the document has no such operation.`
@@ -160,10 +198,14 @@ function findInHead(reading: ReadExchange, operation: Operation, permitted: Perm
   if (response.body.isKnown && response.body.bytes.length > 0) {
     problems.push({ what: 'response/body', place, reason: 'to HEAD has a body, which RFC 9110 §9.3.2 forbids.' })
   }
-  const isOutside = permitted.contract.catalogue.codes.some((code) => permitted.isRefusedOutside(code, response.status))
-  if (!permitted.isStatusOf(operation, response.status) && !isOutside)
+  if (!permitted.isStatusOf(operation, response.status) && !mayRefuseOutside(response.status, permitted))
     problems.push(undocumentedStatus(reading, operation))
   return [...problems, ...findInHeaders(reading, operation, permitted)]
+}
+
+/** Whether a service may refuse a path or a method with this status. */
+function mayRefuseOutside(status: number, permitted: Permitted): boolean {
+  return permitted.contract.catalogue.codes.some((code) => permitted.isRefusedOutside(code, status))
 }
 
 /** Problems of the status and the body. */
@@ -194,7 +236,9 @@ function findInContent(reading: ReadExchange, operation: Operation, permitted: P
       return [{ what: `response/code/${code}`, place: pointTo('/components/x-errors', code), reason }, ...problems]
     }
     case 'unreadable': {
-      const undocumented = permitted.isStatusOf(operation, status) ? [] : [undocumentedStatus(reading, operation)]
+      const isDocumented =
+        permitted.isStatusOf(operation, status) || (!reading.route.ok && mayRefuseOutside(status, permitted))
+      const undocumented = isDocumented ? [] : [undocumentedStatus(reading, operation)]
       if (!response.body.isKnown) return undocumented
       const isSuccess = permitted.successStatuses(operation).has(status)
       const check = isSuccess ? permitted.checkSuccess(operation) : permitted.checkFailure()

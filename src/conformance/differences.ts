@@ -8,14 +8,15 @@ import type { JudgedDifference } from './finding.ts'
 import type { Mismatch } from './list-comparison.ts'
 
 export function reportDeviations(
-  { results }: JudgementContext,
+  context: JudgementContext,
   reading: ReadExchange,
   { deviations, isAmbiguous, expected }: Explanation,
   report: (finding: JudgedDifference) => void,
 ): void {
+  const { results } = context
   const all = Object.entries(deviations)
   if (all.length === 0) return
-  const would = describeExpected(expected)
+  const would = describeExpected(context, expected)
   if (isAmbiguous) {
     const names = all.map(([id, number]) => `${id}/${number}`).join(' and ')
     const message = `${would} More than one assumption explains the difference, among them ${names}.`
@@ -43,12 +44,18 @@ export function describeMismatch(
 }
 
 export function changedByAnother(
-  { results }: JudgementContext,
+  context: JudgementContext,
   reading: ReadExchange,
   { expected }: Explanation,
 ): JudgedDifference {
-  const message = `${describeExpected(expected)} Another client may have changed the account.`
-  return results.describe(reading, 'cannot tell', 'changed', message)
+  const message = `${describeExpected(context, expected)} Another client may have changed the account.`
+  return context.results.describe(reading, 'cannot tell', 'changed', message)
+}
+
+/** Of requests that overlap, it is not known in which order the service handled them. */
+export function orderUnknown({ results }: JudgementContext, reading: ReadExchange): JudgedDifference {
+  const message = 'Another request that may change the account was in progress, so it is not known what came first.'
+  return results.describe(reading, 'cannot tell', 'overlap', message)
 }
 
 /** Describes a response that no choice and no state of the account explains. */
@@ -61,7 +68,7 @@ export function describeBreach(
 ): JudgedDifference {
   const { results } = context
   const { outcome } = reading
-  const would = describeExpected(expected)
+  const would = describeExpected(context, expected)
   const other = open && describeOpen(context, reading, would, open)
   if (other !== undefined) return other
   const rule = findBrokenRule(reading, purpose, track.knowledge, expected)
@@ -89,9 +96,15 @@ function describeOpen(
   return { ...finding, assumption: open.id, pointer: place, line: permitted.lineOf(place) }
 }
 
-function describeExpected(expected: Explanation['expected']): string {
-  const [first] = expected
-  if (first === undefined) return ''
-  const answers = new Set(expected.map((each) => (each.ok ? 'a success' : each.code)))
-  return `Expected ${[...answers].slice(0, 3).join(' or ')}.`
+/** What the stand-in would do, in a sentence; in each world that the account may be. */
+function describeExpected({ variants: { contract } }: JudgementContext, expected: Explanation['expected']): string {
+  const answers = new Map(expected.map((each) => [each.ok ? '' : each.code, each]))
+  const [only, ...others] = answers.values()
+  if (only === undefined) return ''
+  if (others.length > 0) {
+    const ways = [...answers.keys()].map((code) => (code === '' ? 'accept it' : `refuse it with ${code}`))
+    return `By what is known of the account, the stand-in would ${ways.slice(0, 3).join(' or ')}.`
+  }
+  if (only.ok) return 'The stand-in would accept the request.'
+  return `The stand-in would refuse the request with ${only.code}: ${contract.catalogue.answer(only.problems[0]).message}`
 }

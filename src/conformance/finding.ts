@@ -8,8 +8,12 @@
  * - `cannot tell`: the account is not known, another client may have changed it, or the recording lacks a part.
  */
 export const LABELS = [
-  ...(['contract violation', 'broken rule', 'unexplained', 'cannot tell'] as const),
-  ...(['decides assumption', 'another choice'] as const),
+  'contract violation',
+  'broken rule',
+  'unexplained',
+  'cannot tell',
+  'another choice',
+  'decides assumption',
 ] as const
 export type Label = (typeof LABELS)[number]
 
@@ -38,6 +42,11 @@ export interface JudgedDifference {
   line?: number
   /** One or two sentences. It may quote what the service sent, but never a key. */
   message: string
+  /** The beginning of the body of the request, and of the response, if they are known and not empty. */
+  asked?: string
+  answered?: string
+  /** With `another choice`: what an overlay would have to say, so that the stand-in makes this choice. */
+  overlay?: string
 }
 
 /** Whether a finding means that the service, or its client, did something wrong. */
@@ -51,4 +60,13 @@ export type Party = 'client' | 'service'
 /** The client if the request breaks the contract; the service for everything else. */
 export function partyOf({ id, label }: Pick<JudgedDifference, 'id' | 'label'>): Party {
   return label === 'contract violation' && id.split('/')[3] === 'request' ? 'client' : 'service'
+}
+
+/** Whose mistakes fail a run. */
+export const FAIL_ON = ['service', 'client', 'both'] as const
+export type FailOn = (typeof FAIL_ON)[number]
+
+/** Whether a finding fails a run. */
+export function isCounted(finding: Pick<JudgedDifference, 'id' | 'label'>, failOn: FailOn): boolean {
+  return isFailure(finding) && (failOn === 'both' || partyOf(finding) === failOn)
 }

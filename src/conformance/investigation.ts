@@ -131,6 +131,11 @@ export class Investigation {
     this.#tracks.clear()
   }
 
+  /** How many exchanges had a behaviour that could be judged. */
+  get judged(): number {
+    return this.#judged
+  }
+
   /** What was found so far; more exchanges can be taken afterwards. */
   conclude(): Conclusion {
     const { findings, messages } = this.#results
@@ -156,6 +161,7 @@ export class Investigation {
   ): Promise<readonly Problem<string>[]> {
     const { exchange, operation, outcome, response } = reading
     const context = this.#context
+    const { permitted } = context
     const { method, body } = exchange.request
     const mayChange = changesSomething(method)
     if (method === 'HEAD') {
@@ -164,7 +170,8 @@ export class Investigation {
     }
     const purpose = purposeOf(reading)
     const code = outcome.kind === 'refusal' ? outcome.code : undefined
-    const isAnswer = outcome.kind !== 'unreadable' && response.status < 500 && code !== 'internal_error'
+    const isFailure = response.status >= 500 && (code === undefined || !permitted.contract.catalogue.has(code))
+    const isAnswer = outcome.kind !== 'unreadable' && !isFailure && code !== 'internal_error'
     if (!isAnswer || (!body.isKnown && operation?.readsBody === true)) {
       // It is not known whether the service made the change.
       if (mayChange && (code === undefined || !isAnswer)) track.forget(purpose, operation)

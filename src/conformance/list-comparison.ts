@@ -96,8 +96,9 @@ function domainMismatches(
 ): Mismatch[] {
   const mismatches: Mismatch[] = []
   const rule = isWhole ? 'all-domains-listed' : 'one-record-per-domain'
-  if (!isWhole && seen.size < list.length) {
-    const twice = list.find((spelling, index) => list.indexOf(spelling) < index) ?? ''
+  if (seen.size < list.length) {
+    const names = list.map(comparable)
+    const twice = list[names.findIndex((name, index) => names.indexOf(name) < index)] ?? ''
     mismatches.push({ name: twice, since: '', isCertain: true, rule, message: `${twice} is listed twice.` })
   }
   for (const [name, { isMonitored, by: since, addedAt }] of knowledge.domains) {
@@ -136,7 +137,7 @@ function settleDomains(
 function compareGroups(view: ListView, groups: readonly DomainGroup[], by: string): ListRemarks {
   const { knowledge, pending, variants, isCertain } = view
   const seen = new Map(groups.map((group) => [group.id, group]))
-  const mismatches: Mismatch[] = []
+  const mismatches: Mismatch[] = namesakesIn(groups)
   const moves = { allows: [] as (readonly Assignment[])[], likely: [] as (readonly Assignment[])[] }
   let isWhole = knowledge.areGroupsComplete
   for (const [id, fact] of knowledge.groups) {
@@ -175,6 +176,19 @@ function compareGroups(view: ListView, groups: readonly DomainGroup[], by: strin
   )
   takeGroups(knowledge, groups, by)
   return joined(mismatches, ordered, moves)
+}
+
+/** Groups of one list with the same name. No other client can have made both, so they need no earlier exchange. */
+function namesakesIn(groups: readonly DomainGroup[]): Mismatch[] {
+  const named = new Map<string, string>()
+  return groups.flatMap(({ name }): Mismatch[] => {
+    const compared = comparedName(name, 'ascii')
+    const former = named.get(compared)
+    named.set(compared, name)
+    if (former === undefined) return []
+    const message = `Two groups of the list are called ${show(former)} and ${show(name)}.`
+    return [{ name, since: '', isCertain: true, rule: 'name-unique', message }]
+  })
 }
 
 /** Updates the knowledge from a list of all groups. */

@@ -279,6 +279,14 @@ export class QuotaTrack {
     // For a moment, another request may have held the last charge and got it back later.
     const isExact = this.#chargesRefused === true || (this.#isSoleClient && !window.overlapped)
     const tolerated = isExact ? 0 : IN_FLIGHT
+    if (kind === 'limited' && remaining > 0) {
+      notes.find({
+        label: 'unexplained',
+        what: 'headers/x-ratelimit-remaining/limited',
+        message: `The request was refused with rate_limited, and the same response says that ${remaining} of ${limit} requests are left.`,
+        place: '/components/headers/X-RateLimit-Remaining',
+      })
+    }
     if (kind === 'success') window.successes++
     if (kind === 'limited' && this.#isSoleClient && !window.overlapped && least !== undefined && least > 0) {
       this.#accuse(operation, `The request was refused although ${least} of ${limit} requests were left.`, notes)

@@ -3,6 +3,12 @@ import { type Fault, type FaultTally, type MatchingRule, type TriggeredRule, tri
 import type { PersistentMap } from './persistent-map.ts'
 import { type Allowance, chargeQuota, type Hits, keyHashOf } from './quotas.ts'
 
+// A request is counted in two steps, because the state and the counters of an account may be in different places:
+// 1. From the state, the gate makes a `CountingPlan`: the charge (`PlannedCharge`), and the matching fault rules.
+// 2. From the plan and the counters, `decideCounts` makes a `CountingResult`: whether the quota permits the request
+//    (`chargeQuota`), which rule acts on it (`triggerRule`), and the `NewCounts`. `applyCounts` enters these.
+// `Counters` are the counters as data, `Counting` is where they change, `ReadableCounters` is what a decision reads.
+
 /** The counts beside the state of an account: the quotas by bucket, and the fault rules by id. */
 export interface Counters {
   quotas: ReadonlyMap<string, Hits>
@@ -20,7 +26,7 @@ export interface Counting {
 }
 
 /** The counters that a decision reads. */
-export interface CountersRead {
+export interface ReadableCounters {
   quotas: Pick<Counters['quotas'], 'get'>
   tallies: Pick<Counters['tallies'], 'get'>
   requests: number
@@ -32,7 +38,7 @@ export interface CountingPlan {
   isCounted: boolean
   charge: PlannedCharge | undefined
   /** The bucket whose hits the response reports without a charge. */
-  told: string | undefined
+  toldBucket: string | undefined
   /** The fault rules that are tried unless the quota refuses the request. */
   rules: readonly MatchingRule[]
 }
@@ -50,8 +56,19 @@ export interface PlannedCharge {
   enforced: boolean
 }
 
-/** The counts of a request from its plan. */
-export interface PlannedCount extends Counted {
+/** What the counters of the account are after one request, as far as the request changes them. */
+export interface NewCounts {
+  /** The ordinal of the request within the account, from 1; 0 if it is not counted. */
+  ordinal: number
+  /** The bucket that it was charged to, with the present hits; absent if it has no quota. */
+  bucket: string | undefined
+  hits: Hits | undefined
+  /** The new tallies of the matching fault rules; absent if no rule was tried. */
+  tallies: readonly (readonly [id: string, tally: FaultTally])[] | undefined
+}
+
+/** The decision of the counters about a request. */
+export interface CountingResult extends NewCounts {
   /** The quota that the request was charged to, or that refuses it. */
   allowance: Allowance | undefined
   /** The earlier hits in the bucket of the charge, or in the bucket that the response reports. */
@@ -60,7 +77,7 @@ export interface PlannedCount extends Counted {
   triggered: TriggeredRule | undefined
 }
 
-const NOT_COUNTED: PlannedCount = {
+const NOT_COUNTED: CountingResult = {
   ordinal: 0,
   bucket: undefined,
   hits: undefined,
@@ -71,17 +88,18 @@ const NOT_COUNTED: PlannedCount = {
 }
 
 /**
- * The counts of a request from its plan and these counters. It changes nothing, see `countRequest`. `now` is in
- * milliseconds on the account's clock. For `draw`, see `triggerRule`. The script of the Redis store does the same.
+ * Decides by plan and counters whether the quota permits the request, and which rule acts on it. It changes nothing, see
+ * `applyCounts`. `now` is in milliseconds on the account's clock. For `draw`, see `triggerRule`. The script `enter.lua`
+ * of the Redis store does the same.
  */
-export function countPlanned(
-  { isCounted, charge, told, rules }: CountingPlan,
-  { quotas, tallies, requests }: CountersRead,
+export function decideCounts(
+  { isCounted, charge, toldBucket, rules }: CountingPlan,
+  { quotas, tallies, requests }: ReadableCounters,
   now: number,
   draw: (rule: string, ordinal: number) => number,
-): PlannedCount {
+): CountingResult {
   if (!isCounted) return NOT_COUNTED
-  const read = charge?.bucket ?? told
+  const read = charge?.bucket ?? toldBucket
   const formerHits = read === undefined ? undefined : quotas.get(read)
   let charged: ReturnType<typeof chargeQuota> | undefined
   if (charge !== undefined) {
@@ -110,25 +128,14 @@ export function refundCharge(counting: Pick<Counting, 'quotas'>, bucket: string,
   return after
 }
 
-/** The changes of one request to the counters of its account. */
-export interface Counted {
-  /** The ordinal of the request within the account, from 1; 0 if it is not counted. */
-  ordinal: number
-  /** The bucket that it was charged to, with the present hits; absent if it has no quota. */
-  bucket: string | undefined
-  hits: Hits | undefined
-  /** The new tallies of the matching fault rules; absent if no rule was tried. */
-  tallies: readonly (readonly [id: string, tally: FaultTally])[] | undefined
-}
-
 /**
  * Enters one request in the counters of an account with these fault rules. If a window begins with it, the windows that
  * are over at `now` are dropped. Windows in the future, because the clock was set back, are also dropped. `longest` is
  * the length of the longest window. Both are in milliseconds.
  */
-export function countRequest(
+export function applyCounts(
   counting: Counting,
-  counted: Counted,
+  counted: NewCounts,
   faults: readonly Fault[],
   now = Number.MAX_VALUE,
   longest = Number.POSITIVE_INFINITY,

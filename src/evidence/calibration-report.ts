@@ -5,7 +5,7 @@ import { listFacts, tableSection } from '../reports/outline.ts'
 import type { Check, CommandTimes, Finding, Report, Section } from '../reports/report.ts'
 import type { CalibratedAssumption, Calibration } from './calibration.ts'
 import type { EvidenceContent } from './evidence-file.ts'
-import { decidedSection, wordVerdict } from './report.ts'
+import { decidedSection, showIncomplete, wordVerdict } from './report.ts'
 
 export interface CalibrationReportOptions extends CommandTimes {
   /** What was looked at, as a short phrase. */
@@ -51,9 +51,9 @@ export function describeCalibration(options: CalibrationReportOptions): Report {
       Messages: messages.length > 0 && messages.map(({ of }) => of).join(', '),
     }),
     findings: [
-      ...(isEmpty ? [NOTHING_SEEN] : []),
+      ...(isEmpty ? [showIncomplete('error')(NOTHING_SEEN)] : []),
       ...findings,
-      ...warnings.map((message): Finding => ({ rule: INCOMPLETE, level: 'warning', message })),
+      ...warnings.map(showIncomplete('warning')),
     ],
     checks: assumptions.map((each): Check => {
       const own = findings.filter(({ rule }) => rule.id === each.id)
@@ -104,16 +104,7 @@ function showContradiction(
   }
 }
 
-const INCOMPLETE = {
-  id: 'incomplete',
-  name: 'Something is missing',
-  description: 'The service may do something else in the part that was not looked at.',
-}
-const NOTHING_SEEN: Finding = {
-  rule: INCOMPLETE,
-  level: 'error',
-  message: 'There is no evidence in what was given: no exchange with the service could be judged.',
-}
+const NOTHING_SEEN = 'There is no evidence in what was given: no exchange with the service could be judged.'
 
 function sectionsOf(assumptions: readonly CalibratedAssumption[]): Section[] {
   const open = assumptions.filter(({ verdict }) => verdict === 'undecided')

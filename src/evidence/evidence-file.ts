@@ -10,14 +10,11 @@ import type { Contract } from '../contract/contract.ts'
 import { NAMES } from '../contract/extensions.ts'
 import { systemClock } from '../ground/clock.ts'
 import { isObject, parseJson } from '../ground/json.ts'
-import { memoizeWeakly } from '../ground/memo.ts'
+import { memoize, memoizeWeakly } from '../ground/memo.ts'
 import { isDeeperThan } from '../ground/nesting.ts'
-import { findViolation } from '../ground/schema.ts'
 import { shorten } from '../ground/show.ts'
 import { runAtOnce } from '../ground/work.ts'
-import { redactKeys } from '../journal/redaction/key-shapes.ts'
-import { redactorForAll, redactQuery, redactWithin } from '../journal/redaction/redaction.ts'
-import { SHORT } from '../journal/redaction/secret-index.ts'
+import { type Redact, redactorForAll, redactTarget } from '../journal/redaction/redaction.ts'
 import { Secrets } from '../journal/redaction/secrets.ts'
 import { writeTarget } from '../reports/targets.ts'
 import { checkContent, EvidenceError, readText } from './evidence-input.ts'
@@ -62,41 +59,69 @@ export interface EvidenceOptions {
 /** Describes the conclusion as evidence. It contains no key, and nothing that looks like a key. */
 export function describeEvidence(conclusion: Conclusion, options: EvidenceOptions): EvidenceContent {
   const { tool, choices, overlays = [], targets = [], secrets = [], at = systemClock() } = options
-  const { observations, findings, counts, messages, exchanges, judged } = conclusion
+  const { counts, messages, exchanges, judged } = conclusion
   const limits = EVIDENCE_LIMITS
+  const show = foreignTextWriter(secrets)
   const origins = unique(targets.flatMap(originOf))
-  const kept = {
-    observations: observations.filter(hasRoom).slice(0, limits.observations),
-    findings: findings.slice(0, limits.findings),
-  }
+  const observations = conclusion.observations.filter(hasRoom).slice(0, limits.observations)
+  const findings = conclusion.findings.slice(0, limits.findings)
   const omitted = {
-    ...(kept.observations.length < observations.length && {
-      observations: observations.length - kept.observations.length,
-    }),
-    ...(kept.findings.length < findings.length && { findings: findings.length - kept.findings.length }),
+    ...leftOut('observations', conclusion.observations.length - observations.length),
+    ...leftOut('findings', conclusion.findings.length - findings.length),
   }
-  const evidence: EvidenceContent = {
+  const showEvidence = <Shown extends { evidence: readonly string[] }>(shown: Shown): Shown => ({
+    ...shown,
+    evidence: shown.evidence.map(show),
+  })
+  return {
     format: FORMAT,
     format_version: FORMAT_VERSION,
     tool,
     written_at: new Date(at).toISOString(),
-    contract: { digest: digestOf(choices), overlays: overlays.slice(0, limits.overlays).map((each) => basename(each)) },
-    ...(origins.length > 0 && { targets: origins.slice(0, 100) }),
+    contract: {
+      digest: digestOf(choices),
+      overlays: overlays.slice(0, limits.overlays).map((each) => show(basename(each))),
+    },
+    ...(origins.length > 0 && { targets: origins.slice(0, 100).map(show) }),
     counts: {
       exchanges,
       judged,
-      findings: Object.fromEntries(Object.entries(counts).slice(0, limits.kinds)),
+      findings: Object.fromEntries(
+        Object.entries(counts)
+          .slice(0, limits.kinds)
+          .map(([id, count]) => [show(id), count]),
+      ),
       ...(Object.keys(omitted).length > 0 && { omitted }),
     },
-    ...kept,
+    observations: observations.map(showEvidence),
+    findings: findings.map((finding) => showFinding(finding, show)),
     messages: Object.fromEntries(
       Object.entries(messages)
         .slice(0, limits.codes)
-        .map(([code, texts]) => [code, texts.slice(0, limits.messages)]),
+        .map(([code, texts]) => [show(code), texts.slice(0, limits.messages).map(show)]),
     ),
-    verdicts: decideVerdicts(observations, choices),
+    verdicts: decideVerdicts(conclusion.observations, choices).map(showEvidence),
   }
-  return withoutSecrets(evidence, secrets)
+}
+
+/** Only what others have written can hold a secret, and is redacted: a key may be a word that this program uses. */
+function showFinding(finding: JudgedDifference, show: Redact): JudgedDifference {
+  // The file has no field for a body.
+  const { asked: _, answered: __, ...kept } = finding
+  const { id, request_id: requestId, method, path, message, overlay } = finding
+  return {
+    ...kept,
+    id: show(id),
+    ...(requestId !== undefined && { request_id: show(requestId) }),
+    method: show(method),
+    path: show(redactTarget(path, show)),
+    message: show(message),
+    ...(overlay !== undefined && { overlay: show(overlay) }),
+  }
+}
+
+function leftOut(what: 'observations' | 'findings', count: number) {
+  return count > 0 ? { [what]: count } : {}
 }
 
 /**
@@ -104,25 +129,7 @@ export function describeEvidence(conclusion: Conclusion, options: EvidenceOption
  * @throws EvidenceError if the file cannot be written
  */
 export async function writeEvidence(file: string, conclusion: Conclusion, options: EvidenceOptions): Promise<void> {
-  await saveEvidence(file, describeEvidence(conclusion, options), options.secrets)
-}
-
-/** The same for existing evidence. @throws EvidenceError */
-export async function saveEvidence(
-  file: string,
-  evidence: EvidenceContent,
-  secrets: readonly string[] = [],
-): Promise<void> {
-  const written = withoutSecrets(evidence, secrets)
-  const text = `${JSON.stringify(written)}\n`
-  // The redaction finds secrets in all spellings. This check shows that the file has no other fields.
-  const violation = await findViolation(EVIDENCE_SCHEMA, written)
-  if (violation !== undefined) {
-    throw new EvidenceError(file, violation.pointer, `The evidence is not written: the value ${violation.reason}.`)
-  }
-  if (secrets.some((secret) => secret.length > SHORT && text.includes(secret)) || redactKeys(text) !== text) {
-    throw new EvidenceError(file, '', 'The evidence is not written, because it would show a key.')
-  }
+  const text = `${JSON.stringify(describeEvidence(conclusion, options))}\n`
   const reason = await writeTarget(file, text, OWNER_ONLY)
   if (reason !== undefined) throw new EvidenceError(file, '', `The evidence ${reason}.`)
 }
@@ -168,7 +175,7 @@ export function mergeEvidence(
   const listed: Record<string, number> = Object.create(null)
   const counts: Record<string, number> = Object.create(null)
   const messages: Record<string, string[]> = Object.create(null)
-  const omitted = { observations: 0, findings: 0 }
+  const total = { exchanges: 0, judged: 0 }
   for (const { file, evidence } of files) {
     if (evidence.contract.digest !== first.evidence.contract.digest) {
       const reason = `This is evidence about another contract than that of ${first.file}.`
@@ -183,26 +190,14 @@ export function mergeEvidence(
     for (const [code, texts] of Object.entries(evidence.messages)) {
       messages[code] = unique([...(messages[code] ?? []), ...texts])
     }
-    omitted.observations += evidence.counts.omitted?.observations ?? 0
-    omitted.findings += evidence.counts.omitted?.findings ?? 0
+    total.exchanges += evidence.counts.exchanges
+    total.judged += evidence.counts.judged
   }
-  const all = files.map(({ evidence }) => evidence)
+  const { overlays } = first.evidence.contract
+  const targets = files.flatMap(({ evidence }) => evidence.targets ?? [])
   return describeEvidence(
-    {
-      exchanges: all.reduce((sum, { counts: { exchanges } }) => sum + exchanges, 0),
-      judged: all.reduce((sum, { counts: { judged } }) => sum + judged, 0),
-      findings,
-      counts,
-      observations: observations.all,
-      messages,
-    },
-    {
-      tool: 'calibrate',
-      choices,
-      overlays: first.evidence.contract.overlays,
-      targets: all.flatMap(({ targets = [] }) => targets),
-      at,
-    },
+    { ...total, findings, counts, observations: observations.all, messages },
+    { tool: 'calibrate', choices, overlays, targets, at },
   )
 }
 
@@ -265,35 +260,16 @@ function findForeign(
 
 const OTHER_CONTRACT = 'This is evidence about another contract; give the overlays with which it was made.'
 
-/** The evidence without anything that is or looks like a secret, and with texts cut to the limits. */
-function withoutSecrets(evidence: EvidenceContent, secrets: readonly string[]): EvidenceContent {
-  const redactKnown = redactorForAll(new Secrets(secrets.filter((secret) => secret !== '')))
-  // The same names occur in every observation, so their redaction is cached.
-  const done = new Map<string, string>()
-  const redact = (text: string) => {
-    const hidden = done.get(text) ?? redactKnown(text).replaceAll(BEARER, '$1 [redacted]')
-    done.set(text, hidden)
-    return hidden
-  }
-  const { contract, format, findings, ...rest } = evidence
-  const paths = findings.map((finding) => ({ ...finding, path: redactPath(finding.path, redact) }))
-  const { digest } = contract
-  const hidden = redactWithin({ ...rest, overlays: contract.overlays, findings: paths }, (text) => cut(redact(text)))
-  const { overlays, ...others } = hidden
-  return { format, ...others, contract: { digest, overlays } } as EvidenceContent
+/** A function for texts of others: without anything that is or looks like a secret, and cut to the limit. */
+function foreignTextWriter(secrets: readonly string[]): Redact {
+  const redact = redactorForAll(new Secrets(secrets.filter((secret) => secret !== '')))
+  // The same ids occur in many observations.
+  const show: Redact = (text) => shorten(redact(text).replaceAll(BEARER, '$1 [redacted]'), EVIDENCE_LIMITS.text)
+  return memoize(show, { limit: 10_000 })
 }
 
 /** A key after its scheme, as a message may quote it. */
 const BEARER = /\b(bearer|basic)\s+(?!\[redacted\])[^\s"'`]{6,}/gi
-
-function redactPath(path: string, redact: (text: string) => string): string {
-  const start = path.indexOf('?')
-  return start < 0 ? redact(path) : `${redact(path.slice(0, start))}?${redactQuery(path.slice(start + 1), redact)}`
-}
-
-function cut(text: string): string {
-  return shorten(text, EVIDENCE_LIMITS.text)
-}
 
 function hasRoom({ allows }: ChoiceObservation): boolean {
   return (

@@ -41,7 +41,7 @@ const list = (most: number, items: Json, description?: string): Json => ({
 /** Names that are not properties of every object. */
 const ids: Json = { pattern: '^[a-z][a-z0-9-]*$', maxLength: 100, title: 'the id of an assumption' }
 const requestIds = (most: number, description: string): Json =>
-  list(most, name('The X-Request-Id of a response, or its place in a recording.'), description)
+  list(most, text('The X-Request-Id of a response, or its place in a recording.'), description)
 
 const observation = record({
   allows: {
@@ -68,13 +68,14 @@ const finding = record({
   'rule?': name('The `x-rule` that was not kept.'),
   'assumption?': name('The id of the assumption that it decides.'),
   'alternative?': { type: 'integer', minimum: 1, maximum: 30, description: 'The number of its alternative.' },
-  'request_id?': name('The X-Request-Id of the response, or its place in a recording.'),
-  method: name('The method of the request.'),
+  'request_id?': text('The X-Request-Id of the response, or its place in a recording.'),
+  method: text('The method of the request.'),
   path: text('Below the base path, with the query.'),
-  'status?': { type: 'integer', minimum: 100, maximum: 599, description: 'Absent where no response came.' },
+  'status?': { type: 'integer', minimum: 0, maximum: 999, description: 'Absent where no response came.' },
   'pointer?': name('Where openapi.yaml says what is expected.'),
   'line?': { type: 'integer', minimum: 1, description: 'The line of it.' },
   message: text('What is different, in one or two sentences.'),
+  'overlay?': text('Only with `another choice`: what an overlay would have to say.'),
 })
 
 /** The schema of a verdict about one assumption. */
@@ -126,7 +127,7 @@ export const EVIDENCE_SCHEMA = record({
     findings: {
       type: 'object',
       maxProperties: EVIDENCE_LIMITS.kinds,
-      propertyNames: { pattern: '^[a-z]', maxLength: longest, title: 'the id of a finding' },
+      propertyNames: { maxLength: longest, title: 'the id of a finding' },
       additionalProperties: count('How often the finding was made.'),
       description: 'How many findings there were of each id.',
     },
@@ -145,7 +146,8 @@ export const EVIDENCE_SCHEMA = record({
   messages: {
     type: 'object',
     maxProperties: EVIDENCE_LIMITS.codes,
-    propertyNames: { pattern: '^[a-z][A-Za-z0-9_]*$', maxLength: 100, title: 'an error code or an operationId' },
+    // A service can send any text as a code.
+    propertyNames: { maxLength: longest, title: 'an error code or an operationId' },
     additionalProperties: list(EVIDENCE_LIMITS.messages, text('A message.')),
     description: 'The messages of responses, by error code or, for a success, by operationId.',
   },

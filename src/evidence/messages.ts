@@ -50,7 +50,7 @@ interface MessagePlace {
 }
 
 function placeOf(of: string, document: Json): MessagePlace | undefined {
-  const pointer = `/components/x-errors/${of}`
+  const pointer = pointTo('/components/x-errors', of)
   const entry = valueAt(document, pointer)
   if (isObject(entry) && typeof entry['message'] === 'string') {
     return entry['reasons'] === undefined ? { pointer, key: 'message', text: entry['message'] } : undefined

@@ -4,7 +4,7 @@ import type { ChoiceQuestion } from '../choices/questions.ts'
 import type { AssumptionVerdict } from '../choices/verdict.ts'
 import type { Alternative, Choices } from '../contract/choices.ts'
 import { shorten } from '../ground/show.ts'
-import type { AlternativeReport, FirstDifference } from './dependencies.ts'
+import type { Dependencies, FirstDifference, VaryVerdict } from './dependencies.ts'
 
 /**
  * - `confirmed`: the client works with what the service does, or with everything that it may do.
@@ -15,20 +15,12 @@ export const RISK_RESULTS = ['contradicted', 'unknown', 'confirmed'] as const
 export type RiskResult = (typeof RISK_RESULTS)[number]
 
 /** The part of a report of `vary` about a client that is needed here. */
-export interface ClientReport {
-  readonly command: readonly string[]
-  readonly alternatives: readonly ClientVerdict[]
-}
-
-interface ClientVerdict
-  extends Pick<AlternativeReport, 'id' | 'alternative' | 'verdict' | 'chosen' | 'value' | 'reason'> {
-  readonly first_difference?: Pick<FirstDifference, 'request'>
-}
+export type ClientReport = Pick<Dependencies, 'command' | 'alternatives'>
 
 /** How a client works with one alternative. `not tried`: the file does not say it. */
 export interface ClientSide {
   alternative: number
-  verdict: ClientVerdict['verdict'] | 'not tried'
+  verdict: VaryVerdict | 'not tried'
   /** The client, as its command. */
   command: string
   /** Why it was not decided. */
@@ -80,18 +72,12 @@ export function findRisks(
   return choices.assumptions
     .filter(({ alternatives }) => alternatives.length > 0)
     .map(({ id, spec, ...assumption }) => {
-      const { verdict, alternative, left, evidence } = verdicts.find((each) => each.id === id) ?? NOT_SEEN
+      const { id: _, ...service } = verdicts.find((each) => each.id === id) ?? { id, ...NOT_SEEN }
       const own = choices.alternatives.filter((each) => each.id === id)
-      const service: Risk['service'] = {
-        verdict,
-        evidence,
-        ...(alternative !== undefined && { alternative }),
-        ...(left !== undefined && { left }),
-      }
       const sides = possibleFor(service, own).flatMap((each) => clients.map((client) => sideOf(client, each)))
       const { result, reason } = judge(service, sides, own.length)
       const { decide_with: probe } = observabilityOf({ id, ...assumption })
-      const isOpen = result === 'unknown' && verdict !== 'alternative'
+      const isOpen = result === 'unknown' && service.verdict !== 'alternative'
       return {
         id,
         result,
@@ -104,10 +90,7 @@ export function findRisks(
     })
 }
 
-const NOT_SEEN: Pick<AssumptionVerdict, 'verdict' | 'evidence'> & Partial<AssumptionVerdict> = {
-  verdict: 'undecided',
-  evidence: [],
-}
+const NOT_SEEN: Risk['service'] = { verdict: 'undecided', evidence: [] }
 
 /** The alternatives that the service may have chosen. */
 function possibleFor(
@@ -128,15 +111,13 @@ function possibleFor(
 
 function sideOf({ command, alternatives }: ClientReport, { id, number }: Alternative): ClientSide {
   const found = alternatives.find((each) => each.id === id && each.alternative === number)
-  const request = found?.first_difference?.request
+  const { body: _, ...request } = found?.first_difference?.request ?? {}
   return {
     alternative: number,
     verdict: found?.verdict ?? 'not tried',
     command: command.join(' '),
     ...(found?.reason !== undefined && { reason: found.reason }),
-    ...(request !== undefined && {
-      request: { request_id: request.request_id, method: request.method, path: request.path },
-    }),
+    ...('path' in request && { request }),
   }
 }
 

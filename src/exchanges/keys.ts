@@ -1,6 +1,7 @@
+import { readJson } from '../ground/json.ts'
 import { HIDDEN } from '../journal/redaction/key-shapes.ts'
 import { findCredentials, hideSecrets, type Redact, redactField } from '../journal/redaction/redaction.ts'
-import { SecretIndex } from '../journal/redaction/secret-index.ts'
+import { SecretIndex, SHORT } from '../journal/redaction/secret-index.ts'
 import type { Credentials, SeenBody, SeenHeaders } from './exchange.ts'
 
 /** The header fields of a message as they were sent: a name can occur more than once. */
@@ -30,7 +31,7 @@ export class Keys {
   nameOf(key: string): string | undefined {
     const isNew = !this.#names.has(key)
     const name = this.#nameIn(this.#names, key)
-    if (isNew && name !== undefined) this.#index.add(key)
+    if (isNew && name !== undefined && isTelling(key)) this.#index.add(key)
     return name
   }
 
@@ -67,7 +68,7 @@ export class Keys {
    */
   redactorFor({ target, fields }: { target: string; fields: HeaderFields }): Redact {
     const secret = fields.map(([name, value]) => [name, /^set-cookie$/i.test(name) ? withoutAttributes(value) : value])
-    const carried = findCredentials(secret.flat(), target).filter((word) => !this.#names.has(word))
+    const carried = findCredentials(secret.flat(), target).filter((word) => isTelling(word) && !this.#names.has(word))
     const indexes = [this.#index, new SecretIndex(carried)]
     const labelOf = (found: string) => {
       const name = this.#names.get(found)
@@ -94,15 +95,33 @@ export function readFields(fields: HeaderFields, redact: Redact): SeenHeaders {
   return headers
 }
 
-/** A body without keys. A body that had a key is unknown, because its original form cannot be judged. */
+/** Whether a secret is no ordinary word. An ordinary word is found only where a secret is expected. */
+function isTelling(secret: string): boolean {
+  return secret.length > SHORT
+}
+
+/**
+ * A body without keys. The texts of messages and of bodies that are not JSON only lose the key. Any other body with a
+ * key is unknown: without the key, a name would be another name.
+ */
 export function redactBody(body: SeenBody, redact: Redact): SeenBody {
   if (!body.isKnown || body.bytes.length === 0) return body
   const text = body.bytes.toString()
-  return redact(text) === text ? body : { isKnown: false, reason: REDACTED }
+  if (redact(text) === text) return body
+  if (readJson(text) === undefined) return { isKnown: true, bytes: Buffer.from(redact(text)) }
+  const copy = text.replaceAll(MESSAGE, (message, field: string, said: string) => {
+    const hidden = redact(said)
+    return hidden === said ? message : field + hidden
+  })
+  if (redact(copy) !== copy) return { isKnown: false, reason: REDACTED }
+  return { isKnown: true, bytes: Buffer.from(copy) }
 }
 
+/** A message in JSON: its name, and its text without the quotation marks. */
+const MESSAGE = /("message"\s*:\s*")((?:[^"\\]|\\.)*)/g
+
 /** Why a body with a secret is unknown. */
-export const REDACTED = 'The body holds a key or a cookie, which is not shown.'
+export const REDACTED = 'The body names a key or a cookie, and not in a message, so it is not judged.'
 
 /** The value of Authorization with the name of the key in place of the key: `Bearer [key 1]`. */
 export function writeCredentials(credentials: Credentials): string {

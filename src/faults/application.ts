@@ -12,7 +12,7 @@ import { sampleProblem } from './sample-problem.ts'
 
 export interface ApplicationDeps extends AccountEventDeps {
   replier: Replier
-  /** Aborted when the server stops; then nothing waits any longer. */
+  /** See `Arrival.wait`. */
   stopping: AbortSignal
 }
 
@@ -33,7 +33,8 @@ export interface Applied {
 
 /**
  * Applies an injection: before the body of the request is read, or to the service's own response `genuine` once that
- * exists. If nothing has to wait, this is synchronous.
+ * exists. An event of the account also changes its counters or its clock in the store. If nothing has to wait, this is
+ * synchronous.
  */
 export function applyInjection(
   injection: Injection,

@@ -22,7 +22,10 @@ export interface Arrival {
   readonly rest: BodyStream | undefined
   /** Whether the client has stopped waiting for an answer. */
   readonly isAbandoned: boolean
-  /** Waits the given milliseconds, or without limit, but only until the client leaves or `stopping` is aborted. */
+  /**
+   * Waits the given milliseconds, or without limit, but only until the client leaves or `stopping` is aborted, as it is
+   * when the server stops.
+   */
   wait(milliseconds: number | undefined, stopping: AbortSignal): Promise<void>
 }
 

@@ -9,7 +9,7 @@ export interface Content {
   size: number
 }
 
-/** In bytes, up to which size a text is not worth a conversion to bytes. */
+/** In bytes, the size up to which a text stays a text. A longer one is converted to bytes once. */
 const SHORT = 4_096
 
 export function contentOf(text: string): Content {

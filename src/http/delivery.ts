@@ -11,8 +11,8 @@ export interface Response {
   status: number
   headers: Headers
   /**
-   * The first fields as header text, if known: `text` is the first `entries` entries of `headers`, without the length,
-   * which comes first. The text must be well-formed, because Node does not examine it.
+   * The same header as text, as far as it is known: `text` has the fields of the first `entries` entries of `headers`,
+   * except the first field, which is the length. It must be well-formed, see `addFields`.
    */
   written: { entries: number; text: string } | undefined
   body: Content

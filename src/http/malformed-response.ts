@@ -10,6 +10,17 @@ export interface MalformedResponse {
   body: Buffer
 }
 
+/** Input that was not HTTP, and the answer to it. */
+export interface MalformedExchange {
+  requestId: string
+  /** The readable part of the first line. */
+  method: string
+  target: string
+  problem: Problem
+  /** Absent if the connection was closed without a response. */
+  response: MalformedResponse | undefined
+}
+
 /** The usual error envelope; `undefined` if the connection is closed without a response. */
 export function malformedResponse(
   { catalogue, settings }: Contract,

@@ -91,7 +91,7 @@ export class Reception {
   }
 }
 
-/** The error is not logged, because the journal has it. */
+/** Callers treat it like the error of a full store. It is not logged, because the journal has it. */
 function noRoom(limit: number): StoreError {
   const message = `The bodies that are being received take most of the ${limit >> 20} MiB that they may take`
   return Object.assign(new StoreError('full', message), { reported: true })

@@ -62,11 +62,12 @@ export class Replier {
     this.#limit = limit
   }
 
-  read(operation: Operation, reading: CachedData): Reply {
-    const { source, variant } = reading
+  /** The success with cached data, which is itself kept with its source. */
+  succeedCached(operation: Operation, cached: CachedData): Reply {
+    const { source, variant } = cached
     const kept = this.#kept.get(source)?.get(operation.id)
     if (kept?.variant === variant) return kept.reply
-    const reply = this.succeed(operation, reading.make())
+    const reply = this.succeed(operation, cached.make())
     this.#size += reply.body.size
     if (this.#size > this.#limit) {
       this.#kept = new WeakMap()

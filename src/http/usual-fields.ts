@@ -18,7 +18,7 @@ export type UsualFields = (
 
 /**
  * Creates the function that makes the common fields of all responses: as a list for the journal, and as text for the
- * connection, because Node examines each character of single fields. A test compares both. `type` is the Content-Type.
+ * connection, see `addFields`. A test compares both. `type` is the Content-Type.
  */
 export function createUsualFields(type: string): UsualFields {
   let known = { date: '', start: '' }

@@ -6,7 +6,6 @@ import type { Problem } from '../domain/errors.ts'
 import type { FaultRule } from '../domain/faults.ts'
 import { isInGrace } from '../domain/keys.ts'
 import type { Allowance, Hits } from '../domain/quotas.ts'
-import type { DescribedViolation } from '../ground/schema.ts'
 import type { Content } from '../http/content.ts'
 import type { Moment } from '../store/store.ts'
 
@@ -28,7 +27,7 @@ export interface UnsentResponse {
 
 /** One exchange: a request and its response. Texts about it are created on demand. */
 export interface Entry {
-  /** The number of this exchange among all exchanges of the process. */
+  /** The number of this exchange among all exchanges of all servers that share the store. */
   ordinal: number
   requestId: string
   /** Absent if the request has no valid key. */
@@ -58,8 +57,8 @@ export interface Entry {
   /** Names and values alternate, as sent. */
   responseHeaders: readonly (string | number)[]
   responseBody: Content | undefined
-  /** The violations of the contract in the response. */
-  violations: readonly DescribedViolation[]
+  /** The violations of the contract in the response. Of an exchange with a real service, what its judgement found. */
+  violations: readonly { message: string }[]
   injection: InjectionRecord | undefined
   /** Whether the response, or its absence, does not show how the service behaves. */
   injected: boolean
@@ -92,7 +91,7 @@ export interface Past extends Readonly<Counting> {
   bucket: string | undefined
   /** The earlier hits of that bucket; absent if there were none. */
   hits: Hits | undefined
-  /** The bytes that the account had left in older states at that time. This past keeps all later ones in memory. */
+  /** The bytes that the account had replaced at that time, see `Ring`. */
   mark: number
 }
 

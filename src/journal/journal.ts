@@ -76,7 +76,7 @@ export class Journal {
     return this.#duration / 1000
   }
 
-  /** `outdated` is the number of bytes that its account has left in older states so far. */
+  /** The exchange itself becomes the entry, without a copy. For `outdated`, see `Ring`. */
   record(exchange: NewEntry, outdated = 0): Entry {
     const entry = exchange as Entry
     entry.ordinal = ++this.#ordinal
@@ -125,7 +125,7 @@ export class Journal {
     return () => this.#restartListeners.delete(listener)
   }
 
-  /** Notes the bytes that an account has left in older states so far. Its entries may keep these states in memory. */
+  /** Notes that the entries of an account may keep more older states in memory. For `outdated`, see `Ring`. */
   noteOutdated(account: string, outdated: number): void {
     const ring = this.#rings.get(account)
     if (ring === undefined) return

@@ -5,6 +5,12 @@ import { weightInherited, weightOf } from './weight.ts'
 /** If older states take more than this share of the memory, they are dropped before entries are. */
 const OF_PASTS = 0.25
 
+// The weight of a ring contains older states of its account. The past of an entry keeps everything that the account has
+// replaced since then. `outdated` is the number of bytes that the account has replaced so far, so it only grows. The
+// `mark` of a past is what `outdated` was at its time: the past keeps `outdated - mark` bytes. The oldest past keeps
+// all that the other pasts keep, so only its bytes count; they are `#held`. From the number `#settled` on, the pasts keep
+// nothing, because nothing was replaced after them.
+
 /** The newest `limit` entries of one account. */
 export class Ring {
   readonly #slots: (Entry | undefined)[] = []
@@ -16,9 +22,7 @@ export class Ring {
   #oldestPast = 0
   /** The weight of the entries without the shared parts of their pasts. */
   #weight = 0
-  /** The bytes that the account has left in older states so far. */
   #outdated = 0
-  /** The number of the first entry with a past after which the account has left no older state. */
   #settled = 0
 
   constructor(limit: number) {
@@ -40,7 +44,6 @@ export class Ring {
     return this.#weight + this.#held
   }
 
-  /** A past keeps all values that later changes have replaced. So the oldest past keeps what the others keep. */
   get #held(): number {
     // This is the usual case. Reading the oldest past, which is rarely read, would cost a hundredth of a request.
     if (this.#oldestPast >= this.#settled) return 0
@@ -48,14 +51,13 @@ export class Ring {
     return mark === undefined ? 0 : Math.max(0, this.#outdated - mark)
   }
 
-  /** Notes the bytes that the account has left in older states so far. */
   noteOutdated(outdated: number): void {
     if (outdated <= this.#outdated) return
     this.#outdated = outdated
     this.#settled = this.#next
   }
 
-  /** If there are already `limit` entries, the oldest one is dropped. `outdated` is the same as for `noteOutdated`. */
+  /** If there are already `limit` entries, the oldest one is dropped. */
   push(entry: Entry, outdated = 0): void {
     if (this.#next - this.#first >= this.#limit) this.#drop()
     this.noteOutdated(outdated)
@@ -135,7 +137,10 @@ export class Ring {
     while (this.#oldestPast < this.#next && this.at(this.#oldestPast)?.before === undefined) this.#oldestPast++
   }
 
-  /** A slow request has an older past than the entries before it. These keep at least as much as it does. */
+  /**
+   * Lowers the marks of the entries before a slow request to its own mark. It has found an older state than they have, and
+   * the oldest past must have the lowest mark.
+   */
   #lowerMarks({ before }: Entry): void {
     if (before === undefined) return
     for (let number = this.#next - 1; number >= this.#oldestPast; number--) {

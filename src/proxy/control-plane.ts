@@ -1,5 +1,4 @@
-import { createServer, type Server } from 'node:http'
-import type { Socket } from 'node:net'
+import type { ServerResponse } from 'node:http'
 import { LocalExchangeLog } from '../accounts/exchange-log.ts'
 import { loadFixture } from '../accounts/fixture.ts'
 import { DEFAULT_ACCOUNT, Worlds } from '../accounts/worlds.ts'
@@ -9,16 +8,18 @@ import type { ObservedService } from '../admin/handler.ts'
 import { OPERATIONS } from '../behaviour/operations/operations.ts'
 import { bindBehaviours } from '../behaviour/service-contract.ts'
 import type { Contract } from '../contract/contract.ts'
+import { envelopeIn } from '../exchanges/reading.ts'
 import { systemClock } from '../ground/clock.ts'
-import { TIMEOUTS } from '../http/engine/http-server.ts'
-import { createRequestClass, type ServerRequest } from '../http/engine/node-internals.ts'
+import type { ServerRequest } from '../http/engine/node-internals.ts'
 import type { Log } from '../http/log.ts'
+import { createQueryReader, splitTarget } from '../http/target.ts'
 import { Journal } from '../journal/journal.ts'
 import { Secrets } from '../journal/redaction/secrets.ts'
 import { createExplainer } from '../start/violation-explainer.ts'
 import { openMemoryStore } from '../store/memory.ts'
 import { ALWAYS_READY } from '../store/readiness.ts'
-import { createEntryMaker, type EntryMaker } from './entries.ts'
+import { createEntryWriter, LARGEST_JSON } from './journal-entry.ts'
+import type { WitnessOptions } from './witness.ts'
 
 /** The operations of the control plane that work if only requests are known. */
 const OFFERED: ReadonlySet<string> = new Set([
@@ -36,20 +37,21 @@ export interface ControlPlaneOptions {
   /** Known as soon as the proxy listens. */
   urls: { baseUrl: string; adminUrl: string }
   log: Log
-  report: ObservedService['report']
+  verdict: ObservedService['verdict']
 }
 
 /** The control plane of a proxy. It is that of a server, with a journal of the requests that were passed on. */
 export interface ControlPlane {
-  /** Takes over a client that has sent these bytes. */
-  divert(client: Socket, bytes: Buffer): void
-  note: EntryMaker
+  answer(request: ServerRequest, response: ServerResponse): void
+  /** Adds an exchange to the journal. What it shows of the contract also counts for the coverage. */
+  note: NonNullable<WitnessOptions['note']>
+  /** Ends the streams of events. */
   stop(): void
 }
 
 /** Makes the control plane with one account `default`. Only the requests of this account are known. */
 export async function openControlPlane(options: ControlPlaneOptions): Promise<ControlPlane> {
-  const { token, host, instance, urls, log, report } = options
+  const { token, host, instance, urls, log, verdict } = options
   const contract = bindBehaviours(options.contract, { behaviours: OPERATIONS, simulator: false })
   const clock = systemClock
   const journal = new Journal({}, undefined, new Secrets(token === undefined ? [] : [token]))
@@ -57,9 +59,9 @@ export async function openControlPlane(options: ControlPlaneOptions): Promise<Co
   const fixture = await loadFixture('empty')
   const explainOwn = createExplainer({ contract, store, journal, publicKeyOf: () => undefined, urls, log })
   const explain: typeof explainOwn = async (entry) => {
-    const { UNKNOWN_ELSEWHERE } = await import('../explain/foreign-service.ts')
+    const { explainElsewhere } = await import('../explain/foreign-service.ts')
     const explained = await explainOwn(entry, undefined)
-    return explained && { ...explained, ...UNKNOWN_ELSEWHERE }
+    return explained && explainElsewhere(explained)
   }
   const exchanges = new LocalExchangeLog({ contract, journal, explain })
   const worlds = new Worlds({
@@ -75,32 +77,28 @@ export async function openControlPlane(options: ControlPlaneOptions): Promise<Co
       ...{ contract, instance, store, clock, worlds, exchanges, readiness, traffic: undefined, enforceQuotas: false },
       faultSets: [],
       urls: () => urls,
-      observed: { offers: OFFERED, report },
+      observed: { offers: OFFERED, verdict },
     }),
     ...{ token, host, instance, log, readiness },
     urls: () => urls,
     stopping: stopping.signal,
   })
-  const classes = { IncomingMessage: createRequestClass() }
-  const server = createServer({ ...TIMEOUTS, requireHostHeader: false, ...classes }, (request, response) => {
-    // The next request of this client may be for the service, so it must use another connection.
-    response.shouldKeepAlive = false
-    void admin(request as ServerRequest, response)
-  })
+  const write = createEntryWriter(contract, journal)
+  const readQuery = createQueryReader(contract.settings)
+  const history = exchanges.historyOf(DEFAULT_ACCOUNT, 0)
   return {
-    divert: (client, bytes) => divertTo(server, client, bytes),
-    note: createEntryMaker(contract, exchanges),
-    stop() {
-      stopping.abort()
-      server.closeAllConnections()
+    answer: (request, response) => void admin(request, response),
+    note(sighting, passed, judgement) {
+      const { request } = sighting.exchange
+      exchanges.take(write(sighting, passed, judgement), {
+        history,
+        query: readQuery(splitTarget(request.target).query) as Record<string, string>,
+        body: envelopeIn(request.body, LARGEST_JSON),
+        judged: judgement.isJudged,
+        principal: undefined,
+        ...{ started: passed.started, ended: passed.ended, requestBody: undefined, responseBody: undefined },
+      })
     },
+    stop: () => stopping.abort(),
   }
-}
-
-/** Gives an HTTP server a connection whose first bytes were already read. */
-function divertTo(server: Server, client: Socket, bytes: Buffer): void {
-  client.pause()
-  client.unshift(bytes)
-  server.emit('connection', client)
-  client.resume()
 }

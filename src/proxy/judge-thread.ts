@@ -2,7 +2,7 @@ import { parentPort, workerData } from 'node:worker_threads'
 import { Investigation } from '../conformance/investigation.ts'
 import { readChoices } from '../contract/choices.ts'
 import type { Exchange, SeenBody, SeenHeaders } from '../exchanges/exchange.ts'
-import type { JudgeAnswer, JudgeRequest, JudgeStart } from './judge.ts'
+import { answerJudgeRequest, type JudgeAnswer, type JudgeRequest, type JudgeStart } from './judge.ts'
 
 const { overlays, isSoleWriter } = workerData as JudgeStart
 const investigation = await Investigation.begin({ choices: await readChoices(overlays), isSoleWriter })
@@ -11,9 +11,8 @@ say({ value: 'ready' })
 
 async function answer(request: JudgeRequest): Promise<void> {
   try {
-    if (request === 'forget') investigation.forget()
-    else if (request === 'conclude') say({ value: investigation.conclude() })
-    else say({ value: await investigation.take(restored(request.take)) })
+    const own = typeof request === 'string' ? request : { take: restored(request.take) }
+    say({ value: await answerJudgeRequest(investigation, own) })
   } catch (error) {
     say({ failure: (error as Error)?.stack ?? String(error) })
   }

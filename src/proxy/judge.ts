@@ -6,11 +6,22 @@ import type { Choices } from '../contract/choices.ts'
 import type { Overlay } from '../contract/overlay.ts'
 import type { Exchange } from '../exchanges/exchange.ts'
 
-/** Judges exchanges one after the other. Calls of `take` must not overlap. */
+/** The judgement of one exchange. */
+export interface ExchangeJudgement {
+  findings: readonly JudgedDifference[]
+  /** Whether the behaviour could be judged. */
+  isJudged: boolean
+}
+
+/** What was found so far, without what it says about choices. */
+export type Tally = Pick<Conclusion, 'exchanges' | 'judged' | 'findings' | 'counts'>
+
+/** Judges exchanges one after the other, in the order of the calls. */
 export interface ExchangeJudge {
-  take(exchange: Exchange): Promise<readonly JudgedDifference[]>
+  take(exchange: Exchange): Promise<ExchangeJudgement>
   /** Must be called if exchanges before the next one are missing. */
-  forget(): void
+  forget(): Promise<void>
+  tally(): Promise<Tally>
   conclude(): Promise<Conclusion>
   close(): Promise<void>
 }
@@ -21,8 +32,8 @@ export interface JudgeStart {
   isSoleWriter: boolean
 }
 
-/** The requests to the judge thread. It answers all but `forget`, and it also answers when it is ready. */
-export type JudgeRequest = { take: Exchange } | 'forget' | 'conclude'
+/** The requests to the judge thread, which it answers in their order. It also answers when it is ready. */
+export type JudgeRequest = { take: Exchange } | 'forget' | 'tally' | 'conclude'
 export type JudgeAnswer = { value: unknown } | { failure: string }
 
 /**
@@ -31,17 +42,47 @@ export type JudgeAnswer = { value: unknown } | { failure: string }
  * are those of the overlays.
  */
 export async function openJudge({ choices, ...start }: JudgeStart & { choices: Choices }): Promise<ExchangeJudge> {
-  if (!import.meta.url.endsWith('.ts')) return openThread(start)
-  const investigation = await Investigation.begin({ choices, isSoleWriter: start.isSoleWriter })
+  const isCompiled = !import.meta.url.endsWith('.ts')
+  const { ask, close } = isCompiled ? await openThread(start) : await openHere(choices, start)
+  let last: Promise<unknown> = Promise.resolve()
+  function askInTurn<Value>(request: JudgeRequest): Promise<Value> {
+    const answer = last.then(() => ask(request))
+    last = answer.catch(() => {})
+    return answer as Promise<Value>
+  }
   return {
-    take: (exchange) => investigation.take(exchange),
-    forget: () => investigation.forget(),
-    conclude: async () => investigation.conclude(),
-    close: async () => {},
+    take: (exchange) => askInTurn({ take: exchange }),
+    forget: () => askInTurn('forget'),
+    tally: () => askInTurn('tally'),
+    conclude: () => askInTurn('conclude'),
+    close,
   }
 }
 
-async function openThread(start: JudgeStart): Promise<ExchangeJudge> {
+interface JudgeDoor {
+  ask(request: JudgeRequest): Promise<unknown>
+  close(): Promise<void>
+}
+
+async function openHere(choices: Choices, { isSoleWriter }: JudgeStart): Promise<JudgeDoor> {
+  const investigation = await Investigation.begin({ choices, isSoleWriter })
+  return { ask: (request) => answerJudgeRequest(investigation, request), close: async () => {} }
+}
+
+/** What the judge answers, in the thread or without one. */
+export async function answerJudgeRequest(investigation: Investigation, request: JudgeRequest): Promise<unknown> {
+  if (request === 'forget') return investigation.forget()
+  if (request === 'conclude') return investigation.conclude()
+  if (request === 'tally') {
+    const { exchanges, judged, findings, counts } = investigation.conclude()
+    return { exchanges, judged, findings, counts } satisfies Tally
+  }
+  const before = investigation.judged
+  const findings = await investigation.take(request.take)
+  return { findings, isJudged: investigation.judged > before } satisfies ExchangeJudgement
+}
+
+async function openThread(start: JudgeStart): Promise<JudgeDoor> {
   const thread = new Worker(new URL('./judge-thread.js', import.meta.url), { workerData: start })
   /** Why the thread does not answer any more. */
   let end: Error | undefined
@@ -55,20 +96,16 @@ async function openThread(start: JudgeStart): Promise<ExchangeJudge> {
   thread.on('exit', () => fail(new Error('The thread of the judge has ended.')))
 
   const nextAnswer = () => new Promise<JudgeAnswer>((resolve, reject) => (wait = { resolve, reject }))
-  async function ask<Value>(request: JudgeRequest): Promise<Value> {
-    if (end !== undefined) throw end
-    const answered = nextAnswer()
-    thread.postMessage(request)
-    const answer = await answered
-    if ('failure' in answer) throw new Error(answer.failure)
-    return answer.value as Value
-  }
-
   await nextAnswer()
   return {
-    take: (exchange) => ask({ take: exchange }),
-    forget: () => thread.postMessage('forget' satisfies JudgeRequest),
-    conclude: () => ask('conclude'),
+    async ask(request) {
+      if (end !== undefined) throw end
+      const answered = nextAnswer()
+      thread.postMessage(request)
+      const answer = await answered
+      if ('failure' in answer) throw new Error(answer.failure)
+      return answer.value
+    },
     async close() {
       if (end !== undefined) return
       const ended = once(thread, 'exit')

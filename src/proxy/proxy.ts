@@ -1,25 +1,29 @@
 import { ADMIN_PATH } from '../admin/admin.ts'
+import type { ObservedVerdict } from '../admin/handler.ts'
+import { isFailure, type JudgedDifference, partyOf } from '../conformance/finding.ts'
 import type { Contract } from '../contract/contract.ts'
-import type { Exchange } from '../exchanges/exchange.ts'
 import { systemClock } from '../ground/clock.ts'
+import { plural } from '../ground/plural.ts'
 import { nameInstance } from '../ground/secrets.ts'
 import type { Log } from '../http/log.ts'
 import type { ControlPlane } from './control-plane.ts'
+import type { ExchangeJudge, Tally } from './judge.ts'
 import { Relay, type RelayOptions } from './relay.ts'
-import type { ProxyTarget } from './target.ts'
+import { describeFailure } from './target.ts'
 import { ProxyTraffic } from './traffic.ts'
-import { Witness, type WitnessOptions } from './witness.ts'
+import { type Sightings, Witness, type WitnessOptions } from './witness.ts'
 
 export interface ProxyOptions
   extends Pick<RelayOptions, 'target' | 'host' | 'port' | 'maxConnections' | 'idle'>,
-    Pick<WitnessOptions, 'judge' | 'record' | 'found'> {
+    Pick<WitnessOptions, 'record' | 'seen' | 'found'> {
   contract: Contract
+  judge: ExchangeJudge
   /** Whether there is a control plane below `/__admin`. */
   admin: boolean
   adminToken: string | undefined
   log: Log
-  /** Receives each exchange with the service before it is judged. */
-  seen(exchange: Exchange): void
+  /** Whether a finding fails the run: not if it is of the other side, or accepted. */
+  counts(finding: JudgedDifference): boolean
   /** A message for the user, as a sentence. Equal messages are sent once. */
   said(sentence: string): void
 }
@@ -31,13 +35,15 @@ export interface RunningProxy {
   readonly adminUrl: string | undefined
   readonly instance: string
   readonly witness: Witness
-  /** How many connections exceeded the limit. `failed` counts those that could not be passed on. */
+  /** How many connections exceeded the limit. */
   readonly refused: number
+  /** How many connections could not be passed on, and how many messages, because they were malformed. */
   readonly failed: number
+  readonly malformed: number
   /** Connects to the service, to check that this works. */
   probe(): Promise<FirstConnection>
   /** Gives open requests a short time to end, and judges the traffic until the signal is aborted. */
-  stop(signal?: AbortSignal): Promise<void>
+  stop(signal: AbortSignal): Promise<void>
 }
 
 /** The result of the first connection to the service. */
@@ -50,12 +56,16 @@ type FirstConnection =
 
 /** In milliseconds: how long the start waits for a connection to the service. */
 const PROBE_PATIENCE = 3_000
+/** In milliseconds: how long a question for the verdict waits for what is still to be judged. */
+export const VERDICT_PATIENCE = 5_000
 /** How many different sentences are sent. */
 const SAID_LIMIT = 50
+/** How many findings against the service are in the verdict. */
+const FIRST = 10
 
 /** Starts to listen. @throws an error of `listen`, such as `EADDRINUSE` */
 export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
-  const { target, contract, host, admin, adminToken, log, judge, record, found } = options
+  const { target, contract, host, admin, adminToken, log, judge, record, seen, found } = options
   const said = new Set<string>()
   const say = (sentence: string) => {
     if (said.has(sentence) || said.size >= SAID_LIMIT) return
@@ -65,13 +75,11 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
   const instance = nameInstance()
   let plane: ControlPlane | undefined
   let failed = 0
-  const witness: Witness = new Witness({
-    ...{ target, judge, record, found },
+  let malformed = 0
+  const witness = new Witness({
+    ...{ target, judge, record, seen, found },
     basePath: contract.basePath,
-    note: (sighting, passed) => {
-      if (sighting.isOfService) options.seen(sighting.exchange)
-      plane?.note(sighting, passed)
-    },
+    note: (...noted) => plane?.note(...noted),
     failed(error) {
       log.error({ err: error }, 'An exchange could not be judged. The traffic goes on.')
       say('An exchange could not be judged, because this program has made a mistake. The traffic goes on.')
@@ -79,25 +87,27 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
   })
   const traffic = new ProxyTraffic(witness, systemClock)
   const relay = new Relay({
-    ...{ target, host, traffic, port: options.port, maxConnections: options.maxConnections },
+    ...{ target, host, traffic, port: options.port, maxConnections: options.maxConnections, idle: options.idle },
     keptPath: admin ? ADMIN_PATH : undefined,
-    divert: (client, bytes) => (plane === undefined ? client.destroy() : plane.divert(client, bytes)),
+    answer: (request, response) => (plane === undefined ? request.socket.destroy() : plane.answer(request, response)),
     failed(error, hasConnected) {
       failed++
-      const reason = describeError(error, target)
       if (hasConnected) say(`${target.url} has broken a connection off (${error.code}); the client sees the same.`)
-      else say(`${reason.text} The connection of the client was closed without a response.`)
+      else say(`${describeFailure(error, target).text} The connection of the client was closed without a response.`)
+    },
+    malformed(reason) {
+      malformed++
+      say(reason)
     },
     foreignHost: (name) =>
       say(`Requests have the Host ${name.slice(0, 100)}, which is no name of the proxy, so it is passed on as it is.`),
-    ...(options.idle !== undefined && { idle: options.idle }),
   })
   const origin = await relay.listen()
   const urls = { baseUrl: origin + target.basePath, adminUrl: origin + ADMIN_PATH }
   if (admin) {
     const { openControlPlane } = await import('./control-plane.ts')
-    const report = () => describeService(witness)
-    plane = await openControlPlane({ contract, host, instance, urls, log, report, token: adminToken })
+    const verdict = () => describeVerdict(witness, options)
+    plane = await openControlPlane({ contract, host, instance, urls, log, verdict, token: adminToken })
   }
   return {
     baseUrl: urls.baseUrl,
@@ -110,73 +120,71 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
     get failed() {
       return failed
     },
+    get malformed() {
+      return malformed
+    },
     async probe() {
       const error = await relay.probe(PROBE_PATIENCE)
       if (relay.isLoop) return { kind: 'wrong', reason: 'is the proxy itself', usage: true }
       if (error === undefined) return { kind: 'answers' }
-      const { text, isLasting, isUsage } = describeError(error, target)
+      const { text, isLasting, isUsage } = describeFailure(error, target)
       return isLasting ? { kind: 'wrong', reason: text, usage: isUsage } : { kind: 'silent', reason: text }
     },
     async stop(signal) {
-      await relay.stop()
       plane?.stop()
+      await relay.stop()
       traffic.flush()
       await witness.finish(signal)
     },
   }
 }
 
-/** The findings against the service, for the control plane. */
-function describeService(witness: Witness) {
-  const { count, first } = witness.failures
-  const { exchanges, foreign, skipped, failures } = witness.sightings
+/** What was not judged although it could have been, in sentences. With any of it, a run does not pass. */
+export function listUnjudged({ exchanges, skipped, left, failures }: Sightings, waiting = 0): string[] {
+  const counted: [count: number, rest: string][] = [
+    [waiting, 'still to be judged.'],
+    [left, 'not judged before the proxy ended.'],
+    [skipped, 'not judged, because they came faster than they could be judged.'],
+    [failures, 'not judged, because this program has made a mistake.'],
+  ]
+  return counted
+    .filter(([count]) => count > 0)
+    .map(([count, rest]) => `${count} of ${plural(exchanges, 'exchange')} ${count === 1 ? 'was' : 'were'} ${rest}`)
+}
+
+/** The result of the judgement as it is now, from which the report at the end is made, too. */
+async function describeVerdict(witness: Witness, { judge, counts }: ProxyOptions): Promise<ObservedVerdict> {
+  await witness.catchUp(VERDICT_PATIENCE)
+  // A judge that has ended has judged nothing for sure.
+  const tally = await judge.tally().catch((): Tally => ({ exchanges: 0, judged: 0, findings: [], counts: {} }))
+  const { waiting, sightings } = witness
+  const { exchanges, foreign, skipped, left, failures } = sightings
+  const unjudged = listUnjudged(sightings, waiting)
+  const timesOf = (findings: readonly JudgedDifference[]) =>
+    findings.reduce((sum, { id }) => sum + (tally.counts[id] ?? 1), 0)
+  const counted = tally.findings.filter(counts)
+  const ofService = tally.findings.filter((finding) => isFailure(finding) && partyOf(finding) === 'service')
+  const found = timesOf(ofService)
+  const [first] = ofService
+  const what = first === undefined ? '' : ` The first was at ${first.method} ${first.path}: ${first.message}`
+  const times = found === 1 ? 'once' : `${found} times`
   return {
-    findings: count,
-    exchanges,
-    not_judged: foreign + skipped + failures,
-    first: first.map(({ id, label, request_id, method, path, status, message }) => ({
-      ...{ id, label, method, path, message },
-      request_id: request_id ?? null,
-      status: status ?? null,
-    })),
+    passed: counted.length === 0 && tally.judged > 0 && unjudged.length === 0,
+    message: [
+      found === 0 ? 'The service did nothing wrong.' : `The service did something wrong ${times}.${what}`,
+      `${tally.judged} of ${plural(exchanges, 'exchange was', 'exchanges were')} judged.`,
+      ...unjudged,
+    ].join(' '),
+    judged: tally.judged,
+    service: {
+      findings: found,
+      exchanges,
+      not_judged: foreign + skipped + left + failures + waiting,
+      first: ofService.slice(0, FIRST).map(({ id, label, request_id, method, path, status, message }) => ({
+        ...{ id, label, method, path, message },
+        request_id: request_id ?? null,
+        status: status ?? null,
+      })),
+    },
   }
-}
-
-/** The error codes of OpenSSL and Node.js for certificate problems. */
-const CERTIFICATE =
-  /^(?:CERT_|UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_|ERR_TLS_CERT_|HOSTNAME_MISMATCH|INVALID_CA|INVALID_PURPOSE)/
-
-/** `isLasting`: whether the problem stays until the user changes something; `isUsage`: whether the target is wrong. */
-interface DescribedFailure {
-  text: string
-  isLasting: boolean
-  isUsage: boolean
-}
-
-/** Why a connection to the service failed. */
-function describeError(error: NodeJS.ErrnoException, { url, host, port, isSecure }: ProxyTarget): DescribedFailure {
-  const { code = '' } = error
-  if (CERTIFICATE.test(code)) {
-    const remedy = '--ca FILE trusts the authority behind it, --insecure trusts any'
-    const text = `${url} has a certificate that is not trusted (${code}); ${remedy}.`
-    return { text, isLasting: true, isUsage: false }
-  }
-  if (isSecure && /^(?:ERR_SSL_|EPROTO)/.test(code)) {
-    const text = `${url} does not speak TLS (${code}); is it http://${host}${port === 443 ? '' : `:${port}`}?`
-    const isLasting = PLAIN_ANSWER.test(`${code} ${error.message}`)
-    return { text, isLasting, isUsage: true }
-  }
-  const why = REASONS[code] ?? `cannot be reached (${code || error.message})`
-  return { text: `${url} ${why}.`, isLasting: false, isUsage: false }
-}
-
-/** The errors of OpenSSL for an answer that is not TLS. */
-const PLAIN_ANSWER = /WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG|wrong version|packet length/i
-
-const REASONS: Readonly<Record<string, string>> = {
-  ECONNREFUSED: 'does not answer: nothing listens there (ECONNREFUSED)',
-  ENOTFOUND: 'cannot be found: there is no such host (ENOTFOUND)',
-  EAI_AGAIN: 'cannot be found: the names of hosts are not answered (EAI_AGAIN)',
-  ETIMEDOUT: 'does not answer in time (ETIMEDOUT)',
-  ECONNRESET: 'closes connections at once (ECONNRESET)',
 }

@@ -1,32 +1,33 @@
-import { once } from 'node:events'
-import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import { connect, type Socket } from 'node:net'
 import { connect as connectSecurely } from 'node:tls'
+import { closeServer, listen } from '../http/engine/http-server.ts'
+import { createRequestClass, keepOpenAtEnd, type ServerRequest } from '../http/engine/node-internals.ts'
 import { isLoopback, isOurs } from '../http/hosts.ts'
 import { splitTarget } from '../http/target.ts'
-import { type ConnectionDeps, ProxiedConnection } from './connection.ts'
-import type { RequestEditor } from './message-reader.ts'
+import { type ConnectionDeps, HEADER_LIMIT, ProxiedConnection, refusal } from './connection.ts'
 
 /** In milliseconds: how long both directions of a connection may be silent. */
 export const IDLE = 10 * 60_000
-/** In milliseconds: how long open requests may still take after a stop begins. */
-export const STOP_PATIENCE = 1_500
 
-export interface RelayOptions extends Pick<ConnectionDeps, 'target' | 'traffic' | 'divert' | 'failed'> {
+export interface RelayOptions extends Pick<ConnectionDeps, 'target' | 'traffic' | 'failed' | 'malformed'> {
   host: string
   port: number
   maxConnections: number
   /** This path and the paths below it are never passed on. */
   keptPath: string | undefined
+  /** Answers a request to a kept path. */
+  answer(request: ServerRequest, response: ServerResponse): void
   /** Requests have a Host that is passed on unchanged. */
   foreignHost(host: string): void
-  idle?: number
+  idle?: number | undefined
 }
 
-/** Listens for clients, and passes what they send to the service. */
+/** Listens for clients, and passes their requests on to the service. */
 export class Relay {
   readonly #options: RelayOptions
   readonly #server: Server
-  readonly #connections = new Set<ProxiedConnection>()
+  readonly #connections = new Map<Socket, ProxiedConnection>()
   /** Our ends of connections to the service. A client with such an address shows that the proxy calls itself. */
   readonly #own = new Set<string>()
   /** The clients by their addresses. A client may be accepted before its address is known to be one of ours. */
@@ -38,19 +39,36 @@ export class Relay {
 
   constructor(options: RelayOptions) {
     this.#options = options
-    this.#server = createServer({ allowHalfOpen: true, noDelay: true }, (client) => this.#accept(client))
-    this.#server.maxConnections = options.maxConnections
-    this.#server.on('drop', () => this.refused++)
+    const take = (request: IncomingMessage, response: ServerResponse) => this.#take(request, response)
+    const server = createServer(
+      {
+        // The service decides about its clients' patience, and about requests without a Host.
+        ...{ headersTimeout: 0, requestTimeout: 0, keepAliveTimeout: 0, requireHostHeader: false, noDelay: true },
+        ...{ maxHeaderSize: HEADER_LIMIT, IncomingMessage: createRequestClass() },
+      },
+      take,
+    )
+    this.#server = server
+    server.maxHeadersCount = 0
+    server.maxConnections = options.maxConnections
+    keepOpenAtEnd(server, true)
+    server.on('drop', () => this.refused++)
+    server.on('connection', (client) => this.#accept(client))
+    server.on('checkContinue', take)
+    server.on('checkExpectation', take)
+    server.on('clientError', (error, client) => this.#connections.get(client as Socket)?.refuse(error))
+    server.on('connect', (_, client) => {
+      options.malformed('A request asks for a tunnel (CONNECT), so it was not passed on.')
+      client.end(refusal(501, 'This request asks for a tunnel'))
+    })
+    server.setTimeout(options.idle ?? IDLE, (client) =>
+      this.#connections.get(client)?.breakOff('Nothing was sent for too long.', false),
+    )
   }
 
   /** Resolves to the origin of the proxy for clients on this machine. Rejects with the error of `listen`. */
-  async listen(): Promise<string> {
-    const { port, host } = this.#options
-    this.#server.listen(port, host)
-    await once(this.#server, 'listening')
-    const { address, port: bound } = this.#server.address() as AddressInfo
-    const reachable = address === '0.0.0.0' ? '127.0.0.1' : address === '::' ? '::1' : address
-    return `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${bound}`
+  listen(): Promise<string> {
+    return listen(this.#server, this.#options.port, this.#options.host)
   }
 
   /** Connects to the service once. Resolves to the error, if any; `isLoop` says whether it came back to the proxy. */
@@ -73,20 +91,10 @@ export class Relay {
 
   /** Accepts no new connection, gives open requests a short time to end, and closes everything. */
   async stop(): Promise<void> {
-    const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()))
-    const sweep = () => {
-      for (const connection of this.#connections) {
-        if (connection.open === 0) connection.destroy('The proxy has stopped.')
-      }
+    for (const connection of this.#connections.values()) {
+      if (connection.open === 0) connection.breakOff('The proxy has stopped.', false)
     }
-    sweep()
-    const sweeping = setInterval(sweep, 20)
-    const deadline = setTimeout(() => {
-      for (const connection of this.#connections) connection.destroy('The proxy has stopped.')
-    }, STOP_PATIENCE)
-    await closed
-    clearInterval(sweeping)
-    clearTimeout(deadline)
+    await closeServer(this.#server)
   }
 
   #accept(client: Socket): void {
@@ -96,25 +104,41 @@ export class Relay {
       client.destroy()
       return
     }
-    const { target, traffic, failed, divert } = this.#options
+    const { target, traffic, failed, malformed } = this.#options
     const connection = new ProxiedConnection(client, {
-      target,
-      traffic,
-      failed,
-      editor: createEditor(this.#options),
-      divert: (socket, bytes) => {
-        this.#connections.delete(connection)
-        divert(socket, bytes)
-      },
+      ...{ target, traffic, failed, malformed },
+      hostFor: (value) => this.#hostFor(value),
       opened: (service) => this.#noteOwn(service),
-      idle: this.#options.idle ?? IDLE,
     })
-    this.#connections.add(connection)
+    this.#connections.set(client, connection)
     this.#clients.set(name, client)
     client.once('close', () => {
-      this.#connections.delete(connection)
+      this.#connections.delete(client)
       this.#clients.delete(name)
     })
+  }
+
+  #take(request: IncomingMessage, response: ServerResponse): void {
+    const { keptPath, answer } = this.#options
+    const { path } = splitTarget(request.url ?? '')
+    const isKept = keptPath !== undefined && (path === keptPath || path.startsWith(`${keptPath}/`))
+    if (!isKept) this.#connections.get(request.socket)?.pass(request, response)
+    else {
+      // A stream of events may be silent for any time.
+      request.socket.setTimeout(0)
+      answer(request as ServerRequest, response)
+    }
+  }
+
+  /**
+   * Host gets the name of the service if it is a name of the proxy. Any other Host is passed on unchanged, because the
+   * client sends it on purpose. Beyond loopback, a client may call the proxy by any name.
+   */
+  #hostFor(value: string): string {
+    const { target, host, foreignHost } = this.#options
+    if (HOST.test(value) && (!isLoopback(host) || isOurs(value, host))) return target.authority
+    if (value !== target.authority) foreignHost(value)
+    return value
   }
 
   #noteOwn(service: Socket): void {
@@ -131,32 +155,6 @@ export class Relay {
 
 /** `uri-host [ ":" port ]` of RFC 9110 §7.2, not empty. */
 const HOST = /^(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._~-]+)(?::\d{1,5})?$/
-
-/**
- * Edits requests: Host gets the name of the service if it is a name of the proxy. Any other Host is passed on
- * unchanged, because the client sends it on purpose. Beyond loopback, a client may call the proxy by any name.
- */
-function createEditor({ target, host, keptPath, foreignHost }: RelayOptions): RequestEditor {
-  const isOpen = !isLoopback(host)
-  return {
-    diverts: (given, isWhole) => (keptPath === undefined ? false : isKept(given, isWhole, keptPath)),
-    hostFor(value) {
-      if (HOST.test(value) && (isOpen || isOurs(value, host))) return target.authority
-      if (value !== target.authority) foreignHost(value)
-      return value
-    },
-  }
-}
-
-/** Whether a target is this path or below it; `undefined` if the rest of the target decides. */
-function isKept(given: string, isWhole: boolean, kept: string): boolean | undefined {
-  // The absolute form begins with the authority.
-  if (!isWhole && !given.startsWith('/') && !/^[a-z][a-z0-9+.-]*:\/\/[^/?#]*\//i.test(given)) return undefined
-  const { path, query } = splitTarget(given)
-  if (path.startsWith(`${kept}/`)) return true
-  if (isWhole || query !== undefined) return path === kept
-  return kept.startsWith(path) ? undefined : false
-}
 
 function nameOf(address: string | undefined, port: number | undefined): string {
   return `${address?.replace(/^::ffff:/, '')} ${port}`

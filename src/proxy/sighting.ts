@@ -1,12 +1,11 @@
 import type { Exchange, SeenBody } from '../exchanges/exchange.ts'
-import type { RecordedBody, RecordedExchange } from '../exchanges/har/entry-writer.ts'
+import type { RecordedExchange } from '../exchanges/har/entry-writer.ts'
 import { type Keys, readFields, redactBody } from '../exchanges/keys.ts'
 import { splitTarget } from '../http/target.ts'
 import { type Redact, redactTarget } from '../journal/redaction/redaction.ts'
 import { decodeBody } from './decoding.ts'
-import { membersOf, statusOf } from './framing.ts'
 import type { ProxyTarget } from './target.ts'
-import type { PassedExchange, PassedMessage } from './traffic.ts'
+import type { HeaderField, PassedExchange } from './traffic.ts'
 
 /** An exchange that was passed on, in the forms that its readers need. */
 export interface Sighting {
@@ -27,73 +26,66 @@ export async function readSighting(
   passed: PassedExchange,
   { target, basePath, keys }: { target: ProxyTarget; basePath: string; keys: Keys },
 ): Promise<Sighting> {
-  const { request, response } = passed
+  const { at, started, request, response } = passed
   const credentials = keys.credentialsOf(request.fields)
-  const redact = keys.redactorFor({ target: passed.target, fields: [...request.fields, ...(response?.fields ?? [])] })
-  const sent = await bodyOf(request)
-  const received = response && (await bodyOf(response))
-  const { path, query } = splitTarget(passed.target)
+  const redact = keys.redactorFor({ target: request.target, fields: [...request.fields, ...(response?.fields ?? [])] })
+  const sent = await copyOf(request, redact)
+  const received = response && (await copyOf(response, redact))
+  const { path, query } = splitTarget(request.target)
   const isOfService = path === target.basePath || path.startsWith(`${target.basePath}/`)
   const below = isOfService ? basePath + path.slice(target.basePath.length) : path
-  const shownTarget = query === undefined ? below : `${below}?${query}`
-  const headers = response && readFields(response.fields, redact)
-  const until = passed.at + (passed.ended - passed.started)
+  const until = at + (passed.ended - started)
   const origin = `${target.isSecure ? 'https' : 'http'}://${target.authority}`
   const exchange: Exchange = {
-    id: redact((headers?.['x-request-id'] ?? '').slice(0, ID_LIMIT)) || `request ${passed.ordinal}`,
-    at: passed.at,
-    until,
-    overlaps: passed.overlaps,
+    id: redact((received?.seen.headers['x-request-id'] ?? '').slice(0, ID_LIMIT)) || `request ${passed.ordinal}`,
+    ...{ at, until, overlaps: passed.overlaps },
     request: {
-      method: passed.method,
-      target: redactTarget(shownTarget, redact),
-      headers: readFields(request.fields, redact),
+      method: request.method,
+      target: redactTarget(query === undefined ? below : `${below}?${query}`, redact),
       credentials,
-      body: redactBody(sent.body, redact),
+      ...sent.seen,
     },
-    response:
-      response && received && headers
-        ? { status: statusOf(response.startLine), headers, body: redactBody(received.body, redact) }
-        : undefined,
+    response: response && received && { status: response.status, ...received.seen },
   }
   const recorded: RecordedExchange = {
-    at: passed.at,
-    until,
-    answeredAt: passed.answered === undefined ? undefined : passed.at + (passed.answered - passed.started),
-    url: passed.target.startsWith('/') ? origin + passed.target : passed.target,
-    request: {
-      method: passed.method,
-      httpVersion: request.startLine.slice(request.startLine.lastIndexOf(' ') + 1),
-      fields: request.fields,
-      body: sent.recorded,
-    },
-    response:
-      response && received
-        ? {
-            status: statusOf(response.startLine),
-            statusText: response.startLine.slice(13),
-            httpVersion: response.startLine.slice(0, 8),
-            fields: response.fields,
-            body: received.recorded,
-          }
-        : undefined,
-    problem: passed.broken,
-    credentials,
-    redact,
+    ...{ at, until, credentials, redact, problem: passed.broken },
+    answeredAt: passed.answered === undefined ? undefined : at + (passed.answered - started),
+    url: request.target.startsWith('/') ? origin + request.target : request.target,
+    request: { method: request.method, ...sent.recorded },
+    response: response && received && { status: response.status, statusText: response.reason, ...received.recorded },
   }
   return { exchange, recorded, redact, isOfService }
 }
 
-async function bodyOf({ body, fields }: PassedMessage): Promise<{ body: SeenBody; recorded: RecordedBody }> {
-  const { bytes, size, missing } = body
-  const seen: SeenBody =
+/** What is seen and recorded of a message. */
+async function copyOf(
+  { httpVersion, fields, body }: NonNullable<PassedExchange['response' | 'request']>,
+  redact: Redact,
+) {
+  const { bytes, size } = body
+  const transfer = membersOf(fields, 'transfer-encoding').filter((coding) => coding !== 'chunked')
+  const missing = transfer.length > 0 ? `The body has the transfer coding ${transfer.join(', ')}.` : body.missing
+  const decoded: SeenBody =
     missing === undefined
       ? await decodeBody(bytes, membersOf(fields, 'content-encoding'))
       : { isKnown: false, reason: missing }
-  const kept = seen.isKnown ? seen.bytes : NOTHING
+  const kept = decoded.isKnown ? decoded.bytes : Buffer.alloc(0)
   // No other code uses the kept bytes, so they need not be copied.
   body.release()
-  return { body: seen, recorded: { bytes: kept, size: seen.isKnown ? kept.length : size, sentSize: size } }
+  return {
+    seen: { headers: readFields(fields, redact), body: redactBody(decoded, redact) },
+    recorded: {
+      ...{ httpVersion, fields },
+      body: { bytes: kept, size: decoded.isKnown ? kept.length : size, sentSize: size },
+    },
+  }
 }
 
-const NOTHING = Buffer.alloc(0)
+/** The members of a list that may be spread over several fields, in lower case. */
+function membersOf(fields: readonly HeaderField[], name: string): string[] {
+  return fields
+    .filter(([each]) => each.toLowerCase() === name)
+    .flatMap(([, value]) => value.split(','))
+    .map((member) => member.trim().toLowerCase())
+    .filter((member) => member !== '')
+}

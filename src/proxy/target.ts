@@ -43,3 +43,45 @@ export function targetAt(written: string, usualPath: string, choices: TlsChoices
     },
   }
 }
+
+/** The error codes of OpenSSL and Node.js for certificate problems. */
+const CERTIFICATE =
+  /^(?:CERT_|UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_|ERR_TLS_CERT_|HOSTNAME_MISMATCH|INVALID_CA|INVALID_PURPOSE)/
+
+/** `isLasting`: whether the problem stays until the user changes something; `isUsage`: whether the target is wrong. */
+export interface ConnectionFailure {
+  text: string
+  isLasting: boolean
+  isUsage: boolean
+}
+
+/** Why a connection to the service failed. */
+export function describeFailure(
+  error: NodeJS.ErrnoException,
+  { url, host, port, isSecure }: ProxyTarget,
+): ConnectionFailure {
+  const { code = '' } = error
+  if (CERTIFICATE.test(code)) {
+    const remedy = '--ca FILE trusts the authority behind it, --insecure trusts any'
+    const text = `${url} has a certificate that is not trusted (${code}); ${remedy}.`
+    return { text, isLasting: true, isUsage: false }
+  }
+  if (isSecure && /^(?:ERR_SSL_|EPROTO)/.test(code)) {
+    const text = `${url} does not speak TLS (${code}); is it http://${host}${port === 443 ? '' : `:${port}`}?`
+    const isLasting = PLAIN_ANSWER.test(`${code} ${error.message}`)
+    return { text, isLasting, isUsage: true }
+  }
+  const why = REASONS[code] ?? `cannot be reached (${code || error.message})`
+  return { text: `${url} ${why}.`, isLasting: false, isUsage: false }
+}
+
+/** The errors of OpenSSL for an answer that is not TLS. */
+const PLAIN_ANSWER = /WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG|wrong version|packet length/i
+
+const REASONS: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'does not answer: nothing listens there (ECONNREFUSED)',
+  ENOTFOUND: 'cannot be found: there is no such host (ENOTFOUND)',
+  EAI_AGAIN: 'cannot be found: the names of hosts are not answered (EAI_AGAIN)',
+  ETIMEDOUT: 'does not answer in time (ETIMEDOUT)',
+  ECONNRESET: 'closes connections at once (ECONNRESET)',
+}

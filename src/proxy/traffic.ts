@@ -1,34 +1,46 @@
 import { type Clock, elapsed } from '../ground/clock.ts'
 import { BodyBudget, CollectedBody } from './collected-body.ts'
-import type { HeaderField } from './message-reader.ts'
 
-/** A request or a response as it was passed on. */
-export interface PassedMessage {
-  startLine: string
+/** A header field as it was sent. */
+export type HeaderField = [name: string, value: string]
+
+interface PassedMessage {
+  /** Such as `HTTP/1.1`. */
+  httpVersion: string
+  /** In their order, with the names as they were sent. */
   fields: readonly HeaderField[]
   /** With its content coding, without the framing of chunks. */
   body: CollectedBody
+}
+
+/** A message without its body. */
+type Head<Message> = Omit<Message, 'body'>
+
+interface PassedRequest extends PassedMessage {
+  method: string
+  target: string
+}
+
+interface PassedResponse extends PassedMessage {
+  status: number
+  reason: string
 }
 
 /** A request that was passed on, and the response. */
 export interface PassedExchange {
   /** The number of the request, from 1, in the order of their start. */
   ordinal: number
-  method: string
-  target: string
-  /** When the request began and when the exchange was over, in milliseconds since the Unix epoch. */
+  /** When the request began, in milliseconds since the Unix epoch. */
   at: number
-  until: number
-  /** The same on a monotonic clock, in milliseconds. */
+  /** When the request began, when the response began, and when all was over, on a monotonic clock in milliseconds. */
   started: number
-  ended: number
-  /** When the head of the response came, on the monotonic clock. */
   answered: number | undefined
+  ended: number
   /** Whether another request that may change the account was in progress at the same time. */
   overlaps: boolean
-  request: PassedMessage
+  request: PassedRequest
   /** Absent if no response came. */
-  response: PassedMessage | undefined
+  response: PassedResponse | undefined
   /** Why the exchange is not complete, as a sentence. */
   broken: string | undefined
 }
@@ -37,8 +49,8 @@ export interface PassedExchange {
 export interface TrafficListener {
   /** An exchange is over. Exchanges come in the order of their start, as far as it is known in time. */
   exchange(exchange: PassedExchange): void
-  /** Bytes were passed on that are not understood, so the account may have changed. */
-  unknown(reason: string): void
+  /** A change was reported too late for its place in the order, so nothing is known of the account any more. */
+  unknown(): void
 }
 
 /** In milliseconds: how long an exchange waits for an earlier one that is not over yet. */
@@ -59,12 +71,12 @@ export class ProxyTraffic {
   readonly budget = new BodyBudget()
   readonly #listener: TrafficListener
   readonly #clock: Clock
-  readonly #open = new Set<Draft>()
-  /** The exchanges that are over and wait for an earlier one, by their numbers. */
-  readonly #waiting = new Map<number, Draft>()
-  /** The numbers of the exchanges that have begun and were not reported, in order. */
-  readonly #order = new Set<number>()
+  /** The exchanges that were not reported, in the order of their start. */
+  readonly #unreported = new Set<Draft>()
+  /** How many of them are over and wait for an earlier one. */
+  #waiting = 0
   #ordinal = 0
+  #open = 0
   #changing = 0
   #changesBegun = 0
   #timer: NodeJS.Timeout | undefined
@@ -76,112 +88,75 @@ export class ProxyTraffic {
 
   /** How many exchanges are not over. */
   get open(): number {
-    return this.#open.size
+    return this.#open
   }
 
-  now(): { at: number; started: number } {
-    return { at: this.#clock(), started: elapsed() }
-  }
-
-  /** A request began at this time. */
-  begin(
-    head: { method: string; target: string; startLine: string; fields: readonly HeaderField[] },
-    began = this.now(),
-  ): Draft {
-    const { method, target, startLine, fields } = head
+  begin(request: Head<PassedRequest>): Draft {
     const draft = new Draft(this, {
       ordinal: ++this.#ordinal,
-      method,
-      target,
-      ...began,
-      until: 0,
-      ended: 0,
+      at: this.#clock(),
+      started: elapsed(),
       answered: undefined,
+      ended: 0,
       overlaps: this.#changing > 0,
-      request: { startLine, fields, body: new CollectedBody(this.budget) },
+      request: { ...request, body: new CollectedBody(this.budget) },
       response: undefined,
       broken: undefined,
     })
-    draft.isChange = mayChange(method)
-    if (draft.isChange) this.beginChange()
-    draft.changesBefore = this.#changesBegun
-    this.#open.add(draft)
-    this.#order.add(draft.exchange.ordinal)
-    return draft
-  }
-
-  /** Something that may change the account is in progress until `endChange`. */
-  beginChange(): void {
-    this.#changing++
-    this.#changesBegun++
-  }
-
-  endChange(): void {
-    this.#changing--
-  }
-
-  /** Bytes are passed on that are not understood, until the returned function is called. */
-  beginUnknown(reason: string): () => void {
-    this.beginChange()
-    this.#listener.unknown(reason)
-    let isOver = false
-    return () => {
-      if (isOver) return
-      isOver = true
-      this.endChange()
-      this.#listener.unknown(reason)
+    if (draft.isChange) {
+      this.#changing++
+      this.#changesBegun++
     }
+    draft.changesBefore = this.#changesBegun
+    this.#open++
+    this.#unreported.add(draft)
+    return draft
   }
 
   /** Must be called once for each draft. */
   end(draft: Draft): void {
     const { exchange } = draft
-    this.#open.delete(draft)
-    exchange.until = Math.max(exchange.at, this.#clock())
+    this.#open--
     exchange.ended = elapsed()
     if (this.#changesBegun > draft.changesBefore) exchange.overlaps = true
     if (draft.isChange) {
-      if (exchange.response === undefined) setTimeout(() => this.endChange(), LOST_REQUEST).unref()
-      else this.endChange()
+      if (exchange.response === undefined) setTimeout(() => this.#changing--, LOST_REQUEST).unref()
+      else this.#changing--
     }
-    this.#waiting.set(exchange.ordinal, draft)
-    this.#tell()
+    if (!this.#unreported.has(draft)) {
+      // It lost its place to requests that began after it.
+      if (draft.isChange) this.#listener.unknown()
+      this.#listener.exchange(exchange)
+      return
+    }
+    this.#waiting++
+    this.#reportInOrder()
   }
 
-  /** Reports all exchanges that are over, without waiting for the others. */
+  /** Reports all exchanges that are over, without waiting for the others, which lose their place. */
   flush(): void {
     clearTimeout(this.#timer)
     this.#timer = undefined
-    for (const ordinal of [...this.#order]) {
-      const draft = this.#waiting.get(ordinal)
-      // An unfinished exchange loses its place. If it may change the account, the time of the change is unknown.
-      this.#order.delete(ordinal)
-      if (draft !== undefined) this.#tellOf(draft)
-    }
+    for (const draft of this.#unreported) this.#report(draft)
   }
 
-  #tell(): void {
-    for (const ordinal of this.#order) {
-      const draft = this.#waiting.get(ordinal)
-      if (draft === undefined) break
-      this.#order.delete(ordinal)
-      this.#tellOf(draft)
+  #reportInOrder(): void {
+    for (const draft of this.#unreported) {
+      if (!draft.isOver) break
+      this.#report(draft)
     }
-    // Exchanges that were reported late, after exchanges that began later.
-    for (const [ordinal, draft] of this.#waiting) {
-      if (this.#order.has(ordinal)) continue
-      if (draft.isChange) this.#listener.unknown('it was answered much later than requests that began after it')
-      this.#tellOf(draft)
-    }
-    if (this.#waiting.size > WAITING_LIMIT) this.flush()
-    else if (this.#waiting.size === 0) {
+    if (this.#waiting > WAITING_LIMIT) this.flush()
+    else if (this.#waiting > 0) this.#timer ??= setTimeout(() => this.flush(), ORDER_PATIENCE).unref()
+    else {
       clearTimeout(this.#timer)
       this.#timer = undefined
-    } else this.#timer ??= setTimeout(() => this.flush(), ORDER_PATIENCE).unref()
+    }
   }
 
-  #tellOf(draft: Draft): void {
-    this.#waiting.delete(draft.exchange.ordinal)
+  #report(draft: Draft): void {
+    this.#unreported.delete(draft)
+    if (!draft.isOver) return
+    this.#waiting--
     this.#listener.exchange(draft.exchange)
   }
 }
@@ -189,30 +164,45 @@ export class ProxyTraffic {
 /** An exchange that is in progress. */
 export class Draft {
   readonly exchange: PassedExchange
+  readonly isChange: boolean
   readonly #traffic: ProxyTraffic
-  isChange = false
+  /** How many changes had begun when this exchange began, including its own. */
   changesBefore = 0
-  isRequestOver = false
-  #isOver = false
+  isOver = false
+  #isRequestOver = false
+  #isResponseOver = false
 
   constructor(traffic: ProxyTraffic, exchange: PassedExchange) {
     this.#traffic = traffic
     this.exchange = exchange
+    this.isChange = mayChange(exchange.request.method)
   }
 
-  answer(startLine: string, fields: readonly HeaderField[]): void {
+  answer(response: Head<PassedResponse>): void {
     this.exchange.answered = elapsed()
-    this.exchange.response = { startLine, fields, body: new CollectedBody(this.#traffic.budget) }
+    this.exchange.response = { ...response, body: new CollectedBody(this.#traffic.budget) }
   }
 
-  /** Ends the exchange: complete, or broken off for a reason. */
-  end(broken?: string): void {
-    if (this.#isOver) return
-    this.#isOver = true
-    const { exchange } = this
-    exchange.broken = broken
-    if (broken !== undefined) exchange.response?.body.drop(broken)
-    if (broken !== undefined && !this.isRequestOver) exchange.request.body.drop(broken)
+  endRequest(): void {
+    this.#isRequestOver = true
+    if (this.#isResponseOver) this.end('')
+  }
+
+  endResponse(): void {
+    this.#isResponseOver = true
+    if (this.#isRequestOver) this.end('')
+  }
+
+  /** Ends the exchange. `reason` says why what is missing now does not come any more, as a sentence. */
+  end(reason: string): void {
+    if (this.isOver) return
+    this.isOver = true
+    const { request, response } = this.exchange
+    if (!this.#isRequestOver) request.body.drop(reason)
+    if (!this.#isResponseOver) {
+      response?.body.drop(reason)
+      this.exchange.broken = reason
+    }
     this.#traffic.end(this)
   }
 }

@@ -1,16 +1,17 @@
-import { isFailure, type JudgedDifference, partyOf } from '../conformance/finding.ts'
+import type { JudgedDifference } from '../conformance/finding.ts'
+import type { Exchange } from '../exchanges/exchange.ts'
 import type { RecordedExchange } from '../exchanges/har/entry-writer.ts'
 import { Keys } from '../exchanges/keys.ts'
-import type { ExchangeJudge } from './judge.ts'
-import { Judging, type JudgingLimits } from './judging.ts'
+import type { ExchangeJudge, ExchangeJudgement } from './judge.ts'
 import { readSighting, type Sighting } from './sighting.ts'
 import type { ProxyTarget } from './target.ts'
 import { mayChange, type PassedExchange, type TrafficListener } from './traffic.ts'
+import { WorkLine } from './work-line.ts'
 
 /** How many exchanges may wait to be read. */
 export const READING_LIMIT = 10_000
-/** How many findings against the service are kept completely. */
-const FIRST = 10
+/** How many exchanges may wait to be judged, and how many bytes of bodies they may have. */
+export const JUDGING_LIMITS = { exchanges: 2_000, bytes: 64 << 20 }
 
 export interface WitnessOptions {
   target: ProxyTarget
@@ -19,13 +20,15 @@ export interface WitnessOptions {
   judge: Pick<ExchangeJudge, 'take' | 'forget'>
   /** Records the exchange, if the user asked for a recording. It must not throw. */
   record?: ((exchange: RecordedExchange) => void) | undefined
-  /** Adds each exchange to the journal. */
-  note?: ((sighting: Sighting, passed: PassedExchange) => void) | undefined
+  /** Takes each exchange with the service before it is judged. */
+  seen?: ((exchange: Exchange) => void) | undefined
+  /** Adds each exchange to the journal, after its judgement if there is one. */
+  note?: ((sighting: Sighting, passed: PassedExchange, judgement: ExchangeJudgement) => void) | undefined
   /** Receives each finding. */
   found(finding: JudgedDifference): void
   /** The judge or the reader of exchanges threw an error. */
   failed(error: unknown): void
-  limits?: Partial<JudgingLimits>
+  limits?: Partial<typeof JUDGING_LIMITS>
 }
 
 /** Counts of the traffic, and of exchanges that were not judged. */
@@ -37,106 +40,150 @@ export interface Sightings {
   redirects: number
   refusedByQuota: number
   html: number
+  /** How often a change was reported so late that what was known of the accounts was forgotten. */
+  late: number
   /** Exchanges that came faster than they could be judged. */
   skipped: number
-  /** How often bytes were not understood; `unreadReason` is why they were not the first time. */
-  unread: number
-  unreadReason: string | undefined
+  /** Exchanges that waited for their judgement when the time for it was over. */
+  left: number
   /** Exchanges that could not be judged because of a bug. */
   failures: number
 }
+
+const UNJUDGED: ExchangeJudgement = { findings: [], isJudged: false }
+
+/** An exchange on its way to the judge; 'gap' if exchanges are missing here. */
+type Waiting = { sighting: Sighting; passed: PassedExchange } | 'gap'
 
 /** Examines the traffic without delaying it: reads, records and judges what was passed on. */
 export class Witness implements TrafficListener {
   readonly keys = new Keys()
   readonly #options: WitnessOptions
-  readonly #judging: Judging
-  #waiting: (PassedExchange | undefined)[] = []
-  #reading: Promise<void> | undefined
-  readonly #counts: Sightings = {
+  readonly #limits: typeof JUDGING_LIMITS
+  readonly #reading = new WorkLine((each: PassedExchange | 'gap') => this.#read(each))
+  readonly #judging = new WorkLine((each: Waiting) => this.#judge(each))
+  /** The bytes of the bodies that wait to be judged. */
+  #bytes = 0
+  #isEnding = false
+  readonly sightings: Sightings = {
     ...{ exchanges: 0, foreign: 0, unanswered: 0, redirects: 0, refusedByQuota: 0, html: 0 },
-    ...{ skipped: 0, unread: 0, unreadReason: undefined, failures: 0 },
+    ...{ late: 0, skipped: 0, left: 0, failures: 0 },
   }
-  readonly #first: JudgedDifference[] = []
-  #failing = 0
 
   constructor(options: WitnessOptions) {
     this.#options = options
-    const { judge, failed, limits } = options
-    this.#judging = new Judging(judge, (findings) => this.#note(findings), failed, limits)
-  }
-
-  get sightings(): Readonly<Sightings> {
-    const { failures, skipped } = this.#counts
-    return {
-      ...this.#counts,
-      failures: failures + this.#judging.failures,
-      skipped: skipped + this.#judging.skipped,
-    }
+    this.#limits = { ...JUDGING_LIMITS, ...options.limits }
   }
 
   /** How many exchanges wait to be judged. */
   get waiting(): number {
-    return this.#waiting.length + this.#judging.waiting
-  }
-
-  /** How many findings are failures of the service, and the first of them. */
-  get failures(): { count: number; first: readonly JudgedDifference[] } {
-    return { count: this.#failing, first: this.#first }
+    return this.#reading.waiting + this.#judging.waiting
   }
 
   exchange(passed: PassedExchange): void {
-    this.#counts.exchanges++
-    if (this.#waiting.length >= READING_LIMIT) {
-      this.#counts.skipped++
-      for (const message of [passed.request, passed.response]) message?.body.release()
-      if (this.#waiting.at(-1) !== undefined) this.#waiting.push(undefined)
-    } else this.#waiting.push(passed)
-    this.#reading ??= this.#read()
-  }
-
-  unknown(reason: string): void {
-    this.#counts.unread++
-    this.#counts.unreadReason ??= reason
-    this.#waiting.push(undefined)
-    this.#reading ??= this.#read()
-  }
-
-  /** Resolves when everything is read and judged, or the signal is aborted. */
-  async finish(signal?: AbortSignal): Promise<void> {
-    while (this.#reading !== undefined) await this.#reading
-    await this.#judging.finish(signal)
-  }
-
-  async #read(): Promise<void> {
-    await new Promise((resolve) => setImmediate(resolve))
-    while (this.#waiting.length > 0) {
-      const passed = this.#waiting.shift()
-      if (passed === undefined) this.#judging.forget()
-      else await this.#look(passed)
+    this.sightings.exchanges++
+    if (this.#reading.waiting < READING_LIMIT) {
+      this.#reading.add(passed)
+      return
     }
-    this.#reading = undefined
+    this.sightings.skipped++
+    for (const message of [passed.request, passed.response]) message?.body.release()
+    this.#reading.addOnce('gap')
   }
 
-  async #look(passed: PassedExchange): Promise<void> {
-    const { target, basePath, record, note } = this.#options
+  unknown(): void {
+    this.sightings.late++
+    this.#reading.addOnce('gap')
+  }
+
+  /** Resolves when everything is read and judged, or the signal is aborted. What waits then is not judged. */
+  async finish(signal: AbortSignal): Promise<void> {
+    const end = () => {
+      this.#isEnding = true
+      for (const each of this.#judging.clear()) if (each !== 'gap') this.#leave(each, 'left')
+    }
+    if (signal.aborted) end()
+    else signal.addEventListener('abort', end)
+    await this.#reading.done()
+    await this.#judging.done()
+  }
+
+  /** Resolves when nothing waits, or after this time in milliseconds. */
+  async catchUp(patience: number): Promise<void> {
+    let timer: NodeJS.Timeout | undefined
+    const over = new Promise((resolve) => {
+      timer = setTimeout(resolve, patience)
+    })
+    await Promise.race([this.#reading.done().then(() => this.#judging.done()), over])
+    clearTimeout(timer)
+  }
+
+  async #read(passed: PassedExchange | 'gap'): Promise<void> {
+    if (passed === 'gap') {
+      this.#judging.addOnce('gap')
+      return
+    }
+    const { target, basePath, record, seen } = this.#options
     try {
       const sighting = await readSighting(passed, { target, basePath, keys: this.keys })
       record?.(sighting.recorded)
-      note?.(sighting, passed)
+      if (sighting.isOfService) seen?.(sighting.exchange)
       this.#count(sighting, passed.broken !== undefined)
-      if (sighting.isOfService) this.#judging.add(sighting.exchange)
-      // The request is outside of the contract, and it is not known what it changed.
-      else if (mayChange(passed.method)) this.#judging.forget()
+      this.#add({ sighting, passed })
     } catch (error) {
-      this.#counts.failures++
-      this.#judging.forget()
-      this.#options.failed(error)
+      this.#fail(error)
+      this.#judging.addOnce('gap')
     }
   }
 
+  #add(waiting: Exclude<Waiting, 'gap'>): void {
+    const { exchange } = waiting.sighting
+    const size = sizeOf(exchange)
+    if (this.#isEnding) this.#leave(waiting, 'left')
+    else if (this.#judging.waiting >= this.#limits.exchanges || this.#bytes + size > this.#limits.bytes) {
+      this.#leave(waiting, 'skipped')
+      this.#judging.addOnce('gap')
+    } else {
+      this.#bytes += size
+      this.#judging.add(waiting)
+    }
+  }
+
+  #leave({ sighting, passed }: Exclude<Waiting, 'gap'>, as: 'left' | 'skipped'): void {
+    if (sighting.isOfService) this.sightings[as]++
+    this.#options.note?.(sighting, passed, UNJUDGED)
+  }
+
+  async #judge(waiting: Waiting): Promise<void> {
+    const { judge, note, found } = this.#options
+    // A judge that cannot forget has ended, so it judges nothing more.
+    const forget = () => judge.forget().catch(() => {})
+    if (waiting === 'gap') return forget()
+    const { sighting, passed } = waiting
+    this.#bytes -= sizeOf(sighting.exchange)
+    try {
+      let judgement = UNJUDGED
+      try {
+        if (sighting.isOfService) judgement = await judge.take(sighting.exchange)
+        // The request is outside of the contract, and it is not known what it changed.
+        else if (mayChange(passed.request.method)) await forget()
+      } finally {
+        note?.(sighting, passed, judgement)
+      }
+      judgement.findings.forEach(found)
+    } catch (error) {
+      this.#fail(error)
+      await forget()
+    }
+  }
+
+  #fail(error: unknown): void {
+    this.sightings.failures++
+    this.#options.failed(error)
+  }
+
   #count({ exchange: { response }, isOfService }: Sighting, isBroken: boolean): void {
-    const counts = this.#counts
+    const counts = this.sightings
     if (!isOfService) counts.foreign++
     if (isBroken) counts.unanswered++
     if (response === undefined) return
@@ -144,15 +191,10 @@ export class Witness implements TrafficListener {
     else if (response.status === 429) counts.refusedByQuota++
     if (/^\s*text\/html\b/i.test(response.headers['content-type'] ?? '')) counts.html++
   }
+}
 
-  #note(findings: readonly JudgedDifference[]): void {
-    for (const finding of findings) {
-      // The verdict of the control plane already has the failures of clients.
-      if (isFailure(finding) && partyOf(finding) === 'service') {
-        this.#failing++
-        if (this.#first.length < FIRST) this.#first.push(finding)
-      }
-      this.#options.found(finding)
-    }
-  }
+function sizeOf({ request, response }: Exchange): number {
+  const sent = request.body.isKnown ? request.body.bytes.length : 0
+  const received = response?.body.isKnown ? response.body.bytes.length : 0
+  return sent + received
 }

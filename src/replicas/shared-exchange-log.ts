@@ -1,4 +1,4 @@
-import type { Circumstances, ExchangeFigures, ExchangeLog, History } from '../accounts/exchange-log.ts'
+import type { AccountHistory, Circumstances, ExchangeFigures, ExchangeLog } from '../accounts/exchange-log.ts'
 import { DEFAULT_ACCOUNT } from '../accounts/worlds.ts'
 import type { Operation } from '../contract/api.ts'
 import type { Contract } from '../contract/contract.ts'
@@ -262,7 +262,7 @@ export class SharedExchangeLog<Explanation> implements ExchangeLog<Explanation> 
   }
 
   /** The store determines whether the account has ended meanwhile. */
-  historyOf(_: string, incarnation: number): History {
+  historyOf(_: string, incarnation: number): AccountHistory {
     return { incarnation, ended: false, outdated: 0, coverage: undefined }
   }
 

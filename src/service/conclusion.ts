@@ -64,6 +64,7 @@ export function createConclusion(deps: ConclusionDeps): (outcome: Outcome) => De
     // Field by field, because `{ ...limits, reset }` alone takes 5 % of a small request.
     const told = limits && { limit: limits.limit, remaining: limits.remaining, reset }
     const usual = usualFields(body.size, date, requestId, told)
+    // These fields must come directly after the usual ones: they extend the written text, which is the first fields.
     if (cors !== undefined) addCors(usual, cors, routed)
     const headers = foreign ? replaceFields(usual.headers, reply) : usual.headers
     const written = foreign ? undefined : usual.written

@@ -7,7 +7,7 @@ import { type Awaitable, whenReady } from '../ground/awaitable.ts'
 import { createBodyReader } from '../http/body.ts'
 import type { Replier, Reply } from '../http/reply.ts'
 import type { ServiceStore } from './gate.ts'
-import { type Admitted, type Conforming, type Outcome, outcomeOf, type Refused } from './stages.ts'
+import { type Admitted, type Checked, type Outcome, outcomeOf, type Refused } from './stages.ts'
 
 export type Conduct = ReturnType<typeof createConduct>
 
@@ -17,16 +17,18 @@ export function createConduct(contract: ServiceContract, store: ServiceStore, re
   const bodies = createBodyReader(settings)
 
   /** Reads the body and checks the request against the contract. */
-  function readAndConform(admitted: Admitted): Awaitable<Conforming> {
+  function readAndCheck(admitted: Admitted): Awaitable<Checked> {
     const { routed, operation, principal } = admitted
     const { request, query } = routed
     return whenReady(bodies.read(request, operation), (body) => {
       const conformity = conform({ operation, query, body }, settings, catalogue)
+      // The journal tells what the group was, so it is looked up before a change.
       const id = query['id']
       return {
         admitted,
         conformity,
         content: body?.content,
+        // If no body is read, `conformity.body` is an empty object, but the request has no value.
         value: conformity.ok ? body && conformity.body : conformity.value,
         group: typeof id === 'string' && conformity.ok ? principal.account.groups.get(id) : undefined,
       }
@@ -34,34 +36,34 @@ export function createConduct(contract: ServiceContract, store: ServiceStore, re
   }
 
   /** The service's answer, after the change is stored. If another change came first, the decision is repeated. */
-  function decideAndKeep(conforming: Conforming, request: ConformingRequest): Awaitable<Outcome> {
-    const { account, now } = conforming.admitted.principal
+  function decideAndKeep(checked: Checked, request: ConformingRequest): Awaitable<Outcome> {
+    const { account, now } = checked.admitted.principal
     if (!changesAccount(request.operation)) {
-      return conclude(conforming, decide(request, account, contract, now), account)
+      return outcomeOfDecision(checked, decide(request, account, contract, now), account)
     }
     let present = account
     let presentVersion: string | undefined
-    const judge = (state: AccountState, version?: string) => {
+    const decideIn = (state: AccountState, version?: string) => {
       present = state
       presentVersion = version
       return decide(request, state, contract, now)
     }
     // While the request waited for its body, another account may have got the id.
-    const decided = store.update(account.id, judge, conforming.admitted.history?.incarnation)
-    return whenReady(decided, (decision) => conclude(conforming, decision, present, presentVersion))
+    const decided = store.update(account.id, decideIn, checked.admitted.history?.incarnation)
+    return whenReady(decided, (decision) => outcomeOfDecision(checked, decision, present, presentVersion))
   }
 
   /** `present` is the state of the decision, and `version` its version if the store gives one. */
-  function conclude(
-    conforming: Conforming,
+  function outcomeOfDecision(
+    checked: Checked,
     decision: Decision<AccountState, Answer>,
     present: AccountState,
     version?: string,
   ): Outcome {
-    const { admitted } = conforming
+    const { admitted } = checked
     const outcome = decision.ok
-      ? outcomeOf(admitted, conforming, replyTo(admitted, decision.value))
-      : refuseWith(admitted, conforming, decision, false)
+      ? outcomeOf(admitted, checked, replyTo(admitted, decision.value))
+      : refuseWith(admitted, checked, decision, false)
     // No other code has this outcome yet, so it may be changed.
     if (decision.ok && decision.state !== present) outcome.after = decision.state
     if (outcome.before !== undefined && outcome.before.account !== present) {
@@ -74,17 +76,17 @@ export function createConduct(contract: ServiceContract, store: ServiceStore, re
   }
 
   function replyTo({ operation }: Admitted, value: Answer): Reply {
-    return value.source === undefined ? replier.succeed(operation, value.data) : replier.read(operation, value)
+    return value.source === undefined ? replier.succeed(operation, value.data) : replier.succeedCached(operation, value)
   }
 
   function refuseWith(
     gated: Admitted | Refused,
-    conforming: Conforming | undefined,
+    checked: Checked | undefined,
     { problems }: Refusal<string>,
     violatesContract: boolean,
   ): Outcome {
-    return outcomeOf(gated, conforming, replier.refuse(gated.operation, problems), problems, violatesContract)
+    return outcomeOf(gated, checked, replier.refuse(gated.operation, problems), problems, violatesContract)
   }
 
-  return { readAndConform, decideAndKeep, refuseWith }
+  return { readAndCheck, decideAndKeep, refuseWith }
 }

@@ -24,26 +24,26 @@ export type Entrance = ReturnType<typeof createEntrance>
 
 /** Takes requests through the gate: key, plan, quota, and the injection that acts on them. */
 export function createEntrance(deps: EntranceDeps) {
-  const { contract, sources } = deps
-  const { secrets } = deps.worlds.journal
+  const { sources } = deps
   const gate = createGate(deps)
-  const clientIdOf = contract.settings.clientRequestIds === 'echoed' ? readClientId : undefined
-  let idSource = { seed: 0, id: '', text: '' }
+  const requestIdFor = createRequestIds(deps)
 
   function admit(routed: Routed): Awaitable<Admitted | Refused> {
     const { request, operation, refusal, needsNoKey } = routed
+    // Such a refusal is the same for every key, unless the response also shows the quota of the key.
     const isAnonymous = needsNoKey && !(gate.tellsUncharged && routed.neighbour !== undefined)
     if (refusal !== undefined && isAnonymous) return enterAnonymously(routed)
     const preferred = operation && sources.ofHeaders(request.headers, operation)
+    // Of several refusals, one that needs no key comes first, then that of the gate, then that of the route.
     return whenReady(gate.admit(routed, preferred === undefined), (result) =>
-      enter(routed, result, (needsNoKey ? refusal : undefined) ?? result.decision.refusal ?? refusal, preferred),
+      makeGated(routed, result, (needsNoKey ? refusal : undefined) ?? result.decision.refusal ?? refusal, preferred),
     )
   }
 
   /** Treats the request as one without an account; no store access, no count. */
   function enterAnonymously(routed: Routed): Admitted | Refused {
     const result = gate.admitAnonymously(routed)
-    return enter(routed, result, routed.refusal ?? result.decision.refusal, undefined)
+    return makeGated(routed, result, routed.refusal ?? result.decision.refusal, undefined)
   }
 
   /** What a response to a request without an account reports of the quota. It draws no request id. */
@@ -51,8 +51,8 @@ export function createEntrance(deps: EntranceDeps) {
     return gate.admitAnonymously(routed).decision.unspent
   }
 
-  /** The result of the gate's decision. A request that the gate refuses meets no fault. */
-  function enter(
+  /** The value of the stage, from the decision of the gate. A refused request meets no fault. */
+  function makeGated(
     routed: Routed,
     { decision, history, before, moment }: GateResult,
     refusal: Refusal<string> | undefined,
@@ -60,13 +60,9 @@ export function createEntrance(deps: EntranceDeps) {
   ): Admitted | Refused {
     const { principal, disabled, allowance, bucket, hits, unspent, fault, ordinal } = decision
     const ruled = fault && principal && sources.ofRule(fault, principal.account)
-    const ownId =
-      principal === undefined
-        ? deps.nextId('unauthenticated')
-        : requestIdOf(sourceOf(principal.account), ordinal, contract.requestIds)
     const gated = {
       routed,
-      requestId: clientIdOf?.(routed.request.headers, secrets) ?? ownId,
+      requestId: requestIdFor(routed.request, principal?.account, ordinal),
       operation: routed.operation,
       principal,
       disabled,
@@ -80,16 +76,11 @@ export function createEntrance(deps: EntranceDeps) {
       injection: refusal === undefined ? (ruled ?? preferred) : undefined,
       effect: undefined,
       refusal,
+      // A refusal of the gate, or of the Host of another site, does not come from the contract.
       violatesContract: refusal !== undefined && refusal !== decision.refusal && refusal !== MISLED,
     }
     // An admitted request has an operation and a principal.
     return gated as Admitted | Refused
-  }
-
-  /** The source of an account's request ids, cached for the last account. */
-  function sourceOf({ seed, id }: AccountState): string {
-    if (idSource.seed !== seed || idSource.id !== id) idSource = { seed, id, text: `${seed} ${id}` }
-    return idSource.text
   }
 
   /** Takes back the charge of a request that the service itself refuses. */
@@ -100,6 +91,26 @@ export function createEntrance(deps: EntranceDeps) {
   }
 
   return { admit, enterAnonymously, tellAnonymous, refund }
+}
+
+/** Creates the function that gives a request its id: that of the client, if it is echoed, or else our own. */
+function createRequestIds({ contract, worlds, nextId }: Pick<EntranceDeps, 'contract' | 'worlds' | 'nextId'>) {
+  const { secrets } = worlds.journal
+  const clientIdOf = contract.settings.clientRequestIds === 'echoed' ? readClientId : undefined
+  let source = { seed: 0, id: '', text: '' }
+
+  return function requestIdFor({ headers }: Arrival, account: AccountState | undefined, ordinal: number): string {
+    // An id of our own is drawn in any case, so that the next one does not depend on the client.
+    const own =
+      account === undefined ? nextId('unauthenticated') : requestIdOf(sourceOf(account), ordinal, contract.requestIds)
+    return clientIdOf?.(headers, secrets) ?? own
+  }
+
+  /** The source of an account's request ids, cached for the last account. */
+  function sourceOf({ seed, id }: AccountState): string {
+    if (source.seed !== seed || source.id !== id) source = { seed, id, text: `${seed} ${id}` }
+    return source.text
+  }
 }
 
 const ECHOED = new RegExp(CLIENT_REQUEST_ID)

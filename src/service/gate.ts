@@ -1,4 +1,4 @@
-import type { History } from '../accounts/exchange-log.ts'
+import type { AccountHistory } from '../accounts/exchange-log.ts'
 import type { Worlds } from '../accounts/worlds.ts'
 import {
   type AdmissionPlan,
@@ -59,7 +59,7 @@ interface PresentedKey {
 export interface GateResult {
   decision: GateDecision
   /** Where the request is recorded; absent if its key belongs to no account. */
-  history: History | undefined
+  history: AccountHistory | undefined
   /** What the request found in its account. */
   before: Past | undefined
   /** Identifies `before` in the store, if the store can recall it. */
@@ -69,23 +69,18 @@ export interface GateResult {
 /** The result of a request whose key belongs to no account. */
 const NO_ACCOUNT: GateResult = { decision: UNKNOWN_KEY, history: undefined, before: undefined, moment: undefined }
 
-/** Source: "Every request carries the header `Authorization: Bearer <API_KEY>`." */
+/**
+ * Creates what lets requests enter their accounts. It finds the key of a request and gives `behaviour/gate.ts` to the
+ * store. Source: "Every request carries the header `Authorization: Bearer <API_KEY>`."
+ */
 export function createGate({ contract, store, clock, worlds, enforceQuotas }: GateDeps) {
   const { settings } = contract
   const terms: GateTerms = { settings, enforceQuotas, bucketOf: memoizeBuckets(settings.quotaScope) }
   const longest = 1000 * longestWindow(contract)
-  const scheme = settings.authorizationScheme === 'exact' ? EXACT_SCHEME : ANY_CASE_SCHEME
   /** The decision about a request without an account; no store access, no count. */
   const admitAnonymously: (routed: Routed) => GateResult =
     settings.quotaHeaders === 'any-request' ? tellUntouched : () => NO_ACCOUNT
-  // Clients repeat a few keys. A guessed key of a megabyte is not worth caching.
-  const readKey = memoize(
-    (authorization): PresentedKey | undefined => {
-      const secret = scheme.exec(authorization)?.[1]
-      return secret === undefined ? undefined : { secret, hash: hashKey(secret), isPlain: !hasKeyForm(secret) }
-    },
-    { limit: 10_000, longest: 200 },
-  )
+  const readKey = createKeyReader(settings)
 
   /** Decides whether a request is admitted, and counts it. `meetsFaults`: whether fault rules may act on it. */
   function admit(routed: Routed, meetsFaults: boolean): Awaitable<GateResult> {
@@ -97,11 +92,11 @@ export function createGate({ contract, store, clock, worlds, enforceQuotas }: Ga
     const { hash } = presented
     const request: GateRequest = { keyHash: hash, method, operation, neighbour, meetsFaults }
     // One call of the store does everything: no change can come in between, and a request waits at most once.
-    const enter = admissionOf(request, routed, presented)
-    const result = store.enter(hash, enter)
+    const admission = admissionOf(request, routed, presented)
+    const result = store.enter(hash, admission)
     if (result !== undefined && !(result instanceof Promise)) return result
     if (result === undefined && worlds.openSandbox === undefined) return admitAnonymously(routed)
-    return admitLater(result, presented, enter, routed)
+    return admitLater(result, presented, admission, routed)
   }
 
   function tellUntouched(routed: Routed): GateResult {
@@ -132,14 +127,14 @@ export function createGate({ contract, store, clock, worlds, enforceQuotas }: Ga
       clock,
       longestWindow: longest,
       plan: (account) => planAdmission(request, account, terms),
-      conclude({ account, incarnation, real, plan, counted, before, moment }) {
+      conclude({ account, incarnation, real, plan, counted, countersBefore, moment }) {
         if (presented.isPlain) worlds.meetKey(account, presented)
         const now = timeOn(account.clock, real)
         const decision = concludeAdmission(request, account, plan, counted, now, terms)
         if (decision === UNKNOWN_KEY) return admitAnonymously(routed)
         const { bucket, formerHits: hits } = decision
         const history = worlds.historyOf(account.id, incarnation)
-        const past = before && { account, bucket, hits, ...before, mark: history.outdated }
+        const past = countersBefore && { account, bucket, hits, ...countersBefore, mark: history.outdated }
         return { decision, history, before: past, moment }
       },
     }
@@ -149,7 +144,7 @@ export function createGate({ contract, store, clock, worlds, enforceQuotas }: Ga
   async function admitLater(
     first: Promise<GateResult | undefined> | undefined,
     { secret, hash }: PresentedKey,
-    enter: Admission<AdmissionPlan, GateResult>,
+    admission: Admission<AdmissionPlan, GateResult>,
     routed: Routed,
   ): Promise<GateResult> {
     const result = await first
@@ -157,11 +152,24 @@ export function createGate({ contract, store, clock, worlds, enforceQuotas }: Ga
     // The new sandbox may be evicted for another one before the request enters it.
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
       if ((await worlds.openSandbox?.(secret)) === undefined) break
-      const opened = await store.enter(hash, enter)
+      const opened = await store.enter(hash, admission)
       if (opened !== undefined) return opened
     }
     return admitAnonymously(routed)
   }
+}
+
+/** Creates the function that reads the key in a field Authorization; `undefined` if there is none. */
+function createKeyReader({ authorizationScheme }: Settings): (authorization: string) => PresentedKey | undefined {
+  const scheme = authorizationScheme === 'exact' ? EXACT_SCHEME : ANY_CASE_SCHEME
+  // Clients repeat a few keys. A guessed key of a megabyte is not worth caching.
+  return memoize(
+    (authorization) => {
+      const secret = scheme.exec(authorization)?.[1]
+      return secret === undefined ? undefined : { secret, hash: hashKey(secret), isPlain: !hasKeyForm(secret) }
+    },
+    { limit: 10_000, longest: 200 },
+  )
 }
 
 /** `bucketOf` with a cache: to build and look up the name takes longer than to count the request. */

@@ -4,7 +4,7 @@ import type { Injection, InjectionTarget } from '../faults/injection.ts'
 import { phaseOf } from '../faults/kinds.ts'
 import type { InjectionSources } from '../faults/sources.ts'
 import { type Awaitable, whenReady } from '../ground/awaitable.ts'
-import { type Admitted, type Conforming, type Outcome, outcomeOf } from './stages.ts'
+import { type Admitted, type Checked, type Outcome, outcomeOf } from './stages.ts'
 
 /** The places where an injection can replace the work of the service. */
 export function createInterference(sources: InjectionSources, deps: ApplicationDeps) {
@@ -21,12 +21,12 @@ export function createInterference(sources: InjectionSources, deps: ApplicationD
     },
 
     /** Second place: the outcome that a domain name in the body asks for, if any does. */
-    simulate(conforming: Conforming, { operation, body }: ConformingRequest): Awaitable<Outcome> | undefined {
-      const { admitted } = conforming
+    simulate(checked: Checked, { operation, body }: ConformingRequest): Awaitable<Outcome> | undefined {
+      const { admitted } = checked
       const injection = sources.ofBody(body, operation)
       if (injection === undefined) return undefined
       return whenReady(applyInjection(injection, targetOf(admitted), undefined, deps), (applied) =>
-        injected(outcomeOf(admitted, conforming, undefined), injection, applied),
+        injected(outcomeOf(admitted, checked, undefined), injection, applied),
       )
     },
 

@@ -27,9 +27,8 @@ export interface PipelineDeps extends Omit<EntranceDeps, 'sources'>, InjectionOp
   responseValidation: ResponseValidation
   /** Absent if pages of other origins may not use the service. */
   cors: Cors | undefined
-  /** Whether the Host of a request is one that a client would use, not a page of another site. */
   namesUs: HostCheck
-  /** Aborted when the server stops; then nothing waits any longer. */
+  /** See `Arrival.wait`. */
   stopping: AbortSignal
 }
 
@@ -53,7 +52,7 @@ export function createPipeline(deps: PipelineDeps): Service {
   const chargesAll = contract.settings.chargedRequests === 'authenticated'
 
   /**
-   * The path of a request, from top to bottom: Routed → Admitted → Conforming → Outcome, which is then delivered. Each
+   * The path of a request, from top to bottom: Routed → Admitted → Checked → Outcome, which is then delivered. Each
    * stage takes the value of the stage before it and returns its own. If nothing has to wait, the whole path is one
    * synchronous call.
    */
@@ -69,13 +68,14 @@ export function createPipeline(deps: PipelineDeps): Service {
         if (admitted.refusal !== undefined)
           return conduct.refuseWith(admitted, undefined, admitted.refusal, admitted.violatesContract)
         return whenReady(interference.injectBefore(admitted), (entered) => {
+          // Only an outcome has a reply: the fault has answered, or the client has left.
           if ('reply' in entered) return entered
           reached = entered
-          return whenReady(conduct.readAndConform(entered), (conforming) => {
-            reached = conforming
-            const { conformity } = conforming
-            if (!conformity.ok) return conduct.refuseWith(entered, conforming, conformity, true)
-            return interference.simulate(conforming, conformity) ?? conduct.decideAndKeep(conforming, conformity)
+          return whenReady(conduct.readAndCheck(entered), (checked) => {
+            reached = checked
+            const { conformity } = checked
+            if (!conformity.ok) return conduct.refuseWith(entered, checked, conformity, true)
+            return interference.simulate(checked, conformity) ?? conduct.decideAndKeep(checked, conformity)
           })
         })
       })
@@ -103,20 +103,20 @@ function createFailures({ worlds, log }: PipelineDeps, entrance: Entrance, condu
   const { secrets } = worlds.journal
 
   function fail(reached: Stage, error: unknown): Outcome {
-    const conforming = 'admitted' in reached ? reached : undefined
+    const checked = 'admitted' in reached ? reached : undefined
     const gated = gatedOf(reached) ?? entrance.enterAnonymously(reached as Routed)
-    if (error instanceof ClientGone) return outcomeOf(gated, conforming, undefined)
+    if (error instanceof ClientGone) return outcomeOf(gated, checked, undefined)
     if (error instanceof StoreError && error.problem === 'unknown-account') {
       // The account was deleted during the request, so the key belongs to no account any more.
       const unspent = entrance.tellAnonymous(gated.routed)
       const orphan = { ...gated, allowance: undefined, unspent, injection: undefined }
-      return conduct.refuseWith(orphan, conforming, refuse({ code: 'unauthorized' }), false)
+      return conduct.refuseWith(orphan, checked, refuse({ code: 'unauthorized' }), false)
     }
     if (!isReported(error)) {
       log.error({ request_id: gated.requestId, err: withoutSecrets(error, gated) }, 'The request failed.')
     }
     const reply = replier.refuse(undefined, [{ code: 'internal_error' }])
-    return { ...outcomeOf(gated, conforming, reply), failure: error }
+    return { ...outcomeOf(gated, checked, reply), failure: error }
   }
 
   function abandon(reached: Stage, error: unknown): Delivery {

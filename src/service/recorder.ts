@@ -5,8 +5,8 @@ import { memoize } from '../ground/memo.ts'
 import type { Arrival } from '../http/arrival.ts'
 import type { Content } from '../http/content.ts'
 import type { Headers } from '../http/delivery.ts'
-import type { MalformedExchange } from '../http/engine/malformed.ts'
 import { type Log, SILENT } from '../http/log.ts'
+import type { MalformedExchange } from '../http/malformed-response.ts'
 import { splitTarget } from '../http/target.ts'
 import { keyEvidenceOf, NOT_ADMITTED } from '../journal/entry.ts'
 import type { NewEntry } from '../journal/journal.ts'
@@ -34,23 +34,27 @@ export function createRecorder({ contract, exchanges, clock, log }: RecorderDeps
   const nameAccount = memoize(nameInLog, { limit: 10_000 })
 
   return function record(outcome, headers) {
-    const { gated, conforming, reply, injection } = outcome
-    const { requestId, operation, principal, routed } = gated
-    const { request, path, query, started } = routed
+    const { gated, checked, reply } = outcome
+    const { query, started } = gated.routed
     const ended = elapsed()
     const duration = Math.round((ended - started) * 1000) / 1000
     const entry = exchanges.take(entryOf(outcome, headers, duration), {
       history: gated.history,
       query,
-      body: conforming?.value,
-      judged: conforming !== undefined || outcome.violatesContract,
-      principal,
+      body: checked?.value,
+      // To refuse the path or the method is a check against the contract, too.
+      judged: checked !== undefined || outcome.violatesContract,
+      principal: gated.principal,
       started,
       ended,
-      requestBody: conforming?.content,
+      requestBody: checked?.content,
       responseBody: reply?.body,
     })
-    if (log === SILENT) return
+    if (log !== SILENT) writeLog(outcome, entry, duration)
+  }
+
+  function writeLog({ gated, reply, injection }: Outcome, entry: NewEntry, duration: number): void {
+    const { requestId, operation, principal, routed } = gated
     if (reply?.breach) {
       const redact = journal.redactorFor(entry)
       const violations = redactWithin(reply.breach.violations, redact)
@@ -59,8 +63,8 @@ export function createRecorder({ contract, exchanges, clock, log }: RecorderDeps
     log.info(
       {
         request_id: requestId,
-        method: request.method,
-        path: isFixed(operation) ? path : journal.redactorFor(entry)(path),
+        method: routed.request.method,
+        path: isFixed(operation) ? routed.path : journal.redactorFor(entry)(routed.path),
         operation: operation?.id,
         account: principal && nameAccount(principal.account.id),
         key: principal?.key.id,
@@ -75,12 +79,12 @@ export function createRecorder({ contract, exchanges, clock, log }: RecorderDeps
 
   /** Nothing in the entry keeps the request or the response in memory. */
   function entryOf(outcome: Outcome, responseHeaders: Headers, duration: number): NewEntry {
-    const { gated, conforming, reply, problems, violatesContract, failure, before, moment, after, allowance, decided } =
+    const { gated, checked, reply, problems, violatesContract, failure, before, moment, after, allowance, decided } =
       outcome
     const { requestId, operation, principal, disabled, routed } = gated
     const { request, path } = routed
     const known = principal ?? disabled
-    const content = conforming?.content
+    const content = checked?.content
     return {
       requestId,
       at: known?.now ?? clock(),
@@ -105,7 +109,7 @@ export function createRecorder({ contract, exchanges, clock, log }: RecorderDeps
       injection: injectionIn(outcome),
       injected: isInjected(outcome),
       keyEvidence: keyEvidenceOf(known, gracePeriod),
-      group: conforming?.group,
+      group: checked?.group,
       before,
       moment,
       after,

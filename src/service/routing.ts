@@ -11,26 +11,28 @@ import type { Routed } from './stages.ts'
 
 export interface RoutingDeps {
   contract: ServiceContract
-  /** Whether the Host of a request is one that a client would use, not a page of another site. */
   namesUs: HostCheck
   /** Whether pages of other origins may use the service. */
   answersPreflights: boolean
 }
 
 const MALFORMED: Route = refuse({ code: 'invalid_request_body', reason: 'malformed' })
-/** The request may come from a page without a key of its own. So neither key nor path counts. See `createHostCheck`. */
+/** For a request with the Host of another site, see `createHostCheck`. Neither its key nor its path counts. */
 export const MISLED: Route & { ok: false } = refuse({ code: 'unauthorized', reason: 'host' })
 
-/** Creates the function that finds the operation of a request, or the reason why there is none. */
+/**
+ * Creates the function that finds the operation of a request, or the refusal if there is none, and recognises preflight
+ * requests. The refusal waits for the gate, because the settings may let the key decide first.
+ */
 export function createRouting({ contract, namesUs, answersPreflights }: RoutingDeps): (request: Arrival) => Routed {
   const { settings } = contract
   const findRoute = createRouter(contract, settings)
-  const readQuery = createQueryReader(settings)
+  const interpretQuery = createQueryReader(settings)
 
   return function route(request) {
     const started = elapsed()
     const { path, query: text } = splitTarget(request.url ?? '')
-    const query = readQuery(text)
+    const query = interpretQuery(text)
     // RFC 9112 §3.2. Node would refuse the request too, but without the envelope.
     const isMalformed = isHostMalformed(request)
     const isMisled = !namesUs(request)

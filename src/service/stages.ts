@@ -1,4 +1,4 @@
-import type { History } from '../accounts/exchange-log.ts'
+import type { AccountHistory } from '../accounts/exchange-log.ts'
 import type { Conformity } from '../behaviour/conformity.ts'
 import type { Principal } from '../behaviour/gate.ts'
 import type { Operation } from '../contract/api.ts'
@@ -44,7 +44,7 @@ interface Gated {
   /** The principal whose disabled key the request carries. */
   disabled: Principal | undefined
   /** Where the request is recorded, if its key belongs to an account. */
-  history: History | undefined
+  history: AccountHistory | undefined
   /** The state that the request found, and its identification in the store. */
   before: Past | undefined
   moment: Moment | undefined
@@ -72,12 +72,12 @@ export interface Refused extends Gated {
   operation: Operation | undefined
   principal: Principal | undefined
   refusal: Refusal<string>
-  /** Whether the contract itself forbids the request, for every account. */
+  /** See `Entry`. */
   violatesContract: boolean
 }
 
 /** A request with its body, and with the result of the contract check. */
-export interface Conforming {
+export interface Checked {
   admitted: Admitted
   conformity: Conformity
   /** The body as received; absent if no body was read. */
@@ -92,12 +92,12 @@ export interface Conforming {
 export interface Outcome {
   gated: Admitted | Refused
   /** Absent if the body was not read. */
-  conforming: Conforming | undefined
+  checked: Checked | undefined
   /** Absent if nothing is sent: a fault ends the connection, or the client has left. */
   reply: Reply | undefined
   /** The problems of the request. The first one is answered. */
   problems: readonly Problem<string>[]
-  /** Whether the contract itself forbids the request, for every account. */
+  /** See `Entry`. */
   violatesContract: boolean
   /** The internal failure, if there was one. */
   failure: unknown
@@ -109,23 +109,22 @@ export interface Outcome {
   injection: Injection | undefined
   /** What the injection has done, in sentences. */
   effect: string | undefined
-  /** The service's decision, if something else, or nothing, is sent. */
+  /** The service's own response, if a fault has acted on it, or if the client has left. */
   decided: UnsentResponse | undefined
-  /** What happens to the connection instead of a response. */
   lost: Loss['lost'] | undefined
   /** How the body is sent, if not as usual. */
   transmission: Transmission | undefined
 }
 
 /** The value of a request at one of the stages before its outcome. */
-export type Stage = Routed | Admitted | Refused | Conforming
+export type Stage = Routed | Admitted | Refused | Checked
 
 const NO_PROBLEMS: readonly Problem<string>[] = []
 
 /** An outcome on which no injection has acted since the gate. */
 export function outcomeOf(
   gated: Admitted | Refused,
-  conforming: Conforming | undefined,
+  checked: Checked | undefined,
   reply: Reply | undefined,
   problems: readonly Problem<string>[] = NO_PROBLEMS,
   violatesContract = false,
@@ -133,7 +132,7 @@ export function outcomeOf(
   const { before, moment, allowance, injection, effect } = gated
   return {
     gated,
-    conforming,
+    checked,
     reply,
     problems,
     violatesContract,

@@ -12,7 +12,7 @@ import type { Explain } from '../journal/verdict.ts'
 import type { BudgetUse } from '../store/memory-budget.ts'
 import type { Readiness } from '../store/readiness.ts'
 import type { StoreTraffic } from '../store/redis/figures.ts'
-import type { Door } from '../store/redis/membership.ts'
+import type { Barrier } from '../store/redis/membership.ts'
 import type { Store } from '../store/store.ts'
 
 /** The parts of the exchange log. */
@@ -35,7 +35,7 @@ export interface OpenedStore {
   /** Gives the ids of requests without an account. */
   readonly nextId: AnonymousIds
   /** Requests wait here while it is unknown whether the store is still the same one. */
-  readonly door: Door | undefined
+  readonly barrier: Barrier | undefined
   /** Figures of a store in another process. */
   readonly traffic: StoreTraffic | undefined
   /** File and reason of each damaged account that was left out. */

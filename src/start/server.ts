@@ -16,7 +16,7 @@ import { type Library, openLibrary } from '../library/library.ts'
 import { createMalformedRecorder } from '../service/recorder.ts'
 import { type CompleteOptions, completeOptions, refuseContradictions } from './option-table.ts'
 import type { ServerOptions } from './options.ts'
-import { type Behaviours, type Inside, openStandIn, type StandIn } from './stand-in.ts'
+import { type Behaviours, type InternalOptions, openStandIn, type StandIn } from './stand-in.ts'
 
 /** A running stand-in. */
 export interface Understudy extends Library, AsyncDisposable {
@@ -58,13 +58,13 @@ export function startUnderstudy(options: ServerOptions = {}): Promise<Understudy
 export async function startServer(
   given: ServerOptions,
   behaviours: Behaviours,
-  inside: Inside = {},
+  internal: InternalOptions = {},
 ): Promise<Understudy> {
   const options = completeOptions(given)
   refuseContradictions(given)
   const { signal, log } = options
   signal?.throwIfAborted()
-  const understudy = await composeServer(given, options, behaviours, inside)
+  const understudy = await composeServer(given, options, behaviours, internal)
   return signal === undefined ? understudy : stopWith(signal, understudy, log)
 }
 
@@ -90,12 +90,12 @@ async function composeServer(
   given: ServerOptions,
   options: CompleteOptions,
   behaviours: Behaviours,
-  inside: Inside,
+  internal: InternalOptions,
 ): Promise<Understudy> {
-  const standIn = await openStandIn(options, behaviours, inside)
+  const standIn = await openStandIn(options, behaviours, internal)
   const { opened, urls, control, stopping, contract, instance, kept, exposed, store, exchanges, apiKey } = standIn
   try {
-    const server = openDoors(standIn, given, options)
+    const server = createServerFor(standIn, given, options)
     const origin = await listen(server, options.port, options.host)
     Object.assign(urls, { baseUrl: origin + contract.basePath, adminUrl: origin + ADMIN_PATH })
     let stopped: Promise<void> | undefined
@@ -122,23 +122,23 @@ async function composeServer(
 }
 
 /** The HTTP server for the service and its control plane. */
-function openDoors(standIn: StandIn, given: ServerOptions, options: CompleteOptions): Server {
+function createServerFor(standIn: StandIn, given: ServerOptions, options: CompleteOptions): Server {
   const { contract, opened, urls, exchanges, control, instance, log, namesUs } = standIn
-  const { nextId, clock, door, readiness } = opened
+  const { nextId, clock, barrier, readiness } = opened
   const stopping = standIn.stopping.signal
   const { host, adminToken: token } = options
   const serve = createCarrier({ answer: standIn.answer, stopping, log })
-  const beside = options.admin
+  const serveAdmin = options.admin
     ? createAdmin({ ...{ control, token, host, instance, log, stopping, readiness }, urls: () => urls })
     : undefined
-  function dispatch(request: ServerRequest, response: ServerResponse): void | Promise<void> {
-    if (beside !== undefined && (isAdminTarget(request.url ?? '') || (isRoot(request) && namesUs(request)))) {
-      return beside(request, response)
+  function handle(request: ServerRequest, response: ServerResponse): void | Promise<void> {
+    if (serveAdmin !== undefined && (isAdminTarget(request.url ?? '') || (isRoot(request) && namesUs(request)))) {
+      return serveAdmin(request, response)
     }
     // If the store is away, or may be another one, a request waits a little for the result of the check.
-    return door === undefined || door.isOpen
+    return barrier === undefined || barrier.isOpen
       ? serve(request, response)
-      : door.opened().then(() => serve(request, response))
+      : barrier.opened().then(() => serve(request, response))
   }
   const refuseCrowded = createCrowdedReply(contract, nextId)
   const limit = Math.min(options.maxConnections, findPossibleConnections())
@@ -146,12 +146,12 @@ function openDoors(standIn: StandIn, given: ServerOptions, options: CompleteOpti
     log.warn({}, `The system lets the process have ${limit} connections, not ${options.maxConnections}.`)
   }
   const record = createMalformedRecorder({ exchanges, clock })
-  return createHttpServer(dispatch, createMalformedReply(contract, nextId, log, record), {
+  return createHttpServer(handle, createMalformedReply(contract, nextId, log, record), {
     limit,
     // The user must still reach the control plane, to find and end the cause.
     refuse: (request, response) =>
-      beside !== undefined && isAdminTarget(request.url ?? '') && isOfThisMachine(request)
-        ? beside(request, response)
+      serveAdmin !== undefined && isAdminTarget(request.url ?? '') && isOfThisMachine(request)
+        ? serveAdmin(request, response)
         : refuseCrowded(request, response),
     began: () => log.warn({ limit }, 'The maximum number of connections is open; further ones are refused.'),
     ended: (refused) => log.info({ refused }, 'There is room for connections again.'),

@@ -91,7 +91,7 @@ async function join(connection: StoreConnection, shown: string, options: Complet
       // Every server needs this account. Its restoration may itself find it lost, and cannot wait for itself.
       if (account === DEFAULT_ACCOUNT && restoration.underWay === undefined) await restoration.run()
     },
-    // While the door is closed, it is unknown whether the store is still the same one.
+    // While the barrier is closed, it is unknown whether the store is still the same one.
     restoring: () => restoration.underWay ?? (membership.isOpen ? undefined : membership.opened()),
   })
   const joining = await takePart(membership, terms, prefix, () =>
@@ -126,7 +126,7 @@ function compose(participation: Participation): OpenedStore {
     budget: store.copies,
     readiness: membership,
     nextId: ids.nextId,
-    door: membership,
+    barrier: membership,
     traffic: {
       figures: connection.figures,
       get isConnected() {

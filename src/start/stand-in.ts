@@ -35,7 +35,7 @@ const EXPOSED =
   'The keys of these accounts derive from a seed, so any program can compute them. Replace them by other keys.'
 
 /** Additional settings for a program that runs a stand-in for its own purpose. */
-export interface Inside {
+export interface InternalOptions {
   /** Replaces the contract that the option `overlays` makes. */
   contract?: Contract | undefined
   /** Fault rules of every new account, before those of the option `faults`. They must have been checked. */
@@ -88,18 +88,22 @@ interface Preparation extends Omit<OpeningContext, 'memory' | 'patience'> {
  * Composes contract, store and service. The caller must close `opened` at the end.
  * @throws OptionError, ContractError, FixtureError, FaultSetError, StoreError
  */
-export async function openStandIn(options: CompleteOptions, behaviours: Behaviours, inside: Inside): Promise<StandIn> {
-  const prepared = await prepare(options, behaviours, inside)
+export async function openStandIn(
+  options: CompleteOptions,
+  behaviours: Behaviours,
+  internal: InternalOptions,
+): Promise<StandIn> {
+  const prepared = await prepare(options, behaviours, internal)
   const { contract, fixture, log, instance, faultSets } = prepared
   const memory = divideMemory(options.maxMemory)
-  const opened = await openStore(options, { ...prepared, memory: memory.accounts, patience: inside.patience })
+  const opened = await openStore(options, { ...prepared, memory: memory.accounts, patience: internal.patience })
   const stopping = new AbortController()
   // Each waiting request listens to the signal, and their number is not limited.
   setMaxListeners(0, stopping.signal)
   try {
     const { store, clock, nextId, readiness, traffic } = opened
     const urls = { baseUrl: '', adminUrl: '' }
-    const { journal, exchanges, worlds } = await openWorlds(options, inside, prepared, opened, memory.journal, urls)
+    const { journal, exchanges, worlds } = await openAccounts(options, internal, prepared, opened, memory.journal, urls)
     const { apiKey, kept, exposed } = await provideAccounts(options, opened, worlds, fixture, log)
     const { enforceQuotas, prefer, simulator, responseValidation } = options
     const shared = { contract, store, clock, worlds, exchanges, enforceQuotas }
@@ -107,14 +111,14 @@ export async function openStandIn(options: CompleteOptions, behaviours: Behaviou
     const namesUs = createHostCheck(options.host, allowedOrigins(options, contract))
     const answer = createPipeline({
       ...{ ...shared, nextId, log, prefer, simulator, responseValidation, namesUs },
-      stopping: inside.hurries ? AbortSignal.abort() : stopping.signal,
+      stopping: internal.hurries ? AbortSignal.abort() : stopping.signal,
       cors: corsFor(options, contract),
     })
     const standIn: StandIn = {
       ...{ answer, contract, store, journal, worlds, exchanges, opened, control, urls, namesUs, instance, log },
       ...{ apiKey, kept, exposed, stopping },
     }
-    inside.open?.(standIn)
+    internal.open?.(standIn)
     return standIn
   } catch (error) {
     await opened.close()
@@ -122,7 +126,11 @@ export async function openStandIn(options: CompleteOptions, behaviours: Behaviou
   }
 }
 
-async function prepare(options: CompleteOptions, behaviours: Behaviours, inside: Inside): Promise<Preparation> {
+async function prepare(
+  options: CompleteOptions,
+  behaviours: Behaviours,
+  internal: InternalOptions,
+): Promise<Preparation> {
   const { host, admin, adminToken, plan, simulator } = options
   const secrets = new Secrets(adminToken === undefined ? [] : [adminToken])
   const log = redactLog(options.log, secrets)
@@ -130,8 +138,8 @@ async function prepare(options: CompleteOptions, behaviours: Behaviours, inside:
     const remedy = 'others can reach this address, so give'
     throw new OptionError('host', host, (spell) => `${remedy} ${spell('adminToken')} or ${spell('admin', false)}`)
   }
-  const overlays = inside.contract === undefined ? await readOverlays(options.overlays) : []
-  const loaded = inside.contract ?? (await loadContract({ overlays }))
+  const overlays = internal.contract === undefined ? await readOverlays(options.overlays) : []
+  const loaded = internal.contract ?? (await loadContract({ overlays }))
   const contract = bindBehaviours(loaded, { behaviours, simulator })
   checkPlan(plan, contract.settings)
   const fixture = await loadFixture(options.fixture)
@@ -140,9 +148,9 @@ async function prepare(options: CompleteOptions, behaviours: Behaviours, inside:
 }
 
 /** The data of the accounts: their states and their history. `journalMemory` is in bytes. */
-async function openWorlds(
+async function openAccounts(
   options: CompleteOptions,
-  inside: Inside,
+  internal: InternalOptions,
   { contract, fixture, faultSets, secrets, log }: Preparation,
   { store, clock, budget, openExchanges }: OpenedStore,
   journalMemory: number,
@@ -150,9 +158,9 @@ async function openWorlds(
 ) {
   const { seed, now, frozen, plan, maxAccounts, sandboxKeys } = options
   const ofSets = faultSets.flatMap(({ name, rules }) => rules.map((rule) => ({ set: name, rule })))
-  const faults = [...(inside.faults ?? []).map((rule) => ({ rule })), ...ofSets]
+  const faults = [...(internal.faults ?? []).map((rule) => ({ rule })), ...ofSets]
   const full = 'The journal is full: from now on, it forgets old requests of the accounts that have most.'
-  const limits = { entries: options.journal, total: journalMemory, ...inside.journal }
+  const limits = { entries: options.journal, total: journalMemory, ...internal.journal }
   const journal = new Journal(limits, () => log.warn({}, full), secrets)
   const randomKeys = !isLoopback(options.host)
   const publicKeyOf = (account: AccountState) => findPublicKey(account, { derived: !randomKeys })

@@ -88,7 +88,7 @@ function ofOneServer(
     budget,
     readiness,
     nextId: countAnonymousIds(seed, requestIds),
-    door: undefined,
+    barrier: undefined,
     traffic: undefined,
     skipped: [],
     openExchanges: async (parts) => new LocalExchangeLog(parts),

@@ -1,10 +1,10 @@
 import type { AccountState } from '../domain/account.ts'
 import { timeOn } from '../domain/clock.ts'
-import { type Counting, type CountingPlan, countPlanned, countRequest } from '../domain/counting.ts'
+import { applyCounts, type Counting, type CountingPlan, decideCounts } from '../domain/counting.ts'
 import { chanceOfFault, fraction } from '../ground/chance.ts'
 import type { Admission, Entered } from './store.ts'
 
-/** Lets a request enter a loaded account, and counts the request there. The caller concludes the admission. */
+/** Lets a request enter an account in this process, and counts it there. The caller calls `conclude` of the admission. */
 export function enterAccount<Plan extends CountingPlan>(
   account: AccountState,
   counting: Counting,
@@ -16,7 +16,7 @@ export function enterAccount<Plan extends CountingPlan>(
   const now = timeOn(account.clock, real)
   const plan = makePlan(account)
   const draw = (rule: string, ordinal: number) => fraction(chanceOfFault(account, rule, ordinal)[0])
-  const counted = countPlanned(plan, counting, now, draw)
-  if (plan.isCounted) countRequest(counting, counted, account.faults, now, longestWindow)
-  return { account, incarnation, real, plan, counted, before: { quotas, tallies, requests }, moment: undefined }
+  const counted = decideCounts(plan, counting, now, draw)
+  if (plan.isCounted) applyCounts(counting, counted, account.faults, now, longestWindow)
+  return { account, incarnation, real, plan, counted, countersBefore: { quotas, tallies, requests }, moment: undefined }
 }

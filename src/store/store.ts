@@ -1,5 +1,5 @@
 import type { AccountState } from '../domain/account.ts'
-import type { Counters, Counting, CountingPlan, PlannedCount } from '../domain/counting.ts'
+import type { Counters, Counting, CountingPlan, CountingResult } from '../domain/counting.ts'
 import type { Decision, ErrorCode } from '../domain/errors.ts'
 import type { Hits } from '../domain/quotas.ts'
 import type { Awaitable } from '../ground/awaitable.ts'
@@ -120,9 +120,9 @@ export interface Entered<Plan> {
   /** The time of the machine, to which the clocks of accounts relate, in milliseconds since the Unix epoch. */
   real: number
   plan: Plan
-  counted: PlannedCount
+  counted: CountingResult
   /** The counters before the request, if the store has them in memory. */
-  before: Readonly<Counting> | undefined
+  countersBefore: Readonly<Counting> | undefined
   /** Identifies what the request has found, if the store can recall it. */
   moment: Moment | undefined
 }

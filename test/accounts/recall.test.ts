@@ -19,12 +19,12 @@ function recallingStore(): Store {
       memory.enter(keyHash, {
         ...admission,
         conclude(entered) {
-          const { quotas = new Map(), tallies = new Map() } = entered.before ?? {}
+          const { quotas = new Map(), tallies = new Map() } = entered.countersBefore ?? {}
           const { incarnation, account: state } = entered
           const counters = { quotas: new Map(quotas.entries()), tallies: new Map(tallies.entries()) }
           const moment = { incarnation, version: versionOf(state), sequence: found.length }
           found.push({ incarnation, state, counters })
-          return admission.conclude({ ...entered, before: undefined, moment })
+          return admission.conclude({ ...entered, countersBefore: undefined, moment })
         },
       })) satisfies Store['enter'],
     update: async (accountId, decide) => memory.update(accountId, (state) => decide(state, versionOf(state))),

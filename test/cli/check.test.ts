@@ -36,6 +36,17 @@ const wrong = entryOf({ after: 9000, request: { headers: [{ name: 'host', value:
 /** So deep that whoever calls itself for each level has no stack left. */
 const DEPTH = budget({ quick: 10_000, whole: 50_000, full: 50_000 })
 
+/** A response with a quota of 30 requests of which so many are left. */
+function answerOf(envelope: Json, remaining: number) {
+  const quota = { 'X-RateLimit-Limit': 30, 'X-RateLimit-Remaining': remaining, 'X-RateLimit-Reset': 1768471200 }
+  const id = `00000000-0000-4000-8000-${String(remaining).padStart(12, '0')}`
+  const headers = { 'Content-Type': 'application/json', 'X-Request-Id': id, ...quota }
+  return {
+    response: { headers: Object.entries(headers).map(([name, value]) => ({ name, value: String(value) })) },
+    content: { size: -1, text: JSON.stringify(envelope) },
+  }
+}
+
 /** Checks recordings of these texts; resolves to how it ended, and to its JSON report. */
 async function check(folder: string, texts: readonly string[], ...args: string[]) {
   const files = texts.map((text, index) => {
@@ -56,7 +67,7 @@ describe('check', () => {
     const { code, stdout, stderr, report } = await check(folder, [harOf(traffic)], '--evidence', evidence)
     expect({ code, stdout }).toEqual({ code: 0, stdout: '' })
     expect(stderr).toMatch(
-      /^PASSED {2}The service and its clients did nothing wrong\. 7 of 7 exchanges were judged\.$/m,
+      /^PASSED {2}In the 7 of 7 exchanges that could be judged, the service did nothing wrong; its clients did nothing wrong\.$/m,
     )
     expect(stderr).toMatch(/^Service +https:\/\/dmarc\.example\/api\/v1$/m)
     expect(report).toMatchObject({ exchanges: 7, judged: 7, findings: [] })
@@ -90,6 +101,52 @@ describe('check', () => {
     expect(stderr).toContain('(2 times)')
     const broken = { id: 'broken-rule/listDomains/200/key-required', label: 'broken rule', count: 2 }
     expect(report.findings).toContainEqual(expect.objectContaining(broken))
+  })
+
+  it('says of what another client may have done that --sole-writer would tell it, and then fails', async ({
+    folder,
+  }) => {
+    const listed = (after: number, domains: readonly string[]) =>
+      entryOf({ after, ...answerOf({ success: true, data: { domains } }, 29 - after / 1000) })
+    const text = harOf([listed(0, ['a.example']), listed(1000, ['a.example', 'b.example'])])
+    const { code, report, stderr } = await check(folder, [text])
+    expect(code).toBe(0)
+    expect(report.untold).toMatchObject([{ times: 1, remedy: 'Give --sole-writer if no other client did.' }])
+    expect(stderr).toMatch(/^PASSED {2}.* 1 thing cannot be told, because: Another client .* Give --sole-writer /m)
+    expect(stderr).toMatch(/^Not asked +listDmarc, addDomains, /m)
+    expect(await check(folder, [text], '--sole-writer')).toMatchObject({ code: 1 })
+  })
+
+  it('says of requests that overlap that their order is not known, and not of those within a millisecond', async ({
+    folder,
+  }) => {
+    const postData = { mimeType: 'application/json', text: '{"domains":["b.example"]}' }
+    const answer = answerOf({ success: true, data: { message: 'Done.', domains: ['b.example'], count: 1 } }, 29)
+    const added = (time: number) => entryOf({ method: 'POST', request: { postData, bodySize: 25 }, ...answer, time })
+    const listed = entryOf({ after: 20, ...answerOf({ success: true, data: { domains: [] } }, 28) })
+    const overlapping = await check(folder, [harOf([added(50), listed])], '--sole-writer')
+    expect(overlapping.code).toBe(0)
+    expect(overlapping.report.findings.map(({ id }) => id)).toContain('cannot-tell/listDomains/200/overlap')
+    expect(overlapping.report.untold).toMatchObject([{ times: 1, remedy: 'Send such requests one after the other.' }])
+    // The list lacks what was added before it.
+    const { report, code } = await check(folder, [harOf([added(20.9), listed])], '--sole-writer')
+    expect(code).toBe(1)
+    expect(report.findings).toContainEqual(expect.objectContaining({ label: 'broken rule', path: '/domains' }))
+  })
+
+  it('fails on a mistake of the client only with --fail-on, and shows it', async ({ folder }) => {
+    const text = harOf([
+      entryOf({
+        method: 'POST',
+        request: { bodySize: 0 },
+        response: { status: 400 },
+        content: { text: '{"success":false,"error":{"code":"invalid_request_body","message":"No."}}', size: -1 },
+      }),
+    ])
+    const { code, stderr } = await check(folder, [text])
+    expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringMatching(/^warning {2}The client violates/m) })
+    expect((await check(folder, [text], '--fail-on', 'client')).code).toBe(1)
+    expect((await check(folder, [text], '--fail-on', 'both')).code).toBe(1)
   })
 
   it('ends with 3 where the evidence cannot be written at the end, and still writes its baseline and its report', async ({

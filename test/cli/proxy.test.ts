@@ -1,11 +1,15 @@
 import { readFileSync, statSync, writeFileSync } from 'node:fs'
 import { createServer as createSecureServer } from 'node:https'
+import { connect } from 'node:net'
 import { join } from 'node:path'
 import type { TLSSocket } from 'node:tls'
-import { describe, expect } from 'vitest'
+import { describe, expect, onTestFinished, vi } from 'vitest'
+import { Investigation } from '../../src/conformance/investigation.ts'
+import { Witness } from '../../src/proxy/witness.ts'
 import { CERTIFICATE, PRIVATE_KEY } from '../proxy/certificate.ts'
 import { listenOn } from '../support/listening.ts'
-import { expectRefusal, it } from '../support/program.ts'
+import { writeOverlay } from '../support/overlay-file.ts'
+import { expectRefusal, it, type Tools } from '../support/program.ts'
 import { API_KEY, startService } from '../support/service.ts'
 import { ask, listens, startRaw } from './proxied.ts'
 
@@ -45,14 +49,15 @@ describe('proxy', () => {
       await expect.poll(async () => (await dataAt<{ requests: number }>(`${admin}/verdict`)).requests).toBe(4)
       const verdict = await dataAt<object>(`${admin}/verdict`)
       expect(verdict).toMatchObject({
-        passed: false,
+        passed: true,
+        judged: 3,
         violations: { count: 1, by_code: { unknown_field: 1 }, first: [{ correction: null }] },
         service: { findings: 0, exchanges: 4, not_judged: 1 },
       })
       const journal = await dataAt<{ requests: unknown }>(`${admin}/accounts/default/requests?operation=addDomains`)
       expect(journal.requests).toMatchObject([
         { status: 200, key: 'key 1', request: { body: '{"domains":["a.example"]}' }, violations: [] },
-        { status: 400, code: 'unknown_field', problems: [{ code: 'unknown_field' }] },
+        { status: 400, code: 'unknown_field', violations: [{ by: 'client', label: 'contract violation' }] },
       ])
       const refused = await fetch(`${admin}/accounts/default/clock`)
       const { error } = (await refused.json()) as { error: { message: string } }
@@ -115,7 +120,7 @@ describe('proxy', () => {
     },
   )
 
-  it('says what is strange in what a service answers', SLOW, async ({ start }) => {
+  it('says what is strange in what a service answers', SLOW, async ({ folder, start }) => {
     const answers: Readonly<Record<string, string>> = {
       html: 'HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n<h1>Hi</h1>',
       elsewhere: 'HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:1/\r\nContent-Length: 0\r\n\r\n',
@@ -125,7 +130,8 @@ describe('proxy', () => {
     const target = await startRaw((socket) =>
       socket.once('data', (chunk) => socket.end(answers[/\?(\w+)/.exec(chunk.toString())?.[1] ?? ''] ?? '')),
     )
-    const running = start(['proxy', '--target', target, '--port', '0'])
+    const json = join(folder, 'a.json')
+    const running = start(['proxy', '--target', target, '--port', '0', '--report', `json=${json}`])
     const baseUrl = await listens(running)
     for (const name of Object.keys(answers)) {
       await ask(`${baseUrl}/domains?${name}`, { redirect: 'manual' })
@@ -133,11 +139,14 @@ describe('proxy', () => {
         .catch(() => {})
     }
     running.stop()
-    const { code, stderr } = await running.ended
-    expect(stderr).toContain('1 response is HTML')
-    expect(stderr).toContain('1 response led elsewhere (3xx)')
-    expect(stderr).toContain('2 requests got no whole response')
-    expect(code).toBe(0)
+    expect((await running.ended).code).toBe(0)
+    expect(JSON.parse(readFileSync(json, 'utf8')).warnings).toEqual([
+      '1 message was not valid HTTP/1.1, and not passed on.',
+      '1 connection to the service could not be made or was broken off.',
+      '2 requests got no whole response.',
+      '1 response led elsewhere (3xx), where the proxy does not see what a client does.',
+      '1 response is HTML; is every path right?',
+    ])
   })
 
   it('says so when a service refuses everything with 429', async ({ start }) => {
@@ -148,6 +157,126 @@ describe('proxy', () => {
     running.stop()
     expect((await running.ended).stderr).toContain('All requests were refused with 429')
   })
+})
+
+describe('The verdict of the control plane and the result of the command are the same', () => {
+  const BOTH = ['--fail-on', 'both']
+  const CLIENT = ['--fail-on', 'client']
+  const post = (path: string, body: object) => (baseUrl: string) =>
+    ask(baseUrl + path, { method: 'POST', body: JSON.stringify(body) })
+  const list = (baseUrl: string) => ask(`${baseUrl}/domains`)
+  const MISTAKE = post('/domains', { domains: ['a.example'], name: 'x' })
+  const KNOWN = 'broken-rule/listDomains/200/key-required'
+
+  it.for<
+    [
+      what: string,
+      passed: boolean,
+      args: string[],
+      ask: (baseUrl: string) => Promise<unknown>,
+      setting?: [name: string, value: string],
+    ]
+  >([
+    [
+      'a service with another choice',
+      true,
+      BOTH,
+      post('/domaingroups', { name: 'a', domains: null }),
+      ['null-fields', 'absent'],
+    ],
+    [
+      'another choice that refuses',
+      true,
+      BOTH,
+      (baseUrl) => ask(`${baseUrl}/domains?a=b`),
+      ['unknown-query-parameters', 'refused'],
+    ],
+    ['a mistake of the client', true, [], MISTAKE],
+    ['a mistake of the client that counts', false, CLIENT, MISTAKE],
+    ['a mistake of either side that counts', false, BOTH, MISTAKE],
+    ['no traffic', false, [], async () => {}],
+  ])('with %s', SLOW, async ([, passed, args, send, setting], { start, folder }) => {
+    const [name, value] = setting ?? []
+    const overlays =
+      name === undefined ? [] : [writeOverlay(folder, [{ target: `$['x-settings']['${name}']`, update: { value } }])]
+    const service = await startService({ overlays })
+    expect(await results(start, service.baseUrl, args, send)).toEqual([passed, passed, passed ? 0 : 1])
+  })
+
+  it.for<[what: string, passed: boolean, args: string[], baseline: string[]]>([
+    ['counts', false, [], []],
+    ['is of the other side', true, CLIENT, []],
+    ['is accepted', true, [], [KNOWN]],
+  ])('with a mistake of the service that %s', SLOW, async ([, passed, args, known], { start, folder }) => {
+    const service = await startService()
+    const target = await startRaw((client) => {
+      client.once('data', (chunk) => {
+        // A key is not asked for, in spite of the rule.
+        const inner = connect(Number(new URL(service.baseUrl).port), '127.0.0.1')
+        inner.on('error', () => {})
+        inner.pipe(client)
+        inner.write(chunk.toString('latin1').replace('\r\n\r\n', `\r\nAuthorization: Bearer ${API_KEY}\r\n\r\n`))
+      })
+    })
+    const baseline = join(folder, 'known.json')
+    writeFileSync(baseline, JSON.stringify({ findings: known.map((id) => ({ id, reason: 'It is known.' })) }))
+    const send = async (baseUrl: string) => {
+      await fetch(`${baseUrl}/domains`)
+      await list(baseUrl)
+    }
+    const all = [...args, '--baseline', baseline]
+    expect(await results(start, target, all, send)).toEqual([passed, passed, passed ? 0 : 1])
+  })
+
+  it('with exchanges that were not judged before the end', SLOW, async ({ start }) => {
+    const service = await startService()
+    let judge = () => {}
+    const gate = new Promise<void>((resolve) => {
+      judge = resolve
+    })
+    const { take } = Investigation.prototype
+    const taking = vi.spyOn(Investigation.prototype, 'take').mockImplementation(async function (
+      this: Investigation,
+      exchange,
+    ) {
+      await gate
+      return take.call(this, exchange)
+    })
+    const { finish } = Witness.prototype
+    const ending = vi.spyOn(Witness.prototype, 'finish').mockImplementation(function (this: Witness) {
+      const done = finish.call(this, AbortSignal.abort())
+      judge()
+      return done
+    })
+    onTestFinished(() => {
+      taking.mockRestore()
+      ending.mockRestore()
+    })
+    const running = start(['proxy', '--target', service.baseUrl, '--port', '0', '--fail-on-violation', '--no-admin'])
+    const baseUrl = await listens(running)
+    for (let count = 0; count < 4; count++) expect((await list(baseUrl)).status).toBe(200)
+    await expect.poll(() => taking.mock.calls.length).toBe(1)
+    running.stop()
+    const { code, stderr } = await running.ended
+    expect(stderr).toContain('FAILED  3 of 4 exchanges were not judged before the proxy ended.')
+    expect(code).toBe(1)
+  })
+
+  /** Whether the verdict and the command say that the traffic passes, and the exit code. */
+  async function results(
+    start: Tools['start'],
+    target: string,
+    args: readonly string[],
+    send: (baseUrl: string) => Promise<unknown>,
+  ): Promise<[verdict: boolean, command: boolean, code: number | null]> {
+    const running = start(['proxy', '--target', target, '--port', '0', '--fail-on-violation', ...args])
+    const baseUrl = await listens(running)
+    await send(baseUrl)
+    const { passed } = await dataAt<{ passed: boolean }>(`${new URL(baseUrl).origin}/__admin/verdict`)
+    running.stop()
+    const { code, stderr } = await running.ended
+    return [passed, /^PASSED /m.test(stderr), code]
+  }
 })
 
 describe('proxy refuses', () => {

@@ -89,7 +89,11 @@ const WRONG_LISTS: Rows = [
   ],
   ['half of a body', list({ body: '{"success":true,' }), { body: CONTENT }],
   ['another type', withHeaders({ 'Content-Type': 'text/plain' }), { 'headers/content-type': CONTENT }],
-  ['a page', list(PAGE), { body: 'schemas/Failure', 'headers/content-type': CONTENT }],
+  [
+    'a page',
+    list({ ...PAGE, status: 404 }),
+    { status: '/paths/~1domains/get/responses', body: 'schemas/Failure', 'headers/content-type': CONTENT },
+  ],
   ['no body', list({ body: undefined }), { body: CONTENT }],
   ['a body after HEAD', list({ method: 'HEAD' }), { body: '/paths/~1domains/get' }],
   [
@@ -158,11 +162,6 @@ const WRONG: Rows = [
       'deleteDomains/204/response/body': 'schemas/Failure',
       'deleteDomains/204/response/status': '/paths/~1domains/delete/responses',
     },
-  ],
-  [
-    'another status for a wrong method',
-    { method: 'PUT', status: 500, body: failure('not_found') },
-    { 'domains/500/request/method': '/paths/~1domains', 'domains/500/response/code': 'x-errors' },
   ],
   [
     'an operation that the document does not have',
@@ -265,10 +264,43 @@ describe('the specification leaves open, so that nobody has done anything wrong,
       'updateDomainGroup/200/response/data/changed/additionalProperties',
       '/components/schemas/UpdatedDomainGroup/additionalProperties',
     ],
+    [
+      'the status of a wrong method',
+      { method: 'PUT', path: '/domains', status: 500, body: failure('not_found') },
+      'domains/500/response/code',
+      '/components/x-errors/not_found',
+    ],
   ])('%s', (_, made, id, pointer) => {
-    const found = find(made).map((each) => [each.id, each.label, each.pointer])
+    const found = find(made)
+      .filter((each) => !each.id.includes('/request/'))
+      .map((each) => [each.id, each.label, each.pointer])
     expect(found).toContainEqual([`another-choice/${id}`, 'another choice', pointer])
     expect(new Set(found.map(([, label]) => label))).toEqual(new Set(['another choice']))
+  })
+})
+
+describe('a failure', () => {
+  it('of the service is found, whatever it answers with, and so is one with the code of the stand-in', () => {
+    for (const made of [
+      { status: 500, body: 'Oops' },
+      { status: 500 },
+      { status: 503, body: failure('internal_error') },
+    ]) {
+      expect(find(list(made)).map(({ id, label }) => [id, label])).toEqual([
+        [`unexplained/listDomains/${made.status}/failed`, 'unexplained'],
+      ])
+    }
+  })
+
+  it('of a gateway is not that of the service', () => {
+    expect(find(list(PAGE)).map(({ id, label }) => [id, label])).toEqual([
+      ['cannot-tell/listDomains/502/gateway', 'cannot tell'],
+    ])
+  })
+
+  it('is none if it is one of the error codes, which can have any status', () => {
+    const found = find(list({ status: 503, body: failure('rate_limited') }))
+    expect(found.filter(({ label }) => label !== 'another choice')).toEqual([])
   })
 })
 
@@ -365,6 +397,12 @@ describe('nothing is wrong with', () => {
         response: { status: 201, headers: headersOf([]), body: unknown },
       })),
     ).toEqual([])
+    const withoutBody = ({ response, ...exchange }: Exchange) => ({
+      ...exchange,
+      response: response && { ...response, body: unknown },
+    })
+    expect(find({ path: '/domains/', status: 404 }, withoutBody)).toEqual([])
+    expect(find({ path: '/domains', status: 404 }, withoutBody)).toHaveLength(1)
   })
 })
 

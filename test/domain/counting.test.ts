@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { type Counting, countersFor, countRequest } from '../../src/domain/counting.ts'
+import { applyCounts, type Counting, countersFor } from '../../src/domain/counting.ts'
 import type { FaultTally } from '../../src/domain/faults.ts'
 import { PersistentMap } from '../../src/domain/persistent-map.ts'
 import type { Hits } from '../../src/domain/quotas.ts'
@@ -21,14 +21,14 @@ describe('counters', () => {
     ['is to begin on a clock that was set back', NOW + 1, false],
   ])('keep a window that %s, when another begins: %s', (_, startedAt, isKept) => {
     const counters = counting([['old', { startedAt, used: 3 }]])
-    countRequest(counters, begun, [], NOW, LONGEST)
+    applyCounts(counters, begun, [], NOW, LONGEST)
     expect([...counters.quotas.keys()]).toEqual(isKept ? ['old', 'new'] : ['new'])
     expect(counters.requests).toBe(5)
   })
 
   it('forget no window for a charge in one that has begun', () => {
     const counters = counting([['old', { startedAt: 0, used: 3 }]])
-    countRequest(counters, { ...begun, hits: { startedAt: NOW, used: 2 } }, [], NOW, LONGEST)
+    applyCounts(counters, { ...begun, hits: { startedAt: NOW, used: 2 } }, [], NOW, LONGEST)
     expect([...counters.quotas.keys()]).toEqual(['old', 'new'])
   })
 
@@ -37,7 +37,7 @@ describe('counters', () => {
     const counters = counting([], [['fault_1', tally]])
     const fault = { id: 'fault_2', createdAt: 0, rule: {} }
     const counted = { ordinal: 0, bucket: undefined, hits: undefined, tallies: [['fault_2', tally]] as const }
-    countRequest(counters, counted, [fault])
+    applyCounts(counters, counted, [fault])
     expect([[...counters.tallies.keys()], counters.requests]).toEqual([['fault_2'], 4])
   })
 

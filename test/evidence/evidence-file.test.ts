@@ -3,13 +3,13 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import type { Conclusion } from '../../src/conformance/investigation.ts'
 import { readChoices } from '../../src/contract/choices.ts'
+import { calibrate } from '../../src/evidence/calibration.ts'
 import {
   describeEvidence,
   digestOf,
   type EvidenceOptions,
   mergeEvidence,
   readEvidence,
-  saveEvidence,
   writeEvidence,
 } from '../../src/evidence/evidence-file.ts'
 import { EVIDENCE_LIMITS } from '../../src/evidence/evidence-schema.ts'
@@ -117,14 +117,33 @@ describe('an evidence file', () => {
     expect(text).toContain('&id=4')
   })
 
-  it('is not written where a field is not in its schema', async () => {
-    const file = join(temporaryFolder(), 'evidence.json')
-    const evidence = { ...describeEvidence(CONCLUSION, options()), headers: { authorization: 'x' } }
-    await expect(saveEvidence(file, evidence)).rejects.toThrow(
-      '#/headers: The evidence is not written: the value is not',
-    )
-    expect(readdirSync(join(file, '..'))).toEqual([])
+  it('keeps what a service can send as a code, a status or an id, cut to its limits', async () => {
+    const codes = ['NOT_FOUND', 'Kein Treffer/~2', '', '__proto__', 'constructor', '\ud800', 'x'.repeat(5_000)]
+    const findings = codes.map((code) => ({ ...FINDING, id: `unexplained/listDomains/999/${code}`, status: 999 }))
+    const conclusion: Conclusion = {
+      ...CONCLUSION,
+      findings: [...findings, { ...FINDING, request_id: '', method: 'M-SEARCH', message: '' }],
+      counts: Object.fromEntries(findings.map(({ id }, index) => [id, index])),
+      observations: [{ allows: [{ head: 1 }], evidence: [''], count: 1 }],
+      messages: Object.fromEntries(codes.map((code) => [code, [`It is ${code}.`]])),
+    }
+    const { evidence } = await writeAndRead(conclusion)
+    expectReport('evidence', evidence)
+    expect(evidence.findings.slice(0, 6)).toEqual(findings.slice(0, 6))
+    expect(Object.keys(evidence.messages).slice(0, 5)).toEqual(codes.slice(0, 5))
+    expect(Object.keys(evidence.counts.findings)).toHaveLength(codes.length)
+    const { messages } = await calibrate(mergeEvidence([{ file: 'a', evidence }], choices), choices)
+    expect(messages).toEqual([])
   })
+
+  it.each(['head', 'exchanges', 'contradicted', 'decides assumption', 'observations', 'f'])(
+    'keeps its own words if the key is %s',
+    async (key) => {
+      const { evidence } = await writeAndRead(CONCLUSION, { secrets: [key] })
+      expect(evidence.observations).toEqual(CONCLUSION.observations)
+      expect(evidence.findings).toMatchObject([{ label: FINDING.label, pointer: FINDING.pointer }])
+    },
+  )
 
   it('says what had no room', { tags: ['slow'] }, async () => {
     const most = EVIDENCE_LIMITS.findings
@@ -170,11 +189,6 @@ describe('an evidence file', () => {
       'another contract',
       { contract: { digest: '0'.repeat(64), overlays: ['ours.yaml'] } },
       '#/contract/digest: This is evidence about another contract. It was made with the overlay ours.yaml; give the same',
-    ],
-    [
-      'a prototype',
-      (text) => text.replace('"messages":{', '"messages":{"__proto__":["x"],'),
-      '#/messages: The value has the field "__proto__"',
     ],
     ['deep nesting', { messages: { a: [[[[[[[[1]]]]]]]] } }, 'nested too deeply'],
   ])('is refused: %s', async (_, changed, message) => {

@@ -1,10 +1,11 @@
 import { describe, expect, it } from 'vitest'
-import type { JudgedDifference, Label } from '../../src/conformance/finding.ts'
+import type { FailOn, JudgedDifference, Label } from '../../src/conformance/finding.ts'
 import type { Conclusion } from '../../src/conformance/investigation.ts'
 import { AnswerCounts } from '../../src/evidence/answers.ts'
 import { applyBaseline } from '../../src/evidence/baseline.ts'
 import { describeFindings, type EvidenceReport, type EvidenceReportOptions } from '../../src/evidence/report.ts'
 import type { Exchange } from '../../src/exchanges/exchange.ts'
+import { REDACTED } from '../../src/exchanges/keys.ts'
 import { exchangeOf as usualExchange } from '../exchanges/made-exchange.ts'
 import { choices } from '../support/choices.ts'
 import { expectReport } from '../support/report-schema.ts'
@@ -52,6 +53,7 @@ describe('The report of exchanges', () => {
     ['broken rule', 1, 'error'],
     ['unexplained', 1, 'error'],
     ['cannot tell', 0, 'note'],
+    ['another choice', 0, 'note'],
     ['decides assumption', 0, 'note'],
   ])('ends with a finding `%s` with %i', (label, exitCode, level) => {
     const report = describeConclusion([findingOf(label)])
@@ -65,7 +67,7 @@ describe('The report of exchanges', () => {
     expect(json.findings).toEqual([{ ...one, by: 'service', line: 7, count: 12 }])
     expect(findings).toMatchObject([{ occurrences: 12, request: { requestId: 'one' } }])
     expect(summary).toBe(
-      'The service did 1 thing wrong, seen 12 times; its clients did nothing wrong. 8 of 10 exchanges were judged.',
+      'In the 8 of 10 exchanges that could be judged, the service did 1 thing wrong, seen 12 times; its clients did nothing wrong.',
     )
   })
 
@@ -83,8 +85,66 @@ describe('The report of exchanges', () => {
       ['broken-rule', 'The service breaks a rule of the specification'],
     ])
     expect(summary).toMatch(
-      /^The service did 2 things wrong, seen 2 times; its clients did 1 thing wrong, seen once\. /,
+      /, the service did 2 things wrong, seen 2 times; its clients did 1 thing wrong, seen once \(--fail-on client would fail\)\.$/,
     )
+  })
+
+  it.each<[failOn: FailOn | undefined, byClient: number, byService: number]>([
+    [undefined, 0, 1],
+    ['service', 0, 1],
+    ['client', 1, 0],
+    ['both', 1, 1],
+  ])('fails by whose mistakes --fail-on %s names, and shows the others as warnings', (failOn, byClient, byService) => {
+    const failures = [
+      [findingOf('contract violation', 'request/body'), byClient] as const,
+      [findingOf('unexplained'), byService] as const,
+    ]
+    for (const [finding, exitCode] of failures) {
+      const report = describeConclusion([finding], { failOn })
+      const level = exitCode === 0 ? 'warning' : 'error'
+      expect(report).toMatchObject({ exitCode, passed: exitCode === 0, findings: [{ level }] })
+      expect(report.checks[0]).toMatchObject({ outcome: exitCode === 0 ? 'passed' : 'failed' })
+    }
+  })
+
+  it('counts what cannot be told by its reason, and says what would let it be told', () => {
+    const changed = findingOf('cannot tell', 'changed')
+    const overlap = findingOf('cannot tell', 'overlap')
+    const answers = new AnswerCounts(choices.contract)
+    answers.note(exchangeOf({ isKnown: false }))
+    const counts = { [changed.id]: 18, [overlap.id]: 2 }
+    const { json, summary, facts, passed } = describeConclusion([changed, overlap], { counts, answers })
+    expect(passed).toBe(true)
+    expect(json.untold).toEqual([
+      {
+        reason: 'Another client may have changed the account.',
+        times: 18,
+        remedy: 'Give --sole-writer if no other client did.',
+      },
+      expect.objectContaining({ times: 2, remedy: 'Send such requests one after the other.' }),
+      expect.objectContaining({ reason: 'The recording does not have it.', times: 1 }),
+    ])
+    expect(summary).toMatch(
+      / 21 things cannot be told, most often because: Another client may have changed .* --sole-writer if/,
+    )
+    expect(facts).toContainEqual({ name: 'Cannot tell', value: expect.stringMatching(/^18: Another .* 2: .* 1: /) })
+    expect(facts).toContainEqual({
+      name: 'Not asked',
+      value: expect.stringMatching(/^listDmarc, addDomains, .*verify/),
+    })
+  })
+
+  it('shows of each finding what was asked, what came and what to do', () => {
+    const quoted = { asked: '{"name":"a"}', answered: '{"success":true}', overlay: 'status 202' }
+    const { findings } = describeConclusion([findingOf('another choice', 'status', quoted)])
+    expect(findings).toMatchObject([
+      {
+        message: `It is other than it should be. Sent: ${quoted.asked} Came: ${quoted.answered}`,
+        request: { method: 'GET', path: '/domains', status: 200, body: quoted.asked },
+        details: [{ text: expect.stringContaining('another-choice/') }, { kind: 'code', text: quoted.answered }],
+        remedy: { text: expect.stringMatching(/write an overlay .* It would have to say: status 202$/) },
+      },
+    ])
   })
 
   it('does not count what the baseline accepts, and tells what is gone', () => {
@@ -136,7 +196,19 @@ describe('The answers of a service', () => {
   ])('say of %s why it cannot be judged', (_, exchange, reason) => {
     const answers = new AnswerCounts(choices.contract)
     answers.note(exchangeOf(exchange))
-    expect(answers.reasons).toEqual(reason === undefined ? [] : [[reason, 1]])
+    expect(answers.reasons).toEqual(reason === undefined ? [] : [{ reason, times: 1, remedy: expect.any(String) }])
+  })
+
+  it('name another remedy for a body with a key than for one that was not recorded', () => {
+    const answers = new AnswerCounts(choices.contract)
+    const { response, ...exchange } = exchangeOf()
+    for (const reason of [REDACTED, 'It is not there.']) {
+      answers.note({ ...exchange, response: response && { ...response, body: { isKnown: false, reason } } })
+    }
+    expect(answers.reasons).toMatchObject([
+      { reason: REDACTED, remedy: expect.stringContaining('no key in them') },
+      { reason: 'It is not there.', remedy: expect.stringContaining('Record whole bodies') },
+    ])
   })
 
   it('say which findings would have been seen', () => {

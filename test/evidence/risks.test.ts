@@ -18,10 +18,10 @@ function clientWith(verdicts: Readonly<Record<number, Verdict | undefined>>, com
       if (verdict === undefined) return []
       const request = { request_id: `c-${number}`, method: 'POST', path: '/domaingroups' }
       const more = {
-        ...(verdict === 'depends' && { first_difference: { request } }),
+        ...(verdict === 'depends' && { first_difference: { request, expected: {}, received: {} } }),
         ...(verdict === 'inconclusive' && { reason: 'It took too long.' }),
       }
-      return [{ id, alternative: number, verdict, chosen, value, ...more }]
+      return [{ id, alternative: number, verdict, spec: '', chosen, value, ...more }]
     }),
   }
 }

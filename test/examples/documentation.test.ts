@@ -14,7 +14,7 @@ const textOf = (path: string) => readFileSync(join(ROOT, path), 'utf8')
 const LANGUAGES = new Set(['sh', 'ts', 'json', 'text', 'yaml', 'python', 'go', 'java', 'jsonc', 'txt'])
 
 /** A finding as a command prints it: its rule, and below it the request and the line of openapi.yaml. */
-const FINDING = /^error {2}.+? {2}(\S+)(?: {2}\(.*\))?\n {2}(\w+) (\S+).* {2}openapi\.yaml:(\d+)/gm
+const FINDING = /^(?:error|warning) {2}.+? {2}(\S+)(?: {2}\(.*\))?\n {2}(\w+) (\S+).* {2}openapi\.yaml:(\d+)/gm
 /** Where findings of these rules are in openapi.yaml; those of others are at their operation. */
 const PLACES: Readonly<Record<string, string>> = {
   'key-required': '/components/securitySchemes/apiKey/x-rule/key-required',

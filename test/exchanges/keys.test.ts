@@ -41,17 +41,34 @@ describe('A key', () => {
     expect(keys.secrets).toEqual(['abcdefgh'])
   })
 
-  it('makes a body unknown that holds it; what a cookie is told besides is no secret', () => {
+  it('is taken out of a message, and makes any other JSON unknown; what a cookie is told besides is no secret', () => {
     const { redact } = redactorOf('/', [
       ['Authorization', 'Bearer my-own-secret'],
       ['Set-Cookie', 'session=cookie-secret; Domain=shop.example; SameSite=Lax'],
     ])
     const seen = (text: string) => redactBody({ isKnown: true, bytes: Buffer.from(text) }, redact)
     expect(seen('["shop.example", "ü"]')).toEqual({ isKnown: true, bytes: Buffer.from('["shop.example", "ü"]') })
-    for (const text of ['a my-own-secret b', '"cookie-secret"']) {
+    const told = '{"success":false,"error":{"code":"unauthorized","message":"No key \\"my-own-secret\\"."}}'
+    for (const text of [told, 'a my-own-secret b']) {
+      expect(seen(text)).toEqual({ isKnown: true, bytes: Buffer.from(text.replace('my-own-secret', '[key 1]')) })
+    }
+    for (const text of ['"cookie-secret"', '{"name":"my-own-secret","message":"x"}', '{"my-own-secret":1}']) {
       expect(seen(text)).toEqual({ isKnown: false, reason: REDACTED })
     }
   })
+
+  it.each(['domains', 'reject', 'k'])(
+    'that may be an ordinary word, such as %s, leaves everything else alone',
+    (key) => {
+      const fields: HeaderFields = [['Authorization', `Bearer ${key}`]]
+      const { redact, credentials } = redactorOf('/domains', fields)
+      expect(credentials).toEqual({ kind: 'sent', scheme: 'Bearer', key: 'key 1', isWord: true })
+      expect(redactTarget('/domains?id=k', redact)).toBe('/domains?id=k')
+      const body = { isKnown: true as const, bytes: Buffer.from('{"domains":["k"],"p":"reject"}') }
+      expect(redactBody(body, redact)).toBe(body)
+      expect(Object.keys(readFields(fields, redact))).toEqual([])
+    },
+  )
 
   it('beyond the limit is unknown, and hidden all the same', () => {
     const keys = new Keys()

@@ -8,14 +8,14 @@ if (operation === undefined) throw new Error('There is no listDmarc.')
 
 describe('A reply to a reading', () => {
   it('is made once for each source and variant, until all replies together are larger than the limit', () => {
-    const size = new Replier(contract, 'error').read(operation, readingOf({})).body.size
+    const size = new Replier(contract, 'error').succeedCached(operation, readingOf({})).body.size
     const replier = new Replier(contract, 'error', 3 * size)
     const made: number[] = []
     const sources = [{}, {}, {}, {}]
     const read = (...indexes: number[]) => {
       for (const index of indexes) {
         const reading = readingOf(sources[index] ?? {}, () => made.push(index))
-        replier.read(operation, reading)
+        replier.succeedCached(operation, reading)
       }
       return made.splice(0)
     }
@@ -28,7 +28,7 @@ describe('A reply to a reading', () => {
     const replier = new Replier(contract, 'error', 1)
     let made = 0
     const reading = readingOf({}, () => made++)
-    for (let round = 0; round < 3; round++) replier.read(operation, reading)
+    for (let round = 0; round < 3; round++) replier.succeedCached(operation, reading)
     expect(made).toBe(1)
   })
 })

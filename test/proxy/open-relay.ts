@@ -7,13 +7,14 @@ export type TestRelay = Awaited<ReturnType<typeof openRelay>>
 
 /** Starts a relay to a service on a free port, without anything that looks at the traffic. */
 export async function openRelay(url: string, options: Partial<RelayOptions> = {}) {
-  const target = targetAt(url, '/api/v1')
+  const target = targetAt(url, '/api/v1', { insecure: true })
   /** What was told of the traffic, in its order; a text for what is not understood. */
   const told: (PassedExchange | string)[] = []
   const failures: string[] = []
+  const malformed: string[] = []
   const foreignHosts: string[] = []
   const traffic = new ProxyTraffic(
-    { exchange: (exchange) => told.push(exchange), unknown: (reason) => told.push(reason) },
+    { exchange: (exchange) => void told.push(exchange), unknown: () => void told.push('unknown') },
     () => 0,
   )
   const relay = new Relay({
@@ -23,7 +24,8 @@ export async function openRelay(url: string, options: Partial<RelayOptions> = {}
     maxConnections: 1_000,
     traffic,
     keptPath: '/__admin',
-    divert: (client) => client.destroy(),
+    answer: (_, response) => response.end('kept'),
+    malformed: (reason) => malformed.push(reason),
     failed: (error, hasConnected) => failures.push(`${error.code} ${hasConnected}`),
     foreignHost: (host) => foreignHosts.push(host),
     ...options,
@@ -32,10 +34,12 @@ export async function openRelay(url: string, options: Partial<RelayOptions> = {}
   return {
     origin,
     relay,
+    target,
     traffic,
     told,
     exchanges: () => told.filter((each) => typeof each !== 'string'),
     failures,
+    malformed,
     foreignHosts,
   }
 }

@@ -1,57 +1,17 @@
 import { once } from 'node:events'
 import { createServer as createHttp } from 'node:http'
-import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
+import { createServer, type Socket } from 'node:net'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
-import type { RelayOptions } from '../../src/proxy/relay.ts'
-import { startRelay, type TestRelay } from './open-relay.ts'
+import { startRelay } from './open-relay.ts'
+import { closing, open, relayTo, urlOf } from './raw-service.ts'
 
 const REQUEST = 'GET /api/v1/domains HTTP/1.1\r\nHost: localhost\r\n\r\n'
 const CHANGE = 'POST /api/v1/domains HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n'
 const EMPTY = 'HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n'
 
-/** A relay to a service that hands each connection to the test. */
-async function relayTo(serve: (socket: Socket) => void, options: Partial<RelayOptions> = {}): Promise<TestRelay> {
-  const sockets = new Set<Socket>()
-  const server = createServer({ allowHalfOpen: true }, (socket) => {
-    sockets.add(socket)
-    socket.on('error', () => {})
-    socket.on('end', () => socket.end())
-    socket.resume()
-    serve(socket)
-  })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  onTestFinished(() => {
-    for (const socket of sockets) socket.destroy()
-    server.close()
-  })
-  return startRelay(urlOf(server), options)
-}
-
-function urlOf(server: Server): string {
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-}
-
 /** So many turns of the event loop. */
 async function turns(count: number): Promise<void> {
   for (let turn = 0; turn < count; turn++) await new Promise(setImmediate)
-}
-
-async function open({ origin }: TestRelay): Promise<Socket> {
-  const socket = connect({ port: Number(new URL(origin).port), host: '127.0.0.1' })
-  socket.on('error', () => {})
-  socket.resume()
-  await once(socket, 'connect')
-  onTestFinished(() => void socket.destroy())
-  return socket
-}
-
-/** Resolves when a connection is closed, in whatever way. */
-function closing(socket: Socket): Promise<void> {
-  return new Promise((resolve) => {
-    if (socket.closed) resolve()
-    else socket.once('close', () => resolve())
-  })
 }
 
 describe('A relay', () => {
@@ -75,7 +35,7 @@ describe('A relay', () => {
     await expect.poll(() => relay.traffic.open).toBe(1)
     services[0]?.write(EMPTY)
     await expect.poll(() => relay.exchanges().length).toBe(4)
-    const seen = relay.exchanges().map(({ method, overlaps }) => `${method} ${overlaps}`)
+    const seen = relay.exchanges().map(({ request, overlaps }) => `${request.method} ${overlaps}`)
     expect(seen).toEqual(['GET true', 'GET true', 'POST false', 'GET false'])
   })
 
@@ -93,7 +53,7 @@ describe('A relay', () => {
     expect(relay.told).toEqual([])
     services[0]?.write(EMPTY)
     await expect.poll(() => relay.told.length).toBe(2)
-    expect(relay.exchanges().map(({ target }) => target)).toEqual(['/api/v1/domains?0', '/api/v1/domains?1'])
+    expect(relay.exchanges().map(({ request }) => request.target)).toEqual(['/api/v1/domains?0', '/api/v1/domains?1'])
   })
 
   it('says of a change whose response was lost that there is none, and that what comes next may meet it', async () => {
@@ -109,37 +69,6 @@ describe('A relay', () => {
       { overlaps: true },
     ])
     expect(relay.failures).toEqual(['ECONNRESET true', 'ECONNRESET true'])
-  })
-
-  it.each<[what: string, bytes: string]>([
-    ['bytes that are no HTTP', 'hello\r\n\r\n'],
-    [
-      'a request that servers disagree about',
-      `${CHANGE.replace('0', '5')}hello`.replace('\r\n\r\n', '\r\nTransfer-Encoding: chunked\r\n\r\n'),
-    ],
-  ])('says that it does not know what %s change, until it is over', { tags: ['slow'] }, async (_, bytes) => {
-    const relay = await relayTo((socket) => socket.once('data', () => socket.write(EMPTY)))
-    const client = await open(relay)
-    client.write(bytes)
-    await expect.poll(() => relay.told.length).toBe(1)
-    const other = await open(relay)
-    other.write(REQUEST)
-    await expect.poll(() => relay.exchanges().length).toBe(1)
-    client.destroy()
-    await expect.poll(() => relay.told.filter((each) => typeof each === 'string').length).toBe(2)
-    expect(relay.exchanges()).toMatchObject([{ overlaps: true }])
-  })
-
-  it('knows nothing less after a service has closed an idle connection with 408', async () => {
-    const late = 'HTTP/1.1 408 Request Timeout\r\nConnection: close\r\n\r\n'
-    const relay = await relayTo((socket) => socket.once('data', () => socket.end(EMPTY + late)))
-    const client = await open(relay)
-    const received: Buffer[] = []
-    client.on('data', (chunk) => received.push(chunk))
-    client.write(REQUEST)
-    await closing(client)
-    expect(String(Buffer.concat(received))).toBe(EMPTY + late)
-    expect(relay.told).toMatchObject([{ broken: undefined }])
   })
 
   it('does not let a client that does not read fill the memory, nor lose what it reads later', {
@@ -217,13 +146,5 @@ describe('A relay', () => {
     const client = await open(relay)
     client.write(REQUEST)
     await closing(client)
-  })
-
-  it('names a Host that it passes on as it is', async () => {
-    const relay = await relayTo((socket) => socket.on('data', () => socket.write(EMPTY)))
-    const client = await open(relay)
-    client.write(REQUEST.replace('localhost', 'other.example'))
-    await expect.poll(() => relay.exchanges().length).toBe(1)
-    expect(relay.foreignHosts).toEqual(['other.example'])
   })
 })

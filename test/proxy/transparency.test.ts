@@ -98,13 +98,9 @@ const SESSIONS: Readonly<Record<string, readonly (string | Buffer)[]>> = {
   'a malformed host': [request(LIST, KEY, CLOSE).replace('localhost', 'a b')],
   'the absolute form': [request('GET http://localhost/api/v1/domains', KEY, CLOSE)],
   'another path': [request('GET /elsewhere?a=b', CLOSE)],
-  'another method': [request('BREW /api/v1/domains', KEY, CLOSE)],
   'OPTIONS *': [request('OPTIONS *', CLOSE)],
-  CONNECT: ['CONNECT a.example:443 HTTP/1.1\r\nHost: a.example\r\n\r\n'],
   'an upgrade': [request(LIST, KEY, 'Upgrade: websocket', 'Connection: upgrade, close')],
   'empty lines before a request': [`\r\n\r\n${LAST}`],
-  'a header that is too large': [request(LIST, `A: ${'a'.repeat(100_000)}`)],
-  TLS: [Buffer.from('16030100a5010000a10303', 'hex')],
   'a body that is too large': [post('/domains', lengthOf(LARGE), CLOSE), LARGE],
 }
 
@@ -114,9 +110,4 @@ it.each(Object.entries(SESSIONS))('%s: every byte comes back as without a proxy'
 
 it.each(['a read', 'a pipeline', 'chunks'])('%s: a client may close its side at once', async (name) => {
   await expectAlike(SESSIONS[name] ?? [], true)
-})
-
-it('a request that breaks off is as broken as without a proxy', async () => {
-  await expectAlike([WRITE.slice(0, -5)], true)
-  await expectAlike(['GET /api/v1/dom'], true)
 })

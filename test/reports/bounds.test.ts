@@ -75,7 +75,7 @@ describe('a report within bounds', () => {
   })
 
   it('has no key in any format, wherever it was', async () => {
-    const withKey = { ...reportOf(`before ${KEY} after`), json: { [KEY]: [{ body: KEY }] } }
+    const withKey = { ...reportOf(`before ${KEY} after`), json: { body: [KEY] } }
     expect((await everywhere(withKey)).every((text) => text.includes(KEY))).toBe(true)
     const clean = boundReport(withKey, (text) => text.replaceAll(KEY, '[redacted]'))
     for (const text of await everywhere(clean)) {
@@ -83,6 +83,17 @@ describe('a report within bounds', () => {
       expect(text).toContain('redacted')
     }
   })
+
+  it.each(['failed', 'note', 'outcome', 'e', 'text'])(
+    'keeps the words of this program if the key is %s',
+    async (key) => {
+      const whole = { ...reportOf('x'), json: { checks: [{ outcome: 'failed' }] } }
+      const clean = boundReport(whole, (text) => text.replaceAll(key, '$KEY'))
+      expect(clean.json).toEqual(whole.json)
+      expect(clean.findings.map(({ level }) => level)).toEqual(whole.findings.map(({ level }) => level))
+      await expect(everywhere(clean)).resolves.toHaveLength((await everywhere(whole)).length)
+    },
+  )
 
   it('takes a field with any name for a field', () => {
     const json = JSON.parse('{"__proto__": {"polluted": true}}')

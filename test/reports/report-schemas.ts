@@ -123,7 +123,10 @@ const finding = object({
   'by?': text('Who did it, where something is wrong: the client, where the request breaks the contract.', {
     enum: ['client', 'service'],
   }),
-  'status?': statusCode(),
+  'status?': { ...statusCode(), maximum: 999 },
+  'asked?': text('The beginning of the body of the request.'),
+  'answered?': text('The beginning of the body of the response.'),
+  'overlay?': text('With `another choice`: what an overlay would have to say.'),
   'pointer?': text('Where openapi.yaml says what is expected.'),
   'line?': count('The line of openapi.yaml.', 1),
   'count?': count('How often it was found, if more than once.', 2),
@@ -202,6 +205,11 @@ const SCHEMAS = {
     findings: list(finding, 'Each difference once.'),
     assumptions: list(assumption),
     'failures?': list(word, 'What is missing, so that the result is not green, in sentences.'),
+    'untold?': objects('What the exchanges do not tell, the most frequent reason first.', {
+      reason: text('Why, in a sentence.'),
+      times: count('How often.', 1),
+      remedy: text('What would let it be told: an option, or how to record.'),
+    }),
     'warnings?': list(word, 'What could not be read, in sentences.'),
   }),
   verify: report('The report of dmarc-understudy verify', {

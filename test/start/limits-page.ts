@@ -17,7 +17,7 @@ import { LARGEST_DEPENDENCIES } from '../../src/evidence/dependencies.ts'
 import { EVIDENCE_LIMITS } from '../../src/evidence/evidence-schema.ts'
 import { LARGEST_BODY } from '../../src/exchanges/har/entry.ts'
 import { ENTRY_LIMITS } from '../../src/exchanges/har/entry-scanner.ts'
-import { MOST_EXCHANGES } from '../../src/exchanges/har/survey.ts'
+import { MOST_EXCHANGES } from '../../src/exchanges/har/reader.ts'
 import { WRITER_LIMITS } from '../../src/exchanges/har/writer.ts'
 import { MOST_KEYS } from '../../src/exchanges/keys.ts'
 import { LISTED_CHANGES, LISTED_MEMBERS } from '../../src/explain/changes.ts'
@@ -36,14 +36,12 @@ import { PATIENCE as WAIT } from '../../src/library/account-requests.ts'
 import { WAITING } from '../../src/library/request-feed.ts'
 import { DESCRIBED, FORMER } from '../../src/library/violations.ts'
 import { BODIES_LIMIT, BODY_LIMIT } from '../../src/proxy/collected-body.ts'
-import { CONNECT_PATIENCE, SILENCE } from '../../src/proxy/connection.ts'
-import { PIPELINE_LIMIT } from '../../src/proxy/conversation.ts'
+import { CONNECT_PATIENCE, HEADER_LIMIT, PIPELINE_LIMIT } from '../../src/proxy/connection.ts'
 import { CODINGS_LIMIT, DECODED_LIMIT } from '../../src/proxy/decoding.ts'
-import { JUDGING_LIMITS } from '../../src/proxy/judging.ts'
-import { HEAD_LIMIT } from '../../src/proxy/message-reader.ts'
-import { IDLE, STOP_PATIENCE as STOP_PATIENCE_OF_PROXY } from '../../src/proxy/relay.ts'
+import { VERDICT_PATIENCE } from '../../src/proxy/proxy.ts'
+import { IDLE } from '../../src/proxy/relay.ts'
 import { LOST_REQUEST, ORDER_PATIENCE } from '../../src/proxy/traffic.ts'
-import { READING_LIMIT } from '../../src/proxy/witness.ts'
+import { JUDGING_LIMITS, READING_LIMIT } from '../../src/proxy/witness.ts'
 import { MEMBERS } from '../../src/replicas/exchange-codec.ts'
 import { REMEMBERED as COMPARED_KEYS } from '../../src/replicas/observer.ts'
 import { WAITING as UNSENT } from '../../src/replicas/outbox.ts'
@@ -136,7 +134,7 @@ const VALUES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     'time in which nothing passes on a connection': seconds(CONNECTION_LIMITS.silent),
     'the same, where the client has closed its side and waits for an answer': seconds(CONNECTION_LIMITS.halfClosed),
     'time until a client that left is noticed, unless more of its requests wait than are read': seconds(
-      CONNECTION_LIMITS.look,
+      CONNECTION_LIMITS.inspectEvery,
     ),
     'time in which the rest of a refused upload is read past': seconds(LINGER),
     'time for requests that are under way at a stop': seconds(STOP_PATIENCE),
@@ -316,9 +314,8 @@ const VALUES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     'connections of clients': number(PROXY_OPTIONS.maxConnections.default),
     'time in which nothing is sent in either direction': seconds(IDLE),
     'time for a connection to the service': seconds(CONNECT_PATIENCE),
-    'time in which a client says nothing': `${SILENCE} ms`,
-    'time for requests that are under way at a stop': seconds(STOP_PATIENCE_OF_PROXY),
-    'header of a message': bytes(HEAD_LIMIT),
+    'time for requests that are under way at a stop': seconds(STOP_PATIENCE),
+    'header of a message': bytes(HEADER_LIMIT),
     'requests of a connection without a response': number(PIPELINE_LIMIT),
     'body that is judged': bytes(BODY_LIMIT),
     'the same without its content codings': bytes(DECODED_LIMIT),
@@ -330,6 +327,7 @@ const VALUES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     'time in which a change without a response may still be made': seconds(LOST_REQUEST),
     'findings that are shown at once': number(SHOWN_LIVE),
     'time for what waits to be judged at a stop': seconds(JUDGING_PATIENCE),
+    'the same for a question for the verdict': seconds(VERDICT_PATIENCE),
   },
   Evidence: {
     'evidence file': bytes(EVIDENCE_LIMITS.bytes),

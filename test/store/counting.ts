@@ -1,4 +1,4 @@
-import { type CountingPlan, countRequest, type PlannedCharge, type PlannedCount } from '../../src/domain/counting.ts'
+import { applyCounts, type CountingPlan, type CountingResult, type PlannedCharge } from '../../src/domain/counting.ts'
 import { type FaultTarget, findMatchingRules, type TriggeredRule, triggerRule } from '../../src/domain/faults.ts'
 import { type Allowance, type Charge, chargeQuota } from '../../src/domain/quotas.ts'
 import { type Clock, systemClock } from '../../src/ground/clock.ts'
@@ -10,14 +10,14 @@ const NOTHING = { ordinal: 0, bucket: undefined, hits: undefined, tallies: undef
 export function hit(store: Store, id: string, bucket: string, charge: Charge, now: number): Promise<Allowance> {
   return store.count(id, ({ faults }, counting) => {
     const { hits, allowance } = chargeQuota(counting.quotas.get(bucket), charge, now)
-    countRequest(counting, { ...NOTHING, bucket, hits }, faults, now, charge.window * 1000)
+    applyCounts(counting, { ...NOTHING, bucket, hits }, faults, now, charge.window * 1000)
     return allowance
   })
 }
 
 export function nextRequest(store: Store, id: string): Promise<number> {
   return store.count(id, ({ faults }, counting) => {
-    countRequest(counting, { ...NOTHING, ordinal: counting.requests + 1 }, faults)
+    applyCounts(counting, { ...NOTHING, ordinal: counting.requests + 1 }, faults)
     return counting.requests
   })
 }
@@ -31,13 +31,13 @@ export function trigger(
 ): Promise<TriggeredRule | undefined> {
   return store.count(id, ({ faults }, counting) => {
     const { counted, triggered } = triggerRule(findMatchingRules(faults, target), counting.tallies, now, () => 0)
-    countRequest(counting, { ...NOTHING, tallies: counted }, faults)
+    applyCounts(counting, { ...NOTHING, tallies: counted }, faults)
     return triggered
   })
 }
 
 /** The plan of a request that is counted, and nothing more. */
-const COUNTED: CountingPlan = { isCounted: true, charge: undefined, told: undefined, rules: [] }
+const COUNTED: CountingPlan = { isCounted: true, charge: undefined, toldBucket: undefined, rules: [] }
 const HOUR = 3_600_000
 
 /** A charge of a request to the quota of its path, without a grace period. */
@@ -60,7 +60,7 @@ export async function enter(
   keyHash: string,
   planned: Partial<CountingPlan>,
   clock: Clock,
-): Promise<PlannedCount> {
+): Promise<CountingResult> {
   const plan = () => ({ ...COUNTED, ...planned })
   const counted = await store.enter(keyHash, {
     clock,

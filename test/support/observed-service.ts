@@ -4,7 +4,7 @@ import { OPERATIONS } from '../../src/behaviour/operations/operations.ts'
 import type { ExplanationReport } from '../../src/explain/explanation.ts'
 import type { RequestReport } from '../../src/journal/description.ts'
 import type { ServerOptions } from '../../src/start/options.ts'
-import type { Inside } from '../../src/start/stand-in.ts'
+import type { InternalOptions } from '../../src/start/stand-in.ts'
 import { askControl, type ControlResponse, controlApi, journalOf } from './control-plane.ts'
 import { startService } from './service.ts'
 
@@ -14,9 +14,9 @@ export type ObservedService = Awaited<ReturnType<typeof startObserved>>
 export async function startObserved(
   options: ServerOptions = {},
   behaviours: Readonly<Record<string, OperationBehaviour>> = OPERATIONS,
-  inside: Inside = {},
+  internal: InternalOptions = {},
 ) {
-  const service = await startService(options, behaviours, inside)
+  const service = await startService(options, behaviours, internal)
   const adminUrl = new URL('/__admin', service.baseUrl).href
 
   /** Asks the control plane; every answer is held to its document. */

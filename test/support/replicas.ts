@@ -3,7 +3,7 @@ import { onTestFinished } from 'vitest'
 import { OPERATIONS } from '../../src/behaviour/operations/operations.ts'
 import type { ServerOptions } from '../../src/start/options.ts'
 import { startServer, startUnderstudy, type Understudy } from '../../src/start/server.ts'
-import type { Inside } from '../../src/start/stand-in.ts'
+import type { InternalOptions } from '../../src/start/stand-in.ts'
 import { askControl } from './control-plane.ts'
 import { freshPrefix, sharedRedis } from './redis-server.ts'
 import { API_KEY } from './service.ts'
@@ -12,8 +12,8 @@ import { API_KEY } from './service.ts'
 export const PATIENCE = 25
 
 /** Starts a server that is patient with its store. */
-export function startPatient(options: ServerOptions, inside: Inside = {}): Promise<Understudy> {
-  return startServer(options, OPERATIONS, { patience: () => PATIENCE, ...inside })
+export function startPatient(options: ServerOptions, internal: InternalOptions = {}): Promise<Understudy> {
+  return startServer(options, OPERATIONS, { patience: () => PATIENCE, ...internal })
 }
 
 /** One of several servers that are one service. */

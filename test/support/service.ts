@@ -6,7 +6,7 @@ import type { Operation } from '../../src/contract/api.ts'
 import type { Contract } from '../../src/contract/contract.ts'
 import type { ServerOptions } from '../../src/start/options.ts'
 import { startServer } from '../../src/start/server.ts'
-import type { Inside, StandIn } from '../../src/start/stand-in.ts'
+import type { InternalOptions, StandIn } from '../../src/start/stand-in.ts'
 import { openMemoryStore } from '../../src/store/memory.ts'
 import type { Store } from '../../src/store/store.ts'
 import { callDirectly, canCallDirectly } from './direct-call.ts'
@@ -38,9 +38,9 @@ type Behaviours = Readonly<Record<string, OperationBehaviour>>
 export async function startService(
   options: ServerOptions = {},
   behaviours: Behaviours = OPERATIONS,
-  inside: Inside = {},
+  internal: InternalOptions = {},
 ): Promise<TestService> {
-  const service = await openService(options, behaviours, inside)
+  const service = await openService(options, behaviours, internal)
   onTestFinished(service.stop)
   return service
 }
@@ -49,7 +49,7 @@ export async function startService(
 export async function openService(
   options: ServerOptions = {},
   behaviours: Behaviours = OPERATIONS,
-  inside: Inside = {},
+  internal: InternalOptions = {},
 ): Promise<TestService> {
   let time = START
   if (typeof options.store === 'string')
@@ -59,9 +59,9 @@ export async function openService(
   let standIn: StandIn | undefined
   const open = (opened: StandIn) => {
     standIn = opened
-    inside.open?.(opened)
+    internal.open?.(opened)
   }
-  const service = await startServer({ ...defaults, ...options }, behaviours, { ...inside, open })
+  const service = await startServer({ ...defaults, ...options }, behaviours, { ...internal, open })
   const { contract, baseUrl, stop } = service
 
   async function send(method: string, path: string, body?: unknown, headers: SentHeaders = {}): Promise<TestResponse> {

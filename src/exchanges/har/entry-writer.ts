@@ -36,7 +36,7 @@ interface RecordedMessage {
 }
 
 /** A body without content coding. */
-export interface RecordedBody {
+interface RecordedBody {
   /** The whole body or its beginning. */
   bytes: Buffer
   /** The size of the whole body in bytes. */

@@ -9,7 +9,7 @@ export const LARGEST_BODY = 16 << 20
 const LONGEST_DURATION = 86_400_000
 /** In milliseconds: the assumed duration if the recorder does not know it. */
 const UNKNOWN_DURATION = 30_000
-/** Requests that are shorter than this many units of the recorder's clock may have overlapped. */
+/** Requests that are shorter than this many units of a clock coarser than milliseconds may have overlapped. */
 const TICKS = 10
 
 /** The replacement for characters that a recorder could not read. */
@@ -19,7 +19,11 @@ const LOST_CHARACTER = '\ufffd'
 export interface TimeSpan {
   at: number
   until: number
-  /** When it was certainly over. A recorder's clock has a limited resolution, and the duration may be missing. */
+  /**
+   * A later request of the same recording that was sent before this time overlaps. In the millisecond in which one
+   * request ends, the next one begins: within a millisecond, the order is that of the file. A coarser clock, or a
+   * missing duration, leaves more open.
+   */
   over: number
 }
 
@@ -49,8 +53,9 @@ export function spanOf(entry: Json): TimeSpan | undefined {
   const { at, tick } = instant
   const duration = isDuration(time) ? time : sumOf(entry['timings'])
   if (duration === undefined) return { at, until: at, over: at + UNKNOWN_DURATION }
-  const until = at + Math.min(duration, LONGEST_DURATION)
-  return { at, until, over: duration < TICKS * tick ? until + tick : until }
+  const end = at + Math.min(duration, LONGEST_DURATION)
+  const until = tick === 1 ? Math.floor(end) : end
+  return { at, until, over: tick > 1 && duration < TICKS * tick ? until + tick : until }
 }
 
 /** A time in milliseconds, and the unit in which it was written. Without a time zone it is UTC. */

@@ -2,57 +2,134 @@ import { type FileHandle, open, readFile, stat } from 'node:fs/promises'
 import { dirname, resolve, sep } from 'node:path'
 import { isObject, readJson } from '../../ground/json.ts'
 import { shorten, showWritten } from '../../ground/show.ts'
-import { LARGEST_BODY, type ReadAttached } from './entry.ts'
-import type { Extent } from './entry-scanner.ts'
+import { Turns } from '../../ground/turns.ts'
+import { LARGEST_BODY } from './entry.ts'
+import { EntryScanner, type Extent, type FoundEntry } from './entry-scanner.ts'
 import { HarError } from './service.ts'
 import { CREATOR } from './writer.ts'
 
-/** How many bytes of a file are read at a time when entries are read again. */
+/** How many bytes of a file are read at a time, in the search for entries, and for single entries. */
+const PIECE = 1 << 20
 const WINDOW = 64 << 10
+const LONGEST_CREATOR = 4096
 
-/** A HAR file that can be read several times. */
-export interface RecordedFile {
-  path: string
-  handle: FileHandle
-  size: number
-  isOwn: boolean
-  /** Whether no request shows its sender, because the recorder removes this information. */
-  isSanitised: boolean
+/** What the search for entries does beside. */
+export interface ScanOptions {
+  signal?: AbortSignal | undefined
+  /** Reports how many more bytes were read. */
+  onRead(bytes: number): void
 }
 
-/** @throws HarError for files that cannot be read several times. */
-export async function openFile(path: string): Promise<RecordedFile> {
-  const name = shorten(path)
-  try {
+/** A HAR file that can be read several times. */
+export class RecordedFile {
+  readonly path: string
+  readonly size: number
+  /** Whether this program has written it. */
+  isOwn = false
+  /** Whether no request shows its sender, because the recorder removes this information. */
+  isSanitised = true
+  readonly #handle: FileHandle
+  /** The part of the file that was read last, from `#offset` on. */
+  readonly #window = Buffer.allocUnsafe(WINDOW)
+  #offset = 0
+  #filled = 0
+
+  private constructor(path: string, size: number, handle: FileHandle) {
+    this.path = path
+    this.size = size
+    this.#handle = handle
+  }
+
+  /** @throws HarError for files that cannot be read several times. */
+  static async open(path: string): Promise<RecordedFile> {
+    const name = shorten(path)
     // Opening a pipe without a writer would block, so the type of the file is checked first.
-    const facts = await stat(path)
+    const facts = await stat(path).catch((error: unknown) => refuseUnreadable(path, error))
     if (facts.isDirectory()) throw new HarError(`${name}: This is a folder; give the HAR files in it.`)
     if (!facts.isFile())
       throw new HarError(`${name}: This is no regular file; save the recording in one, and give that.`)
-    const handle = await open(path, 'r')
-    return { path, handle, size: facts.size, isOwn: false, isSanitised: true }
-  } catch (error) {
-    throw error instanceof HarError ? error : unreadable(path, error)
+    const handle = await open(path, 'r').catch((error: unknown) => refuseUnreadable(path, error))
+    return new RecordedFile(path, facts.size, handle)
   }
-}
 
-function unreadable(path: string, error: unknown): HarError {
-  return new HarError(`${showWritten(path)}: The file cannot be read (${(error as NodeJS.ErrnoException).code}).`)
-}
+  close(): Promise<void> {
+    return this.#handle.close()
+  }
 
-/** Reads a part of a file into `bytes`; resolves to the number of bytes read. @throws HarError */
-export async function readPart({ handle, path }: RecordedFile, bytes: Buffer, offset: number): Promise<number> {
-  try {
-    const { bytesRead } = await handle.read(bytes, 0, bytes.length, offset)
+  /**
+   * Calls `take` for each entry in file order. Resolves to a sentence about the place where the file is broken, if it
+   * is. @throws HarError for a file that is no recording
+   */
+  async scan(take: (entry: FoundEntry) => Promise<void>, { signal, onRead }: ScanOptions): Promise<string | undefined> {
+    const name = shorten(this.path)
+    const scanner = new EntryScanner()
+    const piece = Buffer.allocUnsafe(PIECE)
+    const turns = new Turns()
+    for (let offset = 0; !scanner.isBroken; ) {
+      signal?.throwIfAborted()
+      const length = await this.#readPart(piece, offset)
+      if (length === 0 && offset === 0) throw new HarError(`${name}: The file is empty.`)
+      if (length === 0) break
+      const part = piece.subarray(0, length)
+      if (offset === 0) refuseForeign(part, name)
+      offset += length
+      onRead(length)
+      const found = scanner.push(part)
+      const { creator } = scanner
+      if (creator !== undefined && creator.length <= LONGEST_CREATOR) this.isOwn ||= isOwn(await this.read(creator))
+      for (const entry of found) await take(entry)
+      if (turns.isOver()) await turns.next()
+    }
+    const end = scanner.end()
+    if (!scanner.hasEntries || (end !== undefined && scanner.count === 0)) {
+      const reason = end === undefined ? 'it has no list log.entries' : `${end.reason} (byte ${end.offset + 1})`
+      throw new HarError(`${name}: This is no HAR file: ${reason}.`)
+    }
+    if (end === undefined) return undefined
+    return `${name} is broken at byte ${end.offset + 1}: ${end.reason}. What comes behind is not judged.`
+  }
+
+  /** The text of a part; shorter if the file has become shorter. Most parts are read in ascending order. */
+  async read({ offset, length }: Extent): Promise<string> {
+    if (length > WINDOW) {
+      const bytes = Buffer.allocUnsafe(length)
+      return bytes.toString('utf8', 0, await this.#readPart(bytes, offset))
+    }
+    if (offset < this.#offset || offset + length > this.#offset + this.#filled) {
+      this.#filled = await this.#readPart(this.#window, offset)
+      this.#offset = offset
+    }
+    const start = offset - this.#offset
+    return this.#window.toString('utf8', start, Math.min(start + length, this.#filled))
+  }
+
+  /** A file that a recorder stored separately, if it is beside the recording or below its folder. */
+  async readAttached(name: string): Promise<Buffer | undefined> {
+    const folder = dirname(resolve(this.path))
+    const wanted = resolve(folder, name)
+    if (!wanted.startsWith(folder.endsWith(sep) ? folder : folder + sep)) return undefined
+    try {
+      const facts = await stat(wanted)
+      return facts.isFile() && facts.size <= LARGEST_BODY ? await readFile(wanted) : undefined
+    } catch {
+      return undefined
+    }
+  }
+
+  async #readPart(bytes: Buffer, offset: number): Promise<number> {
+    const read = this.#handle.read(bytes, 0, bytes.length, offset)
+    const { bytesRead } = await read.catch((error: unknown) => refuseUnreadable(this.path, error))
     return bytesRead
-  } catch (error) {
-    throw unreadable(path, error)
   }
+}
+
+function refuseUnreadable(path: string, error: unknown): never {
+  throw new HarError(`${showWritten(path)}: The file cannot be read (${(error as NodeJS.ErrnoException).code}).`)
 }
 
 /** Whether the JSON of `log.creator` names this program. */
-export function isOwn(creator: string | undefined): boolean {
-  const said = creator === undefined ? undefined : readJson(creator)
+function isOwn(creator: string): boolean {
+  const said = readJson(creator)
   return isObject(said) && said['name'] === CREATOR
 }
 
@@ -69,7 +146,7 @@ const FOREIGN: readonly [beginning: string, reason: string][] = [
 const UTF8_MARK = '\xef\xbb\xbf'
 
 /** Refuses a file that is not a JSON object, and removes the byte order mark. @throws HarError */
-export function refuseForeign(piece: Buffer, name: string): void {
+function refuseForeign(piece: Buffer, name: string): void {
   const beginning = piece.toString('latin1', 0, 4096)
   const isMarked = beginning.startsWith(UTF8_MARK)
   if (isMarked) piece.fill(' ', 0, UTF8_MARK.length)
@@ -77,46 +154,4 @@ export function refuseForeign(piece: Buffer, name: string): void {
   if (text.startsWith('{')) return
   const [, reason = 'it is not a JSON object'] = FOREIGN.find(([magic]) => text.startsWith(magic)) ?? []
   throw new HarError(`${name}: This is no HAR file: ${reason}.`)
-}
-
-/** Reads the files that a recorder stored separately. They are beside the recording or below its folder. */
-export function attachmentsOf({ path }: RecordedFile): ReadAttached {
-  return async (name) => {
-    const folder = dirname(resolve(path))
-    const wanted = resolve(folder, name)
-    if (!wanted.startsWith(folder.endsWith(sep) ? folder : folder + sep)) return undefined
-    try {
-      const facts = await stat(wanted)
-      if (!facts.isFile() || facts.size > LARGEST_BODY) return undefined
-      return await readFile(wanted)
-    } catch {
-      return undefined
-    }
-  }
-}
-
-/** Reads parts of a file, most of them in ascending order. */
-export class FileWindow {
-  readonly #file: RecordedFile
-  readonly #bytes = Buffer.allocUnsafe(WINDOW)
-  #offset = 0
-  #size = 0
-
-  constructor(file: RecordedFile) {
-    this.#file = file
-  }
-
-  /** The text of an entry; shorter if the file has become shorter. */
-  async read({ offset, length }: Extent): Promise<string> {
-    if (length > WINDOW) {
-      const bytes = Buffer.allocUnsafe(length)
-      return bytes.toString('utf8', 0, await readPart(this.#file, bytes, offset))
-    }
-    if (offset < this.#offset || offset + length > this.#offset + this.#size) {
-      this.#size = await readPart(this.#file, this.#bytes, offset)
-      this.#offset = offset
-    }
-    const start = offset - this.#offset
-    return this.#bytes.toString('utf8', start, Math.min(start + length, this.#size))
-  }
 }

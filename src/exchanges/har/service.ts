@@ -31,36 +31,41 @@ export function splitUrl(url: string): SplitUrl | undefined {
 }
 
 /** A URL or a path without trailing slashes. */
-export function withoutSlash(url: string): string {
+function withoutSlash(url: string): string {
   return url.replace(/\/+$/, '')
 }
 
 /** The part of a target below a path; `undefined` if the target is not below it. */
-export function restBelow(path: string, target: string): string | undefined {
+function restBelow(path: string, target: string): string | undefined {
   if (!target.startsWith(path)) return undefined
   const rest = target.slice(path.length)
   return rest === '' || rest.startsWith('/') || rest.startsWith('?') ? rest : undefined
 }
 
 /**
- * Finds the service that the requests of recordings went to: the one base URL with requests to paths of the contract.
+ * Finds the service that the requests of recordings went to: the base URL that the user named, or the one base URL with
+ * requests to paths of the contract.
  */
 export class ServiceSearch {
   readonly #base: string
   readonly #paths: ReadonlySet<string>
+  readonly #given: string | undefined
   /** How many requests to paths of the contract each base URL has, and how many requests each host. */
   readonly #services = new Map<string, number>()
   readonly #hosts = new Map<string, number>()
 
   /** `base` is the base path of the contract, `paths` are the paths below it. */
-  constructor(base: string, paths: Iterable<string>) {
+  constructor(base: string, paths: Iterable<string>, given: string | undefined) {
     this.#base = base
     this.#paths = new Set(paths)
+    this.#given = given && withoutSlash(given)
   }
 
   /** Counts a request. Returns the base URL of the service that it may have gone to. */
-  note({ origin, target }: SplitUrl): string | undefined {
+  note(url: SplitUrl): string | undefined {
+    const { origin, target } = url
     count(this.#hosts, origin)
+    if (this.#given !== undefined) return this.restOf(url) === undefined ? undefined : this.#given
     const path = /^[^?]*/.exec(target)?.[0] ?? ''
     const place = `${path}/`.indexOf(`${this.#base}/`)
     if (place < 0) return undefined
@@ -70,8 +75,15 @@ export class ServiceSearch {
     return service
   }
 
+  /** The part of a URL below the base URL of the service; `undefined` if it went elsewhere. */
+  restOf({ origin, target }: SplitUrl): string | undefined {
+    const service = splitUrl(this.conclude() ?? '')
+    return service?.origin === origin ? restBelow(withoutSlash(service.target), target) : undefined
+  }
+
   /** The base URL; `undefined` if no request went to a service. @throws HarError if several are possible */
   conclude(): string | undefined {
+    if (this.#given !== undefined) return this.#given
     if (this.#services.size <= 1) return [...this.#services.keys()][0]
     throw new HarError(
       `requests of the service went to ${list(this.#services)}; say with --base-url which one is meant`,

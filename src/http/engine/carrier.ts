@@ -15,7 +15,6 @@ const PIECES = 20
 interface CarriedExchange {
   request: ServerRequest
   response: ServerResponse
-  /** Aborted when the server stops; then nothing waits any longer. */
   stopping: AbortSignal
 }
 
@@ -26,8 +25,8 @@ export interface CarrierDeps {
 }
 
 /**
- * Creates the function that has requests answered, and carries out the decision. It returns a promise only if a step
- * takes time.
+ * Creates the function that gives requests to the service, and carries out its decision. It returns a promise only if a
+ * step takes time.
  */
 export function createCarrier({ answer, stopping, log }: CarrierDeps) {
   /** Connections that a fault has ended. */

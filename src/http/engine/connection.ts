@@ -17,10 +17,10 @@ export const LINGER = 10_000
 /** How much of the shared resources one connection may use. */
 export interface ConnectionLimits {
   /** In milliseconds, how often the server checks whether the client is still there and whether data passes. */
-  look: number
+  inspectEvery: number
   /**
-   * In bytes, how much is read ahead while a request takes time. The end of a connection follows everything that the
-   * client has sent, so the server notices it only after reading that far.
+   * In bytes, how much is read ahead while a request takes time. The server notices that a client has left only after it
+   * has read everything that the client has sent before.
    */
   readAhead: number
   /** In bytes, how many responses may wait before no further request of the connection is handled. */
@@ -34,7 +34,7 @@ export interface ConnectionLimits {
 }
 
 export const CONNECTION_LIMITS: ConnectionLimits = {
-  look: 2_000,
+  inspectEvery: 2_000,
   readAhead: 65_536,
   unsent: 1_048_576,
   stuck: 2 * 60_000,
@@ -42,7 +42,7 @@ export const CONNECTION_LIMITS: ConnectionLimits = {
   halfClosed: 5_000,
 }
 
-/** Answers a request. A promise resolves once all changes of the request are done. */
+/** Answers a request. If that takes time, the promise resolves after the last change that the request makes. */
 export type RequestHandler = (request: ServerRequest, response: ServerResponse) => void | Promise<void>
 
 const connections = new WeakMap<Socket, Connection>()
@@ -63,14 +63,15 @@ export class Connection {
   #waiting = false
   /** Requests that wait for their turn. Nothing more is read while there are any. */
   #deferred: (() => void)[] = []
-  /** Whether more is read nevertheless, and how many bytes of the connection at most. */
+  /** Whether more is read nevertheless. */
   #readsAhead = false
+  /** At how many read bytes of the connection the reading ahead ends. */
   #ahead = 0
   /** Whether so many requests have been received that reading pauses until they get their turn. */
   #isFull = false
   /** The last received request. */
   #latest: IncomingMessage | undefined
-  /** The unsent bytes of the responses, without the latest one. */
+  /** The announced bytes of the started responses, without the latest one, whose length may be unknown yet. */
   #unsent = 0
   #latestResponse: ServerResponse | undefined
   /** What had passed at the last check, and for how many milliseconds this is unchanged. */
@@ -162,16 +163,16 @@ export class Connection {
    * Closes the connection if its client is gone, or has kept it for too long without progress. While the server does
    * not read, it does not notice that a client leaves.
    */
-  look(): void {
+  inspect(): void {
     const socket = this.#socket
-    const { look, stuck, silent, halfClosed } = this.#limits
+    const { inspectEvery, stuck, silent, halfClosed } = this.#limits
     const passed = passedOn(socket)
     if (passed !== this.#passed) {
       this.#passed = passed
       this.#still = 0
       return
     }
-    this.#still += look
+    this.#still += inspectEvery
     const hasMore = this.#deferred.length > 0 && !isReading(socket) && socket.bytesRead >= this.#ahead
     const quiet = socket.readableEnded ? halfClosed : silent
     if (this.#still >= (unsentOn(socket) > 0 || hasMore ? stuck : quiet)) {

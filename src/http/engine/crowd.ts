@@ -49,8 +49,8 @@ export class Crowd {
     return connection
   }
 
-  look(): void {
-    for (const connection of this.#connections) connection.look()
+  inspectAll(): void {
+    for (const connection of this.#connections) connection.inspect()
   }
 
   #add(socket: Socket, connection: Connection): void {

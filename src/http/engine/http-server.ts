@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { CONNECTION_LIMITS, Connection, type ConnectionLimits, type RequestHandler } from './connection.ts'
@@ -20,23 +20,56 @@ export const TIMEOUTS = {
 /** In milliseconds, how long requests that are under way at a stop may still take. */
 export const STOP_PATIENCE = 1500
 
+type RefuseMalformed = (error: NodeJS.ErrnoException, socket: Socket) => void
+
 /** An Express application behind Node's HTTP server. `handle` answers every request; it neither throws nor rejects. */
 export function createHttpServer(
   handle: RequestHandler,
-  refuseMalformed: (error: NodeJS.ErrnoException, socket: Socket) => void,
+  refuseMalformed: RefuseMalformed,
   crowdOptions: CrowdOptions,
   limits: ConnectionLimits = CONNECTION_LIMITS,
 ): Server {
   const crowd = new Crowd(crowdOptions)
+  const { queue, handleAll } = createQueue(handle, crowdOptions.refuse)
   const app = createApplication(queue, (request, socket) => Connection.of(socket).finish(request))
   const unused = new Set<Socket>()
+  function listener(request: IncomingMessage, response: ServerResponse): void {
+    unused.delete(request.socket)
+    app.listener(request, response)
+  }
+  const server = createServer({ ...TIMEOUTS, requireHostHeader: false, ...app.classes }, listener)
+  unusedSockets.set(server, unused)
+  server.on('connection', (socket) => {
+    if (crowd.admit(socket, limits) === undefined) return
+    unused.add(socket)
+    // A client may send a request and close its side at once. Its request is handled before Node closes our side too.
+    // If the answer takes longer, our side stays open until the last answer. In a fault, `waitOn` decides otherwise.
+    socket.prependListener('end', () => {
+      handleAll()
+      keepOpenAtEnd(server, Connection.of(socket).awaitsAnswer)
+    })
+    socket.once('close', () => unused.delete(socket))
+  })
+  server.once('listening', () => {
+    // Node would set and clear its timeout with each request, which takes 2 % of a small one.
+    const inspections = setInterval(() => crowd.inspectAll(), limits.inspectEvery)
+    inspections.unref()
+    server.once('close', () => clearInterval(inspections))
+  })
+  receiveOddRequests(server, listener, refuseMalformed)
+  return server
+}
+
+/** Requests that have arrived. They are handled only after everything that has arrived is received, bodies included. */
+function createQueue(handle: RequestHandler, refuse: RequestHandler) {
   let arrived: [ServerRequest, ServerResponse][] = []
-  /** Handles requests only after everything that has arrived is received, bodies included. */
+
   function queue(request: ServerRequest, response: ServerResponse): void {
     Connection.of(request.socket).receive(request)
     if (arrived.length === 0) setImmediate(handleAll)
     arrived.push([request, response])
   }
+
   function handleAll(): void {
     if (arrived.length === 0) return
     const batch = arrived
@@ -48,33 +81,17 @@ export function createHttpServer(
       }
     })
   }
+
   function refuseSurplus(request: ServerRequest, response: ServerResponse): void | Promise<void> {
     response.shouldKeepAlive = false
-    return crowdOptions.refuse(request, response)
+    return refuse(request, response)
   }
-  function listener(request: IncomingMessage, response: ServerResponse): void {
-    unused.delete(request.socket)
-    app.listener(request, response)
-  }
-  const server = createServer({ ...TIMEOUTS, requireHostHeader: false, ...app.classes }, listener)
-  unusedSockets.set(server, unused)
-  server.on('connection', (socket) => {
-    if (crowd.admit(socket, limits) === undefined) return
-    unused.add(socket)
-    // A client may send a request and close its side at once. Its request is handled before Node closes our side too.
-    // If the answer takes longer, our side stays open until the last answer.
-    socket.prependListener('end', () => {
-      handleAll()
-      keepOpenAtEnd(server, Connection.of(socket).awaitsAnswer)
-    })
-    socket.once('close', () => unused.delete(socket))
-  })
-  server.once('listening', () => {
-    // Node would set and clear its timeout with each request, which takes 2 % of a small one.
-    const looking = setInterval(() => crowd.look(), limits.look)
-    looking.unref()
-    server.once('close', () => clearInterval(looking))
-  })
+
+  return { queue, handleAll }
+}
+
+/** Receives requests that Node would answer itself, cut short, or not answer at all. */
+function receiveOddRequests(server: Server, listener: RequestListener, refuseMalformed: RefuseMalformed): void {
   // Node would silently drop all fields after the thousandth. The size of the header is limited anyway.
   server.maxHeadersCount = 0
   // Node would answer an unknown Expect header itself, with 417 and no envelope. Here the header has no effect.
@@ -86,7 +103,6 @@ export function createHttpServer(
     const rawPacket = Buffer.from(`CONNECT ${url} HTTP/1.1`)
     refuseMalformed(Object.assign(new Error('No proxy.'), { rawPacket }), socket as Socket)
   })
-  return server
 }
 
 /** Resolves to the server's origin for clients on this machine. Rejects with the error of `listen`. */

@@ -4,23 +4,12 @@ import type { Contract } from '../../contract/contract.ts'
 import type { Problem } from '../../domain/errors.ts'
 import type { AnonymousIds } from '../anonymous-ids.ts'
 import type { Log } from '../log.ts'
-import { type MalformedResponse, malformedResponse } from '../malformed-response.ts'
+import { type MalformedExchange, type MalformedResponse, malformedResponse } from '../malformed-response.ts'
 import { Connection } from './connection.ts'
 import { responseOn } from './node-internals.ts'
 
 /** In bytes, how far the first line of a request is searched. */
 const FIRST_LINE = 4_096
-
-/** Input that was not HTTP, and the answer to it. */
-export interface MalformedExchange {
-  requestId: string
-  /** The readable part of the first line. */
-  method: string
-  target: string
-  problem: Problem
-  /** Absent if the connection was closed without a response. */
-  response: MalformedResponse | undefined
-}
 
 /** Answers input that is not HTTP with the usual error envelope, and closes the connection. */
 export function createMalformedReply(

@@ -1,4 +1,11 @@
-import { IncomingMessage, type RequestListener, type Server, ServerResponse } from 'node:http'
+import {
+  type ClientRequest,
+  IncomingMessage,
+  type OutgoingMessage,
+  type RequestListener,
+  type Server,
+  ServerResponse,
+} from 'node:http'
 import { Socket } from 'node:net'
 import express, { type Request, type Response } from 'express'
 import type { Arrival } from '../arrival.ts'
@@ -11,7 +18,7 @@ import { waitOn } from './waiting.ts'
 /** In bytes, how much of a body may arrive in one pass of the event loop and is held until it is read. */
 const HELD = 256 * 1024
 
-/** A request of the server, which is an arrival itself. */
+/** A request of the server. Nothing is copied to make an arrival of it. */
 export type ServerRequest = IncomingMessage & Arrival
 
 /** The part of an Express application that Node's HTTP server needs. */
@@ -21,7 +28,7 @@ export interface ExpressApplication {
 }
 
 /**
- * An Express application that hands each request to `dispatch`, and calls `finish` for each response that is sent.
+ * An Express application that hands each request to `queue`, and calls `finish` for each response that is sent.
  *
  * Only the application itself is used. It receives every request and links it with its response. Both get its
  * prototypes, so that code written for Express works. The rest of Express is not used. The contract defines the routes,
@@ -29,17 +36,17 @@ export interface ExpressApplication {
  * body that has already arrived. `etag` would hash each body. The service does not send the field `X-Powered-By`.
  */
 export function createApplication(
-  dispatch: (request: ServerRequest, response: ServerResponse) => void,
+  queue: (request: ServerRequest, response: ServerResponse) => void,
   finish: (request: IncomingMessage, socket: Socket) => void,
 ): ExpressApplication {
   const app = express()
   app.disable('x-powered-by')
   app.disable('etag')
-  Object.defineProperty(app, 'router', { value: { handle: dispatch } })
+  Object.defineProperty(app, 'router', { value: { handle: queue } })
   const AppRequest = createRequestClass()
   const AppResponse = createResponseClass(finish)
-  // Express sets the prototype of every request and response. If an object had another prototype before, the engine
-  // then discards all its optimisations: 60 %. These objects have the right one from the beginning (nodejs/node#37457).
+  // Express sets the prototype of every request and response. If that changes the prototype, the engine discards all its
+  // optimisations: 60 %. The objects of these classes have the right prototype from the beginning (nodejs/node#37457).
   Object.setPrototypeOf(AppRequest.prototype, app.request)
   Object.setPrototypeOf(AppResponse.prototype, app.response)
   Object.assign(app, { request: AppRequest.prototype, response: AppResponse.prototype })
@@ -186,17 +193,60 @@ export function isReading(socket: Socket): boolean {
 }
 
 /**
- * Decides whether Node closes a connection at once when its client has closed its side, or after the last response.
- * Call it just before Node closes, for each connection: Node asks the server.
+ * Decides what Node does when the client of a connection closes its side: it closes our side at once, or only after the
+ * last response. Node reads this from the server, not from the connection, so it must be set just before, each time.
  */
 export function keepOpenAtEnd(server: Server, keepsOpen: boolean): void {
   ;(server as Server & { httpAllowHalfOpen?: boolean }).httpAllowHalfOpen = keepsOpen
 }
 
 /**
- * Decides how a connection is closed after its last response. Node calls `destroySoon`, whether the request was read or
- * not. `close` is called instead, with that action of Node.
+ * Replaces what Node does to close a connection after its last response, even if the last request is not read to its
+ * end. `close` gets the function by which Node would close the connection.
  */
 export function interceptClose(socket: Socket, close: (destroySoon: () => void) => void): void {
   socket.destroySoon = () => close(() => Socket.prototype.destroySoon.call(socket))
+}
+
+/** What Node has of a message before it is sent. */
+interface UnsentMessage {
+  _storeHeader(startLine: string, fields: readonly string[]): void
+  _send(text: string, encoding: 'latin1'): boolean
+  _writeRaw(text: string, encoding: 'latin1'): boolean
+  _sent100: boolean
+}
+
+/** Fields that Node adds to a message, unless they were removed before. */
+const ADDED = ['connection', 'content-length', 'transfer-encoding', 'date']
+
+/**
+ * Sends a request with this header, in which names and values alternate. Node would add a field, or, with `setHeader`, join
+ * repeated fields and forget their order. What decides about the body (`Content-Length`, chunks) is as the header says.
+ */
+export function sendRequestHeader(request: ClientRequest, startLine: string, fields: readonly string[]): void {
+  for (const name of ADDED) request.removeHeader(name)
+  ;(request as unknown as UnsentMessage)._storeHeader(`${startLine}\r\n`, fields)
+  flushHeader(request)
+}
+
+/** Sends the header before the body is there. Node's own `flushHeaders` writes characters beyond ASCII as UTF-8. */
+export function flushHeader(message: OutgoingMessage): void {
+  ;(message as unknown as UnsentMessage)._send('', 'latin1')
+}
+
+/** Gives a response this header, without fields of Node's own. @throws TypeError if Node does not send such a header */
+export function setResponseHeader(
+  response: ServerResponse,
+  { statusCode = 0, statusMessage, rawHeaders }: Pick<IncomingMessage, 'statusCode' | 'statusMessage' | 'rawHeaders'>,
+): void {
+  for (const name of ADDED)
+    response.removeHeader(name)
+    // After `Expect: 100-continue` without an interim response, Node would close the connection.
+  ;(response as unknown as UnsentMessage)._sent100 = true
+  response.writeHead(statusCode, statusMessage, rawHeaders)
+}
+
+/** Sends an interim response (1xx) before a response, with any status and fields. */
+export function sendInterim(response: ServerResponse, head: string): void {
+  ;(response as unknown as UnsentMessage)._writeRaw(head, 'latin1')
 }

@@ -8,20 +8,22 @@ let ready: { response: ServerResponse; body: Content | undefined; joined: boolea
 let scheduled = false
 
 /**
- * Sends a response after all requests that can be answered now are answered. A client that waits for several responses
- * is then woken only once. To wake it takes most of the system's time: 20 % of a small request.
+ * Puts a response into the outbox. It is sent at the end of `postTogether`, and a late one together with the others of
+ * its pass of the event loop. So a client that waits for several responses is woken only once: to wake it takes 20 % of
+ * the time of a small request.
  */
 export function post(response: ServerResponse, delivery: Response, bodiless: boolean): void {
   writeHeader(response, delivery)
-  // Node may send a response from an injection without a body, or in another form.
+  // Without written text, the fields may make Node leave out the body, or send it in another form.
   ready.push({ response, body: bodiless ? undefined : delivery.body, joined: delivery.written !== undefined })
   if (scheduled) return
   scheduled = true
   setImmediate(sendAll)
 }
 
-/** Runs an action that answers many requests, and then sends all responses. */
+/** Runs an action that answers many requests, and then sends the responses that are in the outbox. */
 export function postTogether(act: () => void): void {
+  // So `post` schedules nothing for the responses of the action.
   scheduled = true
   try {
     act()

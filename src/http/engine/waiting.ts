@@ -15,7 +15,9 @@ export function waitOn(
       stopping.removeEventListener('abort', finish)
       resolve()
     }
-    // A client that closes its side during the wait does not expect the answer any longer.
+    // A client that gives up looks like a client that has only finished sending. Only faults make requests wait here, and
+    // clients give up because of them. While the service itself works, a client is expected to wait for the answer, see
+    // `createHttpServer`.
     function leave(): void {
       socket?.end()
     }

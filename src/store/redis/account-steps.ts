@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { AccountState } from '../../domain/account.ts'
-import type { Counters, CountingPlan, countersFor, PlannedCount } from '../../domain/counting.ts'
+import type { Counters, CountingPlan, CountingResult, countersFor } from '../../domain/counting.ts'
 import type { Hits } from '../../domain/quotas.ts'
 import { applyChanges, type PartChange, partsOf, type StoredPart } from '../parts.ts'
 import { type LogRecord, readAccount, readRecord } from './account-reading.ts'
@@ -29,7 +29,7 @@ export interface EnteredStep {
   /** The version that the request has found. */
   version: number
   token: string
-  counted: PlannedCount
+  counted: CountingResult
 }
 
 /** A change of an account. */

@@ -1,6 +1,6 @@
 import type { AccountState } from '../../domain/account.ts'
 import { timeOn } from '../../domain/clock.ts'
-import { type Counters, type CountingPlan, countPlanned, type PlannedCount } from '../../domain/counting.ts'
+import { type Counters, type CountingPlan, type CountingResult, decideCounts } from '../../domain/counting.ts'
 import type { FaultTally } from '../../domain/faults.ts'
 import type { Hits } from '../../domain/quotas.ts'
 import { beginChanceOfFault, chanceOfFault, fraction } from '../../ground/chance.ts'
@@ -40,10 +40,10 @@ function readNumbers(text: string): [number, number] {
 }
 
 /** The part of a plan that the script needs, see `enter.lua`. */
-export function writePlan({ charge, told, rules }: CountingPlan, account: AccountState): string[] {
+export function writePlan({ charge, toldBucket, rules }: CountingPlan, account: AccountState): string[] {
   const charged =
     charge === undefined
-      ? [told ?? '', '0', '0', '0', '0', '1', '0', '0']
+      ? [toldBucket ?? '', '0', '0', '0', '0', '1', '0', '0']
       : [
           ...[charge.bucket, '1', `${charge.limit}`, `${charge.graceLimit}`, writeNumber(charge.graceEnds)],
           ...[`${charge.window * 1000}`, charge.start === 'aligned' ? '1' : '0', charge.enforced ? '1' : '0'],
@@ -70,7 +70,7 @@ export function readCount(
   account: AccountState,
   real: number,
   { requests, hits, tallies }: FormerCounters,
-): PlannedCount {
+): CountingResult {
   const former = isThere(hits) ? readHits(hits) : undefined
   const texts = tallies as readonly RedisReply[]
   const known = plan.rules.flatMap(({ id }, index) => {
@@ -79,7 +79,7 @@ export function readCount(
   })
   const before = { requests: Number(requests), quotas: { get: () => former }, tallies: new Map(known) }
   const draw = (rule: string, ordinal: number) => fraction(chanceOfFault(account, rule, ordinal)[0])
-  return countPlanned(plan, before, timeOn(account.clock, real), draw)
+  return decideCounts(plan, before, timeOn(account.clock, real), draw)
 }
 
 function isThere(text: RedisReply | undefined): text is string {

@@ -56,7 +56,7 @@ export interface MembershipEvents {
 }
 
 /** Whether requests may go to the store. */
-export interface Door {
+export interface Barrier {
   readonly isOpen: boolean
   /** Resolves when requests may go to the store, or have waited long enough. */
   opened(): Promise<void>
@@ -80,7 +80,7 @@ const FULL: StoreState = {
 const DISPLACED = 'Servers with another contract have taken over the keys of this prefix; restart this one with theirs'
 
 /** One of the servers that use the keys of a prefix. It joins, watches the store, and leaves. */
-export class Membership implements Door, Readiness {
+export class Membership implements Barrier, Readiness {
   readonly kind = 'redis'
   readonly #connection: StoreConnection
   readonly #keys: readonly [marker: string, leases: string, accounts: string]

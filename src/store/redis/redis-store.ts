@@ -202,7 +202,7 @@ export class RedisStore implements Store {
         const incarnation = Number(present.incarnation)
         const { version, token, sequence } = entered
         const moment = { incarnation, version: momentVersion(version, token), sequence }
-        return conclude({ account: present.state, incarnation, real, plan, counted, before: undefined, moment })
+        return conclude({ account: present.state, incarnation, real, plan, counted, countersBefore: undefined, moment })
       }
     }
     throw tooManyOthers()

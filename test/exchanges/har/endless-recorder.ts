@@ -6,7 +6,7 @@ const nothing = Buffer.alloc(0)
 const identity = (text: string) => text
 const credentials = { kind: 'none' } as const
 
-const writer = await HarWriter.open(path, { version: '0.1.0', replaces: true })
+const writer = await HarWriter.open(path, '0.1.0')
 console.log('open')
 for (let number = 0; number < Number(most) && writer.problem === undefined; number++) {
   const bytes = Buffer.from(`${number} `.repeat(number % 7 === 0 ? 40_000 : number % 50))

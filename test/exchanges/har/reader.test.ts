@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest'
 import { loadContract } from '../../../src/contract/contract.ts'
 import type { Exchange, SeenBody } from '../../../src/exchanges/exchange.ts'
 import { LARGEST_BODY, requestBodyOf, responseBodyOf } from '../../../src/exchanges/har/entry.ts'
-import { type HarRecording, openRecording, type RecordedStep } from '../../../src/exchanges/har/reader.ts'
+import { HarRecording, type RecordedStep } from '../../../src/exchanges/har/reader.ts'
 import { HarError } from '../../../src/exchanges/har/service.ts'
 import { type EntryOptions, entryOf, harOf, RECORDED_AT } from '../../support/recorded.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
@@ -14,18 +14,19 @@ import { temporaryFolder } from '../../support/temporary-folder.ts'
 const contract = await loadContract()
 const BODY = '{"success":true,"data":{"domains":["ü.example"]}}'
 
-interface Read extends HarRecording {
+interface Read extends Pick<HarRecording, 'baseUrl' | 'size' | 'tally' | 'hosts' | 'secrets'> {
   read: readonly Exchange[]
   gaps: readonly boolean[]
 }
 
 async function readFiles(paths: readonly string[], baseUrl?: string): Promise<Read> {
-  const recording = await openRecording(paths, { contract, baseUrl })
+  const recording = await HarRecording.open(paths, { contract, baseUrl })
   try {
     const steps: RecordedStep[] = []
     for await (const step of recording.exchanges()) steps.push(step)
+    const { size, tally, hosts, secrets } = recording
     return {
-      ...recording,
+      ...{ baseUrl: recording.baseUrl, size, tally, hosts, secrets },
       read: steps.map(({ exchange }) => exchange),
       gaps: steps.map(({ isAfterGap }) => isAfterGap),
     }
@@ -288,11 +289,29 @@ describe('An exchange', () => {
       [false, true, true, false],
       ...[{ time: 900, method: 'DELETE' }, { after: 10 }, { after: 800 }, { after: 950 }],
     ],
-    ['less time than the clock can tell', [false, true], { ...POST, time: 0.4 }, { after: 1, time: 0.4 }],
+    ['less than a millisecond each', [false, false], { ...POST, time: 0.4 }, { after: 0, time: 0.4 }],
+    ['a write that ends in the millisecond of the next', [false, false], { ...POST, time: 3.7 }, { after: 3 }],
+    ['a write that ends a millisecond later', [false, true], { ...POST, time: 4 }, { after: 3 }],
+    [
+      'less time than the clock can tell',
+      [false, true],
+      { ...POST, time: 400, more: { startedDateTime: '2026-01-15T09:00:00Z' } },
+      { after: 1000, more: { startedDateTime: '2026-01-15T09:00:01Z' } },
+    ],
     ['an unknown time', [false, true], { ...POST, time: -1, more: { timings: {} } }, { after: 5000 }],
   ])('overlaps where there are %s: %j', async (_, overlaps, ...entries) => {
     const { read } = await readEntries(...entries)
     expect(read.map((each) => each.overlaps)).toEqual(overlaps)
+  })
+
+  it('overlaps with one of another file in the same millisecond', async () => {
+    const folder = temporaryFolder()
+    const paths = [{ ...POST, time: 3.7 }, { after: 3 }].map((entry, index) => {
+      const path = join(folder, `${index}.har`)
+      writeFileSync(path, harOf([entryOf(entry)]))
+      return path
+    })
+    expect((await readFiles(paths)).read.map(({ overlaps }) => overlaps)).toEqual([false, true])
   })
 
   it.each<[what: string, response: EntryOptions['response']]>([
@@ -330,8 +349,9 @@ describe('An exchange', () => {
 
   it('is called by its request id, or by its place', async () => {
     const unnamed = { response: { headers: [{ name: 'a', value: 'b' }] } }
-    const { read } = await readEntries({}, { ...unnamed, after: 1 })
-    expect(read.map(({ id }) => id)).toEqual(['00000000-0000-4000-8000-000000000000', 'entry 2'])
+    const empty = { response: { headers: [{ name: 'X-Request-Id', value: '' }] } }
+    const { read } = await readEntries({}, { ...unnamed, after: 1 }, { ...empty, after: 2 })
+    expect(read.map(({ id }) => id)).toEqual(['00000000-0000-4000-8000-000000000000', 'entry 2', 'entry 3'])
   })
 
   const base64 = (bytes: Buffer) => ({ size: bytes.length, text: bytes.toString('base64'), encoding: 'base64' })

@@ -12,9 +12,9 @@ const recorder = await bundle(new URL('endless-recorder.ts', import.meta.url))
 
 describe('A recording of a program', () => {
   it('is whole whenever the program is killed', async ({ folder, onTestFinished }) => {
-    const path = join(folder, 'a.har')
     let largest = 0
     for (let kill = 0; kill < budget({ quick: 4, full: 40 }); kill++) {
+      const path = join(folder, `${kill}.har`)
       const child = spawn(process.execPath, [recorder, path], { stdio: ['ignore', 'pipe', 'inherit'] })
       onTestFinished(() => void child.kill('SIGKILL'))
       await once(child.stdout, 'data')

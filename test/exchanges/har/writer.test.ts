@@ -4,7 +4,7 @@ import { describe, expect } from 'vitest'
 import { loadContract } from '../../../src/contract/contract.ts'
 import type { Exchange } from '../../../src/exchanges/exchange.ts'
 import type { RecordedExchange } from '../../../src/exchanges/har/entry-writer.ts'
-import { openRecording } from '../../../src/exchanges/har/reader.ts'
+import { HarRecording } from '../../../src/exchanges/har/reader.ts'
 import { HarWriter } from '../../../src/exchanges/har/writer.ts'
 import { type HeaderFields, Keys, REDACTED } from '../../../src/exchanges/keys.ts'
 import type { Json } from '../../../src/ground/json.ts'
@@ -57,19 +57,18 @@ function passedOn(keys: Keys, passed: Passed = {}): RecordedExchange {
 }
 
 async function readBack(path: string): Promise<Exchange[]> {
-  const recording = await openRecording([path], { contract })
+  const recording = await HarRecording.open([path], { contract })
   const exchanges: Exchange[] = []
   for await (const { exchange } of recording.exchanges()) exchanges.push(exchange)
   await recording.close()
   return exchanges
 }
 
-const open = (path: string, options: Partial<Parameters<typeof HarWriter.open>[1]> = {}) =>
-  HarWriter.open(path, { version: '0.1.0', ...options })
+const open = (path: string, limits = {}) => HarWriter.open(path, '0.1.0', limits)
 
 /** Records exchanges, and gives the entries of the file. */
 async function record(path: string, exchanges: readonly RecordedExchange[], limits = {}): Promise<readonly Json[]> {
-  const writer = await open(path, { limits })
+  const writer = await open(path, limits)
   for (const exchange of exchanges) writer.add(exchange)
   await writer.close()
   return expectHar(readFileSync(path, 'utf8'))
@@ -168,7 +167,7 @@ describe('The writer', () => {
     ['makes the file too large', { file: 1000 }],
   ])('leaves out what %s, and counts it', async ([, limits], { path }) => {
     const keys = new Keys()
-    const writer = await open(path, { limits })
+    const writer = await open(path, limits)
     for (let after = 0; after < 5; after++) writer.add(passedOn(keys, { after }))
     await expect.poll(() => writer.entries).toBe(1)
     if ('waiting' in limits) writer.add(passedOn(keys, { after: 9 }))
@@ -180,42 +179,36 @@ describe('The writer', () => {
       '"comment":"4 exchanges were left out, because the disk was too slow or the file too large."',
     )
     if (!('waiting' in limits)) return
-    const recording = await openRecording([path], { contract })
+    const recording = await HarRecording.open([path], { contract })
     expect(recording.tally).toMatchObject({ lost: 4 })
     await recording.close()
   })
 
-  it.for<[what: string, make: (path: string) => void, options: { replaces: boolean }, reason: RegExp]>([
-    ['a file that is there', (path) => writeFileSync(path, ''), { replaces: false }, /The file is there already/],
-    ['a foreign file', (path) => writeFileSync(path, '{"a":1}'), { replaces: true }, /no recording of this/],
-    ['a folder', (path) => mkdirSync(path), { replaces: true }, /This is a folder/],
-    ['a device', (path) => symlinkSync('/dev/null', path), { replaces: true }, /no regular file/],
-  ])('refuses %s, and leaves it as it is', async ([, make, options, reason], { folder, path }) => {
+  it.for<[what: string, make: (path: string) => void, reason: RegExp]>([
+    ['a file that is there', (path) => writeFileSync(path, ''), /The file is there already/],
+    ['a folder', (path) => mkdirSync(path), /This is a folder/],
+    ['a device', (path) => symlinkSync('/dev/null', path), /no regular file/],
+  ])('refuses %s, and leaves it as it is', async ([, make, reason], { folder, path }) => {
     make(path)
-    await expect(open(path, options)).rejects.toThrow(reason)
+    await expect(open(path)).rejects.toThrow(reason)
     expect(readdirSync(folder)).toEqual(['a.har'])
   })
 
-  it('removes the copy that a killed program has left, and no other file', async ({ folder, path }) => {
-    await record(path, [passedOn(new Keys())])
-    renameSync(path, `${path}.next`)
-    await record(path, [])
-    expect(readdirSync(folder)).toEqual(['a.har'])
-    writeFileSync(`${path}.last`, 'mine')
-    const opening = open(path, { replaces: true })
-    await expect(opening).rejects.toThrow(/a\.har\.last: This name is needed for a copy/)
-    expect(readFileSync(`${path}.last`, 'utf8')).toBe('mine')
-  })
+  it.for([
+    ['.next', /a\.har\.next: The file is there already/],
+    ['.last', /a\.har: The file cannot be written \(EEXIST\).* no file of this name with \.last/],
+  ] as const)(
+    'refuses a name of which the copy %s is there, and leaves it as it is',
+    async ([end, reason], { folder, path }) => {
+      writeFileSync(path + end, 'mine')
+      await expect(open(path)).rejects.toThrow(reason)
+      expect(readFileSync(path + end, 'utf8')).toBe('mine')
+      expect(readdirSync(folder)).toHaveLength(1)
+    },
+  )
 
   it('refuses a folder that is not there', async ({ folder }) => {
     await expect(open(join(folder, 'b/a.har'))).rejects.toThrow(/cannot be written \(ENOENT\)/)
-  })
-
-  it('replaces its own recording where it may', async ({ path }) => {
-    await record(path, [passedOn(new Keys())])
-    const writer = await open(path, { replaces: true })
-    await writer.close()
-    expect(expectHar(readFileSync(path, 'utf8'))).toEqual([])
   })
 
   it('does not touch a file that has taken its name', async ({ path }) => {

@@ -6,7 +6,7 @@ import { type CONNECTION_LIMITS, Connection } from '../../../src/http/engine/con
 import { answer, GET, open, POST, receive, send } from './open-server.ts'
 
 /** Shorter than the real limits, so that a test need not wait. */
-const SOON = { look: 10, stuck: 100, halfClosed: 50 }
+const SOON = { inspectEvery: 10, stuck: 100, halfClosed: 50 }
 
 /** A client whose first request is held until its connection is closed. `closed` resolves when the server has done that. */
 async function holdFirst(limits: Partial<typeof CONNECTION_LIMITS>) {
@@ -29,12 +29,12 @@ function closed(socket: Socket): Promise<void> {
   return new Promise((resolve) => (socket.destroyed ? resolve() : socket.once('close', () => resolve())))
 }
 
-/** Counts how often the server has looked after its connections. */
-function watchLooks() {
-  const look = vi.spyOn(Connection.prototype, 'look')
-  onTestFinished(() => look.mockRestore())
-  const count = () => look.mock.calls.length
-  return { count, wait: (looks: number) => expect.poll(count).toBeGreaterThanOrEqual(count() + looks) }
+/** Counts how often the server has inspected its connections. */
+function watchInspections() {
+  const inspect = vi.spyOn(Connection.prototype, 'inspect')
+  onTestFinished(() => inspect.mockRestore())
+  const count = () => inspect.mock.calls.length
+  return { count, wait: (inspections: number) => expect.poll(count).toBeGreaterThanOrEqual(count() + inspections) }
 }
 
 describe('A client that is gone', () => {
@@ -109,10 +109,10 @@ describe('A client that waits', () => {
             resolve(answer(response))
           }
         }),
-      { look: 5, stuck: 10 },
+      { inspectEvery: 5, stuck: 10 },
     )
     client.write(GET.repeat(3))
-    await watchLooks().wait(10)
+    await watchInspections().wait(10)
     const received = receive(client)
     while (received().split('done').length < 4) {
       answerNow()
@@ -125,7 +125,7 @@ describe('A client that waits', () => {
     client.write(GET)
     const socket = await received
     client.write(GET.repeat(20_000))
-    await watchLooks().wait(5)
+    await watchInspections().wait(5)
     // Node reads 64 KiB at a time: one such piece, and another because of the reading ahead.
     expect(socket.bytesRead).toBeLessThanOrEqual(GET.length + 2 * 65_536)
     client.resetAndDestroy()
@@ -169,15 +169,15 @@ describe('A client that does not read its responses', () => {
 
   it('is not cut off as long as it reads, however slowly', { tags: ['slow'] }, async () => {
     const body = 'x'.repeat(4 * 2 ** 20)
-    const looks = watchLooks()
-    const client = await open((_, response) => answer(response, body), { look: 5, stuck: 200 })
+    const inspections = watchInspections()
+    const client = await open((_, response) => answer(response, body), { inspectEvery: 5, stuck: 200 })
     client.write(GET)
     let received = 0
     client.on('data', (chunk: Buffer) => {
       received += chunk.length
       client.pause()
-      const seen = looks.count()
-      const resume = () => void (looks.count() > seen ? client.resume() : setImmediate().then(resume))
+      const seen = inspections.count()
+      const resume = () => void (inspections.count() > seen ? client.resume() : setImmediate().then(resume))
       resume()
     })
     while (received < body.length) await once(client, 'data')

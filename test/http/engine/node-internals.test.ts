@@ -1,19 +1,23 @@
 import { once } from 'node:events'
-import type { ServerResponse } from 'node:http'
-import { Socket } from 'node:net'
+import { request, type ServerResponse } from 'node:http'
+import { type AddressInfo, createServer, Socket } from 'node:net'
 import { expect, it, onTestFinished, vi } from 'vitest'
 import { contentOf } from '../../../src/http/content.ts'
 import { Connection } from '../../../src/http/engine/connection.ts'
 import {
   announcedLength,
+  flushHeader,
   interceptClose,
   isReading,
   passedOn,
   responseOn,
+  sendInterim,
+  sendRequestHeader,
+  setResponseHeader,
   unsentOn,
 } from '../../../src/http/engine/node-internals.ts'
 import { post } from '../../../src/http/engine/outbox.ts'
-import { answer, type ExpressRequest, GET, open, POST, send } from './open-server.ts'
+import { answer, type ExpressRequest, GET, open, POST, receive, send } from './open-server.ts'
 
 const CHUNKED = 'POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n'
 
@@ -185,6 +189,39 @@ it('What has passed on a connection is known, and what its client has not read',
   client.destroy()
   await new Promise((resolve) => connection.once('close', resolve))
   expect(unsentOn(connection)).toBe(0)
+})
+
+it('A header is sent exactly as it is given, without fields of Node, and before the body is there', async () => {
+  const service = createServer()
+  const seen: string[] = []
+  service.on('connection', (socket) => {
+    socket.on('data', (chunk) => {
+      seen.push(chunk.toString('latin1'))
+      socket.write('HTTP/1.1 200 Fine\r\nb: 1\r\nA: \xe9\r\nB: 2\r\nContent-Length: 0\r\n\r\n', 'latin1')
+    })
+  })
+  service.listen(0, '127.0.0.1')
+  await once(service, 'listening')
+  const { port } = service.address() as AddressInfo
+  onTestFinished(() => void service.close())
+  const client = await open((_, response) => {
+    const outgoing = request({ port, host: '127.0.0.1', method: 'POST', setHost: false, agent: false })
+    onTestFinished(() => void outgoing.destroy())
+    sendRequestHeader(outgoing, 'POST /a HTTP/1.0', ['b', '1', 'A', '\xe9', 'B', '2', 'Content-Length', '3'])
+    outgoing.on('error', () => {})
+    outgoing.on('response', (answered) => {
+      sendInterim(response, 'HTTP/1.1 103 Early\r\nx: y\r\n\r\n')
+      setResponseHeader(response, answered)
+      flushHeader(response)
+    })
+  })
+  const received = receive(client)
+  client.setEncoding('latin1')
+  client.write(GET)
+  await expect
+    .poll(received)
+    .toBe('HTTP/1.1 103 Early\r\nx: y\r\n\r\nHTTP/1.1 200 Fine\r\nb: 1\r\nA: \xe9\r\nB: 2\r\nContent-Length: 0\r\n\r\n')
+  expect(seen).toEqual(['POST /a HTTP/1.0\r\nb: 1\r\nA: \xe9\r\nB: 2\r\nContent-Length: 3\r\n\r\n'])
 })
 
 it('A paused connection is not read, and a write of nothing tells that its client has reset it', async () => {

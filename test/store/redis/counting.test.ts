@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { CountingPlan, PlannedCount } from '../../../src/domain/counting.ts'
+import type { CountingPlan, CountingResult } from '../../../src/domain/counting.ts'
 import { openMemoryStore } from '../../../src/store/memory.ts'
 import type { Counters, Store } from '../../../src/store/store.ts'
 import { budget } from '../../support/budget.ts'
@@ -40,7 +40,7 @@ const rules = fc.subarray(RULES).chain((ids) =>
 const requests = fc.record({
   isCounted: fc.boolean(),
   charge: fc.option(charges, { nil: undefined }),
-  told: fc.option(fc.constantFrom(...BUCKETS), { nil: undefined }),
+  toldBucket: fc.option(fc.constantFrom(...BUCKETS), { nil: undefined }),
   rules,
   /** By how much the clock goes on before the request. */
   later: fc.constantFrom(0, 1, 400, 61_000, 3_600_000),
@@ -53,7 +53,7 @@ function withoutOver({ quotas, tallies }: Counters, now: number): Counters {
 }
 
 /** The same for what a request has met: a window that is over is as good as none, and only one store may still know it. */
-function withoutFormer(counted: PlannedCount, now: number): PlannedCount {
+function withoutFormer(counted: CountingResult, now: number): CountingResult {
   const { formerHits } = counted
   if (formerHits === undefined || formerHits.startedAt > now - 3_600_000) return counted
   return { ...counted, formerHits: undefined }

@@ -16,7 +16,7 @@ import { openTwoStores } from './open-replicas.ts'
 
 const HOUR = 3_600_000
 const seed = Number(process.env['SEED'] ?? randomInt(2 ** 31))
-const NOT_COUNTED: CountingPlan = { isCounted: false, charge: undefined, told: undefined, rules: [] }
+const NOT_COUNTED: CountingPlan = { isCounted: false, charge: undefined, toldBucket: undefined, rules: [] }
 const CHARGE = plannedCharge({ limit: 3, graceLimit: 3, window: 60 })
 const RULE = { skip: 1, times: 3, probability: 1, ends: Number.POSITIVE_INFINITY }
 

@@ -18,7 +18,7 @@ import {
 } from '../example-account.ts'
 import { openReplica, openReplicas, openTwoStores, type Replica } from './open-replicas.ts'
 
-const PLAN = { isCounted: true, charge: undefined, told: undefined, rules: [] }
+const PLAN = { isCounted: true, charge: undefined, toldBucket: undefined, rules: [] }
 
 /** Three replicas, the first of which creates the account `acme`; and the store of each in turn. */
 async function openThree(...hashes: string[]) {

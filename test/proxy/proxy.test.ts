@@ -1,0 +1,41 @@
+import { createServer } from 'node:http'
+import { expect, it, onTestFinished, vi } from 'vitest'
+import { loadContract } from '../../src/contract/contract.ts'
+import type { ExchangeJudge } from '../../src/proxy/judge.ts'
+import { startProxy } from '../../src/proxy/proxy.ts'
+import { targetAt } from '../../src/proxy/target.ts'
+import { listenOn } from '../support/listening.ts'
+
+it('passes traffic on when the judge fails, and its verdict is not that it passed', async () => {
+  const port = await listenOn(createServer((_, response) => response.end('done')))
+  const errors = vi.fn()
+  const judge: ExchangeJudge = {
+    take: async ({ id }) => {
+      if (id === 'request 2') throw new Error('a bug')
+      return { findings: [], isJudged: true }
+    },
+    forget: async () => {},
+    tally: async () => ({ exchanges: 2, judged: 1, findings: [], counts: {} }),
+    conclude: () => Promise.reject(new Error('a bug')),
+    close: async () => {},
+  }
+  const proxy = await startProxy({
+    ...{ judge, host: '127.0.0.1', port: 0, maxConnections: 10, admin: true, adminToken: undefined },
+    target: targetAt(`http://127.0.0.1:${port}`, '/api/v1'),
+    contract: await loadContract({ overlays: [] }),
+    log: { info: () => {}, warn: () => {}, error: errors },
+    ...{ counts: () => true, found: () => {}, said: () => {} },
+  })
+  onTestFinished(() => proxy.stop(AbortSignal.abort()))
+  const verdict = async () => ((await (await fetch(`${proxy.adminUrl}/verdict`)).json()) as { data: object }).data
+  for (const passed of [true, false]) {
+    expect(await (await fetch(`${proxy.baseUrl}/domains`)).text()).toBe('done')
+    expect(await verdict()).toMatchObject({ passed })
+  }
+  expect(await verdict()).toMatchObject({
+    judged: 1,
+    message: expect.stringContaining('1 of 2 exchanges was not judged, because this program has made a mistake.'),
+    service: { findings: 0, exchanges: 2, not_judged: 1 },
+  })
+  expect(errors).toHaveBeenCalledTimes(1)
+})
