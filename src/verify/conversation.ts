@@ -138,7 +138,7 @@ export class Conversation {
     }
   }
 
-  /** What is wrong about a read that may be older than the last changes, the first times. A later read shows whether. */
+  /** What is wrong about a read that may be older than the last changes. The read after it shows whether it is. */
   #oldAge(request: ProbeRequest, exchange: Exchange): string | undefined {
     if (this.isCleaning || this.#hasOldReads || this.#doubts >= MOST_DOUBTS) return undefined
     if (!this.#options.holdings.isOlder(request, exchange)) {

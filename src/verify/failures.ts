@@ -4,8 +4,8 @@ import { codeIn } from '../exchanges/reading.ts'
 import type { AskedExchange } from './conversation.ts'
 
 /**
- * A service must not fail, whatever it is asked: the contract has a code for each wrong request. The answer of a gateway
- * counts only if it came each time.
+ * A service must not fail, whatever it is asked: the contract has a code for each wrong request. The answer of a
+ * gateway counts only if it came each time.
  */
 export function findFailures(
   exchanges: readonly AskedExchange[],

@@ -72,8 +72,9 @@ const WITHOUT_KEY = [
 
 /**
  * By the id of a rule: the probes that must have been asked before the rule counts as kept, and what must have come of
- * their last requests. No service that keeps the rule accepts what is to be refused. A limit has two sides, and a service may check one spelling or one method only. A rule that is
- * not here has one side, which any probe shows that is about it.
+ * their last requests. A limit has two sides, and a service may check one spelling or one method only. A service that
+ * accepts what is to be refused does not keep the rule. A rule that is not here has one side, which any probe about it
+ * shows.
  */
 export const SIDES: Readonly<Record<string, readonly (readonly [probe: string, RuleSide])[]>> = {
   'key-required': WITHOUT_KEY,
