@@ -1,6 +1,8 @@
 import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { CONTROL_DOCUMENT, compileControlApi } from './admin/document.ts'
+import { Permitted } from './choices/permitted.ts'
+import { keepValidators } from './contract/choices.ts'
 import { compileContract } from './contract/contract.ts'
 import { OWN_DOCUMENT } from './contract/document.ts'
 import { isPrepared, markPrepared, writePrepared } from './contract/prepared.ts'
@@ -21,6 +23,7 @@ async function prepare(): Promise<void> {
     { text: await readFile(CONTROL_DOCUMENT), ...control },
   ])
   await writeFile(TOLERANT_DOCUMENT, await writeTolerantDocument(service.source))
+  await keepValidators(async (choices) => (await Permitted.read(choices)).prepareChecks())
   // It takes seconds, which a start of `verify` then saves.
   await keepForesight()
 }

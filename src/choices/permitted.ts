@@ -100,7 +100,7 @@ export class Permitted {
     const variants = await compileVariants(choices)
     const versions = await compareSchemas(choices, variants)
     const lineOf = await readLines()
-    const joined = await joinSchemas(choices.contract.document.source, versions.all)
+    const joined = joinSchemas(choices.contract.document.source, versions.all, choices.kept)
     return new Permitted(choices, variants, versions, lineOf, joined, await tabulateAnswers(choices, variants))
   })
 
@@ -224,6 +224,24 @@ export class Permitted {
   /** The check against the schema at a JSON pointer of the document. */
   checkAt(pointer: string): PlacedCheck {
     return keptIn(this.#checks, pointer, () => this.#joined.checkAt(pointer))
+  }
+
+  /** Makes every check that exchanges may need, so that what it compiles can be kept. */
+  prepareChecks(): void {
+    const nothing = {}
+    this.checkFailure()(nothing)
+    for (const operation of this.contract.operations) {
+      this.checkSuccess(operation)(nothing)
+      if (operation.readsBody) this.checkBody(operation)(nothing)
+      for (const { values } of this.checksByAssumption(operation)) for (const check of values.values()) check(nothing)
+    }
+    for (const { operations } of this.contracts) {
+      for (const { checkQuery, checkBody, success } of operations) {
+        checkQuery(nothing)
+        checkBody(nothing)
+        success.checkHeaders(nothing)
+      }
+    }
   }
 
   #outside(name: string, includes: (reason: string) => boolean): ReadonlySet<string> {

@@ -1,14 +1,17 @@
+import { readFileSync } from 'node:fs'
 import { camel, type Settings } from '../domain/settings.ts'
 import { type Json, mergePatch } from '../ground/json.ts'
 import { type Assumption, assumptionsOf, overlayFor } from './assumptions.ts'
 import type { CodesBySetting } from './codes.ts'
 import { type Contract, compileContract, loadContract } from './contract.ts'
 import { ContractError } from './contract-error.ts'
-import { readSource, shareReferences } from './document.ts'
+import { OWN_DOCUMENT, readSource, shareReferences } from './document.ts'
 import { extensionsOf } from './extensions.ts'
 import { HOSTNAME_SETTINGS } from './hostname.ts'
 import type { Overlay } from './overlay.ts'
-import { createSharedSource } from './schema-compiler.ts'
+import { findModule, writeModule } from './prepared.ts'
+import { createSharedSource, type Detail, type KeptValidators, keptIn, NONE_KEPT } from './schema-compiler.ts'
+import { writeStandalone } from './standalone.ts'
 
 /** A choice other than ours that the specification permits. */
 export interface Alternative {
@@ -31,6 +34,8 @@ export interface Choices {
   ids: readonly string[]
   /** The contract with the overlays of the user, and no alternative. */
   contract: Contract
+  /** Validators of schemas under alternatives that need not be compiled. */
+  kept: KeptValidators
   /**
    * The contract under these alternatives. It is not validated again, so compiling hundreds of them is fast. The
    * contract under a single alternative is compiled once.
@@ -51,15 +56,38 @@ let own: Promise<Choices> | undefined
  * object. So its contracts are compiled once for the process. @throws ContractError
  */
 export function readChoices(overlays: readonly Overlay[]): Promise<Choices> {
-  if (overlays.length > 0) return compareChoices(overlays)
-  own ??= compareChoices([])
+  if (overlays.length > 0) return compareChoices(overlays, NONE_KEPT)
+  own ??= compareChoices([], readKept())
   return own
 }
 
-async function compareChoices(overlays: readonly Overlay[]): Promise<Choices> {
+const ABOUT = 'choices'
+
+function readKept(): KeptValidators {
+  const path = findModule(readFileSync(OWN_DOCUMENT), ABOUT)
+  return path === undefined ? NONE_KEPT : keptIn(path)
+}
+
+/**
+ * Compiles all schemas of the package's document under its alternatives that `use` needs, and stores their validators.
+ * So no command has to compile them again, which takes half a second.
+ */
+export async function keepValidators(use: (choices: Choices) => Promise<void>): Promise<void> {
+  const schemas: Record<Detail, Map<string, Json>> = { errors: new Map(), validity: new Map() }
+  const note: KeptValidators['note'] = (detail, name, schema) => schemas[detail].set(name, schema)
+  await useChoices({ ...NONE_KEPT, note }, use)
+  await writeModule(readFileSync(OWN_DOCUMENT), ABOUT, await writeStandalone(schemas))
+}
+
+/** Uses the choices of the package's document with these validators. */
+export async function useChoices(kept: KeptValidators, use: (choices: Choices) => Promise<void>): Promise<void> {
+  await use(await compareChoices([], kept))
+}
+
+async function compareChoices(overlays: readonly Overlay[], kept: KeptValidators): Promise<Choices> {
   const contract = await loadContract({ overlays })
   const source = await readSource(overlays)
-  const compilers = createSharedSource()
+  const compilers = createSharedSource(kept)
   const references = shareReferences()
   const compileAnew = (chosen: readonly Alternative[]) =>
     compileContract({ source, overlays: overlaysOf(chosen), validated: true, references }, compilers)
@@ -79,6 +107,7 @@ async function compareChoices(overlays: readonly Overlay[]): Promise<Choices> {
     assumptions,
     ids: assumptions.map(({ id }) => id),
     contract,
+    kept,
     compile(chosen) {
       const [only] = chosen
       if (only === undefined || chosen.length > 1) return compileAnew(chosen)

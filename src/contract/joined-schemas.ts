@@ -5,7 +5,7 @@ import { type Violation, violationOf } from '../ground/schema.ts'
 import type { Validate } from './bounded-check.ts'
 import { followReferences } from './document.ts'
 import { canonicalHostname, LIBERAL } from './hostname.ts'
-import { createAjv, UUID } from './schema-compiler.ts'
+import { createKeepingCompiler, type KeptValidators, nameOf, UUID } from './schema-compiler.ts'
 
 /** A violation, and the place in the document of what was expected. */
 export interface PlacedViolation extends Violation {
@@ -36,8 +36,8 @@ const FORMATS = { hostname: isHostname, 'idn-hostname': isHostname, uuid: UUID }
 
 const NONE: readonly never[] = []
 
-export async function joinSchemas(document: Json, versions: SchemaVersions): Promise<JoinedSchemas> {
-  const { errors: ajv, validity } = await createAjv(FORMATS, { validateSchema: false, allowUnionTypes: true })
+export function joinSchemas(document: Json, versions: SchemaVersions, kept: KeptValidators): JoinedSchemas {
+  const compile = createKeepingCompiler(FORMATS, kept)
 
   function resolve(pointer: string, only: { name: string; version: Json } | undefined): Json {
     const schemas = Object.fromEntries(
@@ -59,9 +59,9 @@ export async function joinSchemas(document: Json, versions: SchemaVersions): Pro
       const places = new Map<string, string>()
       return (value) => {
         // Nearly all values are valid, and this shows it in half the time.
-        isValid ??= validity.compile(resolve(pointer, undefined))
+        isValid ??= compile('validity', `any ${pointer}`, () => resolve(pointer, undefined))
         if (isValid(value)) return NONE
-        validate ??= ajv.compile(resolve(pointer, undefined))
+        validate ??= compile('errors', `any ${pointer}`, () => resolve(pointer, undefined))
         if (validate(value)) return NONE
         return likeliestErrors(validate.errors ?? []).map((error) => {
           const place = places.get(error.schemaPath) ?? placeOf(document, pointer, error)
@@ -73,7 +73,8 @@ export async function joinSchemas(document: Json, versions: SchemaVersions): Pro
     validityAt(pointer, only) {
       let validate: Validate | undefined
       return (value) => {
-        validate ??= validity.compile(resolve(pointer, only))
+        const name = `${only.name} ${nameOf(only.version)} ${pointer}`
+        validate ??= compile('validity', name, () => resolve(pointer, only))
         return validate(value)
       }
     },

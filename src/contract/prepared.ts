@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Json } from '../ground/json.ts'
@@ -55,6 +55,17 @@ export function readFindings(text: Buffer, about: string): unknown {
 /** Stores findings about a document that take long to compute. `about` is part of a file's name. */
 export async function writeFindings(text: Buffer, about: string, findings: unknown): Promise<void> {
   await writeFile(`${pathFor(text)}.${about}.json`, JSON.stringify(findings))
+}
+
+/** Stores a module of the build that belongs to a document. `about` is part of the file's name. */
+export async function writeModule(text: Buffer, about: string, content: string): Promise<void> {
+  await writeFile(`${pathFor(text)}.${about}.cjs`, content)
+}
+
+/** The path of such a module for the document with exactly this text; `undefined` if the build has made none. */
+export function findModule(text: Buffer, about: string): string | undefined {
+  const path = `${pathFor(text)}.${about}.cjs`
+  return existsSync(path) ? path : undefined
 }
 
 /** The name of the file that records the source files of this folder. */

@@ -31,28 +31,56 @@ export const compilerFor: CompilerSource = async ({ prepared, validated }, forma
   }
 }
 
+/** Validators that need not be compiled, by detail and name. */
+export interface KeptValidators {
+  /** `undefined` if there is none of this name. */
+  find(detail: Detail, name: string): ((formats: Formats) => Validate) | undefined
+  /** Told of each schema that had to be compiled. */
+  note(detail: Detail, name: string, schema: Json): void
+}
+
+export const NONE_KEPT: KeptValidators = { find: () => undefined, note: () => {} }
+
+/** Compiles the schemas that are not kept, with ajv, which is loaded for the first of them. */
+export function createKeepingCompiler(
+  formats: Formats,
+  kept: KeptValidators,
+): (detail: Detail, name: string, read: () => Json) => Validate {
+  let ajv: Record<Detail, Ajv2020> | undefined
+  return (detail, name, read) => {
+    const validate = kept.find(detail, name)?.(formats)
+    if (validate !== undefined) return validate
+    const schema = read()
+    kept.note(detail, name, schema)
+    const options = { validateSchema: false, allowUnionTypes: true }
+    const loaded = load('ajv/dist/2020.js') as { Ajv2020: typeof Ajv2020 }
+    ajv ??= makeAjv(loaded.Ajv2020, formats, options)
+    return ajv[detail].compile(schema)
+  }
+}
+
 /**
  * A source for many variants of one document, which are all already validated. A schema that variants share is compiled
  * once, because that takes longer than the rest of loading. The shared validator uses the formats of its caller.
  */
-export function createSharedSource(): CompilerSource {
+export function createSharedSource(kept: KeptValidators): CompilerSource {
   const compiled = new Map<string, Validate>()
   let present: Formats = {}
-  let ajv: Promise<Record<Detail, Ajv2020>> | undefined
-  function createOnce(formats: Formats): Promise<Record<Detail, Ajv2020>> {
+  let compile: ReturnType<typeof createKeepingCompiler> | undefined
+  function createOnce(formats: Formats) {
     const named = Object.entries(formats).map(([name, format]): [string, Format] => [
       name,
       typeof format === 'function' ? (text: string) => (present[name] as typeof format)(text) : format,
     ])
-    return createAjv(Object.fromEntries(named), { validateSchema: false })
+    return createKeepingCompiler(Object.fromEntries(named), kept)
   }
   return async (_, formats) => {
-    ajv ??= createOnce(formats)
-    const compilers = await ajv
+    compile ??= createOnce(formats)
+    const compileNamed = compile
     return (schema, detail) => {
-      const name = detail + JSON.stringify(schema)
-      const shared = compiled.get(name) ?? compilers[detail].compile(schema)
-      compiled.set(name, shared)
+      const name = nameOf(schema)
+      const shared = compiled.get(detail + name) ?? compileNamed(detail, name, () => schema)
+      compiled.set(detail + name, shared)
       const validate: Validate = (value) => {
         present = formats
         const valid = shared(value)
@@ -70,12 +98,16 @@ let checking: Promise<Record<Detail, Ajv2020>> | undefined
 /** The build uses the same options, so that its validators find the same errors. */
 export async function createAjv(formats: Formats, options: Options): Promise<Record<Detail, Ajv2020>> {
   const { Ajv2020 } = await import('ajv/dist/2020.js')
+  return makeAjv(Ajv2020, formats, options)
+}
+
+function makeAjv(Validator: typeof Ajv2020, formats: Formats, options: Options): Record<Detail, Ajv2020> {
   const vocabulary = [...SCHEMA_EXTENSIONS, 'example']
   // In binary, a number such as 99.9 is no exact multiple of 0.1.
   const usual = { strictTypes: false, multipleOfPrecision: 9, formats, ...options }
   return {
-    errors: new Ajv2020({ ...usual, allErrors: true, verbose: true }).addVocabulary(vocabulary),
-    validity: new Ajv2020({ ...usual, messages: false }).addVocabulary(vocabulary),
+    errors: new Validator({ ...usual, allErrors: true, verbose: true }).addVocabulary(vocabulary),
+    validity: new Validator({ ...usual, messages: false }).addVocabulary(vocabulary),
   }
 }
 
@@ -85,6 +117,12 @@ export function nameOf(schema: Json): string {
 }
 
 const load = createRequire(import.meta.url)
+
+/** The validators in a module of the build. */
+export function keptIn(path: string): KeptValidators {
+  const validators = load(path) as PreparedValidators
+  return { find: (detail, name) => validators[detail][name], note: () => {} }
+}
 
 /** The exports of the module with the prepared validators. */
 type PreparedValidators = Readonly<Record<Detail, Readonly<Record<string, (formats: Formats) => Validate>>>>

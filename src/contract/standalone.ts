@@ -1,6 +1,6 @@
 import type { Json } from '../ground/json.ts'
 import type { Api } from './api.ts'
-import { type CompilerSource, createAjv, type Detail, type Formats, nameOf } from './schema-compiler.ts'
+import { type CompilerSource, createAjv, type Detail, type Formats, nameOf, UUID } from './schema-compiler.ts'
 
 /** Compiles an API. Returns its document, and the text of a module with all its validators. */
 export async function compileStandalone(
@@ -15,22 +15,36 @@ export async function compileStandalone(
       return () => true
     }
   })
+  const named = (list: readonly Json[]) => new Map(list.map((schema) => [nameOf(schema), schema]))
+  const all = { errors: named(schemas.errors), validity: named(schemas.validity) }
+  return { source: document.source, validators: await writeStandalone(all, formats) }
+}
+
+/** The text of a module with validators of named schemas. They take their formats when they are opened. */
+export async function writeStandalone(
+  schemas: Readonly<Record<Detail, ReadonlyMap<string, Json>>>,
+  formats: Formats = ANY_FORMATS,
+): Promise<string> {
   const { errors, validity } = schemas
   const texts = [await writeValidators(errors, 'errors', formats), await writeValidators(validity, 'validity', formats)]
   const content = `module.exports = {\n${texts.join(',\n')}\n}\n`
   // The module loads its dependencies at once: later, the process may have too many open files.
   const required = [...new Set(content.match(/\brequire\("[\w./-]+"\)/g))].sort()
-  return { source: document.source, validators: `${["'use strict'", ...required].join('\n')}\n${content}` }
+  return `${["'use strict'", ...required].join('\n')}\n${content}`
 }
 
+/** Only the names of the formats are written into a module. */
+const ANY_FORMATS: Formats = { hostname: () => true, 'idn-hostname': () => true, uuid: UUID }
+
 /** The validators by name. Each is in its own function, which costs little until it is called. */
-async function writeValidators(schemas: readonly Json[], detail: Detail, formats: Formats): Promise<string> {
+async function writeValidators(schemas: ReadonlyMap<string, Json>, detail: Detail, formats: Formats): Promise<string> {
   const { _ } = await import('ajv/dist/2020.js')
   const { default: standalone } = await import('ajv/dist/standalone/index.js')
-  const ajv = (await createAjv(formats, { code: { source: true, lines: true, formats: _`formats` } }))[detail]
-  const validators = new Map(schemas.map((schema) => [nameOf(schema), standalone.default(ajv, ajv.compile(schema))]))
-  const functions = [...validators].map(([name, code]) => {
-    return `'${name}'(formats) {\nconst module = {}\n${code}\nreturn module.exports\n}`
+  const options = { code: { source: true, lines: true, formats: _`formats` }, allowUnionTypes: true }
+  const ajv = (await createAjv(formats, options))[detail]
+  const functions = [...schemas].map(([name, schema]) => {
+    const code = standalone.default(ajv, ajv.compile(schema))
+    return `${JSON.stringify(name)}(formats) {\nconst module = {}\n${code}\nreturn module.exports\n}`
   })
   return `${detail}: {\n${functions.join(',\n')}\n}`
 }

@@ -6,9 +6,11 @@ import { pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { CONTROL_DOCUMENT, compileControlApi } from '../../src/admin/document.ts'
-import { readChoices } from '../../src/contract/choices.ts'
+import { Permitted } from '../../src/choices/permitted.ts'
+import { readChoices, useChoices } from '../../src/contract/choices.ts'
 import { compileContract } from '../../src/contract/contract.ts'
 import { OWN_DOCUMENT } from '../../src/contract/document.ts'
+import { keptIn } from '../../src/contract/schema-compiler.ts'
 import { compileStandalone } from '../../src/contract/standalone.ts'
 import { startUnderstudy } from '../../src/start/server.ts'
 import { foresee } from '../../src/verify/foresight.ts'
@@ -39,8 +41,18 @@ describe('the build prepares', { tags: ['original'] }, () => {
     }
   })
 
+  it('every validator that an exchange needs under any alternative, so that none is compiled', async () => {
+    const digest = createHash('sha256').update(readFileSync(OWN_DOCUMENT)).digest('hex')
+    const kept = keptIn(join(PREPARED, `${digest}.choices.cjs`))
+    const missing: string[] = []
+    await useChoices({ find: kept.find, note: (detail, name) => missing.push(`${detail} ${name}`) }, async (choices) =>
+      (await Permitted.read(choices)).prepareChecks(),
+    )
+    expect(missing).toEqual([])
+  })
+
   it('nothing else', () => {
-    expect(readdirSync(PREPARED)).toHaveLength(6)
+    expect(readdirSync(PREPARED)).toHaveLength(7)
   })
 })
 
