@@ -8,7 +8,6 @@ import type { SeenBody, SeenResponse } from '../exchanges/exchange.ts'
 import { codeIn } from '../exchanges/reading.ts'
 import { shorten } from '../ground/show.ts'
 import type { ProbeState } from './asking.ts'
-import type { AskedExchange } from './conversation.ts'
 import { codesOf } from './foresight.ts'
 import type { KeptExchange } from './ledger.ts'
 import { pairsToldApart } from './plan.ts'
@@ -229,7 +228,7 @@ function judgeSides(
   return { outcome: 'pass' }
 }
 
-function exchangesOf(probe: string, result: VerifyResult): AskedExchange[] {
+function exchangesOf(probe: string, result: VerifyResult): KeptExchange[] {
   return result.exchanges.filter((kept) => kept.probe === probe && !kept.setUp)
 }
 

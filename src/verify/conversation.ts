@@ -1,4 +1,3 @@
-import { partyOf } from '../conformance/finding.ts'
 import type { Investigation } from '../conformance/investigation.ts'
 import type { Contract } from '../contract/contract.ts'
 import { undoCoding } from '../exchanges/content-coding.ts'
@@ -20,12 +19,6 @@ export interface Purpose {
   setUp?: boolean
   /** Whether the answer of a gateway to a write is taken for the service's, because the write was lost before. */
   isLastTry?: boolean
-}
-
-/** An exchange of this run, with what its judgement showed. */
-export interface AskedExchange extends KeptExchange {
-  /** Whether the judgement found nothing wrong about the request. */
-  isLawful: boolean
 }
 
 /** The judge of the exchanges: an `Investigation`. */
@@ -64,7 +57,7 @@ const NOTHING: SeenResponse = { status: 0, headers: {}, body: { isKnown: true, b
  * the request. A read that met trouble on the way is tried again. A write is not: the service may have done it.
  */
 export class Conversation {
-  readonly exchanges: AskedExchange[] = []
+  readonly exchanges: KeptExchange[] = []
   /** What went wrong on the way to the service, one sentence each. */
   readonly troubles: string[] = []
   /** Judges the exchanges from now on. */
@@ -90,8 +83,8 @@ export class Conversation {
 
   /** Judges the exchanges so far, and then each exchange to come. */
   async judgeWith(judge: ConversationJudge, earlier: readonly KeptExchange[]): Promise<void> {
-    this.exchanges.unshift(...earlier.map((each) => ({ ...each, isLawful: true })))
-    for (const each of this.exchanges) each.isLawful = await isLawful(judge, each.exchange)
+    this.exchanges.unshift(...earlier)
+    for (const { exchange } of this.exchanges) await judge.take(exchange)
     this.judge = judge
   }
 
@@ -199,8 +192,8 @@ export class Conversation {
       if (group !== undefined) ledger.write({ group })
       ledger.keep(kept)
     })
-    const judged = this.judge === undefined || (await isLawful(this.judge, exchange))
-    this.exchanges.push({ ...kept, isLawful: judged })
+    this.exchanges.push(kept)
+    await this.judge?.take(exchange)
     const { response = NOTHING } = exchange
     return { response, code: codeIn(response), data, isLost: exchange.response === undefined }
   }
@@ -212,11 +205,6 @@ export class Conversation {
       if (!this.isCleaning || !(error instanceof LedgerError)) throw error
     }
   }
-}
-
-async function isLawful(judge: ConversationJudge, exchange: Exchange): Promise<boolean> {
-  const findings = await judge.take(exchange)
-  return !findings.some((finding) => partyOf(finding) === 'client')
 }
 
 /** What happened to a request on its way, as the end of a sentence; `undefined` if the service itself answered. */
