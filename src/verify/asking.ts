@@ -1,10 +1,11 @@
 import type { QuotaView, RequestBudget } from './budget.ts'
-import { type Answer, type Conversation, HarmfulRequest } from './conversation.ts'
+import { type Conversation, HarmfulRequest } from './conversation.ts'
 import { MOST_SET_UPS } from './foresight.ts'
-import { type Holdings, readDomains, readGroups } from './holdings.ts'
+import type { Holdings } from './holdings.ts'
+import { readDomains, readGroups } from './inventory.ts'
 import type { Ledger } from './ledger.ts'
 import type { PlannedProbe } from './plan.ts'
-import { type Probe, type ProbeRequest, quotaPathOf } from './probe.ts'
+import { type Probe, type ProbeAnswer, type ProbeRequest, quotaPathOf } from './probe.ts'
 import type { ProbeSetup } from './probe-setup.ts'
 import { isReadOnly } from './probes.ts'
 import { costOfRestoring } from './restoration.ts'
@@ -284,10 +285,10 @@ export class Asking {
 }
 
 /** A refusal for the quota says nothing about the question: another client has used up the quota. */
-function isHindered({ code, isLost }: Answer): boolean {
+function isHindered({ code, isLost }: ProbeAnswer): boolean {
   return code === 'rate_limited' || isLost
 }
 
-function hindranceOf({ isLost }: Answer, request: ProbeRequest, place: number): Hindrance {
+function hindranceOf({ isLost }: ProbeAnswer, request: ProbeRequest, place: number): Hindrance {
   return isLost ? { lost: request, place } : { short: quotaPathOf(request) }
 }

@@ -8,7 +8,6 @@ import type { SeenBody, SeenResponse } from '../exchanges/exchange.ts'
 import { codeIn } from '../exchanges/reading.ts'
 import { shorten } from '../ground/show.ts'
 import type { ProbeState } from './asking.ts'
-import type { JudgedExchange } from './conversation.ts'
 import { codesOf } from './foresight.ts'
 import type { KeptExchange } from './ledger.ts'
 import { pairsToldApart } from './plan.ts'
@@ -157,26 +156,28 @@ function checkOperations({ result, choices }: AssessmentOptions): VerifyCheck[] 
   })
 }
 
-function checkRules({ result, choices }: AssessmentOptions): VerifyCheck[] {
+function checkRules(options: AssessmentOptions): VerifyCheck[] {
+  const { result, choices } = options
   const rules = new Map<string, Rule>()
   for (const operation of choices.contract.operations) for (const rule of operation.rules) rules.set(rule.id, rule)
   const failed = failedExchanges(result)
   const broken = new Set(result.conclusion.findings.filter(concernsService).flatMap(({ rule }) => rule ?? []))
-  return [...rules.values()].map((rule) => checkRule(rule, result, failed, broken.has(rule.id)))
+  return [...rules.values()].map((rule) => checkRule(rule, options, failed, broken.has(rule.id)))
 }
 
 function checkRule(
   { id, says, unobservable }: Rule,
-  result: VerifyResult,
+  options: AssessmentOptions,
   failed: ReadonlySet<string>,
   isBroken: boolean,
 ): VerifyCheck {
+  const { result } = options
   const check = { id: `rule/${id}`, rule: id, expected: says }
   // The finding has its own check, which decides whether the run passes.
   if (isBroken) return { ...check, outcome: 'undecidable', message: 'A finding says that it was not kept.' }
   if (unobservable !== undefined) return { ...check, outcome: 'undecidable', message: unobservable }
   const sides = SIDES[id]
-  if (sides !== undefined) return { ...check, ...judgeSides(sides, result, failed) }
+  if (sides !== undefined) return { ...check, ...judgeSides(sides, options, failed) }
   const states = result.probes.filter(({ probe }) => probe.proofs.has(id))
   if (states.length === 0) return { ...check, outcome: 'undecidable', message: 'No request of verify can show it.' }
   const asked = states.filter(({ state }) => state === 'asked')
@@ -193,9 +194,18 @@ function checkRule(
 /** A rule with several sides counts as kept if each of them was asked and answered as it must be. */
 function judgeSides(
   sides: (typeof SIDES)[string],
-  result: VerifyResult,
+  { result, target }: AssessmentOptions,
   failed: ReadonlySet<string>,
-): Pick<VerifyCheck, 'outcome' | 'message'> {
+): Omit<VerifyCheck, 'id'> {
+  const accepted = sides.find(([probe, side]) => {
+    const status = exchangesOf(probe, result).at(-1)?.exchange.response?.status
+    return side === 'refused' && status !== undefined && status < 300 && !probe.startsWith('exhaust-')
+  })
+  const wrong = accepted && exchangesOf(accepted[0], result).at(-1)
+  if (wrong?.exchange.response !== undefined) {
+    const received = describeResponse(wrong.exchange.response)
+    return { outcome: 'fail', message: `The service accepted ${wrong.probe}.`, curl: curlOf(wrong, target), received }
+  }
   const states = new Map(result.probes.map((state) => [state.probe.id, state]))
   const open = sides.flatMap(([probe]) => states.get(probe) ?? []).filter(({ state }) => state !== 'asked')
   if (open.length > 0) {
@@ -218,7 +228,7 @@ function judgeSides(
   return { outcome: 'pass' }
 }
 
-function exchangesOf(probe: string, result: VerifyResult): JudgedExchange[] {
+function exchangesOf(probe: string, result: VerifyResult): KeptExchange[] {
   return result.exchanges.filter((kept) => kept.probe === probe && !kept.setUp)
 }
 

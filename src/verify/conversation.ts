@@ -1,4 +1,3 @@
-import { partyOf } from '../conformance/finding.ts'
 import type { Investigation } from '../conformance/investigation.ts'
 import type { Contract } from '../contract/contract.ts'
 import { undoCoding } from '../exchanges/content-coding.ts'
@@ -10,18 +9,7 @@ import { type Client, ConnectionError, LARGEST_RESPONSE, type WireResponse } fro
 import { findHarm } from './harmful-requests.ts'
 import { type Holdings, intentOf } from './holdings.ts'
 import { dataOf, type KeptExchange, type Ledger, LedgerError } from './ledger.ts'
-import { bytesOfBody, headersOf, isRead, type ProbeRequest, quotaPathOf } from './probe.ts'
-
-/** What came of a request. */
-export interface Answer {
-  /** Empty, with the status 0, if the answer was lost: nobody knows whether the service did what was asked. */
-  response: SeenResponse
-  /** The code of a refusal in the envelope of the service. */
-  code: string | undefined
-  /** The `data` of a success in the envelope of the service. */
-  data: unknown
-  isLost: boolean
-}
+import { bytesOfBody, headersOf, isRead, type ProbeAnswer, type ProbeRequest, quotaPathOf } from './probe.ts'
 
 /** Why a request is sent. */
 export interface Purpose {
@@ -31,12 +19,6 @@ export interface Purpose {
   setUp?: boolean
   /** Whether the answer of a gateway to a write is taken for the service's, because the write was lost before. */
   isLastTry?: boolean
-}
-
-/** An exchange of this run, with what its judgement showed. */
-export interface JudgedExchange extends KeptExchange {
-  /** Whether the judgement found nothing wrong about the request. */
-  isLawful: boolean
 }
 
 /** The judge of the exchanges: an `Investigation`. */
@@ -66,6 +48,8 @@ const PAUSES = [500, 2_000]
 export const SETTLING = 2_000
 /** How many reads are sent again because they may be old. A service that never shows a change costs no more. */
 const MOST_DOUBTS = 5
+/** After so many reads in a row that failed each time, none is sent again. */
+const MOST_FAILURES = 3
 const NOTHING: SeenResponse = { status: 0, headers: {}, body: { isKnown: true, bytes: Buffer.alloc(0) } }
 
 /**
@@ -73,7 +57,7 @@ const NOTHING: SeenResponse = { status: 0, headers: {}, body: { isKnown: true, b
  * the request. A read that met trouble on the way is tried again. A write is not: the service may have done it.
  */
 export class Conversation {
-  readonly exchanges: JudgedExchange[] = []
+  readonly exchanges: KeptExchange[] = []
   /** What went wrong on the way to the service, one sentence each. */
   readonly troubles: string[] = []
   /** Judges the exchanges from now on. */
@@ -90,6 +74,8 @@ export class Conversation {
   /** The read that was sent again because it may be old, and how many there were. */
   #doubted: ProbeRequest | undefined
   #doubts = 0
+  /** How many reads in a row failed each time. */
+  #failures = 0
 
   constructor(options: ConversationOptions) {
     this.#options = options
@@ -97,13 +83,13 @@ export class Conversation {
 
   /** Judges the exchanges so far, and then each exchange to come. */
   async judgeWith(judge: ConversationJudge, earlier: readonly KeptExchange[]): Promise<void> {
-    this.exchanges.unshift(...earlier.map((each) => ({ ...each, isLawful: true })))
-    for (const each of this.exchanges) each.isLawful = await isLawful(judge, each.exchange)
+    this.exchanges.unshift(...earlier)
+    for (const { exchange } of this.exchanges) await judge.take(exchange)
     this.judge = judge
   }
 
   /** @throws ConnectionError if no answer came, except to a write that may have arrived */
-  async ask(request: ProbeRequest, purpose: Purpose = {}): Promise<Answer> {
+  async ask(request: ProbeRequest, purpose: Purpose = {}): Promise<ProbeAnswer> {
     const { holdings, ledger, writes } = this.#options
     const harm = writes || isRead(request) ? findHarm(request, holdings) : `${request.method} is a write`
     if (harm !== undefined) throw new HarmfulRequest(`A probe must not be sent: ${harm}.`)
@@ -116,7 +102,9 @@ export class Conversation {
     for (let attempt = 0; ; attempt++) {
       const { exchange, error, ...sent } = await this.#send(request)
       const trouble = sent.trouble ?? this.#oldAge(request, exchange)
-      const isLast = isRead(request) ? attempt === PAUSES.length : purpose.isLastTry === true
+      const isLast = isRead(request) ? attempt === this.#retries : purpose.isLastTry === true
+      if (isRead(request) && (isLast || trouble === undefined))
+        this.#failures = trouble === undefined ? 0 : this.#failures + 1
       if (trouble === undefined || (isLast && error === undefined)) return this.#take(exchange, request, purpose)
       if (isRead(request) && isLast) throw error
       const next = isRead(request) ? 'It was sent again.' : 'It was not sent again, because it may have been done.'
@@ -129,6 +117,11 @@ export class Conversation {
     }
   }
 
+  /** How often a read is sent again. Where several reads in a row have failed each time, it is useless. */
+  get #retries(): number {
+    return this.#failures < MOST_FAILURES ? PAUSES.length : 0
+  }
+
   /** Where reads were seen to be old, a read that follows a write waits until it shows the write. */
   async #settle(request: ProbeRequest): Promise<void> {
     if (!isRead(request)) this.#hasWritten = true
@@ -138,7 +131,7 @@ export class Conversation {
     }
   }
 
-  /** What is wrong about a read that may be older than the last changes, the first times. A later read shows whether. */
+  /** What is wrong about a read that may be older than the last changes. The read after it shows whether it is. */
   #oldAge(request: ProbeRequest, exchange: Exchange): string | undefined {
     if (this.isCleaning || this.#hasOldReads || this.#doubts >= MOST_DOUBTS) return undefined
     if (!this.#options.holdings.isOlder(request, exchange)) {
@@ -189,7 +182,7 @@ export class Conversation {
     }
   }
 
-  async #take(exchange: Exchange, request: ProbeRequest, purpose: Purpose): Promise<Answer> {
+  async #take(exchange: Exchange, request: ProbeRequest, purpose: Purpose): Promise<ProbeAnswer> {
     const { holdings, ledger } = this.#options
     const { method, path } = request
     const data = dataOf(exchange)
@@ -199,8 +192,8 @@ export class Conversation {
       if (group !== undefined) ledger.write({ group })
       ledger.keep(kept)
     })
-    const judged = this.judge === undefined || (await isLawful(this.judge, exchange))
-    this.exchanges.push({ ...kept, isLawful: judged })
+    this.exchanges.push(kept)
+    await this.judge?.take(exchange)
     const { response = NOTHING } = exchange
     return { response, code: codeIn(response), data, isLost: exchange.response === undefined }
   }
@@ -212,11 +205,6 @@ export class Conversation {
       if (!this.isCleaning || !(error instanceof LedgerError)) throw error
     }
   }
-}
-
-async function isLawful(judge: ConversationJudge, exchange: Exchange): Promise<boolean> {
-  const findings = await judge.take(exchange)
-  return !findings.some((finding) => partyOf(finding) === 'client')
 }
 
 /** What happened to a request on its way, as the end of a sentence; `undefined` if the service itself answered. */

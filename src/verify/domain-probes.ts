@@ -69,7 +69,8 @@ export const DOMAIN_PROBES: readonly Probe[] = [
       return [add([three, one.toUpperCase(), two]), LIST, { method: 'GET', path: '/dmarc' }]
     },
   },
-  { id: 'add-twice', requests: (scene) => [add(twice(scene.freshDomain()))] },
+  { id: 'add-twice', requests: (scene) => [add(Array(2).fill(scene.freshDomain()))] },
+  { id: 'add-twice-in-other-case', requests: (scene) => [add(twice(scene.freshDomain()))] },
   { id: 'add-monitored', domains: 1, requests: ({ domains }) => [add(domains)] },
   { id: 'add-mixed', domains: 1, requests: (scene) => [add([scene.freshDomain(), ...scene.domains])] },
   ...HOSTNAMES,

@@ -1,23 +1,11 @@
-import { areTexts, itemsOf, textsIn } from '../behaviour/shown-data.ts'
 import type { DomainGroup } from '../domain/account.ts'
 import type { Exchange } from '../exchanges/exchange.ts'
 import { codeIn } from '../exchanges/reading.ts'
 import { isObject, readJson } from '../ground/json.ts'
 import { readTarget } from '../http/target.ts'
+import { type Intent, type Inventory, loosely, readDomains, readGroupLoosely, readGroups } from './inventory.ts'
 import { dataOf, type LedgerContent } from './ledger.ts'
 import { bytesOfBody, type ProbeRequest } from './probe.ts'
-
-/** The domains and groups of an account. */
-export interface Inventory {
-  domains: readonly string[]
-  groups: readonly DomainGroup[]
-}
-
-/** What a request may create if the service accepts it, even if it is invalid. */
-export interface Intent {
-  domains?: readonly string[]
-  group?: { name: string; domains: readonly string[] }
-}
 
 /**
  * Knows what a run has in the account, and what belongs to others. A run notes what it is going to create before each
@@ -116,6 +104,23 @@ export class Holdings {
       domains: domains.filter((name) => this.isOwnDomain(name)),
       groups: groups.filter((group) => this.isOwnListedGroup(group)),
     }
+  }
+
+  /** How others differ between `before` and `after`. The run can have caused only the losses. */
+  changesOf(before: Inventory, after: Inventory): { lost: string[]; gained: string[] } {
+    const former = { domains: new Set(before.domains), groups: new Set(before.groups.map(({ id }) => id)) }
+    const domains = new Set(after.domains)
+    const groups = new Map(after.groups.map((group) => [group.id, group]))
+    const lost = before.domains.filter((name) => !domains.has(name)).map((name) => `the domain ${name} is gone`)
+    for (const group of before.groups) {
+      const now = groups.get(group.id)
+      if (now === undefined) lost.push(`the group ${group.id} is gone`)
+      else if (!isSame(group, now)) lost.push(`the group ${group.id} was changed`)
+    }
+    const newDomains = after.domains.filter((name) => !former.domains.has(name) && !this.isOwnDomain(name))
+    const newGroups = after.groups.filter((group) => !former.groups.has(group.id) && !this.isOwnListedGroup(group))
+    const gained = [...newDomains.map((name) => `domain ${name}`), ...newGroups.map(({ id }) => `group ${id}`)]
+    return { lost, gained: gained.map((what) => `the ${what} is new`) }
   }
 
   /** The run may delete this group from now on, whatever a later answer says of it. */
@@ -247,29 +252,7 @@ export function intentOf(request: ProbeRequest): Intent | undefined {
   return { domains: named.length > 0 ? named : [text.slice(0, 200)] }
 }
 
-/** The domains of a list; `undefined` if an entry cannot be read, because its domain would count as absent. */
-export function readDomains(data: unknown): readonly string[] | undefined {
-  return textsIn(data, 'domains')
-}
-
-/** The groups of a list; `undefined` if an entry cannot be read, because it may be a group of another client. */
-export function readGroups(data: unknown): DomainGroup[] | undefined {
-  return isObject(data) ? itemsOf(data['groups'], readListedGroup) : undefined
-}
-
-/** A group whose members can all be read, or that has no list of members. */
-function readListedGroup(group: unknown): DomainGroup | undefined {
-  const members = isObject(group) ? group['domains'] : undefined
-  return members === undefined || areTexts(members) ? readGroupLoosely(group) : undefined
-}
-
-/** The group of a response; `undefined` for anything else. */
-function readGroupLoosely(value: unknown): DomainGroup | undefined {
-  if (!isObject(value)) return undefined
-  const { id, name, domains } = value
-  return typeof id === 'string' && typeof name === 'string' ? { id, name, domains: loosely(domains) } : undefined
-}
-
-function loosely(value: unknown): string[] {
-  return Array.isArray(value) ? value.filter((each) => typeof each === 'string') : []
+function isSame(one: DomainGroup, other: DomainGroup): boolean {
+  const [some, others] = [one.domains.toSorted(), other.domains.toSorted()]
+  return one.name === other.name && some.length === others.length && some.every((name, index) => name === others[index])
 }

@@ -4,7 +4,7 @@ import { dirname } from 'node:path'
 import type { Exchange, SeenBody, SeenResponse } from '../exchanges/exchange.ts'
 import { readOutcome } from '../exchanges/reading.ts'
 import { isObject, readJson } from '../ground/json.ts'
-import type { Intent, Inventory } from './holdings.ts'
+import type { Intent, Inventory } from './inventory.ts'
 import type { ProbeRequest } from './probe.ts'
 
 export interface LedgerHead {

@@ -1,8 +1,9 @@
 import type { RequestBudget } from './budget.ts'
-import type { Answer, Conversation } from './conversation.ts'
+import type { Conversation } from './conversation.ts'
 import type { Holdings } from './holdings.ts'
+import { takeInventory } from './inventory.ts'
 import type { Ledger } from './ledger.ts'
-import { takeInventory } from './restoration.ts'
+import type { ProbeAnswer } from './probe.ts'
 import { refuseSilence, refuseTarget } from './target-check.ts'
 
 /** The probes that the first requests cover, by path. */
@@ -32,7 +33,7 @@ export interface Opening {
  */
 export async function openRun(options: OpeningOptions): Promise<Opening> {
   const { conversation, holdings, ledger, waits, waitFor } = options
-  const answers: Answer[] = []
+  const answers: ProbeAnswer[] = []
   for (const path of ['/domaingroups', '/domains', '/dmarc']) {
     // The records are read here only if no other path answers.
     if (path === '/dmarc' && answers.some(({ response: { status } }) => status < 400)) break

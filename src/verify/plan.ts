@@ -84,7 +84,7 @@ function orderByGain(foresight: readonly ForeseenProbe[], contract: Contract, to
   return planned
 }
 
-interface Fact {
+interface ShownFact {
   fact: string
   /** The rule or the assumption. */
   about: string
@@ -92,7 +92,7 @@ interface Fact {
 }
 
 /** All facts that a probe shows: pairs of alternatives that it tells apart, rules, and their sides. */
-function factsOf({ id: probe, tells, rules }: ForeseenProbe): Fact[] {
+function factsOf({ id: probe, tells, rules }: ForeseenProbe): ShownFact[] {
   const facts = rules.map((id) => ({ fact: `rule ${id}`, about: id, weight: 1 }))
   for (const [rule, sides] of Object.entries(SIDES)) {
     if (sides.some(([id]) => id === probe))

@@ -1,4 +1,5 @@
 import type { DomainGroup } from '../domain/account.ts'
+import type { SeenResponse } from '../exchanges/exchange.ts'
 import { shorten } from '../ground/show.ts'
 
 /** A request of a probe, below the base URL of the service. */
@@ -15,6 +16,17 @@ export interface ProbeRequest {
   key?: 'none' | 'wrong' | 'longer' | 'bare'
   /** Replaces `Bearer`. */
   scheme?: string
+}
+
+/** What came of a request. */
+export interface ProbeAnswer {
+  /** Empty, with the status 0, if the answer was lost: nobody knows whether the service did what was asked. */
+  response: SeenResponse
+  /** The code of a refusal in the envelope of the service. */
+  code: string | undefined
+  /** The `data` of a success in the envelope of the service. */
+  data: unknown
+  isLost: boolean
 }
 
 /** The items that the requests of one probe can use. They belong to the run; no other client uses them. */
@@ -53,7 +65,7 @@ export interface Probe {
 }
 
 /** What must have come of the last request of a probe. */
-export type Side = 'accepted' | 'refused' | 'answered'
+export type RuleSide = 'accepted' | 'refused' | 'answered'
 
 /** The ways to have no valid key, and how they are called in the ids of probes. */
 export const KEYLESS = [

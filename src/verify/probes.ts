@@ -1,6 +1,6 @@
 import { DOMAIN_PROBES } from './domain-probes.ts'
 import { GROUP_PROBES } from './group-probes.ts'
-import { isRead, KEYLESS, type Probe, type ProbeRequest, type Side } from './probe.ts'
+import { isRead, KEYLESS, type Probe, type ProbeRequest, type RuleSide } from './probe.ts'
 
 const get = (path: string, more: Partial<ProbeRequest> = {}): ProbeRequest => ({ method: 'GET', path, ...more })
 const GROUPS = '/domaingroups'
@@ -36,7 +36,7 @@ const READS: readonly Probe[] = [
   { id: 'path-with-slash', requests: () => [get(`${GROUPS}/`)] },
   { id: 'unknown-parameter', requests: () => [get(`${GROUPS}?page=1`)] },
   { id: 'empty-id', requests: () => [get(`${GROUPS}?id=`)] },
-  { id: 'unknown-id', requests: ({ unknownId }) => [get(`${GROUPS}?id=${unknownId}`), get(GROUPS)] },
+  { id: 'unknown-id', requests: ({ unknownId }) => [get(GROUPS), get(`${GROUPS}?id=${unknownId}`)] },
   { id: 'client-request-id', requests: ({ mark }) => [get(GROUPS, { headers: { 'X-Request-Id': mark } })] },
   { id: 'body-on-get', requests: () => [get(GROUPS, { body: {}, headers: JSON_BODY })] },
   { id: 'origin', requests: () => [get(GROUPS, { headers: { Origin: 'http://localhost:5173' } })] },
@@ -68,14 +68,15 @@ const WITHOUT_KEY = [
   'create',
   'change',
   'delete',
-].flatMap((what) => KEYLESS.map(({ how }): readonly [string, Side] => [`${what}-${how}`, 'refused']))
+].flatMap((what) => KEYLESS.map(({ how }): readonly [string, RuleSide] => [`${what}-${how}`, 'refused']))
 
 /**
  * By the id of a rule: the probes that must have been asked before the rule counts as kept, and what must have come of
- * their last requests. A limit has two sides, and a service may check one spelling or one method only. A rule that is
- * not here has one side, which any probe shows that is about it.
+ * their last requests. A limit has two sides, and a service may check one spelling or one method only. A service that
+ * accepts what is to be refused does not keep the rule. A rule that is not here has one side, which any probe about it
+ * shows.
  */
-export const SIDES: Readonly<Record<string, readonly (readonly [probe: string, Side])[]>> = {
+export const SIDES: Readonly<Record<string, readonly (readonly [probe: string, RuleSide])[]>> = {
   'key-required': WITHOUT_KEY,
   'one-record-per-domain': [['read-records', 'accepted']],
   'daily-refresh': [
@@ -90,6 +91,7 @@ export const SIDES: Readonly<Record<string, readonly (readonly [probe: string, S
   ],
   'no-duplicates': [
     ['add-twice', 'refused'],
+    ['add-twice-in-other-case', 'answered'],
     ['add-monitored', 'answered'],
   ],
   'at-most-50-domains': [
@@ -116,6 +118,13 @@ export const SIDES: Readonly<Record<string, readonly (readonly [probe: string, S
     ['name-taken', 'refused'],
   ],
   'unknown-removals-ignored': [['removals-unrecognised', 'accepted']],
+  'unknown-id-read': [['unknown-id', 'refused']],
+  'unknown-id-update': [['change-unknown-id', 'refused']],
+  'unknown-id-delete': [['delete-unknown-id', 'refused']],
+  'update-needs-id': [['change-without-id', 'refused']],
+  'update-needs-a-field': [['body-without-fields', 'refused']],
+  'no-mixed-changes': [['members-in-conflict', 'refused']],
+  'delete-needs-id': [['delete-without-id', 'refused']],
   'dmarc-limit': [['exhaust-dmarc', 'refused']],
   'domains-limit': [['exhaust-domains', 'refused']],
   'domaingroups-limit': [['exhaust-domaingroups', 'refused']],

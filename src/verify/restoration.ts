@@ -1,9 +1,18 @@
-import type { DomainGroup } from '../domain/account.ts'
 import type { RequestBudget } from './budget.ts'
 import { ConnectionError } from './client.ts'
-import { type Answer, type Conversation, SETTLING } from './conversation.ts'
-import { type Holdings, type Inventory, readDomains, readGroups } from './holdings.ts'
-import { type ProbeRequest, quotaPathOf } from './probe.ts'
+import { type Conversation, SETTLING } from './conversation.ts'
+import type { Holdings } from './holdings.ts'
+import {
+  DOMAINS,
+  GROUPS,
+  type Inventory,
+  isDone,
+  readDomains,
+  readGroups,
+  readList,
+  takeInventory,
+} from './inventory.ts'
+import { type ProbeAnswer, type ProbeRequest, quotaPathOf } from './probe.ts'
 
 /** What the cleanup found in the account, and what it did. */
 export interface Cleanup {
@@ -24,11 +33,6 @@ export const NOTHING_REMOVED: Omit<Cleanup, 'restored'> = {
   changes: [],
 }
 
-/** Sends a request; the answer, or a text that says why there is none. */
-export type Ask = (request: ProbeRequest) => Promise<Answer | string>
-
-const GROUPS: ProbeRequest = { method: 'GET', path: '/domaingroups' }
-const DOMAINS: ProbeRequest = { method: 'GET', path: '/domains' }
 /** How many domains a request removes. The contract has no limit, but a service may apply the limit of POST. */
 export const REMOVED_AT_ONCE = 50
 /** How often a removal is sent whose answer is lost, if a list shows that it was not done. */
@@ -60,7 +64,7 @@ export interface CleanupTerms {
  * The reserve does not bind it.
  */
 export async function restore(terms: CleanupTerms): Promise<Cleanup> {
-  const cleanup = new Restoration(terms)
+  const cleanup = new AccountCleanup(terms)
   try {
     return await cleanup.run()
   } catch (error) {
@@ -69,7 +73,7 @@ export async function restore(terms: CleanupTerms): Promise<Cleanup> {
   }
 }
 
-class Restoration {
+class AccountCleanup {
   readonly #terms: CleanupTerms
   readonly #removed = { domains: 0, groups: 0 }
 
@@ -102,9 +106,10 @@ class Restoration {
 
   /** Everything that the ledger has and no answer has shown to be removed is left. */
   incomplete(reason: string): Cleanup {
-    const { domains, groups } = this.#terms.holdings
+    const { domains, groups, unknown } = this.#terms.holdings
     const left = { domains: [...domains], groups: [...groups.keys()] }
-    return { restored: false, removed: this.#removed, left, changes: [], reason }
+    const more = unknown === 0 ? '' : `; what ${unknown} requests may have created is not known`
+    return { restored: false, removed: this.#removed, left, changes: [], reason: reason + more }
   }
 
   /** Returns why something was not tried. A path without quota does not stop the other one. */
@@ -155,7 +160,7 @@ class Restoration {
   }
 
   /** Sends a request, within the whole quota. A refusal for the quota can be that of a moment. */
-  async #ask(request: ProbeRequest): Promise<Answer | string> {
+  async #ask(request: ProbeRequest): Promise<ProbeAnswer | string> {
     const { conversation, pause } = this.#terms
     const path = quotaPathOf(request)
     for (let attempt = 0; ; attempt++) {
@@ -197,7 +202,7 @@ class Restoration {
     const left = { domains, groups: groups.map(({ id }) => id) }
     const { before } = holdings
     if (before === undefined) return { ...this.incomplete('it is not known what was there before'), left }
-    const { lost, gained } = differencesOf(holdings, before, after)
+    const { lost, gained } = holdings.changesOf(before, after)
     const isClean = domains.length === 0 && groups.length === 0
     return {
       restored: isClean && lost.length === 0,
@@ -208,56 +213,4 @@ class Restoration {
       ...(isClean && lost.length > 0 && { reason: 'something that was there before is gone or different' }),
     }
   }
-}
-
-/** The content of the account, or a text that says why it is unknown. Only lists with a success status count. */
-export async function takeInventory(ask: Ask): Promise<Inventory | string> {
-  const groups = await readList(GROUPS, ask, readGroups)
-  if (typeof groups === 'string') return groups
-  const domains = await readList(DOMAINS, ask, readDomains)
-  return typeof domains === 'string' ? domains : { groups, domains }
-}
-
-async function readList<Item>(
-  request: ProbeRequest,
-  ask: Ask,
-  read: (data: unknown) => readonly Item[] | undefined,
-): Promise<readonly Item[] | string> {
-  const answer = await ask(request)
-  if (typeof answer === 'string') return answer
-  const list = isDone(answer) ? read(answer.data) : undefined
-  if (list !== undefined) return list
-  const { status } = answer.response
-  const said = answer.code === undefined ? `${status}` : `${status} ${answer.code}`
-  return `GET ${request.path} was answered with ${said}${isDone(answer) ? ' and no list that can be read' : ''}`
-}
-
-/** The differences that do not belong to the run. The run can have caused only the losses. */
-function differencesOf(holdings: Holdings, before: Inventory, after: Inventory): { lost: string[]; gained: string[] } {
-  const domains = new Set(after.domains)
-  const former = new Set(before.domains)
-  const groups = new Map(after.groups.map((group) => [group.id, group]))
-  const formerGroups = new Set(before.groups.map(({ id }) => id))
-  const lost = before.domains.filter((name) => !domains.has(name)).map((name) => `the domain ${name} is gone`)
-  for (const group of before.groups) {
-    const now = groups.get(group.id)
-    if (now === undefined) lost.push(`the group ${group.id} is gone`)
-    else if (!isSame(group, now)) lost.push(`the group ${group.id} was changed`)
-  }
-  const gained = after.domains
-    .filter((name) => !former.has(name) && !holdings.isOwnDomain(name))
-    .map((name) => `the domain ${name} is new`)
-  for (const group of after.groups) {
-    if (!formerGroups.has(group.id) && !holdings.isOwnListedGroup(group)) gained.push(`the group ${group.id} is new`)
-  }
-  return { lost, gained }
-}
-
-function isSame(one: DomainGroup, other: DomainGroup): boolean {
-  const [some, others] = [one.domains.toSorted(), other.domains.toSorted()]
-  return one.name === other.name && some.length === others.length && some.every((name, index) => name === others[index])
-}
-
-function isDone({ response: { status } }: Answer): boolean {
-  return status >= 200 && status < 300
 }

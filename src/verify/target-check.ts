@@ -1,6 +1,7 @@
 import type { SeenResponse } from '../exchanges/exchange.ts'
 import { readReset } from '../exchanges/reset.ts'
-import { type Answer, isPage } from './conversation.ts'
+import { isPage } from './conversation.ts'
+import type { ProbeAnswer } from './probe.ts'
 
 /** Why the run must not send another request to the target, as a sentence for the user. */
 export class TargetError extends Error {
@@ -11,7 +12,7 @@ export class TargetError extends Error {
  * Checks the answer to a first request to a path. @throws TargetError for a redirect, a used-up quota, a web page or a
  * refused key.
  */
-export function refuseTarget({ response, code }: Answer): void {
+export function refuseTarget({ response, code }: ProbeAnswer): void {
   const { status, headers } = response
   if (status >= 300 && status < 400) {
     const to = headers['location'] === undefined ? '' : ` to ${headers['location'].slice(0, 200)}`
@@ -37,7 +38,7 @@ export function refuseTarget({ response, code }: Answer): void {
  * @throws TargetError if no path of the service exists, or every request fails. All other answers can be judged,
  * however wrong they are.
  */
-export function refuseSilence(answers: readonly Answer[]): void {
+export function refuseSilence(answers: readonly ProbeAnswer[]): void {
   const statuses = answers.map(({ response: { status } }) => status)
   if (statuses.length === 0) return
   if (statuses.every((status) => status === 404)) {

@@ -4,11 +4,10 @@ import type { Contract } from '../contract/contract.ts'
 import { Asking, type EarlyEnd, type ProbeState, type VerifyProgress } from './asking.ts'
 import { type QuotaView, RequestBudget, type Reserve } from './budget.ts'
 import { type Client, ConnectionError } from './client.ts'
-import { Conversation, type ConversationJudge, type JudgedExchange } from './conversation.ts'
-import { findFailures } from './failures.ts'
+import { Conversation, type ConversationJudge } from './conversation.ts'
 import { foresee } from './foresight.ts'
 import { Holdings, markOf } from './holdings.ts'
-import { type Ledger, type LedgerContent, LedgerError } from './ledger.ts'
+import { type KeptExchange, type Ledger, type LedgerContent, LedgerError } from './ledger.ts'
 import { openRun } from './opening.ts'
 import { planProbes } from './plan.ts'
 import { ProbeSetup } from './probe-setup.ts'
@@ -49,7 +48,7 @@ export interface VerifyOptions extends RunOptions {
 
 export interface VerifyResult {
   probes: readonly ProbeState[]
-  exchanges: readonly JudgedExchange[]
+  exchanges: readonly KeptExchange[]
   /** What went wrong on the way to the service, one sentence each. */
   troubles: readonly string[]
   conclusion: Conclusion
@@ -96,15 +95,11 @@ export async function verify(options: VerifyOptions): Promise<VerifyResult> {
   if (isOver && cleanup.restored) await endingWith(asking, holdings, () => asking?.exhaust())
 
   const { ended } = asking
-  const conclusion = judge.conclude()
   return {
     probes: asking.states,
     exchanges: conversation.exchanges,
     troubles: conversation.troubles,
-    conclusion: {
-      ...conclusion,
-      findings: [...conclusion.findings, ...findFailures(conversation.exchanges, contract)],
-    },
+    conclusion: judge.conclude(),
     cleanup,
     quotas: budget.views,
     requests: conversation.sent,

@@ -72,6 +72,12 @@ describe('a read of verify', () => {
     await expect(converse([CUT, CUT, CUT]).conversation.ask(DOMAINS)).rejects.toBe(CUT)
   })
 
+  it('is sent once where several reads have failed each time', async () => {
+    const { conversation, sent } = converse(Array.from({ length: 10 }, () => page(502)))
+    for (let read = 0; read < 4; read++) await conversation.ask(DOMAINS)
+    expect(sent).toHaveLength(10)
+  })
+
   it('is sent again if it does not show what was created before, and later ones wait', async () => {
     const own = { domains: ['verify-x1-1.example'] }
     const old = answer({ domains: [] })

@@ -46,7 +46,15 @@ async function restoreAfter({ way, reserve = () => 0, creations = CREATIONS }: T
   for (const request of creations) await conversation.ask(request)
   isCleaning = true
   const signal = new AbortController().signal
-  const cleanup = await restore({ conversation, budget, holdings, pause, waits: false, waitFor: pause as never, signal })
+  const cleanup = await restore({
+    conversation,
+    budget,
+    holdings,
+    pause,
+    waits: false,
+    waitFor: pause as never,
+    signal,
+  })
   client.close()
   return { cleanup, isAsBefore: JSON.stringify(await inventoryOf(service)) === JSON.stringify(before), service }
 }
@@ -72,8 +80,7 @@ const limited: WireResponse = {
 }
 
 /** Answers some requests of the cleanup in place of the service, by their number. */
-const instead =
-  (reply: () => WireResponse, isInstead: (request: WireRequest, number: number) => boolean): Way =>
+const instead = (reply: () => WireResponse, isInstead: (request: WireRequest, number: number) => boolean): Way =>
   (
     (number = 0) =>
     async (request, send) =>
@@ -89,8 +96,19 @@ describe('the cleanup of verify', () => {
     ['the lists are as they should be', {}],
     ['a list still shows what was removed', { way: lists((list) => [...list, ...theirs(list)], 2) }],
     ['the reserve is larger than what is left', { reserve: () => 29 }],
-    ['one request is refused for the quota', { way: instead(() => limited, (_, number) => number === 2) }],
-    ['a removal gets the page of a gateway', { way: instead(gateway, ({ method }, n) => method === 'DELETE' && n < 3) }],
+    [
+      'one request is refused for the quota',
+      {
+        way: instead(
+          () => limited,
+          (_, number) => number === 2,
+        ),
+      },
+    ],
+    [
+      'a removal gets the page of a gateway',
+      { way: instead(gateway, ({ method }, n) => method === 'DELETE' && n < 3) },
+    ],
     ['a removal is cut off', { way: instead(cut, ({ method }, number) => method === 'DELETE' && number < 4) }],
     ['nothing was created', { creations: [] }],
   ])('leaves nothing where %s', async (_, terms) => {
@@ -124,7 +142,12 @@ describe('the cleanup of verify', () => {
     ['/domains', { groups: [] }],
     ['/domaingroups', { groups: [expect.any(String), expect.any(String)] as never }],
   ])('names what is left where the quota of %s is used up, and why', async (path, left) => {
-    const { cleanup } = await restoreAfter({ way: instead(() => limited, (request) => request.path.startsWith(path)) })
+    const { cleanup } = await restoreAfter({
+      way: instead(
+        () => limited,
+        (request) => request.path.startsWith(path),
+      ),
+    })
     expect(cleanup).toMatchObject({ restored: false, left })
     expect(cleanup.reason).toMatch(new RegExp(`^the quota of ${path} is used up for \\d+ more minutes`))
     expect(cleanup.left.domains).toHaveLength(path === '/domains' ? 60 : 0)
