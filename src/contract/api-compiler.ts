@@ -1,7 +1,7 @@
 import type { OpenAPIV3_1 } from 'openapi-types'
 import type { Quota } from '../domain/quotas.ts'
 import { type Json, pointTo, valueAt } from '../ground/json.ts'
-import { memoize } from '../ground/memo.ts'
+import { FirstResults, memoize } from '../ground/memo.ts'
 import { type Api, type Operation, pointerOf, type ResponseContract } from './api.ts'
 import { METHODS } from './codes.ts'
 import { ContractError } from './contract-error.ts'
@@ -13,12 +13,24 @@ import { compileRules, type Rule } from './rules.ts'
 import type { SchemaCompiler } from './schema-compiler.ts'
 import { compileWriter as compileFixedWriter, type WriterCompiler } from './writer.ts'
 
+/** Operations that other documents have compiled, and what these must have in common beside the operation. */
+interface CompiledOperations {
+  known: FirstResults<Operation>
+  basis: readonly unknown[]
+}
+
 /**
  * Compiles a document: its schemas with `compile`, and the writers of its responses with `compileWriter`.
  * @throws ContractError for anything that would fail later.
  */
-export function compileApi(document: ApiDocument, compile: SchemaCompiler, compileWriter = compileFixedWriter): Api {
-  const { resolved, catalogue, file } = document
+export function compileApi(
+  document: ApiDocument,
+  compile: SchemaCompiler,
+  compileWriter = compileFixedWriter,
+  { known, basis }: CompiledOperations = { known: new FirstResults(), basis: [] },
+): Api {
+  const { resolved, source, catalogue, file } = document
+  const common = [...basis, source['x-error-defaults'], source['security'], resolved.components?.securitySchemes]
   const validators = createValidators(document, compile)
   const compileOperation = createOperationCompiler(document, validators, compileWriter)
   const operations: Operation[] = []
@@ -27,7 +39,10 @@ export function compileApi(document: ApiDocument, compile: SchemaCompiler, compi
     for (const method of METHODS) {
       const operation = item?.[method]
       if (operation === undefined) continue
-      const compiled = compileOperation(path, method, item as Json, operation)
+      const holder = item as Json
+      const compiled = known.get(operation, [...common, holder['x-quota'], holder['x-rule']], () =>
+        compileOperation(path, method, holder, operation),
+      )
       const namesake = operations.find(({ id }) => id === compiled.id)
       if (namesake) {
         const reason = `The operationId ${compiled.id} is taken by ${namesake.method} ${namesake.path}.`

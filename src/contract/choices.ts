@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { camel, type Settings } from '../domain/settings.ts'
 import { type Json, mergePatch } from '../ground/json.ts'
+import { FirstResults } from '../ground/memo.ts'
+import type { Operation } from './api.ts'
 import { type Assumption, assumptionsOf, overlayFor } from './assumptions.ts'
 import type { CodesBySetting } from './codes.ts'
 import { type Contract, compileContract, loadContract } from './contract.ts'
@@ -89,8 +91,9 @@ async function compareChoices(overlays: readonly Overlay[], kept: KeptValidators
   const source = await readSource(overlays)
   const compilers = createSharedSource(kept)
   const references = shareReferences()
+  const operations = new FirstResults<Operation>()
   const compileAnew = (chosen: readonly Alternative[]) =>
-    compileContract({ source, overlays: overlaysOf(chosen), validated: true, references }, compilers)
+    compileContract({ source, overlays: overlaysOf(chosen), validated: true, references }, compilers, operations)
   const compiled = settingsCompiledInto(source)
   const singles = new WeakMap<Alternative, Promise<Contract>>()
   const assumptions = assumptionsOf(source, extensionsOf(source))

@@ -1,4 +1,5 @@
 import { define, isObject, type Json, pointTo, stepsOf, valueAt } from '../ground/json.ts'
+import { FirstResults, memoize } from '../ground/memo.ts'
 import type { Catalogue } from './catalogue.ts'
 import { ContractError } from './contract-error.ts'
 import { ASSERTIONS, withConstraints } from './extensions.ts'
@@ -13,13 +14,25 @@ const OTHER_METHODS = ['options', 'head', 'trace']
 /** Setting → value of the setting → the error code that operations then answer with. */
 export type CodesBySetting = Readonly<Record<string, Readonly<Record<string, string>>>>
 
+/** What documents share that differ by a few words each: operations, and the codes of their own, by the same as written. */
+export interface PlacedOperations {
+  readonly codes: FirstResults<readonly string[]>
+  readonly operations: FirstResults<Json>
+}
+
 /**
  * A copy of the document in which each operation declares all of its codes. They are in `x-codes`, under the statuses
  * of the catalogue. These are its own declared codes, those of its request schemas, and those that settings decide
  * about. When an overlay changes a status or the code of a schema, the code moves to the right response.
  * @throws ContractError for an assertion of a request schema without a code: each one needs a code.
  */
-export function placeCodes(source: Json, catalogue: Catalogue, file: string): Json {
+export function placeCodes(source: Json, catalogue: Catalogue, file: string, shared?: PlacedOperations): Json {
+  const { codes: known, operations } = shared ?? { codes: new FirstResults(), operations: new FirstResults() }
+  const { responses, schemas, parameters, requestBodies } = (source['components'] ?? {}) as Json
+  const arranged = [source['paths'], responses]
+  const coded = [...arranged, schemas, parameters, requestBodies, source['x-error-defaults']]
+  const writeStatuses = memoize((code) => `${code} ${[...catalogue.statusesOf(code)]}`, { limit: 100 })
+  const ofSettings = settingCodes(source, '', file)
   // Only the changed parts are copied: hundreds of documents may share the rest.
   const paths = { ...((source['paths'] ?? {}) as Json) }
   const document: Json = source['paths'] === undefined ? { ...source } : { ...source, paths }
@@ -35,13 +48,17 @@ export function placeCodes(source: Json, catalogue: Catalogue, file: string): Js
       const operation = isObject(item) ? item[method] : undefined
       if (!isObject(item) || !isObject(operation) || !isObject(operation['responses'])) continue
       const pointer = pointTo(pointTo('/paths', path), method)
-      const codes = new Set([
+      const { responses: declared } = operation
+      const own = known.get(operation, coded, () => [
         ...declaredCodes(document, operation),
         ...schemaCodes(document, operation, pointer, file),
-        ...settingCodes(document, '', file),
-        ...settingCodes(document, pointer, file),
       ])
-      item[method] = { ...operation, responses: arrange(document, operation['responses'], codes, catalogue) }
+      const codes = new Set([...own, ...ofSettings, ...settingCodes(document, pointer, file)])
+      const statuses = [...codes].map(writeStatuses).join(', ')
+      item[method] = operations.get(operation, [...arranged, statuses], () => ({
+        ...operation,
+        responses: arrange(document, declared as Json, codes, catalogue),
+      }))
     }
   }
   return document

@@ -5,12 +5,12 @@ import { LIMITS } from '../domain/limits.ts'
 import { kebab, type Settings } from '../domain/settings.ts'
 import { wordsOf } from '../ground/chance.ts'
 import { isObject, type Json, valueAt } from '../ground/json.ts'
-import { memoize } from '../ground/memo.ts'
-import type { Api } from './api.ts'
+import { FirstResults, memoize } from '../ground/memo.ts'
+import type { Api, Operation } from './api.ts'
 import { compileApi } from './api-compiler.ts'
 import { ContractError } from './contract-error.ts'
 import { type DocumentOptions, readDocument, resolveDocument } from './document.ts'
-import { canonicalHostname, type IsPublicSuffix, settingsAgainst } from './hostname.ts'
+import { canonicalHostname, HOSTNAME_SETTINGS, type IsPublicSuffix, settingsAgainst } from './hostname.ts'
 import { UUID, compilerFor as usualCompiler } from './schema-compiler.ts'
 import { readSettings } from './settings.ts'
 import { compileShortWriter, compileWriter } from './writer.ts'
@@ -48,8 +48,12 @@ export function loadContract(options: DocumentOptions = {}): Promise<Contract> {
   return contract
 }
 
-/** Like `loadContract`, but compiles again each time. */
-export async function compileContract(options: DocumentOptions, compilerFor = usualCompiler): Promise<Contract> {
+/** Like `loadContract`, but compiles again each time, except for operations that are `compiled`. */
+export async function compileContract(
+  options: DocumentOptions,
+  compilerFor = usualCompiler,
+  compiled = new FirstResults<Operation>(),
+): Promise<Contract> {
   const text = await readDocument({ ...options, codes: ERROR_CODES })
   const settings = await readSettings(text)
   // This is the schema of the service's own ids. A response may have an id of the client.
@@ -72,7 +76,10 @@ export async function compileContract(options: DocumentOptions, compilerFor = us
   requireValues(schemas, 'Policy', POLICIES, document.file)
   requireValues(schemas, 'TestMode', TEST_MODES, document.file)
   return {
-    ...compileApi(document, compiler, settings.decimals === 'kept' ? compileWriter : compileShortWriter),
+    ...compileApi(document, compiler, settings.decimals === 'kept' ? compileWriter : compileShortWriter, {
+      known: compiled,
+      basis: [settings.decimals, ...[...HOSTNAME_SETTINGS].map((name) => settings[name as keyof Settings])],
+    }),
     settings,
     canonicalHostname: canonical,
     settingsAgainst: (text) => settingsAgainst(text, settings, isPublicSuffix).map(kebab),

@@ -4,8 +4,9 @@ import type { OpenAPIV3_1 } from 'openapi-types'
 import { ERROR_CODES } from '../domain/errors.ts'
 import type { Settings } from '../domain/settings.ts'
 import { isObject, type Json, valueAt } from '../ground/json.ts'
+import { FirstResults } from '../ground/memo.ts'
 import { Catalogue } from './catalogue.ts'
-import { placeCodes } from './codes.ts'
+import { type PlacedOperations, placeCodes } from './codes.ts'
 import { ContractError } from './contract-error.ts'
 import { checkCodes, checkConstraints, checkIds, checkOpenApi, checkReferences } from './document-checks.ts'
 import { checkExtensions, type Extension, extensionsOf, withConstraints } from './extensions.ts'
@@ -123,7 +124,7 @@ export async function resolveDocument(
   references?: SharedReferences,
 ): Promise<ApiDocument> {
   const { prepared, catalogue, file, validated } = text
-  const source = prepared?.source ?? placeCodes(text.source, catalogue, file)
+  const source = prepared?.source ?? placeCodes(text.source, catalogue, file, references?.placed)
   if (prepared === undefined && settings !== undefined) placeHeaders(source, settings)
   if (!validated) await checkOpenApi(source, file)
   const resolved = followReferences(source, references) as OpenAPIV3_1.Document
@@ -154,6 +155,7 @@ export interface SharedReferences {
   readonly parts: WeakMap<Json, ResolvedPart>
   /** The targets of the first document, by JSON pointer. */
   readonly targets: Map<string, unknown>
+  readonly placed: PlacedOperations
 }
 
 interface ResolvedPart {
@@ -163,7 +165,8 @@ interface ResolvedPart {
 }
 
 export function shareReferences(): SharedReferences {
-  return { parts: new WeakMap(), targets: new Map() }
+  const placed = { codes: new FirstResults<readonly string[]>(), operations: new FirstResults<Json>() }
+  return { parts: new WeakMap(), targets: new Map(), placed }
 }
 
 const NO_REFERENCES: ReadonlySet<string> = new Set()

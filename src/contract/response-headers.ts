@@ -28,9 +28,10 @@ export function placeHeaders(document: Json, { quotaHeaders, clientRequestIds }:
   if (quotaHeaders === 'charged') return
   for (const item of Object.values((document['paths'] ?? {}) as Json)) {
     if (!isObject(item) || item['x-quota'] === undefined) continue
-    for (const operation of Object.values(item)) {
-      const responses = isObject(operation) ? operation['responses'] : undefined
-      if (!isObject(responses)) continue
+    for (const [method, operation] of Object.entries(item)) {
+      if (!isObject(operation) || !isObject(operation['responses'])) continue
+      const responses = { ...operation['responses'] }
+      item[method] = { ...operation, responses }
       for (const [status, reference] of Object.entries(responses)) {
         const response = follow(document, reference)
         if (!status.startsWith('x-') && isObject(response)) responses[status] = withQuota(response, quotaHeaders)
