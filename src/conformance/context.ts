@@ -29,6 +29,7 @@ export async function explain(
   const explanation = await explainer.explain(fixed)
   if (explanation.isExplained || Object.keys(fixed).length === 0) return explanation
   const free = await explainer.explain({})
+  if (free.isExplained) return free
   const open = explanation.open ?? free.open
   return { ...free, ...(open !== undefined && { open }) }
 }
