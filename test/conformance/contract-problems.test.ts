@@ -136,7 +136,7 @@ const WRONG: Rows = [
     'several deviations of a record, beside some that are alternatives',
     records(
       { ...RECORD, ...FIGURES },
-      { domain: 'b.example', p: null, pct: 101, testing: 'n', ...FIGURES, dmarc: 99.25, spf: '91.5' },
+      { ...RECORD, p: '', pct: 101, ...FIGURES, dmarc: 99.25, spf: '91.5' },
       { ...RECORD, ...FIGURES, count: -1 },
       { ...RECORD, ...FIGURES, pct: undefined, dkim: 101.5, count: 1.5, more: 'x' },
     ),
@@ -149,6 +149,11 @@ const WRONG: Rows = [
       'listDmarc/200/response/data/*/spf/type': 'schemas/Percentage/type',
       'listDmarc/200/response/data/*/count/minimum': 'schemas/DmarcRecord/properties/count/minimum',
     },
+  ],
+  [
+    'a record without the policy for names that do not exist',
+    records({ ...RECORD, ...FIGURES, np: undefined }),
+    { 'listDmarc/200/response/data/*/np/required': 'schemas/DmarcRecord/required' },
   ],
   [
     'groups without their count',
@@ -350,7 +355,6 @@ describe('a request violates the contract by', () => {
 
 const RENAME = { method: 'PATCH', path: '/domaingroups?id=4fTq81Zb', sent: { name: 'Shop' } }
 const PREFLIGHT = { Origin: 'http://a.example', 'Access-Control-Request-Method': 'GET' }
-const WITHOUT_NP = { domain: 'b.example', p: '', pct: 100, testing: 'n', dmarc: 1, dkim: 0.25, spf: 0.5, count: 7 }
 
 describe('nothing is wrong with', () => {
   it.each<[title: string, made: Made]>([
@@ -362,7 +366,7 @@ describe('nothing is wrong with', () => {
     ],
     ['a message in the data of PATCH', { ...RENAME, body: success({ message: 'Done.', group: GROUP }) }],
     ['a small reset', list({ headers: { 'X-RateLimit-Reset': '1800' } })],
-    ['records of several alternatives', records(WITHOUT_NP, { ...RECORD, ...FIGURES, np: null, dmarc: 100 })],
+    ['records of several alternatives', records({ ...RECORD, ...FIGURES, p: '', dmarc: 99.25 })],
     [
       'ids of several alternatives',
       { path: '/domaingroups', body: success({ groups: [GROUP, { ...GROUP, id: '0a1b2c' }], count: 2 }) },
