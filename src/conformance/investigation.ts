@@ -57,8 +57,19 @@ interface Tracks {
 }
 
 /**
- * Judges exchanges with one service, in the order in which they were sent, and learns from each what the account holds.
- * It is the only judgement: every command that judges exchanges uses it.
+ * Judges exchanges with one service, in the order in which they were sent. It is the only judgement: `check`, `proxy`,
+ * `verify` and `calibrate` use it. For each exchange:
+ *
+ * 1. Read it: which operation, what was asked, what the envelope of the response says.
+ * 2. Compare request and response with openapi.yaml, under our choices and under every alternative.
+ * 3. Compare the response with earlier ones of the same key: request ids, quotas, daily figures.
+ * 4. Judge the gate. A request without a valid key must be refused.
+ * 5. Make the worlds: each state that the account may be in, by what earlier exchanges have shown.
+ * 6. Ask the judge of the stand-in in each world, under each combination of alternatives that matters to the request.
+ * 7. What leads to the response becomes an observation about the choices, and knowledge of the account.
+ * 8. If nothing leads to it, but the specification leaves it open, it is another choice. Otherwise it is a failure.
+ * 9. Compare statuses, header fields and formats with what each alternative gives to such a response.
+ * 10. At the end, all observations together decide what is known of each choice.
  */
 export class Investigation {
   readonly #isSoleClient: boolean
@@ -81,7 +92,7 @@ export class Investigation {
     this.#read = createReader(choices.contract)
   }
 
-  /** Compiles the contract under each alternative, which takes about a second. */
+  /** Compiles the contract under each alternative, which takes about half a second. */
   static async begin(options: InvestigationOptions): Promise<Investigation> {
     const { choices } = options
     return new Investigation(options, await Variants.load(choices), await Permitted.read(choices))
@@ -100,27 +111,19 @@ export class Investigation {
       return []
     }
     const { permitted, pause } = this.#context
-    const findings = findContractProblems(reading, permitted)
-    const isMalformed = findings.some(
-      ({ id, label }) => label === 'contract violation' && /\/response\/(?!headers)/.test(id),
-    )
     const { account, quota, figures } = this.#tracksOf(exchange.request.credentials)
+    const findings = findContractProblems(reading, permitted)
+    const isMalformed = findings.some(violatesForm)
     const add = (shown: ExchangeFindings) => {
       findings.push(...shown.findings)
       for (const { allows } of shown.observations) this.#results.observe(allows, exchange)
     }
     await pause()
-    add(this.#requestIds.take(reading))
-    add(quota.take(reading))
-    add(figures.take(reading))
+    for (const track of [this.#requestIds, quota, figures]) add(track.take(reading))
     const problems = await this.#judge(reading, account, isMalformed, (finding) => findings.push(finding))
     await pause()
-    const presentation = observePresentation(
-      reading,
-      { problems, key: validityOf(reading) },
-      permitted,
-      this.#results.fixed,
-    )
+    const circumstances = { problems, key: validityOf(reading) }
+    const presentation = observePresentation(reading, circumstances, permitted, this.#results.fixed)
     add(presentation)
     if (presentation.message !== undefined) this.#results.noteMessage(presentation.message)
     for (const finding of findings) this.#results.keep(finding)
@@ -224,4 +227,9 @@ export class Investigation {
     this.#tracks.set(name, tracks)
     return tracks
   }
+}
+
+/** Whether a finding says that the body of the response breaks the contract, so that its content need not make sense. */
+function violatesForm({ id, label }: JudgedDifference): boolean {
+  return label === 'contract violation' && /\/response\/(?!headers)/.test(id)
 }

@@ -237,14 +237,15 @@ function checkAssumptions(
   { result, choices }: AssessmentOptions,
 ): VerifyCheck[] {
   const withAlternatives = new Set(choices.alternatives.map(({ id }) => id))
-  return verdicts.map(({ id: assumption, verdict, alternative, left }) => {
+  return verdicts.map(({ id: assumption, verdict, alternative, left, evidence }) => {
     const id = `assumption/${assumption}`
     const undecidable = (message: string): VerifyCheck => ({ id, outcome: 'undecidable', message })
     if (verdict === 'as chosen') return { id, outcome: 'pass', received: 'as chosen' }
     if (verdict === 'alternative') return { id, outcome: 'pass', received: `alternative ${alternative}` }
+    // The specification leaves it open, so a choice that no alternative describes is no failure.
     if (verdict === 'contradicted') {
-      const message = 'Different answers decide it differently, so that no choice explains all of them.'
-      return { id, outcome: 'fail', message }
+      const requests = evidence.join(', ')
+      return undecidable(`No alternative explains all answers, so it is another choice. See the requests ${requests}.`)
     }
     if (!withAlternatives.has(assumption)) return undecidable('It has no alternative.')
     const states = result.probes.filter(
