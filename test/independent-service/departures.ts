@@ -13,7 +13,8 @@ export interface Departure {
   crashes?(asked: Asked): boolean
   goodKey?(header: string, keys: readonly string[]): boolean
   limits?: Partial<Record<Path, number>>
-  sharesQuota?: boolean
+  /** Whose requests are counted together, in place of those of one path. */
+  counts?(asked: Asked): string
   graceIgnored?: boolean
   /** The length of a quota's window. */
   hours?: number
@@ -22,6 +23,8 @@ export interface Departure {
   longestName?: number
   hostname?(name: string): boolean | undefined
   sameName?(one: string, other: string): boolean
+  /** In place of what makes two names one domain. */
+  sameness?(name: string): string
   members?(before: readonly string[], fields: Record<string, unknown>): string[]
   code?(code: Code, asked: Asked): string
   /** What a refused request changes all the same. */
@@ -126,6 +129,17 @@ const KEYS: Departure[] = [
   departure('wrong-key-not-found', 'A missing or wrong key gives `not_found`.', INVALID_KEY, {
     code: (code) => (code === 'unauthorized' ? 'not_found' : code),
   }),
+  departure('missing-key-accepted', 'A request without a key is answered, one with a wrong key is not.', EVERY_KEY, {
+    skips: (check, { request }) => check === 'key' && request.headers.authorization === undefined,
+  }),
+  departure(
+    'key-without-scheme',
+    'The key is taken without a scheme.',
+    'Every request carries `Authorization: Bearer <API_KEY>`.',
+    {
+      goodKey: (header, keys) => keys.includes(header),
+    },
+  ),
 ]
 
 const QUOTAS: Departure[] = [
@@ -163,7 +177,7 @@ const QUOTAS: Departure[] = [
     },
   ),
   departure('shared-quota', 'The three paths share one counter.', 'Each path has a limit of its own.', {
-    sharesQuota: true,
+    counts: () => 'all',
   }),
   departure('steady-remaining', '`X-RateLimit-Remaining` never falls.', QUOTA_HEADERS, {
     shows: (quota) => ({ ...quota, remaining: quota.limit }),
@@ -195,6 +209,9 @@ const QUOTAS: Departure[] = [
       code: (code) => (code === 'rate_limited' ? 'unauthorized' : code),
     },
   ),
+  departure('quota-per-method', 'Each method has a counter of its own.', '/domains: 30 requests per hour.', {
+    counts: ({ path, request }) => `${path} ${request.method}`,
+  }),
 ]
 
 const ENVELOPES: Departure[] = [
@@ -521,6 +538,38 @@ const DOMAINS: Departure[] = [
       code: (code) => (code === 'invalid_json' ? 'missing_field' : code),
     },
   ),
+  departure(
+    'domains-by-case',
+    'A domain in upper case is another domain.',
+    'A monitored domain is a hostname string.',
+    {
+      sameness: (name) => name,
+    },
+  ),
+  departure('counted-again', 'A domain that is monitored already is counted as added.', COUNT_ADDED, {
+    skips: (check) => check === 'already monitored',
+    ...changesData('POST /domains', (data, { fields }) => ({ ...data, count: texts(fields?.domains).length })),
+  }),
+  departure(
+    'removed-count-zero',
+    'DELETE /domains always counts 0.',
+    '`data` = `{message, domains, count}`.',
+    changesData('DELETE /domains', (data) => ({ ...data, count: 0 })),
+  ),
+  departure(
+    'domains-as-objects',
+    'GET /domains lists objects.',
+    '`{domains: array of string}`.',
+    changesData('GET /domains', (data) => ({ domains: texts(data.domains).map((domain) => ({ domain })) })),
+  ),
+  departure(
+    'type-as-json',
+    'A field of the wrong type gives `invalid_json`.',
+    'invalid_field_type: field has the wrong type.',
+    {
+      code: (code) => (code === 'invalid_field_type' ? 'invalid_json' : code),
+    },
+  ),
 ]
 
 const RECORDS: Departure[] = [
@@ -840,6 +889,77 @@ const GROUPS: Departure[] = [
     'DELETE /domaingroups answers without a message.',
     '`data` = `{message: string}`.',
     changesData('DELETE /domaingroups', () => ({})),
+  ),
+  departure(
+    'creation-forgotten',
+    'POST /domaingroups reports success and keeps nothing.',
+    'A caller can create domain groups.',
+    {
+      afterwards({ call, account }, before) {
+        if (call === 'POST /domaingroups') account.groups = before.groups
+      },
+    },
+  ),
+  departure(
+    'members-ignored',
+    'A group is made and shown without its members.',
+    'The group is created with those members in the same call.',
+    {
+      ...changesData('POST /domaingroups', (data) => ({ group: { ...(data.group as Row), domains: [] } })),
+      afterwards({ call, account }) {
+        const group = account.groups.at(-1)
+        if (call === 'POST /domaingroups' && group !== undefined) group.domains = []
+      },
+    },
+  ),
+  departure('names-lowered', 'Names are kept in lower case.', 'A group has a name.', {
+    ...changesData('POST /domaingroups', (data) => {
+      const group = data.group as Row
+      return { group: { ...group, name: String(group.name).toLowerCase() } }
+    }),
+    afterwards({ account }) {
+      for (const group of account.groups) group.name = group.name.toLowerCase()
+    },
+  }),
+  departure(
+    'unknown-id-shows-first',
+    'An unknown id gets the oldest group.',
+    'An unknown id gives error `not_found`.',
+    {
+      skips: (check, { call, account }) =>
+        check === 'unknown id' && call === 'GET /domaingroups' && account.groups.length > 0,
+      ...changesData('GET /domaingroups', (data, { id, account }) =>
+        'groups' in data && id !== undefined && id !== '' ? { group: { ...account.groups[0] } } : data,
+      ),
+    },
+  ),
+  departure('change-forgotten', 'PATCH reports success and keeps nothing.', 'A caller can modify domain groups.', {
+    afterwards({ call, account }, before) {
+      if (call === 'PATCH /domaingroups') account.groups = before.groups
+    },
+  }),
+  departure('change-empties-next', 'PATCH empties the next group as well.', 'A group has a list of member domains.', {
+    afterwards({ call, account, id }) {
+      if (call !== 'PATCH /domaingroups') return
+      const at = account.groups.findIndex((group) => group.id === id)
+      const next = account.groups[(at + 1) % account.groups.length]
+      if (next !== undefined && next.id !== id) next.domains = []
+    },
+  }),
+  departure('additions-ignored', '`add_domains` does nothing.', '`add_domains`: domains to add.', {
+    members: (before, { add_domains: _, ...fields }) => changed(before, fields),
+  }),
+  departure(
+    'name-as-title',
+    'Groups have `title` in place of `name`.',
+    'A group object is `{id, name, domains}`.',
+    changesGroups(({ name: title, ...rest }) => ({ ...rest, title })),
+  ),
+  departure(
+    'members-as-objects',
+    'Members are objects.',
+    '`domains`: array of string.',
+    changesGroups((group) => ({ ...group, domains: texts(group.domains).map((domain) => ({ domain })) })),
   ),
 ]
 

@@ -42,6 +42,8 @@ export async function listen(
     }
     requests += 1
     const troubled = trouble.with(request, now(), requests)
+    outgoing.sendDate = false
+    outgoing.setHeader('Date', new Date(now()).toUTCString())
     if (troubled === 'cut') incoming.socket.destroy()
     else send(outgoing, troubled === 'pass' ? service.answer(request, now()) : troubled)
   })

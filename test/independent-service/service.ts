@@ -107,7 +107,7 @@ export function isHostname(text: string, { hostnames }: Profile): boolean {
 }
 
 /** What makes two names the same domain. */
-function sameness(name: string): string {
+function usualSameness(name: string): string {
   const ascii = /[^\x20-\x7e]/.test(name) ? domainToASCII(name) : name
   return ascii.toLowerCase().replace(/\.$/, '')
 }
@@ -132,6 +132,7 @@ export class IndependentService {
   readonly account: Account
   readonly profile: Profile
   readonly departure: Partial<Departure>
+  private readonly sameness: (name: string) => string
   private readonly charged = new Map<string, number[]>()
   private requests = 0
   private groupsMade = 0
@@ -140,6 +141,7 @@ export class IndependentService {
     this.profile = profile
     this.departure = departure
     this.account = account
+    this.sameness = departure.sameness ?? usualSameness
   }
 
   answer(request: ServiceRequest, now: number): ServiceResponse {
@@ -210,7 +212,7 @@ export class IndependentService {
     const limit = departure.limits?.[path] ?? LIMITS[path]
     const inGrace = now < account.graceEnds && departure.graceIgnored !== true
     return {
-      name: `${owner} ${departure.sharesQuota ? 'all' : path}`,
+      name: `${owner} ${departure.counts?.(asked) ?? path}`,
       limit: inGrace ? limit * profile.quota.graceFactor : limit,
     }
   }
@@ -329,7 +331,7 @@ export class IndependentService {
     const given = list('domains')
     const isAddition = call === 'POST /domains'
     const isRemoval = call === 'DELETE /domains'
-    const isMonitored = (name: string) => account.domains.some((each) => sameness(each) === sameness(name))
+    const isMonitored = (name: string) => account.domains.some((each) => this.sameness(each) === this.sameness(name))
     const members = isAddition || isRemoval ? [] : [...given, ...list('add_domains')]
     const validity = (name: string) => this.departure.hostname?.(name) ?? isHostname(name, this.profile)
     const mostDomains = this.departure.mostDomains ?? 50
@@ -360,7 +362,7 @@ export class IndependentService {
         if (isRemoval) return given.every(validity) ? undefined : refused(codes.invalidRemoval)
         return members.every(validity) ? undefined : codes.invalidMember
       case 'duplicates':
-        return isAddition && new Set(given.map(sameness)).size < given.length ? codes.duplicates : undefined
+        return isAddition && new Set(given.map(this.sameness)).size < given.length ? codes.duplicates : undefined
       case 'already monitored':
         return isAddition && given.some(isMonitored) ? refused(codes.alreadyMonitored) : undefined
       case 'unmonitored removal':
@@ -387,7 +389,7 @@ export class IndependentService {
         return members.every(isMonitored) ? undefined : 'not_monitored'
       case 'member duplicates':
         return ['domains', 'add_domains'].some(
-          (name) => members.length > 0 && new Set(list(name).map(sameness)).size < list(name).length,
+          (name) => members.length > 0 && new Set(list(name).map(this.sameness)).size < list(name).length,
         )
           ? refused(codes.memberDuplicates)
           : undefined
@@ -398,7 +400,7 @@ export class IndependentService {
 
   private isInUse(name: string): boolean {
     const { account, profile } = this
-    const isIt = (each: string) => sameness(each) === sameness(name)
+    const isIt = (each: string) => this.sameness(each) === this.sameness(name)
     if ([...account.inUse].some(isIt)) return true
     return profile.removal === 'refused for members' && account.groups.some((group) => group.domains.some(isIt))
   }
@@ -484,11 +486,11 @@ export class IndependentService {
   }
 
   private monitored(name: string): string | undefined {
-    return this.account.domains.find((each) => sameness(each) === sameness(name))
+    return this.account.domains.find((each) => this.sameness(each) === this.sameness(name))
   }
 
   private distinct(names: readonly string[]): string[] {
-    return names.filter((name, at) => names.findIndex((each) => sameness(each) === sameness(name)) === at)
+    return names.filter((name, at) => names.findIndex((each) => this.sameness(each) === this.sameness(name)) === at)
   }
 
   private stored(name: string): string {
@@ -509,8 +511,8 @@ export class IndependentService {
   private members(before: readonly string[], fields: Record<string, unknown>): string[] {
     if (isTexts(fields.domains)) return this.memberNames(fields.domains)
     const added = isTexts(fields.add_domains) ? fields.add_domains : []
-    const removed = new Set((isTexts(fields.remove_domains) ? fields.remove_domains : []).map(sameness))
-    return this.memberNames([...before, ...added]).filter((name) => !removed.has(sameness(name)))
+    const removed = new Set((isTexts(fields.remove_domains) ? fields.remove_domains : []).map(this.sameness))
+    return this.memberNames([...before, ...added]).filter((name) => !removed.has(this.sameness(name)))
   }
 
   readonly makeGroup = (name: string, domains: string[]): Group => {
