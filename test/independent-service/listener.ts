@@ -19,7 +19,7 @@ export interface Listener {
 export interface Listening {
   /** The service's clock; a test may move it. */
   now(): number
-  trouble?: Trouble
+  trouble?: Trouble | undefined
 }
 
 const NO_TROUBLE: Trouble = { with: () => 'pass' }

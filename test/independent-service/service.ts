@@ -208,7 +208,8 @@ export class IndependentService {
       const limit = profile.quota.anonymous
       return limit === undefined ? undefined : { name: `nobody ${path}`, limit }
     }
-    const owner = profile.quota.per === 'account' ? 'account' : (asked.request.headers.authorization ?? 'account')
+    const owner =
+      profile.quota.per === 'account' ? 'account' : (asked.request.headers.authorization?.split(' ').at(-1) ?? '')
     const limit = departure.limits?.[path] ?? LIMITS[path]
     const inGrace = now < account.graceEnds && departure.graceIgnored !== true
     return {
