@@ -971,6 +971,12 @@ function changed(before: readonly string[], fields: Record<string, unknown>): st
   return all.filter((name) => !removed.some((each) => same(each, name)))
 }
 
+/** What shows only when quotas are used up, or much is read. */
+export const NEEDS_MANY_REQUESTS: ReadonlySet<Departure> = new Set([
+  ...QUOTAS,
+  ...RECORDS.filter(({ id }) => id === 'figures-change'),
+])
+
 export const DEPARTURES: readonly Departure[] = [
   ...KEYS,
   ...QUOTAS,

@@ -1,7 +1,8 @@
 import { isFailure, type JudgedDifference, partyOf } from '../../src/conformance/finding.ts'
 import { type Conclusion, Investigation } from '../../src/conformance/investigation.ts'
 import type { Exchange } from '../../src/exchanges/exchange.ts'
-import { type Assessment, assess } from '../../src/verify/assessment.ts'
+import { assess } from '../../src/verify/assessment.ts'
+import { TargetError } from '../../src/verify/target-check.ts'
 import { choices } from '../support/choices.ts'
 import { NO_LEDGER, prepareRun, type Way } from '../verify/runs.ts'
 import { listen, type Trouble } from './listener.ts'
@@ -37,8 +38,7 @@ function describe(finding: JudgedDifference): string {
 }
 
 export interface Verified {
-  assessment: Assessment
-  /** The checks that failed, in words. */
+  /** The checks that failed, in words, or why the run came to nothing. */
   failures: string[]
   requests: number
   /** What the run left in the account that was not there before. */
@@ -78,13 +78,15 @@ export async function verifyService(
     const assessment = assess({ result, choices, target: listener.url, isAccepted: () => false, minReached: 0 })
     const failed = assessment.checks.filter(({ outcome }) => outcome === 'fail')
     return {
-      assessment,
       failures: failed.map(({ id, message, received, finding }) =>
         finding === undefined ? `${id}: ${message} (${received ?? ''})` : describe(finding),
       ),
       requests: listener.requests(),
       left: inventory().filter((each) => !had.includes(each)),
     }
+  } catch (error) {
+    if (!(error instanceof TargetError)) throw error
+    return { failures: [`target: ${error.message}`], requests: listener.requests(), left: [] }
   } finally {
     await listener.close()
   }

@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { DEPARTURES } from './departures.ts'
 import { HONEST_PROFILES, randomProfile } from './profile.ts'
@@ -47,4 +49,12 @@ describe('the independent service', () => {
     expect(randomProfile(7)).toEqual(randomProfile(7))
     expect(randomProfile(7)).not.toEqual(randomProfile(8))
   })
+
+  it.each(['service', 'profile', 'departures', 'draw', 'listener', 'sessions'])(
+    'imports nothing of the program: %s',
+    (name) => {
+      const text = readFileSync(join(import.meta.dirname, `${name}.ts`), 'utf8')
+      expect(text).not.toMatch(/from '[./]*\/(src|support)\//)
+    },
+  )
 })

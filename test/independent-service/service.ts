@@ -531,7 +531,7 @@ export class IndependentService {
     const drawn = hash(`group ${this.groupsMade} of ${this.profile.name}`)
     switch (this.profile.ids) {
       case 'letters':
-        return drawn.toString(36).padStart(7, 'x')
+        return drawn.toString(36).padStart(8, 'x')
       case 'number':
         return String(1000 + this.groupsMade)
       case 'uuid':

@@ -12,6 +12,8 @@ export interface Circumstance {
   /** What other hands do before the request of this number. */
   between?(number: number, account: Account, now: number): void
   trouble?: Trouble
+  /** Whether it happens to domains of a run of `verify` itself, whose names nobody else would use. */
+  ofRun?: boolean
   /** How old the state is that a read shows, in milliseconds. */
   stale?: number
 }
@@ -78,6 +80,7 @@ export const CIRCUMSTANCES: readonly Circumstance[] = [
   },
   {
     what: 'somebody else removes any domain and adds it again',
+    ofRun: true,
     between(number, account, now) {
       const oldest = account.domains[0]
       if (number % 8 !== 5 || oldest === undefined) return
