@@ -1,7 +1,7 @@
 import { type Draw, draws } from './draw.ts'
 
 /** The error codes of the specification; they are given, only their statuses and texts are open. */
-export const CODES = [
+const CODES = [
   'unauthorized',
   'rate_limited',
   'invalid_json',

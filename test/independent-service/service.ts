@@ -88,7 +88,7 @@ export function emptyAccount(keys: string[] = ['key-of-the-account']): Account {
 }
 
 /** Whether every service must take it for a hostname, or none, or each as it likes. */
-export function isHostname(text: string, { hostnames }: Profile): boolean {
+function isHostname(text: string, { hostnames }: Profile): boolean {
   let name = text
   if (/[^\x20-\x7e]/.test(name)) {
     const ascii = domainToASCII(name)

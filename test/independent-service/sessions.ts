@@ -12,7 +12,7 @@ export interface AskOptions {
   headers?: Record<string, string>
 }
 
-export interface Reply {
+interface Reply {
   status: number
   data: Record<string, unknown>
 }

@@ -5,7 +5,7 @@ import { play, Twins } from './playing.ts'
 import { PLAIN } from './profile.ts'
 import { type Session, thoroughSession, usualSession } from './sessions.ts'
 
-export const TOOLS = ['verify', 'usual', 'thorough'] as const satisfies readonly Tool[]
+const TOOLS = ['verify', 'usual', 'thorough'] as const satisfies readonly Tool[]
 const SESSIONS = { usual: usualSession, thorough: thoroughSession }
 
 export type Cell = 'found' | 'sole writer' | 'misnamed' | 'not shown' | 'open' | 'missed'
