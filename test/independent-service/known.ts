@@ -148,5 +148,9 @@ export const ACCUSATIONS: readonly { id: RegExp; why: string }[] = [
     id: /\/x-ratelimit-remaining\/rise$/,
     why: 'In a sliding window in which refusals are not counted, requests become free at any time.',
   },
+  {
+    id: /^broken-rule\/listDomainGroups\/\d+\/groups-with-count/,
+    why: 'A list that is one second old does not have the newest group.',
+  },
   { id: /^assumption\//, why: 'Choices that do not depend on each other are one assumption.' },
 ]
