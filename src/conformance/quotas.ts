@@ -95,6 +95,8 @@ export class QuotaTrack {
   #latest = Number.NEGATIVE_INFINITY
   /** By path. */
   readonly #windows = new Map<string, QuotaWindow[]>()
+  /** When the first request to each path was sent. */
+  readonly #begun = new Map<string, number>()
   /** The latest Date of each path. */
   readonly #dates = new Map<string, number>()
   /** How many requests lowered what is left by exactly one since another client was last seen to spend. */
@@ -116,6 +118,7 @@ export class QuotaTrack {
       this.#judgeSharing(reading, undefined, undefined)
       return NO_FINDINGS
     }
+    if (!this.#begun.has(operation.path)) this.#begun.set(operation.path, sample.at)
     const notes = new FindingCollector(reading, this.#permitted)
     this.#judgeLimit(sample, operation, notes)
     this.#judgeStart(sample, operation, notes)
@@ -297,8 +300,9 @@ export class QuotaTrack {
       if (kind === 'refused' && least > 0 && lowered <= 0 && -lowered <= IN_FLIGHT) this.#decideCharges(false, notes)
       if (pending.length === 0) window.tentative = { kind, lowered, until }
       const used = window.settled + (kind === 'success' ? 1 : 0)
-      // Every service charges successes and never gives these charges back.
-      if (-lowered > tolerated || remaining > Math.max(0, limit - used)) {
+      // Every service charges successes, and gives a charge back only if its window slides over the request.
+      const isWithinWindow = sample.at - (this.#begun.get(operation.path) ?? 0) < (operation.quota?.window ?? 0) * 1000
+      if (isWithinWindow && (-lowered > tolerated || remaining > Math.max(0, limit - used))) {
         const reason = `X-RateLimit-Remaining is ${remaining} of ${limit} after it was ${least} in the same window, in which ${used} requests have succeeded.`
         notes.find({
           label: 'unexplained',
