@@ -138,6 +138,8 @@ export class Explainer {
     )
     const [about] = accepting
     if (about !== undefined && !accepting.includes(undefined)) return { kind: 'assumption', id: about.id }
+    // How large a body may be is not shown, so what the service made of a larger one cannot be said.
+    if (problem.reason === 'bytes') return { kind: 'assumption', id: 'body-limit' }
     if (ABOUT_MEDIA.has(problem.reason ?? '')) {
       // The service has not minded how the body was announced. All else must be as it should be.
       const asked = { ...this.#asked, reading: withUsualType(this.#asked.reading) }

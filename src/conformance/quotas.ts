@@ -95,7 +95,7 @@ export class QuotaTrack {
   #latest = Number.NEGATIVE_INFINITY
   /** By path. */
   readonly #windows = new Map<string, QuotaWindow[]>()
-  /** When the first request to each path was sent. */
+  /** When the first request to each path was answered, in Unix seconds on the clock of the service. */
   readonly #begun = new Map<string, number>()
   /** The latest Date of each path. */
   readonly #dates = new Map<string, number>()
@@ -118,7 +118,7 @@ export class QuotaTrack {
       this.#judgeSharing(reading, undefined, undefined)
       return NO_FINDINGS
     }
-    if (!this.#begun.has(operation.path)) this.#begun.set(operation.path, sample.at)
+    if (!this.#begun.has(operation.path)) this.#begun.set(operation.path, timeOf(sample))
     const notes = new FindingCollector(reading, this.#permitted)
     this.#judgeLimit(sample, operation, notes)
     this.#judgeStart(sample, operation, notes)
@@ -301,7 +301,7 @@ export class QuotaTrack {
       if (pending.length === 0) window.tentative = { kind, lowered, until }
       const used = window.settled + (kind === 'success' ? 1 : 0)
       // Every service charges successes, and gives a charge back only if its window slides over the request.
-      const isWithinWindow = sample.at - (this.#begun.get(operation.path) ?? 0) < (operation.quota?.window ?? 0) * 1000
+      const isWithinWindow = timeOf(sample) - (this.#begun.get(operation.path) ?? 0) < (operation.quota?.window ?? 0)
       if (isWithinWindow && (-lowered > tolerated || remaining > Math.max(0, limit - used))) {
         const reason = `X-RateLimit-Remaining is ${remaining} of ${limit} after it was ${least} in the same window, in which ${used} requests have succeeded.`
         notes.find({
@@ -394,4 +394,9 @@ export class QuotaTrack {
     const expected = chargesRefused ? 'authenticated' : 'successful'
     notes.observe([charging], (value: string) => value === expected)
   }
+}
+
+/** When a response was sent, in Unix seconds: by the clock of the service if it tells its time. */
+function timeOf({ date, until }: QuotaSample): number {
+  return date ?? until / 1000
 }
