@@ -73,7 +73,7 @@ describe('vary', { tags: ['slow'] }, () => {
       'dmarc-understudy assumptions overlay domain-order 1 > domain-order-1.yaml && ' +
         `dmarc-understudy run --fixture empty --overlay domain-order-1.yaml -- ${command.join(' ')}`,
     )
-    expect(stderr).toMatch(/\nFAILED {2}The command depends on 2 of 167 ways/)
+    expect(stderr).toMatch(/\nFAILED {2}The command depends on 2 of \d+ ways/)
     const dependencies = JSON.parse(readFileSync(file, 'utf8'))
     expectReport('dependencies', dependencies)
     expect(dependencies).toMatchObject({ command, baseline: { exit_code: 0, requests: 2, steady: true } })

@@ -80,7 +80,8 @@ describe('a run of verify', { timeout: 120_000 }, () => {
     expect(
       probes
         .filter(({ state, probe }) => state === 'not reached' && probe.barrier === undefined)
-        .map(({ probe }) => probe.id),
+        .map(({ probe }) => probe.id)
+        .toSorted(),
     ).toEqual(['delete-with-empty-id', 'delete-without-id', 'remove-without-field'])
   })
 
