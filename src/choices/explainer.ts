@@ -1,3 +1,4 @@
+import type { OpenAnswers } from '../contract/assumptions.ts'
 import type { Problem } from '../domain/errors.ts'
 import { comparable, purposeOf, type RequestPurpose } from '../exchanges/purpose.ts'
 import { isObject } from '../ground/json.ts'
@@ -61,12 +62,12 @@ export class Explainer {
   readonly #predictor: Predictor
   readonly #asked: Asked
 
-  constructor(variants: Variants, { names, spellings }: RequestPurpose, asked: Asked) {
+  constructor(variants: Variants, { entries }: RequestPurpose, asked: Asked) {
     this.#variants = variants
     this.#asked = asked
     this.#operation = asked.reading.operation?.id
     const members = asked.worlds.flatMap(({ groups }) => groups.flatMap(({ domains }) => domains))
-    this.#hostnames = natureOf(new Set([...names, ...spellings.values(), ...members]))
+    this.#hostnames = natureOf(new Set([...entries, ...members]))
     this.#predictor = new Predictor(variants, asked)
   }
 
@@ -190,27 +191,33 @@ export class Explainer {
     base: Possibilities,
     scope: readonly ChoiceVariable[],
   ): Promise<OpenPoint | undefined> {
-    const { operation } = this.#asked.reading
     const { problems, reads } = await this.#predictor.problemsAt(chosen)
     if (problems.some((problem) => problem.code === code)) return { kind: 'order of checks' }
     if (code === 'duplicate_name' && hasSimilarName(this.#asked)) return { kind: 'assumption', id: 'name-comparison' }
     const ids = [...scope.map(({ id }) => id), ...[...reads].flatMap((name) => this.#variants.idOf(name) ?? [])]
-    const open = [
-      ...problems.flatMap((problem) => this.#variants.openFor(problem) ?? []),
-      ...problems.flatMap(({ reason = '' }) => (operation ? this.#variants.openInBody(operation, reason) : [])),
-      ...ids.map((id) => ({ id, open: this.#variants.openAt(id) })),
-    ]
-    const admitting = open.find(({ open: { codes } }) => codes?.includes(code) === true)
-    if (admitting !== undefined) return { kind: 'assumption', id: admitting.id }
+    const atChoices = ids.map((id) => ({ id, open: this.#variants.openAt(id) }))
+    const admitting = admits(code, [...this.#openAt(problems), ...atChoices])
+    if (admitting !== undefined) return { kind: 'assumption', id: admitting }
     if (problems.length === 0) return undefined
     // Another choice may find a further problem, with which the service has begun.
     for (const { id, alternatives } of this.#candidates(base.reads, reads)) {
       for (const number of alternatives) {
-        const others = await this.#predictor.problemsAt({ ...chosen, [id]: number })
-        if (others.problems.some((problem) => problem.code === code)) return { kind: 'order of checks' }
+        const others = (await this.#predictor.problemsAt({ ...chosen, [id]: number })).problems
+        if (others.some((problem) => problem.code === code)) return { kind: 'order of checks' }
+        const other = admits(code, this.#openAt(others))
+        if (other !== undefined) return { kind: 'assumption', id: other }
       }
     }
     return undefined
+  }
+
+  /** What the specification leaves open about the answers to these problems. */
+  #openAt(problems: readonly Problem<string>[]): { id: string; open: OpenAnswers }[] {
+    const { operation } = this.#asked.reading
+    return problems.flatMap((problem) => [
+      ...[this.#variants.openFor(problem) ?? []].flat(),
+      ...(operation === undefined ? [] : this.#variants.openInBody(operation, problem.reason ?? '')),
+    ])
   }
 
   /** The variables that may change the answer to the request, if it depends on these settings. */
@@ -309,6 +316,11 @@ export class Explainer {
     )
     return { deviations, isAmbiguous: others.length > 0 }
   }
+}
+
+/** The id of the first assumption at which the specification leaves this code open. */
+function admits(code: string, open: readonly { id: string; open: OpenAnswers }[]): string | undefined {
+  return open.find(({ open: { codes } }) => codes?.includes(code) === true)?.id
 }
 
 /** How far a request is from being accepted in every world. The problems of its form come before all others. */

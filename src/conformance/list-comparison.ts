@@ -205,7 +205,8 @@ function takeGroups(knowledge: Knowledge, groups: readonly DomainGroup[], by: st
       by,
     })
   }
-  for (const [id, fact] of knowledge.groups) if (fact.exists && !listed.has(id)) knowledge.removeGroup(id, by)
+  // The list may be older than the group, so only a deletion shows that the group is gone for good.
+  for (const [id, fact] of knowledge.groups) if (fact.exists && !listed.has(id)) knowledge.groups.delete(id)
   knowledge.areGroupsComplete = true
 }
 

@@ -10,6 +10,8 @@ export interface RequestPurpose {
   names: readonly string[]
   /** The first spelling of each name. */
   spellings: ReadonlyMap<string, string>
+  /** The same domains in every spelling of the request. */
+  entries: ReadonlySet<string>
   /** All values of the parameter `id`. */
   ids: readonly string[]
   /** The name of a group. */
@@ -26,11 +28,13 @@ export function purposeOf({ exchange, query }: ReadExchange): RequestPurpose {
   const parsed = body.isKnown ? readJson(body.bytes.toString().replace(/^\ufeff/, '')) : undefined
   const json = isObject(parsed) ? parsed : undefined
   const spellings = new Map<string, string>()
+  const texts = new Set<string>()
   for (const list of LISTS) {
     const entries = json?.[list]
     if (!Array.isArray(entries)) continue
     for (const entry of entries.slice(0, NAMES_LIMIT)) {
       if (typeof entry !== 'string') continue
+      texts.add(entry)
       const name = comparable(entry)
       if (!spellings.has(name)) spellings.set(name, entry)
     }
@@ -40,6 +44,7 @@ export function purposeOf({ exchange, query }: ReadExchange): RequestPurpose {
   return {
     names: [...spellings.keys()],
     spellings,
+    entries: texts,
     ids: [...new Set(ids.map(([, value]) => value))],
     name: typeof name === 'string' ? name : undefined,
     body: json,

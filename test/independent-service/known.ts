@@ -130,27 +130,4 @@ export const MISSED: readonly string[] = [
 ]
 
 /** Accusations of services that keep the specification, by the id of the finding. Whoever mends one takes it away. */
-export const ACCUSATIONS: readonly { id: RegExp; why: string }[] = [
-  { id: /^contract-violation\/[\w-]+\/\d+\/response\/status$/, why: 'Statuses are open, and only some are known.' },
-  {
-    id: /^broken-rule\/listDomains\/\d+\/(all-domains-listed|members-stay-monitored)/,
-    why: 'A removal that names a domain twice, or is answered with another status, is not believed.',
-  },
-  {
-    id: /^unexplained\/\w+\/\d+\/[a-z_]+$/,
-    why: 'Of several refusals that apply, any can be answered, and not every refusal has a certain code.',
-  },
-  {
-    id: /^broken-rule\/\w+\/\d+\/(unknown-id|update-needs|delete-needs|no-duplicates|count-of-added|valid-hostnames)/,
-    why: 'Of several refusals that apply, any can be answered; tolerances do not depend on each other.',
-  },
-  {
-    id: /\/x-ratelimit-remaining\/rise$/,
-    why: 'In a sliding window in which refusals are not counted, requests become free at any time.',
-  },
-  {
-    id: /^broken-rule\/listDomainGroups\/\d+\/groups-with-count/,
-    why: 'A list that is one second old does not have the newest group.',
-  },
-  { id: /^assumption\//, why: 'Choices that do not depend on each other are one assumption.' },
-]
+export const ACCUSATIONS: readonly { id: RegExp; why: string }[] = []

@@ -112,9 +112,14 @@ export function serviceUnder({ profile = PLAIN, prepare, between, stale }: Circu
   function answer(request: ServiceRequest, now: number): ServiceResponse {
     between?.(++requests, account, now)
     if (stale === undefined) return service.answer(request, now)
-    states.push({ at: now, state: structuredClone(account) })
+    if (states.length === 0) states.push({ at: now, state: structuredClone(account) })
+    if (!isRead(request)) {
+      const response = service.answer(request, now)
+      states.push({ at: now, state: structuredClone(account) })
+      return response
+    }
     const old = states.findLast(({ at }) => at <= now - stale) ?? states[0]
-    if (!isRead(request) || old === undefined) return service.answer(request, now)
+    if (old === undefined) return service.answer(request, now)
     const current = { ...account }
     Object.assign(account, structuredClone(old.state))
     const response = service.answer(request, now)
