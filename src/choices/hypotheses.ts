@@ -8,7 +8,10 @@ import type { World } from './possible-accounts.ts'
 /** What the account may have held when a request came, and the knowledge that this relies on. */
 export interface Hypotheses {
   worlds: readonly World[]
-  /** The facts that it relies on: `domain NAME`, `group ID`, `groups`. */
+  /**
+   * The facts that it relies on. `domain NAME`: whether it is monitored. `free NAME`: no feature uses it. `group ID`: its
+   * name and members. `domains`, `groups`: there are no others.
+   */
   facts: ReadonlySet<string>
 }
 

@@ -19,11 +19,11 @@ type OpenAssumption = Pick<Assumption, 'id' | 'alternatives' | 'reason' | 'unobs
 export function observabilityOf({ id, alternatives, reason, unobservable }: OpenAssumption): Observability {
   if (alternatives.length === 0) return { observable: false, because: reason ?? 'There is no alternative.' }
   if (typeof unobservable === 'string') return { observable: false, because: unobservable }
-  const probe = Object.hasOwn(QUESTIONS, id) ? QUESTIONS[id] : undefined
+  const question = Object.hasOwn(QUESTIONS, id) ? QUESTIONS[id] : undefined
   return {
     observable: true,
     ...(unobservable !== undefined && { except: unobservable }),
-    ...(probe !== undefined && { decide_with: probe }),
+    ...(question !== undefined && { decide_with: question }),
   }
 }
 
@@ -34,14 +34,14 @@ export function isObservable({ unobservable }: Pick<OpenAssumption, 'unobservabl
 
 /** `yes, by POST /domains with {"domains":["b.example."]}; look at whether it is accepted` */
 export function describeObservability(observability: Observability): string {
-  const { observable, because = '', except = {}, decide_with: probe } = observability
+  const { observable, because = '', except = {}, decide_with: question } = observability
   if (!observable) return `no, because: ${because}`
   const exceptions = Object.entries(except).map(([number, reason]) => ` Not alternative ${number}: ${reason}`)
-  return `yes${probe === undefined ? '' : `, by ${describeProbe(probe)}`}.${exceptions.join('')}`
+  return `yes${question === undefined ? '' : `, by ${describeQuestion(question)}`}.${exceptions.join('')}`
 }
 
-/** A probe in one line. */
-export function describeProbe({ given, requests, look }: ChoiceQuestion): string {
+/** A question in one line. */
+export function describeQuestion({ given, requests, look }: ChoiceQuestion): string {
   const [first, ...rest] = requests
   const [second] = rest
   const shown = [first, rest.length === 1 ? second : undefined].flatMap((each) => (each ? [describeRequest(each)] : []))

@@ -1,4 +1,4 @@
-/** A request of a probe. `GROUP`, `OTHER` and `KEY` in it stand for the ids of two groups and for the key. */
+/** A request of a question. `GROUP`, `OTHER` and `KEY` in it stand for the ids of two groups and for the key. */
 export interface DecidingRequest {
   method: string
   /** Below the base URL, with the query. */
@@ -13,7 +13,7 @@ export interface DecidingRequest {
   times?: number
 }
 
-/** The requests that show which choice a service has made. */
+/** The requests that show which choice a service has made, as advice to the user. `verify` has probes of its own. */
 export interface ChoiceQuestion {
   /** What the account must hold for it. */
   given?: string

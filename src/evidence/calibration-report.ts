@@ -1,4 +1,4 @@
-import { describeProbe } from '../choices/observability.ts'
+import { describeQuestion } from '../choices/observability.ts'
 import type { Assumption } from '../contract/assumptions.ts'
 import type { Choices } from '../contract/choices.ts'
 import { listFacts, tableSection } from '../reports/outline.ts'
@@ -88,7 +88,7 @@ function summarise({ assumptions, chosen }: Calibration, isEmpty: boolean): stri
 }
 
 function showContradiction(
-  { id, evidence, decide_with: probe }: CalibratedAssumption,
+  { id, evidence, decide_with: question }: CalibratedAssumption,
   assumption: Assumption | undefined,
 ): Finding {
   return {
@@ -100,7 +100,7 @@ function showContradiction(
     level: 'error',
     message: `Exchanges cannot agree on ${id}: ${evidence.join(', ')}. The overlay leaves it as it is.`,
     pointer: assumption?.place,
-    ...(probe !== undefined && { remedy: { text: 'This would decide it:', command: describeProbe(probe) } }),
+    ...(question !== undefined && { remedy: { text: 'This would decide it:', command: describeQuestion(question) } }),
   }
 }
 
@@ -113,10 +113,10 @@ function sectionsOf(assumptions: readonly CalibratedAssumption[]): Section[] {
     ...tableSection(
       'Undecided',
       ['Assumption', 'Still possible', 'What would decide it'],
-      open.map(({ id, left, decide_with: probe, unobservable }) => [
+      open.map(({ id, left, decide_with: question, unobservable }) => [
         id,
         left === undefined ? 'everything' : left.join(', '),
-        probe === undefined ? `nothing: ${unobservable ?? ''}` : describeProbe(probe),
+        question === undefined ? `nothing: ${unobservable ?? ''}` : describeQuestion(question),
       ]),
     ),
   ]

@@ -1,4 +1,4 @@
-import { describeProbe } from '../choices/observability.ts'
+import { describeQuestion } from '../choices/observability.ts'
 import type { Assumption } from '../contract/assumptions.ts'
 import { printable } from '../ground/show.ts'
 import { foldToWidth, widthOf } from '../reports/columns.ts'
@@ -72,7 +72,7 @@ function summarise(count: (result: RiskResult) => number): string {
 }
 
 function findingOf(risk: Risk, place: string | undefined): Finding | undefined {
-  const { id, result, spec, reason, decide_with: probe } = risk
+  const { id, result, spec, reason, decide_with: question } = risk
   if (result === 'confirmed') return undefined
   const isBroken = result === 'contradicted'
   const request = risk.clients.find((side) => side.request !== undefined)?.request
@@ -89,7 +89,7 @@ function findingOf(risk: Risk, place: string | undefined): Finding | undefined {
       request: { method: request.method, path: request.path, requestId: request.request_id },
     }),
     details: detailsOf(risk).map((text) => ({ kind: 'text', text })),
-    ...(probe !== undefined && { remedy: { text: `This would settle it: ${describeProbe(probe)}.` } }),
+    ...(question !== undefined && { remedy: { text: `This would settle it: ${describeQuestion(question)}.` } }),
   }
 }
 
@@ -118,7 +118,7 @@ function tableOf(risks: readonly Risk[]): Block {
       risk.reason,
       risk.service.evidence.join(', '),
       risk.clients.map(sideInWords).join('; '),
-      risk.decide_with === undefined ? '' : describeProbe(risk.decide_with),
+      risk.decide_with === undefined ? '' : describeQuestion(risk.decide_with),
     ]),
   }
 }
@@ -166,11 +166,15 @@ export function writeRiskTable(risks: readonly Risk[], columns: number): string[
 const HEAD = ['result', 'assumption'] as const
 
 function textsOf(risk: Risk): string[] {
-  const { reason, decide_with: probe, result, service } = risk
+  const { reason, decide_with: question, result, service } = risk
   if (result === 'confirmed') {
     const [first, ...others] = service.evidence
     const more = others.length === 0 ? '' : ` and ${others.length} more`
     return [first === undefined ? reason : `${reason} Seen in ${first}${more}.`]
   }
-  return [reason, ...detailsOf(risk), ...(probe === undefined ? [] : [`To settle it: ${describeProbe(probe)}.`])]
+  return [
+    reason,
+    ...detailsOf(risk),
+    ...(question === undefined ? [] : [`To settle it: ${describeQuestion(question)}.`]),
+  ]
 }

@@ -76,7 +76,7 @@ export function findRisks(
       const own = choices.alternatives.filter((each) => each.id === id)
       const sides = possibleFor(service, own).flatMap((each) => clients.map((client) => sideOf(client, each)))
       const { result, reason } = judge(service, sides, own.length)
-      const { decide_with: probe } = observabilityOf({ id, ...assumption })
+      const { decide_with: question } = observabilityOf({ id, ...assumption })
       const isOpen = result === 'unknown' && service.verdict !== 'alternative'
       return {
         id,
@@ -85,7 +85,7 @@ export function findRisks(
         reason,
         service,
         clients: sides.filter((side) => !isFine(side)),
-        ...(isOpen && probe !== undefined && { decide_with: probe }),
+        ...(isOpen && question !== undefined && { decide_with: question }),
       }
     })
 }
