@@ -11,8 +11,8 @@ import { type Holdings, intentOf } from './holdings.ts'
 import { dataOf, type KeptExchange, type Ledger, LedgerError } from './ledger.ts'
 import { bytesOfBody, headersOf, isRead, type ProbeAnswer, type ProbeRequest, quotaPathOf } from './probe.ts'
 
-/** Why a request is sent. */
-export interface Purpose {
+/** The part that a request has in a run. */
+export interface RequestRole {
   /** The probe that it belongs to. */
   probe?: string | undefined
   /** Whether it sets up the probe. */
@@ -37,7 +37,7 @@ export interface ConversationOptions {
   pause(milliseconds: number): Promise<void>
 }
 
-/** A request that a run must not send. It means a bug of this program. */
+/** A request that a run must not send. `Asking` leaves its probe out; anywhere else, it means a bug of this program. */
 export class HarmfulRequest extends Error {
   override name = 'HarmfulRequest'
 }
@@ -89,7 +89,7 @@ export class Conversation {
   }
 
   /** @throws ConnectionError if no answer came, except to a write that may have arrived */
-  async ask(request: ProbeRequest, purpose: Purpose = {}): Promise<ProbeAnswer> {
+  async ask(request: ProbeRequest, role: RequestRole = {}): Promise<ProbeAnswer> {
     const { holdings, ledger, writes } = this.#options
     const harm = writes || isRead(request) ? findHarm(request, holdings) : `${request.method} is a write`
     if (harm !== undefined) throw new HarmfulRequest(`A probe must not be sent: ${harm}.`)
@@ -102,16 +102,16 @@ export class Conversation {
     for (let attempt = 0; ; attempt++) {
       const { exchange, error, ...sent } = await this.#send(request)
       const trouble = sent.trouble ?? this.#oldAge(request, exchange)
-      const isLast = isRead(request) ? attempt === this.#retries : purpose.isLastTry === true
+      const isLast = isRead(request) ? attempt === this.#retries : role.isLastTry === true
       if (isRead(request) && (isLast || trouble === undefined))
         this.#failures = trouble === undefined ? 0 : this.#failures + 1
-      if (trouble === undefined || (isLast && error === undefined)) return this.#take(exchange, request, purpose)
+      if (trouble === undefined || (isLast && error === undefined)) return this.#take(exchange, request, role)
       if (isRead(request) && isLast) throw error
       const next = isRead(request) ? 'It was sent again.' : 'It was not sent again, because it may have been done.'
       this.troubles.push(`${request.method} ${request.path}: ${trouble}. ${next}`)
       if (!isRead(request)) {
         holdings.suspect(request)
-        return this.#take({ ...exchange, response: undefined }, request, purpose)
+        return this.#take({ ...exchange, response: undefined }, request, role)
       }
       await this.#options.pause(this.#doubted === request ? SETTLING : (PAUSES[attempt] ?? 0))
     }
@@ -182,12 +182,12 @@ export class Conversation {
     }
   }
 
-  async #take(exchange: Exchange, request: ProbeRequest, purpose: Purpose): Promise<ProbeAnswer> {
+  async #take(exchange: Exchange, request: ProbeRequest, role: RequestRole): Promise<ProbeAnswer> {
     const { holdings, ledger } = this.#options
     const { method, path } = request
     const data = dataOf(exchange)
     const group = holdings.learn(request, data)
-    const kept = { exchange, sent: { method, path }, data, probe: purpose.probe, setUp: purpose.setUp === true }
+    const kept = { exchange, sent: { method, path }, data, probe: role.probe, setUp: role.setUp === true }
     this.#note(() => {
       if (group !== undefined) ledger.write({ group })
       ledger.keep(kept)

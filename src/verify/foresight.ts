@@ -68,23 +68,23 @@ async function rehearseAll(
   const own = await rehearser.rehearse(contract)
   const kept = isOfPackage(contract) ? readKept() : undefined
   if (kept !== undefined) return PROBES.flatMap((probe, index) => foresightOf(probe, own[index], kept[probe.id]))
-  /** By assumption id and alternative number: the answers to each probe. */
-  const worlds = new Map<string, Map<number, readonly ProbeRehearsal[]>>()
+  /** By assumption id and alternative number: the rehearsal of each probe. */
+  const rehearsed = new Map<string, Map<number, readonly ProbeRehearsal[]>>()
   const turns = new Turns(TURN)
   for (const [done, alternative] of alternatives.entries()) {
     onProgress(done, alternatives.length)
     const changed = await tryToCompile(choices, [alternative])
     // Overlays of the user may already be what the alternative would be.
     if (changed instanceof ContractError) continue
-    const others = worlds.get(alternative.id) ?? new Map([[0, own]])
-    worlds.set(alternative.id, others.set(alternative.number, await rehearser.rehearse(changed)))
+    const others = rehearsed.get(alternative.id) ?? new Map([[0, own]])
+    rehearsed.set(alternative.id, others.set(alternative.number, await rehearser.rehearse(changed)))
     // A server in the same process or a user may wait.
     if (turns.isOver()) await turns.next()
   }
   return PROBES.flatMap((probe, index) => {
     const tells: Record<string, number[][]> = {}
     const proofs: Record<string, string[]> = {}
-    for (const [id, others] of worlds) {
+    for (const [id, others] of rehearsed) {
       const alike = alikeIn(others, index)
       if (alike.length > 1) tells[id] = alike
       for (const rehearsals of others.values()) addProofs(proofs, rehearsals[index])
@@ -216,9 +216,9 @@ function prepare(probe: Probe, service: RehearsedService): PreparedAccount {
 }
 
 /** Groups of the numbers with equal answers to a probe. */
-function alikeIn(worlds: ReadonlyMap<number, readonly ProbeRehearsal[]>, index: number): number[][] {
+function alikeIn(byNumber: ReadonlyMap<number, readonly ProbeRehearsal[]>, index: number): number[][] {
   const alike = new Map<string, number[]>()
-  for (const [number, rehearsals] of worlds) {
+  for (const [number, rehearsals] of byNumber) {
     const transcript = rehearsals[index]?.transcript ?? ''
     alike.set(transcript, [...(alike.get(transcript) ?? []), number])
   }

@@ -27,6 +27,7 @@ type LedgerLine =
   /** The run created this group, whatever its name is. */
   | { group: string }
   | { done: string }
+  /** The account is restored. It is for a reader of the file; a later run learns it from the exchanges. */
   | { removed: true }
 
 /** An exchange of the run, and its purpose. */
@@ -119,7 +120,7 @@ export class Ledger {
     closeSync(this.#file)
   }
 
-  /** Removes the file. Nothing of the run may be left then. */
+  /** Removes the file. Nothing of the run may be left in the account then, and nothing to ask. */
   remove(): void {
     this.close()
     rmSync(this.path, { force: true })
