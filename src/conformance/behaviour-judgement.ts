@@ -5,7 +5,13 @@ import type { RequestPurpose } from '../exchanges/purpose.ts'
 import { changesSomething, type ReadExchange } from '../exchanges/reading.ts'
 import type { AccountTrack } from './account-track.ts'
 import { explain, type JudgementContext } from './context.ts'
-import { changedByAnother, describeBreach, describeMismatch, orderUnknown, reportDeviations } from './differences.ts'
+import {
+  changedByAnother,
+  describeMismatch,
+  describeUnexplained,
+  orderUnknown,
+  reportDeviations,
+} from './differences.ts'
 import type { JudgedDifference } from './finding.ts'
 import { learnFrom } from './learning.ts'
 
@@ -40,7 +46,7 @@ export async function judgeBehaviour(
     context.results.observeAll(known.allows, exchange)
     if (known.isExplained) reportDeviations(context, reading, known, report)
   }
-  if (!explanation.isExplained && !isMalformed) report(describeBreach(context, reading, purpose, track, known))
+  if (!explanation.isExplained && !isMalformed) report(describeUnexplained(context, reading, purpose, track, known))
   if (outcome.kind !== 'success') return explanation.problems
   const isChange = changesSomething(exchange.request.method)
   if (isChange && (exchange.overlaps || !known.isExplained)) track.forget(purpose, operation)

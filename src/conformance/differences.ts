@@ -7,6 +7,7 @@ import type { JudgementContext } from './context.ts'
 import type { JudgedDifference } from './finding.ts'
 import type { Mismatch } from './list-comparison.ts'
 
+/** Reports each alternative that the service has chosen in place of our choice, or that it is not certain which. */
 export function reportDeviations(
   context: JudgementContext,
   reading: ReadExchange,
@@ -30,6 +31,7 @@ export function reportDeviations(
   }
 }
 
+/** Describes a list that contradicts what no other client can have changed. */
 export function describeMismatch(
   { results, variants }: JudgementContext,
   reading: ReadExchange,
@@ -43,6 +45,7 @@ export function describeMismatch(
   return results.describe(reading, 'broken rule', rule.id, told, rule)
 }
 
+/** Describes a response that is explained only if another client has changed what was known. */
 export function changedByAnother(
   context: JudgementContext,
   reading: ReadExchange,
@@ -58,8 +61,11 @@ export function orderUnknown({ results }: JudgementContext, reading: ReadExchang
   return results.describe(reading, 'cannot tell', 'overlap', message)
 }
 
-/** Describes a response that no choice and no state of the account explains. */
-export function describeBreach(
+/**
+ * Describes a response that no combination of alternatives explains in any world. It is another choice if the
+ * specification leaves it open, a broken rule if an `x-rule` forbids it, and unexplained otherwise.
+ */
+export function describeUnexplained(
   context: JudgementContext,
   reading: ReadExchange,
   purpose: RequestPurpose,

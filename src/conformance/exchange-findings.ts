@@ -12,8 +12,8 @@ export interface ExchangeFindings {
 
 export const NO_FINDINGS: ExchangeFindings = { findings: [], observations: [] }
 
-/** `place` is a JSON pointer into openapi.yaml. */
-export type Deviation = Parameters<typeof findingOf>[2] & { place?: string }
+/** What a finding about the exchange would say. `place` is a JSON pointer into openapi.yaml. */
+export type FindingDraft = Parameters<typeof findingOf>[2] & { place?: string }
 
 /** Collects what one exchange shows. */
 export class FindingCollector {
@@ -35,7 +35,11 @@ export class FindingCollector {
   }
 
   /** Records the alternatives whose values are accepted. With `ifNone`, it reports a finding if there are none. */
-  observe(deciding: readonly Deciding<unknown>[], accepts: (...values: never[]) => boolean, ifNone?: Deviation): void {
+  observe(
+    deciding: readonly Deciding<unknown>[],
+    accepts: (...values: never[]) => boolean,
+    ifNone?: FindingDraft,
+  ): void {
     if (deciding.length === 0) return
     const [only] = deciding
     // What a certain choice explains says nothing new, and most exchanges are like that.
@@ -53,14 +57,14 @@ export class FindingCollector {
   }
 
   /** Records these combinations `of` so many. */
-  allow(allowed: readonly Assignment[], of: number, ifNone?: Deviation): void {
+  allow(allowed: readonly Assignment[], of: number, ifNone?: FindingDraft): void {
     if (allowed.length === of) return
     if (allowed.length > 0) {
       this.#observations.push({ allows: allowed, evidence: [this.reading.exchange.id], count: 1 })
     } else if (ifNone !== undefined) this.find(ifNone)
   }
 
-  find({ place, ...finding }: Deviation): void {
+  find({ place, ...finding }: FindingDraft): void {
     const { lineOf, contract } = this.permitted
     const located = place === undefined ? finding : { ...finding, pointer: place, line: lineOf(place) }
     this.#findings.push(findingOf(this.reading, contract, located))

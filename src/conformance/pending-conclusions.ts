@@ -1,4 +1,7 @@
-/** A conclusion that holds only if no other client has changed the facts that it relies on. */
+/**
+ * A conclusion that holds only if no other client has changed the facts that it relies on. These are the facts of
+ * `Hypotheses`, and `key`: the key is valid.
+ */
 interface PendingConclusion {
   facts: Set<string>
   release(): void
@@ -20,7 +23,10 @@ export class PendingConclusions {
     return this.#pending.size
   }
 
-  /** Calls `drop` if a response shows a change of one of the facts, or if no response confirms the facts. */
+  /**
+   * Calls `release` as soon as responses have confirmed all facts. Calls `drop` if a response shows a change of one of
+   * them, or if it does not wait any longer.
+   */
   add(facts: ReadonlySet<string>, release: () => void, drop: () => void = () => {}): void {
     if (facts.size === 0) {
       release()

@@ -10,7 +10,7 @@ import { isObject } from '../ground/json.ts'
 import { show } from '../ground/show.ts'
 import { redactKeys } from '../journal/redaction/key-shapes.ts'
 import { isPermittedPreflight } from './contract-problems.ts'
-import { type Deviation, type ExchangeFindings, FindingCollector } from './exchange-findings.ts'
+import { type ExchangeFindings, FindingCollector, type FindingDraft } from './exchange-findings.ts'
 import { acceptsNotation, isToldApart, numbersIn } from './number-format.ts'
 import { expectsQuota, type QuotaCircumstances, situationOf } from './quota-situation.ts'
 
@@ -22,7 +22,8 @@ export interface Presentation extends ExchangeFindings {
 /**
  * What the form of one response says about assumptions: statuses, header fields, texts and formats. The outcome is
  * given. An observation allows every alternative under which the response could look like this; `fixed` are the choices
- * that are certain already. If none fits, the finding is `unexplained`, unless `findContractProblems` already reports that the contract forbids it.
+ * that are certain already. If none fits, the finding is `another choice` where the specification leaves the form open,
+ * and `unexplained` elsewhere. `findContractProblems` reports what the contract forbids.
  */
 export function observePresentation(
   reading: ReadExchange,
@@ -173,7 +174,7 @@ function observeQuotaHeaders(observer: FieldObserver, circumstances: QuotaCircum
   const order = permitted.deciding('order of plan and quota', ({ settings: { gateOrder } }) => {
     return gateOrder.indexOf('quota') < gateOrder.indexOf('plan')
   })
-  const unexplained: Deviation = {
+  const unlisted: FindingDraft = {
     label: 'another choice',
     what: 'headers/x-ratelimit-limit',
     message: `The headers about the quota are ${isShown ? 'there' : 'missing'}, as in no alternative of openapi.yaml. The specification does not say which refusals have them.`,
@@ -183,13 +184,13 @@ function observeQuotaHeaders(observer: FieldObserver, circumstances: QuotaCircum
       [...shown, ...order],
       (setting: Contract['settings']['quotaHeaders'], isQuotaFirst: boolean) =>
         expectsQuota(setting, isQuotaFirst ? 'charged' : 'plan') === isShown,
-      unexplained,
+      unlisted,
     )
   } else if (situation !== 'plan') {
     observer.observe(
       shown,
       (setting: Contract['settings']['quotaHeaders']) => (expectsQuota(setting, situation) ?? isShown) === isShown,
-      unexplained,
+      unlisted,
     )
   }
 }

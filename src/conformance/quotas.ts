@@ -4,7 +4,7 @@ import type { Operation } from '../contract/api.ts'
 import { isRefusedBy } from '../contract/rules.ts'
 import type { ReadExchange } from '../exchanges/reading.ts'
 import { pointTo } from '../ground/json.ts'
-import { type Deviation, type ExchangeFindings, FindingCollector, NO_FINDINGS } from './exchange-findings.ts'
+import { type ExchangeFindings, FindingCollector, type FindingDraft, NO_FINDINGS } from './exchange-findings.ts'
 import { dateOf } from './presentation.ts'
 import { SharedCounts } from './shared-counts.ts'
 
@@ -176,7 +176,7 @@ export class QuotaTrack {
     const fits = (factor: number) => Math.floor(quota.limit * factor) === limit
     if (grace.length === 0 && fits(quota.grace)) return
     // The specification does not say how much higher the limits of a new key are.
-    const other: Deviation = {
+    const other: FindingDraft = {
       label: 'another choice',
       what: 'headers/x-ratelimit-limit',
       message: `X-RateLimit-Limit is ${limit}, which is neither the ${quota.limit} of the document nor what an alternative gives to a new key.`,

@@ -8,7 +8,7 @@ export interface ToldReset {
   instant: number | undefined
 }
 
-/** A number above this is a Unix timestamp, not a number of seconds: it is a day in 1970, or thirty years. */
+/** A number from this on is a Unix timestamp: as a number of seconds, it would be more than thirty years. */
 const LEAST_TIMESTAMP = 1_000_000_000
 
 /** Reads X-RateLimit-Reset, whose form the specification does not show, or a field of the same meaning. */
