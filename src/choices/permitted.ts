@@ -105,8 +105,8 @@ export class Permitted {
   })
 
   /**
-   * Whether the specification leaves the values at this place of the document open. If so, a value that no alternative
-   * has is no failure.
+   * Whether the specification leaves the values at this place of the document open: an assumption decides them, or has
+   * the place with `open.success`. If so, a value that no alternative has is another choice, and no failure.
    */
   isOpen(place: string): boolean {
     if (this.#open.has(place)) return true
