@@ -14,9 +14,9 @@ export interface Observability {
   decide_with?: ChoiceQuestion
 }
 
-type OpenAssumption = Pick<Assumption, 'id' | 'alternatives' | 'reason' | 'unobservable'>
+type ExaminedAssumption = Pick<Assumption, 'id' | 'alternatives' | 'reason' | 'unobservable'>
 
-export function observabilityOf({ id, alternatives, reason, unobservable }: OpenAssumption): Observability {
+export function observabilityOf({ id, alternatives, reason, unobservable }: ExaminedAssumption): Observability {
   if (alternatives.length === 0) return { observable: false, because: reason ?? 'There is no alternative.' }
   if (typeof unobservable === 'string') return { observable: false, because: unobservable }
   const question = Object.hasOwn(QUESTIONS, id) ? QUESTIONS[id] : undefined
@@ -28,7 +28,7 @@ export function observabilityOf({ id, alternatives, reason, unobservable }: Open
 }
 
 /** Whether exchanges can show that a service behaves as this alternative of the assumption. */
-export function isObservable({ unobservable }: Pick<OpenAssumption, 'unobservable'>, alternative: number): boolean {
+export function isObservable({ unobservable }: Pick<ExaminedAssumption, 'unobservable'>, alternative: number): boolean {
   return unobservable === undefined || (typeof unobservable !== 'string' && unobservable[alternative] === undefined)
 }
 

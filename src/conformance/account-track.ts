@@ -23,18 +23,18 @@ export class AccountTrack {
   /** Whether a request with the key was ever admitted. */
   wasAdmitted = false
   readonly #variants: Variants
-  readonly #isSole: boolean
-  readonly #isOwn: (name: string) => boolean
+  readonly #isSoleWriter: boolean
+  readonly #isOwnName: (name: string) => boolean
 
-  constructor(variants: Variants, isSole: boolean, isOwn: (name: string) => boolean) {
+  constructor(variants: Variants, isSoleWriter: boolean, isOwnName: (name: string) => boolean) {
     this.#variants = variants
-    this.#isSole = isSole
-    this.#isOwn = isOwn
+    this.#isSoleWriter = isSoleWriter
+    this.#isOwnName = isOwnName
   }
 
   /** Whether no other client changes the domain or group with this name. */
   isCertain(name: string): boolean {
-    return this.#isSole || this.#isOwn(name)
+    return this.#isSoleWriter || this.#isOwnName(name)
   }
 
   /** Keeps what a list says on the condition that no other client has removed an item and added it again. */

@@ -37,6 +37,7 @@ export async function judgeBehaviour(
   const { exchange, operation, outcome, shown } = reading
   const { isSoleWriter, isOwnName } = context
   const now = timeOf(reading)
+  // First as if all knowledge were true; `judgeReliance` finds out what also holds if another client has changed the account.
   const relying = hypothesesFor(reading, purpose, track.knowledge, { onAll: !exchange.overlaps, isOwn: isOwnName })
   const known = await explain(context, purpose, { reading, worlds: relying.worlds, now })
   if (known.isExplained && operation?.method === 'DELETE') await judgeFreedom(context, admitted)

@@ -3,7 +3,7 @@ import type { Exchange } from '../exchanges/exchange.ts'
 import { codeIn } from '../exchanges/reading.ts'
 import { isObject, readJson } from '../ground/json.ts'
 import { readTarget } from '../http/target.ts'
-import { type Intent, type Inventory, loosely, readDomains, readGroupLoosely, readGroups } from './inventory.ts'
+import { type Intent, type Inventory, readableTexts, readDomains, readGroupLoosely, readGroups } from './inventory.ts'
 import { dataOf, type LedgerContent } from './ledger.ts'
 import { bytesOfBody, type ProbeRequest } from './probe.ts'
 
@@ -139,7 +139,7 @@ export class Holdings {
     const { method } = request
     if (path === '/domains') {
       this.#learnDomains(method, data['domains'])
-      if (method === 'POST' && loosely(data['domains']).length === 0) this.unknown++
+      if (method === 'POST' && readableTexts(data['domains']).length === 0) this.unknown++
     }
     if (path !== '/domaingroups') return undefined
     const group = readGroupLoosely(data['group'])
@@ -171,7 +171,7 @@ export class Holdings {
     this.unknown++
     const { id } = readTarget(request.path).query
     const body = readJson(bytesOfBody(request)?.toString() ?? '')
-    const named = isObject(body) ? Object.values(body).flatMap(loosely) : []
+    const named = isObject(body) ? Object.values(body).flatMap(readableTexts) : []
     for (const each of [...named, ...(id === undefined ? [] : [id])]) this.#suspects.add(each)
   }
 
@@ -210,7 +210,7 @@ export class Holdings {
 
   /** A list that lacks a domain may be older than the domain, so it takes nothing away. */
   #learnDomains(method: string, listed: unknown): void {
-    for (const name of loosely(listed)) {
+    for (const name of readableTexts(listed)) {
       if (method === 'DELETE') this.#drop(name)
       else if (this.isOwnDomain(name)) this.domains.add(name)
     }

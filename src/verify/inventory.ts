@@ -68,9 +68,10 @@ function readListedGroup(group: unknown): DomainGroup | undefined {
 export function readGroupLoosely(value: unknown): DomainGroup | undefined {
   if (!isObject(value)) return undefined
   const { id, name, domains } = value
-  return typeof id === 'string' && typeof name === 'string' ? { id, name, domains: loosely(domains) } : undefined
+  return typeof id === 'string' && typeof name === 'string' ? { id, name, domains: readableTexts(domains) } : undefined
 }
 
-export function loosely(value: unknown): string[] {
+/** The texts of a list, without its other entries; empty for anything else. */
+export function readableTexts(value: unknown): string[] {
   return Array.isArray(value) ? value.filter((each) => typeof each === 'string') : []
 }
