@@ -85,14 +85,14 @@ export async function verify(options: VerifyOptions): Promise<VerifyResult> {
   const setup = new ProbeSetup({ holdings, suffix, names: earlier === undefined ? 0 : namesIn(earlier) })
   const done = opening?.done ?? earlier?.done ?? []
   asking = new Asking({ ...options, ...way, plan, setup, done, unreadable: opening?.unreadable })
-  await endingWith(asking, holdings, () => asking?.askAll())
+  await endingWith(asking, () => asking?.askAll())
 
   conversation.isCleaning = true
   tell('restores the account')
   const cleanup = await restoreWith(way, holdings, options, opening?.unreadable)
-  if (cleanup.restored && writes) await endingWith(asking, holdings, async () => ledger.write({ removed: true }))
+  if (cleanup.restored && writes) await endingWith(asking, async () => ledger.write({ removed: true }))
   const isOver = asking.ended === undefined || asking.ended.kind === 'quota'
-  if (isOver && cleanup.restored) await endingWith(asking, holdings, () => asking?.exhaust())
+  if (isOver && cleanup.restored) await endingWith(asking, () => asking?.exhaust())
 
   const { ended } = asking
   return {
@@ -108,13 +108,12 @@ export async function verify(options: VerifyOptions): Promise<VerifyResult> {
 }
 
 /** A lost connection and a full disk end the asking, but not the report. @throws any other error */
-async function endingWith(asking: Asking, holdings: Holdings, ask: () => Promise<void> | undefined): Promise<void> {
+async function endingWith(asking: Asking, ask: () => Promise<void> | undefined): Promise<void> {
   try {
     await ask()
   } catch (error) {
     if (error instanceof LedgerError) return asking.end('ledger', `the ledger ${error.message}`)
-    // If no list was read yet, there is nothing to restore or to report.
-    if (!(error instanceof ConnectionError) || holdings.before === undefined) throw error
+    if (!(error instanceof ConnectionError)) throw error
     asking.end('connection', `the connection was lost: ${error.message}`)
   }
 }

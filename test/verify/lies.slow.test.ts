@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { isObject, type Json, readJson } from '../../src/ground/json.ts'
-import type { WireRequest } from '../../src/verify/client.ts'
+import { ConnectionError, type WireRequest } from '../../src/verify/client.ts'
 import { startService } from '../support/service.ts'
 import { inventoryOf, NO_JUDGE, prepareRun, type Way } from './runs.ts'
 
@@ -94,5 +94,16 @@ describe('verify against a service that lies', () => {
     const { conclusion, cleanup } = await prepareRun(service, { way, writes: false }).result()
     expect(conclusion.exchanges).toBeGreaterThan(10)
     expect(cleanup).toMatchObject({ restored: true })
+  })
+  it('reports what it has learnt if no list can be read, and the connection is lost later', async () => {
+    const service = await startService(FOREIGN)
+    let sent = 0
+    const way: Way = async (request, send) => {
+      if (++sent > 5) throw new ConnectionError('what came back is not HTTP (HPE_INVALID_CONSTANT)')
+      return { ...(await send(request)), body: Buffer.from('{}') }
+    }
+    const result = await prepareRun(service, { way, judge: NO_JUDGE }).result()
+    expect(result).toMatchObject({ ended: 'connection', cleanup: { restored: true } })
+    expect(result.exchanges).toHaveLength(5)
   })
 })
