@@ -39,12 +39,15 @@ export function openProcessTerminal(): Terminal {
     console.error(`dmarc-understudy: standard output cannot be written (${error.code}); send it somewhere else`)
     process.exit(3)
   })
+  // The program goes on if standard error cannot be written, because the terminal was closed or the disk is full.
+  // The listener of `console.error` is gone too early: the error of a further text would end the program.
+  process.stderr.on('error', () => {})
   return {
     environment: process.env,
     write: (text) => void process.stdout.write(text),
     print: (line) => console.log(line),
     printError: (line) => console.error(line),
-    writeError,
+    writeError: (text) => void process.stderr.write(text),
     get screen() {
       return openScreen(process.stderr)
     },
@@ -95,10 +98,4 @@ function endAtNextSignal(say: string): void {
     console.error(say)
     process.kill(process.pid, signal)
   })
-}
-
-/** The program goes on if the terminal was closed and the text cannot be written. */
-function writeError(text: string): void {
-  process.stderr.write(text, () => {})
-  if (process.stderr.listenerCount('error') === 0) process.stderr.on('error', () => {})
 }

@@ -1,12 +1,13 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect } from 'vitest'
 import { it } from '../support/program.ts'
 import { runInProcess } from '../support/program-in-process.ts'
 import { PROGRAM, ROOT, runProcess, runShell } from '../support/program-process.ts'
+import { entryOf, harOf } from '../support/recorded.ts'
 
 /** Where a server listens, read from its greeting; of the rest nothing is read. */
 async function listens(stdout: AsyncIterable<string>): Promise<string> {
@@ -47,6 +48,14 @@ describe.concurrent('the program', () => {
       expect({ code, stderr }).toEqual({ code: 3, stderr: `dmarc-understudy: ${message}\n` })
     },
   )
+
+  it('works to its end where standard error cannot be written', async ({ folder }) => {
+    const recording = join(folder, 'traffic.har')
+    writeFileSync(recording, harOf([entryOf()]))
+    // Two texts, one after the other: the report, and that the evidence cannot be written.
+    const command = `check '${recording}' --evidence /dev/full 2> /dev/full`
+    expect(await runShell(`'${process.execPath}' '${PROGRAM}' ${command}`)).toMatchObject({ code: 3 })
+  })
 
   it('says in one line that its working folder was deleted', async () => {
     const command = `folder=$(mktemp -d) && cd "$folder" && rmdir "$folder" && '${process.execPath}' '${PROGRAM}' run -- true`
