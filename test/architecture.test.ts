@@ -47,7 +47,7 @@ const NODE: Readonly<Record<string, string>> = {
   doors: 'http',
   verify: 'crypto fs http https path',
   proxy: 'events http https net tls util worker_threads zlib',
-  evidence: 'crypto fs path util',
+  evidence: 'crypto path util',
   exchanges: 'buffer fs/promises path zlib',
   start: 'events fs http',
   admin: 'crypto fs/promises http url',

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { readInput } from '../contract/input-file.ts'
 import type { AccountOrigin } from '../domain/account.ts'
 import type { Fixture } from '../domain/fixture.ts'
 import { parseDuration } from '../domain/iso-8601.ts'
@@ -63,7 +64,7 @@ const readyMade = new Map<FixtureName, Promise<LoadedFixture>>()
 export async function loadFixture(source: string | Fixture, file = 'fixture'): Promise<LoadedFixture> {
   if (typeof source !== 'string') return checkFixture(source, file)
   const name = FIXTURE_NAMES.find((each) => each === source)
-  if (name === undefined) return checkFixture(parseFixture(readSource(source, source), source), source)
+  if (name === undefined) return checkFixture(parseFixture(await readSource(source), source), source)
   const loaded = readyMade.get(name) ?? loadReadyMade(name)
   readyMade.set(name, loaded)
   return loaded
@@ -71,7 +72,7 @@ export async function loadFixture(source: string | Fixture, file = 'fixture'): P
 
 async function loadReadyMade(name: FixtureName): Promise<LoadedFixture> {
   const file = `fixtures/${name}.json`
-  const text = readSource(`${FOLDER}${name}.json`, file)
+  const text = readFileSync(`${FOLDER}${name}.json`, 'utf8')
   // A test checks the ready-made fixtures against the schema. Compiling the schema costs more than reading them.
   return { ...(parseFixture(text, file) as Fixture), file, origin: name }
 }
@@ -80,9 +81,9 @@ function parseFixture(text: string, file: string): unknown {
   return parseJson(text, (reason) => new FixtureError(file, '', reason))
 }
 
-function readSource(path: string, file: string): string {
+async function readSource(file: string): Promise<string> {
   try {
-    return readFileSync(path, 'utf8')
+    return await readInput(file)
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
     const remedy = `give ${FIXTURE_NAMES.join(', ')} or the path of a JSON file`

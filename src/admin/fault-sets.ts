@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises'
+import { readInput } from '../contract/input-file.ts'
 import type { FaultRule } from '../domain/faults.ts'
 import { parseJson } from '../ground/json.ts'
 import { findViolation } from '../ground/schema.ts'
@@ -54,7 +55,7 @@ async function readSets(
 ): Promise<FaultSetFile> {
   let text: string
   try {
-    text = await readFile(path, 'utf8')
+    text = await readInput(path)
   } catch (error) {
     const names = ready.map(({ name }) => name).join(', ')
     const { code } = error as NodeJS.ErrnoException

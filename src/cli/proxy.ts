@@ -1,9 +1,9 @@
 import { once } from 'node:events'
-import { readFileSync } from 'node:fs'
 import { networkInterfaces } from 'node:os'
 import { isCounted, isFailure, type JudgedDifference, partyOf } from '../conformance/finding.ts'
 import type { Conclusion } from '../conformance/investigation.ts'
 import type { Choices } from '../contract/choices.ts'
+import { readInput } from '../contract/input-file.ts'
 import { readLines } from '../contract/lines.ts'
 import { AnswerCounts } from '../evidence/answers.ts'
 import { describeFindings } from '../evidence/report.ts'
@@ -88,7 +88,7 @@ export const proxy: Command = {
     }
     const review = await openReview('proxy', reading, [{ source: sources.record, file: values.record }])
     const { choices, overlays } = review
-    const target = readTargetOption(reading, choices)
+    const target = await readTargetOption(reading, choices)
     refuseLoop(target, reading)
     const ready = values.readyFile === undefined ? undefined : new ReadyFile(values.readyFile, sources.readyFile)
     const recording = await openRecording(values.record, sources.record)
@@ -147,14 +147,17 @@ async function finish(running: RunningProxy, execution: Execution): Promise<void
 }
 
 /** @throws UsageError */
-function readTargetOption({ values, sources }: ProxySession['reading'], { contract }: Choices): ProxyTarget {
+async function readTargetOption(
+  { values, sources }: ProxySession['reading'],
+  { contract }: Choices,
+): Promise<ProxyTarget> {
   if (values.target === undefined) {
     throw new UsageError('proxy: needs --target URL, such as --target https://api.example.com')
   }
   let ca: string | undefined
   if (values.ca !== undefined) {
     try {
-      ca = readFileSync(values.ca, 'utf8')
+      ca = await readInput(values.ca)
     } catch (error) {
       throw new UsageError(`${sources.ca}: cannot be read (${(error as NodeJS.ErrnoException).code})`)
     }

@@ -1,6 +1,6 @@
-import { readFile } from 'node:fs/promises'
 import { define, isObject, type Json } from '../ground/json.ts'
 import { ContractError } from './contract-error.ts'
+import { readInput } from './input-file.ts'
 import { parseYaml } from './yaml.ts'
 
 interface OverlayAction {
@@ -23,7 +23,7 @@ export function readOverlays(paths: readonly string[]): Promise<Overlay[]> {
 async function readOverlay(path: string): Promise<Overlay> {
   let text: string
   try {
-    text = await readFile(path, 'utf8')
+    text = await readInput(path)
   } catch (error) {
     throw new ContractError(path, '', `The overlay cannot be read (${(error as NodeJS.ErrnoException).code}).`)
   }

@@ -1,4 +1,4 @@
-import { createReadStream } from 'node:fs'
+import { readInput } from '../contract/input-file.ts'
 import { findViolation } from '../ground/schema.ts'
 
 /**
@@ -15,20 +15,13 @@ export class EvidenceError extends Error {
 
 /** The text of a file, which may be a pipe. `what` names the expected kind of file. @throws EvidenceError */
 export async function readText(file: string, largest: number, what: string): Promise<string> {
-  const text = await readUpTo(largest, file).catch(({ code }: NodeJS.ErrnoException) => {
-    throw new EvidenceError(file, '', `The ${what} cannot be read (${code}).`)
+  return readInput(file, largest).catch(({ code }: NodeJS.ErrnoException) => {
+    const reason =
+      code === 'EFBIG'
+        ? `The file is too large; a file of this kind has at most ${largest} bytes.`
+        : `The ${what} cannot be read (${code}).`
+    throw new EvidenceError(file, '', reason)
   })
-  if (text !== undefined) return text
-  throw new EvidenceError(file, '', `The file is too large; a file of this kind has at most ${largest} bytes.`)
-}
-
-/** The text of a file, or `undefined` if it has more bytes than `largest`. At most one more is read. */
-async function readUpTo(largest: number, file: string): Promise<string | undefined> {
-  const chunks: Buffer[] = []
-  // The size of a pipe is not known in advance.
-  for await (const chunk of createReadStream(file, { end: largest })) chunks.push(chunk as Buffer)
-  const content = Buffer.concat(chunks)
-  return content.length > largest ? undefined : content.toString()
 }
 
 /** @throws EvidenceError if the content of a file violates the schema */

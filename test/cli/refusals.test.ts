@@ -47,6 +47,10 @@ const REFUSED: Readonly<Record<string, [args: string | string[], message: string
     ['--fixture nowhere.json', `nowhere.json: ${noFixture}`],
     [['--fixture', 'no\nwhere'], `no where: ${noFixture}`],
     ['--overlay nowhere.yaml', 'nowhere.yaml: The overlay cannot be read (ENOENT).'],
+    // A device without an end must not fill the memory.
+    ['--overlay /dev/zero', '/dev/zero: The overlay cannot be read (EFBIG).'],
+    ['--fixture /dev/zero', '/dev/zero: The fixture cannot be read (EFBIG); give …'],
+    ['--faults /dev/zero', '/dev/zero: The fault sets cannot be read (EFBIG); give …'],
     ['--host 0.0.0.0', `--host 0.0.0.0: ${open}`],
     ['--host 127.0.0.1.example', `--host 127.0.0.1.example: ${open}`],
     ['--store http://app:Sesame-77-Open@db.example', '--store http://…@db.example: must be a URL such as redis://…'],
@@ -164,6 +168,7 @@ const REFUSED: Readonly<Record<string, [args: string | string[], message: string
     ['a --sole-writter', '--sole-writter is no option here; did you mean --sole-writer?'],
   ],
   proxy: [
+    ['--target http://127.0.0.1:9 --ca /dev/zero', '--ca /dev/zero: cannot be read (EFBIG)'],
     ['', 'proxy: needs --target URL, such as --target https://api.example.com'],
     [
       '--target api.example.com',
