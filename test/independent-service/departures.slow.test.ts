@@ -18,9 +18,12 @@ describe('what the tools find of a departure', { timeout: 300_000 }, () => {
     if (step > 1) expect(row).toBe(readTable(page).get(departure.id)?.line)
   })
 
-  it.runIf(BUDGET === 'full' && step === 1)('is in docs/conformance.md, for all departures', async () => {
-    const lines = DEPARTURES.map(({ id }) => rows.get(id) ?? '')
-    // `npx vitest run --mode full test/independent-service/departures -u` writes the table.
-    await expect(writeTable(page, lines)).toMatchFileSnapshot(`../../${PAGE}`)
-  })
+  // Only a full run has all lines.
+  if (BUDGET === 'full' && step === 1) {
+    it('is in docs/conformance.md, for all departures', async () => {
+      const lines = DEPARTURES.map(({ id }) => rows.get(id) ?? '')
+      // `npx vitest run --mode full test/independent-service/departures -u` writes the table.
+      await expect(writeTable(page, lines)).toMatchFileSnapshot(`../../${PAGE}`)
+    })
+  }
 })

@@ -112,6 +112,3 @@ export const MISSED: readonly string[] = [
   'thorough deleted-group-stays: misnamed',
   'verify unknown-id-shows-first: not shown',
 ]
-
-/** Accusations of services that keep the specification, by the id of the finding. Whoever mends one takes it away. */
-export const ACCUSATIONS: readonly { id: RegExp; why: string }[] = []
