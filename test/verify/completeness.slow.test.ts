@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises'
 import { describe, expect, it } from 'vitest'
 import { OPERATIONS } from '../../src/behaviour/operations/operations.ts'
 import { isObservable } from '../../src/choices/observability.ts'
@@ -35,5 +36,28 @@ describe('verify', { timeout: 600_000 }, () => {
     const step = budget({ quick: 160, full: 16 }, 'ALTERNATIVE_STEP')
     const tried = choices.alternatives.filter((_, index) => index % step === 20 % step)
     for (const alternative of tried) expect.soft(await findMistakes(alternative)).toEqual([])
+  })
+  it.for([
+    [{}, 'ASKED requests, which show every rule that needs no used-up quota and decide DECIDED of ALL assumptions'],
+    [{ waits: true }, 'it sends ASKED requests in three windows, which decide DECIDED.'],
+    [{ waits: true, exhaust: true }, 'it sends ASKED, which decide DECIDED.'],
+    [{ writes: false }, 'then ASKED requests decide DECIDED assumptions of the account `demo`'],
+  ] as const)('sends and decides on the account demo what the page says: %o', async ([options, sentence]) => {
+    const service = await openService({ fixture: 'demo' })
+    try {
+      const result = await prepareRun(service, options).result()
+      const { assumptions } = assess({ result, choices, target: '', isAccepted: () => false, minReached: 0 })
+      const figures = {
+        ASKED: result.requests,
+        DECIDED: assumptions.filter(({ verdict }) => verdict !== 'undecided').length,
+        ALL: assumptions.length,
+      }
+      const page = (await readFile('docs/conformance.md', 'utf8')).replaceAll(/\s+/g, ' ')
+      expect(page).toContain(
+        sentence.replaceAll(/ASKED|DECIDED|ALL/g, (name) => `${figures[name as keyof typeof figures]}`),
+      )
+    } finally {
+      await service.stop()
+    }
   })
 })
