@@ -55,7 +55,9 @@ export const calibrate: Command = {
   options: OPTIONS,
 
   async run(args, terminal) {
-    const { values, sources, positionals: recordings } = readOptions(OPTIONS, args, terminal.environment)
+    const reading = readOptions(OPTIONS, args, terminal.environment)
+    const { sources, positionals: recordings } = reading
+    const values = dropIdleKey(reading)
     refuseContradictions(values, sources, recordings)
     const inputs = [...recordings, ...values.evidence]
     await refuseRepeated('calibrate', inputs)
@@ -112,6 +114,16 @@ export const calibrate: Command = {
   },
 }
 
+/** A key in the environment is there for verify, too. It asks for nothing if only files are given. */
+function dropIdleKey({
+  values,
+  sources,
+  positionals: recordings,
+}: ReadOptions<typeof OPTIONS>): Values<typeof OPTIONS> {
+  const readsOnly = recordings.length > 0 || (values.evidence.length > 0 && values.baseUrl === undefined)
+  return readsOnly && sources.apiKey === variableFor('api-key') ? { ...values, apiKey: undefined } : values
+}
+
 /** @throws UsageError if nothing is given to read or to ask, or the options contradict each other */
 function refuseContradictions(
   { baseUrl: service, apiKey, allowWrites, wait, evidence }: Values<typeof OPTIONS>,
@@ -131,7 +143,7 @@ function refuseContradictions(
     }
     return
   }
-  if (service === undefined) throw new UsageError('--api-key: needs --base-url URL, the service that is asked')
+  if (service === undefined) throw new UsageError(`${sources.apiKey}: needs --base-url URL, the service that is asked`)
   if (recordings.length > 0) {
     throw new UsageError('--api-key: cannot be used with recordings; write --evidence FILE with verify, and join it')
   }

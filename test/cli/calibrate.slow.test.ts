@@ -90,6 +90,17 @@ describe('calibrate', () => {
     expect(statSync(out).isFile()).toBe(true)
   })
 
+  it('reads files and asks no service if a key for verify is in the environment', async () => {
+    const evidence = await writeObservations([see('head', 1)])
+    const environment = { DMARC_UNDERSTUDY_API_KEY: 'key_for_verify' }
+    expect(await runInProcess(['calibrate', '--evidence', evidence], { environment })).toMatchObject({ code: 0 })
+    const recording = join(temporaryFolder(), 'traffic.har')
+    writeFileSync(recording, harOf([]))
+    const args = ['calibrate', recording, '--base-url', 'https://api.example.com/api/v1']
+    const { stderr } = await runInProcess(args, { environment })
+    expect(stderr).toContain('No exchange with the service could be judged')
+  })
+
   it('ends with 1 where exchanges contradict each other, and says which', async () => {
     const file = await writeObservations([see('head', 0, 'r-1'), see('head', 1, 'r-2')])
     const { code, stdout, stderr } = await runInProcess(['calibrate', '--evidence', file])
