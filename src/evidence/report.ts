@@ -205,8 +205,10 @@ function summarise(
     const hint = own.some((each) => isCounted(each, failOn)) ? '' : ` (--fail-on ${party} would fail)`
     return `${plural(own.length, 'thing', 'things')} wrong, seen ${times === 1 ? 'once' : `${times} times`}${hint}`
   }
+  const where =
+    judged === 0 ? 'In the messages alone' : `In the ${judged} of ${plural(exchanges, 'exchange')} that could be judged`
   return [
-    `In the ${judged} of ${plural(exchanges, 'exchange')} that could be judged, the service did ${did('service')}; its clients did ${did('client')}.`,
+    `${where}, the service did ${did('service')}; its clients did ${did('client')}.`,
     ...summariseUntold(untold),
     ...(accepted.size === 0
       ? []

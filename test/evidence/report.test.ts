@@ -71,6 +71,14 @@ describe('The report of exchanges', () => {
     )
   })
 
+  it('does not speak of behaviour if only the messages could be judged', () => {
+    const { passed, summary } = describeConclusion([findingOf('contract violation')], { judged: 0 })
+    expect(passed).toBe(false)
+    expect(summary).toMatch(
+      /In the messages alone, the service did 1 thing wrong, seen once; its clients did nothing wrong\.$/,
+    )
+  })
+
   it('says of each finding whether the client or the service did it, and counts them apart', () => {
     const findings = [
       findingOf('contract violation', 'request/body/domains/required'),
