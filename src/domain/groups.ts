@@ -52,7 +52,7 @@ export function comparedName(name: string, comparison: Settings['nameComparison'
   }
 }
 
-/** The same. The setting is read only for a name for which it makes a difference. */
+/** Like `comparedName`, but reads the setting only for a name for which it makes a difference. */
 function comparedUnder(settings: Pick<Settings, 'nameComparison'>, name: string): string {
   return ASCII.test(name) ? name.toLowerCase() : comparedName(name, settings.nameComparison)
 }
@@ -137,11 +137,13 @@ export function updateGroup(
   const holder = compared === undefined ? undefined : state.groupNames.get(compared)
   const isTaken = holder !== undefined && (holder !== id || settings.ownName === 'refused')
   if (changes.name !== undefined && isTaken) problems.push(nameTaken(changes.name))
-  const removed = new Set(changes.removeDomains)
-  const members = [...(changes.domains ?? group?.domains ?? []), ...(changes.addDomains ?? [])]
-  const fit = members.filter((member) => canBeMember(member, state, others, settings))
-  const possible = fit.length < members.length && isPartial() ? fit : members
-  const domains = [...new Set(possible)].filter((member) => !removed.has(member))
+  const added = changes.addDomains ?? []
+  // The present members were checked when they came, and there can be many.
+  const unfit = [...(changes.domains ?? []), ...added].filter((name) => !canBeMember(name, state, others, settings))
+  const absent = new Set(changes.removeDomains)
+  if (unfit.length > 0 && isPartial()) for (const name of unfit) absent.add(name)
+  const members = new Set([...(changes.domains ?? group?.domains ?? []), ...added])
+  const domains = [...members].filter((member) => !absent.has(member))
   const grows = changes.domains !== undefined || changes.addDomains !== undefined
   if (grows) {
     const field = changes.domains === undefined ? '/add_domains' : '/domains'
@@ -216,7 +218,7 @@ function canBeMember(
   return domains.has(domain) && !(sharedDomains === 'refused' && others?.has(domain) === true)
 }
 
-/** The problems of new members. `others` are those of other groups. If it `isPartial`, one valid entry suffices. */
+/** The problems of new members. `others` are those of other groups. If `isPartial` answers true, one valid entry suffices. */
 function membershipProblems(
   state: AccountState,
   members: readonly string[],
