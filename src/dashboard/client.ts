@@ -44,7 +44,11 @@ export async function send(id: string, request: CallRequest<unknown> = {}): Prom
   if (operation === undefined) throw new Error(`This page does not know the operation ${id}.`)
   const [method, template] = operation
   const parameters: Readonly<Record<string, string>> = { account: chosenAccount.peek(), ...request.parameters }
-  const path = template.replace(/\{([^}]+)\}/g, (_, name: string) => encodeURIComponent(parameters[name] ?? ''))
+  const path = template.replace(/\{([^}]+)\}/g, (_, name: string) => {
+    const value = parameters[name]
+    if (value === undefined) throw new Error(`A call of ${id} needs the parameter ${name}.`)
+    return encodeURIComponent(value)
+  })
   const search = new URLSearchParams(Object.entries(query).map(([name, value]) => [name, String(value)]))
   const url = ROOT + path + (search.size > 0 ? `?${search}` : '')
   for (;;) {

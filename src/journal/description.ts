@@ -48,7 +48,7 @@ export interface RequestReport {
   fault: { source: 'rule' | 'prefer' | 'simulator'; id: string | null; effect: string | null; rule: FaultRule } | null
   problems: ProblemReport[]
   violates_contract: boolean
-  violations: object[]
+  violations: readonly { message: string; by?: 'client' | 'service' }[]
   quota: { limit: number; remaining: number; resets_at: string } | null
   duration_ms: number
   request: MessageReport

@@ -58,7 +58,7 @@ export interface Entry {
   responseHeaders: readonly (string | number)[]
   responseBody: Content | undefined
   /** The violations of the contract in the response. Of an exchange with a real service, what its judgement found. */
-  violations: readonly { message: string }[]
+  violations: readonly { message: string; by?: 'client' | 'service' }[]
   injection: InjectionRecord | undefined
   /** Whether the response, or its absence, does not show how the service behaves. */
   injected: boolean

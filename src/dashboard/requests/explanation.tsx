@@ -38,7 +38,7 @@ export function ExplanationView({ explanation, gone }: { explanation: Explanatio
       <TextPart title="The fault" text={fault && formatJson(fault)} />
       <TextPart title="Internal error" text={failure} />
       <TextPart
-        title="Where the response violates the contract"
+        title={PLAYS_SERVICE ? 'Where the response violates the contract' : 'What is wrong in this exchange'}
         text={exchange.violations.length > 0 ? formatJson(exchange.violations) : null}
       />
       <Reproduction explanation={explanation} />

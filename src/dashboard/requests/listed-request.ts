@@ -4,6 +4,7 @@ import type { JournalEntry } from '../responses.ts'
 export interface ListedRequest
   extends Omit<JournalEntry, 'key' | 'fault' | 'problems' | 'violations' | 'quota' | 'request' | 'response'> {
   fault: string | null
+  /** Whether the service did something wrong. */
   breach: boolean
   /** Whether the row may be highlighted when it is drawn. */
   fresh?: boolean
@@ -22,7 +23,7 @@ export const NO_CONDITIONS: Conditions = { violation: false, injected: false, re
 
 export function toListed(entry: JournalEntry): ListedRequest {
   const { key, fault, problems, violations, quota, request, response, ...listed } = entry
-  return { ...listed, fault: fault && (fault.effect ?? ''), breach: violations.length > 0 }
+  return { ...listed, fault: fault && (fault.effect ?? ''), breach: violations.some(({ by }) => by !== 'client') }
 }
 
 /** Whether a request meets the conditions. The server uses the same rules. */

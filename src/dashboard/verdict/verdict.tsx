@@ -54,16 +54,21 @@ async function loadVerdict(): Promise<Verdict> {
   return report
 }
 
-function describe({ passed, requests, violations: { count }, service }: Verdict): { tone: Tone; words: string } {
+function describe(report: Verdict): { tone: Tone; words: string } {
+  const { passed, requests, judged, service } = report
+  const { count } = report.violations
   const findings = service?.findings ?? 0
   const wrong = [
     ...(count > 0 ? [formatCount(count, 'violation')] : []),
     ...(findings > 0 ? [`${formatCount(findings, 'finding')} against the service`] : []),
   ]
-  if (wrong.length > 0) return { tone: 'bad', words: wrong.join(', ') }
+  // The options of a proxy say which mistakes count, so the server decides, and the page only words it.
+  if (passed && wrong.length > 0) return { tone: 'warn', words: `${wrong.join(', ')}; not counted` }
   if (passed) return { tone: 'good', words: 'kept the contract' }
-  // Without a checked request, the verdict has not passed, but no client has failed.
-  return { tone: '', words: requests === 0 ? 'no request yet' : 'nothing checked yet' }
+  if (wrong.length > 0) return { tone: 'bad', words: wrong.join(', ') }
+  // Nothing was found wrong, but something was not checked.
+  if (requests === 0) return { tone: '', words: 'no request yet' }
+  return { tone: '', words: judged === 0 ? 'nothing checked yet' : 'not everything is checked' }
 }
 
 const isOpen = signal(false)
