@@ -90,12 +90,12 @@ export class HarRecording {
     const baseUrl = found.search.conclude()
     this.baseUrl = baseUrl
     this.#places = found.places.filter(({ service }) => service === baseUrl).sort((one, other) => one.at - other.at)
-    const asides = found.asides.filter(({ service }) => service === baseUrl)
-    const count = (aside: Aside) => asides.filter((each) => each.aside === aside).length
+    const asides = found.asides.get(baseUrl ?? '') ?? NO_ASIDES
+    const { preflight, cache, fulfilled } = asides
     this.tally = {
       ...found.tally,
-      ...{ preflight: count('preflight'), cache: count('cache'), fulfilled: count('fulfilled') },
-      elsewhere: found.requests - this.#places.length - asides.length - found.tally.left,
+      ...asides,
+      elsewhere: found.requests - this.#places.length - preflight - cache - fulfilled - found.tally.left,
     }
   }
 
@@ -123,7 +123,7 @@ export class HarRecording {
     return this.#found.search.describeHosts()
   }
 
-  /** All keys that were found. No exchange contains any of them. */
+  /** All keys that were found. No exchange contains any of them, except short ones in a body: they may be words. */
   get secrets(): readonly string[] {
     return this.#found.keys.secrets
   }
@@ -217,13 +217,16 @@ function credentialsOf(fields: HeaderFields, file: RecordedFile, keys: Keys): Cr
   return read ?? keys.credentialsOf(fields)
 }
 
+const NO_ASIDES: Readonly<Record<Aside, number>> = { preflight: 0, cache: 0, fulfilled: 0 }
+
 /** The first pass over all files. */
 class Finder {
   readonly keys = new Keys()
   readonly options: HarOptions
   readonly search: ServiceSearch
   readonly places: ExchangePlace[] = []
-  readonly asides: { service: string; aside: Aside }[] = []
+  /** By the base URL of the service. */
+  readonly asides = new Map<string, Readonly<Record<Aside, number>>>()
   readonly tally = { lost: 0, problems: [] as string[], broken: [] as string[], left: 0 }
   /** All requests with a time. */
   requests = 0
@@ -266,7 +269,8 @@ class Finder {
     if (service === undefined) return
     const aside = asideOf(entry, line.method)
     if (aside !== undefined) {
-      this.asides.push({ service, aside })
+      const before = this.asides.get(service) ?? NO_ASIDES
+      this.asides.set(service, { ...before, [aside]: before[aside] + 1 })
       return
     }
     const span = spanOf(entry)

@@ -65,6 +65,7 @@ export class RecordedFile {
     const scanner = new EntryScanner()
     const piece = Buffer.allocUnsafe(PIECE)
     const turns = new Turns()
+    let knowsCreator = false
     for (let offset = 0; !scanner.isBroken; ) {
       signal?.throwIfAborted()
       const length = await this.#readPart(piece, offset)
@@ -76,7 +77,10 @@ export class RecordedFile {
       onRead(length)
       const found = scanner.push(part)
       const { creator } = scanner
-      if (creator !== undefined && creator.length <= LONGEST_CREATOR) this.isOwn ||= isOwn(await this.read(creator))
+      if (creator !== undefined && !knowsCreator) {
+        this.isOwn = creator.length <= LONGEST_CREATOR && isOwn(await this.read(creator))
+        knowsCreator = true
+      }
       for (const entry of found) await take(entry)
       if (turns.isOver()) await turns.next()
     }

@@ -188,17 +188,24 @@ function endFor(dropped: number): Buffer {
 }
 
 /** Names for the other copy, and for the moment in which the copies change their names. */
-const otherOf = (path: string) => `${path}.next`
+const OTHER = '.next'
+const otherOf = (path: string) => path + OTHER
 const formerOf = (path: string) => `${path}.last`
 
 /** Creates a recording without entries. @throws HarFileError */
 async function createCopy(path: string, version: string): Promise<HarCopy> {
   const creator = JSON.stringify({ name: CREATOR, version })
+  let handle: FileHandle | undefined
   try {
-    const copy = { handle: await open(path, 'wx', 0o600), end: 0 }
+    handle = await open(path, 'wx', 0o600)
+    const copy = { handle, end: 0 }
     await append(copy, Buffer.from(`{"log":{"version":"1.2","creator":${creator},"entries":[`), endFor(0))
     return copy
   } catch (error) {
+    if (handle !== undefined) {
+      await handle.close()
+      await rm(path, { force: true })
+    }
     throw new HarFileError(`${shorten(path)}: ${await reasonAgainst(path, codeOf(error))}`)
   }
 }
@@ -218,6 +225,8 @@ async function reasonAgainst(path: string, code: string): Promise<string> {
   const facts = await stat(path).catch(() => undefined)
   if (facts?.isDirectory()) return 'This is a folder; give the name of a file.'
   if (facts !== undefined && !facts.isFile()) return 'This is no regular file; a recording needs one.'
+  if (code === 'EEXIST' && path.endsWith(OTHER))
+    return 'The recording needs this name for its second copy; remove the file, which an earlier run may have left.'
   if (code === 'EEXIST') return 'The file is there already; give another name, or remove it.'
   return `The file cannot be written (${code}).`
 }

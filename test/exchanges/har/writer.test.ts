@@ -195,7 +195,7 @@ describe('The writer', () => {
   })
 
   it.for([
-    ['.next', /a\.har\.next: The file is there already/],
+    ['.next', /a\.har\.next: The recording needs this name for its second copy; remove the file/],
     ['.last', /a\.har: The file cannot be written \(EEXIST\).* no file of this name with \.last/],
   ] as const)(
     'refuses a name of which the copy %s is there, and leaves it as it is',
