@@ -108,7 +108,8 @@ export function redactBody(body: SeenBody, redact: Redact): SeenBody {
   if (!body.isKnown || body.bytes.length === 0) return body
   const text = body.bytes.toString()
   if (redact(text) === text) return body
-  if (readJson(text) === undefined) return { isKnown: true, bytes: Buffer.from(redact(text)) }
+  // A reader of the body ignores the byte order mark, too.
+  if (readJson(text.replace(/^\ufeff/, '')) === undefined) return { isKnown: true, bytes: Buffer.from(redact(text)) }
   const copy = text.replaceAll(MESSAGE, (message, field: string, said: string) => {
     const hidden = redact(said)
     return hidden === said ? message : field + hidden

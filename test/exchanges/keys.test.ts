@@ -52,7 +52,12 @@ describe('A key', () => {
     for (const text of [told, 'a my-own-secret b']) {
       expect(seen(text)).toEqual({ isKnown: true, bytes: Buffer.from(text.replace('my-own-secret', '[key 1]')) })
     }
-    for (const text of ['"cookie-secret"', '{"name":"my-own-secret","message":"x"}', '{"my-own-secret":1}']) {
+    for (const text of [
+      '"cookie-secret"',
+      '{"name":"my-own-secret","message":"x"}',
+      '{"my-own-secret":1}',
+      '\ufeff["my-own-secret"]',
+    ]) {
       expect(seen(text)).toEqual({ isKnown: false, reason: REDACTED })
     }
   })
