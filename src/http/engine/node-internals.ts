@@ -220,8 +220,8 @@ interface UnsentMessage {
 const ADDED = ['connection', 'content-length', 'transfer-encoding', 'date']
 
 /**
- * Sends a request with this header, in which names and values alternate. Node would add a field, or, with `setHeader`, join
- * repeated fields and forget their order. What decides about the body (`Content-Length`, chunks) is as the header says.
+ * Sends a request with this header, in which names and values alternate. Node would add a field, or, with `setHeader`,
+ * join repeated fields and forget their order. The header says how long the body is (`Content-Length` or chunks).
  */
 export function sendRequestHeader(request: ClientRequest, startLine: string, fields: readonly string[]): void {
   for (const name of ADDED) request.removeHeader(name)
