@@ -15,7 +15,9 @@ describe('check of a usual day', () => {
     expect(accusationsIn(await check(play(usualSession, new Twins(PLAIN))))).toEqual([])
   })
 
-  it.for(DEPARTURES.filter(({ id }) => SAMPLE.includes(id)))('finds that something is wrong: $does', async (wrong) => {
+  it.for(SAMPLE)('finds that something is wrong: %s', async (name) => {
+    const wrong = DEPARTURES.find(({ id }) => id === name)
+    expect(wrong).toBeDefined()
     expect(accusationsIn(await check(play(usualSession, new Twins(PLAIN, wrong))))).not.toEqual([])
   })
 })

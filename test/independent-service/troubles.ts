@@ -91,10 +91,10 @@ export const CIRCUMSTANCES: readonly Circumstance[] = [
   {
     what: 'the grace week of the key ends',
     prepare(account) {
-      account.graceEnds = BEGIN + 25 * 60_000
+      account.graceEnds = BEGIN + 15_000
     },
   },
-  { what: 'the figures are refreshed at midnight', begin: Date.parse('2026-01-29T23:59:58Z') },
+  { what: 'the figures are refreshed at midnight', begin: Date.parse('2026-01-29T23:59:52Z') },
   {
     what: 'gzip that nobody asked for',
     profile: { ...PLAIN, name: 'packed', wire: { ...PLAIN.wire, gzip: 'always' } },
