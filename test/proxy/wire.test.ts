@@ -34,6 +34,28 @@ async function passing({ request = GET, answer = EMPTY, secure = false }) {
 const fields = (count: number) => Array.from({ length: count }, (_, index) => `X-${index}: ${index}`)
 const MANY = fields(3_000)
 
+it.each<[target: string, isKept: boolean]>([
+  ['/__admin', true],
+  ['/__admin/verdict', true],
+  ['/__admin?a', true],
+  ['/__administrator', false],
+  ['/__a', false],
+  ['/x/__admin', false],
+])('Only the path that is kept, and what is below it, does not reach the service: %s', async (target, isKept) => {
+  let reached = 0
+  const relay = await relayTo((service) => {
+    service.on('data', () => {
+      reached++
+      service.write(EMPTY)
+    })
+  })
+  const client = await open(relay)
+  const got = collecting(client)
+  client.write(GET.replace('/api/v1/domains', target))
+  await expect.poll(got).toMatch(isKept ? /kept/ : /\r\n\r\n$/)
+  expect(reached).toBe(isKept ? 0 : 1)
+})
+
 describe('The service gets each byte that the client has sent, apart from the name of the proxy', () => {
   it.each<[what: string, request: string]>([
     [
@@ -335,6 +357,25 @@ describe('A connection', () => {
     await expect.poll(() => relay.exchanges().length).toBe(1)
     expect(relay.exchanges()).toMatchObject([{ response: undefined, broken: 'The client has closed the connection.' }])
     expect(relay.failures).toEqual([])
+  })
+
+  it.each<[what: string, request: string, isBegun: boolean]>([
+    ['head', 'GET /a', false],
+    ['body', message('POST /a HTTP/1.1', 'Content-Length: 9', 'abc'), true],
+  ])('ends when the client closes its side within a %s', async (_, request, isBegun) => {
+    let service: Socket | undefined
+    const relay = await relayTo((socket) => {
+      service = socket
+    })
+    const client = await open(relay)
+    collecting(client)
+    client.write(request)
+    if (isBegun) await expect.poll(() => service?.bytesRead ?? 0).toBeGreaterThan(0)
+    client.end()
+    await closing(client)
+    expect(relay.malformed).toHaveLength(1)
+    expect(relay.exchanges()).toMatchObject(isBegun ? [{ response: undefined, broken: expect.any(String) }] : [])
+    if (isBegun) await closing(service as unknown as Socket)
   })
 
   it('passes a response on that comes before the whole request, and the end of the connection after it', async () => {
