@@ -214,6 +214,8 @@ async function verifyTarget(session: VerifySession): Promise<number> {
   const opened = openLedger(session)
   const { ledger } = opened
   const sweepLine = commandLine(target, 'sweep', ledger)
+  // A sweep always may remove things.
+  const permission = reading.values.allowWrites ? ' --allow-writes' : ''
   const result = await askTarget(session, opened, sweepLine)
   const { conclusion, cleanup, ended } = result
   const answers = new AnswerCounts(choices.contract)
@@ -229,7 +231,7 @@ async function verifyTarget(session: VerifySession): Promise<number> {
   const { interruptedWith, ...times } = execution.times
   const report = describeVerify({
     ...{ target, result, assessment, choices, minReached, ...times },
-    resume: keeps ? commandLine(target, 'resume', ledger) : undefined,
+    resume: keeps ? commandLine(target, 'resume', ledger) + permission : undefined,
     sweep: cleanup.restored ? undefined : sweepLine,
     exitCode: ended === 'interrupted' ? interruptedWith : ended === 'connection' || ended === 'ledger' ? 3 : undefined,
   })

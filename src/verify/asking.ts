@@ -45,7 +45,8 @@ export interface AskingOptions {
   ledger: Pick<Ledger, 'write'>
   /** The ids of the probes that were asked already. */
   done: Iterable<string>
-  writes: boolean
+  /** Whether a cleanup follows, which needs requests, too. */
+  restores: boolean
   /** Why the run must not write, if so. */
   unreadable: string | undefined
   /** Whether to wait for quotas. If not, the asking ends when they are used up. */
@@ -219,13 +220,13 @@ export class Asking {
 
   /** The path whose quota is too small for the requests and the later cleanup. */
   #lackingFor(requests: readonly ProbeRequest[], { endangers }: Probe): string | undefined {
-    const { budget, writes, holdings } = this.#options
+    const { budget, restores, holdings } = this.#options
     const needed = new Map<string, number>()
     const add = (path: string, count: number) => needed.set(path, (needed.get(path) ?? 0) + count)
     for (const request of requests) add(quotaPathOf(request), 1)
     if (endangers !== undefined) add(endangers === 'groups' ? '/domaingroups' : '/domains', 1)
     const own = [...needed.keys()]
-    if (writes) {
+    if (restores) {
       const created = requests.filter(({ method, path }) => method === 'POST' && path === '/domaingroups').length
       const cleanup = costOfRestoring(holdings.groups.size + holdings.unknown + created, holdings.domains.size)
       for (const [path, count] of Object.entries(cleanup)) {
@@ -244,7 +245,7 @@ export class Asking {
   }
 
   #heldBack(path: string): number {
-    const count = this.#options.writes ? costOfRestoring(0, 0)[path] : undefined
+    const count = this.#options.restores ? costOfRestoring(0, 0)[path] : undefined
     return count === undefined ? 0 : count + this.#slack
   }
 

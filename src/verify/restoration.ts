@@ -50,6 +50,8 @@ export interface CleanupTerms {
   conversation: Conversation
   budget: RequestBudget
   holdings: Holdings
+  /** Whether anything may be removed. If not, the lists still show what is left. */
+  writes: boolean
   /** Whether to wait for a quota however long it takes. */
   waits: boolean
   /** Resolves after this many milliseconds. */
@@ -59,7 +61,7 @@ export interface CleanupTerms {
 }
 
 /**
- * Removes everything that the run has created by its ledger, and nothing else. Then it reads the lists, and again after
+ * Removes everything that the run has created by its ledger, if it may write, and nothing else. Then it reads the lists, and again after
  * a pause if they contradict that, and removes what they still show. At last it compares the account with what it was.
  * The reserve does not bind it.
  */
@@ -82,8 +84,8 @@ class AccountCleanup {
   }
 
   async run(): Promise<Cleanup> {
-    const { holdings, pause } = this.#terms
-    let [groups, domains] = [[...holdings.groups.keys()], [...holdings.domains]]
+    const { holdings, pause, writes } = this.#terms
+    let [groups, domains] = writes ? [[...holdings.groups.keys()], [...holdings.domains]] : [[], []]
     for (let pass = 1; ; pass++) {
       const refused = await this.#remove(groups, domains)
       if (refused !== undefined) return this.incomplete(refused)
@@ -97,7 +99,7 @@ class AccountCleanup {
       const own = holdings.ownIn(after)
       const isDone = own.groups.length === 0 && own.domains.length === 0
       // A service that does not remove what its lists show will not do so the next time.
-      if (isDone || pass > 1) return this.#conclude(after)
+      if (isDone || pass > 1 || !writes) return this.#conclude(after)
       for (const group of own.groups) holdings.adopt(group)
       for (const name of own.domains) holdings.domains.add(name)
       ;[groups, domains] = [own.groups.map(({ id }) => id), own.domains]
@@ -197,7 +199,7 @@ class AccountCleanup {
   }
 
   #conclude(after: Inventory): Cleanup {
-    const { holdings } = this.#terms
+    const { holdings, writes } = this.#terms
     const { domains, groups } = holdings.ownIn(after)
     const left = { domains, groups: groups.map(({ id }) => id) }
     const { before } = holdings
@@ -209,7 +211,7 @@ class AccountCleanup {
       removed: this.#removed,
       left,
       changes: [...lost, ...gained],
-      ...(!isClean && { reason: 'the service did not remove everything' }),
+      ...(!isClean && { reason: writes ? 'the service did not remove everything' : 'this run may not write' }),
       ...(isClean && lost.length > 0 && { reason: 'something that was there before is gone or different' }),
     }
   }

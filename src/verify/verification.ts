@@ -84,7 +84,9 @@ export async function verify(options: VerifyOptions): Promise<VerifyResult> {
 
   const setup = new ProbeSetup({ holdings, suffix, names: earlier === undefined ? 0 : namesIn(earlier) })
   const done = opening?.done ?? earlier?.done ?? []
-  asking = new Asking({ ...options, ...way, plan, setup, done, unreadable: opening?.unreadable })
+  // An earlier run may have left something, also if this one only reads.
+  const restores = writes || holdings.hasIntents
+  asking = new Asking({ ...options, ...way, plan, setup, restores, done, unreadable: opening?.unreadable })
   await endingWith(asking, () => asking?.askAll())
 
   conversation.isCleaning = true
@@ -185,9 +187,9 @@ async function restoreWith(
   unreadable: string | undefined,
 ): Promise<Cleanup> {
   // A run that has recorded no creation has changed nothing.
-  if (!writes || !holdings.hasIntents) return { restored: true, ...NOTHING_REMOVED }
+  if (!holdings.hasIntents) return { restored: true, ...NOTHING_REMOVED }
   if (unreadable !== undefined) return { restored: false, ...NOTHING_REMOVED, reason: unreadable }
-  return restore({ ...way, holdings, waits, signal })
+  return restore({ ...way, holdings, writes, waits, signal })
 }
 
 /** The largest number in the names that an earlier run may have created. */

@@ -4,6 +4,7 @@ import { createServer as createTcpServer, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { setImmediate as turn } from 'node:timers/promises'
 import { describe, expect } from 'vitest'
+import { digestOf, Ledger } from '../../src/verify/ledger.ts'
 import { sample } from '../support/budget.ts'
 import { listenOn } from '../support/listening.ts'
 import { expectRefusal, it } from '../support/program.ts'
@@ -68,6 +69,14 @@ const BAD_TARGETS: readonly (readonly [what: string, serve: Serve, code: 1 | 3, 
   ['sends a huge body', answers(200, json, Buffer.alloc(33 << 20, ' ')), 3, /more than 32 MiB/],
   ['has no TLS', answers(200), 3, /no TLS/, 'https:'],
 ]
+
+const RUN = 'abcd1234'
+const LEFT = `verify-${RUN}-1.example`
+
+/** The ledger of an earlier run with this target. */
+function writeLedger(target: string, path: string): Ledger {
+  return Ledger.create(path, { run: RUN, target, digest: digestOf(target, API_KEY), suffix: 'example', writes: true })
+}
 
 describe('verify', () => {
   it.for(sample(BAD_TARGETS, 5))(
@@ -177,6 +186,28 @@ describe('verify', { tags: ['slow'] }, () => {
     expect(stderr).toMatch(/^PASSED {2}Nothing was seen that the contract forbids/m)
     expect(JSON.parse(readFileSync(report, 'utf8'))).toMatchObject({ passed: true, checks: expect.any(Array) })
     expect(code).toBe(0)
+  })
+
+  it('keeps the ledger of a run whose items it may not remove, and says how to remove them', async ({ folder }) => {
+    const service = await startService({ fixture: 'empty' })
+    const ledger = writeLedger(service.baseUrl, join(folder, 'ledger.json'))
+    ledger.write({ before: { domains: [], groups: [] } })
+    ledger.write({ creates: { domains: [LEFT] } })
+    ledger.close()
+    await service.send('POST', '/domains', { domains: [LEFT] })
+    const args = ['verify', '--resume', ledger.path, '--base-url', service.baseUrl, '--read-only']
+    const { code, stderr } = await runInProcess(args, { environment: KEY, folder })
+    expect(stderr).toContain(`this run may not write; still there: the domain ${LEFT}`)
+    expect(stderr).toContain(`verify --sweep ${ledger.path}`)
+    expect(code).toBe(1)
+    expect(readdirSync(folder)).toEqual(['ledger.json'])
+  })
+
+  it('says how it is continued with the same permission to write', async ({ folder }) => {
+    const service = await startService({ fixture: 'empty' })
+    const args = ['verify', '--base-url', service.baseUrl, '--allow-writes']
+    const { stderr } = await runInProcess(args, { environment: KEY, folder })
+    expect(stderr).toMatch(/verify --resume .* --allow-writes$/m)
   })
 
   it('restores the account when a signal comes', async ({ folder, start }) => {
