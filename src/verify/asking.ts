@@ -88,7 +88,7 @@ export class Asking {
       const short = new Set<string>()
       for (const probe of plan) {
         if (probe.exhausts || probe.barrier !== undefined || this.#isSettled(probe)) continue
-        if (signal.aborted) return this.end('interrupted', 'the run was interrupted')
+        if (signal.aborted) return this.#interrupt()
         const lacking = await this.#tryProbe(probe)
         if (lacking !== undefined) short.add(lacking)
       }
@@ -96,6 +96,7 @@ export class Asking {
       if (!waits) return this.end('quota', 'the quotas of this window are used up')
       if (this.#done.size > asked) fruitless = -1
       await waitFor(this.#soonest(short))
+      if (signal.aborted) return this.#interrupt()
     }
     this.end('quota', `in ${FRUITLESS_WINDOWS} windows, the quotas left no request to send`)
   }
@@ -106,6 +107,7 @@ export class Asking {
     for (const probe of plan) {
       const [request] = probe.rehearsed
       if (!probe.exhausts || probe.barrier !== undefined || this.#isSettled(probe) || request === undefined) continue
+      if (signal.aborted) return this.#interrupt()
       this.tell(probe.id)
       const path = quotaPathOf(request)
       const viewOf = () => budget.views.find((view) => view.path === path)
@@ -119,13 +121,17 @@ export class Asking {
         const { code } = await conversation.ask(request, { probe: probe.id })
         isRefused = code === 'rate_limited'
       }
+      // Without a refusal, the requests until the signal answer nothing.
+      if (signal.aborted && !isRefused) return this.#interrupt()
       if (isRefused) this.#states.set(probe.id, { allowed: (viewOf()?.sent ?? 1) - 1 })
       this.#conclude(probe)
     }
   }
 
   end(kind: EarlyEnd['kind'], reason: string): void {
-    this.ended ??= { kind, reason }
+    // After a used-up quota, the run goes on, and a signal can still end it.
+    if (this.ended === undefined || (this.ended.kind === 'quota' && kind === 'interrupted'))
+      this.ended = { kind, reason }
   }
 
   get states(): ProbeState[] {
@@ -142,6 +148,10 @@ export class Asking {
     const planned = plan.filter(({ barrier }) => barrier === undefined)
     const asked = planned.filter(({ id }) => this.#done.has(id)).length
     onProgress({ asked, planned: planned.length, doing, quotas: budget.views, toGo: this.#timeToGo() })
+  }
+
+  #interrupt(): void {
+    this.end('interrupted', 'the run was interrupted')
   }
 
   #isSettled({ id }: Probe): boolean {

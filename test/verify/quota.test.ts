@@ -130,6 +130,28 @@ describe('a run of verify', () => {
   })
 })
 
+describe('a run that uses up quotas on purpose', { tags: ['slow'] }, () => {
+  it.each([
+    ['it restores the account', 'restores the account'],
+    ['it uses up a quota', 'exhaust-dmarc'],
+  ])('is interrupted and has not asked the rest if a signal comes while %s', async (_, moment) => {
+    const service = await startService({ fixture: 'demo' })
+    const controller = new AbortController()
+    const { ended, probes, cleanup } = await prepareRun(service, {
+      exhaust: true,
+      judge: NO_JUDGE,
+      ledger: NO_LEDGER,
+      signal: controller.signal,
+      onProgress: ({ doing }) => doing === moment && controller.abort(),
+    }).result()
+    // Before the signal, the other questions have used up what the quotas allow.
+    expect(ended).toBe('interrupted')
+    expect(cleanup).toMatchObject({ restored: true })
+    const exhaustions = probes.filter(({ probe: { exhausts } }) => exhausts === true)
+    expect(exhaustions.map(({ state }) => state)).toEqual(exhaustions.map(() => 'not reached'))
+  })
+})
+
 describe('a run that stops when the quotas are used up', () => {
   it('is continued by a later one, which asks the rest and knows what was answered before', {
     tags: ['slow'],
