@@ -8,10 +8,11 @@ import type { SeenBody, SeenResponse } from '../exchanges/exchange.ts'
 import { codeIn } from '../exchanges/reading.ts'
 import { shorten } from '../ground/show.ts'
 import type { ProbeState } from './asking.ts'
+import { isPage } from './conversation.ts'
 import { codesOf } from './foresight.ts'
 import type { KeptExchange } from './ledger.ts'
 import { pairsToldApart } from './plan.ts'
-import { describeRequest, type ProbeRequest, quotaPathOf } from './probe.ts'
+import { describeRequest, type ProbeRequest, quotaPathOf, type RuleSide } from './probe.ts'
 import { SIDES } from './probes.ts'
 import type { VerifyResult } from './verification.ts'
 
@@ -197,11 +198,10 @@ function judgeSides(
   { result, target }: AssessmentOptions,
   failed: ReadonlySet<string>,
 ): Omit<VerifyCheck, 'id'> {
-  const accepted = sides.find(([probe, side]) => {
-    const status = exchangesOf(probe, result).at(-1)?.exchange.response?.status
-    return side === 'refused' && status !== undefined && status < 300 && !probe.startsWith('exhaust-')
-  })
-  const wrong = accepted && exchangesOf(accepted[0], result).at(-1)
+  const refused = sides.filter(([probe, side]) => side === 'refused' && !probe.startsWith('exhaust-'))
+  const wrong = refused
+    .flatMap(([probe]) => exchangesOf(probe, result).at(-1) ?? [])
+    .find(({ exchange }) => sideOf(exchange.response) === 'accepted')
   if (wrong?.exchange.response !== undefined) {
     const received = describeResponse(wrong.exchange.response)
     return { outcome: 'fail', message: `The service accepted ${wrong.probe}.`, curl: curlOf(wrong, target), received }
@@ -213,19 +213,32 @@ function judgeSides(
     return { outcome: 'not reached', message: reasonOf(open) + more }
   }
   for (const [probe, side] of sides) {
-    const kept = exchangesOf(probe, result).at(-1)
-    const status = kept?.exchange.response?.status ?? 0
-    const isShown = side === 'answered' || (side === 'accepted' ? status < 300 : status >= 400)
-    if (kept === undefined || !isShown || failed.has(kept.exchange.id))
+    const { probe: { exhausts, answers } = { answers: [] }, allowed } = states.get(probe) ?? {}
+    const kept = exchangesOf(probe, result)
+    const last = kept.at(-1)
+    const shown = side === 'accepted' ? kept.slice(-answers.length) : kept.slice(-1)
+    const open = shown.find(({ exchange: { id, response } }) => {
+      const came = sideOf(response)
+      return came === undefined || (side !== 'answered' && came !== side) || failed.has(id)
+    })
+    if (last === undefined || open !== undefined) {
+      const status = open?.exchange.response?.status ?? 0
       return { outcome: 'undecidable', message: `The answer to ${probe} (${status}) does not show that it is kept.` }
-    const { probe: { exhausts } = {}, allowed } = states.get(probe) ?? {}
-    const { limit } = result.quotas.find(({ path }) => path === quotaPathOf(kept.sent)) ?? {}
+    }
+    const { limit } = result.quotas.find(({ path }) => path === quotaPathOf(last.sent)) ?? {}
     if (exhausts !== true || allowed === limit) continue
     if (allowed === undefined) return { outcome: 'undecidable', message: 'No request was refused for the quota.' }
     const why = allowed > (limit ?? 0) ? 'a new key may have more' : 'another client may have sent the others'
     return { outcome: 'undecidable', message: `The service allowed ${allowed} requests of ${limit}; ${why}.` }
   }
   return { outcome: 'pass' }
+}
+
+/** What the service has done with a request; `undefined` if nothing or the page of a gateway came. */
+function sideOf(response: SeenResponse | undefined): RuleSide | undefined {
+  if (response === undefined || isPage(response)) return undefined
+  if (response.status < 300) return 'accepted'
+  return codeIn(response) === undefined ? undefined : 'refused'
 }
 
 function exchangesOf(probe: string, result: VerifyResult): KeptExchange[] {

@@ -64,7 +64,7 @@ export interface Probe {
   requests(scene: ProbeScene): readonly ProbeRequest[]
 }
 
-/** What must have come of the last request of a probe. */
+/** What must have come of the last request of a probe; `accepted`, of each. */
 export type RuleSide = 'accepted' | 'refused' | 'answered'
 
 /** The ways to have no valid key, and how they are called in the ids of probes. */

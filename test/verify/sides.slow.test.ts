@@ -10,6 +10,8 @@ interface Terms extends Pick<Parameters<typeof prepareRun>[1] & object, 'writes'
   keyAge?: number
 }
 
+/** What a gateway answers in place of the service. */
+const GATEWAY = { status: 502, rawHeaders: ['Content-Type', 'text/html'], body: Buffer.from('<html></html>') }
 const WEEK = 7 * 86_400_000
 
 /** The checks of a run against the stand-in; without a judge by default, because it matters what was asked. */
@@ -78,6 +80,26 @@ describe('a rule', { timeout: 120_000 }, () => {
   })
 })
 
+describe('a gateway that answers in place of the service', { timeout: 120_000 }, () => {
+  const of51 = (body: string) => body.split(',').length === 51
+  it.each([
+    ['rule/at-most-50-domains', 'add-51', 502, 'POST', of51],
+    ['rule/at-most-50-domains', 'add-51', 200, 'POST', of51],
+    ['rule/name-length', 'create-with-emoji', 502, 'POST', (body: string) => body.includes('😀')],
+    ['rule/one-record-per-domain', 'read-records', 502, 'GET', (_: string, path: string) => path === '/dmarc'],
+    ['rule/one-record-per-domain', 'read-records', 200, 'GET', (_: string, path: string) => path === '/dmarc'],
+  ])('neither shows nor refutes %s by its answer to %s: %d', async (rule, probe, status, method, isCut) => {
+    const way: Way = async (request, send) =>
+      request.method === method && isCut(request.body?.toString() ?? '', request.path)
+        ? { ...GATEWAY, status }
+        : send(request)
+    expect((await checksOf({ way, waits: true })).check(rule)).toMatchObject({
+      outcome: 'undecidable',
+      message: `The answer to ${probe} (${status}) does not show that it is kept.`,
+    })
+  })
+})
+
 describe('a service', { timeout: 120_000 }, () => {
   it('that fails at a lawful request has a finding', async () => {
     const way: Way = async (request, send) => {
@@ -90,14 +112,7 @@ describe('a service', { timeout: 120_000 }, () => {
 
   it('behind a gateway that fails at every seventh request is not accused, and has nothing of the run left', async () => {
     let sent = 0
-    const way: Way = (request, send) =>
-      ++sent % 7 === 3
-        ? Promise.resolve({
-            status: 502,
-            rawHeaders: ['Content-Type', 'text/html'],
-            body: Buffer.from('<html></html>'),
-          })
-        : send(request)
+    const way: Way = (request, send) => (++sent % 7 === 3 ? Promise.resolve(GATEWAY) : send(request))
     const { result, checks } = await checksOf({ way, judge: undefined })
     expect(checks.filter(({ outcome }) => outcome === 'fail')).toEqual([])
     expect(result.cleanup).toMatchObject({ restored: true })
