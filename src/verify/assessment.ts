@@ -12,7 +12,7 @@ import { isPage } from './conversation.ts'
 import { codesOf } from './foresight.ts'
 import type { KeptExchange } from './ledger.ts'
 import { pairsToldApart } from './plan.ts'
-import { describeRequest, type ProbeRequest, quotaPathOf, type RuleSide } from './probe.ts'
+import { describeRequest, headersOf, type ProbeRequest, quotaPathOf, type RuleSide } from './probe.ts'
 import { SIDES } from './probes.ts'
 import type { VerifyResult } from './verification.ts'
 
@@ -310,27 +310,20 @@ const OWN_FIELDS = new Set(['accept', 'host', 'connection', 'content-length'])
 
 /** The request as a POSIX shell command, without the key. */
 function curlOf({ exchange: { request }, sent }: KeptExchange, target: string): string {
-  const { credentials, headers, body } = request
+  const { headers, body } = request
   const text = textOf(body)
   const trimmed = text.trimEnd()
   const isPadded = text.length - trimmed.length > 100
   const fields = Object.entries(headers).filter(([name]) => !OWN_FIELDS.has(name))
-  const scheme = credentials.kind === 'sent' && credentials.scheme !== 'Bearer' ? credentials.scheme : undefined
-  const authorization = credentials.kind === 'sent' && !credentials.isWord ? '$API_KEY' : `${scheme} $API_KEY`
-  const key =
-    credentials.kind === 'none' || scheme !== undefined
-      ? 'none'
-      : credentials.kind === 'sent' && credentials.key === 'key 2'
-        ? 'wrong'
-        : 'valid'
+  const { Authorization: authorization } = headersOf(sent, '$API_KEY')
   const line = writeCurl(
     {
       plane: 'service',
       method: sent.method,
       path: sent.path,
-      key,
+      key: 'none',
       headers: Object.fromEntries([
-        ...(scheme === undefined ? [] : [['authorization', authorization]]),
+        ...(authorization === undefined ? [] : [['Authorization', authorization]]),
         ...fields.filter(([name, value]) => name !== 'content-type' || value !== 'application/json' || text === ''),
       ]),
       ...((text !== '' || headers['content-type'] !== undefined) && { body: isPadded ? trimmed : text }),
@@ -340,7 +333,5 @@ function curlOf({ exchange: { request }, sent }: KeptExchange, target: string): 
     undefined,
   )
   // The shell replaces the variable only within double quotes.
-  return scheme === undefined
-    ? line
-    : line.replace(`'authorization: ${authorization}'`, `"authorization: ${authorization}"`)
+  return line.replace(`'Authorization: ${authorization}'`, `"Authorization: ${authorization}"`)
 }

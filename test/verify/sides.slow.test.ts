@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Conclusion } from '../../src/conformance/investigation.ts'
 import { assess, type VerifyCheck } from '../../src/verify/assessment.ts'
-import { START, startService } from '../support/service.ts'
+import { API_KEY, START, startService } from '../support/service.ts'
 import { choices, NO_JUDGE, NO_LEDGER, prepareRun, type Way } from './runs.ts'
 
 interface Terms extends Pick<Parameters<typeof prepareRun>[1] & object, 'writes' | 'waits' | 'exhaust' | 'judge'> {
@@ -97,6 +97,33 @@ describe('a gateway that answers in place of the service', { timeout: 120_000 },
       outcome: 'undecidable',
       message: `The answer to ${probe} (${status}) does not show that it is kept.`,
     })
+  })
+})
+
+describe('the command of a finding', { timeout: 120_000 }, () => {
+  it.each([
+    ['Bearer verify-no-such-key', '"Authorization: Bearer verify-no-such-key"'],
+    [`Bearer ${API_KEY}-longer`, '"Authorization: Bearer $API_KEY-longer"'],
+    [`Basic ${API_KEY}`, '"Authorization: Basic $API_KEY"'],
+    [API_KEY, '"Authorization: $API_KEY"'],
+  ])('sends what the service has accepted: %s', async (authorization, written) => {
+    const way: Way = async (request, send) => {
+      const isLet = request.headers['Authorization'] === authorization
+      return send(isLet ? { ...request, headers: { ...request.headers, Authorization: `Bearer ${API_KEY}` } } : request)
+    }
+    const { checks } = await checksOf({ way, writes: false, judge: undefined })
+    const commands = checks.flatMap(({ outcome, curl }) => (outcome === 'fail' ? (curl ?? []) : []))
+    expect(commands.length).toBeGreaterThan(0)
+    expect(commands).toEqual(commands.map(() => expect.stringContaining(`curl -sS -H ${written} /`)))
+  })
+
+  it('has no key if the service needs none', async () => {
+    const way: Way = (request, send) =>
+      send({ ...request, headers: { Authorization: `Bearer ${API_KEY}`, ...request.headers } })
+    const { checks } = await checksOf({ way, writes: false, judge: undefined })
+    expect(checks.filter(({ outcome }) => outcome === 'fail').map(({ curl }) => curl)).toContain(
+      'curl -sS /domaingroups',
+    )
   })
 })
 
