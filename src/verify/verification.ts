@@ -83,7 +83,7 @@ export async function verify(options: VerifyOptions): Promise<VerifyResult> {
   await conversation.judgeWith(judge, earlier?.exchanges ?? [])
 
   const setup = new ProbeSetup({ holdings, suffix, names: earlier === undefined ? 0 : namesIn(earlier) })
-  const done = opening?.done ?? earlier?.done ?? []
+  const done = [...(earlier?.done ?? []), ...(opening?.done ?? [])]
   // An earlier run may have left something, also if this one only reads.
   const restores = writes || holdings.hasIntents
   asking = new Asking({ ...options, ...way, plan, setup, restores, done, unreadable: opening?.unreadable })

@@ -3,10 +3,11 @@ import { RequestBudget } from '../../src/verify/budget.ts'
 import { Holdings } from '../../src/verify/holdings.ts'
 import { Ledger } from '../../src/verify/ledger.ts'
 import { quotaPathOf } from '../../src/verify/probe.ts'
+import type { VerifyResult } from '../../src/verify/verification.ts'
 import { budget } from '../support/budget.ts'
 import { createRandom } from '../support/random.ts'
 import { openService, startService } from '../support/service.ts'
-import { choices, inventoryOf, NO_JUDGE, NO_LEDGER, prepareRun } from './runs.ts'
+import { choices, inventoryOf, NO_JUDGE, NO_LEDGER, prepareRun, type Way } from './runs.ts'
 
 const PATHS = ['/dmarc', '/domains', '/domaingroups'] as const
 const HOUR = 3_600_000
@@ -188,5 +189,33 @@ describe('a run that stops when the quotas are used up', () => {
     expect(asked(stopped).filter((id) => again.includes(id))).toEqual([])
     expect(asked(rest).length).toBeGreaterThan(asked(stopped).length + 15)
     expect(await inventoryOf(service)).toEqual(before)
+  })
+})
+
+describe('a run that was interrupted and has read no list of the account', () => {
+  it('is continued by a later one, which asks only what was not asked', { tags: ['slow'] }, async () => {
+    const service = await startService()
+    const controller = new AbortController()
+    const noLists: Way = async (request, send) => ({ ...(await send(request)), body: Buffer.from('{}') })
+    let sent = 0
+    const first = prepareRun(service, {
+      judge: NO_JUDGE,
+      signal: controller.signal,
+      way(request, send) {
+        if (++sent > 10) controller.abort()
+        return noLists(request, send)
+      },
+    })
+    const asked = ({ probes }: VerifyResult) =>
+      probes.flatMap(({ state, probe }) => (state === 'asked' ? probe.id : []))
+    const stopped = asked(await first.result())
+    expect(stopped.length).toBeGreaterThan(5)
+    const { ledger, content } = Ledger.continue(first.ledgerPath)
+    const more = { way: noLists, judge: NO_JUDGE, ledger, earlier: content, holdings: Holdings.of(content) }
+    const rest = await prepareRun(service, more).result()
+    const again = rest.exchanges.slice(content.exchanges.length).flatMap(({ probe }) => probe ?? [])
+    // The first requests look for the lists again.
+    expect(again.filter((id) => stopped.includes(id))).toEqual(['read-groups', 'read-domains'])
+    expect(asked(rest)).toEqual(expect.arrayContaining(stopped))
   })
 })
