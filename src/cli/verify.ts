@@ -265,9 +265,9 @@ async function askTarget(
     onRehearsal: (done, all) => show(`rehearses its questions under each choice: ${done} of ${all}`),
   })
   return running.catch((error: unknown) => {
-    // The run creates nothing without an intent. Without intents, the ledger is not needed.
+    // The run creates nothing without an intent, and an earlier run has asked something.
     if (holdings.hasIntents) execution.say(`verify: to clean up: ${sweepLine}`)
-    else ledger.remove()
+    else if (earlier === undefined) ledger.remove()
     throw error
   })
 }

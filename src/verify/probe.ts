@@ -29,6 +29,11 @@ export interface ProbeAnswer {
   isLost: boolean
 }
 
+/** Whether the quota is used up, as the service or a gateway before it says. */
+export function isOverQuota({ code, response }: Pick<ProbeAnswer, 'code' | 'response'>): boolean {
+  return code === 'rate_limited' || response.status === 429
+}
+
 /** The items that the requests of one probe can use. They belong to the run; no other client uses them. */
 export interface ProbeScene {
   /** A text that all names of the run contain, and no other name. */

@@ -12,7 +12,7 @@ import {
   readList,
   takeInventory,
 } from './inventory.ts'
-import { type ProbeAnswer, type ProbeRequest, quotaPathOf } from './probe.ts'
+import { isOverQuota, type ProbeAnswer, type ProbeRequest, quotaPathOf } from './probe.ts'
 
 /** What the cleanup found in the account, and what it did. */
 export interface Cleanup {
@@ -168,7 +168,7 @@ class AccountCleanup {
     for (let attempt = 0; ; attempt++) {
       if (!(await this.#awaitQuota(path))) return this.#describeQuota(path)
       const answer = await conversation.ask(request)
-      if (answer.code !== 'rate_limited' && answer.response.status !== 429) return answer
+      if (!isOverQuota(answer)) return answer
       if (attempt > 0) return this.#describeQuota(path)
       if (!(await this.#awaitQuota(path))) {
         await pause(SETTLING)

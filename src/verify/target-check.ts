@@ -1,7 +1,7 @@
 import type { SeenResponse } from '../exchanges/exchange.ts'
 import { readReset } from '../exchanges/reset.ts'
 import { isPage } from './conversation.ts'
-import type { ProbeAnswer } from './probe.ts'
+import { isOverQuota, type ProbeAnswer } from './probe.ts'
 
 /** Why the run must not send another request to the target, as a sentence for the user. */
 export class TargetError extends Error {
@@ -12,13 +12,14 @@ export class TargetError extends Error {
  * Checks the answer to a first request to a path. @throws TargetError for a redirect, a used-up quota, a web page or a
  * refused key.
  */
-export function refuseTarget({ response, code }: ProbeAnswer): void {
+export function refuseTarget(answer: ProbeAnswer): void {
+  const { response, code } = answer
   const { status, headers } = response
   if (status >= 300 && status < 400) {
     const to = headers['location'] === undefined ? '' : ` to ${headers['location'].slice(0, 200)}`
     throw new TargetError(`the service redirects${to} (${status}); give the URL that it redirects to as --base-url`)
   }
-  if (code === 'rate_limited' || status === 429) {
+  if (isOverQuota(answer)) {
     throw new TargetError(`the quota is used up already (${status}); come back ${comeBack(headers)}`)
   }
   if (isPage(response)) {

@@ -8,11 +8,10 @@ import { Conversation, type ConversationJudge } from './conversation.ts'
 import { foresee } from './foresight.ts'
 import { Holdings, markOf } from './holdings.ts'
 import { type KeptExchange, type Ledger, type LedgerContent, LedgerError } from './ledger.ts'
-import { openRun } from './opening.ts'
+import { askFirst, openRun } from './opening.ts'
 import { planProbes } from './plan.ts'
 import { ProbeSetup } from './probe-setup.ts'
 import { type Cleanup, NOTHING_REMOVED, restore } from './restoration.ts'
-import { refuseTarget } from './target-check.ts'
 
 /** What a run and a sweep need. */
 export interface RunOptions {
@@ -129,7 +128,7 @@ export async function sweep({
   const holdings = Holdings.of(content)
   const way = openWay(contract, holdings, { ...options, writes: true, tell: () => {} })
   way.conversation.isCleaning = true
-  if (holdings.hasIntents) refuseTarget(await way.conversation.ask({ method: 'GET', path: '/domaingroups' }))
+  if (holdings.hasIntents) await askFirst('/domaingroups', { ...options, ...way })
   return restoreWith(way, holdings, { ...options, writes: true }, undefined)
 }
 

@@ -203,6 +203,16 @@ describe('verify', { tags: ['slow'] }, () => {
     expect(readdirSync(folder)).toEqual(['ledger.json'])
   })
 
+  it('keeps the ledger of a run that is continued too early', async ({ folder }) => {
+    const target = await listen(answers(429, HALF_AN_HOUR, envelope('rate_limited')))
+    const ledger = writeLedger(target, join(folder, 'ledger.json'))
+    ledger.write({ done: 'read-records' })
+    ledger.close()
+    const args = ['verify', '--resume', ledger.path, '--base-url', target]
+    await expectRefusal(args, 1, /come back in 30 min/, { environment: KEY, folder })
+    expect(Ledger.read(ledger.path)).toMatchObject({ done: ['read-records'] })
+  })
+
   it('says how it is continued with the same permission to write', async ({ folder }) => {
     const service = await startService({ fixture: 'empty' })
     const args = ['verify', '--base-url', service.baseUrl, '--allow-writes']

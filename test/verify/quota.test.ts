@@ -131,6 +131,27 @@ describe('a run of verify', () => {
   })
 })
 
+describe('a run whose first request is refused for the quota', () => {
+  it.each([
+    ['the service', '{"success":false,"error":{"code":"rate_limited","message":"No."}}'],
+    ['a gateway', ''],
+  ])('waits for the reset if it may, and ends at a signal: %s', async (_, body) => {
+    const service = await startService()
+    const refusal = { status: 429, rawHeaders: ['Content-Type', 'application/json'], body: Buffer.from(body) }
+    const way = (): Way => {
+      let sent = 0
+      return async (request, send) => (++sent === 1 ? refusal : send(request))
+    }
+    const terms = { waits: true, writes: false, judge: NO_JUDGE, ledger: NO_LEDGER }
+    const { exchanges } = await prepareRun(service, { ...terms, way: way() }).result()
+    expect(exchanges.slice(0, 3).map(({ exchange: { response } }) => response?.status)).toEqual([429, 200, 200])
+    const controller = new AbortController()
+    const sleep = async () => controller.abort(new Error('a signal'))
+    const stopped = prepareRun(service, { ...terms, way: way(), sleep, signal: controller.signal })
+    await expect(stopped.result()).rejects.toThrow('a signal')
+  })
+})
+
 describe('a run that uses up quotas on purpose', { tags: ['slow'] }, () => {
   it.each([
     ['it restores the account', 'restores the account'],

@@ -139,6 +139,17 @@ describe('a run of verify', { timeout: 120_000 }, () => {
     }
   })
 
+  it('is undone by a sweep that waits where the first request of the sweep is refused for the quota', async () => {
+    const service = await startService(FOREIGN)
+    const before = await inventoryOf(service)
+    const path = await killRun(service)
+    let sent = 0
+    const refusal = { status: 429, rawHeaders: [], body: Buffer.alloc(0) }
+    const way: Way = async (request, send) => (++sent === 1 ? refusal : send(request))
+    expect(await sweepAfter(service, path, way)).toMatchObject({ restored: true })
+    expect(await inventoryOf(service)).toEqual(before)
+  })
+
   it('leaves alone what others have made meanwhile, and says what it is', async () => {
     const service = await startService(FOREIGN)
     const path = await killRun(service)
