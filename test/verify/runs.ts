@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
+import { NOTHING_FOUND } from '../../src/proxy/judge.ts'
 import { Client, type WireRequest, type WireResponse } from '../../src/verify/client.ts'
 import { Holdings, markOf } from '../../src/verify/holdings.ts'
 import { digestOf, Ledger } from '../../src/verify/ledger.ts'
@@ -66,5 +67,5 @@ export const NO_LEDGER: VerifyOptions['ledger'] = { write: () => {}, keep: () =>
 /** For tests of what is sent, to which it does not matter what is found out. */
 export const NO_JUDGE: NonNullable<VerifyOptions['judge']> = {
   take: async () => [],
-  conclude: () => ({ exchanges: 0, judged: 0, findings: [], counts: {}, observations: [], messages: {} }),
+  conclude: () => NOTHING_FOUND,
 }
