@@ -192,25 +192,27 @@ function describeTroubles({ result: { troubles } }: VerifyReportOptions): Findin
   return [{ rule: TROUBLE, level: 'note', message: shown.join(' ') }]
 }
 
-/** Why the run did not ask everything, and how to continue. */
+/** Why the run did not ask everything, one finding for each reason, and how to ask what an early end has prevented. */
 function describeEnd({ result, resume }: VerifyReportOptions): Finding[] {
-  const { ended, reason } = result
+  const { ended, reason: end } = result
   const probes = result.probes.filter(({ probe: { barrier } }) => barrier === undefined)
-  const open = probes.filter(({ state }) => state !== 'asked')
-  if (open.length === 0) return []
-  const names = open.slice(0, 5).map(({ probe }) => probe.id)
-  const what = `${names.join(', ')}${open.length > names.length ? ` and ${open.length - names.length} more` : ''}`
-  const because = reason ?? open[0]?.reason ?? 'the run ended before'
-  return [
-    {
+  const byReason = new Map<string, string[]>()
+  for (const { probe, state, reason = 'the run ended before' } of probes) {
+    if (state !== 'asked') byReason.set(reason, [...(byReason.get(reason) ?? []), probe.id])
+  }
+  return [...byReason].map(([reason, open]) => {
+    const names = open.slice(0, 5)
+    const what = `${names.join(', ')}${open.length > names.length ? ` and ${open.length - names.length} more` : ''}`
+    const was = open.length === 1 ? 'was' : 'were'
+    const isLate = reason === end
+    const when = ended === 'quota' ? 'When the quotas are reset, they can be asked:' : 'They can be asked:'
+    return {
       rule: NOT_ALL,
-      level: ended === undefined || ended === 'quota' ? 'note' : 'warning',
-      message: `${open.length} of ${probes.length} questions were not asked, because ${because}: ${what}.`,
-      ...(resume !== undefined && {
-        remedy: { text: 'When the quotas are reset, they can be asked:', command: resume },
-      }),
-    },
-  ]
+      level: isLate && ended !== 'quota' ? 'warning' : 'note',
+      message: `${open.length} of ${probes.length} questions ${was} not asked, because ${reason}: ${what}.`,
+      ...(isLate && resume !== undefined && { remedy: { text: when, command: resume } }),
+    }
+  })
 }
 
 const OUTCOME_OF: Readonly<Record<CheckOutcome, ReportOutcome>> = {
