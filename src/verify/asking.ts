@@ -289,7 +289,7 @@ export class Asking {
       const missing = count - budget.left(path)
       if (missing <= 0) return 0
       const whole = Math.max(1, budget.whole(path) - this.#heldBack(path))
-      return budget.untilReset(path) / 1000 + (Math.ceil(missing / whole) - 1) * 3600
+      return budget.untilReset(path) / 1000 + (Math.ceil(missing / whole) - 1) * budget.windowOf(path)
     })
     return Math.round(Math.max(0, ...waits))
   }

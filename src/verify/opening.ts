@@ -1,3 +1,4 @@
+import type { RequestBudget } from './budget.ts'
 import type { Conversation, RequestRole } from './conversation.ts'
 import type { Holdings } from './holdings.ts'
 import { takeInventory } from './inventory.ts'
@@ -11,6 +12,7 @@ const COVERED: Readonly<Record<string, string>> = { '/domaingroups': 'read-group
 /** How the first requests are sent. */
 interface FirstTerms {
   conversation: Conversation
+  budget: Pick<RequestBudget, 'windowOf'>
   /** Whether to wait for quotas. */
   waits: boolean
   waitFor(path: string): Promise<void>
@@ -59,7 +61,7 @@ export async function openRun(options: OpeningOptions): Promise<Opening> {
  */
 export async function askFirst(
   path: string,
-  { conversation, waits, waitFor, signal }: FirstTerms,
+  { conversation, budget, waits, waitFor, signal }: FirstTerms,
   role?: RequestRole,
 ): Promise<ProbeAnswer> {
   const ask = () => conversation.ask({ method: 'GET', path }, role)
@@ -69,6 +71,6 @@ export async function askFirst(
     signal.throwIfAborted()
     answer = await ask()
   }
-  refuseTarget(answer)
+  refuseTarget(answer, budget.windowOf(path))
   return answer
 }

@@ -7,6 +7,7 @@ import { describe, expect } from 'vitest'
 import { digestOf, Ledger } from '../../src/verify/ledger.ts'
 import { sample } from '../support/budget.ts'
 import { listenOn } from '../support/listening.ts'
+import { writeOverlay } from '../support/overlay-file.ts'
 import { expectRefusal, it } from '../support/program.ts'
 import { runInProcess } from '../support/program-in-process.ts'
 import { API_KEY, startService } from '../support/service.ts'
@@ -44,7 +45,7 @@ const BAD_TARGETS: readonly (readonly [what: string, serve: Serve, code: 1 | 3, 
     'has a quota without an end',
     answers(429, ENDLESS),
     1,
-    /the quota is used up already \(429\); come back within the/,
+    /the quota is used up already \(429\); come back within 60 min$/,
   ],
   ['has a code in red', answers(401, json, envelope('\u001b[31mred')), 1, /refuses the key \(401 \\u001b\[31mred\)/],
   ['has a web page', answers(200, { 'content-type': 'text/html' }, '<!doctype html>'), 1, /web page \(200\)/],
@@ -131,13 +132,27 @@ describe('verify', { tags: ['slow'] }, () => {
     expect(code).toBe(0)
     expect(stdout).toContain('costs 1 of /domaingroups')
     expect(stdout).toMatch(/POST \/domains; .* \(write\)/)
-    expect(stdout).toMatch(/It takes \d windows of an hour/)
+    expect(stdout).toMatch(/It takes \d windows of 60 min/)
     const args = ['verify', '--plan', '--base-url', 'http://127.0.0.1:9/', '--reserve', '3', '--reserve', 'dmarc=5']
     const reserved = await runInProcess(args, { folder })
     expect(reserved.stdout).toMatch(/\/dmarc: .* less 5 for others/)
     expect(reserved.stdout).toMatch(/\/domains: .* less 3 for others/)
     const remote = await runInProcess(['verify', '--plan', '--base-url', 'https://a.example/'], { folder })
     expect(remote.stdout).not.toContain('(write)')
+  })
+
+  it('tells the times of an overlay with other quota windows', async ({ folder }) => {
+    const windows = ['/dmarc', '/domains', '/domaingroups'].map((path) => ({
+      target: `$.paths['${path}']['x-quota']`,
+      update: { window: 180 },
+    }))
+    const overlay = ['--overlay', writeOverlay(folder, windows)]
+    const { stdout } = await runInProcess(['verify', '--plan', '--base-url', 'http://127.0.0.1:9/', ...overlay])
+    expect(stdout).toMatch(/^\/dmarc: .*; 10 in 3 min, less 0 for others$/m)
+    expect(stdout).toMatch(/It takes 2 windows of 3 min \(--wait\), at least 3 min\./)
+    const target = await listen(answers(429))
+    const args = ['verify', '--base-url', target, ...overlay]
+    await expectRefusal(args, 1, /come back within 3 min$/, { environment: KEY, folder })
   })
 
   it.for<[what: string, status: number, body: string, says: RegExp]>([

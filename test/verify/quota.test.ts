@@ -1,4 +1,6 @@
 import { describe, expect, it } from 'vitest'
+import { readChoices } from '../../src/contract/choices.ts'
+import type { VerifyProgress } from '../../src/verify/asking.ts'
 import { RequestBudget } from '../../src/verify/budget.ts'
 import { Holdings } from '../../src/verify/holdings.ts'
 import { Ledger } from '../../src/verify/ledger.ts'
@@ -128,6 +130,25 @@ describe('a run of verify', () => {
       expect(total, path).toBe(sent.get(path))
       expect(total, path).toBeLessThanOrEqual(limit - 2)
     }
+  })
+})
+
+describe('the time to go of a run', { tags: ['slow'] }, () => {
+  it('is counted in the windows of the contract', async () => {
+    const update = { window: 180 }
+    const actions = ['/dmarc', '/domains', '/domaingroups'].map((path) => ({
+      target: `$.paths['${path}']['x-quota']`,
+      update,
+    }))
+    const windows = await readChoices([{ name: 'windows', actions }])
+    const service = await startService()
+    let longest = 0
+    const onProgress = ({ toGo }: VerifyProgress) => (longest = Math.max(longest, toGo))
+    const reserve = (path: string) => (path === '/domaingroups' ? 80 : 0)
+    const given = { choices: windows, reserve, judge: NO_JUDGE, ledger: NO_LEDGER, onProgress }
+    await prepareRun(service, given).result()
+    expect(longest).toBeGreaterThan(180)
+    expect(longest).toBeLessThan(10 * 180)
   })
 })
 
