@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Contract } from '../contract/contract.ts'
+import { LIMITS } from '../domain/limits.ts'
 import { AnswerCounts } from '../evidence/answers.ts'
 import { hashKey, nameInstance } from '../ground/secrets.ts'
 import { quoteWord } from '../ground/shell-word.ts'
@@ -45,17 +46,14 @@ const suffix = textThat(
   'DOMAIN',
 )
 
-/** The largest reserve; no quota of the contract is larger. */
-const MOST_RESERVED = 1_000
-
 /** `5` for all paths, or `domains=5` for one. */
 const reserve: OptionKind<readonly string[]> = {
   type: 'readonly string[]',
-  remedy: `must be a whole number from 0 to ${MOST_RESERVED}, or a quota and such a number, as domains=5`,
+  remedy: `must be a whole number from 0 to ${LIMITS.quota}, or a quota and such a number, as domains=5`,
   placeholder: '[PATH=]N',
   repeatable: true,
   fits: (value): value is readonly string[] =>
-    Array.isArray(value) && value.every((each) => /^(?:[^=]+=)?\d{1,9}$/.test(each) && amountIn(each) <= MOST_RESERVED),
+    Array.isArray(value) && value.every((each) => /^(?:[^=]+=)?\d{1,15}$/.test(each) && amountIn(each) <= LIMITS.quota),
   read: (written) => written,
 }
 

@@ -72,6 +72,12 @@ export interface Probe {
 /** What must have come of the last request of a probe; `accepted`, of each. */
 export type RuleSide = 'accepted' | 'refused' | 'answered'
 
+/**
+ * How many domains a request may add by the specification. Under an overlay with another limit, the same requests are
+ * sent.
+ */
+export const MOST_DOMAINS = 50
+
 /** The ways to have no valid key, and how they are called in the ids of probes. */
 export const KEYLESS = [
   { key: 'none', how: 'without-key' },

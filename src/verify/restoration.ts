@@ -12,7 +12,7 @@ import {
   readList,
   takeInventory,
 } from './inventory.ts'
-import { isOverQuota, type ProbeAnswer, type ProbeRequest, quotaPathOf } from './probe.ts'
+import { isOverQuota, MOST_DOMAINS, type ProbeAnswer, type ProbeRequest, quotaPathOf } from './probe.ts'
 
 /** What the cleanup found in the account, and what it did. */
 export interface Cleanup {
@@ -33,8 +33,6 @@ export const NOTHING_REMOVED: Omit<Cleanup, 'restored'> = {
   changes: [],
 }
 
-/** How many domains a request removes. The contract has no limit, but a service may apply the limit of POST. */
-export const REMOVED_AT_ONCE = 50
 /** How often a removal is sent whose answer is lost, if a list shows that it was not done. */
 const TRIES = 3
 /** In milliseconds: how long the cleanup waits for a quota, even if the user did not ask for it. */
@@ -42,7 +40,7 @@ const SHORT_WAIT = 60_000
 
 /** How many requests `restore` sends to each path if nothing unexpected happens, and one more list to look again. */
 export function costOfRestoring(groups: number, domains: number): Record<string, number> {
-  return { '/domaingroups': 2 + groups, '/domains': 2 + Math.max(1, Math.ceil(domains / REMOVED_AT_ONCE)) }
+  return { '/domaingroups': 2 + groups, '/domains': 2 + Math.max(1, Math.ceil(domains / MOST_DOMAINS)) }
 }
 
 /** How a cleanup may spend and wait. */
@@ -123,8 +121,9 @@ class AccountCleanup {
       reasons.push(reason)
       break
     }
-    for (let start = 0; start < domains.length; start += REMOVED_AT_ONCE) {
-      const reason = await this.#removeDomains(domains.slice(start, start + REMOVED_AT_ONCE))
+    // The contract has no limit for a removal, but a service may apply that of an addition.
+    for (let start = 0; start < domains.length; start += MOST_DOMAINS) {
+      const reason = await this.#removeDomains(domains.slice(start, start + MOST_DOMAINS))
       if (reason !== undefined) return [...reasons, reason].join('; ')
     }
     return reasons[0]

@@ -82,7 +82,7 @@ import { FRUITLESS_WINDOWS, SLACK } from '../../src/verify/asking.ts'
 import { LARGEST_RESPONSE, LARGEST_RESPONSE_HEADER } from '../../src/verify/client.ts'
 import { MOST_SET_UPS } from '../../src/verify/foresight.ts'
 import { LARGEST_KEPT, LARGEST_LEDGER } from '../../src/verify/ledger.ts'
-import { REMOVED_AT_ONCE } from '../../src/verify/restoration.ts'
+import { MOST_DOMAINS } from '../../src/verify/probe.ts'
 
 const { settings } = await loadContract({ overlays: [] })
 const control = await loadControlApi()
@@ -295,7 +295,7 @@ const VALUES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     'header of a response': bytes(LARGEST_RESPONSE_HEADER),
     'requests that set up what a question needs': number(MOST_SET_UPS),
     'requests of a path kept for the cleanup beside those that it needs': number(SLACK),
-    'domains that one request of the cleanup removes': number(REMOVED_AT_ONCE),
+    'domains that one request of the cleanup removes': number(MOST_DOMAINS),
     'windows in which nothing can be asked': number(FRUITLESS_WINDOWS),
     'body of an exchange in a ledger': bytes(LARGEST_KEPT),
     ledger: bytes(LARGEST_LEDGER),
