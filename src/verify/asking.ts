@@ -164,7 +164,8 @@ export class Asking {
     this.tell(probe.id)
     if (unreadable !== undefined && !isReadOnly(probe, probe.rehearsed)) return this.#skip(probe, unreadable)
     const whole = this.#tooLargeFor(probe)
-    if (whole !== undefined) return this.#skip(probe, `it needs more than the quota of ${whole}`)
+    if (whole !== undefined)
+      return this.#skip(probe, `it needs more than the quota of ${whole} has beside the reserve and the cleanup`)
     try {
       const lost: number[] = []
       while (lost.length < TRIES) {

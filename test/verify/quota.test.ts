@@ -133,6 +133,20 @@ describe('a run of verify', () => {
   })
 })
 
+describe('a run with a large reserve', { tags: ['slow'] }, () => {
+  it('says that a question needs more than the reserve and the cleanup leave', async () => {
+    const service = await startService()
+    const reserve = (path: string) => (path === '/dmarc' ? 9 : 0)
+    const { probes } = await prepareRun(service, { reserve, judge: NO_JUDGE, ledger: NO_LEDGER }).result()
+    const of = (id: string) => probes.find(({ probe }) => probe.id === id)
+    expect(of('read-records-again')).toMatchObject({
+      state: 'not reached',
+      reason: 'it needs more than the quota of /dmarc has beside the reserve and the cleanup',
+    })
+    expect(of('read-records')).toMatchObject({ state: 'asked' })
+  })
+})
+
 describe('the time to go of a run', { tags: ['slow'] }, () => {
   it('is counted in the windows of the contract', async () => {
     const update = { window: 180 }
