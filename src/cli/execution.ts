@@ -30,6 +30,8 @@ export class Execution {
   readonly name: string
   readonly terminal: Terminal
   readonly progress: Progress
+  /** What the user must know if a second signal ends the program at once. */
+  lastWords: (() => string) | undefined
   readonly #began = elapsed()
   readonly #startedAt = new Date(systemClock()).toISOString()
   readonly #controller = new AbortController()
@@ -66,6 +68,7 @@ export class Execution {
     if (commands.length > 0 && !this.#isOver) return
     if (commands.length === 0 && this.signal.aborted) {
       this.end()
+      if (this.lastWords !== undefined) this.say(this.lastWords())
       process.kill(process.pid, signal)
     }
     this.#controller.abort(new Interrupted(signal))

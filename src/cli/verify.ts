@@ -256,6 +256,7 @@ async function askTarget(
     execution.say(`verify: restores the account; another signal ends it at once, then ${sweepLine}`)
   })
   const holdings = earlier === undefined ? new Holdings(markOf(run)) : Holdings.of(earlier)
+  execution.lastWords = () => describeStop(holdings, sweepLine)
   const running = verification.verify({
     ...{ choices: review.choices, client, apiKey, holdings, ledger, earlier, suffix: ending, writes },
     ...{ exhaust, soleWriter, reserve, waits, sleep, signal },
@@ -275,8 +276,10 @@ async function sweepTarget(session: VerifySession, path: string): Promise<number
   const { wait: waits } = reading.values
   const { ledger, content } = useLedger(session, path)
   const { contract } = review.choices
+  const holdings = Holdings.of(content)
+  execution.lastWords = () => describeStop(holdings, commandLine(target, 'sweep', ledger))
   const cleanup = await verification.sweep({
-    ...{ client, contract, apiKey, ledger, content, reserve, waits, sleep, signal: execution.signal },
+    ...{ client, contract, apiKey, ledger, holdings, reserve, waits, sleep, signal: execution.signal },
   })
   const { removed, left, restored, changes, reason } = cleanup
   const did = `verify: removed ${removed.domains} domains and ${removed.groups} groups of the run ${content.head.run}`
@@ -295,6 +298,14 @@ async function sweepTarget(session: VerifySession, path: string): Promise<number
   ]
   execution.say(`${did}; it is not shown that the account is as before: ${shorten(parts.join('; '), 2_000)}`)
   return execution.say(`verify: to try again: ${commandLine(target, 'sweep', ledger)}`, 1)
+}
+
+/** What the run has in the account when a second signal ends it, as far as the answers have shown. */
+function describeStop({ domains, groups, unknown }: Holdings, sweepLine: string): string {
+  const left = [...domains, ...[...groups.keys()].map((id) => `group ${id}`)]
+  const more = unknown === 0 ? '' : `, and what ${unknown} requests may have created`
+  const still = left.length === 0 ? 'nothing that is known' : shorten(left.join(', '), 2_000)
+  return `verify: ended at once; still there: ${still}${more}; to clean up: ${sweepLine}`
 }
 
 /** Opens the ledger of a new run, or of the run that continues. @throws UsageError */

@@ -6,7 +6,7 @@ import { type QuotaView, RequestBudget, type Reserve } from './budget.ts'
 import { type Client, ConnectionError } from './client.ts'
 import { Conversation, type ConversationJudge } from './conversation.ts'
 import { foresee } from './foresight.ts'
-import { Holdings, markOf } from './holdings.ts'
+import { type Holdings, markOf } from './holdings.ts'
 import { type KeptExchange, type Ledger, type LedgerContent, LedgerError } from './ledger.ts'
 import { askFirst, openRun } from './opening.ts'
 import { planProbes } from './plan.ts'
@@ -122,10 +122,9 @@ async function endingWith(asking: Asking, ask: () => Promise<void> | undefined):
 /** Removes what an incomplete run has left, and nothing else. @throws ConnectionError, TargetError */
 export async function sweep({
   contract,
-  content,
+  holdings,
   ...options
-}: RunOptions & { contract: Contract; content: LedgerContent }): Promise<Cleanup> {
-  const holdings = Holdings.of(content)
+}: RunOptions & { contract: Contract; holdings: Holdings }): Promise<Cleanup> {
   const way = openWay(contract, holdings, { ...options, writes: true, tell: () => {} })
   way.conversation.isCleaning = true
   if (holdings.hasIntents) await askFirst('/domaingroups', { ...options, ...way })

@@ -2,6 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import type { AccountState } from '../../src/domain/account.ts'
 import { Client, ConnectionError } from '../../src/verify/client.ts'
+import { Holdings } from '../../src/verify/holdings.ts'
 import { Ledger } from '../../src/verify/ledger.ts'
 import { sweep } from '../../src/verify/verification.ts'
 import { budget } from '../support/budget.ts'
@@ -50,7 +51,7 @@ async function sweepAfter(service: TestService, path: string, way: Way = (reques
     contract: choices.contract,
     apiKey: API_KEY,
     ledger,
-    content,
+    holdings: Holdings.of(content),
     reserve: () => 0,
     waits: true,
     sleep: async (milliseconds) => service.advance(milliseconds),
