@@ -109,6 +109,13 @@ export class Execution {
     return deliverReport(report, targets, this.terminal, redact)
   }
 
+  /** Says the summary of a report that has nothing else, and delivers the report. */
+  refuse(report: Report, targets: readonly ReportTarget[], redact?: RedactReport): Promise<number> {
+    this.say(`${this.name}: ${report.summary}`)
+    this.end()
+    return deliverReport(report, targets, this.terminal, redact, true)
+  }
+
   /** Removes the progress, and restores the default effect of signals. */
   end(): void {
     this.progress.end()

@@ -28,7 +28,7 @@ import { foresee } from '../verify/foresight.ts'
 import { Holdings, markOf } from '../verify/holdings.ts'
 import { digestOf, Ledger, type LedgerContent, LedgerError, type LedgerHead } from '../verify/ledger.ts'
 import { describePlan, planProbes } from '../verify/plan.ts'
-import { describeVerify } from '../verify/report.ts'
+import { describeRefusal, describeVerify } from '../verify/report.ts'
 import { inWords, TargetError } from '../verify/target-check.ts'
 import * as verification from '../verify/verification.ts'
 import type { Command } from './command.ts'
@@ -152,10 +152,13 @@ export const verify: Command = {
       try {
         return values.sweep === undefined ? await verifyTarget(session) : await sweepTarget(session, values.sweep)
       } catch (error) {
-        if (error instanceof TargetError) return execution.say(`verify: ${error.message}`, 1)
-        if (error instanceof ConnectionError)
-          return execution.say(`verify: ${target} cannot be reached: ${error.message}`, 3)
-        throw error
+        const isReached = error instanceof TargetError
+        if (!isReached && !(error instanceof ConnectionError)) throw error
+        const reason = isReached ? error.message : `${target} cannot be reached: ${error.message}`
+        const exitCode = isReached ? 1 : 3
+        if (values.sweep !== undefined) return execution.say(`verify: ${reason}`, exitCode)
+        const report = describeRefusal(target, reason, { ...execution.times, exitCode })
+        return execution.refuse(report, values.report, (written) => hideKey(written, apiKey, '$API_KEY'))
       } finally {
         client.close()
       }

@@ -3,7 +3,7 @@ import type { Choices } from '../contract/choices.ts'
 import type { Check, CommandTimes, Finding, Report, ReportOutcome, ReportRule } from '../reports/report.ts'
 import type { Assessment, CheckOutcome, VerifyCheck } from './assessment.ts'
 import { CHECK_OUTCOMES } from './assessment.ts'
-import type { Cleanup } from './restoration.ts'
+import { type Cleanup, NOTHING_REMOVED } from './restoration.ts'
 import { inWords } from './target-check.ts'
 import type { VerifyResult } from './verification.ts'
 
@@ -47,6 +47,11 @@ const NOT_RESTORED: ReportRule = {
   id: 'verify/not-restored',
   name: 'The account is not as before',
   description: 'A run removes at its end what it has made, and two lists show that. This run has not shown it.',
+}
+const NO_TARGET: ReportRule = {
+  id: 'verify/target',
+  name: 'Nothing could be asked',
+  description: 'The first requests did not reach the service, or it refused the key, or something else answered.',
 }
 const TROUBLE: ReportRule = {
   id: 'verify/trouble',
@@ -100,6 +105,24 @@ export function describeVerify(options: VerifyReportOptions): Report {
       },
     ],
     json: jsonOf(options, passed),
+  }
+}
+
+/** Describes a run whose first requests have shown that nothing can be asked. It has created nothing. */
+export function describeRefusal(
+  target: string,
+  reason: string,
+  { exitCode, startedAt, seconds }: Pick<Report, 'exitCode' | 'startedAt' | 'seconds'>,
+): Report {
+  const check: VerifyCheck = { id: 'target', outcome: 'fail', message: reason }
+  const finding: Finding = { rule: NO_TARGET, level: 'error', message: reason }
+  const json: VerifyJson = {
+    ...{ target, passed: false, outcomes: countOutcomes([check]), checks: [check], assumptions: [], quota: [] },
+    cleanup: { restored: true, ...NOTHING_REMOVED },
+  }
+  return {
+    ...{ tool: 'verify', title: target, summary: reason, passed: false, exitCode, startedAt, seconds },
+    ...{ facts: [], findings: [finding], checks: [checkOf(check, finding)], sections: [], json },
   }
 }
 

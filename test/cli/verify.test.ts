@@ -10,6 +10,7 @@ import { listenOn } from '../support/listening.ts'
 import { writeOverlay } from '../support/overlay-file.ts'
 import { expectRefusal, it } from '../support/program.ts'
 import { runInProcess } from '../support/program-in-process.ts'
+import { expectReport } from '../support/report-schema.ts'
 import { API_KEY, startService } from '../support/service.ts'
 
 const KEY = { DMARC_UNDERSTUDY_API_KEY: API_KEY }
@@ -90,6 +91,22 @@ describe('verify', () => {
       expect(readdirSync(folder)).toEqual([])
     },
   )
+
+  it.for<[what: string, serve: Serve, code: number, says: string]>([
+    ['refuses the key', answers(401, json, envelope('unauthorized')), 1, 'the service refuses the key'],
+    ['is no service', speaks((socket) => socket.destroy()), 3, 'cannot be reached'],
+  ])('writes the reports of a run whose target %s', async ([, serve, code, says], { folder }) => {
+    const target = await listen(serve)
+    const [report, junit] = [join(folder, 'report.json'), join(folder, 'junit.xml')]
+    const args = ['verify', '--base-url', target, '--report', `json=${report}`, '--report', `junit=${junit}`]
+    await expectRefusal(args, code, new RegExp(says), { environment: KEY, folder })
+    const written = JSON.parse(readFileSync(report, 'utf8'))
+    expectReport('verify', written)
+    expect(written).toMatchObject({ passed: false, checks: [{ id: 'target', outcome: 'fail' }] })
+    expect(written.checks[0].message).toContain(says)
+    expect(readFileSync(junit, 'utf8')).toMatch(/<testsuite [^>]*failures="1"/)
+    expect(readdirSync(folder).toSorted()).toEqual(['junit.xml', 'report.json'])
+  })
 
   it('needs a key', async ({ folder }) => {
     await expectRefusal(['verify', '--base-url', 'http://127.0.0.1:9/'], 2, /^--api-key KEY: is needed/, { folder })

@@ -222,7 +222,7 @@ const SCHEMAS = {
     checks: list(
       object({
         id: text(
-          '`rule/ID`, `assumption/ID`, `operation/ID`, `restoration`, or the id of a finding, which a baseline names.',
+          '`rule/ID`, `assumption/ID`, `operation/ID`, `restoration`, the id of a finding, which a baseline names, or `target` if nothing could be asked.',
         ),
         outcome: text(
           '`not reached`: it was not asked. `undecidable`: the answers, or no answers, can show it. `baselined`: the finding is known.',
