@@ -17,13 +17,14 @@ import { type ContractProblem, findInvalidInput, inBody, whatIsWrong } from './r
  */
 export function findContractProblems(reading: ReadExchange, permitted: Permitted): JudgedDifference[] {
   const failure = findFailure(reading, permitted)
-  if (failure !== undefined) return [findingOf(reading, permitted.contract, failure)]
   const asked = permitted.operationOf(reading.exchange.request.method, reading.path)
   const sent = findInRequest(reading, asked, permitted).map((problem) => ({
     ...problem,
-    reason: `The request ${problem.reason} ${whatBecameOf(reading)}`,
+    reason: `The request ${problem.reason} ${failure?.said ?? whatBecameOf(reading)}`,
   }))
-  const came = findInResponse(reading, asked, permitted).map((problem) => {
+  // A failure is no answer to the request, so the form of the response says nothing. The request is as wrong as ever.
+  const problems = failure === undefined ? findInResponse(reading, asked, permitted) : []
+  const came = problems.map((problem) => {
     const isOpen = isLeftOpen(problem, reading, permitted)
     return { ...problem, isOpen, reason: `The response ${problem.reason}${isOpen ? ` ${LEFT_OPEN}` : ''}` }
   })
@@ -38,10 +39,12 @@ export function findContractProblems(reading: ReadExchange, permitted: Permitted
       findings.set(id, { ...finding, pointer: place, line: permitted.lineOf(place), more: 0 })
     }
   }
-  return [...findings.values()].map(({ more, ...finding }) => ({
+  const failed = failure === undefined ? [] : [findingOf(reading, permitted.contract, failure.finding)]
+  const described = [...findings.values()].map(({ more, ...finding }) => ({
     ...finding,
     message: more === 0 ? finding.message : `${finding.message} The same is wrong at ${more} more of its places.`,
   }))
+  return [...failed, ...described]
 }
 
 /** A gateway answers with these statuses if it gets no answer from the service (RFC 9110 §15.6). */
@@ -51,14 +54,16 @@ const OF_GATEWAYS: ReadonlySet<number> = new Set([502, 503, 504])
 function findFailure(
   { outcome, response: { status } }: ReadExchange,
   { contract: { catalogue } }: Permitted,
-): { label: Label; what: string; message: string } | undefined {
+): { finding: { label: Label; what: string; message: string }; said: string } | undefined {
   if (status < 500 || isErrorOfService(outcome, catalogue)) return undefined
   if (OF_GATEWAYS.has(status) && outcome.kind === 'unreadable') {
-    const message = `A gateway answered with ${status} in place of the service, so it is not known what the service has done.`
-    return { label: 'cannot tell', what: 'gateway', message }
+    const said = `A gateway answered with ${status} in place of the service`
+    const message = `${said}, so it is not known what the service has done.`
+    return { finding: { label: 'cannot tell', what: 'gateway', message }, said: `${said}.` }
   }
-  const message = `The service failed with ${status}. The specification names no error for that: each request gets a success or one of its error codes.`
-  return { label: 'unexplained', what: 'failed', message }
+  const said = `The service failed with ${status}.`
+  const message = `${said} The specification names no error for that: each request gets a success or one of its error codes.`
+  return { finding: { label: 'unexplained', what: 'failed', message }, said }
 }
 
 /** Whether a refusal has an error code of the specification, which shows no status for it. */

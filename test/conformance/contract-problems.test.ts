@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { findContractProblems } from '../../src/conformance/contract-problems.ts'
-import type { JudgedDifference } from '../../src/conformance/finding.ts'
+import { type JudgedDifference, partyOf } from '../../src/conformance/finding.ts'
 import type { Exchange } from '../../src/exchanges/exchange.ts'
 import { valueAt } from '../../src/ground/json.ts'
 import { failure, type Made, readingOf, success } from '../exchanges/made-exchange.ts'
@@ -301,6 +301,19 @@ describe('a failure', () => {
     expect(find(list(PAGE)).map(({ id, label }) => [id, label])).toEqual([
       ['cannot-tell/listDomains/502/gateway', 'cannot tell'],
     ])
+  })
+
+  it.each([
+    [500, 'unexplained/addDomains/500/failed', 'The service failed with 500.'],
+    [502, 'cannot-tell/addDomains/502/gateway', 'A gateway answered with 502 in place of the service.'],
+  ])('with %d does not hide what is wrong with the request', (status, id, outcome) => {
+    const [failed, ...asked] = find({ ...ADD, sent: { domains: 5, nope: 1 }, status, body: '<html>' })
+    expect(failed?.id).toBe(id)
+    expect(asked.map((finding) => [finding.id, partyOf(finding)])).toEqual([
+      [`contract-violation/addDomains/${status}/request/body/nope/additionalProperties`, 'client'],
+      [`contract-violation/addDomains/${status}/request/body/domains/type`, 'client'],
+    ])
+    for (const { message } of asked) expect(message).toContain(outcome)
   })
 
   it('is none if it is one of the error codes, which can have any status', () => {
