@@ -17,6 +17,13 @@ async function judgeLast(...all: readonly Made[]): Promise<string[]> {
 }
 
 const domains = (names: readonly string[]): Made => ({ path: '/domains', body: success({ domains: names }) })
+const add = (names: readonly string[], shown = names): Made => ({
+  method: 'POST',
+  path: '/domains',
+  sent: { domains: names },
+  status: 201,
+  body: success({ message: 'Added.', domains: shown, count: shown.length }),
+})
 
 describe('a list of domains', () => {
   it.each([
@@ -42,5 +49,24 @@ describe('a list of domains', () => {
     ],
   ])('%s', async (_, names, id) => {
     expect((await judgeLast(domains(names))).filter((each) => !each.startsWith('contract-violation/'))).toEqual([id])
+  })
+})
+
+describe('an addition of domains', () => {
+  const MONITORED = domains(['a.example'])
+  const UNUSUAL = ['x.example', '_c.example', 'local']
+
+  it('does not tell which assumptions have let it through, if no single one has', async () => {
+    expect(await judgeLast(MONITORED, add(['x.example', '_c.example']))).toEqual([
+      'decides-assumption/addDomains/201/underscores/1',
+    ])
+    expect(await judgeLast(MONITORED, add(UNUSUAL))).toEqual([
+      'cannot-tell/addDomains/201/underscores/1 and single-labels/1',
+    ])
+  })
+
+  it('teaches what is monitored, if several alternatives together explain it', async () => {
+    const listed = domains(['a.example', 'x.example', '_c.example'])
+    expect(await judgeLast(MONITORED, add(UNUSUAL), listed)).toEqual(['broken-rule/listDomains/200/all-domains-listed'])
   })
 })
