@@ -154,13 +154,12 @@ export class QuotaTrack {
     return { limit, remaining, end, date, kind, at: exchange.at, until: exchange.until }
   }
 
-  #kindOf({ outcome }: ReadExchange): QuotaSample['kind'] | undefined {
+  #kindOf({ outcome, failed }: ReadExchange): QuotaSample['kind'] | undefined {
+    if (failed !== undefined || outcome.kind === 'unreadable') return undefined
     if (outcome.kind === 'success') return 'success'
-    if (outcome.kind !== 'refusal') return undefined
     const { code } = outcome
     if (code === 'rate_limited') return 'limited'
-    if (code === 'unauthorized' || code === 'internal_error') return undefined
-    return 'refused'
+    return code === 'unauthorized' ? undefined : 'refused'
   }
 
   #judgeLimit({ limit }: QuotaSample, operation: Operation, notes: FindingCollector): void {
