@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { Investigation } from '../../src/conformance/investigation.ts'
-import { DATE, exchangeOf, type Made, success } from '../exchanges/made-exchange.ts'
+import { DATE, exchangeOf, failure, type Made, success } from '../exchanges/made-exchange.ts'
 import { choices } from '../support/choices.ts'
 
 /** The ids of the findings about the last of these exchanges, of which no other client made any. */
@@ -68,5 +68,38 @@ describe('an addition of domains', () => {
   it('teaches what is monitored, if several alternatives together explain it', async () => {
     const listed = domains(['a.example', 'x.example', '_c.example'])
     expect(await judgeLast(MONITORED, add(UNUSUAL), listed)).toEqual(['broken-rule/listDomains/200/all-domains-listed'])
+  })
+})
+
+describe('a refusal of a group because its name is taken', () => {
+  const groups = (name: string): Made => ({
+    path: '/domaingroups',
+    body: success({ groups: [{ id: '4fTq81Zb', name, domains: [] }], count: 1 }),
+  })
+  const refused = (name: string): Made => ({
+    method: 'POST',
+    path: '/domaingroups',
+    sent: { name },
+    status: 409,
+    body: failure('duplicate_name'),
+  })
+  const decides = (assumption: string) => [`decides-assumption/createDomainGroup/409/${assumption}/1`]
+  const OTHER = ['another-choice/createDomainGroup/409/name-comparison/duplicate_name']
+  const WRONG = ['unexplained/createDomainGroup/409/duplicate_name']
+
+  it.each<[what: string, held: string, sent: string, ids: string[]]>([
+    ['is right if they differ in case', 'shop', 'SHOP', []],
+    ['decides an assumption if they differ by white space around them', 'shop', ' shop', decides('space-around-names')],
+    ['does so if they differ by what nobody sees', 'shop', 'sh\u00adop', decides('invisible-in-names')],
+    ['does so if that counts as a letter', 'shop', 'sh\u115fop', decides('invisible-in-names')],
+    ['does so if half a pair is a broken character', 'a\ufffd', 'a\ud800', decides('lone-surrogates')],
+    ['makes another choice if they differ by the form of letters', 'shop', '\uff33hop', OTHER],
+    ['makes another choice if they differ by both', 'shop', ' \uff33h\u115fop', OTHER],
+    ['is wrong if they differ by white space within them', 'a b', 'ab', WRONG],
+    ['is wrong if they differ by a line break within them', 'a\nb', 'ab', WRONG],
+    ['is wrong if one has the sign for a broken character', 'a', 'a\ufffd', WRONG],
+    ['is wrong if they are other names', 'shop', 'mail', WRONG],
+  ])('%s', async (_, held, sent, ids) => {
+    expect(await judgeLast(groups(held), refused(sent))).toEqual(ids)
   })
 })
