@@ -71,6 +71,41 @@ describe('an addition of domains', () => {
   })
 })
 
+describe('a refusal of a request that keeps a limit', () => {
+  const FIFTY = Array.from({ length: 50 }, (_, index) => `d${index}.example`)
+  const adds = (domains: readonly string[]) => ({ method: 'POST', path: '/domains', sent: { domains } })
+  const creates = (name: string) => ({ method: 'POST', path: '/domaingroups', sent: { name } })
+  const MOST = 'broken-rule/addDomains/400/at-most-50-domains'
+  const LENGTH = 'broken-rule/createDomainGroup/400/name-length'
+
+  it.each<[what: string, asked: Partial<Made>, code: string, id: string]>([
+    ['breaks the rule of the limit with its code', adds(FIFTY), 'request_too_large', MOST],
+    ['does so with a code that a service may have for it', adds(FIFTY), 'invalid_field_type', MOST],
+    [
+      'is unexplained with the code of something else',
+      adds(FIFTY),
+      'unknown_field',
+      'unexplained/addDomains/400/unknown_field',
+    ],
+    [
+      'is unexplained far below the limit',
+      adds(['a.example']),
+      'invalid_field_type',
+      'unexplained/addDomains/400/invalid_field_type',
+    ],
+    ['breaks the rule about names with its code', creates('Shop'), 'invalid_name', LENGTH],
+    [
+      'is unexplained for a name of a hundred letters with another code',
+      creates('n'.repeat(100)),
+      'invalid_request_body',
+      'unexplained/createDomainGroup/400/invalid_request_body',
+    ],
+  ])('%s', async (_, asked, code, id) => {
+    const found = await judgeLast(domains([]), { path: '', ...asked, status: 400, body: failure(code) })
+    expect(found.filter((each) => /^(broken|unexplained)/.test(each))).toEqual([id])
+  })
+})
+
 describe('a refusal of a group because its name is taken', () => {
   const groups = (name: string): Made => ({
     path: '/domaingroups',
