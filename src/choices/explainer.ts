@@ -1,3 +1,5 @@
+import { shownBy } from '../behaviour/operations/operations.ts'
+import type { ShownData } from '../behaviour/shown-data.ts'
 import type { OpenAnswers } from '../contract/assumptions.ts'
 import type { Problem } from '../domain/errors.ts'
 import { comparable, purposeOf, type RequestPurpose } from '../exchanges/purpose.ts'
@@ -121,24 +123,16 @@ export class Explainer {
   /** What permits a response that no combination of the scope explains. */
   async #findBeyond(chosen: Assignment, base: Possibilities, scope: readonly ChoiceVariable[]): Promise<BeyondScope> {
     const { outcome } = this.#asked.reading
-    if (outcome.kind === 'success') return this.#findBeyondSuccess(chosen, base)
+    if (outcome.kind === 'success') return this.#findBeyondSuccess(outcome.data, chosen, base)
     if (outcome.kind !== 'refusal') return {}
     return { open: await this.#findOpenRefusal(outcome.code, chosen, base, scope) }
   }
 
   /** A success is open if a service with other choices may accept the request, and what it then answers is open. */
-  async #findBeyondSuccess(chosen: Assignment, base: Possibilities): Promise<BeyondScope> {
+  async #findBeyondSuccess(data: unknown, chosen: Assignment, base: Possibilities): Promise<BeyondScope> {
     const problems = base.predictions.flatMap((each) => (each.ok ? [] : [each.problems]))[0] ?? []
     const [problem] = problems
     if (problem === undefined) return {}
-    const { operation } = this.#asked.reading
-    const accepting = problems.map(({ reason = '' }) =>
-      operation === undefined
-        ? undefined
-        : this.#variants.openInBody(operation, reason).find(({ open }) => open.success === true),
-    )
-    const [about] = accepting
-    if (about !== undefined && !accepting.includes(undefined)) return { open: { kind: 'assumption', id: about.id } }
     // How large a body may be is not shown, so what the service made of a larger one cannot be said.
     if (problem.reason === 'bytes') return { open: { kind: 'assumption', id: 'body-limit' } }
     if (ABOUT_MEDIA.has(problem.reason ?? '')) {
@@ -149,14 +143,25 @@ export class Explainer {
       if (!isExplained) return { open }
       return media?.open.success === true ? { open: { kind: 'assumption', id: media.id } } : {}
     }
-    if (!isWithinRequest(this.#asked, purposeOf(this.#asked.reading))) return {}
+    const { reading } = this.#asked
+    const { operation } = reading
+    const named = domainsIn(reading.shown)
+    // However a request was accepted, a success names no other domains than the request.
+    if (goBeyond(named, new Set(purposeOf(reading).names))) return {}
+    const accepting = problems.map(({ reason = '' }) =>
+      operation === undefined
+        ? undefined
+        : this.#variants.openInBody(operation, reason).find(({ open }) => open.success === true),
+    )
+    const [about] = accepting
+    if (about !== undefined && !accepting.includes(undefined)) return { open: { kind: 'assumption', id: about.id } }
     const { assignment, possibilities } = await this.#accept(chosen, base)
     // Where one refusal hides another, each choice alone changes nothing, so the scope has not all of them.
     if (possibilities.match >= 0) return { combination: assignment }
-    const count = countIn(this.#asked.reading.outcome)
-    const isPossible = possibilities.predictions.some(
-      (each) => each.ok && countIn({ kind: 'success', ...each }) === count,
-    )
+    const isPossible = possibilities.predictions.some((each) => {
+      if (!each.ok || countIn(each.data) !== countIn(data)) return false
+      return !goBeyond(domainsIn(shownBy(operation?.id, each.data)), named)
+    })
     if (!isPossible) return {}
     const ids = Object.keys(assignment).filter((id) => !Object.hasOwn(chosen, id))
     const open = ids.find((id) => this.#variants.openAt(id).success === true)
@@ -331,15 +336,19 @@ function problemsLeft({ predictions }: Possibilities): number {
   return Math.max(...predictions.map(weigh))
 }
 
-/** Whether a success names no other domains than the request, however it was accepted. */
-function isWithinRequest({ reading: { shown } }: Asked, { names }: RequestPurpose): boolean {
-  const known = new Set(names)
-  return [...(shown.added ?? []), ...(shown.removed ?? [])].every((each) => known.has(comparable(each)))
+/** The domains that a success says that it has added or removed, in comparable form. */
+function domainsIn({ added = [], removed = [] }: ShownData): ReadonlySet<string> {
+  return new Set([...added, ...removed].map(comparable))
 }
 
-/** How many domains a success says that it has added or removed; `undefined` if it does not say it. */
-function countIn(outcome: { kind: string; data?: unknown }): unknown {
-  return outcome.kind === 'success' && isObject(outcome.data) ? outcome.data['count'] : undefined
+/** Whether some domains are not among the others. */
+function goBeyond(domains: ReadonlySet<string>, others: ReadonlySet<string>): boolean {
+  return [...domains].some((each) => !others.has(each))
+}
+
+/** How many they are; `undefined` if it does not say it. */
+function countIn(data: unknown): unknown {
+  return isObject(data) ? data['count'] : undefined
 }
 
 /** Whether the account may have a group whose name some services would treat as equal to that of the request. */

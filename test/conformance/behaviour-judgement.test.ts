@@ -17,12 +17,12 @@ async function judgeLast(...all: readonly Made[]): Promise<string[]> {
 }
 
 const domains = (names: readonly string[]): Made => ({ path: '/domains', body: success({ domains: names }) })
-const add = (names: readonly string[], shown = names): Made => ({
+const add = (names: readonly string[], shown = names, count = shown.length): Made => ({
   method: 'POST',
   path: '/domains',
   sent: { domains: names },
   status: 201,
-  body: success({ message: 'Added.', domains: shown, count: shown.length }),
+  body: success({ message: 'Added.', domains: shown, count }),
 })
 
 describe('a list of domains', () => {
@@ -68,6 +68,35 @@ describe('an addition of domains', () => {
   it('teaches what is monitored, if several alternatives together explain it', async () => {
     const listed = domains(['a.example', 'x.example', '_c.example'])
     expect(await judgeLast(MONITORED, add(UNUSUAL), listed)).toEqual(['broken-rule/listDomains/200/all-domains-listed'])
+  })
+})
+
+describe('an addition of a domain that is new and one that is monitored', () => {
+  const BOTH = ['a.example', 'x.example']
+  const SKIPS = 'cannot-tell/addDomains/201/mixed-additions/1'
+  const OTHER = 'another-choice/addDomains/201/already-monitored/success'
+  const WRONG = 'broken-rule/addDomains/201/no-duplicates'
+
+  it.each<[what: string, shown: string[], count: number, id: string]>([
+    ['may skip the one that is monitored', ['x.example'], 1, SKIPS],
+    ['makes another choice if it names both', BOTH, 1, OTHER],
+    ['breaks a rule if it names only the one that is monitored', ['a.example'], 1, WRONG],
+    ['breaks a rule if it names none', [], 1, WRONG],
+    ['breaks a rule if it counts both', BOTH, 2, WRONG],
+    ['breaks a rule if it names another', ['x.example', 'y.example'], 1, WRONG],
+  ])('%s', async (_, shown, count, id) => {
+    expect(await judgeLast(domains(['a.example']), add(BOTH, shown, count))).toEqual([id])
+  })
+})
+
+describe('a removal of what is no hostname', () => {
+  it.each<[what: string, shown: string[], id: string]>([
+    ['makes another choice if it succeeds', [], 'another-choice/deleteDomains/200/deletion-entries/success'],
+    ['is wrong if it names a domain nevertheless', ['a.example'], 'unexplained/deleteDomains/200/data'],
+  ])('%s', async (_, shown, id) => {
+    const removed = { ...add(['no host'], shown), method: 'DELETE', status: 200 }
+    const found = await judgeLast(domains(['a.example']), removed)
+    expect(found.filter((each) => !each.includes('/request/'))).toEqual([id])
   })
 })
 
