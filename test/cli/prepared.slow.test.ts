@@ -52,7 +52,7 @@ describe('the build prepares', { tags: ['original'] }, () => {
   })
 
   it('nothing else', () => {
-    expect(readdirSync(PREPARED)).toHaveLength(7)
+    expect(readdirSync(PREPARED)).toHaveLength(9)
   })
 })
 
