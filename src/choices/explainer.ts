@@ -8,7 +8,7 @@ import { loosely } from './hypotheses.ts'
 import { type Assignment, assignmentsOf } from './observation.ts'
 import { ASPECTS, type Asked, type Aspect, type Fits, type Possibilities, Predictor, reasonOf } from './predictor.ts'
 import { type Prediction, type Reads, withUsualType } from './variant.ts'
-import { type ChoiceVariable, type Hostnames, natureOf, type Variants } from './variants.ts'
+import type { ChoiceVariable, Hostnames, Variants } from './variants.ts'
 
 /** What is known about the outcome of one exchange. */
 export interface Explanation {
@@ -75,7 +75,7 @@ export class Explainer {
     this.#asked = asked
     this.#operation = asked.reading.operation?.id
     const members = asked.worlds.flatMap(({ groups }) => groups.flatMap(({ domains }) => domains))
-    this.#hostnames = natureOf(new Set([...entries, ...members]))
+    this.#hostnames = variants.hostnamesAmong(new Set([...entries, ...members]))
     this.#predictor = new Predictor(variants, asked)
   }
 
