@@ -23,6 +23,8 @@ export interface RunOptions {
   waits: boolean
   /** Resolves after this many milliseconds, or when the signal is aborted. */
   sleep(milliseconds: number, signal: AbortSignal): Promise<void>
+  /** Counts the milliseconds that pass, also while it sleeps; by default those of real time. */
+  now?(): number
   signal: AbortSignal
 }
 
@@ -147,9 +149,9 @@ const TICK = 1_000
 function openWay(
   contract: Contract,
   holdings: Holdings,
-  { client, apiKey, ledger, reserve, sleep, signal, writes, tell }: RunOptions & WayOptions,
+  { client, apiKey, ledger, reserve, sleep, now, signal, writes, tell }: RunOptions & WayOptions,
 ): Way {
-  const budget = new RequestBudget(contract, reserve)
+  const budget = new RequestBudget(contract, reserve, now)
   // A signal ends the waiting for quotas, but not the short pauses of the cleanup.
   const pause = (milliseconds: number) => sleep(milliseconds, new AbortController().signal)
   const conversation = new Conversation({ client, contract, apiKey, budget, holdings, ledger, writes, pause })

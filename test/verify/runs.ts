@@ -35,6 +35,7 @@ export function prepareRun(service: Target, given: RunOptions = {}) {
     Ledger.create(ledgerPath, { run, target: baseUrl, digest: digestOf(baseUrl, API_KEY), suffix: 'example', writes })
   const client = new Client(new URL(baseUrl), 5_000)
   onTestFinished(() => client.close())
+  let slept = 0
   const options: VerifyOptions = {
     choices,
     client: { send: (request) => way(request, (passed) => client.send(passed)) },
@@ -46,7 +47,12 @@ export function prepareRun(service: Target, given: RunOptions = {}) {
     soleWriter: false,
     reserve: () => 0,
     waits: false,
-    sleep: async (milliseconds) => service.advance(milliseconds),
+    // For a service, too, no time passes but this.
+    sleep: async (milliseconds) => {
+      slept += milliseconds
+      service.advance(milliseconds)
+    },
+    now: () => slept,
     signal: new AbortController().signal,
     onProgress: () => {},
     ...more,
