@@ -59,7 +59,7 @@ export const verifyRequests: AccountHandler<VerificationReport, ExpectedCount> =
     fieldOf: (name) => `/match/${name}`,
   })
   if (refusal) return refusal
-  const { matched, nearest } = await compareAll(entries(), match, contract.basePath)
+  const { matched, oldest, nearest } = await compareAll(entries(), match, contract.basePath)
   const lowest = count ?? at_least ?? (at_most === undefined ? 1 : 0)
   const highest = count ?? at_most ?? Number.POSITIVE_INFINITY
   const passed = matched >= lowest && matched <= highest
@@ -67,6 +67,7 @@ export const verifyRequests: AccountHandler<VerificationReport, ExpectedCount> =
   const outcome = {
     passed,
     matched,
+    first_match: oldest?.requestId ?? null,
     near_misses: misses.map(({ entry, differences }) => reportMiss(entry, differences, journal)),
   }
   return done({ ...outcome, message: sayWhy(outcome, lowest, highest) })
@@ -78,16 +79,23 @@ interface Compared {
   differences: Difference[]
 }
 
-/** The number of matching entries, and the near misses, nearest and newest first. `entries` begin with the newest. */
+/**
+ * The number of matching entries, the oldest of them, and the near misses, nearest and newest first. `entries` begin with
+ * the newest.
+ */
 async function compareAll(entries: Iterable<Entry>, match: RequestMatch, basePath: string) {
   const conditions = countConditions(match)
   const turns = new Turns()
   let matched = 0
+  let oldest: Entry | undefined
   let nearest: Compared[] = []
   for (const entry of entries) {
     if (turns.isOver()) await turns.next()
     const differences = differencesOf(entry, match, basePath)
-    if (differences.length === 0) matched++
+    if (differences.length === 0) {
+      matched++
+      oldest = entry
+    }
     // With several conditions, a request that meets none is no near miss. With one, any request is a near miss.
     else if (conditions === 1 || differences.length < conditions) {
       const farthest = nearest.at(-1)?.differences.length ?? 0
@@ -97,7 +105,7 @@ async function compareAll(entries: Iterable<Entry>, match: RequestMatch, basePat
         .slice(0, NEAR_MISSES)
     }
   }
-  return { matched, nearest }
+  return { matched, oldest, nearest }
 }
 
 export const explainRequest: Handler<ExplanationReport> = async (call) => {
