@@ -104,23 +104,26 @@ export class DirectFeed implements RequestFeed {
   }
 }
 
-/** What `look` resolves with; `undefined` after so many milliseconds, or if the server stops. */
+/** What `look` finds; `undefined` after so many milliseconds, or if the server stops. */
 export async function untilOver<Found>(
   timeout: number,
   stopping: AbortSignal,
-  look: (resolve: (found: Found | undefined) => void) => void,
+  look: (resolve: (found: Found) => void, reject: (reason: unknown) => void) => void,
 ): Promise<Found | undefined> {
   const leaving = new AbortController()
-  const found = await new Promise<Found | undefined>((resolve) => {
-    look(resolve)
-    // If the server has already stopped, no further `abort` event comes.
-    if (stopping.aborted) resolve(undefined)
-    const timer = setTimeout(resolve, timeout, undefined)
-    leaving.signal.addEventListener('abort', () => clearTimeout(timer), { once: true })
-    stopping.addEventListener('abort', () => resolve(undefined), { signal: leaving.signal })
-  })
-  leaving.abort()
-  return found
+  const { signal } = leaving
+  try {
+    return await new Promise<Found | undefined>((resolve, reject) => {
+      look(resolve, reject)
+      // If the server has already stopped, no further `abort` event comes.
+      if (stopping.aborted) resolve(undefined)
+      const timer = setTimeout(resolve, timeout, undefined)
+      signal.addEventListener('abort', () => clearTimeout(timer), { once: true })
+      stopping.addEventListener('abort', () => resolve(undefined), { signal })
+    })
+  } finally {
+    leaving.abort()
+  }
 }
 
 /** The events of requests that `follow` puts into the queue, until the function that it returns is called. */

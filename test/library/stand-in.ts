@@ -1,5 +1,6 @@
 import { onTestFinished } from 'vitest'
 import { type Account, type ServerOptions, startUnderstudy, type Understudy } from '../../src/index.ts'
+import { attach } from '../../src/library/attachment.ts'
 import { type Received, sendRequest } from '../support/request.ts'
 import { expectLawful } from '../support/service.ts'
 
@@ -24,3 +25,22 @@ export async function send(
   expectLawful(contract, method, path, received)
   return received
 }
+
+/** The same, but used over HTTP, as tests use the server of `run`, `vary` or `explore`. */
+export async function startAttached(options: ServerOptions = {}): Promise<Understudy> {
+  const server = await start(options)
+  const { baseUrl, adminUrl = '', contract } = server
+  const address = { url: adminUrl, token: options.adminToken }
+  const { library, instance, detach } = await attach({
+    ...{ address, baseUrl, accounts: {}, apiKey: undefined },
+    nameUser: () => 'test/library',
+  })
+  const ended = { stop: detach, [Symbol.asyncDispose]: detach }
+  return { ...server, ...library, contract, instance, ...ended }
+}
+
+/** The two ways in which the library reaches a server, which differ in nothing that a test can see. */
+export const WAYS = [
+  { way: 'in the same process', start },
+  { way: 'over HTTP', start: startAttached },
+]
