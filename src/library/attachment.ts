@@ -46,6 +46,10 @@ export async function attach({ address, baseUrl, accounts, apiKey, nameUser }: A
   const own = new Set<string>()
   const present = new Map<string, AccountWithKey>()
   const violations = new RemoteViolations(remote, () => present.keys())
+  const shows = (id: string) => own.has(id)
+  const feed = new RemoteFeed(remote, shows)
+  // Requests from before belong to others.
+  feed.note(undefined, (await remote.call('listAllRequests', { query: { limit: '1' } })).requests)
   const client: ControlClient = {
     stopping: stopping.signal,
     limits: () => remote.limits(),
@@ -54,13 +58,12 @@ export async function attach({ address, baseUrl, accounts, apiKey, nameUser }: A
       if (account !== undefined && CLEARING.has(operationId)) await violations.catchUp(account)
       const data = await remote.call(operationId, request)
       if (account !== undefined && operationId === 'deleteAccount') present.delete(account)
+      if (isList(operationId, data)) feed.note(account, data.requests)
       return data
     },
   }
-  const shows = (id: string) => own.has(id)
   const parts = {
-    ...{ baseUrl, client, shows },
-    feed: new RemoteFeed(remote, shows),
+    ...{ baseUrl, client, feed, shows },
     watches: new ViolationWatches(violations, async () => undefined),
   }
   // The account that it stands on is created by the same rules as all others.
@@ -109,6 +112,10 @@ export async function attach({ address, baseUrl, accounts, apiKey, nameUser }: A
       stopping.abort()
     },
   }
+}
+
+function isList(operationId: CallId, _: unknown): _ is DataOf<'listRequests' | 'listAllRequests'> {
+  return operationId === 'listRequests' || operationId === 'listAllRequests'
 }
 
 const LONGEST_NAME = 60

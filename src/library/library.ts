@@ -127,7 +127,6 @@ export function openDirectLibrary(
 
 function violationsIn(exchanges: ServerParts['exchanges']): ViolationSource {
   return {
-    isLive: true,
     caughtUp: () => exchanges.caughtUp(),
     subscribe: (listener) =>
       exchanges.subscribeViolations(({ entry, account, presented, explain }) => {

@@ -32,6 +32,8 @@ export interface RequestFilter {
 export interface AllRequestsFilter extends RequestFilter {
   /** `none` for requests without an account, which have no valid key. */
   account?: 'none'
+  /** The id of an account: of the requests without an account, those with one of its keys, such as to a wrong path. */
+  key_of?: string
 }
 
 /**

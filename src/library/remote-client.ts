@@ -1,3 +1,4 @@
+import { Agent, type IncomingMessage, request as openRequest } from 'node:http'
 import type { AdminCode } from '../admin/codes.ts'
 import type { ControlRequest } from '../admin/control.ts'
 import { isObject, type Json, readJson, valueAt } from '../ground/json.ts'
@@ -18,8 +19,20 @@ interface Endpoint {
   path: string
 }
 
-// A test may replace the global function by its own.
-const { fetch } = globalThis
+/** A response whose body is still to be read. */
+interface Answer {
+  status: number
+  body: IncomingMessage
+}
+
+interface Sent {
+  method?: string
+  /** JSON. */
+  body?: string
+  /** For a stream of events: the ordinal of the last request that is known. */
+  after?: number
+  signal?: AbortSignal
+}
 
 /** Calls the control plane of a server over HTTP. The document of that server says where each operation is. */
 export class RemoteClient implements ControlClient {
@@ -43,9 +56,9 @@ export class RemoteClient implements ControlClient {
     const health = await send(address, '/health')
     const alive = await readData(address, health)
     if (!isObject(alive) || typeof alive['instance'] !== 'string') throw foreign(address, health)
-    const response = await send(address, '/openapi.json')
-    const document = response.ok ? await readAnswer(response) : await readData(address, response)
-    if (!isObject(document) || valueAt(document, PAGE_LIMIT) === undefined) throw foreign(address, response)
+    const answer = await send(address, '/openapi.json')
+    const document = answer.status === 200 ? await readBody(address, answer) : await readData(address, answer)
+    if (!isObject(document) || valueAt(document, PAGE_LIMIT) === undefined) throw foreign(address, answer)
     return new RemoteClient(address, alive['instance'], document, stopping)
   }
 
@@ -55,35 +68,25 @@ export class RemoteClient implements ControlClient {
 
   async call<Id extends CallId>(operationId: Id, request: ControlRequest = {}): Promise<DataOf<Id>> {
     const { body, ...place } = checkRequest(request, this.stopping)
-    const response = await this.#send(operationId, place, {
-      ...(body !== undefined && { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }),
-    })
+    const content = body !== undefined && {
+      body: JSON.stringify(body),
+      headers: { 'content-type': 'application/json' },
+    }
+    const answer = await this.#send(operationId, place, content || {})
     // The server validates each response against its document, so the type is certain.
-    return (await readData(this.#address, response)) as DataOf<Id>
+    return (await readData(this.#address, answer)) as DataOf<Id>
   }
 
-  /** The requests of an account, or of all accounts, after the one with this ordinal, as they are answered. */
+  /** The requests of an account, or of all accounts, after the one with this ordinal. */
   async *stream(account: string | undefined, after: number, signal: AbortSignal): AsyncGenerator<RequestReport> {
     const place = account === undefined ? {} : { parameters: { account } }
     const id = account === undefined ? 'streamAllEvents' : 'streamEvents'
-    const response = await this.#send(id, place, { headers: { 'last-event-id': `${after}` }, signal })
-    if (!response.ok || response.body === null) await readData(this.#address, response)
-    let text = ''
-    try {
-      for await (const chunk of response.body?.pipeThrough(new TextDecoderStream()) ?? []) {
-        const events = (text + chunk).split('\n\n')
-        text = events.pop() ?? ''
-        for (const event of events) {
-          const [, data] = /^data: (.*)$/m.exec(event) ?? []
-          if (data !== undefined) yield JSON.parse(data)
-        }
-      }
-    } catch (error) {
-      throw signal.aborted ? error : unreachable(this.#address, error)
-    }
+    const answer = await this.#send(id, place, { signal, after })
+    if (answer.status !== 200) await readData(this.#address, answer)
+    yield* readEvents(this.#address, answer)
   }
 
-  #send(id: string, { parameters = {}, query = {} }: ControlRequest, init: RequestInit): Promise<Response> {
+  async #send(id: string, { parameters = {}, query = {} }: ControlRequest, sent: Sent): Promise<Answer> {
     const endpoint = this.#endpoints.get(id)
     if (endpoint === undefined) {
       const reason = `The stand-in of this run has no ${id} at ${this.#address.url}`
@@ -91,7 +94,8 @@ export class RemoteClient implements ControlClient {
     }
     const path = endpoint.path.replace(/\{([^}]+)\}/g, (_, name: string) => encodeURIComponent(parameters[name] ?? ''))
     const search = new URLSearchParams(query)
-    return send(this.#address, `${path}${search.size > 0 ? `?${search}` : ''}`, { ...init, method: endpoint.method })
+    const target = `${path}${search.size > 0 ? `?${search}` : ''}`
+    return send(this.#address, target, { ...sent, method: endpoint.method })
   }
 }
 
@@ -111,44 +115,77 @@ function endpointsIn(document: Json): Map<string, Endpoint> {
   )
 }
 
-async function send(address: ControlAddress, path: string, { headers, ...init }: RequestInit = {}): Promise<Response> {
+const agent = new Agent({ keepAlive: true })
+
+function send(address: ControlAddress, target: string, { body, after, ...sent }: Sent = {}): Promise<Answer> {
   const { url, token } = address
+  return new Promise((resolve, reject) => {
+    const fail = (error: unknown) => reject(unreachable(address, error))
+    try {
+      const headers = {
+        ...(token !== undefined && { authorization: `Bearer ${token}` }),
+        ...(after !== undefined && { 'last-event-id': after }),
+        ...(body !== undefined && { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) }),
+      }
+      const request = openRequest(url + target, { agent, ...sent, headers })
+      request.on('error', fail)
+      request.on('response', (response) => resolve({ status: response.statusCode ?? 0, body: response }))
+      request.end(body)
+    } catch (error) {
+      fail(error)
+    }
+  })
+}
+
+/** The data of the server-sent events in a body. */
+async function* readEvents(address: ControlAddress, { body }: Answer): AsyncGenerator<RequestReport> {
+  let text = ''
   try {
-    return await fetch(url + path, {
-      ...init,
-      headers: { ...headers, ...(token !== undefined && { authorization: `Bearer ${token}` }) },
-    })
+    for await (const chunk of body.setEncoding('utf8')) {
+      const events = (text + chunk).split('\n\n')
+      text = events.pop() ?? ''
+      for (const event of events) {
+        const [, data] = /^data: (.*)$/m.exec(event) ?? []
+        if (data !== undefined) yield JSON.parse(data)
+      }
+    }
   } catch (error) {
-    throw init.signal?.aborted ? error : unreachable(address, error)
+    throw unreachable(address, error)
   }
 }
 
-async function readAnswer(response: Response): Promise<unknown> {
-  return readJson(await response.text().catch(() => ''))
+async function readBody(address: ControlAddress, { body }: Answer): Promise<unknown> {
+  let text = ''
+  try {
+    for await (const chunk of body.setEncoding('utf8')) text += chunk
+  } catch (error) {
+    throw unreachable(address, error)
+  }
+  return readJson(text)
 }
 
 /** The data of a success response. @throws ControlError for any other response */
-async function readData(address: ControlAddress, response: Response): Promise<unknown> {
-  const answer = await readAnswer(response)
-  if (!isObject(answer)) throw foreign(address, response)
-  const { error } = answer
+async function readData(address: ControlAddress, answer: Answer): Promise<unknown> {
+  const content = await readBody(address, answer)
+  if (!isObject(content)) throw foreign(address, answer)
+  const { error } = content
   if (!isObject(error)) {
-    if (answer['success'] !== true) throw foreign(address, response)
-    return answer['data']
+    if (content['success'] !== true) throw foreign(address, answer)
+    return content['data']
   }
-  const { code, message, problems } = error as { code: AdminCode; message: string; problems: ControlProblem[] }
+  const { code, message, problems } = error as { code: AdminCode; message: string; problems?: ControlProblem[] }
   const said = code === 'unauthorized' ? `${message} Give it as the option adminToken.` : message
   throw new ControlError(code, said, problems ?? [])
 }
 
 function unreachable({ url }: ControlAddress, error: unknown): ControlError {
-  const cause = error instanceof Error ? error.cause : undefined
-  const reason = isObject(cause) && typeof cause['code'] === 'string' ? cause['code'] : String(error)
+  const { code, message } = error as NodeJS.ErrnoException
   const remedy = 'the run has ended, or UNDERSTUDY_ADMIN_URL is wrong'
-  return new ControlError('stopped', `The stand-in of the run does not answer at ${url} (${reason}): ${remedy}.`, [])
+  const reason = `The stand-in of the run does not answer at ${shorten(url)} (${code ?? message})`
+  return new ControlError('stopped', `${reason}: ${remedy}.`, [])
 }
 
-function foreign({ url }: ControlAddress, { status }: Response): ControlError {
+function foreign({ url }: ControlAddress, { status }: Answer): ControlError {
   const reason = `Something other than the control plane of dmarc-understudy answers at ${shorten(url)} (${status})`
   return new ControlError('unavailable', `${reason}; UNDERSTUDY_ADMIN_URL must be that of the run.`, [])
 }

@@ -5,15 +5,26 @@ import { readRequests } from './lists.ts'
 import type { RemoteClient } from './remote-client.ts'
 import { openEvents, type RequestEvents, type RequestFeed, type RequestWatch, untilOver } from './request-feed.ts'
 
-/** Delivers the requests to a server that is reached over HTTP. */
+/**
+ * Delivers the requests to a server that is reached over HTTP. The events of an account begin after the last of its
+ * requests that this program has read in a list or as an event. "From now on" would have no meaning here: a request may
+ * overtake the call that asks for events.
+ */
 export class RemoteFeed implements RequestFeed {
   readonly #client: RemoteClient
   readonly #shows: (accountId: string) => boolean
+  /** By account: the ordinal of the last request that was read. For all accounts together, the key is `undefined`. */
+  readonly #read = new Map<string | undefined, number>()
 
   /** Of the requests of all accounts, it delivers only those that `shows` permits, and those without an account. */
   constructor(client: RemoteClient, shows: (accountId: string) => boolean) {
     this.#client = client
     this.#shows = shows
+  }
+
+  /** Notes that the program has read these requests of an account, or of all accounts. */
+  note(account: string | undefined, requests: readonly RequestReport[]): void {
+    this.#read.set(account, Math.max(this.#read.get(account) ?? 0, ...requests.map(({ ordinal }) => ordinal)))
   }
 
   open(account: string | undefined, options: unknown): RequestEvents {
@@ -24,7 +35,7 @@ export class RemoteFeed implements RequestFeed {
         this.#follow(account, {
           take: (request) => queue.push(request, JSON.stringify(request).length),
           end: (reason) => queue.end(reason),
-        }).leave,
+        }),
       (request) => request,
     )
   }
@@ -32,7 +43,7 @@ export class RemoteFeed implements RequestFeed {
   watch(account: string): RequestWatch {
     let came = 0
     let look = (): void => {}
-    const { begun, leave } = this.#follow(account, {
+    const leave = this.#follow(account, {
       take() {
         came++
         look()
@@ -45,7 +56,9 @@ export class RemoteFeed implements RequestFeed {
         return came
       },
       find: async (match, timeout) => {
-        await begun
+        const before = came
+        const first = await this.#findFirst(account, match)
+        if (first !== undefined) return first
         return untilOver<RequestReport>(timeout, this.#client.stopping, (resolve, reject) => {
           let looking: Promise<unknown> = Promise.resolve()
           look = () => {
@@ -54,7 +67,7 @@ export class RemoteFeed implements RequestFeed {
               .then((found) => found && resolve(found))
               .catch(reject)
           }
-          look()
+          if (came > before) look()
         })
       },
       end: leave,
@@ -70,14 +83,13 @@ export class RemoteFeed implements RequestFeed {
     return requests.find(({ request_id }) => request_id === first_match)
   }
 
-  /** Calls `take` with each request that comes after `begun` resolves. */
-  #follow(account: string | undefined, { take, end }: FeedReader): { begun: Promise<unknown>; leave(): void } {
+  /** Calls `take` with each request after the last one that was read. The returned function ends this. */
+  #follow(account: string | undefined, { take, end }: FeedReader): () => void {
     const leaving = new AbortController()
     const { signal } = leaving
-    const newest = this.#findNewest(account)
     const follow = async () => {
-      // A request that comes before the stream is open is in the journal, so nothing is missed.
-      for await (const request of this.#client.stream(account, await newest, signal)) {
+      for await (const request of this.#client.stream(account, this.#read.get(account) ?? 0, signal)) {
+        this.note(account, [request])
         if (account !== undefined || request.account === null || this.#shows(request.account)) take(request)
       }
     }
@@ -85,17 +97,7 @@ export class RemoteFeed implements RequestFeed {
       () => end(),
       (reason) => end(signal.aborted || isStop(reason) ? undefined : reason),
     )
-    return { begun: newest.catch(() => {}), leave: () => leaving.abort() }
-  }
-
-  /** The ordinal of the newest request in the journal; 0 if there is none. */
-  async #findNewest(account: string | undefined): Promise<number> {
-    const query = { limit: '1' }
-    const { requests } =
-      account === undefined
-        ? await this.#client.call('listAllRequests', { query })
-        : await this.#client.call('listRequests', { query, parameters: { account } })
-    return requests[0]?.ordinal ?? 0
+    return () => leaving.abort()
   }
 }
 

@@ -1,17 +1,19 @@
 import type { RequestReport } from '../journal/description.ts'
 import { ControlError } from './control-error.ts'
-import { readRequests } from './lists.ts'
+import { type AllRequestsFilter, readRequests } from './lists.ts'
 import type { RemoteClient } from './remote-client.ts'
 import type { KnownViolation, ViolationReport, ViolationSource } from './violations.ts'
 
-/** Reads the violations of accounts from their journals, on a server that is reached over HTTP. */
+/**
+ * Reads the violations of accounts from their journals, on a server that is reached over HTTP. It tells of them when a
+ * watch ends, or before a journal is cleared.
+ */
 export class RemoteViolations implements ViolationSource {
-  readonly isLive = false
   readonly #client: RemoteClient
   readonly #accounts: () => Iterable<string>
   readonly #listeners = new Set<(violation: KnownViolation) => void>()
-  /** The newest request of each account that was read. */
-  readonly #read = new Map<string, number>()
+  /** The newest violation of each account that was told. */
+  readonly #told = new Map<string, number>()
 
   /** `accounts` are those that exist and that are read. */
   constructor(client: RemoteClient, accounts: () => Iterable<string>) {
@@ -34,17 +36,24 @@ export class RemoteViolations implements ViolationSource {
   }
 
   async #tell(account: string): Promise<void> {
-    const requests = await readRequests(this.#client, 'listRequests', { violation: true }, { account }).catch(
-      (error) => {
-        // Another program may have deleted the account.
-        if (error instanceof ControlError && error.code === 'not_found') return []
-        throw error
-      },
-    )
-    const last = this.#read.get(account) ?? 0
+    const requests = await this.#read(account).catch((error) => {
+      // Another program may have deleted the account.
+      if (error instanceof ControlError && ['not_found', 'invalid_value'].includes(error.code)) return []
+      throw error
+    })
+    const last = this.#told.get(account) ?? 0
     const fresh = requests.filter(({ ordinal, violates_contract }) => ordinal > last && violates_contract)
-    this.#read.set(account, Math.max(last, ...fresh.map(({ ordinal }) => ordinal)))
+    this.#told.set(account, Math.max(last, ...fresh.map(({ ordinal }) => ordinal)))
     await Promise.all(fresh.map((request) => this.#tellOf(account, request)))
+  }
+
+  async #read(account: string): Promise<RequestReport[]> {
+    const lists = await Promise.all([
+      readRequests(this.#client, 'listRequests', { violation: true }, { account }),
+      // Those with a wrong path or method, and those with a disabled key.
+      readRequests(this.#client, 'listAllRequests', { violation: true, key_of: account } as AllRequestsFilter),
+    ])
+    return lists.flat().toSorted((one, other) => one.ordinal - other.ordinal)
   }
 
   /** Resolves when the violation is explained, which needs the account. */

@@ -79,8 +79,6 @@ export interface ViolationSource {
   subscribe(listener: (violation: KnownViolation) => void): () => void
   /** Resolves when the listeners have been told of every violation so far. */
   caughtUp(): Awaitable<void>
-  /** Whether the listeners are told of a violation at once. If not, `caughtUp` tells them. */
-  readonly isLive: boolean
 }
 
 /** Assigns each violation to a watch. */
@@ -106,29 +104,13 @@ export class ViolationWatches {
     } catch (error) {
       return { end: () => Promise.reject(error) }
     }
-    const begun = this.#begin(watch)
+    this.#open.add(watch)
+    this.#unsubscribe ??= this.#source.subscribe((violation) => this.#assign(violation))
     let ended: Promise<void> | undefined
-    return { end: () => (ended ??= this.#end(watch, begun)) }
+    return { end: () => (ended ??= this.#end(watch)) }
   }
 
-  /** Opens a watch. It does not see the violations before. */
-  #begin(watch: Watch): Promise<void> | undefined {
-    const enter = () => {
-      this.#open.add(watch)
-      this.#unsubscribe ??= this.#source.subscribe((violation) => this.#assign(violation))
-    }
-    if (this.#source.isLive || watch.permits) {
-      enter()
-      return undefined
-    }
-    const begun = Promise.resolve(this.#source.caughtUp()).then(enter)
-    // The end of the watch rejects with the reason.
-    begun.catch(() => {})
-    return begun
-  }
-
-  async #end(watch: Watch, begun: Promise<void> | undefined): Promise<void> {
-    await begun
+  async #end(watch: Watch): Promise<void> {
     if ([...this.#open].some(({ permits }) => !permits)) {
       // A client that did not wait for its response may have sent more requests than the server has read.
       for (let pass = 0; pass < PASSES; pass++) await new Promise((resolve) => setImmediate(resolve))

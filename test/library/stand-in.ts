@@ -40,7 +40,8 @@ export async function startAttached(options: ServerOptions = {}): Promise<Unders
 }
 
 /** The two ways in which the library reaches a server, which differ in nothing that a test can see. */
+export const IN_PROCESS = 'in the same process'
 export const WAYS = [
-  { way: 'in the same process', start },
+  { way: IN_PROCESS, start },
   { way: 'over HTTP', start: startAttached },
 ]
