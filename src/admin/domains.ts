@@ -53,7 +53,7 @@ function reportDomain({ account, contract, now }: AccountCall, domain: Monitored
   }
 }
 
-interface NamedDomains {
+export interface NamedDomains {
   domains: string[]
   count: number
 }

@@ -20,7 +20,7 @@ interface Endpoint {
 }
 
 /** A response whose body is still to be read. */
-interface Answer {
+interface Received {
   status: number
   body: IncomingMessage
 }
@@ -86,7 +86,7 @@ export class RemoteClient implements ControlClient {
     yield* readEvents(this.#address, answer)
   }
 
-  async #send(id: string, { parameters = {}, query = {} }: ControlRequest, sent: Sent): Promise<Answer> {
+  async #send(id: string, { parameters = {}, query = {} }: ControlRequest, sent: Sent): Promise<Received> {
     const endpoint = this.#endpoints.get(id)
     if (endpoint === undefined) {
       const reason = `The stand-in of this run has no ${id} at ${this.#address.url}`
@@ -117,7 +117,7 @@ function endpointsIn(document: Json): Map<string, Endpoint> {
 
 const agent = new Agent({ keepAlive: true })
 
-function send(address: ControlAddress, target: string, { body, after, ...sent }: Sent = {}): Promise<Answer> {
+function send(address: ControlAddress, target: string, { body, after, ...sent }: Sent = {}): Promise<Received> {
   const { url, token } = address
   return new Promise((resolve, reject) => {
     const fail = (error: unknown) => reject(unreachable(address, error))
@@ -138,7 +138,7 @@ function send(address: ControlAddress, target: string, { body, after, ...sent }:
 }
 
 /** The data of the server-sent events in a body. */
-async function* readEvents(address: ControlAddress, { body }: Answer): AsyncGenerator<RequestReport> {
+async function* readEvents(address: ControlAddress, { body }: Received): AsyncGenerator<RequestReport> {
   let text = ''
   try {
     for await (const chunk of body.setEncoding('utf8')) {
@@ -154,7 +154,7 @@ async function* readEvents(address: ControlAddress, { body }: Answer): AsyncGene
   }
 }
 
-async function readBody(address: ControlAddress, { body }: Answer): Promise<unknown> {
+async function readBody(address: ControlAddress, { body }: Received): Promise<unknown> {
   let text = ''
   try {
     for await (const chunk of body.setEncoding('utf8')) text += chunk
@@ -165,7 +165,7 @@ async function readBody(address: ControlAddress, { body }: Answer): Promise<unkn
 }
 
 /** The data of a success response. @throws ControlError for any other response */
-async function readData(address: ControlAddress, answer: Answer): Promise<unknown> {
+async function readData(address: ControlAddress, answer: Received): Promise<unknown> {
   const content = await readBody(address, answer)
   if (!isObject(content)) throw foreign(address, answer)
   const { error } = content
@@ -185,7 +185,7 @@ function unreachable({ url }: ControlAddress, error: unknown): ControlError {
   return new ControlError('stopped', `${reason}: ${remedy}.`, [])
 }
 
-function foreign({ url }: ControlAddress, { status }: Answer): ControlError {
+function foreign({ url }: ControlAddress, { status }: Received): ControlError {
   const reason = `Something other than the control plane of dmarc-understudy answers at ${shorten(url)} (${status})`
   return new ControlError('unavailable', `${reason}; UNDERSTUDY_ADMIN_URL must be that of the run.`, [])
 }
