@@ -65,10 +65,10 @@ function insteadOf(name: keyof ServerOptions): string {
 }
 
 /**
- * The stand-in of the tests: that of the trial, or else a new one. `nameUser` names what uses an account, such as the file
- * of the tests. @throws ControlError if the server of the trial cannot be used; errors of `startUnderstudy`
+ * The stand-in of the tests: that of the trial, or else a new one. `nameFile` returns the path of the file whose tests
+ * use it. @throws ControlError if the server of the trial cannot be used; errors of `startUnderstudy`
  */
-export async function openTestService(options: ServerOptions, nameUser: () => string): Promise<Understudy> {
+export async function openTestService(options: ServerOptions, nameFile: () => string): Promise<Understudy> {
   const server = findTrialServer()
   if (server === undefined) return startUnderstudy(options)
   const { trial, baseUrl, adminUrl } = server
@@ -85,7 +85,9 @@ export async function openTestService(options: ServerOptions, nameUser: () => st
   const { fixture, seed, now, frozen, plan, apiKey, adminToken: token, signal } = options
   signal?.throwIfAborted()
   const { library, instance, detach } = await attach({
-    ...{ baseUrl, apiKey, nameUser },
+    ...{ baseUrl, apiKey },
+    // The same on every machine, because a plan of `explore` names the keys of the accounts, which derive from it.
+    nameUser: () => nameFile().replace(process.cwd(), '').replaceAll('\\', '/'),
     address: { url: adminUrl.replace(/\/+$/, ''), token },
     accounts: givenFields({ fixture, seed, now, frozen, plan }),
   })
