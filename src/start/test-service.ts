@@ -1,5 +1,4 @@
 import { givenFields } from '../domain/given-fields.ts'
-import { attach } from '../library/attachment.ts'
 import { ControlError } from '../library/control-error.ts'
 import { flagOf, type Option } from './option.ts'
 import { OptionError } from './option-error.ts'
@@ -84,6 +83,7 @@ export async function openTestService(options: ServerOptions, nameFile: () => st
   }
   const { fixture, seed, now, frozen, plan, apiKey, adminToken: token, signal } = options
   signal?.throwIfAborted()
+  const { attach } = await import('../library/attachment.ts')
   const { library, instance, detach } = await attach({
     ...{ baseUrl, apiKey },
     // The same on every machine, because a plan of `explore` names the keys of the accounts, which derive from it.

@@ -3,14 +3,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { type Account, type Fixture, startUnderstudy, type Understudy } from '../../src/index.ts'
-import { NOW, send, WAYS } from './stand-in.ts'
+import { NOW, send, WAYS_OF_CALLS } from './stand-in.ts'
 
 const FIXTURE: Fixture = {
   domains: ['one.example', 'two.example'],
   groups: [{ name: 'Shop', domains: ['one.example'] }],
 }
 
-describe.each(WAYS)('$way', ({ start }) => {
+describe.each(WAYS_OF_CALLS)('$way', ({ start }) => {
   let understudy: Understudy
   let account: Account
 

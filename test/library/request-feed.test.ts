@@ -95,20 +95,22 @@ describe.each(WAYS)('$way', ({ way, start }) => {
       await expect(account.events(options).next()).rejects.toThrow(message)
     })
 
-    it('tell a reader who is too far behind how many are lost, after those that are not', {
-      tags: ['slow'],
-    }, async () => {
-      const events = account.events()
-      await Promise.all(Array.from({ length: WAITING.requests + 3 }, () => get('/domains')))
-      for (let taken = 0; taken < WAITING.requests; taken++) expect((await events.next()).done).toBe(false)
-      await expect(events.next()).rejects.toMatchObject({
-        name: 'ControlError',
-        code: 'lost',
-        message:
-          '3 requests were lost, because 1000 requests or 16 MiB waited for the reader of events(). Read faster, or list the requests.',
+    // Over HTTP, they come one after the other, and the reader may be faster.
+    if (way === IN_PROCESS)
+      it('tell a reader who is too far behind how many are lost, after those that are not', {
+        tags: ['slow'],
+      }, async () => {
+        const events = account.events()
+        await Promise.all(Array.from({ length: WAITING.requests + 3 }, () => get('/domains')))
+        for (let taken = 0; taken < WAITING.requests; taken++) expect((await events.next()).done).toBe(false)
+        await expect(events.next()).rejects.toMatchObject({
+          name: 'ControlError',
+          code: 'lost',
+          message:
+            '3 requests were lost, because 1000 requests or 16 MiB waited for the reader of events(). Read faster, or list the requests.',
+        })
+        expect(await events.next()).toEqual({ done: true, value: undefined })
       })
-      expect(await events.next()).toEqual({ done: true, value: undefined })
-    })
 
     it('show no secret', async () => {
       const events = account.events()

@@ -1,6 +1,7 @@
 import { onTestFinished } from 'vitest'
 import { type Account, type ServerOptions, startUnderstudy, type Understudy } from '../../src/index.ts'
 import { attach } from '../../src/library/attachment.ts'
+import { budget } from '../support/budget.ts'
 import { type Received, sendRequest } from '../support/request.ts'
 import { expectLawful } from '../support/service.ts'
 
@@ -39,9 +40,12 @@ export async function startAttached(options: ServerOptions = {}): Promise<Unders
   return { ...server, ...library, contract, instance, ...ended }
 }
 
-/** The two ways in which the library reaches a server, which differ in nothing that a test can see. */
 export const IN_PROCESS = 'in the same process'
+
+/** The two ways in which the library reaches a server. What a test can see is the same, but for what the test says. */
 export const WAYS = [
   { way: IN_PROCESS, start },
   { way: 'over HTTP', start: startAttached },
 ]
+/** The same for what only calls the control plane; with the quick budget, just the first way. */
+export const WAYS_OF_CALLS = WAYS.slice(0, budget({ quick: 1, whole: 2, full: 2 }))
