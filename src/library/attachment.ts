@@ -108,8 +108,11 @@ export async function attach({ address, baseUrl, accounts, apiKey, nameUser }: A
     library: { ...library, createAccount: create, apiKey: main.apiKey, account: library.account as AccountWithKey },
     instance: remote.instance,
     async detach() {
-      await Promise.all([...present.values()].map((account) => account[Symbol.asyncDispose]()))
-      stopping.abort()
+      try {
+        await Promise.all([...present.values()].map((account) => account[Symbol.asyncDispose]()))
+      } finally {
+        stopping.abort()
+      }
     },
   }
 }

@@ -32,18 +32,24 @@ export class RemoteFeed implements RequestFeed {
       options,
       this.#client.stopping,
       (queue) =>
-        this.#follow(account, {
+        this.#follow(account, this.#read.get(account) ?? 0, {
           take: (request) => queue.push(request, JSON.stringify(request).length),
           end: (reason) => queue.end(reason),
         }),
-      (request) => request,
+      (request) => {
+        this.note(account, [request])
+        return request
+      },
     )
   }
 
   watch(account: string): RequestWatch {
     let came = 0
     let look = (): void => {}
-    const leave = this.#follow(account, {
+    const newest = this.#findNewest(account)
+    // The search fails for the same reason.
+    newest.catch(() => {})
+    const leave = this.#follow(account, newest, {
       take() {
         came++
         look()
@@ -56,6 +62,7 @@ export class RemoteFeed implements RequestFeed {
         return came
       },
       find: async (match, timeout) => {
+        await newest
         const before = came
         const first = await this.#findFirst(account, match)
         if (first !== undefined) return first
@@ -74,6 +81,13 @@ export class RemoteFeed implements RequestFeed {
     }
   }
 
+  /** The ordinal of the newest request in the journal; 0 if there is none. */
+  async #findNewest(account: string): Promise<number> {
+    const place = { parameters: { account }, query: { limit: '1' } }
+    const { requests } = await this.#client.call('listRequests', place)
+    return requests[0]?.ordinal ?? 0
+  }
+
   /** The oldest request in the journal that matches. */
   async #findFirst(account: string, match: RequestMatch): Promise<RequestReport | undefined> {
     const parameters = { account }
@@ -83,13 +97,12 @@ export class RemoteFeed implements RequestFeed {
     return requests.find(({ request_id }) => request_id === first_match)
   }
 
-  /** Calls `take` with each request after the last one that was read. The returned function ends this. */
-  #follow(account: string | undefined, { take, end }: FeedReader): () => void {
+  /** Calls `take` with each request after the one with this ordinal. The returned function ends this. */
+  #follow(account: string | undefined, after: number | Promise<number>, { take, end }: FeedReader): () => void {
     const leaving = new AbortController()
     const { signal } = leaving
     const follow = async () => {
-      for await (const request of this.#client.stream(account, this.#read.get(account) ?? 0, signal)) {
-        this.note(account, [request])
+      for await (const request of this.#client.stream(account, await after, signal)) {
         if (account !== undefined || request.account === null || this.#shows(request.account)) take(request)
       }
     }

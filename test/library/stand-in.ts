@@ -28,7 +28,7 @@ export async function send(
 }
 
 /** The same, but used over HTTP, as tests use the server of `run`, `vary` or `explore`. */
-export async function startAttached(options: ServerOptions = {}): Promise<Understudy> {
+async function startAttached(options: ServerOptions = {}): Promise<Understudy> {
   const server = await start(options)
   const { baseUrl, adminUrl = '', contract } = server
   const address = { url: adminUrl, token: options.adminToken }
