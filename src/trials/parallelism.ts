@@ -50,8 +50,10 @@ export async function findParallelism(terms: ParallelismTerms): Promise<Parallel
   for (const run of await repeat(jobs)) {
     if (run === undefined) return oneByOne(`there was no time for ${jobs} runs at the same time`)
     if (hasFailed(run)) return oneByOne(`one of ${jobs} runs at the same time ${wordEnd(run.end)}`)
-    const [difference] = describeDifference(effects, run.effects)
-    if (difference !== undefined) return oneByOne(`${jobs} runs at the same time have other effects: ${difference}`)
+    if (!haveSameEffects(effects, run.effects)) {
+      const [difference = 'in other accounts'] = describeDifference(effects, run.effects)
+      return oneByOne(`${jobs} runs at the same time have other effects: ${difference}`)
+    }
   }
   return { jobs, words: `${wordJobs(jobs)}, because ${jobs} runs at the same time pass with the effects of one alone` }
 }

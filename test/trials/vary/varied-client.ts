@@ -37,7 +37,6 @@ export function varyCommand(command: readonly string[], options: Partial<VaryOpt
     jobs: 2,
     repeats: 3,
     bail: false,
-    bundles: true,
     exhaustive: false,
     accepts: () => false,
     ...options,

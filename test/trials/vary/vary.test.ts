@@ -73,7 +73,7 @@ describe('vary', { tags: ['slow'] }, () => {
     const command = shellClient(`send GET /domains --include | grep -Eiq '^x-request-id: [0-9a-f-]{36}.$'`)
     const server = { fixture: 'demo' }
     const together = await varyCommand(command, { choices, server })
-    const alone = await varyCommand(command, { choices, server, bundles: false })
+    const alone = await varyCommand(command, { choices, server })
     expect(verdictsIn(together)).toMatchObject({ 'request-id-format/1': 'depends', 'cors/1': 'tolerates' })
     expect(verdictsIn(alone)).toEqual(verdictsIn(together))
     expect(alone.dependencies.runs).toBe(2 + 6 + 1)
@@ -111,7 +111,7 @@ describe('vary', { tags: ['slow'] }, () => {
 
   it('stops at the first dependency that is not accepted, if it should', async () => {
     const choices = only('domain-order', 'response-charset')
-    const options = { choices, jobs: 1, bundles: false, bail: true }
+    const options = { choices, jobs: 1, bail: true }
     const bailed = await varyCommand(ORDER, options)
     expect(verdictsIn(bailed)).toEqual({
       'domain-order/1': 'depends',
@@ -132,7 +132,6 @@ describe('vary', { tags: ['slow'] }, () => {
     const command = shellClient('send GET /domains; case $UNDERSTUDY_TRIAL in baseline*) ;; *) exec sleep 60 ;; esac')
     const { dependencies } = await varyCommand(command, {
       choices: only('cors', 'request-id-format'),
-      bundles: false,
       maxTime: 1_500,
       jobs: 1,
     })
