@@ -8,8 +8,8 @@ import { findDifference } from '../../reports/difference.ts'
 const LONGEST = 60
 /** How many items of a list are shown. */
 const ITEMS = 3
-/** How many characters before a difference in a text are shown. */
-const AROUND = 12
+/** How many characters before a difference in a text are shown at most. */
+const BEFORE = 30
 
 /**
  * The first difference between the bodies of two responses, as the rest of the sentence `The service answers …`: `with
@@ -68,7 +68,7 @@ function firstOf<Item>(items: Iterable<Item>, word: (item: Item) => string | und
 /** Texts that have the same meaning as JSON, such as `100.0` and `100`, or that are no JSON. */
 function wordTexts(expected: string, received: string): string {
   const [one, other] = findDifference(expected, received).map(
-    ([before, middle, after]) => `${before.slice(-AROUND)}${shorten(middle, LONGEST)}${after.slice(0, 1)}`,
+    ([before, middle]) => `${/[^,{[]*$/.exec(before.slice(-BEFORE))?.[0]}${shorten(middle, LONGEST)}`,
   )
   return `with ${other} instead of ${one}`
 }

@@ -16,25 +16,29 @@ import { replay } from './replay.ts'
 export const SHOWN = 400
 const BEFORE = 100
 
-/** The exchanges of runs without an alternative, by their request and how often the run had sent it before. */
+/** The exchanges of runs without an alternative, by their request and its position among those of the account. */
 export type UsualExchanges = ReadonlyMap<string, readonly Entry[]>
 
 export function usualExchanges(runs: readonly (readonly Entry[])[]): UsualExchanges {
   const usual = new Map<string, Entry[]>()
   for (const exchanges of runs) {
-    for (const [name, entry] of named(exchanges)) usual.set(name, [...(usual.get(name) ?? []), entry])
+    const nameOf = positions()
+    for (const entry of exchanges) {
+      const name = nameOf(entry)
+      usual.set(name, [...(usual.get(name) ?? []), entry])
+    }
   }
   return usual
 }
 
-function named(exchanges: readonly Entry[]): (readonly [name: string, entry: Entry])[] {
-  const counts = new Map<string, number>()
-  return exchanges.map((entry) => {
-    const request = requestIn(entry)
-    const count = counts.get(request) ?? 0
-    counts.set(request, count + 1)
-    return [`${count} ${request}`, entry]
-  })
+/** Names the requests of a run, one after the other. */
+function positions(): (entry: Entry) => string {
+  const counts = new Map<string | undefined, number>()
+  return (entry) => {
+    const count = counts.get(entry.account) ?? 0
+    counts.set(entry.account, count + 1)
+    return `${count} ${requestIn(entry)}`
+  }
 }
 
 interface Comparison {
@@ -48,26 +52,31 @@ interface Comparison {
 /**
  * The first response of a recorded run that is different because of an alternative; `undefined` if there is none. Our
  * own response to the request in the same state at the same instant is different. Or the state is different, and so the
- * response differs from each one to the same request in runs without the alternative.
+ * response differs from each one to the same request in runs without the alternative, although the command has sent the
+ * same requests before.
  */
 export async function findFirstDifference(
   { server, own, usual, secrets }: Comparison,
   { requests }: Recording,
 ): Promise<FirstDifference | undefined> {
-  const names = named(requests.map(({ entry }) => entry))
+  const nameOf = positions()
+  /** The accounts that got another request than usual. */
+  const strayed = new Set<string | undefined>()
   const replayed = replay({ server, contract: own, requests, recounted: new Set(), isOwn: false })
-  for await (const { request, index, answer } of replayed) {
+  for await (const { request, answer } of replayed) {
     const { entry } = request
     const redact = redactorFor(entry, secrets)
-    const [name = ''] = names[index] ?? []
-    const found = (answer && differenceIn(entry, answer, redact)) ?? differenceFrom(usual.get(name), entry, redact)
+    const same = usual.get(nameOf(entry))
+    if (same === undefined) strayed.add(entry.account)
+    const others = strayed.has(entry.account) ? undefined : same
+    const found = (answer && differenceIn(entry, answer, redact)) ?? (others && differenceFrom(others, entry, redact))
     if (found !== undefined) return found
   }
   return undefined
 }
 
 /** The difference from the usual exchanges, if there is one from each of them. Their header fields are not compared. */
-function differenceFrom(usual: readonly Entry[] = [], entry: Entry, redact: Redact): FirstDifference | undefined {
+function differenceFrom(usual: readonly Entry[], entry: Entry, redact: Redact): FirstDifference | undefined {
   const differences = usual.map((each) => {
     const body = isSameButIds(each, entry) ? entry.responseBody : each.responseBody
     return differenceIn(entry, { status: each.status, headers: entry.responseHeaders, body }, redact)

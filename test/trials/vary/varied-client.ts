@@ -53,6 +53,6 @@ export function reportOf({ dependencies }: VaryResult, name: string): Alternativ
   return dependencies.alternatives.find((each) => nameIn(each) === name)
 }
 
-function nameIn({ id, alternative }: AlternativeReport): string {
+export function nameIn({ id, alternative }: AlternativeReport): string {
   return nameOf({ id, number: alternative })
 }
