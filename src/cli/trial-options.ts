@@ -83,7 +83,7 @@ export const AUTOMATIC_JOBS = {
   jobs: {
     kind: PARALLEL_OPTIONS.jobs.kind,
     help: 'Number of trials at the same time.',
-    defaultText: 'as many as there are cores, if as many runs of the command at the same time have the usual effects',
+    defaultText: 'as many as there are processors, if that many runs at the same time do the same as one alone',
   },
 } as const satisfies Options
 

@@ -3,69 +3,45 @@ import { exitCodeOf, wordEnd } from './command.ts'
 import { describeDifference, type Effects, haveSameEffects } from './explore/effects.ts'
 import type { CommandEnd } from './running-command.ts'
 
+/** How many trials run at the same time. */
+export interface Parallelism {
+  jobs: number
+  /** The reason, as the end of a sentence that begins with the number. */
+  why: string
+}
+
+/**
+ * Finds out how many trials of a command can run at the same time, because many commands share files or ports. `repeat`
+ * runs the command once without any change of the service, as often at the same time as there are processors. It
+ * resolves to the difference from one run alone, such as `one failed with exit code 1`, or to `undefined`.
+ */
+export async function findParallelism(
+  repeat: () => Promise<string | undefined>,
+  most = availableParallelism(),
+): Promise<Parallelism> {
+  if (most < 2) return { jobs: 1, why: 'because this machine has one processor' }
+  const differences = await Promise.all(Array.from({ length: most }, repeat))
+  const difference = differences.find((each) => each !== undefined)
+  return difference === undefined
+    ? { jobs: most, why: `because ${most} runs at the same time do the same as one alone` }
+    : { jobs: 1, why: `because of ${most} runs at the same time, ${difference}` }
+}
+
 /** A run of the command without any change of the service. */
-export interface UnchangedRun {
+interface UnchangedRun {
   end: CommandEnd
   effects: Effects
 }
 
-/** How many trials run at the same time. */
-export interface Parallelism {
-  jobs: number
-  /** The number and the reason, for the summary: `2 at a time, because …`. */
-  words: string
+/** How a run beside others differs from the usual one, for `findParallelism`. It was not run if there was no time. */
+export function describeDeviation(usual: UnchangedRun, run: UnchangedRun | undefined): string | undefined {
+  if (run === undefined) return 'one was not run to its end'
+  if (exitCodeOf(run.end) !== 0) return `one ${wordEnd(run.end)}`
+  if (haveSameEffects(usual.effects, run.effects)) return undefined
+  const [difference = 'in other accounts'] = describeDifference(usual.effects, run.effects)
+  return `one had other effects: ${difference}`
 }
 
-export interface ParallelismTerms {
-  /** The number that the user has chosen. */
-  chosen: number | undefined
-  /** Whether all trials must have the same port. */
-  isPortFixed: boolean
-  /** The most trials that may run. */
-  trials: number
-  /** Runs of the command, one after the other. */
-  baselines: readonly [UnchangedRun, ...UnchangedRun[]]
-  /** Runs the command so many times at the same time. A run is `undefined` if there was no time for it. */
-  repeat(count: number): Promise<readonly (UnchangedRun | undefined)[]>
-  cores?: number
-}
-
-/**
- * Finds out how many trials of a command can run at the same time, because many commands share files or ports. If the
- * user has not chosen, the command runs as often at the same time as there are cores. If each run passes with the same
- * effects as one run alone, trials run so. If not, they run one after the other.
- */
-export async function findParallelism(terms: ParallelismTerms): Promise<Parallelism> {
-  const { chosen, isPortFixed, trials, baselines, repeat, cores = availableParallelism() } = terms
-  if (chosen !== undefined) return { jobs: chosen, words: `${wordJobs(chosen)}, as --jobs says` }
-  if (isPortFixed) return oneByOne('all have the port of --port')
-  if (cores === 1) return oneByOne('this machine has one core')
-  if (trials < 2) return { jobs: 1, words: trials === 1 ? 'one' : 'none' }
-  const [{ effects }] = baselines
-  if (baselines.some(hasFailed)) return oneByOne('the command does not always pass')
-  if (!baselines.every((each) => haveSameEffects(effects, each.effects))) {
-    return oneByOne('its effects differ from run to run, so those of runs at the same time cannot be compared')
-  }
-  const jobs = Math.min(cores, trials)
-  for (const run of await repeat(jobs)) {
-    if (run === undefined) return oneByOne(`there was no time for ${jobs} runs at the same time`)
-    if (hasFailed(run)) return oneByOne(`one of ${jobs} runs at the same time ${wordEnd(run.end)}`)
-    if (!haveSameEffects(effects, run.effects)) {
-      const [difference = 'in other accounts'] = describeDifference(effects, run.effects)
-      return oneByOne(`${jobs} runs at the same time have other effects: ${difference}`)
-    }
-  }
-  return { jobs, words: `${wordJobs(jobs)}, because ${jobs} runs at the same time pass with the effects of one alone` }
-}
-
-function hasFailed({ end }: UnchangedRun): boolean {
-  return exitCodeOf(end) !== 0
-}
-
-function oneByOne(reason: string): Parallelism {
-  return { jobs: 1, words: `${wordJobs(1)}, because ${reason}` }
-}
-
-function wordJobs(jobs: number): string {
-  return jobs === 1 ? 'one after the other' : `${jobs} at a time`
+export function wordParallelism({ jobs, why }: Parallelism): string {
+  return `${jobs === 1 ? 'one after the other' : `${jobs} at a time`}, ${why}`
 }

@@ -83,7 +83,7 @@ export function compareRuns(one: ComparedRun, other: ComparedRun): string | unde
  * Whether each account got the same requests in the same order in both runs. Accounts do not affect each other, so tests
  * that have one account each may run concurrently.
  */
-export function areInSameOrder({ exchanges: some }: ComparedRun, { exchanges: others }: ComparedRun): boolean {
+function areInSameOrder({ exchanges: some }: ComparedRun, { exchanges: others }: ComparedRun): boolean {
   return isDeepStrictEqual(requestsByAccount(some), requestsByAccount(others))
 }
 

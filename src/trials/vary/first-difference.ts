@@ -41,7 +41,7 @@ function positions(): (entry: Entry) => string {
   }
 }
 
-interface Comparison {
+interface ComparisonBasis {
   server: ServerOptions
   /** Our own contract. */
   own: Contract
@@ -56,7 +56,7 @@ interface Comparison {
  * same requests before.
  */
 export async function findFirstDifference(
-  { server, own, usual, secrets }: Comparison,
+  { server, own, usual, secrets }: ComparisonBasis,
   { requests }: Recording,
 ): Promise<FirstDifference | undefined> {
   const nameOf = positions()

@@ -65,7 +65,7 @@ function factsOf({ result: { dependencies, trials, windows } }: VaryReportOption
   return listFacts({
     Runs: `${plural(runs, 'start')} of the command, of ${baseline.seconds} s by itself`,
     Requests: `${baseline.requests} in one run`,
-    Trials: trials,
+    Trials: trials ?? false,
     'Quota windows':
       windows.length > 0 &&
       `${windows.join(' s, ')} s: the command has used up a quota, and is judged with this length only`,

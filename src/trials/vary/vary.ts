@@ -1,10 +1,11 @@
+import { availableParallelism } from 'node:os'
 import { type Alternative, type Choices, nameOf } from '../../contract/choices.ts'
 import { type AlternativeReport, type Dependencies, findKnown } from '../../evidence/dependencies.ts'
 import { Semaphore } from '../../ground/semaphore.ts'
 import type { Entry } from '../../journal/entry.ts'
 import { Secrets } from '../../journal/redaction/secrets.ts'
 import { effectsOf } from '../explore/effects.ts'
-import { findParallelism, type UnchangedRun } from '../parallelism.ts'
+import { describeDeviation, findParallelism, type Parallelism, wordParallelism } from '../parallelism.ts'
 import type { TrialResult } from '../trial.ts'
 import { type Baselines, compareRuns, hasPassed, runBaselines } from './baselines.ts'
 import { type Counterfactual, findReached, fingerprintOf } from './counterfactual.ts'
@@ -35,8 +36,8 @@ export interface VaryResult {
   dependencies: Dependencies
   /** Additional information for the reader, in sentences. */
   notes: readonly string[]
-  /** How many trials ran at the same time, and why. */
-  trials: string
+  /** How many trials ran at the same time, and why; `undefined` for less than two trials. */
+  trials: string | undefined
   /** The lengths of the quota windows that the command has used up, in seconds. */
   windows: readonly number[]
   /** The reason why some alternatives were not decided, if there was no more time, or a signal. */
@@ -77,9 +78,9 @@ export async function vary(options: VaryOptions): Promise<VaryResult> {
     return known === undefined
   })
   const study: Study = { runner, options, secrets, baselines, limit: limitOf(baselines, options) }
-  const { jobs, words } = await findJobs(study, tried.length)
-  runner.jobs = jobs
-  const judged = await judgeAll(tried, jobs, study)
+  const parallelism = await findJobs(study, tried.length)
+  runner.jobs = parallelism.jobs
+  const judged = await judgeAll(tried, parallelism.jobs, study)
   for (const report of await withControl(judged, study)) reports.set(...report)
   const alternatives = choices.alternatives.map((alternative) => {
     const report = reports.get(alternative) ?? describe(alternative, 'not reached')
@@ -98,7 +99,7 @@ export async function vary(options: VaryOptions): Promise<VaryResult> {
       alternatives,
     },
     notes: notesOn(baselines, found, options.repeats),
-    trials: words,
+    trials: tried.length > 1 ? wordParallelism(parallelism) : undefined,
     windows: windowsMet(first.exchanges),
     cutBy: alternatives.find(({ reason }) => reason !== undefined && reason === runner.over)?.reason,
   }
@@ -119,27 +120,34 @@ function limitOf({ runs }: Baselines, { timeout }: VaryOptions): number {
 }
 
 /** Finds out how many of these trials can run at the same time. */
-function findJobs({ runner, options, baselines: { runs }, limit }: Study, trials: number) {
-  const { jobs: chosen, server, choices, onProgress } = options
-  return findParallelism({
-    ...{ chosen, trials, isPortFixed: (server.port ?? 0) !== 0 },
-    baselines: [unchanged(runs[0]), unchanged(runs[1])],
-    async repeat(count) {
-      onProgress?.(`running the command ${count} times at the same time`)
-      const names = Array.from({ length: count }, (_, index) => `baseline ${runs.length + 1 + index}`)
-      const results = await Promise.all(names.map((name) => runner.run(name, choices.contract, limit)))
-      return results.map((result) => ('untried' in result ? undefined : unchanged(result)))
+async function findJobs({ runner, options, baselines, limit }: Study, trials: number): Promise<Parallelism> {
+  const { jobs, server, choices, onProgress } = options
+  const usual = withEffects(baselines.first)
+  const oneByOne = (why: string) => ({ jobs: 1, why: `because ${why}` })
+  if (jobs !== undefined) return { jobs, why: 'as --jobs says' }
+  if ((server.port ?? 0) !== 0) return oneByOne('all have the port of --port')
+  if (trials < 2) return oneByOne('there is only one')
+  if (baselines.runs.some((run) => describeDeviation(usual, withEffects(run)) !== undefined)) {
+    return oneByOne('two runs one after the other have different effects already')
+  }
+  onProgress?.('running the command several times at the same time as it is')
+  let count = baselines.runs.length
+  return findParallelism(
+    async () => {
+      const result = await runner.run(`baseline ${++count}`, choices.contract, limit)
+      return describeDeviation(usual, 'untried' in result ? undefined : withEffects(result))
     },
-  })
+    Math.min(availableParallelism(), trials),
+  )
 }
 
-function unchanged({ end, accounts, exchanges }: TrialResult): UnchangedRun {
+function withEffects({ end, accounts, exchanges }: TrialResult) {
   return { end, effects: effectsOf(accounts.values(), exchanges) }
 }
 
-type Judged = ReadonlyMap<Alternative, AlternativeReport>
+type JudgedAlternatives = ReadonlyMap<Alternative, AlternativeReport>
 
-async function judgeAll(tried: readonly Alternative[], jobs: number, study: Study): Promise<Judged> {
+async function judgeAll(tried: readonly Alternative[], jobs: number, study: Study): Promise<JudgedAlternatives> {
   const { runner, options, secrets, baselines, limit } = study
   const { choices, server, repeats, bail, onProgress } = options
   const { first, runs, isInOrder } = baselines
@@ -171,7 +179,10 @@ async function judgeAll(tried: readonly Alternative[], jobs: number, study: Stud
  * Takes the dependencies back if the command now fails without an alternative, too: its runs may have left something
  * behind.
  */
-async function withControl(judged: Judged, { runner, options, secrets, limit }: Study): Promise<Judged> {
+async function withControl(
+  judged: JudgedAlternatives,
+  { runner, options, secrets, limit }: Study,
+): Promise<JudgedAlternatives> {
   if (![...judged.values()].some(({ verdict }) => verdict === 'depends')) return judged
   options.onProgress?.('running the command once more as it is')
   const control = await runner.run('baseline again', options.choices.contract, limit)
