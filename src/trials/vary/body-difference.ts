@@ -67,10 +67,10 @@ function firstOf<Item>(items: Iterable<Item>, word: (item: Item) => string | und
 
 /** Texts that have the same meaning as JSON, such as `100.0` and `100`, or that are no JSON. */
 function wordTexts(expected: string, received: string): string {
-  const [one, other] = findDifference(expected, received).map(
-    ([before, middle]) => `${/[^,{[]*$/.exec(before.slice(-BEFORE))?.[0]}${shorten(middle, LONGEST)}`,
-  )
-  return `with ${other} instead of ${one}`
+  const [[same]] = findDifference(expected, received)
+  const start = /[^,{[]*$/.exec(same.slice(-BEFORE))?.[0] ?? ''
+  const [one, other] = [expected, received].map((text) => start + /^[^,}\]]*/.exec(text.slice(same.length))?.[0])
+  return `with ${shorten(other ?? '', LONGEST)} instead of ${shorten(one ?? '', LONGEST)}`
 }
 
 function sorted(list: readonly unknown[]): string[] {

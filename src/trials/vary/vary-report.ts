@@ -116,10 +116,11 @@ function ruleOf(report: AlternativeReport): Finding['rule'] {
 }
 
 function messageOf(report: AlternativeReport): string {
-  const { verdict, spec, first_difference: difference, tests = [] } = report
+  const { verdict, spec, reason, accepted, first_difference: difference, tests = [] } = report
   const how = verdict === 'flaky' ? 'sometimes fails' : 'fails'
-  const which = tests.length === 0 ? '' : ` Failed: ${tests.join(', ')}.`
-  return `The command ${how} if the real service ${whatIsOtherwise(difference, report)}. ${spec}${which}`
+  const which = tests.length > 0 && `Failed: ${tests.join(', ')}.`
+  const more = [which, reason, accepted && 'This is accepted.'].filter(Boolean).join(' ')
+  return `The command ${how} if the real service ${whatIsOtherwise(difference, report)}. ${spec} ${more}`.trimEnd()
 }
 
 /** `answers 201 instead of 200 to POST /domaingroups` */
@@ -223,14 +224,14 @@ function noteOf(message: string): Finding {
 
 function checkOf(report: AlternativeReport, finding: Finding | undefined): Check {
   const { id, verdict, reason, accepted, seconds } = report
-  const outcome =
+  const outcome: Check['outcome'] =
     verdict === 'depends' && !accepted ? 'failed' : verdict === 'tolerates' || accepted ? 'passed' : 'skipped'
   return {
     id: nameOfReport(report),
     group: id,
     name: nameOfReport(report),
     outcome,
-    message: accepted ? 'depends, which is accepted' : reason === undefined ? verdict : `${verdict}: ${reason}`,
+    message: reason === undefined && finding !== undefined ? undefined : [verdict, reason].filter(Boolean).join(': '),
     ...(finding !== undefined && { findings: [finding] }),
     seconds,
   }

@@ -24,7 +24,7 @@ it.each<[words: string, expected: unknown, received: unknown]>([
 })
 
 it.each<[words: string, expected: string | undefined, received: string | undefined]>([
-  ['with "dmarc":100.0 instead of "dmarc":100', '{"x":1,"dmarc":100,"spf":1}', '{"x":1,"dmarc":100.0,"spf":1}'],
+  ['with "dmarc":100.0 instead of "dmarc":100', '{"x":1,"dmarc":100,"spf":1}', '{"x":1,"dmarc":100.0,"spf":1.0}'],
   ['with Bad gateway instead of Not found', 'Not found', 'Bad gateway'],
   ['without a body', '{}', undefined],
   ['without a body', '{}', ''],
