@@ -1,7 +1,9 @@
 import { connect } from 'node:net'
 import { isDeepStrictEqual } from 'node:util'
+import type { ServiceContract } from '../../../src/behaviour/operation.ts'
 import { OPERATIONS } from '../../../src/behaviour/operations/operations.ts'
 import type { Contract } from '../../../src/contract/contract.ts'
+import type { Store } from '../../../src/store/store.ts'
 import type { CommandRun } from '../../../src/trials/command.ts'
 import type { CommandEnd } from '../../../src/trials/running-command.ts'
 import type { Behaviour } from '../../contract/behaviours.ts'
@@ -17,11 +19,14 @@ export type Client = (service: TestService, trial: string) => Promise<unknown>
 export function carryOut(client: Client): (run: Pick<CommandRun, 'environment'>) => Promise<CommandEnd> {
   return async ({ environment }) => {
     const usual = { signal: undefined, timedOut: false, interruptedBy: undefined, leftBehind: [], seconds: 0 }
+    const service = serviceAt(environment)
     try {
-      await client(serviceAt(environment), environment['UNDERSTUDY_TRIAL'] ?? '')
+      await client(service, environment['UNDERSTUDY_TRIAL'] ?? '')
       return { ...usual, exitCode: 0, output: '' }
     } catch (error) {
       return { ...usual, exitCode: 1, output: (error as Error).message }
+    } finally {
+      await service.stop()
     }
   }
 }
@@ -34,10 +39,10 @@ function serviceAt(environment: NodeJS.ProcessEnv): TestService {
     await moved
     return sendRequest(method, baseUrl + path, body, { authorization: `Bearer ${API_KEY}`, ...headers })
   }
-  const missing = { contract: undefined, store: undefined } as unknown as Pick<TestService, 'contract' | 'store'>
+  // A client holds no response to a contract, and has no access to the store.
+  const contract = { operations: [], checkFailure: () => [] } as Partial<Contract> as ServiceContract
   return {
-    ...missing,
-    baseUrl,
+    ...{ baseUrl, contract, store: {} as Store },
     send,
     get: (path) => send('GET', path),
     advance(milliseconds) {
@@ -53,7 +58,9 @@ function serviceAt(environment: NodeJS.ProcessEnv): TestService {
       await new Promise((resolve) => socket.once('close', resolve))
       return Buffer.concat(chunks).toString()
     },
-    stop: async () => {},
+    async stop() {
+      await moved
+    },
   }
 }
 
