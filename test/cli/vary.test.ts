@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect } from 'vitest'
-import type { Dependencies } from '../../src/evidence/dependencies.ts'
+import type { AlternativeReport, Dependencies } from '../../src/evidence/dependencies.ts'
 import { expectRefusal, it } from '../support/program.ts'
 import { runInProcess } from '../support/program-in-process.ts'
 import { expectReport } from '../support/report-schema.ts'
@@ -78,6 +78,19 @@ describe('vary', { tags: ['slow'] }, () => {
     const dependencies = JSON.parse(readFileSync(file, 'utf8'))
     expectReport('dependencies', dependencies)
     expect(dependencies).toMatchObject({ command, baseline: { exit_code: 0, requests: 2, steady: true } })
+
+    // What it says is true.
+    for (const [id, expected] of [
+      ['domain-order', 1],
+      ['response-charset', 0],
+    ] as const) {
+      const overlay = join(folder, `${id}.yaml`)
+      writeFileSync(overlay, (await runInProcess(['assumptions', 'overlay', id, '1'])).stdout)
+      const run = await runInProcess(['run', '--fixture', 'empty', '--overlay', overlay, '--', ...command])
+      expect(run.code, id).toBe(expected)
+      const { verdict } = dependencies.alternatives.find((each: AlternativeReport) => nameIn(each) === `${id}/1`)
+      expect(verdict).toBe(expected === 1 ? 'depends' : 'tolerates')
+    }
 
     // Nothing has changed, and what it depends on is accepted now.
     const since = ['--since', file, '--accept', 'domain-order']

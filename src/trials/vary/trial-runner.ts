@@ -8,7 +8,7 @@ import { runTrial, type Trial, type TrialResult } from '../trial.ts'
 export interface TrialRunnerOptions
   extends Pick<Trial, 'command' | 'environment' | 'variables' | 'signal' | 'onSignal' | 'carryOut'> {
   server: ServerOptions
-  /** How many trials may run at the same time; by default as many as the machine and the command permit. */
+  /** How many trials may run at the same time; by default as many as the machine permits, and the command. */
   jobs?: number | undefined
   /** The time limit for all trials, in milliseconds. */
   maxTime?: number | undefined
@@ -26,7 +26,7 @@ const OUT_OF_TIME = 'The time of --max-time was over.'
 /** Runs a command against servers that differ only in their contract. */
 export class TrialRunner {
   readonly #options: TrialRunnerOptions
-  #pool: Pool
+  readonly #pool: Pool
   /** The initial time on the clocks of all servers, so that the time of day does not matter. */
   readonly #instant = systemClock()
   readonly #began = elapsed()
@@ -35,11 +35,6 @@ export class TrialRunner {
   constructor(options: TrialRunnerOptions) {
     this.#options = options
     this.#pool = new Pool(options.jobs ?? availableParallelism(), options.signal)
-  }
-
-  /** How many of the next trials may run at the same time. No trial runs now. */
-  set jobs(jobs: number) {
-    this.#pool = new Pool(jobs, this.#options.signal)
   }
 
   /** How often the command was started. */

@@ -79,7 +79,6 @@ export async function vary(options: VaryOptions): Promise<VaryResult> {
   })
   const study: Study = { runner, options, secrets, baselines, limit: limitOf(baselines, options) }
   const parallelism = await findJobs(study, tried.length)
-  runner.jobs = parallelism.jobs
   const judged = await judgeAll(tried, parallelism.jobs, study)
   for (const report of await withControl(judged, study)) reports.set(...report)
   const alternatives = choices.alternatives.map((alternative) => {

@@ -87,6 +87,16 @@ describe('an alternative that is not reached changes nothing when the requests a
   })
 })
 
+it('an alternative for which there is no time is not decided', async () => {
+  const recording = await record(undefined, (service) => service.get('/domains'))
+  let looked = 0
+  const found = await findReached({
+    ...{ server: optionsOf(), choices: only('domain-order', 'cors'), recordings: [recording] },
+    whyOver: () => (looked++ === 0 ? undefined : 'Over.'),
+  })
+  expect(found.undecided.map(({ reason }) => reason)).toEqual(['Over.', 'Over.'])
+})
+
 describe('an alternative that does not fit', () => {
   it('the overlays of the user is left out, with the reason', async () => {
     const overlay = { name: 'user', actions: [{ target: '$.nothing', update: {} }] }
