@@ -29,6 +29,8 @@ export interface Trial extends Omit<CommandRun, 'patience'> {
   plan?: readonly FaultRule[] | undefined
   /** Whether the caller does not need the exchanges and the accounts. Then only a summary of each request is kept. */
   onlyJudges?: boolean | undefined
+  /** Runs the command in place of `runCommand`. Tests have clients in their own process. */
+  carryOut?: ((run: CommandRun) => Promise<CommandEnd>) | undefined
   /** Called when the server answers, before the command starts. */
   serving?(service: Understudy): void
 }
@@ -65,7 +67,7 @@ const TURNS = 5
 
 /** Starts a server, runs the command against it, and stops the server. @throws CommandError, errors of the start */
 export async function runTrial(trial: Trial): Promise<TrialResult> {
-  const { name, variables, options, contract, plan, signal, onlyJudges } = trial
+  const { name, variables, options, contract, plan, signal, onlyJudges, carryOut = runCommand } = trial
   const exchanges: Entry[] = []
   const ended: number[] = []
   const asked = new Map<string, AskedRequest>()
@@ -105,7 +107,7 @@ export async function runTrial(trial: Trial): Promise<TrialResult> {
     trial.serving?.(service)
     // A signal may have arrived during the start of the server.
     signal?.throwIfAborted()
-    const end = await runCommand({ ...trial, environment })
+    const end = await carryOut({ ...trial, environment })
     // The server processes the last requests of the command, of which nobody awaits the answer.
     for (let turn = 0; turn < TURNS; turn++) await new Promise((resolve) => setImmediate(resolve))
     return {

@@ -72,7 +72,6 @@ import { AFTER, BEFORE } from '../../src/trials/explore/story.ts'
 import { KEPT as KEPT_REQUESTS } from '../../src/trials/explore/tried-plans.ts'
 import { LISTED } from '../../src/trials/failed-tests.ts'
 import { EXCHANGES } from '../../src/trials/trial.ts'
-import { LARGEST } from '../../src/trials/vary/bundles.ts'
 import { CHARACTERS, LINES } from '../../src/trials/vary/failure.ts'
 import { SHOWN } from '../../src/trials/vary/first-difference.ts'
 import { MORE_PATIENCE } from '../../src/trials/vary/judge.ts'
@@ -269,7 +268,6 @@ const VALUES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     'name and description of a rule in `sarif`': `${number(LONGEST_NAME)}, ${number(LONGEST_DESCRIPTION)} characters`,
   },
   'Reports of `vary`': {
-    'alternatives that one run of the command tries': number(LARGEST),
     'body that was refused unread, in its place when the request is answered again': bytes(LONGEST_FILLER),
     'body of a response that differed': `${number(SHOWN)} characters`,
     'last output of a failing command': `${number(LINES)} lines, ${number(CHARACTERS)} characters`,
