@@ -1,3 +1,18 @@
+import { stripVTControlCharacters } from 'node:util'
+import { redactorForAll } from '../journal/redaction/redaction.ts'
+import type { Secrets } from '../journal/redaction/secrets.ts'
+
+/** The most lines and characters at the end of an output that are reported. */
+export const LINES = 12
+export const CHARACTERS = 2_000
+
+/** The end of an output for a report, without colours and secrets. */
+export function lastLines(output: string, secrets: Secrets): string {
+  const text = stripVTControlCharacters(output).trimEnd()
+  const redacted = redactorForAll(secrets)(text.slice(-2 * CHARACTERS))
+  return redacted.split('\n').slice(-LINES).join('\n').slice(-CHARACTERS)
+}
+
 /** The end of the output of a command, in a buffer of constant size. */
 export class OutputTail {
   readonly #bytes: Buffer

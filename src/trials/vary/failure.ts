@@ -1,13 +1,9 @@
-import { stripVTControlCharacters } from 'node:util'
 import type { AlternativeReport } from '../../evidence/dependencies.ts'
 import { redactorForAll } from '../../journal/redaction/redaction.ts'
 import type { Secrets } from '../../journal/redaction/secrets.ts'
 import { findFailedTests } from '../failed-tests.ts'
+import { lastLines } from '../output-tail.ts'
 import type { CommandEnd } from '../running-command.ts'
-
-/** The most lines and characters at the end of an output that are reported. */
-export const LINES = 12
-export const CHARACTERS = 2_000
 
 /** The end of a failed command, for a report. */
 export function describeEnd(end: CommandEnd, secrets: Secrets): Partial<AlternativeReport> {
@@ -34,11 +30,4 @@ export function describeFailure(end: CommandEnd, secrets: Secrets): string {
   const last = lastLines(output, secrets).split('\n').at(-1)?.trim() ?? ''
   const said = last === '' ? 'it wrote nothing' : `its last line is: ${last}`
   return `The command ${how} although nothing is varied, so there is nothing to compare with; ${said}`
-}
-
-/** The end of the output, without colours and secrets. */
-function lastLines(output: string, secrets: Secrets): string {
-  const text = stripVTControlCharacters(output).trimEnd()
-  const redacted = redactorForAll(secrets)(text.slice(-2 * CHARACTERS))
-  return redacted.split('\n').slice(-LINES).join('\n').slice(-CHARACTERS)
 }
