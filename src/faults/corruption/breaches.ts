@@ -1,8 +1,18 @@
-import { isObject } from '../../ground/json.ts'
+import { isObject, type Json } from '../../ground/json.ts'
+import { plural } from '../../ground/plural.ts'
 import type { Draw } from '../injection.ts'
 import { type CorruptionKind, omission, type PossibleChange, replacement, violates } from './corruption-kind.ts'
-import { documentSpan, entriesOf, insertEntry, removeEntry, replaceSpan, spanAt, textOf } from './json-text.ts'
-import { additions, newValue, unknownValues } from './novelties.ts'
+import {
+  documentSpan,
+  entriesOf,
+  insertEntry,
+  removeEntry,
+  replaceSpan,
+  spanAt,
+  type TextSpan,
+  textOf,
+} from './json-text.ts'
+import { additions, unknownValues, wordNewValue } from './novelties.ts'
 import {
   type BodyPlace,
   type ParsedResponse,
@@ -19,7 +29,7 @@ export const missingField: CorruptionKind = { candidates: missingFields, verify:
 export const wrongType: CorruptionKind = { candidates: wrongTypes, verify: violates }
 /** An object has a field that the contract forbids. */
 export const extraField: CorruptionKind = { candidates: extraFields, verify: violates }
-/** A field has a value that its list does not have. */
+/** Each field whose values are listed has a value that its list does not have. */
 export const unknownEnum: CorruptionKind = { candidates: unknownEnums, verify: violates }
 /** The envelope that the contract promises is missing, or incomplete. */
 export const badEnvelope: CorruptionKind = { candidates: badEnvelopes, verify: violates }
@@ -94,14 +104,51 @@ function isClosed(shape: Shape): boolean {
   return shape.isClosed
 }
 
+/** All such fields at once, because a client may read only some of them. The first value is drawn. */
 function* unknownEnums(response: ParsedResponse, draw: Draw): Generator<PossibleChange> {
-  const { codes } = response.contract
-  for (const place of placesIn(response.root, draw, codes.size > 0 ? undefined : listsValues)) {
+  const { contract, text, root } = response
+  const { codes } = contract
+  const drawn = Math.floor(draw() * LONG)
+  const changes: string[] = []
+  const pieces: string[] = []
+  let end = 0
+  for (const { place, span } of spansIn(text, { place: root, span: documentSpan(text) }, codes.size === 0)) {
     // The contract lists the codes of a response beside its schema.
     const isCode = codes.size > 0 && place.step === 'code' && pointerOf(place) === '/error/code'
     const known = isCode ? [...codes, ...(place.shape.values ?? [])] : place.shape.values
-    if (known === undefined) continue
-    for (const value of shuffle(unknownValues(place, known), draw)) yield newValue(response, place, value)
+    const values = known === undefined ? [] : unknownValues(place, known)
+    const value = values[(drawn + changes.length) % values.length]
+    if (value === undefined) continue
+    changes.push(wordNewValue(place, value))
+    pieces.push(text.slice(end, span.start), JSON.stringify(value))
+    end = span.end
+  }
+  const [first = '', ...others] = changes
+  if (first === '') return
+  const rest = others.length === 0 ? '' : `, and ${plural(others.length, 'more field')} got new values, too`
+  yield { about: root.shape, make: () => ({ text: pieces.join('') + text.slice(end), change: `${first}${rest}.` }) }
+}
+
+/** Longer than each list of new values. */
+const LONG = 1000
+
+interface SpannedPlace {
+  place: BodyPlace
+  span: TextSpan
+}
+
+/** All values that contain no other, in the order of the text. `onlyListed` leaves out parts in which no value is listed. */
+function* spansIn(text: string, { place, span }: SpannedPlace, onlyListed: boolean): Generator<SpannedPlace> {
+  const { value, shape } = place
+  if (typeof value !== 'object' || value === null) yield { place, span }
+  else if (!onlyListed || shape.leadsTo(listsValues)) {
+    let index = 0
+    for (const entry of entriesOf(text, span)) {
+      const step: string | number = entry.key === undefined ? index++ : JSON.parse(entry.key)
+      const child = typeof step === 'number' ? shape.items : shape.property(step)
+      const inner = { value: (value as Json)[step], shape: child, step, parent: place }
+      yield* spansIn(text, { place: inner, span: entry }, onlyListed)
+    }
   }
 }
 

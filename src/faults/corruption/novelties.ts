@@ -45,9 +45,11 @@ export function unknownValues(place: BodyPlace, known: readonly unknown[]): unkn
 
 /** Replaces the value at a place by a new value. */
 export function newValue(response: ParsedResponse, place: BodyPlace, value: unknown): PossibleChange {
-  const json = JSON.stringify(value)
-  const change = `${pointerOf(place)} became the new value ${json} instead of ${JSON.stringify(place.value)}.`
-  return replacement(response, place, () => json, change)
+  return replacement(response, place, () => JSON.stringify(value), `${wordNewValue(place, value)}.`)
+}
+
+export function wordNewValue(place: BodyPlace, value: unknown): string {
+  return `${pointerOf(place)} became the new value ${JSON.stringify(value)} instead of ${JSON.stringify(place.value)}`
 }
 
 /** Adds properties that the object at a place does not have yet; none if the place has no object. */

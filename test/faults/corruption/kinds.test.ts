@@ -119,13 +119,17 @@ function reversed(text: string): string {
 }
 
 describe('An unknown value', () => {
-  it('is in no list of the contract', () => {
+  it('is in every field of every record whose values the contract lists, and in no list of the contract', () => {
     const response = successOf('listDmarc')
-    const policies = valueAt(contract.document.resolved, '/components/schemas/Policy/enum') as string[]
-    const made = outcomes('unknown-enum', response.write(records), response).map(({ body }) => JSON.parse(`${body}`))
-    const policiesMade = new Set(made.flatMap(({ data }) => data.flatMap((each: Json) => [each['p'], each['np']])))
-    expect(policiesMade.size).toBeGreaterThan(5)
-    expect([...policiesMade].filter((policy) => !policies.includes(policy as string)).length).toBeGreaterThan(4)
+    const policies = valueAt(contract.document.resolved, '/components/schemas/Policy/enum')
+    const made = outcomes('unknown-enum', response.write(records), response)
+    for (const { body, change } of made) {
+      const data: Json[] = JSON.parse(`${body}`).data
+      for (const { p, sp, np } of data) for (const value of [p, sp, np]) expect(policies).not.toContain(value)
+      for (const record of data) expect(['y', 'n']).not.toContain(record['testing'])
+      expect(change).toMatch(/^\/data\/0\/\w+ became the new value .+, and 11 more fields got new values, too\.$/)
+    }
+    expect(new Set(made.map(({ body }) => JSON.parse(`${body}`).data[0].p)).size).toBeGreaterThan(4)
   })
 
   it('of an error code is neither one of the response nor of another', () => {
