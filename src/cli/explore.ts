@@ -1,9 +1,23 @@
+import { existsSync } from 'node:fs'
 import { loadContract } from '../contract/contract.ts'
 import { readOverlays } from '../contract/overlay.ts'
+import {
+  applyBaseline,
+  type Baseline,
+  dayOf,
+  readBaseline,
+  updateBaseline,
+  writeBaseline,
+} from '../evidence/baseline.ts'
+import { EvidenceError } from '../evidence/evidence-input.ts'
+import { systemClock } from '../ground/clock.ts'
 import { printable } from '../ground/show.ts'
+import { Secrets } from '../journal/redaction/secrets.ts'
 import type { ReportTarget } from '../reports/targets.ts'
 import {
+  fileName,
   type Options,
+  optIn,
   readDuration,
   someOf,
   text,
@@ -12,13 +26,15 @@ import {
   type Values,
   wholeNumber,
 } from '../start/option.ts'
+import type { RunBounds } from '../trials/explore/budget.ts'
 import type { Exploration } from '../trials/explore/exploration.ts'
-import type { ExploreTerms } from '../trials/explore/report.ts'
+import { type ExploreTerms, FAIL_ON } from '../trials/explore/report.ts'
+import { lastLines } from '../trials/output-tail.ts'
 import type { Command } from './command.ts'
 import { UsageError } from './errors.ts'
 import { type Execution, execute } from './execution.ts'
-import { readPlan } from './plan-file.ts'
-import { checkFiles, REPORT_OPTIONS } from './reports.ts'
+import { readReplay } from './plan-file.ts'
+import { checkFiles, NOT_WRITTEN, REPORT_OPTIONS } from './reports.ts'
 import { withServerOptions } from './start.ts'
 import {
   millisecondsOf,
@@ -29,15 +45,20 @@ import {
   withoutOptions,
 } from './trial-options.ts'
 
-export const USUAL_BUDGET = '25s'
+/** The time for everything by default, and how long the tiers on which the result rests may take. */
+export const USUAL_BUDGET = { optional: '1m', needed: '10m' } as const
 
 /** Options that do not change a trial. The line that replays a finding omits them. */
 const SEARCH_OPTIONS = {
-  ...PARALLEL_OPTIONS,
+  jobs: {
+    kind: PARALLEL_OPTIONS.jobs.kind,
+    help: 'Number of trials at the same time.',
+    defaultText: 'as many as there are processors, if that many runs at once without faults do the same as one alone',
+  },
   budget: {
     kind: timeLimit,
     help: 'Time limit of the search for faults that break the command.',
-    defaultText: `${USUAL_BUDGET}; with --runs, no limit`,
+    defaultText: `${USUAL_BUDGET.optional}, or as long as the first two tiers take, up to ${USUAL_BUDGET.needed}; with --runs, no limit`,
   },
   runs: {
     kind: wholeNumber(1, 1_000_000),
@@ -49,7 +70,26 @@ const SEARCH_OPTIONS = {
     placeholder: 'PLAN',
     help: 'Run the command once with the faults of PLAN: a file with fault rules, a finding or a report; or their JSON.',
   },
-  failOn: { kind: someOf(['gave-up']), help: 'Also fail when the command gave up after a fault.' },
+  failOn: {
+    kind: someOf(FAIL_ON),
+    help: 'Reasons to fail: findings, which always are a reason; a search that was too short for a result; a command that gave up after a fault.',
+    default: ['findings', 'inconclusive'],
+  },
+  baseline: {
+    kind: fileName,
+    help: 'A JSON file of findings that are known and do not count, each with a reason, and perhaps with the last day on which that holds.',
+  },
+  updateBaseline: optIn(
+    'Write the findings of this run to the file of --baseline. A finding that is gone is removed from the file only if everything was tried.',
+  ),
+} as const satisfies Options
+
+const WINDOW_OPTION = {
+  window: {
+    kind: timeLimit,
+    help: 'Length of a shortened quota window. explore itself tries a longer one, too, where the command survives a 429.',
+    defaultText: '2s, or that of the finding in --replay',
+  },
 } as const satisfies Options
 
 const OPTIONS = {
@@ -58,9 +98,10 @@ const OPTIONS = {
   scaleWindows: {
     kind: toggle,
     hasOpposite: true,
-    help: 'Shorten quota windows to 2 s, so that a client that waits for a reset does not take an hour.',
+    help: 'Shorten quota windows, so that a client that waits for a reset does not take an hour.',
     defaultText: 'on',
   },
+  ...WINDOW_OPTION,
   ...REPORT_OPTIONS,
 } as const satisfies Options
 
@@ -70,10 +111,16 @@ export const explore: Command = {
   async run(args, terminal) {
     const reading = readTrial('explore', OPTIONS, args, terminal.environment)
     const { values, sources } = reading
-    if (values.port !== 0 && values.jobs > 1) {
+    const { baseline, report, updateBaseline: isUpdated } = values
+    if (values.port !== 0 && (values.jobs ?? 1) > 1) {
       throw new UsageError(`${sources.port}: trials at the same time need a port each; leave it out, or use --jobs 1`)
     }
-    await checkFiles(values.report)
+    if (values.window !== undefined && values.scaleWindows === false) {
+      throw new UsageError(`${sources.window}: quota windows keep their length with --no-scale-windows; leave one out`)
+    }
+    if (isUpdated && baseline === undefined)
+      throw new UsageError('--update-baseline: needs --baseline FILE, which it writes')
+    await checkFiles(report, [{ source: sources.baseline, file: baseline, isRead: !isUpdated }])
     const search = (execution: Execution) => searchFaults(reading, execution)
     return execute('explore', terminal, search, { exitsWithParent: values.exitWithParent })
   },
@@ -83,39 +130,80 @@ export const explore: Command = {
 async function searchFaults(reading: ReadTrial<typeof OPTIONS>, execution: Execution): Promise<number> {
   const { values, words, command } = reading
   const { ExploreSession, SHORT_WINDOW } = await import('../trials/explore/session.ts')
-  const isScaled = values.scaleWindows !== false
+  const known = await readKnown(values)
   const overlays = await readOverlays(values.overlays)
-  const contract = await loadContract({ overlays, longestWindow: isScaled ? SHORT_WINDOW : Number.POSITIVE_INFINITY })
-  const plan = values.replay === undefined ? undefined : await readPlan(values.replay, contract)
+  const contractWith = (longestWindow: number) => loadContract({ overlays, longestWindow })
+  const replayed =
+    values.replay === undefined
+      ? undefined
+      : await readReplay(values.replay, await contractWith(Number.POSITIVE_INFINITY))
+  const given = values.window === undefined ? replayed?.window : readDuration(values.window) / 1000
+  const window = values.scaleWindows === false ? undefined : (given ?? SHORT_WINDOW)
+  const contract = await contractWith(window ?? Number.POSITIVE_INFINITY)
   const { terminal, onSignal, signal: stop } = execution
-  const budget = budgetOf(values)
-  const { jobs, runs } = values
+  const { runs } = values
+  const { milliseconds, optional } = budgetOf(values)
+  const rest = (time: number | undefined) => (time === undefined ? undefined : Math.max(0, time - execution.duration))
   return withServerOptions(reading, terminal, async (options) => {
     const session = new ExploreSession({
-      ...{ command, contract, options, jobs, isScaled, runs, stop, onSignal },
+      ...{ command, contract, contractWith, options, window, runs, stop, onSignal },
+      // One port is there for one trial at a time, and a single plan needs no others.
+      jobs: values.jobs ?? (values.port === 0 && replayed === undefined ? undefined : 1),
       environment: terminal.environment,
       variables: values.setEnv,
       timeout: millisecondsOf(values.timeout),
-      milliseconds: budget === undefined ? undefined : Math.max(0, budget - execution.duration),
+      milliseconds: rest(milliseconds),
+      optional: rest(optional),
       watch: (text) => execution.show(text),
     })
     try {
       const baseline = await session.establish()
       if (typeof baseline === 'string') return execution.say(baseline, execution.times.interruptedWith ?? 1)
-      const found = plan === undefined ? await session.explore(baseline) : await session.replay(plan, baseline)
+      const found =
+        replayed === undefined ? await session.explore(baseline) : await session.replay(replayed.plan, baseline)
+      const { runs, pace, parallelism } = session
+      const times = execution.times
+      const isWhole = found.left === 0 && times.interruptedWith === undefined
       const terms: ExploreTerms = {
-        ...{ command, jobs, ...execution.times },
-        options: withoutOptions(words, { ...SEARCH_OPTIONS, ...REPORT_OPTIONS }),
-        runs: session.runs,
-        scaledWindow: isScaled ? SHORT_WINDOW : undefined,
+        ...{ command, runs, pace, parallelism, window, failOn: values.failOn, ...times },
+        options: withoutOptions(words, { ...SEARCH_OPTIONS, ...WINDOW_OPTION, ...REPORT_OPTIONS }),
+        countsRuns: values.runs !== undefined,
         isStable: baseline.isStable,
-        failsOnGaveUp: values.failOn !== undefined,
+        known: known && applyBaseline(found.findings, () => isWhole, known, dayOf(systemClock())),
+        secrets: new Secrets([options.apiKey, options.adminToken].filter((secret) => secret !== undefined)),
       }
-      return await tell(found, terms, values.report, execution)
+      const code = await tell(found, terms, values.report, execution)
+      const { baseline: file } = values
+      if (!values.updateBaseline || file === undefined || replayed !== undefined) return code
+      return await writeKnown(
+        file,
+        updateBaseline(found.findings, () => isWhole, known),
+        code,
+        execution,
+      )
     } finally {
       session.end()
     }
   })
+}
+
+/** The known findings; `undefined` without `--baseline`. The file may be missing if it is to be written. */
+async function readKnown({
+  baseline,
+  updateBaseline: isUpdated,
+}: Values<typeof OPTIONS>): Promise<Baseline | undefined> {
+  if (baseline === undefined) return undefined
+  return isUpdated && !existsSync(baseline) ? { findings: [] } : readBaseline(baseline)
+}
+
+async function writeKnown(file: string, known: Baseline, code: number, execution: Execution): Promise<number> {
+  try {
+    await writeBaseline(file, known)
+    return code
+  } catch (error) {
+    if (!(error instanceof EvidenceError)) throw error
+    return execution.say(`explore: ${error.message}`, NOT_WRITTEN)
+  }
 }
 
 /** How many findings are printed with all their requests. */
@@ -136,14 +224,18 @@ async function tell(
       : [{ ...found.replayed, title: found.replayed.verdict }]
   execution.progress.end()
   for (const { title, observation } of stories.slice(0, STORIES)) {
-    const lines = tellStory(observation).map((line) => `  ${printable(wordStory(line))}`)
+    const story = tellStory(observation).map(wordStory)
+    const output = lastLines(observation.end.output, terms.secrets)
+    const printed = output === '' ? [] : ['It printed:', ...output.split('\n').map((line) => `  ${line}`)]
+    const lines = [...story, ...printed].map((line) => `  ${printable(line)}`)
     for (const line of [`${title}:`, ...lines, '']) execution.terminal.printError(line)
   }
   return execution.deliver(describeExploration(found, terms), targets)
 }
 
 /** In milliseconds. By default there is no time limit if runs are counted, or if a single plan is run. */
-function budgetOf({ budget, runs, replay }: Values<typeof OPTIONS>): number | undefined {
-  if (budget !== undefined) return readDuration(budget)
-  return runs !== undefined || replay !== undefined ? undefined : readDuration(USUAL_BUDGET)
+function budgetOf({ budget, runs, replay }: Values<typeof OPTIONS>): Pick<RunBounds, 'milliseconds' | 'optional'> {
+  if (budget !== undefined) return { milliseconds: readDuration(budget) }
+  if (runs !== undefined || replay !== undefined) return {}
+  return { milliseconds: readDuration(USUAL_BUDGET.needed), optional: readDuration(USUAL_BUDGET.optional) }
 }

@@ -10,16 +10,23 @@ import { UsageError } from './errors.ts'
 /** The largest file that is read as a plan or as a report, in bytes. */
 export const LARGEST_PLAN = 64 << 20
 
+/** What is run again. */
+export interface Replay {
+  plan: FaultRule[]
+  /** The length of a shortened quota window in seconds, if a finding names it. */
+  window?: number
+}
+
 /**
  * Reads the fault rules of `--replay`: a list of rules, a finding, or a report, whose first finding counts. They are in
  * a file, or as JSON in the argument. @throws UsageError, EvidenceError
  */
-export async function readPlan(given: string, contract: Contract): Promise<FaultRule[]> {
+export async function readReplay(given: string, contract: Contract): Promise<Replay> {
   const isJson = /^\s*[[{]/.test(given)
   const source = `--replay ${shorten(given)}`
   const text = isJson ? given : await readText(given, LARGEST_PLAN, 'plan')
   const content = parseJson(text, (reason) => new UsageError(`${source}: ${reason}`))
-  const { rules, pointer } = locateRules(content, source)
+  const { rules, pointer, window } = locateRules(content, source)
   const { faultsPerAccount } = readLimits(await loadControlApi())
   if (rules.length === 0) throw new UsageError(`${source}: The plan has no fault rule.`)
   if (rules.length > faultsPerAccount) {
@@ -30,19 +37,29 @@ export async function readPlan(given: string, contract: Contract): Promise<Fault
     const problem = check(rule as FaultRule, `${pointer}/${index}`)
     if (problem !== undefined) throw new UsageError(`${source}#${problem.pointer}: ${problem.message}`)
   }
-  return rules as FaultRule[]
+  return { plan: rules as FaultRule[], ...(typeof window === 'number' && window > 0 && { window }) }
+}
+
+interface LocatedRules {
+  rules: readonly unknown[]
+  pointer: string
+  window?: unknown
 }
 
 /** Finds the rules in the JSON. */
-function locateRules(content: unknown, source: string): { rules: readonly unknown[]; pointer: string } {
+function locateRules(content: unknown, source: string): LocatedRules {
   if (Array.isArray(content)) return { rules: content, pointer: '' }
-  if (isObject(content) && Array.isArray(content['plan'])) return { rules: content['plan'], pointer: '/plan' }
+  if (isObject(content) && Array.isArray(content['plan'])) {
+    return { rules: content['plan'], pointer: '/plan', window: content['window'] }
+  }
   const findings = isObject(content) ? content['findings'] : undefined
   if (Array.isArray(findings)) {
     const [first] = findings
     if (first === undefined)
       throw new UsageError(`${source}: The report has no finding, so there is nothing to replay.`)
-    if (isObject(first) && Array.isArray(first['plan'])) return { rules: first['plan'], pointer: '/findings/0/plan' }
+    if (isObject(first) && Array.isArray(first['plan'])) {
+      return { rules: first['plan'], pointer: '/findings/0/plan', window: first['window'] }
+    }
   }
   throw new UsageError(`${source}: must hold a list of fault rules, a finding of explore, or a report of explore.`)
 }

@@ -7,6 +7,7 @@ import {
   countFindings,
   type Finding,
   failuresFirst,
+  nameResult,
   OUTCOMES,
   type Report,
   type ReportOutcome,
@@ -58,7 +59,7 @@ function escapeHtml(text: string): string {
 export const writeHtmlReport: Write = (report, surroundings) => {
   const hash = createHash('sha256').update(STYLE).digest('base64')
   const policy = `default-src 'none'; style-src 'sha256-${hash}'; base-uri 'none'; form-action 'none'`
-  const title = `${report.passed ? 'Passed' : 'Failed'}: dmarc-understudy ${report.tool}: ${report.title}`
+  const title = `${nameResult(report)}: dmarc-understudy ${report.tool}: ${report.title}`
   const page = html`<!doctype html>
 <html lang="en">
 <head>
@@ -83,9 +84,10 @@ ${describeChecks(report.checks)}
   return page.html
 }
 
-function describeHead({ tool, title, passed, summary, facts }: Report): Markup {
+function describeHead(report: Report): Markup {
+  const { tool, title, passed, summary, facts } = report
   return html`<header class="card">
-<div class="row"><span class="badge ${passed ? 'passed' : 'failed'}">${passed ? 'Passed' : 'Failed'}</span>
+<div class="row"><span class="badge ${passed ? 'passed' : 'failed'}">${nameResult(report)}</span>
 <h1>dmarc-understudy ${tool}: ${title}</h1></div>
 <p class="summary">${summary}</p>
 ${facts.length === 0 ? undefined : describePairs(facts.map(({ name, value }) => [name, value]))}

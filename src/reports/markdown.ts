@@ -4,6 +4,7 @@ import {
   type Block,
   countFindings,
   type Finding,
+  nameResult,
   type Report,
   type Surroundings,
   type Write,
@@ -32,7 +33,7 @@ export const writeMarkdownReport: Write = (report, surroundings) =>
  */
 export function renderMarkdown(report: Report, surroundings: Surroundings, { limit, measure }: Room): string {
   const { tool, title, passed, summary, facts, sections } = report
-  const verdict = passed ? '✅ Passed' : '❌ Failed'
+  const verdict = `${passed ? '✅' : '❌'} ${nameResult(report)}`
   const parts = [`## dmarc-understudy ${tool}: ${escapeText(title)}`, `**${verdict}.** ${escapeText(summary)}`]
   const rows = facts.map(({ name, value }) => [name, value])
   if (rows.length > 0) parts.push(table(['', ''], rows))

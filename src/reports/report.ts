@@ -15,6 +15,8 @@ export interface Report {
   /** Whether the exit code is 0. A failed report shows a failure in every format. */
   readonly passed: boolean
   readonly exitCode: number
+  /** Whether too little was done for a result. Then the report neither passed nor failed, whatever the exit code is. */
+  readonly isInconclusive?: boolean
   /** When the work began, as an RFC 3339 instant in UTC. */
   readonly startedAt?: string | undefined
   readonly seconds: number
@@ -30,6 +32,12 @@ export interface Report {
   readonly sections: readonly Section[]
   /** The JSON report of the command, whose shape is in `docs/schemas`. The format `json` writes only this. */
   readonly json: unknown
+}
+
+/** The result in a word. */
+export function nameResult({ passed, isInconclusive }: Pick<Report, 'passed' | 'isInconclusive'>): string {
+  if (isInconclusive) return 'Inconclusive'
+  return passed ? 'Passed' : 'Failed'
 }
 
 /** When the work of a command began and how long it took, and the exit code if a signal has stopped it. */

@@ -1,7 +1,15 @@
 import { styleText } from 'node:util'
 import { printable, shorten } from '../ground/show.ts'
 import { foldToWidth, shortenToWidth, widthOf } from './columns.ts'
-import { countFindings, type Fact, type Finding, type FindingLevel, type Report, worstFirst } from './report.ts'
+import {
+  countFindings,
+  type Fact,
+  type Finding,
+  type FindingLevel,
+  nameResult,
+  type Report,
+  worstFirst,
+} from './report.ts'
 import { describePlace, describeRequest } from './wording.ts'
 
 /** The output on which a summary appears. */
@@ -132,11 +140,13 @@ function describeFacts(facts: readonly Fact[], { paint, columns }: Paper): strin
   })
 }
 
-function describeVerdict({ passed, summary }: Report, { paint, columns }: Paper): string[] {
-  const word = paint(passed ? 'green' : 'red', passed ? 'PASSED' : 'FAILED')
-  const lines = foldToWidth(inline(summary), columns - 8)
+function describeVerdict(report: Report, { paint, columns }: Paper): string[] {
+  const result = nameResult(report).toUpperCase()
+  const word = paint(report.passed ? 'green' : 'red', result)
+  const indent = result.length + 2
+  const lines = foldToWidth(inline(report.summary), columns - indent)
   const shown = columns === Number.POSITIVE_INFINITY ? lines : lines.slice(0, VERDICT_ROWS)
-  return shown.map((line, index) => `${index === 0 ? `${word}  ` : ' '.repeat(8)}${line}`)
+  return shown.map((line, index) => `${index === 0 ? `${word}  ` : ' '.repeat(indent)}${line}`)
 }
 
 /** One line without control characters for a terminal. */

@@ -3,7 +3,7 @@ import { redactorForAll } from '../journal/redaction/redaction.ts'
 import type { Secrets } from '../journal/redaction/secrets.ts'
 
 /** The most lines and characters at the end of an output that are reported. */
-export const LINES = 12
+export const LINES = 20
 export const CHARACTERS = 2_000
 
 /** The end of an output for a report, without colours and secrets. */

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect } from 'vitest'
 import { UsageError } from '../../src/cli/errors.ts'
-import { readPlan } from '../../src/cli/plan-file.ts'
+import { readReplay } from '../../src/cli/plan-file.ts'
 import { loadContract } from '../../src/contract/contract.ts'
 import { it } from '../support/program.ts'
 
@@ -30,7 +30,7 @@ describe('A plan', () => {
   ])('%s is refused with its place', async ([plan, message], { folder }) => {
     const path = join(folder, 'plan.json')
     writeFileSync(path, plan)
-    const error: Error = await readPlan(path, contract).then(
+    const error: Error = await readReplay(path, contract).then(
       () => expect.fail('The plan is accepted.'),
       (reason) => reason,
     )
@@ -44,8 +44,14 @@ describe('A plan', () => {
       const path = join(folder, 'plan.json')
       const text = JSON.stringify(content)
       writeFileSync(path, text)
-      expect(await readPlan(path, contract)).toEqual([RULE])
-      expect(await readPlan(text, contract)).toEqual([RULE])
+      expect(await readReplay(path, contract)).toEqual({ plan: [RULE] })
+      expect(await readReplay(text, contract)).toEqual({ plan: [RULE] })
     },
   )
+
+  it('has the quota window of a finding', async () => {
+    const finding = { plan: [RULE], window: 5 }
+    expect(await readReplay(JSON.stringify(finding), contract)).toEqual(finding)
+    expect(await readReplay(JSON.stringify({ findings: [finding] }), contract)).toEqual(finding)
+  })
 })

@@ -1,7 +1,17 @@
 import { createHash } from 'node:crypto'
-import type { Contract } from '../../contract/contract.ts'
+import type { ServiceContract } from '../../behaviour/operation.ts'
 import { changesBy } from './effects.ts'
-import { canonical, changesState, faultsAt, type PlannedFault, placeOf, TIERS, weightOf } from './faults.ts'
+import {
+  canonical,
+  changesState,
+  faultsAt,
+  kindOf,
+  type PlannedFault,
+  placeOf,
+  TIERS,
+  type Tier,
+  weightOf,
+} from './faults.ts'
 import type { ObservedRequest, RunObservation } from './observation.ts'
 import { targetOf } from './plan.ts'
 import { aboutOf, type Point, pointsOf } from './points.ts'
@@ -11,39 +21,76 @@ import type { FaultlessRun } from './verdict.ts'
 /** Two faults. The request of the second one comes after the request of the first one. */
 type FaultPair = readonly [first: PlannedFault, second: PlannedFault]
 
-/**
- * Single faults by tier, in the order of the trials. In a tier, the first request of each operation comes before any
- * second request. So a short budget covers all operations.
- */
-export function rankSingles(faults: readonly PlannedFault[]): PlannedFault[][] {
-  const seen = new Set<string>()
-  const different = faults.filter(({ point, effect, family }) => {
-    const target = family === 'instant' ? point.predecessor : point
-    const id = `${target?.index} ${canonical(effect)}`
-    return !seen.has(id) && seen.add(id) !== undefined
-  })
-  const ranked = withFirstSlow(different)
-    .map((fault) => ({ fault, rank: rankOf(fault) }))
-    .toSorted(({ rank: one }, { rank: other }) => {
-      const index = one.findIndex((number, at) => number !== other[at])
-      return (one[index] ?? 0) - (other[index] ?? 0)
-    })
-  const tiers = new Map<number, PlannedFault[]>()
-  for (const { fault } of ranked) tiers.set(fault.tier, [...(tiers.get(fault.tier) ?? []), fault])
-  return [...tiers.values()]
+/** Single faults that are tried one after the other, before any fault of the next phase. */
+export interface Phase {
+  tier: Tier
+  /** Whether the result of the exploration rests on them. */
+  isNeeded: boolean
+  faults: readonly PlannedFault[]
 }
 
-/** Moves the first slow response forward. A client that waits for ever does so for all slow responses. */
-function withFirstSlow(faults: readonly PlannedFault[]): PlannedFault[] {
-  const first = faults.find(({ slow, point }) => slow && changesState(point)) ?? faults.find(({ slow }) => slow)
-  return faults.map((fault) => (fault === first ? { ...fault, tier: TIERS.firstSlow } : fault))
+/**
+ * Single faults in the order of the trials: first one of each kind, by tier, and then the repetitions, by tier. So a
+ * short budget covers all operations with all their subjects. The first slow response follows the tiers on which the
+ * result rests: a client that waits for ever does so for all of them.
+ */
+export function planSingles(faults: readonly PlannedFault[]): Phase[] {
+  const different = faults.filter(
+    isFirst(({ point, effect, family }) => {
+      const target = family === 'instant' ? point.predecessor : point
+      return `${target?.index} ${canonical(effect)}`
+    }),
+  )
+  const ranked = different.toSorted((one, other) => compareRanks(rankOf(one), rankOf(other)))
+  const firsts = ranked.filter(isFirst(kindOf))
+  const repetitions = ranked.filter((fault) => !firsts.includes(fault))
+  const slow = firsts.find((fault) => fault.slow && changesState(fault.point)) ?? firsts.find((fault) => fault.slow)
+  const phasesOf = (some: readonly PlannedFault[], areFirsts: boolean) =>
+    Object.values(TIERS).flatMap((tier) => {
+      const ofTier = some.filter((fault) => fault.tier === tier && fault !== slow)
+      const isNeeded = areFirsts && NEEDED.includes(tier)
+      // Slow faults come last, because each takes until the client gives up.
+      return [false, true].map((isSlow) => ({
+        tier,
+        isNeeded,
+        faults: ofTier.filter((fault) => (fault.slow === true) === isSlow),
+      }))
+    })
+  const first = { tier: TIERS.rest, isNeeded: false, faults: slow === undefined ? [] : [slow] }
+  const usual = phasesOf(firsts, true)
+  return [
+    ...usual.filter(({ isNeeded }) => isNeeded),
+    first,
+    ...usual.filter(({ isNeeded }) => !isNeeded),
+    ...phasesOf(repetitions, false),
+  ].filter(({ faults }) => faults.length > 0)
+}
+
+/** The tiers on which the result of an exploration rests. */
+export const NEEDED: readonly Tier[] = [TIERS.lostWrites, TIERS.refusedWrites]
+
+/** Passes the first item with each name. */
+function isFirst<Item>(nameOf: (item: Item) => string): (item: Item) => boolean {
+  const seen = new Set<string>()
+  return (item) => {
+    const name = nameOf(item)
+    return !seen.has(name) && seen.add(name) !== undefined
+  }
 }
 
 const FAMILIES = ['unanswered', 'odd', 'refused', 'instant'] as const
 
+/** Refusals that nothing but the request can cause come last. They are many, and a client that sends it knows them. */
 function rankOf(fault: PlannedFault): number[] {
-  const { tier, point, family } = fault
-  return [tier, point.occurrence, FAMILIES.indexOf(family), weightOf(fault), point.index]
+  const { point, family, effect, survivable } = fault
+  const error = effect.respond !== undefined && 'error' in effect.respond ? effect.respond.error : undefined
+  const isLate = error !== undefined && error !== 'unauthorized' && survivable === undefined
+  return [isLate ? 1 : 0, FAMILIES.indexOf(family), weightOf(fault), point.index]
+}
+
+function compareRanks(one: readonly number[], other: readonly number[]): number {
+  const index = one.findIndex((number, at) => number !== other[at])
+  return (one[index] ?? 0) - (other[index] ?? 0)
 }
 
 /** A run in which the client survived one fault. */
@@ -56,7 +103,7 @@ type Survived = Pick<TriedPlan, 'faults' | 'observation'>
  */
 export function pairsAfter(
   survived: readonly Survived[],
-  contract: Contract,
+  contract: ServiceContract,
   { observation }: Pick<FaultlessRun, 'observation'>,
   expects: (second: PlannedFault) => boolean,
 ): FaultPair[] {
@@ -145,7 +192,7 @@ function rankPair({ distance, pair: [first, second] }: { distance: number; pair:
   // A slow response takes until the client gives up.
   const slow = (first.slow ? 1 : 0) + (second.slow ? 1 : 0)
   const waits = [first, second].filter(({ effect }) => effect.event !== undefined).length
-  return slow * 10_000_000 + waits * 1_000_000 + distance * 10 + second.tier
+  return slow * 10_000_000 + waits * 1_000_000 + distance * 10 + COSTS.indexOf(canonical(second.effect))
 }
 
 /**

@@ -48,7 +48,8 @@ export function describePlan(plan: readonly FaultRule[], { requests }: Pick<RunO
   })
 }
 
-function effectOf({ description: _, match: __, skip: ___, times: ____, ...effect }: FaultRule): Effect {
+/** The effect of a rule, without the requests that it is for. */
+export function effectOf({ description: _, match: __, skip: ___, times: ____, ...effect }: FaultRule): Effect {
   return effect
 }
 
@@ -64,6 +65,11 @@ export function idleRules(plan: readonly FaultRule[], { requests }: Pick<RunObse
   return plan.filter((rule, index) => !requests.some(({ entry }) => hasActed(entry, rule, faultId(index + 1))))
 }
 
+/** Whether each rule of a plan met a request, also one in which there was nothing that it could change. */
+export function hasMet(plan: readonly FaultRule[], { requests }: Pick<RunObservation, 'requests'>): boolean {
+  return plan.every((_, index) => requests.some(({ entry }) => isOf(entry, faultId(index + 1))))
+}
+
 /** Whether a rule acted more often than its `times`. A rule starts again if the command resets an account. */
 export function exceedsPlan(plan: readonly FaultRule[], { requests }: Pick<RunObservation, 'requests'>): boolean {
   return plan.some((rule, index) => {
@@ -72,11 +78,15 @@ export function exceedsPlan(plan: readonly FaultRule[], { requests }: Pick<RunOb
   })
 }
 
-function hasActed({ injection, injected }: Entry, rule: FaultRule, id: string): boolean {
-  if (injection?.source !== 'rule' || injection.id !== id) return false
+function isOf({ injection }: Entry, id: string): boolean {
+  return injection?.source === 'rule' && injection.id === id
+}
+
+function hasActed(entry: Entry, rule: FaultRule, id: string): boolean {
+  if (!isOf(entry, id)) return false
   const { type } = kindOf(rule).action
   // A delay or a change of the clock does not change the response.
-  return injected || type === 'delay' || type === 'pass' || type === 'send'
+  return entry.injected || type === 'delay' || type === 'pass' || type === 'send'
 }
 
 /** The operation of the last rule of a plan. */

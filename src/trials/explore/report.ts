@@ -1,34 +1,51 @@
 import { pointerOf } from '../../contract/api.ts'
 import type { FaultRule } from '../../domain/faults.ts'
+import type { AppliedBaseline } from '../../evidence/baseline.ts'
 import { plural } from '../../ground/plural.ts'
 import { writeShellLine } from '../../ground/shell-word.ts'
+import type { Secrets } from '../../journal/redaction/secrets.ts'
 import { listFacts, listSection } from '../../reports/outline.ts'
-import type { CommandTimes, Finding, Report, ReportRule, Section } from '../../reports/report.ts'
-import type { Exploration, FailingPlan, PlanAt } from './exploration.ts'
-import { canonical } from './faults.ts'
+import type { Check, CommandTimes, Finding, Report, ReportRule, Section } from '../../reports/report.ts'
+import { lastLines } from '../output-tail.ts'
+import type { Parallelism } from '../parallelism.ts'
+import { type Exploration, type FailingPlan, isComplete, openIn, type Place, type PlanAt } from './exploration.ts'
+import { canonical, TIERS, type Tier } from './faults.ts'
 import { type StoryLine, tellStory, wordStory } from './story.ts'
 import type { ExploreFailure, RunVerdict } from './verdict.ts'
 
 /** A finding in the JSON report. */
-interface FindingReport extends Omit<FailingPlan, 'observation'> {
+export interface ReportedFailure extends Omit<FailingPlan, 'observation'> {
   story: readonly StoryLine[]
+  /** The end of what the command printed, if it printed anything. */
+  output?: string
   /** A command line for a POSIX shell. */
   replay: string
+  /** Why the user has accepted it. */
+  accepted?: string
 }
+
+/** Reasons beside a finding for which a run can fail. */
+export const FAIL_ON = ['findings', 'inconclusive', 'gave-up'] as const
 
 /** Facts for the report that the exploration itself does not contain. */
 export interface ExploreTerms extends CommandTimes {
   command: readonly string[]
   /** The options that a replay also needs, as words. */
   options: readonly string[]
-  /** How often the command was started, including the baselines. */
+  /** How often the command was started, including the baselines, and the seconds for one start. */
   runs: number
-  jobs: number
+  pace: number
+  /** Whether the number of runs was limited, and not the time. */
+  countsRuns: boolean
+  parallelism: Parallelism
   /** The length of a shortened quota window, in seconds. */
-  scaledWindow: number | undefined
+  window: number | undefined
   /** Whether runs without a fault have the same effects. If not, only exit codes were judged. */
   isStable: boolean
-  failsOnGaveUp: boolean
+  failOn: readonly (typeof FAIL_ON)[number][]
+  /** Absent if there is no baseline of known findings. */
+  known: AppliedBaseline<FailingPlan> | undefined
+  secrets: Secrets
 }
 
 const RULES: Readonly<Record<ExploreFailure | 'gave up', Omit<ReportRule, 'id'>>> = {
@@ -63,52 +80,115 @@ function ruleFor(verdict: ExploreFailure | 'gave up'): ReportRule {
   return { id: `explore/${verdict.replaceAll(' ', '-')}`, ...RULES[verdict] }
 }
 
+/** The names of the tiers, as the end of a sentence that begins with a number. */
+const TIER_WORDS: Readonly<Record<Tier, string>> = {
+  [TIERS.lostWrites]: 'lost responses of writes',
+  [TIERS.refusedWrites]: 'refusals of writes because of what the account holds',
+  [TIERS.limits]: 'quotas that are used up (429)',
+  [TIERS.rest]: 'other faults',
+}
+
+/** The findings of an exploration as they are in the JSON report. */
+export function reportFailures(found: Exploration, terms: ExploreTerms): ReportedFailure[] {
+  const { command, options, known, secrets, window: usual } = terms
+  const reasons = new Map(known?.accepted.map(({ finding, entry }) => [finding.id, entry.reason]))
+  return found.findings.map(({ observation, ...finding }) => {
+    const { id, plan, window } = finding
+    const windows = window === undefined || window === usual ? [] : ['--window', `${window}s`]
+    // The command line contains the plan, so it needs no file.
+    const words = ['explore', ...options, ...windows, '--replay', canonical(plan), '--', ...command]
+    const output = lastLines(observation.end.output, secrets)
+    const accepted = reasons.get(id)
+    return {
+      ...finding,
+      story: tellStory(observation),
+      ...(output !== '' && { output }),
+      replay: writeShellLine(['dmarc-understudy', ...words]),
+      ...(accepted !== undefined && { accepted }),
+    }
+  })
+}
+
 /** The report of `explore`; `docs/schemas/explore.json` describes its JSON. */
 export function describeExploration(found: Exploration, terms: ExploreTerms): Report {
-  const { command, options, runs, scaledWindow, isStable, failsOnGaveUp, interruptedWith } = terms
-  const { points, tolerated, gaveUp, flaky, unconfirmed, idle, unmet, left, replayed } = found
-  const findings = found.findings.map(({ observation, ...finding }): FindingReport => {
-    // The command line contains the plan, so it needs no file.
-    const words = ['explore', ...options, '--replay', canonical(finding.plan), '--', ...command]
-    return { ...finding, story: tellStory(observation), replay: writeShellLine(['dmarc-understudy', ...words]) }
-  })
-  const failures = [...findings.map(modelFinding), ...(failsOnGaveUp ? gaveUp.map(modelGivingUp) : [])]
-  const passed = failures.length === 0
+  const { command, runs, window, isStable, failOn, interruptedWith } = terms
+  const { points, tiers, tolerated, gaveUp, flaky, unconfirmed, idle, unmet, left } = found
+  const reported = reportFailures(found, terms)
+  const isBroken = reported.some(({ accepted }) => accepted === undefined)
+  const isInconclusive = !isBroken && (interruptedWith !== undefined || !isConclusive(found))
+  const failures = reported.map(modelFailure)
+  const gaveUps = failOn.includes('gave-up') ? gaveUp.map(modelGivingUp) : []
+  const level = failOn.includes('inconclusive') ? 'error' : 'warning'
+  const doubts = isInconclusive ? [modelDoubt(found, terms, level)] : []
+  const findings = [...failures, ...gaveUps, ...doubts, ...idle.map(modelIdle)]
+  const hasFailed = findings.some((finding) => finding.level === 'error')
   return {
     tool: 'explore',
     title: command.join(' '),
-    summary: replayed === undefined ? summarise(found, interruptedWith !== undefined) : SUMMARIES[replayed.verdict],
-    passed: passed && interruptedWith === undefined,
-    exitCode: interruptedWith ?? (passed ? 0 : 1),
+    summary: summarise(found, terms, isInconclusive),
+    passed: !hasFailed && interruptedWith === undefined,
+    exitCode: interruptedWith ?? (hasFailed ? 1 : 0),
+    ...(isInconclusive && { isInconclusive }),
     startedAt: terms.startedAt,
     seconds: terms.seconds,
     command,
     facts: factsOf(found, terms),
-    findings: [...failures, ...idle.map(modelIdle)],
-    checks: [],
+    findings,
+    checks: checksOf(found),
     sections: sectionsOf(found),
     json: {
-      ...{ command, points, runs, tolerated, gave_up: gaveUp, findings, flaky, unconfirmed, never_applied: idle },
-      ...{ unmet, left },
-      ...(scaledWindow !== undefined && { scaled_window: scaledWindow }),
+      ...{ command, passed: !isBroken && !isInconclusive, inconclusive: isInconclusive, points, runs, tiers },
+      ...{ tolerated, gave_up: gaveUp, findings: reported, flaky, unconfirmed, never_applied: idle, unmet, left },
+      ...(window !== undefined && { scaled_window: window }),
       ...{ stable_effects: isStable, interrupted: interruptedWith !== undefined },
     },
   }
 }
 
-function modelFinding({ verdict, plan, operation, reasons, others, story, replay }: FindingReport): Finding {
+/** A replay is conclusive if a fault of its plan applied. */
+function isConclusive(found: Exploration): boolean {
+  const { replayed, tolerated, gaveUp, unmet } = found
+  if (replayed === undefined) return found.tiers.length > 0 && isComplete(found)
+  return tolerated > 0 || (gaveUp.length > 0 && unmet === 0)
+}
+
+function modelFailure(failure: ReportedFailure): Finding {
+  const { verdict, plan, operation, places, reasons, story, output, replay, accepted } = failure
+  const others = places.map(wordPlace)
   return {
     rule: ruleFor(verdict),
-    level: 'error',
-    message: `${wordPlan(plan)} ${wordReasons(reasons)}`,
-    ...(others > 0 && { occurrences: others + 1 }),
+    level: accepted === undefined ? 'error' : 'note',
+    message: `${wordPlan(plan)} ${wordReasons(reasons)}${accepted === undefined ? '' : ` Accepted: ${accepted}`}`,
+    ...(places.length > 1 && { occurrences: places.length }),
     ...placeOf(story, operation),
     details: [
       { kind: 'list', items: story.map(wordStory) },
+      ...(output === undefined
+        ? []
+        : [{ kind: 'code', text: output, title: 'What the command printed last' } as const]),
+      ...(others.length > 1 ? [{ kind: 'list', items: others } as const] : []),
       { kind: 'code', title: 'Plan', language: 'json', text: JSON.stringify(plan, undefined, 2) },
     ],
-    remedy: { text: 'To see it again:', command: replay },
+    remedy: {
+      text: `${others.length > 1 ? `It is the same at ${wordPlaces(places)}. ` : ''}To see it again:`,
+      command: replay,
+    },
   }
+}
+
+/** The most places in a sentence. */
+const NAMED = 6
+
+function wordPlaces(places: readonly Place[]): string {
+  const names = [
+    ...new Set(places.map(({ operation, about }) => (about === undefined ? operation : `${operation} (${about})`))),
+  ]
+  const rest = names.length - NAMED
+  return rest > 0 ? `${names.slice(0, NAMED).join(', ')} and ${rest} more` : names.join(', ')
+}
+
+function wordPlace({ operation, about, faults }: Place): string {
+  return `${operation}${about === undefined ? '' : ` (${about})`}: ${faults.join('; ')}`
 }
 
 /** The first reason is a sentence. The other reasons are parts of a second sentence. */
@@ -127,6 +207,47 @@ function placeOf(story: readonly StoryLine[], operation: string): Pick<Finding, 
     request: { method, path, operation },
     pointer: pointerOf({ path, method: method === 'HEAD' ? 'GET' : method }),
   }
+}
+
+function modelDoubt(found: Exploration, terms: ExploreTerms, level: Finding['level']): Finding {
+  return {
+    rule: {
+      id: 'explore/inconclusive',
+      name: 'Too little was tried',
+      description:
+        'A client passes if it survives each lost response of its writes, and each refusal that the account can bring about, once for each kind of write.',
+    },
+    level,
+    message: wordDoubt(found, terms),
+  }
+}
+
+/** What is missing for a result, and what would bring it. */
+function wordDoubt(found: Exploration, terms: ExploreTerms): string {
+  const { tiers, unconfirmed, tolerated, gaveUp, left, replayed } = found
+  if (replayed !== undefined) return 'No fault of the plan met a request, so the run shows nothing.'
+  const open = openIn(tiers)
+  const reasons = [
+    ...(terms.interruptedWith === undefined ? [] : ['it was told to stop']),
+    ...(tolerated + gaveUp.length === 0 ? ['no fault has met a request'] : []),
+    ...(open === 0 ? [] : [`${plural(open, 'fault')} of the first two tiers ${open === 1 ? 'was' : 'were'} not tried`]),
+    ...(unconfirmed.length === 0
+      ? []
+      : [`${plural(unconfirmed.length, 'plan')} broke the command and could not be repeated`]),
+  ]
+  const remedy = left > 0 ? ` ${suggestBudget(found, terms)}` : ''
+  const [first = 'too little was tried', ...more] = reasons
+  return `${[first.charAt(0).toUpperCase() + first.slice(1), ...more].join('; ')}.${remedy}`
+}
+
+/** How much more than expected a budget should have. */
+const RESERVE = 1.3
+
+function suggestBudget({ tiers, unconfirmed }: Exploration, { runs, pace, countsRuns }: ExploreTerms): string {
+  const needed = Math.ceil((runs + openIn(tiers) + unconfirmed.length) * RESERVE) + 1
+  return countsRuns
+    ? `--runs ${needed} would be enough for that.`
+    : `--budget ${Math.max(1, Math.ceil((needed * pace) / 60))}m would be enough for that.`
 }
 
 function modelIdle(rule: FaultRule): Finding {
@@ -160,32 +281,64 @@ const SUMMARIES: Readonly<Record<RunVerdict, string>> = {
   storm: 'With the plan, the command sent a storm of requests.',
 }
 
-function summarise({ findings, tolerated, gaveUp, points, left }: Exploration, isStopped: boolean): string {
+function summarise(found: Exploration, terms: ExploreTerms, isInconclusive: boolean): string {
+  const { findings, tolerated, gaveUp, points, replayed } = found
+  const doubt = isInconclusive ? [wordDoubt(found, terms)] : []
+  if (replayed !== undefined) return isInconclusive ? wordDoubt(found, terms) : SUMMARIES[replayed.verdict]
   const { length } = findings
+  const accepted = terms.known?.accepted.length ?? 0
   const broken = `${plural(length, 'way')} to break the command ${length === 1 ? 'was' : 'were'} found`
-  const stopped = isStopped ? 'Stopped before the end. ' : ''
-  const rest = left > 0 ? `; ${left} more ${left === 1 ? 'was' : 'were'} left` : ''
-  const survived = `it survived ${plural(tolerated, 'plan')} and gave up at ${gaveUp.length}${rest}`
-  return `${stopped}${length === 0 ? 'No fault broke the command' : broken}. With faults at ${plural(points, 'request')}, ${survived}.`
+  return [
+    `${length === 0 ? 'No fault broke the command' : broken}${terms.isStable ? '' : ', by its exit code alone'}.`,
+    ...(accepted > 0 ? [`${accepted} of them ${accepted === 1 ? 'is' : 'are'} accepted.`] : []),
+    `With faults at ${plural(points, 'request')}, it survived ${plural(tolerated, 'plan')} and gave up at ${gaveUp.length}.`,
+    ...doubt,
+  ].join(' ')
 }
 
-function factsOf(found: Exploration, { jobs, runs, scaledWindow, isStable }: ExploreTerms): Report['facts'] {
-  const { flaky, unconfirmed, unmet, left } = found
+function factsOf(found: Exploration, { runs, parallelism, window, isStable, known }: ExploreTerms): Report['facts'] {
+  const { tiers, flaky, unconfirmed, unmet, left, replayed } = found
   const gaveUp = found.gaveUp.map(({ operation }) => operation)
   const broke = (plans: readonly PlanAt[], when: string) =>
     plans.length > 0 && `${plural(plans.length, 'plan')} broke the command ${when}`
-  const more = `a larger --budget or --runs${jobs === 1 ? ', or --jobs 2,' : ''} tries more`
+  const states = (state: string) => known?.entries.filter((each) => each.state === state).length ?? 0
+  const old = [
+    ...(states('expired') > 0 ? [`${states('expired')} expired`] : []),
+    ...(states('fixed') > 0 ? [`${states('fixed')} fixed`] : []),
+    ...(states('not looked at') > 0 ? [`${states('not looked at')} not looked at`] : []),
+  ]
   return listFacts({
     Runs: `${runs}, the baseline included`,
+    'At once': replayed === undefined && `${parallelism.jobs}, ${parallelism.why}`,
+    ...Object.fromEntries(
+      tiers.map(({ tier, of, tried }) => [`Tier ${tier}`, of > 0 && `${tried} of ${of} ${TIER_WORDS[tier]}`]),
+    ),
     'Gave up': gaveUp.length > 0 && `${plural(gaveUp.length, 'time')}, at ${[...new Set(gaveUp)].join(', ')}`,
     Flaky: broke(flaky, 'once and not again'),
     'Not repeated': broke(unconfirmed, 'when the budget was over'),
-    Left: left > 0 && `${plural(left, 'plan')}; ${more}`,
+    Left: left > 0 && `${plural(left, 'plan')}; a larger --budget or --runs tries more`,
     'Not met': unmet > 0 && `${plural(unmet, 'plan')} met no request, or changed nothing`,
+    Baseline: old.length > 0 && old.join(', '),
     'Quota windows':
-      scaledWindow !== undefined &&
-      `${scaledWindow} s instead of those of the contract; --no-scale-windows keeps those`,
+      window !== undefined && `${window} s instead of those of the contract; --no-scale-windows keeps those`,
     Effects: !isStable && 'differ between two runs without a fault, so only exit codes were judged',
+  })
+}
+
+/** One check for each tier. It is passed if it is complete, because what broke the command is a check of its own. */
+function checksOf({ tiers }: Exploration): Check[] {
+  return tiers.flatMap(({ tier, of, tried }): Check[] => {
+    if (of === 0) return []
+    const message = `${tried} of ${of} were tried`
+    return [
+      {
+        id: `tier-${tier}`,
+        group: 'tiers',
+        name: `Tier ${tier}: ${TIER_WORDS[tier]}`,
+        outcome: tried === of ? 'passed' : 'skipped',
+        message,
+      },
+    ]
   })
 }
 

@@ -10,9 +10,47 @@ const SOON = 1_000
 /** The most requests to a path between its 429 and the reset. */
 const IMPATIENT = 2
 
+/** A client may round the instant of the reset down to a second, in milliseconds. */
+const ROUNDED = 1_000
+
 /** Explains in a sentence why a run is a storm of requests; `undefined` for any other run. */
 export function findStorm(requests: readonly ObservedRequest[]): string | undefined {
   return findTries(requests) ?? findImpatience(requests)
+}
+
+/**
+ * Finds a request that the client sends again before the reset that the 429 announced. It is a mistake where quota
+ * windows are longer than those in which the client waited long enough.
+ */
+export function findFixedWait(requests: readonly ObservedRequest[]): string | undefined {
+  for (const { entry, ended } of requests) {
+    const { allowance, operation, status } = entry
+    if (status !== 429 || allowance === undefined || operation === undefined) continue
+    const again = nextTry(requests, entry, ended)
+    if (again !== undefined && again.entry.at < allowance.resetAt * 1000 - ROUNDED) {
+      return `After a 429, ${operation.id} was sent again before the instant in X-RateLimit-Reset, although the client waited long enough where the quota window was shorter: it waits for a fixed time.`
+    }
+  }
+  return undefined
+}
+
+/** The next request like this one, after its response. */
+function nextTry(requests: readonly ObservedRequest[], entry: Entry, ended: number): ObservedRequest | undefined {
+  const { key, method, target } = entry
+  return requests.find(({ entry: other, started }) => {
+    if (started < ended) return false
+    return other.key === key && other.method === method && other.target === target && mayHaveSameBody(entry, other)
+  })
+}
+
+/** How long the client waited at most after a 429 before it sent the request again, in seconds. */
+export function longestWait(requests: readonly ObservedRequest[]): number {
+  const waits = requests.flatMap(({ entry, ended }) => {
+    if (entry.status !== 429) return []
+    const next = nextTry(requests, entry, ended)
+    return next === undefined ? [] : (next.started - ended) / 1000
+  })
+  return Math.max(0, ...waits)
 }
 
 interface Chain {

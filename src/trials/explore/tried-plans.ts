@@ -1,11 +1,17 @@
 import type { FaultRule } from '../../domain/faults.ts'
 import { canonical, type PlannedFault, weightOf } from './faults.ts'
 import type { RunObservation } from './observation.ts'
-import { type ExploreFailure, isFailure, type RunVerdict } from './verdict.ts'
+import { causeOf, type ExploreFailure, isCommon, isFailure, type RunVerdict } from './verdict.ts'
 
-export interface TriedPlan {
-  plan: readonly FaultRule[]
+/** What one trial tries. */
+export interface Attempt {
   faults: readonly PlannedFault[]
+  /** The length of a shortened quota window in seconds, if it is not the usual one. */
+  window?: number
+}
+
+export interface TriedPlan extends Attempt {
+  plan: readonly FaultRule[]
   observation: RunObservation
   verdict: RunVerdict
   /** Whether each of its rules met its request and changed something, and none acted too often. */
@@ -15,6 +21,7 @@ export interface TriedPlan {
 /** A weakness of a client that several plans show. */
 export interface Weakness {
   verdict: ExploreFailure
+  cause: string
   tried: TriedPlan[]
   /** Whether it broke the command again. Absent until it was repeated. */
   confirmed?: boolean
@@ -42,8 +49,8 @@ export class TriedPlans {
     return [...this.#weaknesses.values()]
   }
 
-  find(plan: readonly FaultRule[]): TriedPlan | undefined {
-    return this.#plans.get(canonical(plan))
+  find(plan: readonly FaultRule[], window: number | undefined): TriedPlan | undefined {
+    return this.#plans.get(canonical([plan, window]))
   }
 
   /** Keeps the result of a plan, and its requests if there is room. */
@@ -51,15 +58,19 @@ export class TriedPlans {
     const { length } = tried.observation.requests
     const hasRoom = this.#requests + length <= KEPT
     if (hasRoom) this.#requests += length
-    this.#plans.set(canonical(tried.plan), hasRoom ? tried : forgetRequests(tried))
+    this.#plans.set(canonical([tried.plan, tried.window]), hasRoom ? tried : forgetRequests(tried))
   }
 
-  /** Adds a plan that broke the command to its weakness. */
+  /** Adds a plan that broke the command to its weakness. A weakness that could not be repeated gets another chance. */
   note(tried: TriedPlan, verdict: ExploreFailure): void {
-    const places = tried.faults.map(({ point, family }) => `${point.operation.id} ${family}`)
-    const id = [verdict, ...places].join(' / ')
-    const weakness = this.#weaknesses.get(id) ?? { verdict, tried: [] }
+    const cause = tried.plan
+      .map((rule, index) => causeOf(verdict, rule, tried.faults[index]?.point.operation))
+      .join('+')
+    const places = isCommon(verdict) ? [] : tried.faults.map(({ point }) => point.operation.id)
+    const id = [verdict, cause, ...places].join(' / ')
+    const weakness = this.#weaknesses.get(id) ?? { verdict, cause, tried: [] }
     weakness.tried.push(tried)
+    if (weakness.confirmed === false) delete weakness.confirmed
     this.#weaknesses.set(id, weakness)
   }
 }
@@ -74,16 +85,22 @@ function forgetRequests(tried: TriedPlan): TriedPlan {
 }
 
 /** Whether the client survived the fault, so that a second fault can be tried. */
-export function isSurvived({ verdict, hasApplied, faults }: TriedPlan): boolean {
-  return verdict === 'tolerated' && hasApplied && faults.length === 1 && faults[0]?.survivable === true
+export function isSurvived({ verdict, hasApplied, faults, window }: TriedPlan): boolean {
+  return (
+    verdict === 'tolerated' &&
+    hasApplied &&
+    faults.length === 1 &&
+    faults[0]?.survivable === true &&
+    window === undefined
+  )
 }
 
-/** The mildest of the single faults at the earliest request. All have the same family and operation. */
+/** The mildest of the plans with the fewest faults, at the earliest request. */
 export function mildest(tried: readonly TriedPlan[]): TriedPlan {
   const [smallest] = tried.toSorted((one, other) => {
     const [a, b] = [one.faults[0], other.faults[0]]
     if (a === undefined || b === undefined) return 0
-    return a.point.index - b.point.index || weightOf(a) - weightOf(b)
+    return one.faults.length - other.faults.length || a.point.index - b.point.index || weightOf(a) - weightOf(b)
   })
   if (smallest === undefined) throw new Error('A weakness has at least one plan.')
   return smallest

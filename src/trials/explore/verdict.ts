@@ -1,7 +1,12 @@
+import { stripVTControlCharacters } from 'node:util'
+import type { Operation } from '../../contract/api.ts'
+import type { FaultRule } from '../../domain/faults.ts'
+import { readJson, valueAt } from '../../ground/json.ts'
+import { textOf } from '../../http/content.ts'
 import type { CommandEnd } from '../running-command.ts'
 import { describeDifference, haveSameEffects } from './effects.ts'
 import type { RunObservation } from './observation.ts'
-import { findStorm } from './storm.ts'
+import { findFixedWait, findStorm } from './storm.ts'
 
 /** The verdict about a run with a fault. */
 export type RunVerdict = 'tolerated' | 'gave up' | ExploreFailure
@@ -13,6 +18,11 @@ export function isFailure(verdict: RunVerdict): verdict is ExploreFailure {
   return FAILURES.some((failure) => failure === verdict)
 }
 
+/** Whether a client handles it in one place: how long it waits, and how often it tries. The rest is of each operation. */
+export function isCommon(verdict: ExploreFailure): boolean {
+  return verdict === 'hang' || verdict === 'storm'
+}
+
 /** The result of the run without a fault. */
 export interface FaultlessRun {
   observation: RunObservation
@@ -22,19 +32,68 @@ export interface FaultlessRun {
   changes: boolean
   /** Whether the run itself is a storm. If so, a storm says nothing about a fault. */
   storms: boolean
+  /** The longest duration of a run without a fault. */
+  seconds: number
 }
 
-export function judge(run: RunObservation, { observation, isStable, changes, storms }: FaultlessRun): RunVerdict {
+/** `isLong`: whether the quota windows are longer than those in which the client has survived the same fault. */
+export function judge(run: RunObservation, baseline: FaultlessRun, isLong = false): RunVerdict {
   const { end } = run
   if (end.timedOut) return 'hang'
-  if (isCrash(end)) return 'crash'
-  if (!storms && findStorm(run.requests) !== undefined) return 'storm'
   const hasSucceeded = end.exitCode === 0
-  if (!isStable) return hasSucceeded ? 'tolerated' : 'gave up'
-  const isDone = haveSameEffects(run.effects, observation.effects)
-  if (hasSucceeded) return isDone ? 'tolerated' : 'wrong success'
-  return isDone && changes ? 'false failure' : 'gave up'
+  const { observation, isStable, changes, storms } = baseline
+  // A client that waits for a fixed time may fail in any way where windows are longer. The wait is what is wrong.
+  if (isLong && !storms && findFixedWait(run.requests) !== undefined) return 'storm'
+  if (isStable) {
+    const isDone = haveSameEffects(run.effects, observation.effects)
+    if (hasSucceeded && !isDone) return 'wrong success'
+    // It does not matter how the command says that it failed. A failed read is no report about a change.
+    if (!hasSucceeded && isDone && changes && !metReadsOnly(run)) return 'false failure'
+  }
+  if (isCrash(end) && !reportsRefusal(run)) return 'crash'
+  if (!storms && findStorm(run.requests) !== undefined) return 'storm'
+  return hasSucceeded ? 'tolerated' : 'gave up'
 }
+
+/** Whether all changed responses are those of reads. The command may then say truthfully that a read has failed. */
+function metReadsOnly({ requests }: RunObservation): boolean {
+  const met = requests.filter(({ entry }) => entry.injected)
+  return met.length > 0 && met.every(({ entry }) => entry.operation?.method === 'GET')
+}
+
+/** Whether the command ended with an exception that names a refusal of the service: its code, message or status. */
+function reportsRefusal({ end, requests }: RunObservation): boolean {
+  if (end.signal !== undefined) return false
+  const said = exceptionIn(end.output)
+  return requests.some(({ entry }) => {
+    const { status, code, responseBody } = entry
+    if (status === undefined || status < 400 || code === undefined) return false
+    const answer = responseBody === undefined ? undefined : readJson(textOf(responseBody))
+    const message = valueAt(answer, '/error/message')
+    return (
+      said.includes(code) ||
+      (typeof message === 'string' && said.includes(message)) ||
+      new RegExp(`(?<![\\w.:-])${status}(?![\\w.-])`).test(said)
+    )
+  })
+}
+
+/** The text of an uncaught exception without its stack and its place in the source. */
+function exceptionIn(output: string): string {
+  const text = stripVTControlCharacters(output)
+  const trace = TRACES.find((each) => each.test(text))
+  const from = trace === NODE ? Math.max(0, text.search(CARET)) : Math.max(0, text.search(trace ?? /$/))
+  return text
+    .slice(from)
+    .split('\n')
+    .filter((line) => !FRAME.test(line))
+    .join('\n')
+}
+
+/** The line below a line of source, which Node.js prints before an exception. */
+const CARET = /^\s*\^+\s*$/m
+/** A line of a stack, or a line of source in it. A property of an error is indented by two spaces. */
+const FRAME = /^(?:\s+at |\s+File "| {4,}\S|\t)/
 
 /** A shell reports a signal that ended a command as 128 plus the number of the signal. */
 const OF_SIGNALS = 128
@@ -46,10 +105,11 @@ export function isCrash({ exitCode, signal, output }: Pick<CommandEnd, 'exitCode
   return TRACES.some((trace) => trace.test(output)) && !SUMMARY.test(output)
 }
 
+/** Node.js writes its version last. */
+const NODE = /^Node\.js v\d+\.\d+\.\d+\s*$/m
 /** The output of runtimes for an uncaught exception. */
 const TRACES: readonly RegExp[] = [
-  // Node.js writes its version last.
-  /^Node\.js v\d+\.\d+\.\d+\s*$/m,
+  NODE,
   // Python.
   /^Traceback \(most recent call last\):\n(?:[ \t].*\n)+(?:\w+\.)*\w+(?::|\s*$)/m,
   // Go.
@@ -71,24 +131,52 @@ const TRACES: readonly RegExp[] = [
 const SUMMARY = /^Ran \d+ tests? in |^=+ .*\b(?:failed|passed|errors?)\b.* =+$/m
 
 /** The reasons for the verdict of a run, in sentences. */
-export function reasonsFor(verdict: RunVerdict, run: RunObservation, { observation }: FaultlessRun): string[] {
+export function reasonsFor(
+  verdict: RunVerdict,
+  run: RunObservation,
+  { observation }: FaultlessRun,
+  isLong = false,
+): string[] {
   switch (verdict) {
     case 'hang':
       // The duration is left out, so that two explorations give the same text.
       return ['It did not end, although it had more time when it was repeated.']
     case 'crash':
       return [
-        `It ended ${run.end.signal === undefined ? 'with an exception that was not caught' : `by ${run.end.signal}`}.`,
+        run.end.signal === undefined ? 'It ended with an exception that was not caught.' : `${wordExit(run.end)}.`,
       ]
     case 'storm':
-      return [findStorm(run.requests) ?? 'It sent a storm of requests.']
+      return [
+        (isLong ? findFixedWait(run.requests) : undefined) ?? findStorm(run.requests) ?? 'It sent a storm of requests.',
+      ]
     case 'wrong success':
       return ['It said that all is well.', ...describeDifference(observation.effects, run.effects)]
     case 'false failure':
-      return [`It ended with ${run.end.exitCode}, and everything was done.`]
+      return [`${wordExit(run.end)}, and everything was done.`]
     case 'gave up':
-      return [`It ended with ${run.end.exitCode}.`]
+      return [`${wordExit(run.end)}.`]
     case 'tolerated':
       return []
   }
+}
+
+function wordExit({ exitCode, signal }: CommandEnd): string {
+  return signal === undefined ? `It ended with ${exitCode}` : `It ended by ${signal}`
+}
+
+/**
+ * The weakness of a client that a rule shows, in a word. The same weakness may be there at several requests.
+ * `operation` is that of the request.
+ */
+export function causeOf(verdict: ExploreFailure, rule: FaultRule, operation: Operation | undefined): string {
+  const { connection, corrupt, event } = rule
+  const isLimit = event === 'quota-used-up'
+  if (verdict === 'storm') return isLimit ? 'quota' : 'retries'
+  const isUnlearnt = corrupt === 'malformed-json' && (verdict === 'wrong success' || verdict === 'false failure')
+  if (connection !== undefined || isUnlearnt) {
+    const isWrite = operation !== undefined && operation.method !== 'GET'
+    return (rule.phase === 'after' || isUnlearnt) && isWrite && verdict !== 'hang' ? 'lost-response' : 'no-answer'
+  }
+  if (isLimit || rule.respond !== undefined) return 'refusal'
+  return corrupt ?? event ?? 'other'
 }
