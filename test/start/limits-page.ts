@@ -275,7 +275,7 @@ const VALUES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     'time of a run': `${PATIENCE_OF_VARY.factor} times as long as by itself, and at least ${seconds(PATIENCE_OF_VARY.least)}`,
   },
   'Runs of `explore`': {
-    'time for all runs': USUAL_BUDGET,
+    'time for all runs': `${USUAL_BUDGET.optional}; ${USUAL_BUDGET.needed} until the first two tiers are complete`,
     'time for one run': `${FACTOR} times as long as without faults and ${SPARE / 1000} s more`,
     'requests of one run that are kept': number(EXCHANGES),
     'requests of all runs that are kept': number(KEPT_REQUESTS),

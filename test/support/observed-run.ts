@@ -1,4 +1,6 @@
 import { OPERATIONS } from '../../src/behaviour/operations/operations.ts'
+import { bindBehaviours } from '../../src/behaviour/service-contract.ts'
+import { loadContract } from '../../src/contract/contract.ts'
 import type { FaultRule } from '../../src/domain/faults.ts'
 import { elapsed } from '../../src/ground/clock.ts'
 import type { Entry } from '../../src/journal/entry.ts'
@@ -9,13 +11,17 @@ import { observe, type RunObservation } from '../../src/trials/explore/observati
 import { type Received, sendRequest } from './request.ts'
 import { API_KEY } from './service.ts'
 
+/** The contract under which a run is observed. */
+export const CONTRACT = bindBehaviours(await loadContract(), { behaviours: OPERATIONS, simulator: true })
+
 export type Send = (method: string, path: string, body?: unknown) => Promise<Received | undefined>
 
 export interface ObservedRun {
   plan?: readonly FaultRule[]
   options?: ServerOptions
-  /** How the command would have ended. */
+  /** How the command would have ended; by default with the number that its requests resolve to, if they do. */
   exitCode?: number
+  output?: string
   timedOut?: boolean
 }
 
@@ -25,10 +31,10 @@ export const SECOND = 'second:'
 /** What is observed of a command that sends these requests; one whose connection fails resolves to `undefined`. */
 export async function observeRun(
   act: (send: Send) => Promise<unknown>,
-  { plan = [], options = {}, exitCode = 0, timedOut = false }: ObservedRun = {},
+  { plan = [], options = {}, exitCode, output = '', timedOut = false }: ObservedRun = {},
 ): Promise<RunObservation> {
   const exchanges: Entry[] = []
-  const ended: number[] = []
+  const endedAt: number[] = []
   let parts: StandIn | undefined
   const service = await startServer({ fixture: 'empty', apiKey: API_KEY, ...options }, OPERATIONS, {
     faults: plan,
@@ -36,13 +42,13 @@ export async function observeRun(
       parts = opened
       opened.journal.subscribe((entry) => {
         exchanges.push(entry)
-        ended.push(elapsed())
+        endedAt.push(elapsed())
       })
     },
   })
   try {
     const { apiKey } = await service.createAccount({ id: 'second', fixture: 'empty' })
-    await act(
+    const result = await act(
       // A path that begins so is of the second account.
       (method, path, body) => {
         const isSecond = path.startsWith(SECOND)
@@ -53,9 +59,10 @@ export async function observeRun(
     )
     const accounts = new Map()
     for (const id of (await parts?.store.list()) ?? []) accounts.set(id, await parts?.store.read(id))
-    const how = { exitCode, signal: undefined, timedOut, interruptedBy: undefined }
-    const end = { ...how, seconds: 0.1, output: '', leftBehind: [] }
-    return observe({ end, exchanges, ended, lost: 0, accounts })
+    const ended = exitCode ?? (typeof result === 'number' ? result : 0)
+    const how = { exitCode: ended, signal: undefined, timedOut, interruptedBy: undefined }
+    const end = { ...how, seconds: 0.1, output, leftBehind: [] }
+    return observe({ end, exchanges, ended: endedAt, lost: 0, accounts })
   } finally {
     await service.stop()
   }

@@ -18,14 +18,15 @@ export function refusalsByState(entry: Entry, contract: ServiceContract): Readon
   const { operation, before, target, body, at, code } = entry
   if (operation === undefined || before === undefined) return new Set()
   if (body !== undefined && (isUnread(body) || isCut(body))) return new Set()
-  const value = body === undefined ? undefined : readJson(textOf(body))
+  const value = body === undefined ? {} : readJson(textOf(body))
+  if (!isObject(value)) return new Set()
   const received = {
     operation,
     query: readQuery(queryOf(target)),
     body: operation.readsBody ? { ok: true as const, value } : undefined,
   }
   const codes = new Set<string>()
-  for (const account of otherStates(before.account, isObject(value) ? value : {}, contract)) {
+  for (const account of otherStates(before.account, value, contract)) {
     const judgement = judge(received, account, contract, at)
     if (!judgement.ok) codes.add(judgement.problems[0].code)
   }

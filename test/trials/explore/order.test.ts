@@ -1,13 +1,10 @@
 import { describe, expect, it } from 'vitest'
-import { loadContract } from '../../../src/contract/contract.ts'
 import type { FaultRule } from '../../../src/domain/faults.ts'
-import { canonical, faultsAt, type PlannedFault } from '../../../src/trials/explore/faults.ts'
-import { broughtAbout, pairsAfter, rankSingles } from '../../../src/trials/explore/order.ts'
+import { canonical, faultsAt, kindOf, type PlannedFault } from '../../../src/trials/explore/faults.ts'
+import { broughtAbout, type Phase, pairsAfter, planSingles } from '../../../src/trials/explore/order.ts'
 import { writePlan } from '../../../src/trials/explore/plan.ts'
 import { namePoint, pointsOf } from '../../../src/trials/explore/points.ts'
-import { observeRun, type Send } from '../../support/observed-run.ts'
-
-const contract = await loadContract()
+import { CONTRACT as contract, observeRun, type Send } from '../../support/observed-run.ts'
 
 /** Adds a domain, as often as it takes, and creates a group. */
 async function persist(send: Send): Promise<void> {
@@ -33,22 +30,52 @@ async function survive(isWanted: (fault: PlannedFault) => boolean) {
   )
 }
 
+/** The faults of a phase, each once, without the requests that they meet. */
+const effectsIn = ({ faults }: Phase) => [...new Set(faults.map(({ effect }) => canonical(effect)))]
+
 describe('Single faults', () => {
-  it('come with lost responses of writes first, then refused writes, a slow response, and 429', () => {
-    const tiers = rankSingles(singles)
-    const words = tiers.map((tier) => [...new Set(tier.map(({ effect }) => canonical(effect)))])
-    expect(words[0]).toEqual(['{"connection":"reset","phase":"after"}'])
-    expect(words[1]).toContain('{"respond":{"error":"internal_error"}}')
-    expect(words[1]).toContain('{"respond":{"error":"duplicate_name"}}')
-    expect(words[2]).toEqual(['{"connection":"hang","phase":"after"}'])
-    expect(words[3]).toEqual(['{"event":"quota-used-up"}'])
-    expect(words[4]).toContain('{"respond":{"error":"unauthorized"}}')
+  it('come with lost responses of writes first, then refusals by the account, a slow response, 429, and the rest', () => {
+    const [lost, refused, slow, limited, rest] = planSingles(singles)
+    expect([lost, refused, slow, limited, rest].map((phase) => [phase?.tier, phase?.isNeeded])).toEqual([
+      [1, true],
+      [2, true],
+      [4, false],
+      [3, false],
+      [4, false],
+    ])
+    expect(lost && effectsIn(lost)).toEqual(['{"connection":"reset","phase":"after"}'])
+    expect(refused && effectsIn(refused)).toEqual([
+      '{"respond":{"error":"invalid_domain"}}',
+      '{"respond":{"error":"duplicate_name"}}',
+    ])
+    expect(slow && effectsIn(slow)).toEqual(['{"connection":"hang","phase":"after"}'])
+    expect(limited && effectsIn(limited)).toEqual(['{"event":"quota-used-up"}'])
+    expect(rest && effectsIn(rest)).toContain('{"respond":{"error":"unauthorized","status":403}}')
   })
 
   it('are each there once', () => {
-    const all = rankSingles(singles).flat()
+    const all = planSingles(singles).flatMap(({ faults }) => faults)
     expect(new Set(all.map((fault) => canonical(writePlan([fault])))).size).toBe(all.length)
     expect(all.length).toBe(singles.length)
+  })
+
+  it('meet one request of each kind, in all tiers, before any repetition', async () => {
+    const { requests } = await observeRun(async (send) => {
+      for (let added = 0; added < 3; added++) {
+        await send('POST', '/domains', { domains: ['a.example'] })
+        await send('DELETE', '/domains', { domains: ['a.example'] })
+      }
+    })
+    const phases = planSingles(pointsOf(requests).flatMap((point) => faultsAt(point, contract)))
+    const firsts = phases.slice(0, 6)
+    expect(firsts.map(({ tier }) => tier)).toEqual([1, 2, 4, 3, 4, 4])
+    const kinds = firsts.flatMap(({ faults }) => faults.map(kindOf))
+    expect(new Set(kinds).size).toBe(kinds.length)
+    const repetitions = phases.slice(6)
+    expect(repetitions.map(({ tier, isNeeded }) => [tier, isNeeded])).toEqual(
+      [1, 2, 3, 4, 4].map((tier) => [tier, false]),
+    )
+    for (const { faults } of repetitions) for (const fault of faults) expect(kinds).toContain(kindOf(fault))
   })
 })
 

@@ -1,14 +1,11 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { createRuleCheck } from '../../../src/admin/fault-set-check.ts'
-import { loadContract } from '../../../src/contract/contract.ts'
 import { type FaultRule, findMatchingRules, triggerRule } from '../../../src/domain/faults.ts'
 import { canonical, faultsAt } from '../../../src/trials/explore/faults.ts'
 import { describePlan, exceedsPlan, idleRules, milderRules, writePlan } from '../../../src/trials/explore/plan.ts'
 import { namePoint, pointsOf } from '../../../src/trials/explore/points.ts'
-import { observeRun, SECOND, type Send } from '../../support/observed-run.ts'
-
-const contract = await loadContract()
+import { CONTRACT as contract, observeRun, SECOND, type Send } from '../../support/observed-run.ts'
 
 async function work(send: Send): Promise<void> {
   await send('GET', '/domains')
@@ -79,17 +76,19 @@ describe('The faults at a point', () => {
     }
   })
 
-  it('have every code of the operation once', () => {
+  it('have every code of the operation once with each of its statuses, such as 403 for a plan that is too low', () => {
     for (const point of points) {
-      const codes = [...point.operation.responses.values()].flatMap((response) => [...response.codes])
-      const tried = faultsAt(point, contract).flatMap(({ effect }) =>
-        effect.respond !== undefined && 'error' in effect.respond ? effect.respond.error : (effect.event ?? []),
+      const declared = [...point.operation.responses.values()].flatMap(({ status, codes }) =>
+        [...codes].map((code) => `${code} ${status}`),
       )
+      const tried = faultsAt(point, contract).flatMap(({ effect: { respond } }) => {
+        if (respond === undefined || !('error' in respond)) return []
+        return `${respond.error} ${respond.status ?? [...contract.catalogue.statusesOf(respond.error)][0]}`
+      })
+      expect(tried).toContain('unauthorized 403')
       // The quota is used up in place of a single rate_limited.
-      expect(tried.filter((code) => codes.includes(code)).toSorted()).toEqual(
-        [...new Set(codes)].filter((code) => code !== 'rate_limited').toSorted(),
-      )
-      expect(tried).toContain('quota-used-up')
+      expect(tried.toSorted()).toEqual(declared.filter((each) => each !== 'rate_limited 429').toSorted())
+      expect(faultsAt(point, contract).map(({ effect }) => effect.event)).toContain('quota-used-up')
     }
   })
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { FaultRule } from '../../../src/domain/faults.ts'
-import { findStorm } from '../../../src/trials/explore/storm.ts'
+import { findStorm, longestWait } from '../../../src/trials/explore/storm.ts'
 import { tellStory, wordStory } from '../../../src/trials/explore/story.ts'
 import { type FaultlessRun, isCrash, judge } from '../../../src/trials/explore/verdict.ts'
 import { type ObservedRun, observeRun, type Send } from '../../support/observed-run.ts'
@@ -14,7 +14,14 @@ async function baselineOf(
   more: Partial<FaultlessRun> = {},
 ): Promise<FaultlessRun> {
   const observation = await observeRun(act)
-  return { observation, isStable: true, changes: observation.effects.changes.length > 0, storms: false, ...more }
+  return {
+    observation,
+    isStable: true,
+    changes: observation.effects.changes.length > 0,
+    storms: false,
+    seconds: 0.1,
+    ...more,
+  }
 }
 
 describe('The verdict', () => {
@@ -44,6 +51,47 @@ describe('The verdict', () => {
     const storm = { ...tries, requests: tries.requests.map((each, at) => ({ ...each, started: at, ended: at })) }
     expect(judge(storm, await baselineOf(read))).toBe('storm')
     expect(judge(storm, await baselineOf(read, { storms: true }))).toBe('tolerated')
+  })
+})
+
+describe('A command that fails', () => {
+  const REFUSED: FaultRule[] = [
+    { match: { operation: 'addDomains' }, skip: 1, respond: { error: 'invalid_domain' }, times: 1 },
+  ]
+  const twice = async (send: Send) => [await add(send), await send('POST', '/domains', { domains: ['b.example'] })]
+  const uncaught = (line: string) =>
+    `file:///x.mjs:1\nthrow error\n^\n\n${line}\n    at file:///x.mjs:1:7\n\nNode.js v20.20.2\n`
+
+  it.each<[verdict: string, output: string]>([
+    ['gave up', uncaught('Error: 400 invalid_domain')],
+    ['gave up', uncaught('ApiError: the service answered with the status 400')],
+    ['gave up', `${uncaught('ApiError: refused').slice(0, -20)} {\n  code: 'invalid_domain'\n}\n\nNode.js v20.20.2\n`],
+    [
+      'gave up',
+      'Traceback (most recent call last):\n  File "x.py", line 1, in <module>\n    f()\nurllib.error.HTTPError: HTTP Error 400: Bad Request\n',
+    ],
+    // The numbers of a stack, and the text of the program, are no report.
+    ['crash', uncaught('TypeError: x is not a function').replace('x.mjs:1:7', 'x.mjs:400:7')],
+    ['crash', uncaught('TypeError: x is not a function').replace('throw error', "if (code === 'invalid_domain') x()")],
+    [
+      'crash',
+      'Traceback (most recent call last):\n  File "x.py", line 400, in <module>\n    f(400)\nKeyError: \'data\'\n',
+    ],
+  ])('with an exception is `%s`, if it names the refusal: %#', async (verdict, output) => {
+    const run = await observeRun(twice, { plan: REFUSED, exitCode: 1, output })
+    expect(judge(run, await baselineOf(twice))).toBe(verdict)
+  })
+
+  it('is a false failure where all is done, also if it ends with an exception', async () => {
+    const plan: FaultRule[] = [{ match: { operation: 'addDomains' }, times: 1, phase: 'after', connection: 'reset' }]
+    const run = await observeRun(add, { plan, exitCode: 1, output: uncaught('Error: read ECONNRESET') })
+    expect(judge(run, await baselineOf(add))).toBe('false failure')
+  })
+
+  it('gave up where all is done and only a read was refused, which is what it says', async () => {
+    const both = async (send: Send) => [await add(send), await read(send)]
+    const plan: FaultRule[] = [{ match: { operation: 'listDomains' }, times: 1, respond: { error: 'internal_error' } }]
+    expect(judge(await observeRun(both, { plan, exitCode: 1 }), await baselineOf(both))).toBe('gave up')
   })
 })
 
@@ -146,6 +194,43 @@ describe('A storm', () => {
     expect([findStorm(at(resetAt - 1)), findStorm(at(resetAt))]).toEqual([IMPATIENT, undefined])
     const act = async (send: Send) => [await read(send), await times(4, (each) => each('GET', '/dmarc'))(send)]
     expect(findStorm(await pace(act, LIMITED, 0))).toBeUndefined()
+  })
+})
+
+describe('A wait for a fixed time', () => {
+  const PLAN: FaultRule[] = [{ match: { operation: 'addDomains' }, event: 'quota-used-up', times: 1 }]
+  const twice = async (send: Send) => [await add(send), await add(send)]
+
+  /** The second request begins so many seconds before or after the reset that the first one was told. */
+  async function tryAgain(afterReset: number) {
+    const run = await observeRun(twice, { plan: PLAN, exitCode: 1 })
+    const resetAt = run.requests[0]?.entry.allowance?.resetAt ?? 0
+    const requests = run.requests.map((each, index) =>
+      index === 0 ? each : { ...each, entry: { ...each.entry, at: (resetAt + afterReset) * 1000 } },
+    )
+    return { ...run, requests }
+  }
+
+  it.each<[afterReset: number, isLong: boolean, verdict: string]>([
+    [-2, true, 'storm'],
+    // A client may round down.
+    [-1, true, 'gave up'],
+    [0, true, 'gave up'],
+    [-2, false, 'gave up'],
+  ])(
+    'is one more try %i s after the reset, where windows are longer (%j): `%s`',
+    async (afterReset, isLong, verdict) => {
+      expect(judge(await tryAgain(afterReset), await baselineOf(add), isLong)).toBe(verdict)
+    },
+  )
+
+  it('is measured from the 429 to the next try of the same request', async () => {
+    const { requests } = await tryAgain(0)
+    const [first, second] = requests
+    if (first === undefined || second === undefined) throw new Error('There are two requests.')
+    const paced = [first, { ...second, started: first.ended + 3_500 }]
+    expect(longestWait(paced)).toBeCloseTo(3.5)
+    expect(longestWait([first])).toBe(0)
   })
 })
 

@@ -54,6 +54,17 @@ describe('A budget', () => {
     expect([budget.take(), budget.signal.aborted, budget.taken]).toEqual([false, true, 1])
   })
 
+  it('ends earlier for runs on which nothing rests', () => {
+    vi.useFakeTimers()
+    onTestFinished(() => void vi.useRealTimers())
+    const budget = new RunBudget({ milliseconds: 1000, optional: 100 }, never)
+    vi.advanceTimersByTime(99)
+    expect([budget.take(false), budget.take(true)]).toEqual([true, true])
+    vi.advanceTimersByTime(1)
+    expect([budget.take(false), budget.take(true), budget.signal.aborted]).toEqual([false, true, false])
+    budget.end()
+  })
+
   it('does not begin a run at the instant of its end, although the timer is late', () => {
     vi.useFakeTimers({ toFake: ['performance'] })
     onTestFinished(() => void vi.useRealTimers())

@@ -1,0 +1,168 @@
+import { describe, expect, it } from 'vitest'
+import {
+  type Exploration,
+  type ExplorationDeps,
+  Explorer,
+  isComplete,
+  openIn,
+} from '../../../src/trials/explore/exploration.ts'
+import { Pool } from '../../../src/trials/pool.ts'
+import { CONTRACT, observeRun, type Send } from '../../support/observed-run.ts'
+import type { Received } from '../../support/request.ts'
+
+/** A client in this process. It resolves to its exit code. */
+type Client = (send: Send) => Promise<number>
+
+const succeeded = (answer: Received | undefined) => answer?.body?.success === true
+
+interface Search {
+  /** How many runs the budget allows. */
+  runs?: number
+  jobs?: number
+  /** Called before each run. */
+  watch?(isNeeded: boolean): void
+}
+
+/** Explores a client in this process. A response that does not come is a lost connection for it, so nobody waits. */
+async function explore(client: Client, { runs = Number.POSITIVE_INFINITY, jobs = 2, watch }: Search = {}) {
+  const observation = await observeRun(client)
+  let left = runs
+  const deps: ExplorationDeps = {
+    async run(plan, { isNeeded }) {
+      watch?.(isNeeded)
+      if (left-- <= 0) return undefined
+      const quick = plan.map((rule) => (rule.connection === 'hang' ? { ...rule, connection: 'reset' } : rule))
+      return observeRun(client, { plan: quick })
+    },
+    contract: CONTRACT,
+    baseline: { observation, isStable: true, changes: true, storms: false, seconds: 0.1 },
+    pool: new Pool(jobs),
+    limits: { usual: 1000, perSecond: 0, longer: 1000 },
+    window: undefined,
+    watch: () => {},
+  }
+  return new Explorer(deps).explore()
+}
+
+const NAMES = ['a.example', 'b.example']
+
+/** Adds two domains and a group, removes a domain, and believes each answer that `believes` believes. */
+function work(believes: (answer: Received | undefined, operation: string) => boolean): Client {
+  return async (send) => {
+    for (const name of NAMES) {
+      if (!believes(await send('POST', '/domains', { domains: [name] }), 'addDomains')) return 1
+    }
+    const group = await send('POST', '/domaingroups', { name: 'Retail' })
+    if (!believes(group, 'createDomainGroup')) return 1
+    return believes(await send('DELETE', '/domains', { domains: [NAMES[0]] }), 'deleteDomains') ? 0 : 1
+  }
+}
+
+const strict = work(succeeded)
+const told = ({ findings }: Exploration) => findings.map(({ id }) => id).toSorted()
+
+describe('An exploration', () => {
+  it('is complete if each kind of write met each fault of the first two tiers', async () => {
+    // Eight plans, and one repetition.
+    const found = await explore(strict, { runs: 9 })
+    expect(found.tiers.slice(0, 2)).toEqual([
+      { tier: 1, of: 4, tried: 4 },
+      { tier: 2, of: 4, tried: 4 },
+    ])
+    expect([isComplete(found), openIn(found.tiers)]).toEqual([true, 0])
+    // When the last response is lost, all is done.
+    expect(told(found)).toEqual(['false-failure/lost-response/deleteDomains'])
+  })
+
+  it.each([0, 1, 7])('is not complete after %i runs, and says how much is left', async (runs) => {
+    const found = await explore(strict, { runs })
+    expect(isComplete(found)).toBe(false)
+    expect(openIn(found.tiers)).toBeGreaterThan(0)
+    expect(found.left).toBeGreaterThan(0)
+  })
+
+  it('begins with what its result rests on', async () => {
+    const needed: boolean[] = []
+    await explore(strict, { runs: 9, watch: (isNeeded) => needed.push(isNeeded) })
+    expect(needed.indexOf(false)).toBe(9)
+  })
+
+  it('is the same whatever runs at the same time', async () => {
+    const [one, other] = await Promise.all([1, 3].map((jobs) => explore(strict, { jobs, runs: 20 })))
+    expect(one && told(one)).toEqual(other && told(other))
+    expect(one?.tiers).toEqual(other?.tiers)
+  })
+
+  it('does not pass over what broke the command and could not be repeated', async () => {
+    const found = await explore(
+      work(() => true),
+      { runs: 8 },
+    )
+    expect(found.findings).toEqual([])
+    expect(found.unconfirmed.length).toBeGreaterThan(0)
+    expect(isComplete(found)).toBe(false)
+  })
+})
+
+describe('A weakness at several requests', () => {
+  it('is one finding with its places', async () => {
+    const found = await explore(
+      work(() => true),
+      { runs: 14 },
+    )
+    const refusal = found.findings.find(({ id }) => id.startsWith('wrong-success/refusal/'))
+    expect(refusal?.id).toBe('wrong-success/refusal/addDomains+createDomainGroup+deleteDomains')
+    expect(refusal?.places.map(({ operation, about }) => [operation, about])).toEqual([
+      ['addDomains', 'a.example'],
+      ['addDomains', 'b.example'],
+      ['deleteDomains', 'a.example'],
+      ['createDomainGroup', 'Retail'],
+    ])
+    expect(refusal?.places[0]?.faults).toContain('the answer is invalid_domain')
+  })
+
+  it('is one finding if the client storms', async () => {
+    const isDone = (answer: Received | undefined) => succeeded(answer) || answer?.status === 400
+    const client: Client = async (send) => {
+      for (const name of NAMES) {
+        let tries = 0
+        while (!isDone(await send('POST', '/domains', { domains: [name] }))) if (++tries === 9) return 1
+      }
+      return 0
+    }
+    const found = await explore(client, { runs: 10 })
+    const storm = found.findings.find(({ verdict }) => verdict === 'storm')
+    expect([storm?.id, storm?.places.length]).toEqual(['storm/quota', 2])
+  })
+})
+
+describe('A mistake that the account brings about', () => {
+  const code = (answer: Received | undefined) => answer?.body?.error?.code
+
+  it.each<[mistake: string, client: Client, id: string, words: string]>([
+    [
+      'ignores a domain that is in use',
+      work((answer) => succeeded(answer) || code(answer) === 'domain_delete_failed'),
+      'wrong-success/refusal/deleteDomains',
+      'the answer is domain_delete_failed',
+    ],
+    [
+      'takes a name that is taken for its own group',
+      work((answer) => succeeded(answer) || code(answer) === 'duplicate_name'),
+      'wrong-success/refusal/createDomainGroup',
+      'the answer is duplicate_name',
+    ],
+    [
+      'takes a refused batch for domains that are there',
+      work((answer) => succeeded(answer) || code(answer) === 'invalid_domain'),
+      'wrong-success/refusal/addDomains',
+      'the answer is invalid_domain',
+    ],
+  ])('is found in the first two tiers: it %s', async (_, client, id, words) => {
+    // Eight plans, and one repetition.
+    const found = await explore(client, { runs: 10 })
+    expect(told(found)).toContain(id)
+    const finding = found.findings.find((each) => each.id === id)
+    expect(finding?.places.flatMap(({ faults }) => faults)).toContain(words)
+  })
+})
