@@ -1,4 +1,5 @@
-import { readFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect } from 'vitest'
 import { budget, sample } from '../support/budget.ts'
@@ -45,14 +46,42 @@ describe('Without a baseline, explore says in one line', () => {
 })
 
 describe('explore', () => {
-  it('tells the story of a plan that the client survives', async () => {
+  it('tells the story of a plan that the client survives, with what it printed', async () => {
     const plan = '[{"match": {"operation": "listDomains"}, "times": 1, "connection": "reset"}]'
     const { code, stderr } = await runInProcess(explore('--replay', plan, '--', ...READS))
     expect(code).toBe(0)
     expect(stderr).toContain(
-      'tolerated:\n  GET /domains → no answer   ← The connection was reset in place of an answer.\n  GET /domains → 200\n',
+      'tolerated:\n  GET /domains → no answer   ← The connection was reset in place of an answer.\n  GET /domains → 200\n  It printed:\n',
     )
-    expect(stderr).toContain('With the plan, the command did what it does without faults.')
+    expect(stderr).toContain('    {"success":true,"data":{"domains":[]}}\n')
+    expect(stderr).toContain('PASSED  With the plan, the command did what it does without faults.')
+  })
+
+  it('is inconclusive if nothing was tried, and says how many runs are enough', async ({ folder }) => {
+    const path = join(folder, 'report.json')
+    const args = explore('--runs', '2', '--jobs', '1', '--report', `json=${path}`, '--', ...BLIND_RETRY)
+    const { code, stderr } = await runInProcess(args)
+    expect(code).toBe(1)
+    expect(stderr).toMatch(
+      /INCONCLUSIVE {2}No fault broke the command\..* No fault has met a request; 4 faults of the first two tiers were not tried\. --runs \d+ would be enough for that\./,
+    )
+    const report = JSON.parse(readFileSync(path, 'utf8'))
+    expectReport('explore', report)
+    expect(report).toMatchObject({ passed: false, inconclusive: true, runs: 2, findings: [] })
+    expect(report.tiers.slice(0, 2)).toEqual([
+      { tier: 1, of: 2, tried: 0 },
+      { tier: 2, of: 2, tried: 0 },
+    ])
+  })
+
+  it.each<[options: string[], message: string | RegExp]>([
+    [['--window', '3s', '--no-scale-windows'], /^--window 3s: quota windows keep their length with --no-scale-windows/],
+    [['--update-baseline'], '--update-baseline: needs --baseline FILE, which it writes'],
+    [['--baseline', '/nowhere/known.json'], /^\/nowhere\/known\.json: /],
+    [['--fail-on', 'hangs'], /^--fail-on hangs: must be one or several of findings, inconclusive, gave-up/],
+    [['--window', '0'], /^--window 0: /],
+  ])('refuses %j in one line', async (options, message) => {
+    await expectRefusal(['explore', ...options, '--', 'true'], 2, message)
   })
 })
 
@@ -60,26 +89,31 @@ describe('explore', { tags: ['slow'] }, () => {
   it('finds what breaks a client, and writes the report and the line that replays it', async ({ folder }) => {
     const path = join(folder, 'report.json')
     const { code, stderr, stdout } = await runInProcess(
-      explore('--runs', '6', '--jobs', '2', '--report', `json=${path}`, '--', ...BLIND_RETRY),
+      explore('--runs', '9', '--jobs', '2', '--report', `json=${path}`, '--', ...BLIND_RETRY),
     )
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
     const report = JSON.parse(readFileSync(path, 'utf8'))
     expectReport('explore', report)
     expect(report).toMatchObject({ points: 2, scaled_window: 2, stable_effects: true, interrupted: false })
-    expect(report.runs).toBeLessThanOrEqual(6)
+    expect(report).toMatchObject({ passed: false, inconclusive: false })
+    expect(report.runs).toBeLessThanOrEqual(9)
     const [finding] = report.findings
     expect(finding).toMatchObject({ verdict: 'false failure', operation: 'createDomainGroup', plan: [LOST] })
+    expect(finding.id).toBe('false-failure/lost-response/createDomainGroup')
+    expect(finding.places).toMatchObject([{ operation: 'createDomainGroup', about: 'Retail' }])
     expect(finding.story.at(-1)).toMatchObject({ method: 'POST', status: 409, code: 'duplicate_name' })
+    expect(finding.output).toMatch(/409$/)
     expect(finding.replay).toMatch(/^dmarc-understudy explore --fixture empty --replay '\[.+\]' -- /)
     expect(stderr).toContain('Quota windows  2 s instead of those of the contract')
     expect(stderr).toContain(finding.replay)
 
     const replay = await runInProcess(explore('--replay', path, '--report', `json=${path}`, '--', ...BLIND_RETRY))
     expect(replay.code).toBe(1)
+    expect(replay.stderr).toContain('  It printed:\n')
     const again = JSON.parse(readFileSync(path, 'utf8'))
     expectReport('explore', again)
-    expect(again.findings[0].plan).toEqual(finding.plan)
-    expect(again.findings[0].story).toEqual(finding.story)
+    const { id, plan, story, output } = finding
+    expect(again.findings[0]).toMatchObject({ id, plan, story, output })
   })
 
   it('agrees with itself, whatever runs at the same time', async ({ folder }) => {
@@ -96,25 +130,58 @@ describe('explore', { tags: ['slow'] }, () => {
     expect(reports[1]).toEqual(reports[0])
   })
 
-  it('fails on giving up only when it is asked to', async () => {
-    const args = ['--runs', '4', '--', ...GIVES_UP]
+  it('runs trials at the same time if the command allows it, and says why', async ({ folder }) => {
+    const parallel = await runInProcess(explore('--runs', '9', '--', ...READS))
+    if (availableParallelism() > 1) expect(parallel.stderr).toMatch(/^At once +\d+, because \d+ runs at once did/m)
+    // Only one run at a time can make the folder.
+    const lock = join(folder, 'lock')
+    const alone = shellClient(`mkdir ${lock}; trap 'rmdir ${lock}' EXIT; sleep 0.3; send GET /domains`)
+    const { stderr } = await runInProcess(explore('--runs', '9', '--', ...alone))
+    expect(stderr).toMatch(/^At once +1, because (of|this)/m)
+  })
+
+  it('does not fail on known findings, and writes them', async ({ folder }) => {
+    const known = join(folder, 'known.json')
+    const args = ['--runs', '9', '--jobs', '2', '--baseline', known]
+    const first = await runInProcess(explore(...args, '--update-baseline', '--', ...BLIND_RETRY))
+    expect(first.code).toBe(1)
+    const { findings } = JSON.parse(readFileSync(known, 'utf8'))
+    expect(findings).toEqual([{ id: 'false-failure/lost-response/createDomainGroup', reason: 'to be decided' }])
+    const again = await runInProcess(explore(...args, '--', ...BLIND_RETRY))
+    expect(again.stderr).toContain('Accepted: to be decided')
+    expect(again.code).toBe(0)
+    writeFileSync(known, JSON.stringify({ findings: [{ ...findings[0], expires: '2020-01-01' }] }))
+    const late = await runInProcess(explore(...args, '--', ...BLIND_RETRY))
+    expect(late.code).toBe(1)
+    expect(late.stderr).toContain('1 expired')
+  })
+
+  it('fails on giving up only when it is asked to, and on too few runs unless it is asked not to', async () => {
+    const args = ['--runs', '4', '--jobs', '1', '--', ...GIVES_UP]
     expect(await runInProcess(explore(...args))).toMatchObject({ code: 0 })
     const { code, stderr } = await runInProcess(explore('--fail-on', 'gave-up', ...args))
     expect(code).toBe(1)
     expect(stderr).toContain('explore/gave-up')
+    const few = ['--runs', '2', '--jobs', '1', '--', ...GIVES_UP]
+    expect(await runInProcess(explore(...few))).toMatchObject({ code: 1 })
+    expect(await runInProcess(explore('--fail-on', 'findings', ...few))).toMatchObject({ code: 0 })
   })
 
-  it('says when effects differ without faults, and when a fault never applied', async ({ folder }) => {
+  it('says when effects differ without faults, and that a plan which never applied shows nothing', async ({
+    folder,
+  }) => {
     const path = join(folder, 'report.json')
     const plan = '[{"match": {"operation": "deleteDomains"}, "connection": "reset"}]'
     const { code, stderr } = await runInProcess(
       explore('--replay', plan, '--report', `json=${path}`, '--', ...CHANGES_ITS_MIND),
     )
-    expect(code).toBe(0)
+    expect(code).toBe(1)
     expect(stderr).toContain('differ between two runs without a fault, so only exit codes were judged')
     expect(stderr).toContain('explore/never-applied')
+    expect(stderr).toContain('INCONCLUSIVE  No fault of the plan met a request, so the run shows nothing.')
     expect(JSON.parse(readFileSync(path, 'utf8'))).toMatchObject({
       stable_effects: false,
+      inconclusive: true,
       never_applied: JSON.parse(plan),
     })
   })

@@ -129,7 +129,10 @@ const REFUSED: Readonly<Record<string, [args: string | string[], message: string
     ['x -- true', 'explore: x is no option; the command comes after --…'],
     ['--jobs 0 -- true', '--jobs 0: must be a whole number from 1 to 1000'],
     ['--runs 0 -- true', '--runs 0: must be a whole number from 1 to 1000000'],
-    ['--fail-on hang -- true', '--fail-on hang: must be one or several of gave-up, separated by commas'],
+    [
+      '--fail-on hang -- true',
+      '--fail-on hang: must be one or several of findings, inconclusive, gave-up, separated by commas',
+    ],
     ['--ready-file x -- true', '--ready-file: cannot be used with explore; each trial has a server of its own…'],
     ['--data x -- true', '--data: cannot be used with explore; each trial has an account of its own…'],
     [`--store ${STORE} -- true`, '--store: cannot be used with explore; each trial has an account of its own…'],

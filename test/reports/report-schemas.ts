@@ -79,6 +79,8 @@ const verdict = { enum: failures, description: 'What became of the command.' }
 
 const broken = object({ plan, operation, verdict })
 
+const windowLength = (description: string): Json => ({ type: 'number', exclusiveMinimum: 0, description })
+
 const storyLine = {
   oneOf: [
     object({
@@ -289,29 +291,40 @@ const SCHEMAS = {
   }),
   explore: report('The report of dmarc-understudy explore', {
     command,
+    passed: { type: 'boolean', description: 'Whether nothing was found, and the first two tiers are complete.' },
+    inconclusive: { type: 'boolean', description: 'Whether nothing was found, but too little was tried for a result.' },
     points: count('How many requests of the baseline a fault can meet.'),
     runs: count('How often the command was started, the baselines included.', 1),
+    tiers: objects('How much of each tier was tried. Each kind of request, by operation and names, counts once.', {
+      tier: count('1: lost responses of writes; 2: refusals of writes by the account; 3: 429; 4: the rest.', 1),
+      of: count('How many faults the tier has.'),
+      tried: count('How many of them were tried.'),
+    }),
     tolerated: count('How many plans the command survived.'),
     gave_up: list(object({ plan, operation }), 'Where the command failed, and said so.'),
-    findings: objects('The smallest plans that break the command.', {
+    findings: objects('The smallest plans that break the command, one for each weakness.', {
+      id: text('The same for the same weakness at the same operations in every run. A baseline names it.'),
       verdict,
       plan,
       operation,
+      places: objects('The requests at which the command has this weakness.', {
+        operation: word,
+        'about?': text('What the request is about, by name.'),
+        faults: list(word, 'What showed it there, as clauses.'),
+      }),
       story: list(storyLine, 'The requests around the faults.'),
+      'output?': text('The last lines that the command printed, if it printed any.'),
       replay: text('A line for a POSIX shell that runs the command with the plan.'),
       'reasons?': list(word, 'What is other than it should be, in sentences.'),
-      'others?': count('How many other plans broke the command in the same way at the same operation.'),
+      'window?': windowLength('How long the quota window was, if longer than usual, in seconds.'),
+      'accepted?': text('Why it does not count: the reason in the baseline.'),
     }),
     'flaky?': list(broken, 'Plans that broke the command once, and not again.'),
     'unconfirmed?': list(broken, 'Plans that broke the command and were not repeated, because the budget was over.'),
     'never_applied?': list(shared('FaultRule'), 'The rules of a replayed plan that met no request.'),
     'unmet?': count('How many plans had a fault that met no request, or changed nothing.'),
     'left?': count('How many plans were left when the budget was over.'),
-    'scaled_window?': {
-      type: 'number',
-      exclusiveMinimum: 0,
-      description: 'How long a shortened quota window was, in seconds.',
-    },
+    'scaled_window?': windowLength('How long a shortened quota window was, in seconds.'),
     'stable_effects?': { type: 'boolean', description: 'Whether runs without a fault have the same effects.' },
     'interrupted?': { type: 'boolean', description: 'Whether it was told to stop before the end.' },
   }),

@@ -4,7 +4,8 @@ import type { Json } from '../../src/ground/json.ts'
 import { expectReport, validatorOf } from '../support/report-schema.ts'
 import { REPORT_NAMES, type ReportName, schemaOf } from './report-schemas.ts'
 
-const EXPLORE = { command: ['npm', 'test'], points: 4, runs: 30, tolerated: 20, gave_up: [], findings: [] }
+const COUNTS = { points: 4, runs: 30, tiers: [{ tier: 1, of: 2, tried: 2 }], tolerated: 20 }
+const EXPLORE = { command: ['npm', 'test'], passed: true, inconclusive: false, ...COUNTS, gave_up: [], findings: [] }
 const BASELINE = { exit_code: 0, seconds: 1.5, requests: 12, steady: true }
 const ALTERNATIVE = { id: 'a', alternative: 1, verdict: 'depends', spec: 'Not said.', chosen: { a: 1 }, value: null }
 const DEPENDENCIES = { command: ['npm', 'test'], baseline: BASELINE, runs: 9, alternatives: [ALTERNATIVE] }

@@ -218,27 +218,27 @@ function modelDoubt(found: Exploration, terms: ExploreTerms, level: Finding['lev
         'A client passes if it survives each lost response of its writes, and each refusal that the account can bring about, once for each kind of write.',
     },
     level,
-    message: wordDoubt(found, terms),
+    message: wordDoubt(found, terms) ?? STOPPED,
   }
 }
 
-/** What is missing for a result, and what would bring it. */
-function wordDoubt(found: Exploration, terms: ExploreTerms): string {
+/** What is missing for a result, and what would bring it; `undefined` if nothing is. */
+function wordDoubt(found: Exploration, terms: ExploreTerms): string | undefined {
   const { tiers, unconfirmed, tolerated, gaveUp, left, replayed } = found
   if (replayed !== undefined) return 'No fault of the plan met a request, so the run shows nothing.'
   const open = openIn(tiers)
-  const reasons = [
-    ...(terms.interruptedWith === undefined ? [] : ['it was told to stop']),
+  const broken = unconfirmed.length
+  const [first, ...more] = [
     ...(tolerated + gaveUp.length === 0 ? ['no fault has met a request'] : []),
     ...(open === 0 ? [] : [`${plural(open, 'fault')} of the first two tiers ${open === 1 ? 'was' : 'were'} not tried`]),
-    ...(unconfirmed.length === 0
-      ? []
-      : [`${plural(unconfirmed.length, 'plan')} broke the command and could not be repeated`]),
+    ...(broken === 0 ? [] : [`${plural(broken, 'plan')} broke the command and could not be repeated`]),
   ]
+  if (first === undefined) return undefined
   const remedy = left > 0 ? ` ${suggestBudget(found, terms)}` : ''
-  const [first = 'too little was tried', ...more] = reasons
   return `${[first.charAt(0).toUpperCase() + first.slice(1), ...more].join('; ')}.${remedy}`
 }
+
+const STOPPED = 'Stopped before the end.'
 
 /** How much more than expected a budget should have. */
 const RESERVE = 1.3
@@ -283,16 +283,17 @@ const SUMMARIES: Readonly<Record<RunVerdict, string>> = {
 
 function summarise(found: Exploration, terms: ExploreTerms, isInconclusive: boolean): string {
   const { findings, tolerated, gaveUp, points, replayed } = found
-  const doubt = isInconclusive ? [wordDoubt(found, terms)] : []
-  if (replayed !== undefined) return isInconclusive ? wordDoubt(found, terms) : SUMMARIES[replayed.verdict]
+  const doubt = isInconclusive ? wordDoubt(found, terms) : undefined
+  if (replayed !== undefined) return doubt ?? SUMMARIES[replayed.verdict]
   const { length } = findings
   const accepted = terms.known?.accepted.length ?? 0
   const broken = `${plural(length, 'way')} to break the command ${length === 1 ? 'was' : 'were'} found`
   return [
+    ...(terms.interruptedWith === undefined ? [] : [STOPPED]),
     `${length === 0 ? 'No fault broke the command' : broken}${terms.isStable ? '' : ', by its exit code alone'}.`,
     ...(accepted > 0 ? [`${accepted} of them ${accepted === 1 ? 'is' : 'are'} accepted.`] : []),
     `With faults at ${plural(points, 'request')}, it survived ${plural(tolerated, 'plan')} and gave up at ${gaveUp.length}.`,
-    ...doubt,
+    ...(doubt === undefined ? [] : [doubt]),
   ].join(' ')
 }
 
