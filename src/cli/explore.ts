@@ -37,8 +37,8 @@ import { readReplay } from './plan-file.ts'
 import { checkFiles, NOT_WRITTEN, REPORT_OPTIONS } from './reports.ts'
 import { withServerOptions } from './start.ts'
 import {
+  AUTOMATIC_JOBS,
   millisecondsOf,
-  PARALLEL_OPTIONS,
   type ReadTrial,
   readTrial,
   SEPARATE_TRIAL_OPTIONS,
@@ -50,11 +50,7 @@ export const USUAL_BUDGET = { optional: '1m', needed: '10m' } as const
 
 /** Options that do not change a trial. The line that replays a finding omits them. */
 const SEARCH_OPTIONS = {
-  jobs: {
-    kind: PARALLEL_OPTIONS.jobs.kind,
-    help: 'Number of trials at the same time.',
-    defaultText: 'as many as there are processors, if that many runs at once without faults do the same as one alone',
-  },
+  ...AUTOMATIC_JOBS,
   budget: {
     kind: timeLimit,
     help: 'Time limit of the search for faults that break the command.',

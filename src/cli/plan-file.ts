@@ -22,11 +22,7 @@ export interface Replay {
  * a file, or as JSON in the argument. @throws UsageError, EvidenceError
  */
 export async function readReplay(given: string, contract: Contract): Promise<Replay> {
-  const isJson = /^\s*[[{]/.test(given)
-  const source = `--replay ${shorten(given)}`
-  const text = isJson ? given : await readText(given, LARGEST_PLAN, 'plan')
-  const content = parseJson(text, (reason) => new UsageError(`${source}: ${reason}`))
-  const { rules, pointer, window } = locateRules(content, source)
+  const { items: rules, pointer, source, window } = await readPlanContent(given, 'fault rules')
   const { faultsPerAccount } = readLimits(await loadControlApi())
   if (rules.length === 0) throw new UsageError(`${source}: The plan has no fault rule.`)
   if (rules.length > faultsPerAccount) {
@@ -40,17 +36,30 @@ export async function readReplay(given: string, contract: Contract): Promise<Rep
   return { plan: rules as FaultRule[], ...(typeof window === 'number' && window > 0 && { window }) }
 }
 
-interface LocatedRules {
-  rules: readonly unknown[]
+interface PlanContent {
+  items: readonly unknown[]
+  /** Where they are in the JSON. */
   pointer: string
+  /** The option, for messages. */
+  source: string
+  /** The quota window of a finding. */
   window?: unknown
 }
 
-/** Finds the rules in the JSON. */
-function locateRules(content: unknown, source: string): LocatedRules {
-  if (Array.isArray(content)) return { rules: content, pointer: '' }
+/** Finds the list in a plan, a finding or a report. `kind` says what it lists. @throws UsageError, EvidenceError */
+async function readPlanContent(given: string, kind: string): Promise<PlanContent> {
+  const isJson = /^\s*[[{]/.test(given)
+  const source = `--replay ${shorten(given)}`
+  const text = isJson ? given : await readText(given, LARGEST_PLAN, 'plan')
+  const content = parseJson(text, (reason) => new UsageError(`${source}: ${reason}`))
+  return { ...locateItems(content, source, kind), source }
+}
+
+/** Finds the list in the JSON. */
+function locateItems(content: unknown, source: string, kind: string): Omit<PlanContent, 'source'> {
+  if (Array.isArray(content)) return { items: content, pointer: '' }
   if (isObject(content) && Array.isArray(content['plan'])) {
-    return { rules: content['plan'], pointer: '/plan', window: content['window'] }
+    return { items: content['plan'], pointer: '/plan', window: content['window'] }
   }
   const findings = isObject(content) ? content['findings'] : undefined
   if (Array.isArray(findings)) {
@@ -58,8 +67,8 @@ function locateRules(content: unknown, source: string): LocatedRules {
     if (first === undefined)
       throw new UsageError(`${source}: The report has no finding, so there is nothing to replay.`)
     if (isObject(first) && Array.isArray(first['plan'])) {
-      return { rules: first['plan'], pointer: '/findings/0/plan', window: first['window'] }
+      return { items: first['plan'], pointer: '/findings/0/plan', window: first['window'] }
     }
   }
-  throw new UsageError(`${source}: must hold a list of fault rules, a finding of explore, or a report of explore.`)
+  throw new UsageError(`${source}: must hold a list of ${kind}, a finding of explore, or a report of explore.`)
 }

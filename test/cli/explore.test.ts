@@ -132,12 +132,13 @@ describe('explore', { tags: ['slow'] }, () => {
 
   it('runs trials at the same time if the command allows it, and says why', async ({ folder }) => {
     const parallel = await runInProcess(explore('--runs', '9', '--', ...READS))
-    if (availableParallelism() > 1) expect(parallel.stderr).toMatch(/^At once +\d+, because \d+ runs at once did/m)
+    if (availableParallelism() > 1)
+      expect(parallel.stderr).toMatch(/^Trials +\d+ at a time, because \d+ runs at the same time do/m)
     // Only one run at a time can make the folder.
     const lock = join(folder, 'lock')
     const alone = shellClient(`mkdir ${lock}; trap 'rmdir ${lock}' EXIT; sleep 0.3; send GET /domains`)
     const { stderr } = await runInProcess(explore('--runs', '9', '--', ...alone))
-    expect(stderr).toMatch(/^At once +1, because (of|this)/m)
+    expect(stderr).toMatch(/^Trials +one after the other, because (of|this)/m)
   })
 
   it('does not fail on known findings, and writes them', async ({ folder }) => {

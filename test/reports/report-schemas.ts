@@ -314,6 +314,7 @@ const SCHEMAS = {
       }),
       story: list(storyLine, 'The requests around the faults.'),
       'output?': text('The last lines that the command printed, if it printed any.'),
+      'tests?': list(word, 'The names of the tests that failed, where the output tells them.'),
       replay: text('A line for a POSIX shell that runs the command with the plan.'),
       'reasons?': list(word, 'What is other than it should be, in sentences.'),
       'window?': windowLength('How long the quota window was, if longer than usual, in seconds.'),

@@ -3,11 +3,13 @@ import type { FaultRule } from '../../domain/faults.ts'
 import type { AppliedBaseline } from '../../evidence/baseline.ts'
 import { plural } from '../../ground/plural.ts'
 import { writeShellLine } from '../../ground/shell-word.ts'
+import { redactorForAll } from '../../journal/redaction/redaction.ts'
 import type { Secrets } from '../../journal/redaction/secrets.ts'
 import { listFacts, listSection } from '../../reports/outline.ts'
 import type { Check, CommandTimes, Finding, Report, ReportRule, Section } from '../../reports/report.ts'
+import { findFailedTests } from '../failed-tests.ts'
 import { lastLines } from '../output-tail.ts'
-import type { Parallelism } from '../parallelism.ts'
+import { type Parallelism, wordParallelism } from '../parallelism.ts'
 import { type Exploration, type FailingPlan, isComplete, openIn, type Place, type PlanAt } from './exploration.ts'
 import { canonical, TIERS, type Tier } from './faults.ts'
 import { type StoryLine, tellStory, wordStory } from './story.ts'
@@ -16,8 +18,9 @@ import type { ExploreFailure, RunVerdict } from './verdict.ts'
 /** A finding in the JSON report. */
 export interface ReportedFailure extends Omit<FailingPlan, 'observation'> {
   story: readonly StoryLine[]
-  /** The end of what the command printed, if it printed anything. */
+  /** The end of what the command printed, if it printed anything, and the tests that it says have failed. */
   output?: string
+  tests?: readonly string[]
   /** A command line for a POSIX shell. */
   replay: string
   /** Why the user has accepted it. */
@@ -98,11 +101,13 @@ export function reportFailures(found: Exploration, terms: ExploreTerms): Reporte
     // The command line contains the plan, so it needs no file.
     const words = ['explore', ...options, ...windows, '--replay', canonical(plan), '--', ...command]
     const output = lastLines(observation.end.output, secrets)
+    const tests = findFailedTests(observation.end.output).map(redactorForAll(secrets))
     const accepted = reasons.get(id)
     return {
       ...finding,
       story: tellStory(observation),
       ...(output !== '' && { output }),
+      ...(tests.length > 0 && { tests }),
       replay: writeShellLine(['dmarc-understudy', ...words]),
       ...(accepted !== undefined && { accepted }),
     }
@@ -153,12 +158,17 @@ function isConclusive(found: Exploration): boolean {
 }
 
 function modelFailure(failure: ReportedFailure): Finding {
-  const { verdict, plan, operation, places, reasons, story, output, replay, accepted } = failure
+  const { verdict, plan, operation, places, reasons, story, output, tests = [], replay, accepted } = failure
   const others = places.map(wordPlace)
   return {
     rule: ruleFor(verdict),
     level: accepted === undefined ? 'error' : 'note',
-    message: `${wordPlan(plan)} ${wordReasons(reasons)}${accepted === undefined ? '' : ` Accepted: ${accepted}`}`,
+    message: [
+      wordPlan(plan),
+      wordReasons(reasons),
+      ...(tests.length === 0 ? [] : [`Failed: ${tests.join(', ')}.`]),
+      ...(accepted === undefined ? [] : [`Accepted: ${accepted}`]),
+    ].join(' '),
     ...(places.length > 1 && { occurrences: places.length }),
     ...placeOf(story, operation),
     details: [
@@ -310,7 +320,7 @@ function factsOf(found: Exploration, { runs, parallelism, window, isStable, know
   ]
   return listFacts({
     Runs: `${runs}, the baseline included`,
-    'At once': replayed === undefined && `${parallelism.jobs}, ${parallelism.why}`,
+    Trials: replayed === undefined && wordParallelism(parallelism),
     ...Object.fromEntries(
       tiers.map(({ tier, of, tried }) => [`Tier ${tier}`, of > 0 && `${tried} of ${of} ${TIER_WORDS[tier]}`]),
     ),

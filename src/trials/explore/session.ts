@@ -6,7 +6,7 @@ import type { Contract } from '../../contract/contract.ts'
 import type { FaultRule } from '../../domain/faults.ts'
 import { elapsed } from '../../ground/clock.ts'
 import { printable, shorten } from '../../ground/show.ts'
-import { findParallelism, type Parallelism } from '../parallelism.ts'
+import { describeDeviation, findParallelism, type Parallelism } from '../parallelism.ts'
 import { Pool } from '../pool.ts'
 import { runTrial, type Trial } from '../trial.ts'
 import { type RunBounds, RunBudget } from './budget.ts'
@@ -97,7 +97,7 @@ export class ExploreSession {
       this.#parallelism = await findParallelism(async () => {
         const again = await this.#run([], { timeout: limit })
         if (again !== undefined) seconds.push(again.end.seconds)
-        return differenceFrom(first, again)
+        return describeDeviation(first, again)
       })
     } else this.#parallelism = { jobs, why: 'because --jobs says so' }
     // A run at the same time as others that did the same is as good as another run alone.
@@ -206,14 +206,6 @@ export class ExploreSession {
     const perSecond = timeout === undefined && window !== undefined ? PER_SECOND : 0
     return { usual, perSecond, longer: timeout ?? Math.max(PATIENCE, LONGER * usual) }
   }
-}
-
-/** What is different in a run at the same time as others, for the sentence of `Parallelism`. */
-function differenceFrom(first: RunObservation, again: RunObservation | undefined): string | undefined {
-  if (again === undefined) return 'one was not begun or not finished, because the budget was over'
-  const problem = problemOf(again)
-  if (problem !== undefined) return `one failed: ${problem}`
-  return haveSameEffects(first.effects, again.effects) ? undefined : 'one made other changes'
 }
 
 /** How a run without a fault failed; `undefined` if it did not. */
