@@ -30,6 +30,7 @@ import type { RunBounds } from '../trials/explore/budget.ts'
 import type { Exploration } from '../trials/explore/exploration.ts'
 import { type ExploreTerms, FAIL_ON } from '../trials/explore/report.ts'
 import { lastLines } from '../trials/output-tail.ts'
+import type { Parallelism } from '../trials/parallelism.ts'
 import type { Command } from './command.ts'
 import { UsageError } from './errors.ts'
 import { type Execution, execute } from './execution.ts'
@@ -143,8 +144,7 @@ async function searchFaults(reading: ReadTrial<typeof OPTIONS>, execution: Execu
   return withServerOptions(reading, terminal, async (options) => {
     const session = new ExploreSession({
       ...{ command, contract, contractWith, options, window, runs, stop, onSignal },
-      // One port is there for one trial at a time, and a single plan needs no others.
-      jobs: values.jobs ?? (values.port === 0 && replayed === undefined ? undefined : 1),
+      parallelism: parallelismOf(values),
       environment: terminal.environment,
       variables: values.setEnv,
       timeout: millisecondsOf(values.timeout),
@@ -181,6 +181,13 @@ async function searchFaults(reading: ReadTrial<typeof OPTIONS>, execution: Execu
       session.end()
     }
   })
+}
+
+/** How many trials run at the same time, if the command need not be repeated to find out. */
+function parallelismOf({ jobs, port, replay }: Values<typeof OPTIONS>): Parallelism | undefined {
+  if (jobs !== undefined) return { jobs, why: 'because --jobs says so' }
+  if (port !== 0) return { jobs: 1, why: 'because only one trial at a time can have the port' }
+  return replay === undefined ? undefined : { jobs: 1, why: 'because there is one plan' }
 }
 
 /** The known findings; `undefined` without `--baseline`. The file may be missing if it is to be written. */

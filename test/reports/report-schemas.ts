@@ -317,7 +317,7 @@ const SCHEMAS = {
       'tests?': list(word, 'The names of the tests that failed, where the output tells them.'),
       replay: text('A line for a POSIX shell that runs the command with the plan.'),
       'reasons?': list(word, 'What is other than it should be, in sentences.'),
-      'window?': windowLength('How long the quota window was, if longer than usual, in seconds.'),
+      'window?': windowLength('How long the quota window was, if not 2 s, in seconds.'),
       'accepted?': text('Why it does not count: the reason in the baseline.'),
     }),
     'flaky?': list(broken, 'Plans that broke the command once, and not again.'),

@@ -108,8 +108,8 @@ export interface Exploration {
   flaky: readonly (PlanAt & { verdict: ExploreFailure })[]
   /** Plans that broke the command but were not repeated, because the budget was used up. */
   unconfirmed: readonly (PlanAt & { verdict: ExploreFailure })[]
-  /** The run of a replayed plan, with its verdict. */
-  replayed?: { verdict: RunVerdict; observation: RunObservation }
+  /** The run of a replayed plan, its verdict, and whether a fault applied. */
+  replayed?: { verdict: RunVerdict; observation: RunObservation; hasApplied: boolean }
   /** The rules of a replayed plan that met no request or changed nothing. */
   idle: readonly FaultRule[]
   /** How many plans were not tried, because the budget was used up. */
@@ -378,8 +378,8 @@ export class Explorer {
 }
 
 /** Whether the tiers on which a result rests are complete, and something was tried at all. */
-export function isComplete({ tiers, unconfirmed, tolerated, gaveUp }: Exploration): boolean {
-  const hasTried = tolerated > 0 || gaveUp.length > 0
+export function isComplete({ tiers, unconfirmed, tolerated, gaveUp, findings }: Exploration): boolean {
+  const hasTried = tolerated + gaveUp.length + findings.length > 0
   return hasTried && unconfirmed.length === 0 && openIn(tiers) === 0
 }
 

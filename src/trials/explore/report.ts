@@ -12,6 +12,7 @@ import { lastLines } from '../output-tail.ts'
 import { type Parallelism, wordParallelism } from '../parallelism.ts'
 import { type Exploration, type FailingPlan, isComplete, openIn, type Place, type PlanAt } from './exploration.ts'
 import { canonical, TIERS, type Tier } from './faults.ts'
+import { SHORT_WINDOW } from './session.ts'
 import { type StoryLine, tellStory, wordStory } from './story.ts'
 import type { ExploreFailure, RunVerdict } from './verdict.ts'
 
@@ -96,8 +97,10 @@ export function reportFailures(found: Exploration, terms: ExploreTerms): Reporte
   const { command, options, known, secrets, window: usual } = terms
   const reasons = new Map(known?.accepted.map(({ finding, entry }) => [finding.id, entry.reason]))
   return found.findings.map(({ observation, ...finding }) => {
-    const { id, plan, window } = finding
-    const windows = window === undefined || window === usual ? [] : ['--window', `${window}s`]
+    const { id, plan } = finding
+    const window = finding.window ?? usual
+    const isUsual = window === undefined || window === SHORT_WINDOW
+    const windows = isUsual ? [] : ['--window', `${window}s`]
     // The command line contains the plan, so it needs no file.
     const words = ['explore', ...options, ...windows, '--replay', canonical(plan), '--', ...command]
     const output = lastLines(observation.end.output, secrets)
@@ -105,6 +108,7 @@ export function reportFailures(found: Exploration, terms: ExploreTerms): Reporte
     const accepted = reasons.get(id)
     return {
       ...finding,
+      ...(!isUsual && { window }),
       story: tellStory(observation),
       ...(output !== '' && { output }),
       ...(tests.length > 0 && { tests }),
@@ -152,9 +156,7 @@ export function describeExploration(found: Exploration, terms: ExploreTerms): Re
 
 /** A replay is conclusive if a fault of its plan applied. */
 function isConclusive(found: Exploration): boolean {
-  const { replayed, tolerated, gaveUp, unmet } = found
-  if (replayed === undefined) return found.tiers.length > 0 && isComplete(found)
-  return tolerated > 0 || (gaveUp.length > 0 && unmet === 0)
+  return found.replayed === undefined ? found.tiers.length > 0 && isComplete(found) : found.replayed.hasApplied
 }
 
 function modelFailure(failure: ReportedFailure): Finding {
@@ -234,20 +236,22 @@ function modelDoubt(found: Exploration, terms: ExploreTerms, level: Finding['lev
 
 /** What is missing for a result, and what would bring it; `undefined` if nothing is. */
 function wordDoubt(found: Exploration, terms: ExploreTerms): string | undefined {
-  const { tiers, unconfirmed, tolerated, gaveUp, left, replayed } = found
+  const { tiers, unconfirmed, tolerated, gaveUp, findings, left, replayed } = found
   if (replayed !== undefined) return 'No fault of the plan met a request, so the run shows nothing.'
   const open = openIn(tiers)
   const broken = unconfirmed.length
   const [first, ...more] = [
-    ...(tolerated + gaveUp.length === 0 ? ['no fault has met a request'] : []),
+    ...(tolerated + gaveUp.length + findings.length === 0 ? ['no fault has met a request'] : []),
     ...(open === 0 ? [] : [`${plural(open, 'fault')} of the first two tiers ${open === 1 ? 'was' : 'were'} not tried`]),
     ...(broken === 0 ? [] : [`${plural(broken, 'plan')} broke the command and could not be repeated`]),
   ]
   if (first === undefined) return undefined
-  const remedy = left > 0 ? ` ${suggestBudget(found, terms)}` : ''
+  const remedy = left > 0 ? ` ${suggestBudget(found, terms)}` : open > 0 ? ` ${ELUSIVE}` : ''
   return `${[first.charAt(0).toUpperCase() + first.slice(1), ...more].join('; ')}.${remedy}`
 }
 
+const ELUSIVE =
+  'They met no request, because the requests of the command or its keys are others in each run, or because it resets accounts.'
 const STOPPED = 'Stopped before the end.'
 
 /** How much more than expected a budget should have. */

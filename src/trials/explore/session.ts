@@ -27,7 +27,7 @@ export interface SessionTerms
   /** The contract with quota windows of at most so many seconds. */
   contractWith(window: number): Promise<Contract>
   /** How many trials run at the same time. By default, repetitions of the command decide it. */
-  jobs: number | undefined
+  parallelism: Parallelism | undefined
   /** The time limit of the command in milliseconds. By default it follows from its duration without faults. */
   timeout: number | undefined
   /** The length of shortened quota windows in seconds; `undefined` if they are those of the contract. */
@@ -56,11 +56,12 @@ export class ExploreSession {
   readonly #budget: RunBudget
   readonly #contract: ServiceContract
   readonly #began = elapsed()
-  #parallelism: Parallelism = { jobs: 1, why: 'because a single plan is run' }
+  #parallelism: Parallelism
 
   constructor(terms: SessionTerms) {
     this.#terms = terms
     this.#budget = new RunBudget(terms, terms.stop)
+    this.#parallelism = terms.parallelism ?? { jobs: 1, why: 'because the command was not repeated' }
     const simulator = terms.options.simulator ?? true
     this.#contract = bindBehaviours(terms.contract, { behaviours: OPERATIONS, simulator })
   }
@@ -81,7 +82,7 @@ export class ExploreSession {
 
   /** The run without a fault as a baseline, or a sentence that says why there is none. */
   async establish(): Promise<FaultlessRun | string> {
-    const { watch, timeout, jobs } = this.#terms
+    const { watch, timeout, parallelism } = this.#terms
     watch('running the command without faults')
     const first = await this.#run([], { timeout }, 'explore-baseline-1')
     if (first === undefined) return this.#withoutBaseline()
@@ -91,7 +92,7 @@ export class ExploreSession {
       return 'the command sent no request to the service, so no fault can meet it; the address is in UNDERSTUDY_BASE_URL (or in a variable of --set-env)'
     }
     const seconds = [first.end.seconds]
-    if (jobs === undefined) {
+    if (parallelism === undefined) {
       watch('running the command several times at once without faults')
       const limit = this.#limitsFor(first.end.seconds).longer
       this.#parallelism = await findParallelism(async () => {
@@ -99,9 +100,9 @@ export class ExploreSession {
         if (again !== undefined) seconds.push(again.end.seconds)
         return describeDeviation(first, again)
       })
-    } else this.#parallelism = { jobs, why: 'because --jobs says so' }
+    }
     // A run at the same time as others that did the same is as good as another run alone.
-    const isKnown = jobs === undefined && this.#parallelism.jobs > 1
+    const isKnown = parallelism === undefined && this.#parallelism.jobs > 1
     const again = isKnown ? first : await this.#run([], { timeout }, 'explore-baseline-2')
     if (this.#terms.stop.aborted) return this.#withoutBaseline()
     const later = again === undefined ? undefined : problemOf(again)
@@ -149,6 +150,7 @@ export class ExploreSession {
     const verdict = judge(observation, baseline, isLong)
     const operation = operationOf(plan)
     const idle = idleRules(plan, observation)
+    const hasApplied = idle.length < plan.length
     const reasons = reasonsFor(verdict, observation, baseline, isLong)
     const places = pointsOf(observation.requests).flatMap(
       ({ operation: { id }, about, entry: { injection } }): Place[] =>
@@ -160,12 +162,12 @@ export class ExploreSession {
     return {
       ...nothing,
       left: 0,
-      tolerated: verdict === 'tolerated' && idle.length < plan.length ? 1 : 0,
+      tolerated: verdict === 'tolerated' && hasApplied ? 1 : 0,
       gaveUp: verdict === 'gave up' ? [{ plan, operation }] : [],
       findings: isFailure(verdict)
         ? [{ ...finding, verdict, id: identify(verdict, plan, places, this.#contract) }]
         : [],
-      replayed: { verdict, observation },
+      replayed: { verdict, observation, hasApplied },
       unmet: idle.length > 0 ? 1 : 0,
       idle,
     }

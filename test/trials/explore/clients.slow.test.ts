@@ -20,7 +20,7 @@ async function openFor(client: string, chosen: Partial<SessionTerms>): Promise<[
     variables: [],
     options: { fixture: 'empty' },
     contract,
-    jobs: 2,
+    parallelism: { jobs: 2, why: 'because that is enough' },
     timeout: undefined,
     window: WINDOW,
     contractWith: (longestWindow) => loadContract({ longestWindow }),
