@@ -28,7 +28,7 @@ import {
 } from '../start/option.ts'
 import type { RunBounds } from '../trials/explore/budget.ts'
 import type { Exploration } from '../trials/explore/exploration.ts'
-import { type ExploreTerms, FAIL_ON } from '../trials/explore/report.ts'
+import type { ExploreTerms } from '../trials/explore/report.ts'
 import { lastLines } from '../trials/output-tail.ts'
 import type { Parallelism } from '../trials/parallelism.ts'
 import type { Command } from './command.ts'
@@ -68,7 +68,7 @@ const SEARCH_OPTIONS = {
     help: 'Run the command once with the faults of PLAN: a file with fault rules, a finding or a report; or their JSON.',
   },
   failOn: {
-    kind: someOf(FAIL_ON),
+    kind: someOf(['findings', 'inconclusive', 'gave-up']),
     help: 'Reasons to fail: findings, which always are a reason; a search that was too short for a result; a command that gave up after a fault.',
     default: ['findings', 'inconclusive'],
   },
@@ -161,8 +161,10 @@ async function searchFaults(reading: ReadTrial<typeof OPTIONS>, execution: Execu
       const times = execution.times
       const isWhole = found.left === 0 && times.interruptedWith === undefined
       const terms: ExploreTerms = {
-        ...{ command, runs, pace, parallelism, window, failOn: values.failOn, ...times },
+        ...{ command, runs, pace, parallelism, window, ...times },
         options: withoutOptions(words, { ...SEARCH_OPTIONS, ...WINDOW_OPTION, ...REPORT_OPTIONS }),
+        failsOnGaveUp: values.failOn.includes('gave-up'),
+        failsIfInconclusive: values.failOn.includes('inconclusive'),
         countsRuns: values.runs !== undefined,
         isStable: baseline.isStable,
         known: known && applyBaseline(found.findings, () => isWhole, known, dayOf(systemClock())),

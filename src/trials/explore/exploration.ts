@@ -29,7 +29,7 @@ import {
 } from './verdict.ts'
 
 /** How the command is run with a plan. */
-export interface PlannedRun {
+interface PlannedRun {
   /** In milliseconds. */
   timeout: number
   /** The length of a shortened quota window in seconds, if it is not the usual one. */
@@ -241,6 +241,7 @@ export class Explorer {
     const open = this.#tried.weaknesses.filter(({ confirmed }) => confirmed === undefined)
     if (open.length === 0) return
     watch(`repeating ${open.length} of what broke the command`)
+    let hasShownMore = false
     await pool.runAll(
       open.map((weakness) => async () => {
         const first = mildest(weakness.tried.filter((each) => each !== weakness.repeated))
@@ -249,10 +250,16 @@ export class Explorer {
         weakness.confirmed = again.verdict === weakness.verdict
         weakness.repeated = first
         weakness.again = again
-        // The client did end, so later slow responses need this limit, too.
-        if (!weakness.confirmed && weakness.verdict === 'hang') this.#limit = this.#deps.limits.longer
+        if (weakness.confirmed || weakness.verdict !== 'hang') return
+        // The client did end, so later slow responses need this limit, too. How it ended is the result of the plan.
+        this.#limit = this.#deps.limits.longer
+        this.#tried.keep(again)
+        if (!isFailure(again.verdict) || !again.hasApplied) return
+        this.#tried.note(again, again.verdict)
+        hasShownMore = true
       }),
     )
+    if (hasShownMore) await this.#confirm()
   }
 
   /** Pairs of a fault that the client tolerated and a fault at a later request. */
@@ -354,7 +361,10 @@ export class Explorer {
     const told = ({ plan }: TriedPlan) => ({ plan, operation: operationOf(plan) })
     const brokenOnce = (isConfirmed: false | undefined) =>
       this.#tried.weaknesses.flatMap(({ verdict, tried: [first], confirmed }) =>
-        first === undefined || confirmed !== isConfirmed ? [] : [{ ...told(first), verdict }],
+        // A hang that was none has needed more time.
+        first === undefined || confirmed !== isConfirmed || (verdict === 'hang' && isConfirmed === false)
+          ? []
+          : [{ ...told(first), verdict }],
       )
     return {
       points,

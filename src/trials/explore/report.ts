@@ -17,7 +17,7 @@ import { type StoryLine, tellStory, wordStory } from './story.ts'
 import type { ExploreFailure, RunVerdict } from './verdict.ts'
 
 /** A finding in the JSON report. */
-export interface ReportedFailure extends Omit<FailingPlan, 'observation'> {
+interface ReportedFailure extends Omit<FailingPlan, 'observation'> {
   story: readonly StoryLine[]
   /** The end of what the command printed, if it printed anything, and the tests that it says have failed. */
   output?: string
@@ -27,9 +27,6 @@ export interface ReportedFailure extends Omit<FailingPlan, 'observation'> {
   /** Why the user has accepted it. */
   accepted?: string
 }
-
-/** Reasons beside a finding for which a run can fail. */
-export const FAIL_ON = ['findings', 'inconclusive', 'gave-up'] as const
 
 /** Facts for the report that the exploration itself does not contain. */
 export interface ExploreTerms extends CommandTimes {
@@ -46,7 +43,8 @@ export interface ExploreTerms extends CommandTimes {
   window: number | undefined
   /** Whether runs without a fault have the same effects. If not, only exit codes were judged. */
   isStable: boolean
-  failOn: readonly (typeof FAIL_ON)[number][]
+  failsOnGaveUp: boolean
+  failsIfInconclusive: boolean
   /** Absent if there is no baseline of known findings. */
   known: AppliedBaseline<FailingPlan> | undefined
   secrets: Secrets
@@ -93,7 +91,7 @@ const TIER_WORDS: Readonly<Record<Tier, string>> = {
 }
 
 /** The findings of an exploration as they are in the JSON report. */
-export function reportFailures(found: Exploration, terms: ExploreTerms): ReportedFailure[] {
+function reportFailures(found: Exploration, terms: ExploreTerms): ReportedFailure[] {
   const { command, options, known, secrets, window: usual } = terms
   const reasons = new Map(known?.accepted.map(({ finding, entry }) => [finding.id, entry.reason]))
   return found.findings.map(({ observation, ...finding }) => {
@@ -120,14 +118,14 @@ export function reportFailures(found: Exploration, terms: ExploreTerms): Reporte
 
 /** The report of `explore`; `docs/schemas/explore.json` describes its JSON. */
 export function describeExploration(found: Exploration, terms: ExploreTerms): Report {
-  const { command, runs, window, isStable, failOn, interruptedWith } = terms
+  const { command, runs, window, isStable, failsOnGaveUp, failsIfInconclusive, interruptedWith } = terms
   const { points, tiers, tolerated, gaveUp, flaky, unconfirmed, idle, unmet, left } = found
   const reported = reportFailures(found, terms)
   const isBroken = reported.some(({ accepted }) => accepted === undefined)
   const isInconclusive = !isBroken && (interruptedWith !== undefined || !isConclusive(found))
   const failures = reported.map(modelFailure)
-  const gaveUps = failOn.includes('gave-up') ? gaveUp.map(modelGivingUp) : []
-  const level = failOn.includes('inconclusive') ? 'error' : 'warning'
+  const gaveUps = failsOnGaveUp ? gaveUp.map(modelGivingUp) : []
+  const level = failsIfInconclusive ? 'error' : 'warning'
   const doubts = isInconclusive ? [modelDoubt(found, terms, level)] : []
   const findings = [...failures, ...gaveUps, ...doubts, ...idle.map(modelIdle)]
   const hasFailed = findings.some((finding) => finding.level === 'error')
