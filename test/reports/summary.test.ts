@@ -34,6 +34,13 @@ FAILED  1 request violates the contract, of 12.`)
     ])
   })
 
+  it('of a run that tried too little says that it is inconclusive, whatever its exit code is', () => {
+    for (const passed of [true, false]) {
+      const [last] = lines(report({ findings: [], facts: [], passed, isInconclusive: true })).slice(-1)
+      expect(last).toBe('INCONCLUSIVE  No request violates the contract, of 12.')
+    }
+  })
+
   it('has colours only where they are wanted', () => {
     expect(lines(report(), { ...PIPE, colours: true }).join('')).toContain('\u001b[31merror\u001b[39m')
     expect(lines(report()).join('')).not.toContain('\u001b')

@@ -98,6 +98,8 @@ export interface Exploration {
   /** How many requests of the baseline a fault can meet. */
   points: number
   tiers: readonly TierCount[]
+  /** How many faults of the first two tiers were in a plan and met no request. A larger budget does not help. */
+  elusive: number
   /** How many plans the command survived. */
   tolerated: number
   /** How many plans had a fault that met no request, changed nothing, or acted too often. */
@@ -128,6 +130,8 @@ export class Explorer {
   readonly #tried = new TriedPlans()
   /** The kinds of faults of which one was tried, or need not be tried. */
   readonly #decided = new Set<string>()
+  /** The kinds of faults of which one was in a plan. */
+  readonly #attempted = new Set<string>()
   #left = 0
   #limit: number
 
@@ -215,6 +219,7 @@ export class Explorer {
 
   /** A fault that met its request is decided, also if there was nothing that it could change. */
   #decide(fault: PlannedFault, { plan, observation }: TriedPlan): void {
+    this.#attempted.add(kindOf(fault))
     if (hasMet(plan, observation) && !exceedsPlan(plan, observation)) this.#decided.add(kindOf(fault))
   }
 
@@ -366,8 +371,10 @@ export class Explorer {
           ? []
           : [{ ...told(first), verdict }],
       )
+    const needed = new Set(phases.flatMap(({ isNeeded, faults }) => (isNeeded ? faults.map(kindOf) : [])))
     return {
       points,
+      elusive: [...needed].filter((kind) => this.#attempted.has(kind) && !this.#decided.has(kind)).length,
       tiers: Object.values(TIERS).map((tier) => this.#countTier(tier, phases)),
       tolerated: tried.filter(({ verdict, hasApplied }) => verdict === 'tolerated' && hasApplied).length,
       unmet: tried.filter(({ hasApplied }) => !hasApplied).length,

@@ -234,29 +234,31 @@ function modelDoubt(found: Exploration, terms: ExploreTerms, level: Finding['lev
 
 /** What is missing for a result, and what would bring it; `undefined` if nothing is. */
 function wordDoubt(found: Exploration, terms: ExploreTerms): string | undefined {
-  const { tiers, unconfirmed, tolerated, gaveUp, findings, left, replayed } = found
+  const { tiers, elusive, unconfirmed, tolerated, gaveUp, findings, left, replayed } = found
   if (replayed !== undefined) return 'No fault of the plan met a request, so the run shows nothing.'
-  const open = openIn(tiers)
+  const open = openIn(tiers) - elusive
   const broken = unconfirmed.length
   const [first, ...more] = [
     ...(tolerated + gaveUp.length + findings.length === 0 ? ['no fault has met a request'] : []),
     ...(open === 0 ? [] : [`${plural(open, 'fault')} of the first two tiers ${open === 1 ? 'was' : 'were'} not tried`]),
+    ...(elusive === 0 ? [] : [`${plural(elusive, 'fault')} of the first two tiers met no request`]),
     ...(broken === 0 ? [] : [`${plural(broken, 'plan')} broke the command and could not be repeated`]),
   ]
   if (first === undefined) return undefined
-  const remedy = left > 0 ? ` ${suggestBudget(found, terms)}` : open > 0 ? ` ${ELUSIVE}` : ''
-  return `${[first.charAt(0).toUpperCase() + first.slice(1), ...more].join('; ')}.${remedy}`
+  const sentence = `${[first.charAt(0).toUpperCase() + first.slice(1), ...more].join('; ')}.`
+  const canHelp = left > 0 && (open > 0 || elusive === 0)
+  return [sentence, ...(elusive > 0 ? [ELUSIVE] : []), ...(canHelp ? [suggestBudget(found, terms)] : [])].join(' ')
 }
 
 const ELUSIVE =
-  'They met no request, because the requests of the command or its keys are others in each run, or because it resets accounts.'
+  'That is so if the requests of the command or its keys are others in each run, or if it resets accounts.'
 const STOPPED = 'Stopped before the end.'
 
 /** How much more than expected a budget should have. */
 const RESERVE = 1.3
 
-function suggestBudget({ tiers, unconfirmed }: Exploration, { runs, pace, countsRuns }: ExploreTerms): string {
-  const needed = Math.ceil((runs + openIn(tiers) + unconfirmed.length) * RESERVE) + 1
+function suggestBudget({ tiers, elusive, unconfirmed }: Exploration, { runs, pace, countsRuns }: ExploreTerms): string {
+  const needed = Math.ceil((runs + openIn(tiers) - elusive + unconfirmed.length) * RESERVE) + 1
   return countsRuns
     ? `--runs ${needed} would be enough for that.`
     : `--budget ${Math.max(1, Math.ceil((needed * pace) / 60))}m would be enough for that.`

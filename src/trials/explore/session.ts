@@ -139,7 +139,7 @@ export class ExploreSession {
     const { watch, window = 0 } = this.#terms
     const points = pointsOf(baseline.observation.requests).length
     const nothing: Exploration = {
-      ...{ points, tiers: [], tolerated: 0, unmet: 0, left: 1 },
+      ...{ points, tiers: [], elusive: 0, tolerated: 0, unmet: 0, left: 1 },
       ...{ gaveUp: [], findings: [], flaky: [], unconfirmed: [], idle: [] },
     }
     watch('running the command with the plan')

@@ -81,6 +81,18 @@ describe('An exploration', () => {
     expect(found.left).toBeGreaterThan(0)
   })
 
+  it('is not complete if no fault meets a request, and no larger budget would help', async () => {
+    let runs = 0
+    // The second request comes only in the run without faults.
+    const changing: Client = async (send) => {
+      const count = runs++ === 0 ? 2 : 1
+      for (let sent = 0; sent < count; sent++) await send('POST', '/domains', { domains: [`run${sent}.example`] })
+      return 0
+    }
+    const found = await explore(changing, { runs: 5 })
+    expect([isComplete(found), openIn(found.tiers), found.elusive]).toEqual([false, 2, 2])
+  })
+
   it('begins with what its result rests on', async () => {
     const needed: boolean[] = []
     await explore(strict, { runs: 9, watch: (isNeeded) => needed.push(isNeeded) })
