@@ -69,19 +69,10 @@ const REASONS: Readonly<Record<string, string>> = {
   'exit-with-parent': 'a signal ends this program and its trials',
 }
 
-/** The options of a command that runs many trials. */
-export const PARALLEL_OPTIONS = {
-  jobs: {
-    kind: wholeNumber(1, 1_000),
-    help: 'Number of trials at the same time. The default is one, because test commands often share files and ports.',
-    default: 1,
-  },
-} as const satisfies Options
-
 /** The option of a command that finds out by itself how many trials can run at the same time. */
 export const AUTOMATIC_JOBS = {
   jobs: {
-    kind: PARALLEL_OPTIONS.jobs.kind,
+    kind: wholeNumber(1, 1_000),
     help: 'Number of trials at the same time.',
     defaultText: 'as many as there are processors, if that many runs at the same time do the same as one alone',
   },
