@@ -14,6 +14,7 @@ import {
 } from '../start/option.ts'
 import type { Exploration } from '../trials/explore/exploration.ts'
 import type { ExploreTerms } from '../trials/explore/report.ts'
+import { SWITCHES, searchOrders } from './beside.ts'
 import type { Command } from './command.ts'
 import { UsageError } from './errors.ts'
 import { type Execution, execute } from './execution.ts'
@@ -49,11 +50,21 @@ const SEARCH_OPTIONS = {
     placeholder: 'PLAN',
     help: 'Run the command once with the faults of PLAN: a file with fault rules, a finding or a report; or their JSON.',
   },
+  switches: {
+    kind: wholeNumber(0, 1_000),
+    help: 'With --beside: how often the turn may go to the other command before the one under way has ended.',
+    defaultText: `${SWITCHES}`,
+  },
   failOn: { kind: someOf(['gave-up']), help: 'Also fail when the command gave up after a fault.' },
 } as const satisfies Options
 
 const OPTIONS = {
   ...SEPARATE_TRIAL_OPTIONS,
+  beside: {
+    kind: text,
+    placeholder: 'COMMAND2',
+    help: 'Run COMMAND2, a line for a shell, beside COMMAND against one account, and look for an order of their requests that breaks them.',
+  },
   ...SEARCH_OPTIONS,
   scaleWindows: {
     kind: toggle,
@@ -73,8 +84,14 @@ export const explore: Command = {
     if (values.port !== 0 && values.jobs > 1) {
       throw new UsageError(`${sources.port}: trials at the same time need a port each; leave it out, or use --jobs 1`)
     }
+    if (values.switches !== undefined && values.beside === undefined) {
+      throw new UsageError(
+        '--switches: has a meaning only with --beside, for the orders of the requests of two commands',
+      )
+    }
     await checkFiles(values.report)
-    const search = (execution: Execution) => searchFaults(reading, execution)
+    const search = (execution: Execution) =>
+      values.beside === undefined ? searchFaults(reading, execution) : searchBeside(reading, values.beside, execution)
     return execute('explore', terminal, search, { exitsWithParent: values.exitWithParent })
   },
 }
@@ -116,6 +133,29 @@ async function searchFaults(reading: ReadTrial<typeof OPTIONS>, execution: Execu
       session.end()
     }
   })
+}
+
+/** Looks for an order of the requests of both commands that breaks them. Resolves to the exit code. */
+async function searchBeside(reading: ReadTrial<typeof OPTIONS>, beside: string, execution: Execution): Promise<number> {
+  const { values, words, command } = reading
+  const { jobs, runs, overlays, replay } = values
+  const { SHORT_WINDOW } = await import('../trials/explore/session.ts')
+  return withServerOptions(reading, execution.terminal, (options) =>
+    searchOrders(
+      {
+        ...{ command, beside, options, jobs, runs, overlays, replay },
+        variables: values.setEnv,
+        switches: values.switches ?? SWITCHES,
+        timeout: millisecondsOf(values.timeout),
+        milliseconds: budgetOf(values),
+        longestWindow: values.scaleWindows === false ? Number.POSITIVE_INFINITY : SHORT_WINDOW,
+        failsOnGaveUp: values.failOn !== undefined,
+        words: withoutOptions(words, { ...SEARCH_OPTIONS, ...REPORT_OPTIONS }),
+        targets: values.report,
+      },
+      execution,
+    ),
+  )
 }
 
 /** How many findings are printed with all their requests. */

@@ -15,11 +15,7 @@ export const LARGEST_PLAN = 64 << 20
  * a file, or as JSON in the argument. @throws UsageError, EvidenceError
  */
 export async function readPlan(given: string, contract: Contract): Promise<FaultRule[]> {
-  const isJson = /^\s*[[{]/.test(given)
-  const source = `--replay ${shorten(given)}`
-  const text = isJson ? given : await readText(given, LARGEST_PLAN, 'plan')
-  const content = parseJson(text, (reason) => new UsageError(`${source}: ${reason}`))
-  const { rules, pointer } = locateRules(content, source)
+  const { items: rules, pointer, source } = await readPlanContent(given, 'fault rules')
   const { faultsPerAccount } = readLimits(await loadControlApi())
   if (rules.length === 0) throw new UsageError(`${source}: The plan has no fault rule.`)
   if (rules.length > faultsPerAccount) {
@@ -33,16 +29,33 @@ export async function readPlan(given: string, contract: Contract): Promise<Fault
   return rules as FaultRule[]
 }
 
-/** Finds the rules in the JSON. */
-function locateRules(content: unknown, source: string): { rules: readonly unknown[]; pointer: string } {
-  if (Array.isArray(content)) return { rules: content, pointer: '' }
-  if (isObject(content) && Array.isArray(content['plan'])) return { rules: content['plan'], pointer: '/plan' }
+interface PlanContent {
+  items: readonly unknown[]
+  /** Where they are in the JSON. */
+  pointer: string
+  /** The option, for messages. */
+  source: string
+}
+
+/** Finds the list in a plan, a finding or a report. `kind` says what it lists. @throws UsageError, EvidenceError */
+export async function readPlanContent(given: string, kind: string): Promise<PlanContent> {
+  const isJson = /^\s*[[{]/.test(given)
+  const source = `--replay ${shorten(given)}`
+  const text = isJson ? given : await readText(given, LARGEST_PLAN, 'plan')
+  const content = parseJson(text, (reason) => new UsageError(`${source}: ${reason}`))
+  return { ...locateItems(content, source, kind), source }
+}
+
+/** Finds the list in the JSON. */
+function locateItems(content: unknown, source: string, kind: string): Omit<PlanContent, 'source'> {
+  if (Array.isArray(content)) return { items: content, pointer: '' }
+  if (isObject(content) && Array.isArray(content['plan'])) return { items: content['plan'], pointer: '/plan' }
   const findings = isObject(content) ? content['findings'] : undefined
   if (Array.isArray(findings)) {
     const [first] = findings
     if (first === undefined)
       throw new UsageError(`${source}: The report has no finding, so there is nothing to replay.`)
-    if (isObject(first) && Array.isArray(first['plan'])) return { rules: first['plan'], pointer: '/findings/0/plan' }
+    if (isObject(first) && Array.isArray(first['plan'])) return { items: first['plan'], pointer: '/findings/0/plan' }
   }
-  throw new UsageError(`${source}: must hold a list of fault rules, a finding of explore, or a report of explore.`)
+  throw new UsageError(`${source}: must hold a list of ${kind}, a finding of explore, or a report of explore.`)
 }

@@ -37,7 +37,7 @@ export function describeFailure(end: CommandEnd, secrets: Secrets): string {
 }
 
 /** The end of the output, without colours and secrets. */
-function lastLines(output: string, secrets: Secrets): string {
+export function lastLines(output: string, secrets: Secrets): string {
   const text = stripVTControlCharacters(output).trimEnd()
   const redacted = redactorForAll(secrets)(text.slice(-2 * CHARACTERS))
   return redacted.split('\n').slice(-LINES).join('\n').slice(-CHARACTERS)

@@ -1,0 +1,106 @@
+import type { Entry } from '../../journal/entry.ts'
+import type { Secrets } from '../../journal/redaction/secrets.ts'
+import { runCommand } from '../command.ts'
+import type { CommandEnd } from '../running-command.ts'
+import { environmentIn, serveTrial, type Trial, type TrialResult } from '../trial.ts'
+import { type ConductedCommand, Conductor, type Halt, type Step } from './conductor.ts'
+import { type Schedule, SIDES, type Side } from './schedule.ts'
+import { Turnstile } from './turnstile.ts'
+
+/** A run of two commands against one account, in an order. */
+export interface PairTrial
+  extends Pick<
+    Trial,
+    'name' | 'environment' | 'variables' | 'options' | 'contract' | 'signal' | 'onSignal' | 'timeout'
+  > {
+  commands: readonly [readonly string[], readonly string[]]
+  schedule: Schedule
+  isSerial: boolean
+  silence: number
+  /** Runs a command. */
+  start?: typeof runCommand | undefined
+}
+
+/** What became of the two commands of a run. */
+interface PairEnd {
+  ends: readonly [CommandEnd, CommandEnd]
+  steps: readonly Step[]
+  /** Whether the requests came as the schedule says. */
+  isFollowed: boolean
+  halt: Halt | undefined
+  /** The commands that gave up a request while it was held for the other one. */
+  impatient: readonly Side[]
+  /** The keys, which their outputs may contain. */
+  secrets: Secrets
+}
+
+export type PairRun = Pick<TrialResult<PairEnd>, 'end' | 'contract' | 'accounts' | 'lost'>
+
+/** Starts a server, and both commands with a key each. @throws CommandError, errors of the start */
+export async function runPair(trial: PairTrial): Promise<PairRun> {
+  const impatient = new Set<Side>()
+  let turn: Side | undefined
+  const turnstile = new Turnstile((side) => {
+    // A command whose turn it is may end with requests under way.
+    if (side !== turn) impatient.add(side)
+  })
+  return serveTrial({ ...trial, turnstile: turnstile.guard }, async (service, { journal }) => {
+    const { key, api_key } = await service.account.keys.create({ label: 'beside' })
+    const keys = [service.apiKey ?? '', api_key] as const
+    turnstile.close(service.contract, keys)
+    let passed: Entry | undefined
+    const unsubscribe = journal.subscribe((entry) => {
+      if (entry.key !== undefined && (entry.key === key.id) === (turn === 1)) passed = entry
+    })
+    const ending = new AbortController()
+    const signal = AbortSignal.any([ending.signal, ...(trial.signal === undefined ? [] : [trial.signal])])
+    const commands: [ConductedCommand, ConductedCommand] = [{ hasEnded: false }, { hasEnded: false }]
+    const conductor = new Conductor({
+      ...{ turnstile, commands, signal },
+      ...{ schedule: trial.schedule, isSerial: trial.isSerial, silence: trial.silence },
+      async pass({ side, thread }) {
+        turn = side
+        passed = undefined
+        await turnstile.pass(side, thread)
+        if (passed === undefined) throw new Error('A request has left no entry in the journal.')
+        return passed
+      },
+    })
+    const start = async (side: Side): Promise<CommandEnd> => {
+      const environment = environmentIn({ ...trial, name: `${trial.name}-${side + 1}` }, service, keys[side])
+      const { timeout, onSignal, start: run = runCommand } = trial
+      const { [side]: command } = trial.commands
+      const end = await run({
+        ...{ command, environment, timeout, onSignal, signal, inherits: false },
+        started: (running) => {
+          commands[side].isAsleep = () => running.isAsleep
+        },
+      })
+      commands[side].hasEnded = true
+      turnstile.tell()
+      return end
+    }
+    const conduct = async () => {
+      const halt = await conductor.conduct()
+      if (halt !== undefined) ending.abort()
+      turnstile.open()
+      return halt
+    }
+    const work = [start(0), start(1), conduct()] as const
+    try {
+      const [first, second, halt] = await Promise.all(work)
+      const { steps, isFollowed } = conductor
+      return {
+        ends: [first, second],
+        ...{ steps, isFollowed, halt },
+        impatient: SIDES.filter((side) => impatient.has(side)),
+        secrets: journal.secrets,
+      }
+    } finally {
+      // After an error, nothing is left behind.
+      ending.abort()
+      await Promise.allSettled(work)
+      unsubscribe()
+    }
+  })
+}
