@@ -31,8 +31,10 @@ export interface ConductorDeps {
   turnstile: Turnstile
   commands: readonly [ConductedCommand, ConductedCommand]
   schedule: Schedule
-  /** Whether the second command of the schedule must wait for the end of the first one, whatever happens. */
+  /** Whether the second command starts only after the end of the first one. */
   isSerial: boolean
+  /** How often a thread repeats one request in the serial orders, while nothing changes. */
+  repeats: number
   /** See `SILENCE`, in milliseconds. */
   silence: number
   /** Lets a request through, and resolves to its exchange. */
@@ -50,10 +52,15 @@ export const SILENCE = 10_000
 const LOOK = { awake: 1, asleep: 20 }
 /** In turns of the event loop: so many send an answer, and read the requests that have arrived. */
 const TURNS = 5
-/** A command that has sent one request so often, while nothing changed, waits for the other one to change something. */
+/**
+ * A thread that repeats a request so much more often than in the serial orders, while nothing changes, waits for the
+ * other command to change something.
+ */
 const POLLS = 5
-/** If it has sent the request so often, and the other command cannot change anything, it waits for ever. */
+/** If it goes on, the other command has ended, or waits, too. Then they wait for ever. */
 export const HOPELESS = 50
+/** A thread that repeats a request so often in a serial order waits for the other command. */
+const HOPELESS_ALONE = 1_000
 
 /**
  * Lets the requests of two commands through, one at a time, in the order of a schedule. It never waits for a fixed time:
@@ -63,10 +70,11 @@ export class Conductor {
   readonly #deps: ConductorDeps
   readonly #course: Course
   readonly #steps: Step[] = []
-  /** How often each request was sent since the last change of the account, by command. */
-  readonly #polls: [Map<string, number>, Map<string, number>] = [new Map(), new Map()]
+  /** How often each thread has sent each request since the last change of the account. */
+  readonly #polls = new Map<string, number>()
   /** The number of polls of a command at the time when it last gave the turn away. */
   readonly #yielded: [number, number] = [0, 0]
+  #repeats = 0
   /** Whether the threads of a command have never slept in time. Then nobody waits for that. */
   readonly #isRestless: [boolean, boolean] = [false, false]
 
@@ -81,6 +89,11 @@ export class Conductor {
 
   get isFollowed(): boolean {
     return this.#course.isFollowed
+  }
+
+  /** How often a thread has repeated one request while nothing changed. */
+  get repeats(): number {
+    return this.#repeats
   }
 
   /** Resolves when both commands have ended, or to the reason why they never will. */
@@ -115,9 +128,9 @@ export class Conductor {
     const entry = await this.#deps.pass(strand)
     this.#steps.push({ strand, threads, entry })
     await this.#turn()
-    const polls = this.#countPolls(side, entry)
-    if (polls >= HOPELESS) return { side, reason: 'repeats' }
-    const { isSerial, commands } = this.#deps
+    const { isSerial, commands, repeats } = this.#deps
+    const polls = this.#countPolls(strand, entry) - repeats
+    if (polls >= (isSerial ? HOPELESS_ALONE : HOPELESS)) return { side, reason: 'repeats' }
     const mayYield = !isSerial && this.#course.isFree && !commands[otherSide(side)].hasEnded
     if (mayYield && polls - this.#yielded[side] >= POLLS) {
       this.#yielded[side] = polls
@@ -126,17 +139,17 @@ export class Conductor {
     return undefined
   }
 
-  /** How often the command has sent this request since the last change of the account. */
-  #countPolls(side: Side, { method, target, body, before, after }: Entry): number {
-    if (after !== undefined && after !== before?.account) {
-      for (const polls of this.#polls) polls.clear()
+  /** How often the thread has sent this request since the last change of the account. */
+  #countPolls({ side, thread }: Required<Strand>, { method, target, body, after }: Entry): number {
+    if (after !== undefined) {
+      this.#polls.clear()
       this.#yielded.fill(0)
       return 0
     }
-    const polls = this.#polls[side]
-    const request = `${method} ${target} ${body === undefined ? '' : bytesOf(body)}`
-    const count = (polls.get(request) ?? 0) + 1
-    polls.set(request, count)
+    const request = `${side}/${thread} ${method} ${target} ${body === undefined ? '' : bytesOf(body)}`
+    const count = (this.#polls.get(request) ?? 0) + 1
+    this.#polls.set(request, count)
+    this.#repeats = Math.max(this.#repeats, count)
     return count
   }
 

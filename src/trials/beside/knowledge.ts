@@ -58,6 +58,8 @@ export interface Prediction {
   unknown: string
 }
 
+/** The most worlds that are kept. With more of them, orders are run that a prediction could save. */
+const WORLDS = 50_000
 /** These codes are for key, plan and quota. They do not depend on what the account holds. */
 const OF_THE_GATE: ReadonlySet<string | undefined> = new Set(['unauthorized', 'rate_limited'])
 
@@ -167,7 +169,7 @@ export class Knowledge {
   /** The world after a request that is known. */
   #next(world: World, strand: Required<Strand>, ask: Ask | undefined): World | undefined {
     const known = world.next.get(nameOf(strand))
-    if (known !== undefined || ask === undefined) return known
+    if (known !== undefined || ask === undefined || this.#worlds.size >= WORLDS) return known
     const answer = this.#answer(inWorld(ask, world.names), world.account)
     if (answer === undefined) return undefined
     const { account: before, names } = world

@@ -4,10 +4,10 @@ import { runCommand } from '../command.ts'
 import type { CommandEnd } from '../running-command.ts'
 import { environmentIn, serveTrial, type Trial, type TrialResult } from '../trial.ts'
 import { type ConductedCommand, Conductor, type Halt, type Step } from './conductor.ts'
-import { type Schedule, SIDES, type Side } from './schedule.ts'
+import { otherSide, type Schedule, SIDES, type Side } from './schedule.ts'
 import { Turnstile } from './turnstile.ts'
 
-/** A run of two commands against one account, in an order. */
+/** A run of two commands against one account, in an order. `ConductorDeps` explains most of it. */
 export interface PairTrial
   extends Pick<
     Trial,
@@ -16,6 +16,7 @@ export interface PairTrial
   commands: readonly [readonly string[], readonly string[]]
   schedule: Schedule
   isSerial: boolean
+  repeats: number
   silence: number
   /** Runs a command. */
   start?: typeof runCommand | undefined
@@ -28,6 +29,8 @@ interface PairEnd {
   /** Whether the requests came as the schedule says. */
   isFollowed: boolean
   halt: Halt | undefined
+  /** How often a thread has repeated one request while nothing changed. */
+  repeats: number
   /** The commands that gave up a request while it was held for the other one. */
   impatient: readonly Side[]
   /** The keys, which their outputs may contain. */
@@ -38,6 +41,7 @@ export type PairRun = Pick<TrialResult<PairEnd>, 'end' | 'contract' | 'accounts'
 
 /** Starts a server, and both commands with a key each. @throws CommandError, errors of the start */
 export async function runPair(trial: PairTrial): Promise<PairRun> {
+  const { schedule, isSerial } = trial
   const impatient = new Set<Side>()
   let turn: Side | undefined
   const turnstile = new Turnstile((side) => {
@@ -57,7 +61,7 @@ export async function runPair(trial: PairTrial): Promise<PairRun> {
     const commands: [ConductedCommand, ConductedCommand] = [{ hasEnded: false }, { hasEnded: false }]
     const conductor = new Conductor({
       ...{ turnstile, commands, signal },
-      ...{ schedule: trial.schedule, isSerial: trial.isSerial, silence: trial.silence },
+      ...{ schedule, isSerial, silence: trial.silence, repeats: trial.repeats },
       async pass({ side, thread }) {
         turn = side
         passed = undefined
@@ -86,13 +90,17 @@ export async function runPair(trial: PairTrial): Promise<PairRun> {
       turnstile.open()
       return halt
     }
-    const work = [start(0), start(1), conduct()] as const
+    const first = schedule[0]?.side ?? 0
+    const earlier = start(first)
+    const later = isSerial ? earlier.then(() => start(otherSide(first))) : start(otherSide(first))
+    const conducted = conduct()
+    const work = first === 0 ? ([earlier, later, conducted] as const) : ([later, earlier, conducted] as const)
     try {
-      const [first, second, halt] = await Promise.all(work)
-      const { steps, isFollowed } = conductor
+      const [one, other, halt] = await Promise.all(work)
+      const { steps, isFollowed, repeats } = conductor
       return {
-        ends: [first, second],
-        ...{ steps, isFollowed, halt },
+        ends: [one, other],
+        ...{ steps, isFollowed, halt, repeats },
         impatient: SIDES.filter((side) => impatient.has(side)),
         secrets: journal.secrets,
       }

@@ -69,9 +69,9 @@ export interface OrderSearch {
 /** How many orders are run before the next ones are chosen. It does not depend on the jobs, so that the result does not. */
 const WAVE = 4
 /** The most orders that are considered. */
-const CONSIDERED = 200_000
+const CONSIDERED = 20_000
 /** How often the search lets other work go on, in orders. */
-const PAUSE = 500
+const PAUSE = 50
 
 interface Candidate {
   schedule: Schedule
@@ -97,6 +97,8 @@ export class OrderSearcher {
   #equivalent = 0
   #unjudged = 0
   #left = 0
+  /** Whether the budget does not allow another run. */
+  #isOver = false
 
   constructor(deps: SearchDeps) {
     this.#deps = deps
@@ -141,7 +143,7 @@ export class OrderSearcher {
       level.of++
       this.#considered++
       if (this.#considered % PAUSE === 0) await new Promise((resolve) => setImmediate(resolve))
-      if (this.#considered > CONSIDERED || signal.aborted) {
+      if (this.#considered > CONSIDERED || this.#isOver || signal.aborted) {
         this.#left++
         if (this.#considered > CONSIDERED) break
         continue
@@ -195,6 +197,7 @@ export class OrderSearcher {
       const result = runs[index]
       if (result === undefined) {
         this.#left++
+        this.#isOver = true
         continue
       }
       done++

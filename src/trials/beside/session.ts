@@ -8,7 +8,7 @@ import { Pool } from '../pool.ts'
 import type { Trial } from '../trial.ts'
 import { SILENCE } from './conductor.ts'
 import { type PairRun, type PairTrial, runPair } from './pair-run.ts'
-import { otherSide, type Schedule, SIDES, type Side } from './schedule.ts'
+import { otherSide, type Schedule, SIDES } from './schedule.ts'
 import { type OrderSearch, OrderSearcher } from './search.ts'
 import {
   judgePair,
@@ -62,6 +62,8 @@ export class PairSession {
   readonly names: PairNames
   /** The initial time on the clocks of all servers, so that the time of day does not matter. */
   readonly #instant = systemClock()
+  /** How often a thread repeats one request in the serial orders. */
+  #repeats = 0
 
   constructor(terms: PairTerms) {
     this.#terms = terms
@@ -78,26 +80,34 @@ export class PairSession {
   async establish(): Promise<SerialRuns | string> {
     const { watch, timeout, stop, silence = SILENCE } = this.#terms
     watch('running both commands, one after the other')
+    const limit = timeout ?? Number.POSITIVE_INFINITY
     const runs: PairRun[] = []
-    for (const first of [0, 1, 0] as const) {
-      const limit = timeout ?? Number.POSITIVE_INFINITY
-      const run = await this.#run([{ side: first }], limit, `explore-serial-${runs.length + 1}`, true)
+    for (const first of SIDES) {
+      const run = await this.#run([{ side: first }], limit, { name: `explore-serial-${first + 1}`, isSerial: true })
       if (run === undefined) break
-      const problem = problemOf(run, first, this.names, silence)
+      const order = `in the order ${this.names[first]}, then ${this.names[otherSide(first)]}`
+      const problem = problemOf(run, order, this.names, silence)
       if (problem !== undefined) return runs.length === 0 ? problem : `${problem}; the other order passed`
       runs.push(run)
     }
-    const [one, other, again] = runs
+    const [one, other] = runs
+    this.#repeats = Math.max(...runs.map(({ end }) => end.repeats))
+    // The commands must also pass if they start at the same time, as they do from now on.
+    const again = other && (await this.#run([{ side: 0 }], limit, { name: 'explore-serial-3' }))
     if (stop.aborted) return 'explore was told to stop before it knew what the commands do one after the other'
     if (one === undefined || other === undefined || again === undefined) {
       return 'the budget was over before the commands had ended in both orders'
     }
-    const orders: SerialOrders = {
-      allowed: [leftBy(one), leftBy(other)],
-      isStable: one.lost === 0 && haveSameEffects(leftBy(one), leftBy(again)),
-      promised: promisesOf([one, other]),
-    }
-    return { runs: [one, other], orders }
+    const problem = problemOf(
+      again,
+      'when both start at the same time, one after the other with their requests',
+      this.names,
+      silence,
+    )
+    if (problem !== undefined) return problem
+    const allowed = [leftBy(one), leftBy(other)]
+    const isStable = one.lost === 0 && allowed.some((each) => haveSameEffects(each, leftBy(again)))
+    return { runs: [one, other], orders: { allowed, isStable, promised: promisesOf([one, other]) } }
   }
 
   /** Looks for orders of the requests that break the commands. */
@@ -114,7 +124,7 @@ export class PairSession {
   /** Runs the commands once in an order; `undefined` if the budget does not allow it. */
   async replay(schedule: Schedule, { runs, orders }: SerialRuns): Promise<ReplayedOrder | undefined> {
     this.#terms.watch('running both commands in the order of the plan')
-    const run = await this.#run(schedule, LONGER * this.#limitFor(runs), 'explore-replay')
+    const run = await this.#run(schedule, LONGER * this.#limitFor(runs), { name: 'explore-replay' })
     return run && { schedule, run, ...judgePair(run, orders, this.names) }
   }
 
@@ -130,7 +140,11 @@ export class PairSession {
   }
 
   /** Runs both commands once. `undefined` if the budget does not allow it, or is over before their end. */
-  async #run(schedule: Schedule, timeout: number, name?: string, isSerial = false): Promise<PairRun | undefined> {
+  async #run(
+    schedule: Schedule,
+    timeout: number,
+    { name = `explore-${this.runs + 1}`, isSerial = false } = {},
+  ): Promise<PairRun | undefined> {
     const { signal } = this.#budget
     if (!this.#budget.take()) return undefined
     const { command, beside, environment, variables, onSignal, contract, silence = SILENCE, start } = this.#terms
@@ -138,7 +152,7 @@ export class PairSession {
     try {
       const run = await runPair({
         ...{ environment, variables, onSignal, contract, schedule, isSerial, silence, signal, start },
-        name: name ?? `explore-${this.runs}`,
+        ...{ name, repeats: this.#repeats },
         commands: [command, ['sh', '-c', beside]],
         options: { ...this.#terms.options, clock: () => this.#instant + Math.floor(elapsed() - began) },
         timeout: timeout === Number.POSITIVE_INFINITY ? undefined : timeout,
@@ -151,29 +165,27 @@ export class PairSession {
   }
 }
 
-/** The reason why a run in a serial order cannot be compared with. */
-function problemOf({ end }: PairRun, first: Side, names: PairNames, silence: number): string | undefined {
+/** The reason why a run in a serial order cannot be compared with. `order` says which one. */
+function problemOf({ end }: PairRun, order: string, names: PairNames, silence: number): string | undefined {
   const { ends, halt, steps, impatient } = end
-  const order = `in the order ${names[first]}, then ${names[otherSide(first)]}`
   if (halt !== undefined) {
-    const name = names[halt.side]
     const sign =
       halt.reason === 'silent' ? `sent nothing for ${silence / 1000} s` : 'repeated a request that changes nothing'
-    return `${order}, ${name} ${sign}: it waits for what only the other command can do, so there are no serial orders to compare with`
+    return `${order}, ${names[halt.side]} ${sign}: it waits for what only the other command can do, so there is nothing to compare with`
   }
-  for (const side of [first, otherSide(first)]) {
+  for (const side of SIDES) {
     const name = names[side]
     if (impatient.includes(side)) {
       return `${order}, ${name} gave up a request that was held until the other command had ended; let it wait longer for a response`
     }
-    const { [side]: ended } = ends
-    if (ended.timedOut) return `${order}, ${name} did not end within ${ended.seconds.toFixed(1)} s (--timeout)`
-    if (ended.exitCode !== 0) {
-      const said = lastLine(ended.output)
-      const hint = /EADDRINUSE|address already in use/i.test(ended.output)
+    const { exitCode, timedOut, seconds, output } = ends[side]
+    if (timedOut) return `${order}, ${name} did not end within ${seconds.toFixed(1)} s (--timeout)`
+    if (exitCode !== 0) {
+      const said = lastLine(output)
+      const hint = /EADDRINUSE|address already in use/i.test(output)
         ? '; both commands run at the same time, so each needs a port of its own'
         : ''
-      return `${order}, ${name} ${wordEnd(ended)}${said === '' ? '' : `, and said: ${said}`}${hint}`
+      return `${order}, ${name} ${wordEnd(ends[side])}${said === '' ? '' : `, and said: ${said}`}${hint}`
     }
   }
   const idle = SIDES.find((side) => !steps.some(({ strand }) => strand.side === side))

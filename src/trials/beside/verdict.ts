@@ -110,7 +110,10 @@ export function nameCommands([first, second]: readonly [readonly string[], strin
   return names[0] === names[1] ? ['the first command', 'the second command'] : names
 }
 
-function wordHang({ end: { halt } }: PairRun, side: Side, names: PairNames): string {
+function wordHang({ end: { halt, ends } }: PairRun, side: Side, names: PairNames): string {
+  if (halt !== undefined && ends.every(({ exitCode }) => exitCode === undefined)) {
+    return 'Neither of them ended: each waits for what only the other command can do.'
+  }
   if (halt === undefined) return `${names[side]} did not end, although it had more time when it was repeated.`
   if (halt.reason === 'repeats') {
     return `${names[side]} sent the same request ${HOPELESS} times, and nothing changed: it waits for what only the other command can do.`

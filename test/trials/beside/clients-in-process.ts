@@ -5,7 +5,15 @@ import type { runCommand } from '../../../src/trials/command.ts'
 import type { CommandEnd } from '../../../src/trials/running-command.ts'
 
 /** Sends a request, and resolves to `data`. Rejects with the code of an error. */
-export type Send = <Data = unknown>(method: string, path: string, body?: unknown) => Promise<Data>
+export type Send = <Data = unknown>(
+  method: string,
+  path: string,
+  body?: unknown,
+  /** In place of the key of the command. */
+  key?: string,
+  /** Aborted when the client gives the request up. */
+  leave?: AbortSignal,
+) => Promise<Data>
 /** A client as a function of this process: a throw is a failure. */
 export type Client = (send: Send, signal: AbortSignal) => Promise<void>
 
@@ -30,15 +38,19 @@ async function runClient(
     if (isOver) counting = countDown()
   }
   note(() => busy === 0)
-  const send: Send = async (method, path, body) => {
+  const send: Send = async (method, path, body, otherKey = key, leave = signal) => {
     move()
+    const sent = body === undefined ? undefined : Buffer.from(JSON.stringify(body))
     try {
       const response = await new Promise<Parameters<typeof json>[0] & { statusCode?: number }>((resolve, reject) => {
-        const headers = { authorization: `Bearer ${key}`, ...(body !== undefined && { 'content-type': 'application/json' }) }
-        request(base + path, { method, headers, signal, agent: false })
+        const headers = {
+          authorization: `Bearer ${otherKey}`,
+          ...(sent && { 'content-type': 'application/json', 'content-length': sent.length }),
+        }
+        request(base + path, { method, headers, signal: AbortSignal.any([signal, leave]), agent: false })
           .on('response', resolve)
           .on('error', reject)
-          .end(body === undefined ? undefined : JSON.stringify(body))
+          .end(sent)
       })
       const { data, error } = (await json(response)) as { data: never; error?: { code: string } }
       if (error !== undefined) throw new Error(error.code)
