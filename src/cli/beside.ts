@@ -24,7 +24,7 @@ const STORIES = 3
 /** What `explore` reads from its command line for two commands. */
 export interface BesideTerms
   extends Omit<PairTerms, 'contract' | 'environment' | 'onSignal' | 'stop' | 'watch' | 'silence'>,
-    Pick<PairReportTerms, 'failsOnGaveUp'> {
+    Pick<PairReportTerms, 'failOn'> {
   overlays: readonly string[]
   longestWindow: number
   /** The plan of `--replay`. */
@@ -56,7 +56,7 @@ export async function searchOrders(terms: BesideTerms, execution: Execution): Pr
     const { names } = session
     const about = (): PairReportTerms => ({
       ...{ command: terms.command, beside: terms.beside, names, options: terms.words, runs: session.runs },
-      ...{ switches: terms.switches, failsOnGaveUp: terms.failsOnGaveUp, isStable: serial.orders.isStable },
+      ...{ switches: terms.switches, failOn: terms.failOn, isStable: serial.orders.isStable },
       ...execution.times,
     })
     const deliver = (report: Report, stories: readonly { title: string; run: PairRun }[]) => {

@@ -1,4 +1,3 @@
-import type { Entry } from '../../journal/entry.ts'
 import type { Secrets } from '../../journal/redaction/secrets.ts'
 import { runCommand } from '../command.ts'
 import type { CommandEnd } from '../running-command.ts'
@@ -49,25 +48,19 @@ export async function runPair(trial: PairTrial): Promise<PairRun> {
     if (side !== turn) impatient.add(side)
   })
   return serveTrial({ ...trial, turnstile: turnstile.guard }, async (service, { journal }) => {
-    const { key, api_key } = await service.account.keys.create({ label: 'beside' })
+    const { api_key } = await service.account.keys.create({ label: 'beside' })
     const keys = [service.apiKey ?? '', api_key] as const
     turnstile.close(service.contract, keys)
-    let passed: Entry | undefined
-    const unsubscribe = journal.subscribe((entry) => {
-      if (entry.key !== undefined && (entry.key === key.id) === (turn === 1)) passed = entry
-    })
+    const unsubscribe = journal.subscribe((entry) => turnstile.note(entry))
     const ending = new AbortController()
     const signal = AbortSignal.any([ending.signal, ...(trial.signal === undefined ? [] : [trial.signal])])
     const commands: [ConductedCommand, ConductedCommand] = [{ hasEnded: false }, { hasEnded: false }]
     const conductor = new Conductor({
       ...{ turnstile, commands, signal },
       ...{ schedule, isSerial, silence: trial.silence, repeats: trial.repeats },
-      async pass({ side, thread }) {
-        turn = side
-        passed = undefined
-        await turnstile.pass(side, thread)
-        if (passed === undefined) throw new Error('A request has left no entry in the journal.')
-        return passed
+      pass(strand) {
+        turn = strand.side
+        return turnstile.pass(strand)
       },
     })
     const start = async (side: Side): Promise<CommandEnd> => {

@@ -40,7 +40,8 @@ export interface PairReportTerms extends CommandTimes {
   /** The bound of the search. */
   switches: number
   isStable: boolean
-  failsOnGaveUp: boolean
+  /** Reasons beside a finding for which a run can fail. */
+  failOn: readonly ('findings' | 'inconclusive' | 'gave-up')[]
 }
 
 const RULES: Readonly<Record<PairFailure | 'gave up', Omit<ReportRule, 'id'>>> = {
@@ -73,19 +74,20 @@ function ruleFor(verdict: PairFailure | 'gave up'): ReportRule {
 /** The report of `explore --beside`; `docs/schemas/explore-beside.json` describes its JSON. */
 export function describeOrders(found: OrderSearch, terms: PairReportTerms): Report {
   const { gaveUp, left, unjudged, flaky, unconfirmed, levels } = found
+  const { failOn } = terms
   const findings = found.findings.map((each) => findingOf(each, terms))
   const isComplete = left === 0 && unjudged === 0 && unconfirmed.length === 0 && terms.isStable
-  const hasFailed = findings.length > 0 || (terms.failsOnGaveUp && gaveUp.length > 0)
+  const hasFailed = findings.length > 0 || (failOn.includes('gave-up') && gaveUp.length > 0)
   const plans = (orders: readonly { schedule: Schedule; verdict: PairFailure }[]) =>
     orders.map(({ schedule, verdict }) => ({ verdict, plan: writePlan(schedule) }))
   return reportOf(
     {
       summary: summarise(found, terms),
-      passed: isComplete && !hasFailed,
-      inconclusive: !isComplete && !hasFailed,
+      passed: !hasFailed && (isComplete || !failOn.includes('inconclusive')),
+      inconclusive: !hasFailed && (!isComplete || terms.interruptedWith !== undefined),
       facts: factsOf(found, terms),
       findings: [...found.findings.map((each, index) => modelFinding(findings[index], each.run, terms))],
-      givenUp: terms.failsOnGaveUp ? gaveUp : [],
+      givenUp: failOn.includes('gave-up') ? gaveUp : [],
       json: {
         ...{ findings, gave_up: gaveUp.map((schedule) => ({ plan: writePlan(schedule) })) },
         interleavings: { possible: found.possible, tried: found.tried, equivalent: found.equivalent },
@@ -100,7 +102,7 @@ export function describeOrders(found: OrderSearch, terms: PairReportTerms): Repo
 /** The report of a run in a given order. */
 export function describeReplay(replayed: ReplayedOrder, terms: PairReportTerms): Report {
   const { verdict, run } = replayed
-  const isGivingUp = verdict === 'gave up' && terms.failsOnGaveUp
+  const isGivingUp = verdict === 'gave up' && terms.failOn.includes('gave-up')
   const finding =
     isPairFailure(verdict) || verdict === 'gave up' ? findingOf({ ...replayed, verdict, others: 0 }, terms) : undefined
   const counts = isPairFailure(verdict) || isGivingUp
@@ -148,7 +150,7 @@ function reportOf(contents: PairContents, terms: PairReportTerms): Report {
       givenUp.map((schedule) => wordPlan(writePlan(schedule))),
     ),
     json: {
-      ...{ command, beside, passed, inconclusive: inconclusive || interruptedWith !== undefined, runs },
+      ...{ command, beside, passed: passed && !inconclusive, inconclusive, runs },
       ...{ stable_effects: isStable, interrupted: interruptedWith !== undefined, ...json },
     },
   }

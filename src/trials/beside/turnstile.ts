@@ -3,8 +3,9 @@ import type { ServiceContract } from '../../behaviour/operation.ts'
 import type { Awaitable } from '../../ground/awaitable.ts'
 import type { Arrival } from '../../http/arrival.ts'
 import type { Delivery } from '../../http/delivery.ts'
+import { type Entry, fieldOf } from '../../journal/entry.ts'
 import type { Service } from '../../service/pipeline.ts'
-import { SIDES, type Side } from './schedule.ts'
+import { SIDES, type Side, type Strand } from './schedule.ts'
 
 interface HeldRequest {
   side: Side
@@ -12,8 +13,13 @@ interface HeldRequest {
   thread: number | undefined
   /** Sorts requests that arrive at the same time, so that their threads are the same in every run. */
   words: string
+  authorization: string | undefined
   /** Gives the request to the service, and resolves when the answer is ready to be sent. */
   pass(): Promise<void>
+}
+
+interface Passing extends Pick<HeldRequest, 'authorization'> {
+  entry?: Entry
 }
 
 /**
@@ -30,8 +36,9 @@ export class Turnstile {
   readonly #listeners = new Set<() => void>()
   #settings: ServiceContract['settings'] | undefined
   #isOpen = false
-  /** The commands in the order of their arrivals and losses. */
   #news = 0
+  /** The request that is let through, and its exchange. Another one with the same key is held meanwhile. */
+  #passing: Passing | undefined
   /** Called when a client gives up a request that is held. */
   readonly #gaveUp: (side: Side) => void
 
@@ -84,8 +91,21 @@ export class Turnstile {
   }
 
   /** Lets the request of a thread through. Resolves when its answer is ready to be sent, or its client has left. */
-  async pass(side: Side, thread: number): Promise<void> {
-    await this.#held.find((held) => held.side === side && held.thread === thread)?.pass()
+  async pass({ side, thread }: Required<Strand>): Promise<Entry> {
+    const held = this.#held.find((each) => each.side === side && each.thread === thread)
+    if (held === undefined) throw new Error('The thread has no request.')
+    const passing: Passing = { authorization: held.authorization }
+    this.#passing = passing
+    await held.pass()
+    if (passing.entry === undefined) throw new Error('A request has left no entry in the journal.')
+    return passing.entry
+  }
+
+  /** Takes an exchange from the journal. */
+  note(entry: Entry): void {
+    const passing = this.#passing
+    if (passing !== undefined && passing.authorization === fieldOf(entry.headers, 'authorization'))
+      passing.entry ??= entry
   }
 
   /** Resolves at the next news, at the latest after this time in milliseconds. */
@@ -118,6 +138,7 @@ export class Turnstile {
       const held: HeldRequest = {
         side,
         thread: undefined,
+        authorization: arrival.headers.authorization,
         words: `${arrival.method} ${arrival.url} ${arrival.arrived?.toString('latin1') ?? ''}`,
         pass: async () => {
           this.#held.splice(this.#held.indexOf(held), 1)

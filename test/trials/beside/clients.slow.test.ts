@@ -10,34 +10,46 @@ import { fixture } from './racers.ts'
 
 const contract = await loadContract({ longestWindow: 2 })
 const client = (name: string) => join(import.meta.dirname, '../clients', name)
-const js = (...words: string[]) => [process.execPath, client('races.mjs'), ...words]
-const py = (...words: string[]) => ['python3', client('races.py'), ...words]
+const PROGRAMS: Readonly<Record<string, string[]>> = {
+  js: [process.execPath, client('races.mjs')],
+  py: ['python3', client('races.py')],
+  sh: ['sh', client('races.sh')],
+}
+/** The command of `js append b.example`. */
+function commandOf(words: string): string[] {
+  const [language = '', ...rest] = words.split(' ')
+  return [...(PROGRAMS[language] ?? []), ...rest]
+}
 
-const RACES: [one: string[], other: string[], found: string[], switches?: number][] = [
-  [py('append', 'b.example'), js('append', 'c.example'), ['lost update 1', 'lost update 1']],
-  [js('appendTwo', 'b.example', 'c.example'), js('read'), ['lost update 0+1', 'lost update 0+2']],
-  [py('release', 'd.example'), py('use', 'd.example'), ['lost update 1']],
-  [js('ensure', 'New'), js('ensure', 'New'), ['false failure 1', 'false failure 1']],
-  [js('readEach'), js('recreate'), ['false failure 1']],
+const RACES: [one: string, other: string, found: string[], switches?: number][] = [
+  ['py append b.example', 'js append c.example', ['lost update 1', 'lost update 1']],
+  ['js appendTwo b.example c.example', 'sh read', ['lost update 0+1', 'lost update 0+2']],
+  ['py release d.example', 'py use d.example', ['lost update 1']],
+  ['js ensure New', 'sh ensure New', ['false failure 1', 'false failure 1']],
+  ['js readEach', 'js recreate', ['false failure 1']],
   [
-    js('appendAndReport', 'b.example'),
-    js('addAndReport', 'c.example'),
+    'js appendAndReport b.example',
+    'js addAndReport c.example',
     ['false failure 1', 'lost update 2', 'wrong success 1'],
   ],
-  [py('append', 'b.example'), js('recreate'), ['lost update 1']],
-  [js('lockBoth', 'One', 'Two'), js('lockBoth', 'Two', 'One'), ['hang 1'], 1],
-  [js('appendAlone', 'b.example'), js('appendAlone', 'c.example'), ['lost update 2', 'lost update 2']],
-  [js('add', 'b.example'), js('add', 'c.example'), []],
-  [js('monitor', 'x.example'), js('monitorAtOnce', 'y.example', 'z.example'), []],
-  [js('appendLocked', 'b.example'), js('appendLocked', 'c.example'), []],
+  ['py append b.example', 'js recreate', ['lost update 1']],
+  ['js lockBoth One Two', 'js lockBoth Two One', ['hang 1'], 1],
+  ['js appendAlone b.example', 'js appendAlone c.example', ['lost update 2', 'lost update 2']],
+  ['js add b.example', 'js add c.example', []],
+  ['js monitor x.example', 'js monitorAtOnce y.example z.example', []],
+  ['js appendLocked b.example', 'js appendLocked c.example', []],
 ]
 
 describe('explore --beside finds', { timeout: 120_000 }, () => {
   it.for(RACES.slice(0, budget({ quick: 1, whole: 2, full: RACES.length })))(
-    'in %j and %j: %j',
-    async ([command, other, expected, switches = 2]) => {
+    'in %s and %s: %j',
+    async ([one, other, expected, switches = 2]) => {
       const session = new PairSession({
-        ...{ command, beside: writeShellLine(other), environment: { ...process.env, CLIENT_TIMEOUT: '60000' } },
+        ...{
+          command: commandOf(one),
+          beside: writeShellLine(commandOf(other)),
+          environment: { ...process.env, CLIENT_TIMEOUT: '60000' },
+        },
         ...{ variables: [], options: { fixture }, contract, jobs: 2, switches, timeout: undefined },
         ...{ runs: undefined, milliseconds: undefined, stop: new AbortController().signal },
         ...{ onSignal: undefined, watch: () => {} },
