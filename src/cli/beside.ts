@@ -90,7 +90,7 @@ function printStory(title: string, { columns, rows }: PairColumns, { terminal }:
 }
 
 /** Reads the plan of `--replay`: a list of turns, a finding, or a report, whose first finding counts. @throws UsageError */
-export async function readSchedule(given: string): Promise<Schedule> {
+async function readSchedule(given: string): Promise<Schedule> {
   const { items, pointer, source } = await readPlanContent(given, 'turns of two commands')
   if (items.length === 0) throw new UsageError(`${source}: The plan has no turn.`)
   let requests = 0

@@ -341,7 +341,7 @@ const SCHEMAS = {
       plan: turns,
       switches: count('How often the turn goes to the other command before the one under way has ended.'),
       overtakings: count('How often the turn goes to another thread of a command, while the last one has a request.'),
-      operation: text('The operation of the request after which the turn changed for the last time.'),
+      operation: text('The operation of the first request after the last change of the turn.'),
       reasons: list(word, 'What is other than it should be, in sentences.'),
       others: count('How many other orders broke the commands in the same way.'),
       story: objects('The requests of both commands in their order.', {

@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { elapsed } from '../../ground/clock.ts'
 import { bytesOf } from '../../http/content.ts'
 import type { Entry } from '../../journal/entry.ts'
-import { Course, otherSide, type Schedule, type Side, type Strand } from './schedule.ts'
+import { type CommandSide, Course, otherSide, type Schedule, type Strand } from './schedule.ts'
 import type { Turnstile } from './turnstile.ts'
 
 /** A request that was let through. */
@@ -16,7 +16,7 @@ export interface Step {
 /** Why a run was ended before both commands had ended. */
 export interface Halt {
   /** The command that waits. */
-  side: Side
+  side: CommandSide
   reason: 'silent' | 'repeats'
 }
 
@@ -99,7 +99,7 @@ export class Conductor {
   /** Resolves when both commands have ended, or to the reason why they never will. */
   async conduct(): Promise<Halt | undefined> {
     /** The command that gave the turn away because it was silent, if nothing has happened since. */
-    let silent: Side | undefined
+    let silent: CommandSide | undefined
     while (!this.#deps.signal.aborted) {
       const { side } = this.#course
       const state = await this.#untilReady(side)
@@ -122,7 +122,7 @@ export class Conductor {
     return undefined
   }
 
-  async #letThrough(side: Side): Promise<Halt | undefined> {
+  async #letThrough(side: CommandSide): Promise<Halt | undefined> {
     const threads = this.#deps.turnstile.threadsOf(side)
     const strand = this.#course.take(threads)
     const entry = await this.#deps.pass(strand)
@@ -154,7 +154,7 @@ export class Conductor {
   }
 
   /** Waits until the command has sent what it can send, has ended, or is silent for too long. */
-  async #untilReady(side: Side): Promise<'asks' | 'ended' | 'silent' | 'over'> {
+  async #untilReady(side: CommandSide): Promise<'asks' | 'ended' | 'silent' | 'over'> {
     const { turnstile, commands, silence, signal } = this.#deps
     const command = commands[side]
     let since = elapsed()

@@ -6,10 +6,10 @@ import { bytesOf, contentOf } from '../../http/content.ts'
 import type { Entry } from '../../journal/entry.ts'
 import { effectsOf } from '../explore/effects.ts'
 import type { Step } from './conductor.ts'
-import { Course, otherSide, type Schedule, SIDES, type Side, type Strand } from './schedule.ts'
+import { type CommandSide, Course, otherSide, type Schedule, SIDES, type Strand } from './schedule.ts'
 
 /** A request of a command, in words that are the same in every run. */
-interface Ask {
+interface NextRequest {
   entry: Entry
   label: string
 }
@@ -20,26 +20,26 @@ interface CommandState {
   /** By thread: the number of its requests and answers so far. */
   readonly threads: ReadonlyMap<number, number>
   /** By thread: its next request; `undefined` if it is known that there is one, but not which. */
-  asks?: Map<number, Ask | undefined>
+  asks?: Map<number, NextRequest | undefined>
   hasEnded?: boolean
 }
 
 /** Both commands and the account at one moment. Two runs share it if they cannot differ from there on. */
-interface World {
+interface PairWorld {
   readonly key: string
   readonly commands: readonly [CommandState, CommandState]
   readonly account: AccountState
-  readonly names: Names
+  readonly names: GroupNames
   /** By side and thread. */
-  readonly next: Map<string, World>
+  readonly next: Map<string, PairWorld>
   /** Whether both commands repeat requests for ever, whatever their order: none of them changes anything. */
   isHopeless?: boolean
 }
 
 /** Names for the ids of new groups, by id: an id says in which order groups were created, and its name does not. */
-type Names = ReadonlyMap<string, string>
+type GroupNames = ReadonlyMap<string, string>
 
-interface Answer {
+interface JudgedAnswer {
   /** The data of a success, or the problem, as JSON. */
   content: string
   code: string | undefined
@@ -50,7 +50,7 @@ interface Answer {
 export type PredictedStep = Pick<Step, 'strand' | 'threads'>
 
 /** What is known of a run without the run. */
-export interface Prediction {
+export interface OrderPrediction {
   steps: readonly PredictedStep[]
   /** The end of both commands and the account; absent if the run goes where no run was. */
   end: string | undefined
@@ -72,16 +72,16 @@ const OF_THE_GATE: ReadonlySet<string | undefined> = new Set(['unauthorized', 'r
  * It relies on commands that send the same requests after the same answers. `isReliable` becomes false when a run shows
  * that they do not, or that something else changes the account.
  */
-export class Knowledge {
+export class PairKnowledge {
   isReliable = true
   readonly #numbers = new Map<string, number>()
   readonly #commands = new Map<string, CommandState>()
-  readonly #worlds = new Map<string, World>()
+  readonly #worlds = new Map<string, PairWorld>()
   readonly #contents = new WeakMap<AccountState, string>()
   /** Which command has succeeded, by the key of the world at the end. */
   readonly #successes = new Map<string, string>()
   readonly #contract: ServiceContract
-  #root: World | undefined
+  #root: PairWorld | undefined
 
   constructor(contract: ServiceContract) {
     this.#contract = contract
@@ -97,7 +97,7 @@ export class Knowledge {
     if (first === undefined || origin === undefined) return this.#distrust()
     this.#root ??= this.#world([this.#command(0, new Map()), this.#command(1, new Map())], origin, new Map())
     let world = this.#root
-    let names: Names = new Map()
+    let names: GroupNames = new Map()
     for (const step of steps) {
       const { strand, entry } = step
       const account = entry.before?.account ?? world.account
@@ -126,7 +126,7 @@ export class Knowledge {
   }
 
   /** Plays a schedule through, as far as it is known. */
-  predict(schedule: Schedule): Prediction {
+  predict(schedule: Schedule): OrderPrediction {
     const steps: PredictedStep[] = []
     const course = new Course(schedule)
     let world = this.isReliable ? this.#root : undefined
@@ -157,7 +157,7 @@ export class Knowledge {
   }
 
   /** Notes the next requests of a command. Returns `false` if they were others before. */
-  #note(command: CommandState, { strand, threads }: Step, ask: Ask): boolean {
+  #note(command: CommandState, { strand, threads }: Step, ask: NextRequest): boolean {
     command.asks ??= new Map(threads.map((thread) => [thread, undefined]))
     const { asks } = command
     if (command.hasEnded || asks.size !== threads.length || !threads.every((thread) => asks.has(thread))) return false
@@ -167,7 +167,7 @@ export class Knowledge {
   }
 
   /** The world after a request that is known. */
-  #next(world: World, strand: Required<Strand>, ask: Ask | undefined): World | undefined {
+  #next(world: PairWorld, strand: Required<Strand>, ask: NextRequest | undefined): PairWorld | undefined {
     const known = world.next.get(nameOf(strand))
     if (known !== undefined || ask === undefined || this.#worlds.size >= WORLDS) return known
     const answer = this.#answer(inWorld(ask, world.names), world.account)
@@ -178,12 +178,12 @@ export class Knowledge {
 
   /** The world after a request, and the names of the groups after it. */
   #follow(
-    world: World,
+    world: PairWorld,
     strand: Required<Strand>,
-    { label }: Ask,
+    { label }: NextRequest,
     answered: string,
-    { before, after, names: former }: { before: AccountState; after: AccountState; names: Names },
-  ): { world: World; names: Names } {
+    { before, after, names: former }: { before: AccountState; after: AccountState; names: GroupNames },
+  ): { world: PairWorld; names: GroupNames } {
     const { side, thread } = strand
     const { threads } = world.commands[side]
     const created = `⟨${this.#number(`${nameOf(strand)} ${threads.get(thread) ?? 0} ${label}`)}⟩`
@@ -191,14 +191,14 @@ export class Knowledge {
     const words = JSON.stringify(withoutOrder(JSON.parse(rename(answered, names))))
     const history = this.#number(`${threads.get(thread) ?? 0} ${label} → ${words}`)
     const command = this.#command(side, new Map(threads).set(thread, history))
-    const commands = world.commands.with(side, command) as unknown as World['commands']
+    const commands = world.commands.with(side, command) as unknown as PairWorld['commands']
     const next = this.#world(commands, after, names)
     world.next.set(nameOf(strand), next)
     return { world: next, names }
   }
 
   /** What the service answers, in words; `undefined` if nobody can know it. */
-  #answer(entry: Entry, account: AccountState): Answer | undefined {
+  #answer(entry: Entry, account: AccountState): JudgedAnswer | undefined {
     const { operation, injected, failure, before, code, status, problems } = entry
     if (injected || failure !== undefined) return undefined
     if (operation === undefined || before === undefined || OF_THE_GATE.has(problems[0]?.code)) {
@@ -214,16 +214,16 @@ export class Knowledge {
     return { content: JSON.stringify(data), code: undefined, after: state }
   }
 
-  #world(commands: World['commands'], account: AccountState, names: Names): World {
+  #world(commands: PairWorld['commands'], account: AccountState, names: GroupNames): PairWorld {
     const key = `${commands[0].key} | ${commands[1].key} | ${this.#describe(account, names)}`
     const known = this.#worlds.get(key)
     if (known !== undefined) return known
-    const world: World = { key, commands, account, names, next: new Map() }
+    const world: PairWorld = { key, commands, account, names, next: new Map() }
     this.#worlds.set(key, world)
     return world
   }
 
-  #command(side: Side, threads: ReadonlyMap<number, number>): CommandState {
+  #command(side: CommandSide, threads: ReadonlyMap<number, number>): CommandState {
     const key = `${side}: ${[...threads].toSorted(([one], [other]) => one - other).join(' ')}`
     const known = this.#commands.get(key) ?? { key, threads }
     this.#commands.set(key, known)
@@ -231,7 +231,7 @@ export class Knowledge {
   }
 
   /** The account by meaning, as a number. */
-  #describe(account: AccountState, names: Names): number {
+  #describe(account: AccountState, names: GroupNames): number {
     const content = this.#contents.get(account) ?? JSON.stringify(effectsOf([account], []).accounts)
     this.#contents.set(account, content)
     const groups = [...account.groups.values()].map(({ id, name }) => `${names.get(id) ?? id} ${name}`).toSorted()
@@ -250,25 +250,25 @@ function nameOf({ side, thread }: Required<Strand>): string {
   return `${side}/${thread}`
 }
 
-function labelOf({ method, target, body }: Entry, names: Names): string {
+function labelOf({ method, target, body }: Entry, names: GroupNames): string {
   return rename(`${method} ${target} ${body === undefined ? '' : bytesOf(body)}`, names)
 }
 
-function rename(text: string, names: Names): string {
+function rename(text: string, names: GroupNames): string {
   let renamed = text
   for (const [id, name] of names) renamed = renamed.replaceAll(id, name)
   return renamed
 }
 
 /** The names of groups with that of a new one. */
-function nameCreated(before: AccountState, after: AccountState, names: Names, name: string): Names {
+function nameCreated(before: AccountState, after: AccountState, names: GroupNames, name: string): GroupNames {
   if (after.groups === before.groups) return names
   const created = [...after.groups.keys()].filter((id) => !before.groups.has(id))
   return created.length === 0 ? names : new Map([...names, ...created.map((id) => [id, name] as const)])
 }
 
 /** The request as its command sends it where the groups have other ids. */
-function inWorld({ entry, label }: Ask, names: Names): Entry {
+function inWorld({ entry, label }: NextRequest, names: GroupNames): Entry {
   if (!label.includes('⟨')) return entry
   const restored = rename(label, new Map([...names].map(([id, name]) => [name, id])))
   const [, target = '', body = ''] = /^\S+ (\S+) (.*)$/s.exec(restored) ?? []

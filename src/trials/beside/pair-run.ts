@@ -3,7 +3,7 @@ import { runCommand } from '../command.ts'
 import type { CommandEnd } from '../running-command.ts'
 import { environmentIn, serveTrial, type Trial, type TrialResult } from '../trial.ts'
 import { type ConductedCommand, Conductor, type Halt, type Step } from './conductor.ts'
-import { otherSide, type Schedule, SIDES, type Side } from './schedule.ts'
+import { type CommandSide, otherSide, type Schedule, SIDES } from './schedule.ts'
 import { Turnstile } from './turnstile.ts'
 
 /** A run of two commands against one account, in an order. `ConductorDeps` explains most of it. */
@@ -31,7 +31,7 @@ interface PairEnd {
   /** How often a thread has repeated one request while nothing changed. */
   repeats: number
   /** The commands that gave up a request while it was held for the other one. */
-  impatient: readonly Side[]
+  impatient: readonly CommandSide[]
   /** The keys, which their outputs may contain. */
   secrets: Secrets
 }
@@ -41,8 +41,8 @@ export type PairRun = Pick<TrialResult<PairEnd>, 'end' | 'contract' | 'accounts'
 /** Starts a server, and both commands with a key each. @throws CommandError, errors of the start */
 export async function runPair(trial: PairTrial): Promise<PairRun> {
   const { schedule, isSerial } = trial
-  const impatient = new Set<Side>()
-  let turn: Side | undefined
+  const impatient = new Set<CommandSide>()
+  let turn: CommandSide | undefined
   const turnstile = new Turnstile((side) => {
     // A command whose turn it is may end with requests under way.
     if (side !== turn) impatient.add(side)
@@ -63,7 +63,7 @@ export async function runPair(trial: PairTrial): Promise<PairRun> {
         return turnstile.pass(strand)
       },
     })
-    const start = async (side: Side): Promise<CommandEnd> => {
+    const start = async (side: CommandSide): Promise<CommandEnd> => {
       const environment = environmentIn({ ...trial, name: `${trial.name}-${side + 1}` }, service, keys[side])
       const { timeout, onSignal, start: run = runCommand } = trial
       const { [side]: command } = trial.commands

@@ -1,9 +1,11 @@
 import { pointerOf } from '../../contract/api.ts'
 import { plural } from '../../ground/plural.ts'
 import { writeShellLine } from '../../ground/shell-word.ts'
+import type { Entry } from '../../journal/entry.ts'
 import { listFacts, listSection } from '../../reports/outline.ts'
 import type { CommandTimes, Finding, Report, ReportRule } from '../../reports/report.ts'
 import { lastLines } from '../vary/failure.ts'
+import type { Step } from './conductor.ts'
 import type { PairRun } from './pair-run.ts'
 import { type Changes, countChanges, type Schedule, type Turn, writePlan } from './schedule.ts'
 import type { BrokenOrder, OrderSearch } from './search.ts'
@@ -17,7 +19,7 @@ interface PairFindingReport extends Changes {
   id: string
   verdict: PairFailure | 'gave up'
   plan: readonly Turn[]
-  /** The operation of the request at which the turn was given away for the last time. */
+  /** The operation of the first request after the last change of the turn. */
   operation: string
   reasons: readonly string[]
   others: number
@@ -166,11 +168,15 @@ function findingOf({ schedule, run, verdict, reasons, others }: Shown, terms: Pa
   return {
     id: `${verdict} ${text}`,
     ...{ verdict, plan, ...countChanges(schedule, steps) },
-    operation: steps[schedule.length - 1]?.entry.operation?.id ?? 'any',
+    operation: firstAfterChange(plan, steps)?.operation?.id ?? 'any',
     ...{ reasons, others, story: tellPair(run) },
     output: [lastLines(ends[0].output, secrets), lastLines(ends[1].output, secrets)],
     replay: writeShellLine(['dmarc-understudy', ...words]),
   }
+}
+
+function firstAfterChange(plan: readonly Turn[], steps: readonly Step[]): Entry | undefined {
+  return steps[plan.reduce((sum, { requests = 0 }) => sum + requests, 0)]?.entry
 }
 
 function modelFinding(finding: PairFindingReport | undefined, run: PairRun, { names }: PairReportTerms): Finding {
@@ -178,7 +184,7 @@ function modelFinding(finding: PairFindingReport | undefined, run: PairRun, { na
   const { verdict, reasons, others, plan, replay, output, operation } = finding
   const [first = '', ...differences] = reasons
   const more = differences.length === 0 ? '' : ` ${sentence(differences.join('; '))}.`
-  const { method, target, operation: met } = run.end.steps[plan.length]?.entry ?? {}
+  const { method, target, operation: met } = firstAfterChange(plan, run.end.steps) ?? {}
   return {
     rule: ruleFor(verdict),
     level: 'error',

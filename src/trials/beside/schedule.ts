@@ -1,14 +1,14 @@
 /** A command: 0 is COMMAND, 1 is the one of `--beside`. */
-export type Side = 0 | 1
+export type CommandSide = 0 | 1
 export const SIDES = [0, 1] as const
 
-export function otherSide(side: Side): Side {
+export function otherSide(side: CommandSide): CommandSide {
   return side === 0 ? 1 : 0
 }
 
 /** Whose request is next. Without a thread, it is the next one of the command as it goes on by itself. */
 export interface Strand {
-  side: Side
+  side: CommandSide
   /** Only if the command has several requests under way. */
   thread?: number
 }
@@ -53,7 +53,7 @@ export function scheduleOf(plan: readonly Turn[]): Schedule {
 export class Course {
   #plan: Schedule
   #step = 0
-  #side: Side = 0
+  #side: CommandSide = 0
   readonly #threads: [number, number] = [1, 1]
   /** Whether the requests came as the schedule says. */
   isFollowed = true
@@ -63,7 +63,7 @@ export class Course {
   }
 
   /** The command whose turn it is. */
-  get side(): Side {
+  get side(): CommandSide {
     return this.#plan[this.#step]?.side ?? this.#side
   }
 
@@ -91,7 +91,7 @@ export class Course {
   }
 
   /** The thread that goes on by itself: the last one of the command, or the lowest. */
-  usualThread(side: Side, threads: readonly number[]): number {
+  usualThread(side: CommandSide, threads: readonly number[]): number {
     const last = this.#threads[side]
     return threads.includes(last) ? last : Math.min(...threads)
   }

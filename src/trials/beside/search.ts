@@ -1,5 +1,5 @@
 import type { Pool } from '../pool.ts'
-import { Knowledge, type PredictedStep } from './knowledge.ts'
+import { PairKnowledge, type PredictedStep } from './knowledge.ts'
 import type { PairRun } from './pair-run.ts'
 import { otherSide, type Schedule, type Strand } from './schedule.ts'
 import {
@@ -82,7 +82,7 @@ interface Candidate {
 /** Looks for orders that break the commands, those with the fewest switches first. */
 export class OrderSearcher {
   readonly #deps: SearchDeps
-  readonly #knowledge: Knowledge
+  readonly #knowledge: PairKnowledge
   /** The ends of the runs. */
   readonly #ends = new Set<string>()
   readonly #levels: Level[] = []
@@ -102,7 +102,7 @@ export class OrderSearcher {
 
   constructor(deps: SearchDeps) {
     this.#deps = deps
-    this.#knowledge = new Knowledge(deps.serial[0].contract)
+    this.#knowledge = new PairKnowledge(deps.serial[0].contract)
     this.#candidates = Array.from({ length: deps.switches + 1 }, () => [])
   }
 

@@ -1,7 +1,7 @@
 import type { Entry } from '../../journal/entry.ts'
 import { aboutOf } from '../explore/points.ts'
 import type { PairRun } from './pair-run.ts'
-import { SIDES, type Side } from './schedule.ts'
+import { type CommandSide, SIDES } from './schedule.ts'
 import type { PairNames } from './verdict.ts'
 
 /** A request of one of two commands, for a report. */
@@ -46,7 +46,7 @@ function areEqual({ times: _, ...one }: PairStoryLine, other: PairStoryLine): bo
   return JSON.stringify(one) === JSON.stringify(other)
 }
 
-function tell(side: Side, thread: number | undefined, entry: Entry): PairStoryLine {
+function tell(side: CommandSide, thread: number | undefined, entry: Entry): PairStoryLine {
   const { method, operation, status, code } = entry
   const about = aboutOf(entry)
   return {
@@ -85,7 +85,7 @@ function wordLine({ thread, method, path, about, status, code, times }: PairStor
   return `${who}${method} ${path}${about === undefined ? '' : ` (${about})`} → ${answer}${often}`
 }
 
-function wordLast({ end: { ends, halt } }: PairRun, side: Side): string {
+function wordLast({ end: { ends, halt } }: PairRun, side: CommandSide): string {
   const { exitCode, signal, timedOut } = ends[side]
   // A command that waits is ended together with the other one.
   if (timedOut || (halt !== undefined && exitCode === undefined)) return 'did not end'

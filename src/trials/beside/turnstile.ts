@@ -5,10 +5,10 @@ import type { Arrival } from '../../http/arrival.ts'
 import type { Delivery } from '../../http/delivery.ts'
 import { type Entry, fieldOf } from '../../journal/entry.ts'
 import type { Service } from '../../service/pipeline.ts'
-import { SIDES, type Side, type Strand } from './schedule.ts'
+import { type CommandSide, SIDES, type Strand } from './schedule.ts'
 
 interface HeldRequest {
-  side: Side
+  side: CommandSide
   /** The thread of its command; absent until it is asked for. */
   thread: number | undefined
   /** Sorts requests that arrive at the same time, so that their threads are the same in every run. */
@@ -32,7 +32,7 @@ interface Passing extends Pick<HeldRequest, 'authorization'> {
  */
 export class Turnstile {
   readonly #held: HeldRequest[] = []
-  readonly #sides = new Map<string, Side>()
+  readonly #sides = new Map<string, CommandSide>()
   readonly #listeners = new Set<() => void>()
   #settings: ServiceContract['settings'] | undefined
   #isOpen = false
@@ -40,9 +40,9 @@ export class Turnstile {
   /** The request that is let through, and its exchange. Another one with the same key is held meanwhile. */
   #passing: Passing | undefined
   /** Called when a client gives up a request that is held. */
-  readonly #gaveUp: (side: Side) => void
+  readonly #gaveUp: (side: CommandSide) => void
 
-  constructor(gaveUp: (side: Side) => void) {
+  constructor(gaveUp: (side: CommandSide) => void) {
     this.#gaveUp = gaveUp
   }
 
@@ -71,12 +71,12 @@ export class Turnstile {
     return this.#news
   }
 
-  isAsking(side: Side): boolean {
+  isAsking(side: CommandSide): boolean {
     return this.#held.some((held) => held.side === side)
   }
 
   /** The threads of the command whose requests are held, in rising order. It must have sent all that it can send. */
-  threadsOf(side: Side): number[] {
+  threadsOf(side: CommandSide): number[] {
     const own = this.#held.filter((held) => held.side === side)
     const taken = new Set(own.map(({ thread }) => thread))
     const unnamed = own.filter(({ thread }) => thread === undefined)
@@ -127,12 +127,12 @@ export class Turnstile {
     for (const listener of [...this.#listeners]) listener()
   }
 
-  #sideOf({ headers: { authorization } }: Arrival): Side | undefined {
+  #sideOf({ headers: { authorization } }: Arrival): CommandSide | undefined {
     const secret = this.#settings && secretIn(authorization, this.#settings)
     return secret === undefined ? undefined : this.#sides.get(secret)
   }
 
-  #hold(side: Side, arrival: Arrival, answer: Service): Promise<Delivery | undefined> {
+  #hold(side: CommandSide, arrival: Arrival, answer: Service): Promise<Delivery | undefined> {
     return new Promise((resolve) => {
       const passed = new AbortController()
       const held: HeldRequest = {

@@ -5,7 +5,7 @@ import { describeDifference, type Effects, effectsOf } from '../explore/effects.
 import { surplusIn } from '../surplus.ts'
 import { HOPELESS, SILENCE, type Step } from './conductor.ts'
 import type { PairRun } from './pair-run.ts'
-import { otherSide, SIDES, type Side } from './schedule.ts'
+import { type CommandSide, otherSide, SIDES } from './schedule.ts'
 
 /** What became of two commands in one order of their requests. `gave up`: a failure that leaves nothing wrong. */
 export type PairVerdict = 'passed' | 'gave up' | PairFailure
@@ -43,14 +43,14 @@ export function leftBy({ accounts }: Pick<PairRun, 'accounts'>): Effects {
   return { accounts: effectsOf(accounts.values(), []).accounts, changes: [] }
 }
 
-export function hasSucceeded({ end: { ends } }: PairRun, side: Side): boolean {
+export function hasSucceeded({ end: { ends } }: PairRun, side: CommandSide): boolean {
   return ends[side].exitCode === 0 && !ends[side].timedOut
 }
 
 /** What each command promises when it succeeds. The runs are those in both serial orders, by the first command. */
 export function promisesOf(serial: readonly [PairRun, PairRun]): SerialOrders['promised'] {
   const ends = serial.map((run) => new Set(leftBy(run).accounts.flat()))
-  const promisedBy = (side: Side): Promised => {
+  const promisedBy = (side: CommandSide): Promised => {
     const own = serial[side].end.steps.filter(({ strand }) => strand.side === side).map(changeBy)
     return {
       made: unique(own.flatMap(({ made }) => made)).filter((fact) => ends.every((facts) => facts.has(fact))),
@@ -110,7 +110,7 @@ export function nameCommands([first, second]: readonly [readonly string[], strin
   return names[0] === names[1] ? ['the first command', 'the second command'] : names
 }
 
-function wordHang({ end: { halt, ends } }: PairRun, side: Side, names: PairNames): string {
+function wordHang({ end: { halt, ends } }: PairRun, side: CommandSide, names: PairNames): string {
   if (halt !== undefined && ends.every(({ exitCode }) => exitCode === undefined)) {
     return 'Neither of them ended: each waits for what only the other command can do.'
   }
