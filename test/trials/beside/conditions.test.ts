@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import type { PairTerms } from '../../../src/trials/beside/session.ts'
 import type { runCommand } from '../../../src/trials/command.ts'
@@ -188,6 +189,22 @@ describe('A search', () => {
     const found = await search({ hasty, slow }, { switches: 1 })
     expect(found).toMatchObject({ findings: [], left: 0 })
     expect(found.unjudged).toBeGreaterThan(0)
+  })
+
+  it('waits until a command has sent what it can send, and lets it end with requests under way', async () => {
+    const late: Client = async (send) => {
+      const leave = new AbortController()
+      const other = async () => {
+        for (let turn = 0; turn < 8; turn++) await nextTurn()
+        await send('GET', '/domains', undefined, undefined, leave.signal).catch(() => {})
+      }
+      await Promise.all([other(), send('GET', '/domaingroups').then(() => leave.abort())])
+    }
+    const { runs } = await establish(openFor({ late, read: RACERS.read }, 'late', 'read'))
+    expect(runs.map(({ end: { steps } }) => steps.map(({ threads }) => threads))).toEqual([
+      [[1, 2], [1]],
+      [[1], [1, 2]],
+    ])
   })
 
   it('runs every order of commands that are never the same', async () => {

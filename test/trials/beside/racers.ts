@@ -40,6 +40,13 @@ const add =
   (member: string): Client =>
   (send) =>
     change(send, { add_domains: [member] })
+/** Creates a group, and then uses its id. */
+const make =
+  (name: string): Client =>
+  async (send) => {
+    const { group } = (await create(send, name)) as { group: Group }
+    await send('PATCH', `/domaingroups?id=${group.id}`, { add_domains: ['b.example'] })
+  }
 const monitor =
   (...domains: string[]): Client =>
   async (send) =>
@@ -125,6 +132,11 @@ export const RACERS = {
   async readTwice(send: Send) {
     await groupsOf(send)
     await groupsOf(send)
+  },
+  makeOne: make('One'),
+  makeTwo: make('Two'),
+  async createTwo(send: Send) {
+    await Promise.all([create(send, 'One'), create(send, 'Two')])
   },
   monitorX: monitor('x.example'),
   monitorY: monitor('y.example'),

@@ -54,10 +54,21 @@ describe('of two clients at the same time, the search finds', () => {
     ['monitorX', 'readTwice', 3, 2],
     ['monitorX', 'appendB', 3, 2],
     ['renameTwice', 'read', 4, 3],
+    ['makeOne', 'makeTwo', 6, 2],
   ])('nothing in what %s and %s do; of %i orders, %i are tried', async ([one, other, possible, tried]) => {
     const found = await search(one, other)
     const nothing = { findings: [], gaveUp: [], flaky: [], left: 0, unjudged: 0, isReliable: true }
     expect(found).toMatchObject({ ...nothing, possible, tried, equivalent: possible - tried })
+  })
+
+  it('every order of threads', async () => {
+    const { possible, levels, left } = await search('readTwice', 'createTwo', { switches: 6 })
+    expect({ possible, left }).toEqual({ possible: 12, left: 0 })
+    expect(levels.reduce((sum, level) => sum + level.of, 0)).toBe(12)
+  })
+
+  it('once that both wait for ever', { tags: ['slow'] }, async () => {
+    expect(await search('lockOneTwo', 'lockTwoOne', { switches: 1 })).toMatchObject({ tried: 11, equivalent: 1 })
   })
 
   it('nothing in clients that wait for a lock', { tags: ['slow'] }, async () => {
