@@ -111,6 +111,26 @@ const BARS = [
     atLeast: 3,
     certain: 0.1,
   },
+  ...['check', 'calibrate'].flatMap((command) => [
+    {
+      work: `exchanges that ${command} judges in a CPU second`,
+      measured: ({ judging }) => ofCommand(judging, command)?.perCpuSecond,
+      atLeast: 2000,
+      certain: 20,
+    },
+    {
+      work: `${command} of one exchange, CPU s`,
+      measured: ({ judging }) => ofCommand(judging, command)?.start,
+      atMost: 0.5,
+      certain: 10,
+    },
+  ]),
+  {
+    work: 'verify of our own server, CPU s',
+    measured: ({ judging }) => ofCommand(judging, 'verify')?.seconds,
+    atMost: 4,
+    certain: 60,
+  },
   {
     work: 'the page of the dashboard, gzipped, kB',
     measured: ({ dashboard }) => dashboard?.gzippedBytes && dashboard.gzippedBytes / 1000,
@@ -157,6 +177,10 @@ function ratioToPeers(throughput, request) {
 function ofOursToExpress(starts, figure) {
   const of = (name) => starts.find(({ candidate }) => candidate === name)[figure]
   return starts && of(OURS) / of(EXPRESS)
+}
+
+function ofCommand(judging, command) {
+  return judging?.find((row) => row.command === command)
 }
 
 function highest(values) {

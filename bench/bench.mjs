@@ -10,6 +10,7 @@ import { measureDashboard } from './dashboard.mjs'
 import { measureData } from './data.mjs'
 import { measureFirstReads } from './first-read.mjs'
 import { measureGrowth, measureStorm } from './growth.mjs'
+import { measureJudging } from './judging.mjs'
 import { CONNECTIONS } from './load.mjs'
 import { measureMemory } from './memory.mjs'
 import { installPeers, PEERS_FOLDER } from './peers.mjs'
@@ -31,6 +32,8 @@ const PLANS = {
     requests: 1_000_000,
     accounts: 10_000,
     pageLoads: 11,
+    exchanges: 10_000,
+    judgements: 3,
   },
   quick: {
     rounds: 2,
@@ -43,6 +46,8 @@ const PLANS = {
     requests: 40_000,
     accounts: 500,
     pageLoads: 2,
+    exchanges: 500,
+    judgements: 1,
   },
 }
 
@@ -57,6 +62,7 @@ const PARTS = {
   storm: measureStorm,
   data: measureData,
   replicas: measureReplicas,
+  judging: measureJudging,
   dashboard: measureDashboard,
 }
 

@@ -64,6 +64,14 @@ const ROWS = {
       'p99 ms': figure(p99),
       'CPU µs of Redis': candidate.endsWith('--store') ? figure(redisMicroseconds) : '',
     })),
+  judging: (rows) =>
+    rows.map(({ command, exchanges, start, seconds, perCpuSecond }) => ({
+      command,
+      exchanges: exchanges === undefined ? '' : figure(exchanges),
+      'CPU s': figure(seconds),
+      'of the first': start === undefined ? '' : figure(start),
+      'exchanges/CPU s': perCpuSecond === undefined ? '' : figure(perCpuSecond),
+    })),
   dashboard: ({ notMeasured, ...figures }) =>
     notMeasured === undefined
       ? [

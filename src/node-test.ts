@@ -2,8 +2,9 @@ import { after, afterEach, type TestContext } from 'node:test'
 import type { AccountOptions, AccountWithKey } from './library/account.ts'
 import type { ViolationWatch } from './library/violations.ts'
 import type { TestOptions } from './start/options.ts'
-import { type KeyedOptions, startUnderstudy, type Understudy, type UnderstudyWithKey } from './start/server.ts'
+import type { KeyedOptions, Understudy, UnderstudyWithKey } from './start/server.ts'
 import { divideTestOptions } from './start/test-options.ts'
+import { openTestService } from './start/test-service.ts'
 
 export { ViolationError } from './library/violations.ts'
 export type { TestOptions } from './start/options.ts'
@@ -45,7 +46,7 @@ export function shareUnderstudy(options: TestOptions = {}): SharedUnderstudy {
   /** The tests whose cleanup runs after their own hooks. */
   const scheduled = new WeakSet<TestContext>()
   const start = async () => {
-    const understudy = await startUnderstudy(server)
+    const understudy = await openTestService(server, () => process.argv[1] ?? 'node')
     return { understudy, rest: understudy.watchViolations({ permits: !fails }) }
   }
   const run = () => (running ??= start())

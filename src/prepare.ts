@@ -4,8 +4,9 @@ import { CONTROL_DOCUMENT, compileControlApi } from './admin/document.ts'
 import { Permitted } from './choices/permitted.ts'
 import { keepValidators } from './contract/choices.ts'
 import { compileContract } from './contract/contract.ts'
-import { OWN_DOCUMENT } from './contract/document.ts'
-import { isPrepared, markPrepared, writePrepared } from './contract/prepared.ts'
+import { keepWritten, OWN_DOCUMENT } from './contract/document.ts'
+import { keepLines } from './contract/lines.ts'
+import { clearPrepared, isPrepared, markPrepared, writePrepared } from './contract/prepared.ts'
 import { compileStandalone } from './contract/standalone.ts'
 import { writeTolerantDocument } from './contract/tolerant.ts'
 import { keepForesight } from './verify/foresight.ts'
@@ -16,6 +17,7 @@ const INSTALLED = join(import.meta.dirname, '../node_modules/.package-lock.json'
 
 /** The last step of the build reads, checks and compiles the documents of the package. So a start need not do it. */
 async function prepare(): Promise<void> {
+  await clearPrepared()
   const service = await compileStandalone((compilerFor) => compileContract({ validated: false }, compilerFor))
   const control = await compileStandalone((compilerFor) => compileControlApi({ validated: false }, compilerFor))
   await writePrepared([
@@ -23,6 +25,8 @@ async function prepare(): Promise<void> {
     { text: await readFile(CONTROL_DOCUMENT), ...control },
   ])
   await writeFile(TOLERANT_DOCUMENT, await writeTolerantDocument(service.source))
+  await keepWritten()
+  await keepLines()
   await keepValidators(async (choices) => (await Permitted.read(choices)).prepareChecks())
   // It takes seconds, which a start of `verify` then saves.
   await keepForesight()

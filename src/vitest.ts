@@ -1,9 +1,10 @@
-import { test as base } from 'vitest'
+import { test as base, expect } from 'vitest'
 import type { AccountOptions, AccountWithKey } from './library/account.ts'
 import type { ViolationWatch } from './library/violations.ts'
 import type { TestOptions } from './start/options.ts'
-import { type KeyedOptions, startUnderstudy, type Understudy, type UnderstudyWithKey } from './start/server.ts'
+import type { KeyedOptions, Understudy, UnderstudyWithKey } from './start/server.ts'
 import { divideTestOptions } from './start/test-options.ts'
+import { openTestService } from './start/test-service.ts'
 
 export { ViolationError } from './library/violations.ts'
 export type { TestOptions } from './start/options.ts'
@@ -50,7 +51,7 @@ function extendTest<Service extends Understudy>(options: TestOptions) {
       // biome-ignore lint/correctness/noEmptyPattern: this one needs none
       async ({}, use) => {
         // The types of the options determine whether its key is known.
-        const understudy = (await startUnderstudy(server)) as Service
+        const understudy = (await openTestService(server, nameFile)) as Service
         await use(understudy)
         await understudy.stop()
       },
@@ -84,6 +85,11 @@ function extendTest<Service extends Understudy>(options: TestOptions) {
       await use(account)
     },
   })
+}
+
+/** The file of the test that runs. */
+function nameFile(): string {
+  return expect.getState().testPath ?? 'vitest'
 }
 
 /** The `test` of a stand-in whose accounts are empty. */

@@ -44,6 +44,7 @@ const NODE: Readonly<Record<string, string>> = {
   'prepare.ts': 'fs/promises path',
   cli: 'fs fs/promises net os util events timers/promises',
   trials: 'child_process crypto events fs os path timers/promises util',
+  library: 'http',
   doors: 'http',
   verify: 'crypto fs http https path',
   proxy: 'events http https net tls util worker_threads zlib',

@@ -22,7 +22,8 @@ export const getCoverage: AccountHandler<CoverageReport> = async ({
   return done(withCommands(reportCoverage(coverage, plans), write))
 }
 
-export const getOverallCoverage: Handler = async ({ exchanges }) => done(reportCoverage(await exchanges.coverage()))
+export const getOverallCoverage: Handler<CoverageReport> = async ({ exchanges }) =>
+  done(reportCoverage(await exchanges.coverage()))
 
 /** The report with a curl command for each planned request. */
 function withCommands(report: CoverageReport, write: (request: PlannedRequest) => string): CoverageReport {

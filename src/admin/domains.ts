@@ -53,9 +53,14 @@ function reportDomain({ account, contract, now }: AccountCall, domain: Monitored
   }
 }
 
-export const addMonitoredDomains = changeAsService('addDomains', 'domains', 'count')
+export interface NamedDomains {
+  domains: string[]
+  count: number
+}
 
-export const removeMonitoredDomains = changeAsService('deleteDomains', 'domains', 'count')
+export const addMonitoredDomains = changeAsService<NamedDomains>('addDomains', 'domains', 'count')
+
+export const removeMonitoredDomains = changeAsService<NamedDomains>('deleteDomains', 'domains', 'count')
 
 export const setFeatures: AccountHandler<DomainReport, { features: readonly string[] }> = (call) => {
   const { features } = call.body

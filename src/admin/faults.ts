@@ -22,7 +22,7 @@ import type { FaultReport, FaultSetReport } from './reports.ts'
 export const listFaultSets: Handler<{ sets: FaultSetReport[] }> = async (call) =>
   done({ sets: structuredClone(await setsOf(call)) as FaultSetReport[] })
 
-export const addFaultSet: AccountHandler = async (call) => {
+export const addFaultSet: AccountHandler<{ faults: FaultReport[] }> = async (call) => {
   const name = call.parameters['set'] ?? ''
   const sets = await setsOf(call)
   const set = sets.find((each) => each.name === name)

@@ -22,8 +22,8 @@ function sizeOf({ domains }: DomainGroup): number {
   return SIZES.group + SIZES.member * domains.length
 }
 
-export const createGroup = changeAsService('createDomainGroup', 'group')
+export const createGroup = changeAsService<{ group: GroupReport }>('createDomainGroup', 'group')
 
-export const updateGroup = changeAsService('updateDomainGroup', 'group')
+export const updateGroup = changeAsService<{ group: GroupReport }>('updateDomainGroup', 'group')
 
 export const deleteGroup = changeAsService('deleteDomainGroup')

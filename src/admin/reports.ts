@@ -231,6 +231,8 @@ export interface VerificationReport {
   /** The result and its reason, in one sentence. */
   message: string
   matched: number
+  /** The id of the oldest request that matched; null if none did. */
+  first_match: string | null
   near_misses: {
     request_id: string
     method: string

@@ -10,11 +10,12 @@ import type { Entry } from '../journal/entry.ts'
 import type { Journal, Scope } from '../journal/journal.ts'
 import { countConditions, type Difference, differencesOf, matcherOf, type RequestMatch } from '../journal/match.ts'
 import { redactWithin } from '../journal/redaction/redaction.ts'
+import { hashOfPresentedKey } from '../journal/verdict.ts'
 import { readdress } from './address.ts'
 import { type AccountHandler, type ControlCall, type ControlOutcome, done, type Handler, listed } from './handler.ts'
 import { type PageOf, readLimit, reports } from './paging.ts'
 import { recallPast } from './past.ts'
-import { notFound } from './refusals.ts'
+import { invalid, notFound } from './refusals.ts'
 import type { VerificationReport } from './reports.ts'
 import { checkRequestMatch } from './request-match-check.ts'
 
@@ -26,9 +27,16 @@ const NO_ACCOUNT = 'none'
 /** The newest requests, of which the oldest is first. `next` is the ordinal before which the next page ends. */
 type RequestsPage = PageOf<'requests', RequestReport, number>
 
-export const listAllRequests: Handler<RequestsPage> = (call) => {
-  const { account, ...query } = call.query
-  return listEntries({ ...call, query }, account === NO_ACCOUNT ? null : undefined, { injected: [] })
+export const listAllRequests: Handler<RequestsPage> = async (call) => {
+  const { account, key_of: owner, ...query } = call.query
+  if (owner === undefined) {
+    return listEntries({ ...call, query }, account === NO_ACCOUNT ? null : undefined, { injected: [] })
+  }
+  if (!(await call.store.has(owner))) return invalid('key_of', owner, 'no-account')
+  const { keys } = await call.store.read(owner)
+  const hashes = new Set<string | undefined>(keys.map(({ hash }) => hash))
+  const presents = (entry: Entry) => hashes.has(hashOfPresentedKey(entry))
+  return listEntries({ ...call, query }, null, { injected: [] }, presents)
 }
 
 export const listRequests: AccountHandler<RequestsPage> = (call) =>
@@ -59,7 +67,7 @@ export const verifyRequests: AccountHandler<VerificationReport, ExpectedCount> =
     fieldOf: (name) => `/match/${name}`,
   })
   if (refusal) return refusal
-  const { matched, nearest } = await compareAll(entries(), match, contract.basePath)
+  const { matched, oldest, nearest } = await compareAll(entries(), match, contract.basePath)
   const lowest = count ?? at_least ?? (at_most === undefined ? 1 : 0)
   const highest = count ?? at_most ?? Number.POSITIVE_INFINITY
   const passed = matched >= lowest && matched <= highest
@@ -67,6 +75,7 @@ export const verifyRequests: AccountHandler<VerificationReport, ExpectedCount> =
   const outcome = {
     passed,
     matched,
+    first_match: oldest?.requestId ?? null,
     near_misses: misses.map(({ entry, differences }) => reportMiss(entry, differences, journal)),
   }
   return done({ ...outcome, message: sayWhy(outcome, lowest, highest) })
@@ -78,16 +87,23 @@ interface Compared {
   differences: Difference[]
 }
 
-/** The number of matching entries, and the near misses, nearest and newest first. `entries` begin with the newest. */
+/**
+ * The number of matching entries, the oldest of them, and the near misses, nearest and newest first. `entries` begin with
+ * the newest.
+ */
 async function compareAll(entries: Iterable<Entry>, match: RequestMatch, basePath: string) {
   const conditions = countConditions(match)
   const turns = new Turns()
   let matched = 0
+  let oldest: Entry | undefined
   let nearest: Compared[] = []
   for (const entry of entries) {
     if (turns.isOver()) await turns.next()
     const differences = differencesOf(entry, match, basePath)
-    if (differences.length === 0) matched++
+    if (differences.length === 0) {
+      matched++
+      oldest = entry
+    }
     // With several conditions, a request that meets none is no near miss. With one, any request is a near miss.
     else if (conditions === 1 || differences.length < conditions) {
       const farthest = nearest.at(-1)?.differences.length ?? 0
@@ -97,7 +113,7 @@ async function compareAll(entries: Iterable<Entry>, match: RequestMatch, basePat
         .slice(0, NEAR_MISSES)
     }
   }
-  return { matched, nearest }
+  return { matched, oldest, nearest }
 }
 
 export const explainRequest: Handler<ExplanationReport> = async (call) => {
@@ -157,6 +173,7 @@ async function listEntries(
   call: ControlCall,
   scope: Scope,
   known: { keys?: string[]; injected: number[] },
+  isMeant?: EntryTest,
 ): Promise<ControlOutcome<RequestsPage>> {
   const { contract, exchanges } = call
   const { journal } = exchanges
@@ -177,7 +194,7 @@ async function listEntries(
   const describe = (entry: Entry) => describeEntry(entry, contract.catalogue, journal.redactorFor(entry))
   const { page, next, count } = await selectEntries(journal, scope, {
     before: before === undefined ? Number.POSITIVE_INFINITY : Number(before),
-    matches: countConditions(wanted) === 0 ? undefined : matcherOf(wanted, contract.basePath),
+    matches: both(countConditions(wanted) === 0 ? undefined : matcherOf(wanted, contract.basePath), isMeant),
     limit,
     bytes: call.limits.pageBytes,
     sizeOf: (entry) => Buffer.byteLength(JSON.stringify(describe(entry))),
@@ -185,11 +202,17 @@ async function listEntries(
   return listed('requests', reports(page, describe), { count, next })
 }
 
+type EntryTest = ((entry: Entry) => boolean) | undefined
+
+function both(one: EntryTest, other: EntryTest): EntryTest {
+  return one && other ? (entry) => one(entry) && other(entry) : (one ?? other)
+}
+
 interface Selection {
   /** An ordinal. The page has only entries before it. */
   before: number
   /** Absent if all entries match. */
-  matches: ((entry: Entry) => boolean) | undefined
+  matches: EntryTest
   limit: number
   /** The maximum number of bytes of the page. */
   bytes: number

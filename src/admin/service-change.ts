@@ -12,7 +12,10 @@ import { notFound, refusedByService } from './refusals.ts'
  * control plane permits nothing that the service refuses. The request is neither counted nor recorded. The data of the
  * answer are these fields of the service's answer.
  */
-export function changeAsService(operationId: OperationId, ...fields: readonly string[]): AccountHandler {
+export function changeAsService<Data extends object>(
+  operationId: OperationId,
+  ...fields: readonly (keyof Data & string)[]
+): AccountHandler<Data> {
   return async (call) => {
     const { contract, store, account, now, parameters } = call
     const operation = contract.operations.find(({ id }) => id === operationId)
@@ -25,7 +28,7 @@ export function changeAsService(operationId: OperationId, ...fields: readonly st
     if (!decision.ok) return refusedByService(decision, contract.catalogue)
     const { value } = decision
     const data = value.source === undefined ? value.data : {}
-    return done(Object.fromEntries(fields.map((field) => [field, data[field]])))
+    return done(Object.fromEntries(fields.map((field) => [field, data[field]])) as Data)
   }
 }
 

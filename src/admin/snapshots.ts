@@ -4,7 +4,7 @@ import { reportAccount } from './accounts.ts'
 import { type AccountHandler, done } from './handler.ts'
 import { answerPage, type PageOf } from './paging.ts'
 import { notFound, taken, tooMany } from './refusals.ts'
-import type { SnapshotReport } from './reports.ts'
+import type { AccountReport, SnapshotReport } from './reports.ts'
 
 export const listSnapshots: AccountHandler<PageOf<'snapshots', SnapshotReport>> = async (call) => {
   const items = await call.store.snapshots(call.account.id)
@@ -25,7 +25,7 @@ export const takeSnapshot: AccountHandler<{ snapshot: SnapshotReport }, NewSnaps
   return outcome.reason === 'taken' ? taken('a snapshot', name) : tooMany(limit, 'snapshots')
 }
 
-export const restoreSnapshot: AccountHandler = async (call) => {
+export const restoreSnapshot: AccountHandler<{ account: AccountReport }> = async (call) => {
   const name = call.parameters['snapshot'] ?? ''
   const account = await call.worlds.restore(call.account.id, name)
   return account === undefined ? notFound('snapshot', name) : done({ account: await reportAccount(call, account) })

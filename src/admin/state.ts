@@ -17,7 +17,7 @@ import { type AccountCall, type AccountHandler, done } from './handler.ts'
 import { notFound, taken, tooMany } from './refusals.ts'
 import type { AccountReport, StoryReport } from './reports.ts'
 
-export const exportState: AccountHandler = async (call) => {
+export const exportState: AccountHandler<Fixture> = async (call) => {
   const { query, account, now, contract } = call
   if (query['before'] === undefined) return done(await writeFixture(account, now, contract))
   const found = await findEntry(call, query['before'])
@@ -78,7 +78,7 @@ function notKept(id: string): AdminRefusal {
  * The account changes at the end, in one step. Keys and fault rules that were added in the meantime stay. The rest is
  * replaced, with all changes since then. If the account was deleted in the meantime, the import is refused.
  */
-export const importState: AccountHandler = async (call) => {
+export const importState: AccountHandler<{ account: AccountReport }> = async (call) => {
   const fixture = await loadFixture(call.body as Fixture)
   const imported = await runInTurns(accountCreation(fixture, parametersOf(call, fixture), call.contract))
   const decision = await call.store.update(call.account.id, (account) => replaceState(call, fixture, imported, account))

@@ -49,7 +49,8 @@ export function describeViolation(entry: Entry, explanation: ExplanationReport |
   return { request_id: requestId, account, operation: operation?.id ?? null, ...described }
 }
 
-function describeExample({ exchange, problems, summary, correction, ...explained }: ExplanationReport): Example {
+/** A violation in the form of the verdict, from its explanation. */
+export function describeExample({ exchange, problems, summary, correction, ...explained }: ExplanationReport): Example {
   const { request_id, account, operation, status, code } = explained
   const { method, path } = exchange
   const message = problems[0]?.message ?? summary

@@ -1,3 +1,5 @@
+import { shownBy } from '../behaviour/operations/operations.ts'
+import type { ShownData } from '../behaviour/shown-data.ts'
 import type { OpenAnswers } from '../contract/assumptions.ts'
 import type { Problem } from '../domain/errors.ts'
 import { comparable, purposeOf, type RequestPurpose } from '../exchanges/purpose.ts'
@@ -6,7 +8,7 @@ import { loosely } from './hypotheses.ts'
 import { type Assignment, assignmentsOf } from './observation.ts'
 import { ASPECTS, type Asked, type Aspect, type Fits, type Possibilities, Predictor, reasonOf } from './predictor.ts'
 import { type Prediction, type Reads, withUsualType } from './variant.ts'
-import { type ChoiceVariable, type Hostnames, natureOf, type Variants } from './variants.ts'
+import type { ChoiceVariable, Hostnames, Variants } from './variants.ts'
 
 /** What is known about the outcome of one exchange. */
 export interface Explanation {
@@ -34,6 +36,12 @@ export interface Explanation {
 
 /** A point that the specification leaves open, beyond the alternatives of openapi.yaml. */
 export type OpenPoint = { kind: 'assumption'; id: string } | { kind: 'order of checks' }
+
+/** What else permits a response: a combination of other assumptions, or that the specification leaves it open. */
+interface BeyondScope {
+  combination?: Assignment
+  open?: OpenPoint | undefined
+}
 
 /** A combination, and which aspects it explains. */
 interface TriedCombination {
@@ -67,7 +75,7 @@ export class Explainer {
     this.#asked = asked
     this.#operation = asked.reading.operation?.id
     const members = asked.worlds.flatMap(({ groups }) => groups.flatMap(({ domains }) => domains))
-    this.#hostnames = natureOf(new Set([...entries, ...members]))
+    this.#hostnames = variants.hostnamesAmong(new Set([...entries, ...members]))
     this.#predictor = new Predictor(variants, asked)
   }
 
@@ -82,9 +90,11 @@ export class Explainer {
       tried.push({ assignment, fits: await this.#predictor.fitsAt({ ...chosen, ...assignment }) })
     }
     const fitting = tried.filter(({ fits }) => fits.content)
-    const simplest = fitting.toSorted((one, other) => weight(one.assignment) - weight(other.assignment))[0]
+    const [found] = fitting.toSorted((one, other) => weight(one.assignment) - weight(other.assignment))
+    const beyond = found === undefined ? await this.#findBeyond(chosen, base, scope) : undefined
+    const simplest = found?.assignment ?? beyond?.combination
     const own = await this.#predictor.at({})
-    const explained = simplest && (await this.#predictor.at({ ...chosen, ...simplest.assignment }))
+    const explained = simplest && (await this.#predictor.at({ ...chosen, ...simplest }))
     const singles = reacting.filter(({ possibilities }) => possibilities.match >= 0)
     const problems = new Map<string, Problem<string>>()
     for (const each of [explained, base, ...singles.map(({ possibilities }) => possibilities)]) {
@@ -98,11 +108,11 @@ export class Explainer {
       isSilent: isWhole && tried.every(({ fits }) => ASPECTS.every((aspect) => fits[aspect] === true)),
       // A combination that was not tried may be how the service behaves.
       allows: isWhole ? ASPECTS.flatMap((aspect) => this.#allowed(aspect, scope, tried)) : [],
-      ...(await this.#deviations(chosen, simplest?.assignment, fitting, own)),
+      ...(await this.#deviations(chosen, simplest, fitting, own)),
       prediction: explained?.predictions[explained.match],
       expected: own.predictions,
       problems: [...problems.values()],
-      ...(simplest === undefined && (await this.#findOpen(chosen, base, scope))),
+      ...(beyond?.open && { open: beyond.open }),
       underOthers: singles.flatMap(({ id, number, possibilities }) => {
         const prediction = possibilities.predictions[possibilities.match]
         return prediction === undefined ? [] : [{ id, number, prediction }]
@@ -110,56 +120,52 @@ export class Explainer {
     }
   }
 
-  /** What permits a response that no combination explains. */
-  async #findOpen(
-    chosen: Assignment,
-    base: Possibilities,
-    scope: readonly ChoiceVariable[],
-  ): Promise<{ open?: OpenPoint }> {
+  /** What permits a response that no combination of the scope explains. */
+  async #findBeyond(chosen: Assignment, base: Possibilities, scope: readonly ChoiceVariable[]): Promise<BeyondScope> {
     const { outcome } = this.#asked.reading
-    const open =
-      outcome.kind === 'refusal'
-        ? await this.#findOpenRefusal(outcome.code, chosen, base, scope)
-        : outcome.kind === 'success'
-          ? await this.#findOpenSuccess(chosen, base)
-          : undefined
-    return open === undefined ? {} : { open }
+    if (outcome.kind === 'success') return this.#findBeyondSuccess(outcome.data, chosen, base)
+    if (outcome.kind !== 'refusal') return {}
+    return { open: await this.#findOpenRefusal(outcome.code, chosen, base, scope) }
   }
 
   /** A success is open if a service with other choices may accept the request, and what it then answers is open. */
-  async #findOpenSuccess(chosen: Assignment, base: Possibilities): Promise<OpenPoint | undefined> {
+  async #findBeyondSuccess(data: unknown, chosen: Assignment, base: Possibilities): Promise<BeyondScope> {
     const problems = base.predictions.flatMap((each) => (each.ok ? [] : [each.problems]))[0] ?? []
     const [problem] = problems
-    if (problem === undefined) return undefined
-    const { operation } = this.#asked.reading
+    if (problem === undefined) return {}
+    // How large a body may be is not shown, so what the service made of a larger one cannot be said.
+    if (problem.reason === 'bytes') return { open: { kind: 'assumption', id: 'body-limit' } }
+    if (ABOUT_MEDIA.has(problem.reason ?? '')) {
+      // The service has not minded how the body was announced. All else must be as it should be.
+      const asked = { ...this.#asked, reading: withUsualType(this.#asked.reading) }
+      const { isExplained, open } = await new Explainer(this.#variants, purposeOf(asked.reading), asked).explain(chosen)
+      const media = this.#variants.openFor(problem)
+      if (!isExplained) return { open }
+      return media?.open.success === true ? { open: { kind: 'assumption', id: media.id } } : {}
+    }
+    const { reading } = this.#asked
+    const { operation } = reading
+    const named = domainsIn(reading.shown)
+    // However a request was accepted, a success names no other domains than the request.
+    if (goBeyond(named, new Set(purposeOf(reading).names))) return {}
     const accepting = problems.map(({ reason = '' }) =>
       operation === undefined
         ? undefined
         : this.#variants.openInBody(operation, reason).find(({ open }) => open.success === true),
     )
     const [about] = accepting
-    if (about !== undefined && !accepting.includes(undefined)) return { kind: 'assumption', id: about.id }
-    // How large a body may be is not shown, so what the service made of a larger one cannot be said.
-    if (problem.reason === 'bytes') return { kind: 'assumption', id: 'body-limit' }
-    if (ABOUT_MEDIA.has(problem.reason ?? '')) {
-      // The service has not minded how the body was announced. All else must be as it should be.
-      const asked = { ...this.#asked, reading: withUsualType(this.#asked.reading) }
-      const { isExplained, open } = await new Explainer(this.#variants, purposeOf(asked.reading), asked).explain(chosen)
-      const media = this.#variants.openFor(problem)
-      if (!isExplained) return open
-      return media?.open.success === true ? { kind: 'assumption', id: media.id } : undefined
-    }
-    if (!isWithinRequest(this.#asked, purposeOf(this.#asked.reading))) return undefined
+    if (about !== undefined && !accepting.includes(undefined)) return { open: { kind: 'assumption', id: about.id } }
     const { assignment, possibilities } = await this.#accept(chosen, base)
-    const count = countIn(this.#asked.reading.outcome)
-    const isPossible = possibilities.predictions.some(
-      (each) => each.ok && countIn({ kind: 'success', ...each }) === count,
-    )
-    if (!isPossible) return undefined
+    // Where one refusal hides another, each choice alone changes nothing, so the scope has not all of them.
+    if (possibilities.match >= 0) return { combination: assignment }
+    const isPossible = possibilities.predictions.some((each) => {
+      if (!each.ok || countIn(each.data) !== countIn(data)) return false
+      return !goBeyond(domainsIn(shownBy(operation?.id, each.data)), named)
+    })
+    if (!isPossible) return {}
     const ids = Object.keys(assignment).filter((id) => !Object.hasOwn(chosen, id))
     const open = ids.find((id) => this.#variants.openAt(id).success === true)
-    if (open !== undefined) return { kind: 'assumption', id: open }
-    return possibilities.match >= 0 ? { kind: 'assumption', id: ids[0] ?? '' } : undefined
+    return open === undefined ? {} : { open: { kind: 'assumption', id: open } }
   }
 
   /** Adds one choice after the other that leaves fewer problems of the request, until it is accepted. */
@@ -314,7 +320,8 @@ export class Explainer {
     const others = fitting.filter(({ assignment }) =>
       Object.entries(deviations).some(([id, number]) => Object.hasOwn(assignment, id) && assignment[id] !== number),
     )
-    return { deviations, isAmbiguous: others.length > 0 }
+    // A combination from beyond the scope need not be the only one.
+    return { deviations, isAmbiguous: others.length > 0 || fitting.length === 0 }
   }
 }
 
@@ -329,15 +336,19 @@ function problemsLeft({ predictions }: Possibilities): number {
   return Math.max(...predictions.map(weigh))
 }
 
-/** Whether a success names no other domains than the request, however it was accepted. */
-function isWithinRequest({ reading: { shown } }: Asked, { names }: RequestPurpose): boolean {
-  const known = new Set(names)
-  return [...(shown.added ?? []), ...(shown.removed ?? [])].every((each) => known.has(comparable(each)))
+/** The domains that a success says that it has added or removed, in comparable form. */
+function domainsIn({ added = [], removed = [] }: ShownData): ReadonlySet<string> {
+  return new Set([...added, ...removed].map(comparable))
 }
 
-/** How many domains a success says that it has added or removed; `undefined` if it does not say it. */
-function countIn(outcome: { kind: string; data?: unknown }): unknown {
-  return outcome.kind === 'success' && isObject(outcome.data) ? outcome.data['count'] : undefined
+/** Whether some domains are not among the others. */
+function goBeyond(domains: ReadonlySet<string>, others: ReadonlySet<string>): boolean {
+  return [...domains].some((each) => !others.has(each))
+}
+
+/** How many they are; `undefined` if it does not say it. */
+function countIn(data: unknown): unknown {
+  return isObject(data) ? data['count'] : undefined
 }
 
 /** Whether the account may have a group whose name some services would treat as equal to that of the request. */

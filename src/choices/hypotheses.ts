@@ -261,11 +261,16 @@ function isGone({ exists, by }: GroupFact): boolean {
   return !exists && by !== ''
 }
 
-/** The same text for all names that any service could treat as equal. */
+/**
+ * The same text for all names that any service could treat as equal. Characters that are not seen can be dropped, but
+ * white space within a name is a part of it.
+ */
 export function loosely(name: string): string {
   return name
+    .replaceAll(/[\p{Default_Ignorable_Code_Point}\p{Cf}]|(?![\t-\r])\p{Cc}/gu, '')
+    .replaceAll(/[\ud800-\udfff]/gu, '\ufffd')
     .normalize('NFKC')
-    .replaceAll(/[\p{Cc}\p{Cf}\s\ufffd\ud800-\udfff]/gu, '')
+    .trim()
     .toUpperCase()
     .toLowerCase()
 }

@@ -263,7 +263,7 @@ export class Permitted {
 }
 
 /** The value for a key, which is made once. */
-function keptIn<Value>(values: Map<string, Value>, key: string, make: () => Value): Value {
+function keptIn<Key, Value>(values: Map<Key, Value>, key: Key, make: () => Value): Value {
   const value = values.get(key) ?? make()
   values.set(key, value)
   return value
@@ -307,7 +307,10 @@ async function compareSchemas(choices: Choices, variants: readonly ContractVaria
   const all = new Map<string, Json[]>()
   const decided: (Deciding<Json> & { name: string })[] = []
   for (const [name, schema] of Object.entries(schemasOf(choices.contract))) {
-    const deciding = decidingOf(choices.contract, variants, (contract) => meaningOf(schemasOf(contract)[name]))
+    const deciding = decidingOf(choices.contract, variants, (contract) => {
+      const version = schemasOf(contract)[name]
+      return version === undefined ? '' : meaningOf(version)
+    })
     const versions = new Map([[meaningOf(schema), schema]])
     const note = (contract: Contract | ContractError): void => {
       const version = contract instanceof ContractError ? undefined : schemasOf(contract)[name]
@@ -331,13 +334,13 @@ function schemasOf({ document }: Contract): Readonly<Record<string, Json>> {
   return (valueAt(document.source, '/components/schemas') ?? {}) as Record<string, Json>
 }
 
-/** What a schema says about values, as a text. */
-function meaningOf(schema: unknown): string {
-  return JSON.stringify(schema, (key, value) => {
+/** What a schema says about values, as a text. Nearly all variants share a schema, so this is said once for all. */
+const meaningOf = memoizeWeakly((schema: Json): string =>
+  JSON.stringify(schema, (key, value) => {
     if (key === 'default' || key === 'description' || key === 'example') return undefined
     return key.startsWith('x-') && key !== 'x-constraints' ? undefined : value
-  })
-}
+  }),
+)
 
 /** The names of the schemas of the components that a schema refers to, directly or not. */
 function referencesBelow(document: Json, pointer: string): ReadonlySet<string> {
@@ -400,9 +403,14 @@ async function tabulateAnswers(
   const compiled = new Map<string, Contract | ContractError>([['', choices.contract]])
   for (const { id, number, contract } of variants) compiled.set(nameOf({ id, number }), contract)
   for (const problem of problemsOf(choices.contract)) {
-    const answerIn = ({ catalogue }: Contract) => {
-      const { status, code } = catalogue.answer(problem)
-      return { status, code }
+    // Nearly all variants share the entries of the document, which decide the answer.
+    const answers = new Map<unknown, Pick<ErrorAnswer, 'status' | 'code'>>()
+    const answerIn = ({ catalogue, document }: Contract) => {
+      const entries = valueAt(document.source, '/components/x-errors')
+      return keptIn(answers, entries, () => {
+        const { status, code } = catalogue.answer(problem)
+        return { status, code }
+      })
     }
     const deciding = decidingOf(choices.contract, variants, (contract) => JSON.stringify(answerIn(contract)))
     const ids = deciding.map(({ id }) => id)

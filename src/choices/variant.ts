@@ -24,7 +24,7 @@ interface RefusalPrediction {
   isUnconditional: boolean
 }
 
-/** The names of settings that were read. */
+/** The names of settings that were read, `PRECEDENCE` and `CODES_OUTSIDE` included. */
 export type Reads = Pick<ReadonlySet<string>, 'has'>
 
 /** How a service reads a request that has passed the gate, before it looks at the account. */
@@ -151,6 +151,8 @@ export class Variant {
     const [problem] = problems
     // Only a refusal outside of every operation can have another code than its problem.
     const isOutside = problem.code === 'not_found' && problem.field === undefined
+    if (isOutside) this.#reads.add(CODES_OUTSIDE)
+    if (problems.length > 1) this.#reads.add(PRECEDENCE)
     const code = isOutside ? this.contract.catalogue.answer(problem).code : problem.code
     return { ok: false, code, problems, isUnconditional }
   }
@@ -187,6 +189,10 @@ function isRequired(schema: Json | undefined, name: string): boolean {
 }
 
 const EMPTY = Buffer.alloc(0)
+
+/** What decides a refusal, like a setting that is read: which code is answered first, and the codes outside of operations. */
+export const PRECEDENCE = 'precedence' satisfies keyof Settings
+export const CODES_OUTSIDE = 'codes outside of operations'
 
 /** The refusals that can have another code than their problem. */
 export const OUTSIDE = ['path', 'method'].map((reason) => refuse({ code: 'not_found', reason }).problems[0])

@@ -12,7 +12,7 @@ import { isObject, type Json, pointTo } from '../ground/json.ts'
 import { memoizeWeakly } from '../ground/memo.ts'
 import type { Assignment } from './observation.ts'
 import { compileVariants } from './permitted.ts'
-import { OUTSIDE, type Reads, Variant } from './variant.ts'
+import { CODES_OUTSIDE, OUTSIDE, PRECEDENCE, type Reads, Variant } from './variant.ts'
 
 /** An assumption that the outcome of a request can depend on. */
 export interface ChoiceVariable {
@@ -31,8 +31,11 @@ interface SettingChoices {
 type ContractChange =
   /** One setting that is read while a request is judged. */
   | { kind: 'setting'; name: keyof Settings; value: unknown }
-  /** A compiled part. `operations` are those whose requests it concerns; absent for all operations. */
-  | { kind: 'document'; operations: ReadonlySet<string> | undefined; concernsHostnames: boolean }
+  /** A compiled part. */
+  | { kind: 'document'; concerns: Concerns }
+
+/** Which requests a compiled part can matter to: those to operations, those with hostnames, those that read something. */
+type Concerns = { operations: ReadonlySet<string> } | 'hostnames' | typeof PRECEDENCE | typeof CODES_OUTSIDE
 
 /** These settings decide how a response is written, what is counted or which figures there are, but no outcome. */
 const NOT_JUDGED: ReadonlySet<string> = new Set<keyof Settings>([
@@ -43,16 +46,15 @@ const NOT_JUDGED: ReadonlySet<string> = new Set<keyof Settings>([
 /** How many compiled contracts are kept beside our own. Each takes about 0.3 megabytes with what is made of it. */
 const KEPT_DOCUMENTS = 200
 const KEPT_VARIANTS = 3_000
+const PUBLIC_SUFFIXES = 'public-suffixes'
 /** A name that is the same hostname under every choice, except for the choice about public suffixes. */
 const PLAIN = /^(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9]*$/
 
-/** Whether all hostnames are plain, so that only one assumption about hostnames can concern them. */
-export type Hostnames = 'none' | 'plain' | 'unusual'
-
-export function natureOf(names: ReadonlySet<string>): Hostnames {
-  if (names.size === 0) return 'none'
-  return [...names].every((name) => PLAIN.test(name) && !name.includes('xn--')) ? 'plain' : 'unusual'
-}
+/**
+ * Which assumptions can concern the hostnames of a request: none of them; only that about public suffixes, because one of
+ * the plain names is such a suffix; or any.
+ */
+export type Hostnames = 'plain' | 'suffix' | 'unusual'
 
 /** The service under combinations of alternatives. */
 export class Variants {
@@ -64,20 +66,27 @@ export class Variants {
   readonly #numbers = new Map<string, readonly number[]>()
   /** The variables about settings that are read while a request is judged. */
   readonly #bySetting = new Map<string, ChoiceVariable>()
-  /** The variables about compiled parts, by operation and hostnames of a request. */
+  /** The variables about compiled parts, by the properties of a request. */
   readonly #byRequest = new Map<string, readonly ChoiceVariable[]>()
   readonly #documents = new Map<string, ServiceContract>()
   readonly #variants = new Map<string, Variant>()
   /** Without an alternative. */
   readonly #own: ServiceContract
+  /** Whether the alternatives about public suffixes differ in a plain name. */
+  readonly #isSuffix: (name: string) => boolean
 
   private constructor(
     choices: Choices,
     changes: ReadonlyMap<string, ContractChange>,
     byName: ReadonlyMap<string, Alternative>,
+    suffixContracts: readonly Contract[],
   ) {
     this.#choices = choices
     this.#own = bind(choices.contract)
+    this.#isSuffix = (name) => {
+      const own = this.contract.canonicalHostname(name)
+      return suffixContracts.some((each) => each.canonicalHostname(name) !== own)
+    }
     this.#changes = changes
     this.#byName = byName
     const numbers = new Map<string, number[]>()
@@ -138,19 +147,35 @@ export class Variants {
       const change = settingChange(alternative) ?? documentChange(alternative, choices.contract, contract)
       if (change !== undefined) changes.set(name, change)
     }
-    return new Variants(choices, changes, byName)
+    const ofSuffixes = choices.alternatives.filter(({ id }) => id === PUBLIC_SUFFIXES)
+    return new Variants(
+      choices,
+      changes,
+      byName,
+      ofSuffixes.flatMap((each) => compiled.get(nameOf(each)) ?? []),
+    )
   })
+
+  hostnamesAmong(names: ReadonlySet<string>): Hostnames {
+    let nature: Hostnames = 'plain'
+    for (const name of names) {
+      if (!PLAIN.test(name) || name.includes('xn--')) return 'unusual'
+      if (this.#isSuffix(name)) nature = 'suffix'
+    }
+    return nature
+  }
 
   /**
    * The variables whose value may change the answer to a request, each with the alternatives that may. `hostnames` says
    * which hostnames the request names, and `reads` which settings decided the answer.
    */
   concerned(operation: string | undefined, hostnames: Hostnames, reads: Reads): readonly ChoiceVariable[] {
-    const compiled = this.#compiledFor(`${operation} ${hostnames}`, () => {
+    const request = `${operation} ${hostnames} ${reads.has(PRECEDENCE)} ${reads.has(CODES_OUTSIDE)}`
+    const compiled = this.#compiledFor(request, () => {
       return this.variables.flatMap((variable) => {
         const alternatives = variable.alternatives.filter((number) => {
           const change = this.#changes.get(nameOf({ id: variable.id, number }))
-          return change?.kind === 'document' && mayConcern(variable.id, change, operation, hostnames)
+          return change?.kind === 'document' && mayConcern(variable.id, change.concerns, operation, hostnames, reads)
         })
         return alternatives.length === 0 ? [] : [{ ...variable, alternatives }]
       })
@@ -256,23 +281,23 @@ function bind(contract: Contract): ServiceContract {
 
 function mayConcern(
   id: string,
-  { operations, concernsHostnames }: ContractChange & { kind: 'document' },
+  concerns: Concerns,
   operation: string | undefined,
   hostnames: Hostnames,
+  reads: Reads,
 ): boolean {
-  if (operations !== undefined && !operations.has(operation ?? '')) return false
-  if (!concernsHostnames) return true
-  return hostnames === 'unusual' || (hostnames === 'plain' && id === 'public-suffixes')
+  if (concerns === 'hostnames') return hostnames === 'unusual' || (hostnames === 'suffix' && id === PUBLIC_SUFFIXES)
+  return typeof concerns === 'string' ? reads.has(concerns) : concerns.operations.has(operation ?? '')
 }
 
 function isAboutHostnames(change: ContractChange | undefined): boolean {
-  return change?.kind === 'document' && change.concernsHostnames
+  return change?.kind === 'document' && change.concerns === 'hostnames'
 }
 
 function settingChange(alternative: Alternative): ContractChange | undefined {
   const name = settingOf(alternative)
   // A setting that is compiled, or that decides more than itself, counts as a change of the document.
-  if (name === undefined || HOSTNAME_SETTINGS.has(name) || name === 'precedence') return undefined
+  if (name === undefined || HOSTNAME_SETTINGS.has(name) || name === PRECEDENCE) return undefined
   return { kind: 'setting', name: name as keyof Settings, value: alternative.value['value'] }
 }
 
@@ -280,18 +305,18 @@ function settingChange(alternative: Alternative): ContractChange | undefined {
 function documentChange(alternative: Alternative, own: Contract, contract: Contract): ContractChange | undefined {
   const setting = settingOf(alternative)
   if (setting !== undefined) {
-    return { kind: 'document', operations: undefined, concernsHostnames: HOSTNAME_SETTINGS.has(setting) }
+    return { kind: 'document', concerns: HOSTNAME_SETTINGS.has(setting) ? 'hostnames' : PRECEDENCE }
   }
   const operations = new Set<string>()
   for (const operation of contract.operations) {
     const former = own.operations.find(({ id }) => id === operation.id)
     if (former === undefined || checksOf(former) !== checksOf(operation)) operations.add(operation.id)
   }
-  if (operations.size > 0) return { kind: 'document', operations, concernsHostnames: false }
+  if (operations.size > 0) return { kind: 'document', concerns: { operations } }
   const isOther = OUTSIDE.some(
     (problem) => own.catalogue.answer(problem).code !== contract.catalogue.answer(problem).code,
   )
-  return isOther ? { kind: 'document', operations: undefined, concernsHostnames: false } : undefined
+  return isOther ? { kind: 'document', concerns: CODES_OUTSIDE } : undefined
 }
 
 /** The constraints on requests of an operation, as text. */

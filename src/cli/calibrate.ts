@@ -94,12 +94,6 @@ export const calibrate: Command = {
       // Compiles the contract with the overlay like `serve`, because alternatives may contradict each other.
       const overlay = await readCalibration(calibration, 'the overlay of what was seen')
       await loadContract({ overlays: [...overlays, overlay] })
-      execution.progress.end()
-      if (values.out === undefined) terminal.write(calibration.text)
-      else {
-        const reason = await writeTarget(values.out, calibration.text)
-        if (reason !== undefined) throw new UsageError(`${sources.out}: ${reason}`)
-      }
       const { interruptedWith, ...times } = execution.times
       const report = describeCalibration({
         ...{ evidence, calibration, choices, warnings, ...times },
@@ -109,7 +103,14 @@ export const calibrate: Command = {
         // The checks of verify may have failed. Only a code above 1 matters here: verify could not ask the service.
         interruptedWith: interruptedWith ?? (asked !== undefined && asked.code > 1 ? asked.code : undefined),
       })
-      return execution.deliver(report, values.report)
+      // The report comes first, so a full disk cannot keep it back.
+      const code = await execution.deliver(report, values.report)
+      if (values.out === undefined) terminal.write(calibration.text)
+      else {
+        const reason = await writeTarget(values.out, calibration.text)
+        if (reason !== undefined) throw new UsageError(`${sources.out}: ${reason}`)
+      }
+      return code
     })
   },
 }

@@ -5,6 +5,8 @@ export interface CommandEntry {
   /** The text after the name of the program. */
   usage: string
   summary: string
+  /** Whether it computes for some seconds and then ends. */
+  isBrief?: boolean
   load(): Promise<Command>
 }
 
@@ -36,23 +38,26 @@ export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
     usage: 'verify [options] --base-url URL --api-key KEY',
     summary:
       'Ask a service within its quotas whether it keeps the contract and what it chooses where the specification leaves a choice, and undo the changes.',
+    isBrief: true,
     load: async () => (await import('./verify.ts')).verify,
   },
   check: {
     usage: 'check [options] FILE.har...',
     summary:
       'Read recorded traffic of a service, and say whether the service and its clients kept the contract and its rules.',
+    isBrief: true,
     load: async () => (await import('./check.ts')).check,
   },
   proxy: {
     usage: 'proxy --target URL [options]',
-    summary: 'Pass requests on to a service, byte for byte, and say where it and its clients violated the contract.',
+    summary: 'Pass requests on to a service, and say where it and its clients violated the contract.',
     load: async () => (await import('./proxy.ts')).proxy,
   },
   calibrate: {
     usage: 'calibrate [options] [FILE.har…]',
     summary:
       'Turn the choices that a service was seen to make, in recordings or in evidence, into an overlay for serve --overlay.',
+    isBrief: true,
     load: async () => (await import('./calibrate.ts')).calibrate,
   },
   fixture: {

@@ -30,6 +30,8 @@ export class Execution {
   readonly name: string
   readonly terminal: Terminal
   readonly progress: Progress
+  /** What the user must know if a second signal ends the program at once. */
+  lastWords: (() => string) | undefined
   readonly #began = elapsed()
   readonly #startedAt = new Date(systemClock()).toISOString()
   readonly #controller = new AbortController()
@@ -66,6 +68,7 @@ export class Execution {
     if (commands.length > 0 && !this.#isOver) return
     if (commands.length === 0 && this.signal.aborted) {
       this.end()
+      if (this.lastWords !== undefined) this.say(this.lastWords())
       process.kill(process.pid, signal)
     }
     this.#controller.abort(new Interrupted(signal))
@@ -104,6 +107,13 @@ export class Execution {
   deliver(report: Report, targets: readonly ReportTarget[], redact?: RedactReport): Promise<number> {
     this.end()
     return deliverReport(report, targets, this.terminal, redact)
+  }
+
+  /** Says the summary of a report that has nothing else, and delivers the report. */
+  refuse(report: Report, targets: readonly ReportTarget[], redact?: RedactReport): Promise<number> {
+    this.say(`${this.name}: ${report.summary}`)
+    this.end()
+    return deliverReport(report, targets, this.terminal, redact, true)
   }
 
   /** Removes the progress, and restores the default effect of signals. */

@@ -1,3 +1,4 @@
+import { optimiseLater } from '../ground/machine.ts'
 import { showWritten } from '../ground/show.ts'
 import type { CommandError } from '../trials/command.ts'
 import { COMMANDS } from './commands.ts'
@@ -55,7 +56,8 @@ async function runCommand([name, ...args]: readonly string[], terminal: Terminal
   if (entry === undefined) {
     throw new UsageError(`${showWritten(name)} is no command; ${suggest(name, Object.keys(COMMANDS))}`)
   }
-  const { usage, summary, load } = entry
+  const { usage, summary, isBrief, load } = entry
+  if (isBrief) optimiseLater()
   const command = await load()
   const end = args.indexOf('--')
   if ((end < 0 ? args : args.slice(0, end)).some((arg) => arg === '--help' || arg === '-h')) {

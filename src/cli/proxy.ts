@@ -11,7 +11,7 @@ import { HarFileError, HarWriter } from '../exchanges/har/writer.ts'
 import { plural } from '../ground/plural.ts'
 import { printable, shorten } from '../ground/show.ts'
 import { isLoopback } from '../http/hosts.ts'
-import { type ExchangeJudge, openJudge } from '../proxy/judge.ts'
+import { type ExchangeJudge, NOTHING_FOUND, openJudge } from '../proxy/judge.ts'
 import { listUnjudged, type RunningProxy, startProxy } from '../proxy/proxy.ts'
 import { type ProxyTarget, targetAt } from '../proxy/target.ts'
 import type { Report } from '../reports/report.ts'
@@ -108,10 +108,17 @@ export const proxy: Command = {
         await finish(running, execution)
         await recording?.close()
       }
-      const conclusion = await judge.conclude()
-      const report = await describe(running, session, conclusion)
+      const unjudged = listUnjudged(running.witness.sightings)
+      const conclusion = await judge.conclude().catch(({ message }: Error) => {
+        const [reason] = message.split('\n')
+        unjudged.push(
+          `The judge has ended with all that it has found, because this program has made a mistake: ${reason}.`,
+        )
+        return NOTHING_FOUND
+      })
+      const report = await describe(running, session, conclusion, unjudged)
       const { secrets } = running.witness.keys
-      const isWhole = listUnjudged(running.witness.sightings).length === 0
+      const isWhole = unjudged.length === 0
       const findings = conclusion.findings.filter((finding) => isCounted(finding, values.failOn))
       return review.finish({ conclusion, answers, report, findings, isWhole, target: target.url, secrets }, execution)
     }
@@ -262,7 +269,12 @@ function greeting({ baseUrl, adminUrl }: RunningProxy, { target, reading: { valu
   ].join('\n')
 }
 
-async function describe(running: RunningProxy, session: ProxySession, conclusion: Conclusion): Promise<Report> {
+async function describe(
+  running: RunningProxy,
+  session: ProxySession,
+  conclusion: Conclusion,
+  unjudged: readonly string[],
+): Promise<Report> {
   const { review, target, answers, recording, reading, execution } = session
   const { values } = reading
   const { sightings } = running.witness
@@ -271,7 +283,7 @@ async function describe(running: RunningProxy, session: ProxySession, conclusion
     ...{ tool: 'proxy', title: target.url, conclusion, choices: review.choices, answers, startedAt, seconds },
     failOn: values.failOn,
     baseline: review.apply(conclusion.findings, answers),
-    failures: listUnjudged(sightings),
+    failures: unjudged,
     warnings: warningsOf(running, recording),
     facts: [
       { name: 'Passed on', value: `${plural(sightings.exchanges, 'request')} to ${target.url}` },
@@ -282,7 +294,7 @@ async function describe(running: RunningProxy, session: ProxySession, conclusion
     lineOf: await readLines(),
   })
   // If this program could not judge an exchange, that is its own failure.
-  if (sightings.failures > 0) return { ...report, exitCode: 3 }
+  if (sightings.failures > 0 || conclusion === NOTHING_FOUND) return { ...report, exitCode: 3 }
   return values.failOnViolation ? report : { ...report, exitCode: 0 }
 }
 

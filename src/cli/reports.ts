@@ -64,20 +64,21 @@ function sourceOf({ format, file }: ReportTarget): string {
 export const NOT_WRITTEN = 3
 
 /**
- * Writes the summary to standard error and then each requested report. On GitHub Actions it also writes the annotations
- * and the summary of the step. `redact` removes keys from every text. Resolves to the exit code of the report, or to 3
- * if a report could not be written.
+ * Writes the summary to standard error, unless the user has read it already, and then each requested report. On GitHub
+ * Actions it also writes the annotations and the summary of the step. `redact` removes keys from every text. Resolves to
+ * the exit code of the report, or to 3 if a report could not be written.
  */
 export async function deliverReport(
   report: Report,
   targets: readonly ReportTarget[],
   terminal: Terminal,
   redact?: RedactReport,
+  isRead = false,
 ): Promise<number> {
   const [{ boundReport }, { summarise }, { writeReports }] = await loadReporting()
   const surroundings = { version: await readVersion(), lineOf: await readLinesFor(report) }
   const bounded = boundReport(report, redact)
-  const summary = summarise(bounded, surroundings.lineOf, terminal.screen)
+  const summary = isRead ? [] : summarise(bounded, surroundings.lineOf, terminal.screen)
   if (terminal.environment['GITHUB_ACTIONS'] === 'true') await deliverToGitHub(bounded, summary, surroundings, terminal)
   else for (const line of summary) terminal.printError(line)
   const failures = await writeReports(bounded, targets, surroundings)

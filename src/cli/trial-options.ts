@@ -78,6 +78,15 @@ export const PARALLEL_OPTIONS = {
   },
 } as const satisfies Options
 
+/** The option of a command that finds out by itself how many trials can run at the same time. */
+export const AUTOMATIC_JOBS = {
+  jobs: {
+    kind: PARALLEL_OPTIONS.jobs.kind,
+    help: 'Number of trials at the same time.',
+    defaultText: 'as many as there are processors, if that many runs at the same time do the same as one alone',
+  },
+} as const satisfies Options
+
 /** What `name [options] -- COMMAND` was given. `words` are the options as they were written. */
 export interface ReadTrial<Table extends Options> extends ReadOptions<Table> {
   words: readonly string[]

@@ -1,10 +1,10 @@
-import { availableParallelism } from 'node:os'
 import { type Alternative, type Choices, nameOf, readChoices } from '../contract/choices.ts'
 import { readOverlays } from '../contract/overlay.ts'
 import { readEarlier } from '../evidence/dependencies.ts'
 import { shorten } from '../ground/show.ts'
-import { fileName, type Options, optIn, texts, timeLimit, toggle, wholeNumber } from '../start/option.ts'
-import { BaselineError, vary as runVary } from '../trials/vary/vary.ts'
+import { fileName, type Options, optIn, texts, timeLimit, wholeNumber } from '../start/option.ts'
+import { BaselineError } from '../trials/vary/baselines.ts'
+import { vary as runVary } from '../trials/vary/vary.ts'
 import { describeVary } from '../trials/vary/vary-report.ts'
 import type { Command } from './command.ts'
 import { UsageError } from './errors.ts'
@@ -12,13 +12,13 @@ import { execute } from './execution.ts'
 import { refuseId } from './options.ts'
 import { checkFiles, REPORT_OPTIONS } from './reports.ts'
 import { withServerOptions } from './start.ts'
-import { millisecondsOf, PARALLEL_OPTIONS, readTrial, SEPARATE_TRIAL_OPTIONS, withoutOptions } from './trial-options.ts'
+import { AUTOMATIC_JOBS, millisecondsOf, readTrial, SEPARATE_TRIAL_OPTIONS, withoutOptions } from './trial-options.ts'
 
 const { exitWithParent: _exit, ...SHARED } = SEPARATE_TRIAL_OPTIONS
 
 /** The options of `vary` itself. The others are options of the server and of the command. */
 const OWN_OPTIONS = {
-  ...PARALLEL_OPTIONS,
+  ...AUTOMATIC_JOBS,
   repeats: {
     kind: wholeNumber(2, 100),
     help: 'Number of runs of each trial, if the command does not do the same each time.',
@@ -40,16 +40,7 @@ const OWN_OPTIONS = {
     help: 'Time limit of the whole search. Alternatives that were not tried until then are not decided.',
     defaultText: 'no limit',
   },
-  bundles: {
-    kind: toggle,
-    flag: 'no-bundles',
-    help: 'Try several alternatives in one trial, where they change different parts of the responses.',
-    default: true,
-    flagHelp: 'Try each alternative in a trial of its own.',
-  },
-  exhaustive: optIn(
-    'Try all alternatives, each in a trial of its own, also those that cannot change what the command is answered.',
-  ),
+  exhaustive: optIn('Try all alternatives, also those that cannot change what the command is answered.'),
   ...REPORT_OPTIONS,
 } as const satisfies Options
 
@@ -65,7 +56,7 @@ export const vary: Command = {
   async run(args, terminal) {
     const reading = readTrial('vary', OPTIONS, args, terminal.environment)
     const { values, words, command } = reading
-    if (values.jobs > 1 && values.port !== 0) {
+    if (values.jobs !== undefined && values.jobs > 1 && values.port !== 0) {
       throw new UsageError(
         `${reading.sources.port}: only one trial at a time can have the port; leave it out, or --jobs`,
       )
@@ -74,14 +65,14 @@ export const vary: Command = {
     const choices = await readChoices(await readOverlays(values.overlays))
     const accepts = readAccepted(values.accept, choices)
     const since = values.since === undefined ? undefined : await readEarlier(values.since, command, choices.ids)
-    const { setEnv: variables, jobs, repeats, bail, bundles, exhaustive } = values
+    const { setEnv: variables, jobs, repeats, bail, exhaustive } = values
     return execute('vary', terminal, async (execution) => {
       const { onSignal, signal } = execution
       try {
         const result = await withServerOptions(reading, terminal, (options) =>
           runVary({
             ...{ command, variables, choices, accepts, since, signal, onSignal },
-            ...{ jobs, repeats, bail, bundles, exhaustive },
+            ...{ jobs, repeats, bail, exhaustive },
             environment: terminal.environment,
             server: { ...options, overlays: [] },
             timeout: millisecondsOf(values.timeout),
@@ -90,8 +81,7 @@ export const vary: Command = {
           }),
         )
         const sameOptions = withoutOptions(words, OWN_OPTIONS)
-        const processors = availableParallelism()
-        const report = describeVary({ result, choices, jobs, processors, sameOptions, ...execution.times })
+        const report = describeVary({ result, choices, sameOptions, ...execution.times })
         return await execution.deliver(report, values.report)
       } catch (error) {
         if (error instanceof BaselineError) return execution.say(`vary: ${error.message}`, 1)

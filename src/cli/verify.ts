@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Contract } from '../contract/contract.ts'
+import { LIMITS } from '../domain/limits.ts'
 import { AnswerCounts } from '../evidence/answers.ts'
 import { hashKey, nameInstance } from '../ground/secrets.ts'
 import { quoteWord } from '../ground/shell-word.ts'
@@ -27,7 +28,7 @@ import { foresee } from '../verify/foresight.ts'
 import { Holdings, markOf } from '../verify/holdings.ts'
 import { digestOf, Ledger, type LedgerContent, LedgerError, type LedgerHead } from '../verify/ledger.ts'
 import { describePlan, planProbes } from '../verify/plan.ts'
-import { describeVerify } from '../verify/report.ts'
+import { describeRefusal, describeVerify } from '../verify/report.ts'
 import { inWords, TargetError } from '../verify/target-check.ts'
 import * as verification from '../verify/verification.ts'
 import type { Command } from './command.ts'
@@ -45,17 +46,14 @@ const suffix = textThat(
   'DOMAIN',
 )
 
-/** The largest reserve; no quota of the contract is larger. */
-const MOST_RESERVED = 1_000
-
 /** `5` for all paths, or `domains=5` for one. */
 const reserve: OptionKind<readonly string[]> = {
   type: 'readonly string[]',
-  remedy: `must be a whole number from 0 to ${MOST_RESERVED}, or a quota and such a number, as domains=5`,
+  remedy: `must be a whole number from 0 to ${LIMITS.quota}, or a quota and such a number, as domains=5`,
   placeholder: '[PATH=]N',
   repeatable: true,
   fits: (value): value is readonly string[] =>
-    Array.isArray(value) && value.every((each) => /^(?:[^=]+=)?\d{1,9}$/.test(each) && amountIn(each) <= MOST_RESERVED),
+    Array.isArray(value) && value.every((each) => /^(?:[^=]+=)?\d{1,15}$/.test(each) && amountIn(each) <= LIMITS.quota),
   read: (written) => written,
 }
 
@@ -154,10 +152,13 @@ export const verify: Command = {
       try {
         return values.sweep === undefined ? await verifyTarget(session) : await sweepTarget(session, values.sweep)
       } catch (error) {
-        if (error instanceof TargetError) return execution.say(`verify: ${error.message}`, 1)
-        if (error instanceof ConnectionError)
-          return execution.say(`verify: ${target} cannot be reached: ${error.message}`, 3)
-        throw error
+        const isReached = error instanceof TargetError
+        if (!isReached && !(error instanceof ConnectionError)) throw error
+        const reason = isReached ? error.message : `${target} cannot be reached: ${error.message}`
+        const exitCode = isReached ? 1 : 3
+        if (values.sweep !== undefined) return execution.say(`verify: ${reason}`, exitCode)
+        const report = describeRefusal(target, reason, { ...execution.times, exitCode })
+        return execution.refuse(report, values.report, (written) => hideKey(written, apiKey, '$API_KEY'))
       } finally {
         client.close()
       }
@@ -214,6 +215,8 @@ async function verifyTarget(session: VerifySession): Promise<number> {
   const opened = openLedger(session)
   const { ledger } = opened
   const sweepLine = commandLine(target, 'sweep', ledger)
+  // A sweep always may remove things.
+  const permission = reading.values.allowWrites ? ' --allow-writes' : ''
   const result = await askTarget(session, opened, sweepLine)
   const { conclusion, cleanup, ended } = result
   const answers = new AnswerCounts(choices.contract)
@@ -229,7 +232,7 @@ async function verifyTarget(session: VerifySession): Promise<number> {
   const { interruptedWith, ...times } = execution.times
   const report = describeVerify({
     ...{ target, result, assessment, choices, minReached, ...times },
-    resume: keeps ? commandLine(target, 'resume', ledger) : undefined,
+    resume: keeps ? commandLine(target, 'resume', ledger) + permission : undefined,
     sweep: cleanup.restored ? undefined : sweepLine,
     exitCode: ended === 'interrupted' ? interruptedWith : ended === 'connection' || ended === 'ledger' ? 3 : undefined,
   })
@@ -256,6 +259,7 @@ async function askTarget(
     execution.say(`verify: restores the account; another signal ends it at once, then ${sweepLine}`)
   })
   const holdings = earlier === undefined ? new Holdings(markOf(run)) : Holdings.of(earlier)
+  execution.lastWords = () => describeStop(holdings, sweepLine)
   const running = verification.verify({
     ...{ choices: review.choices, client, apiKey, holdings, ledger, earlier, suffix: ending, writes },
     ...{ exhaust, soleWriter, reserve, waits, sleep, signal },
@@ -263,9 +267,9 @@ async function askTarget(
     onRehearsal: (done, all) => show(`rehearses its questions under each choice: ${done} of ${all}`),
   })
   return running.catch((error: unknown) => {
-    // The run creates nothing without an intent. Without intents, the ledger is not needed.
+    // The run creates nothing without an intent, and an earlier run has asked something.
     if (holdings.hasIntents) execution.say(`verify: to clean up: ${sweepLine}`)
-    else ledger.remove()
+    else if (earlier === undefined) ledger.remove()
     throw error
   })
 }
@@ -275,8 +279,10 @@ async function sweepTarget(session: VerifySession, path: string): Promise<number
   const { wait: waits } = reading.values
   const { ledger, content } = useLedger(session, path)
   const { contract } = review.choices
+  const holdings = Holdings.of(content)
+  execution.lastWords = () => describeStop(holdings, commandLine(target, 'sweep', ledger))
   const cleanup = await verification.sweep({
-    ...{ client, contract, apiKey, ledger, content, reserve, waits, sleep, signal: execution.signal },
+    ...{ client, contract, apiKey, ledger, holdings, reserve, waits, sleep, signal: execution.signal },
   })
   const { removed, left, restored, changes, reason } = cleanup
   const did = `verify: removed ${removed.domains} domains and ${removed.groups} groups of the run ${content.head.run}`
@@ -295,6 +301,14 @@ async function sweepTarget(session: VerifySession, path: string): Promise<number
   ]
   execution.say(`${did}; it is not shown that the account is as before: ${shorten(parts.join('; '), 2_000)}`)
   return execution.say(`verify: to try again: ${commandLine(target, 'sweep', ledger)}`, 1)
+}
+
+/** What the run has in the account when a second signal ends it, as far as the answers have shown. */
+function describeStop({ domains, groups, unknown }: Holdings, sweepLine: string): string {
+  const left = [...domains, ...[...groups.keys()].map((id) => `group ${id}`)]
+  const more = unknown === 0 ? '' : `, and what ${unknown} requests may have created`
+  const still = left.length === 0 ? 'nothing that is known' : shorten(left.join(', '), 2_000)
+  return `verify: ended at once; still there: ${still}${more}; to clean up: ${sweepLine}`
 }
 
 /** Opens the ledger of a new run, or of the run that continues. @throws UsageError */

@@ -3,6 +3,7 @@ import { type Hypotheses, hypothesesFor } from '../choices/hypotheses.ts'
 import type { Problem } from '../domain/errors.ts'
 import type { RequestPurpose } from '../exchanges/purpose.ts'
 import { changesSomething, type ReadExchange } from '../exchanges/reading.ts'
+import { show } from '../ground/show.ts'
 import type { AccountTrack } from './account-track.ts'
 import { explain, type JudgementContext } from './context.ts'
 import {
@@ -135,7 +136,7 @@ function suspend(
 
 function judgeList(context: JudgementContext, { reading, track, report }: JudgedExchange): void {
   const { results } = context
-  const { mismatches, allows, likely, isOutOfOrder } = track.compareList(reading, timeOf(reading))
+  const { mismatches, allows, likely, isOutOfOrder, alike } = track.compareList(reading, timeOf(reading))
   results.observeAll(allows, reading.exchange)
   track.remember(likely, reading.exchange.id)
   const certain = mismatches.filter(({ isCertain }) => isCertain)
@@ -146,7 +147,14 @@ function judgeList(context: JudgementContext, { reading, track, report }: Judged
     report(results.describe(reading, 'cannot tell', 'changed', message))
   }
   if (isOutOfOrder) report(results.describe(reading, 'another choice', 'order', OTHER_ORDER))
+  if (alike !== undefined) {
+    const message = `The list has ${show(alike[0])} and ${show(alike[1])}. ${ALIKE}`
+    report(results.describe(reading, 'another choice', 'alike', message))
+  }
 }
+
+const ALIKE =
+  'No alternative of openapi.yaml has both in one list, but the specification does not say which names are the same domain.'
 
 const OTHER_ORDER =
   'The list is in the order of no alternative of openapi.yaml, and the specification does not say in which order lists are.'

@@ -2,17 +2,18 @@ import { findBehaviour } from '../behaviour/operations/operations.ts'
 import { groupIn, textsIn } from '../behaviour/shown-data.ts'
 import type { Explanation } from '../choices/explainer.ts'
 import type { Knowledge } from '../choices/knowledge.ts'
+import type { Variants } from '../choices/variants.ts'
 import type { Operation } from '../contract/api.ts'
 import { isRefusedBy } from '../contract/rules.ts'
 import { comparable, type RequestPurpose } from '../exchanges/purpose.ts'
 import type { ReadExchange } from '../exchanges/reading.ts'
-import { valueAt } from '../ground/json.ts'
+import { pointTo, valueAt } from '../ground/json.ts'
 
 type OperationRule = Operation['rules'][number]
 type ExpectedAnswer = Explanation['expected'][number]
 
-/** The keyword of the limit that the service means, by the code of the refusal. */
-const LIMITS: Readonly<Record<string, string>> = { request_too_large: 'maxItems', invalid_name: 'maxLength' }
+/** The keywords of the limits on what a request holds. */
+const LIMITS = ['maxItems', 'maxLength'] as const
 
 /**
  * Finds the `x-rule` that is broken by a response that no choice explains. `expected` is what the service would have
@@ -23,6 +24,7 @@ export function findBrokenRule(
   purpose: RequestPurpose,
   knowledge: Knowledge,
   expected: readonly ExpectedAnswer[],
+  variants: Variants,
 ): OperationRule | undefined {
   const { operation, outcome } = reading
   if (operation === undefined) return undefined
@@ -32,7 +34,7 @@ export function findBrokenRule(
   const demanded = expected.find((each) => each.ok)
   if (demanded === undefined) return refusingRule(reading, rules, expected)
   if (outcome.kind !== 'success') {
-    return named(withheld(purpose)) ?? limitRule(reading, purpose, rules)
+    return named(withheld(purpose)) ?? limitRule(reading, purpose, rules, variants)
   }
   const { ids, body = {} } = purpose
   const groups = [reading.shown.group, demanded.ok ? groupIn(demanded.data) : undefined]
@@ -63,21 +65,27 @@ function refusingRule(
   return undefined
 }
 
-/** The rule about the limit that the service named in a refusal, or that the request just keeps. */
+/**
+ * The rule about the limit that the code of a refusal is about, or that the request just keeps, if the specification does
+ * not show the code of that limit.
+ */
 function limitRule(
   { outcome, operation }: ReadExchange,
   { body = {} }: RequestPurpose,
   rules: readonly OperationRule[],
+  variants: Variants,
 ): OperationRule | undefined {
-  const code = outcome.kind === 'refusal' ? outcome.code : ''
-  const [reached] = Object.entries(LIMITS).filter(([, keyword]) =>
+  if (outcome.kind !== 'refusal' || operation === undefined) return undefined
+  const { code } = outcome
+  const keyword = LIMITS.find((limit) =>
     Object.entries(body).some(([field, value]) => {
-      const limit = valueAt(operation?.bodySchema, `/properties/${field}/${keyword}`)
-      return limit !== undefined && (Array.isArray(value) || typeof value === 'string') && value.length === limit
+      const schema = valueAt(operation.bodySchema, pointTo('/properties', field))
+      if (valueAt(schema, `/x-error/${limit}`) === code) return true
+      const isJustKept = Array.isArray(value) && valueAt(schema, `/${limit}`) === value.length
+      return isJustKept && variants.openInBody(operation, limit).some(({ open }) => open.codes?.includes(code))
     }),
   )
-  const [limited = '', reason] = LIMITS[code] === undefined ? (reached ?? []) : [code, LIMITS[code]]
-  return reason === undefined ? undefined : rules.find((rule) => isRefusedBy(rule, limited, reason))
+  return keyword && rules.find((rule) => isRefusedBy(rule, code, keyword))
 }
 
 /** If a request has nothing but `remove_domains`, only these entries can be the reason of the refusal. */

@@ -3,7 +3,7 @@ import { type Operation, pointerOf, type ResponseContract } from '../contract/ap
 import type { Contract } from '../contract/contract.ts'
 import { type PlacedViolation, Walk } from '../contract/joined-schemas.ts'
 import type { SeenBody } from '../exchanges/exchange.ts'
-import type { ReadExchange } from '../exchanges/reading.ts'
+import { lacksBody, type ReadExchange } from '../exchanges/reading.ts'
 import { pointTo, readJson, stepsOf } from '../ground/json.ts'
 import type { Violation } from '../ground/schema.ts'
 import { shorten, show } from '../ground/show.ts'
@@ -16,14 +16,15 @@ import { type ContractProblem, findInvalidInput, inBody, whatIsWrong } from './r
  * is judged separately, so a service may deviate in several ways at once.
  */
 export function findContractProblems(reading: ReadExchange, permitted: Permitted): JudgedDifference[] {
-  const failure = findFailure(reading, permitted)
-  if (failure !== undefined) return [findingOf(reading, permitted.contract, failure)]
+  const failure = findFailure(reading)
   const asked = permitted.operationOf(reading.exchange.request.method, reading.path)
   const sent = findInRequest(reading, asked, permitted).map((problem) => ({
     ...problem,
-    reason: `The request ${problem.reason} ${whatBecameOf(reading)}`,
+    reason: `The request ${problem.reason} ${failure?.said ?? whatBecameOf(reading)}`,
   }))
-  const came = findInResponse(reading, asked, permitted).map((problem) => {
+  // A failure is no answer to the request, so the form of the response says nothing. The request is as wrong as ever.
+  const problems = failure === undefined ? findInResponse(reading, asked, permitted) : []
+  const came = problems.map((problem) => {
     const isOpen = isLeftOpen(problem, reading, permitted)
     return { ...problem, isOpen, reason: `The response ${problem.reason}${isOpen ? ` ${LEFT_OPEN}` : ''}` }
   })
@@ -38,32 +39,28 @@ export function findContractProblems(reading: ReadExchange, permitted: Permitted
       findings.set(id, { ...finding, pointer: place, line: permitted.lineOf(place), more: 0 })
     }
   }
-  return [...findings.values()].map(({ more, ...finding }) => ({
+  const failed = failure === undefined ? [] : [findingOf(reading, permitted.contract, failure.finding)]
+  const described = [...findings.values()].map(({ more, ...finding }) => ({
     ...finding,
     message: more === 0 ? finding.message : `${finding.message} The same is wrong at ${more} more of its places.`,
   }))
+  return [...failed, ...described]
 }
 
-/** A gateway answers with these statuses if it gets no answer from the service (RFC 9110 §15.6). */
-const OF_GATEWAYS: ReadonlySet<number> = new Set([502, 503, 504])
-
-/** Whether a request was answered, as the specification demands, or the service failed, or a gateway before it. */
-function findFailure(
-  { outcome, response: { status } }: ReadExchange,
-  { contract: { catalogue } }: Permitted,
-): { label: Label; what: string; message: string } | undefined {
-  if (status < 500 || isErrorOfService(outcome, catalogue)) return undefined
-  if (OF_GATEWAYS.has(status) && outcome.kind === 'unreadable') {
-    const message = `A gateway answered with ${status} in place of the service, so it is not known what the service has done.`
-    return { label: 'cannot tell', what: 'gateway', message }
+/** What is found if the request was not answered as the specification demands, and what it says of the request. */
+function findFailure({
+  failed,
+  response: { status },
+}: ReadExchange): { finding: { label: Label; what: string; message: string }; said: string } | undefined {
+  if (failed === 'gateway') {
+    const said = `A gateway answered with ${status} in place of the service`
+    const message = `${said}, so it is not known what the service has done.`
+    return { finding: { label: 'cannot tell', what: 'gateway', message }, said: `${said}.` }
   }
-  const message = `The service failed with ${status}. The specification names no error for that: each request gets a success or one of its error codes.`
-  return { label: 'unexplained', what: 'failed', message }
-}
-
-/** Whether a refusal has an error code of the specification, which shows no status for it. */
-function isErrorOfService(outcome: ReadExchange['outcome'], catalogue: Contract['catalogue']): boolean {
-  return outcome.kind === 'refusal' && outcome.code !== 'internal_error' && catalogue.has(outcome.code)
+  if (failed !== 'service') return undefined
+  const said = `The service failed with ${status}.`
+  const message = `${said} The specification names no error for that: each request gets a success or one of its error codes.`
+  return { finding: { label: 'unexplained', what: 'failed', message }, said }
 }
 
 const LEFT_OPEN = 'The specification leaves that open, and no alternative of openapi.yaml is like it.'
@@ -77,8 +74,7 @@ function isLeftOpen(
   const { status } = response
   if (outcome.kind === 'success' && what === 'response/status' && place.endsWith('/responses')) return status < 300
   // Without a body, it is not known which error code comes with a status, and each code can have any.
-  const isBodiless = outcome.kind === 'unreadable' && (exchange.request.method === 'HEAD' || !response.body.isKnown)
-  if (isBodiless && what === 'response/status') return status >= 400
+  if (lacksBody(exchange.request.method, response.body) && what === 'response/status') return status >= 400
   // Rate-limit headers accompany responses; which refusals have them is not shown.
   if (outcome.kind === 'refusal' && /^response\/headers\/x-ratelimit-\w+\/required$/.test(what)) return true
   // The specification shows no status for an error code, but the status of a success is never correct for it.

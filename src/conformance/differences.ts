@@ -72,12 +72,12 @@ export function describeUnexplained(
   track: AccountTrack,
   { expected, open }: Explanation,
 ): JudgedDifference {
-  const { results } = context
+  const { results, variants } = context
   const { outcome } = reading
   const would = describeExpected(context, expected)
   const other = open && describeOpen(context, reading, would, open)
   if (other !== undefined) return other
-  const rule = findBrokenRule(reading, purpose, track.knowledge, expected)
+  const rule = findBrokenRule(reading, purpose, track.knowledge, expected, variants)
   if (rule !== undefined) return results.describe(reading, 'broken rule', rule.id, `${rule.says} ${would}`, rule)
   const what = outcome.kind === 'refusal' ? outcome.code : 'data'
   const message = `${would} No choice and nothing that the account may hold explains it.`

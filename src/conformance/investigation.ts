@@ -164,9 +164,8 @@ export class Investigation {
     isMalformed: boolean,
     report: (finding: JudgedDifference) => void,
   ): Promise<readonly Problem<string>[]> {
-    const { exchange, operation, outcome, response } = reading
+    const { exchange, operation, outcome } = reading
     const context = this.#context
-    const { permitted } = context
     const { method, body } = exchange.request
     const mayChange = changesSomething(method)
     if (method === 'HEAD') {
@@ -175,8 +174,7 @@ export class Investigation {
     }
     const purpose = purposeOf(reading)
     const code = outcome.kind === 'refusal' ? outcome.code : undefined
-    const isFailure = response.status >= 500 && (code === undefined || !permitted.contract.catalogue.has(code))
-    const isAnswer = outcome.kind !== 'unreadable' && !isFailure && code !== 'internal_error'
+    const isAnswer = outcome.kind !== 'unreadable' && reading.failed === undefined
     if (!isAnswer || (!body.isKnown && operation?.readsBody === true)) {
       // It is not known whether the service made the change.
       if (mayChange && (code === undefined || !isAnswer)) track.forget(purpose, operation)

@@ -30,6 +30,8 @@ export interface ListRemarks extends Hints {
   mismatches: readonly Mismatch[]
   /** Whether the list is in an order that no choice gives. */
   isOutOfOrder: boolean
+  /** Two domains of the list that some services take for one, and others need not. */
+  alike?: readonly [first: string, second: string] | undefined
 }
 
 /** The knowledge with which a list is compared, and the conclusions that the list may confirm. */
@@ -71,7 +73,9 @@ function compareDomains(
 ): ListRemarks {
   const { knowledge } = view
   const seen = new Map(list.map((spelling) => [comparable(spelling), spelling]))
-  const mismatches = domainMismatches(view, list, seen, isWhole)
+  const twice = seen.size < list.length ? repeatedIn(list, lowered) : undefined
+  const alike = seen.size < list.length && twice === undefined ? repeatedIn(list, comparable) : undefined
+  const mismatches = domainMismatches(view, twice?.[1], seen, isWhole)
   settleDomains(view, seen, isWhole, mismatches.length === 0)
   const items = list.map((spelling) => ({ name: comparable(spelling), shown: spelling }))
   const placed = items.map(({ name, shown }) => ({ name, shown: [shown], placed: knowledge.domains.get(name) }))
@@ -85,20 +89,35 @@ function compareDomains(
     knowledge.areDomainsComplete = true
     knowledge.released.clear()
   }
-  return joined(mismatches, ordered, spelt, unprocessed)
+  return { ...joined(mismatches, ordered, spelt, unprocessed), alike }
+}
+
+/** Hostnames are the same without regard to case (RFC 4343). The specification shows nothing else that makes them so. */
+function lowered(name: string): string {
+  return comparedName(name, 'ascii')
+}
+
+/** The first two names of a list with the same form. */
+function repeatedIn(list: readonly string[], formOf: (name: string) => string): readonly [string, string] | undefined {
+  const names = new Map<string, string>()
+  for (const name of list) {
+    const form = formOf(name)
+    const former = names.get(form)
+    if (former !== undefined) return [former, name]
+    names.set(form, name)
+  }
+  return undefined
 }
 
 function domainMismatches(
   { knowledge, isCertain }: ListView,
-  list: readonly string[],
+  twice: string | undefined,
   seen: ReadonlyMap<string, string>,
   isWhole: boolean,
 ): Mismatch[] {
   const mismatches: Mismatch[] = []
   const rule = isWhole ? 'all-domains-listed' : 'one-record-per-domain'
-  if (seen.size < list.length) {
-    const names = list.map(comparable)
-    const twice = list[names.findIndex((name, index) => names.indexOf(name) < index)] ?? ''
+  if (twice !== undefined) {
     mismatches.push({ name: twice, since: '', isCertain: true, rule, message: `${twice} is listed twice.` })
   }
   for (const [name, { isMonitored, by: since, addedAt }] of knowledge.domains) {

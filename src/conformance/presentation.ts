@@ -55,8 +55,8 @@ class FieldObserver extends FindingCollector {
 
   /** Whether the service may have answered before it looked at the request, or because it failed. */
   get isExceptional(): boolean {
-    const { outcome, response } = this.reading
-    if (response.status >= 500) return true
+    const { outcome, response, failed } = this.reading
+    if (failed !== undefined) return true
     return outcome.kind === 'refusal' && this.permitted.isRefusedUnread(outcome.code, response.status)
   }
 }

@@ -21,13 +21,13 @@ const CHARGED_REASONS = new Set(['domain-cap', 'group-cap', 'member-cap'])
 
 /** `undefined` if every alternative shows the fields, if there is no quota, or if the reason is not certain. */
 export function situationOf(
-  { operation, route, outcome, exchange }: ReadExchange,
+  { operation, route, outcome, exchange, failed }: ReadExchange,
   { problems, key = 'unknown' }: QuotaCircumstances,
 ): QuotaSituation | undefined {
-  if (outcome.kind !== 'refusal') return undefined
+  if (outcome.kind !== 'refusal' || failed !== undefined) return undefined
   const { code } = outcome
   const { quota } = operation ?? (route.ok ? undefined : route.neighbour) ?? {}
-  if (quota === undefined || code === 'rate_limited' || code === 'internal_error') return undefined
+  if (quota === undefined || code === 'rate_limited') return undefined
   const isKeyless = exchange.request.credentials.kind === 'none' || key === 'invalid'
   if (operation === undefined) {
     if (code === 'unauthorized') return 'key'

@@ -95,8 +95,11 @@ export class QuotaTrack {
   #latest = Number.NEGATIVE_INFINITY
   /** By path. */
   readonly #windows = new Map<string, QuotaWindow[]>()
-  /** When the first request to each path was answered, in Unix seconds on the clock of the service. */
-  readonly #begun = new Map<string, number>()
+  /**
+   * When the first request to each path was answered, in Unix seconds on the clock of the service, and whether it found
+   * the whole limit.
+   */
+  readonly #begun = new Map<string, { at: number; isWhole: boolean }>()
   /** The latest Date of each path. */
   readonly #dates = new Map<string, number>()
   /** How many requests lowered what is left by exactly one since another client was last seen to spend. */
@@ -118,7 +121,10 @@ export class QuotaTrack {
       this.#judgeSharing(reading, undefined, undefined)
       return NO_FINDINGS
     }
-    if (!this.#begun.has(operation.path)) this.#begun.set(operation.path, timeOf(sample))
+    if (!this.#begun.has(operation.path)) {
+      const left = sample.kind === 'success' ? sample.remaining + 1 : sample.remaining
+      this.#begun.set(operation.path, { at: timeOf(sample), isWhole: left >= sample.limit })
+    }
     const notes = new FindingCollector(reading, this.#permitted)
     this.#judgeLimit(sample, operation, notes)
     this.#judgeStart(sample, operation, notes)
@@ -148,13 +154,12 @@ export class QuotaTrack {
     return { limit, remaining, end, date, kind, at: exchange.at, until: exchange.until }
   }
 
-  #kindOf({ outcome }: ReadExchange): QuotaSample['kind'] | undefined {
+  #kindOf({ outcome, failed }: ReadExchange): QuotaSample['kind'] | undefined {
+    if (failed !== undefined || outcome.kind === 'unreadable') return undefined
     if (outcome.kind === 'success') return 'success'
-    if (outcome.kind !== 'refusal') return undefined
     const { code } = outcome
     if (code === 'rate_limited') return 'limited'
-    if (code === 'unauthorized' || code === 'internal_error') return undefined
-    return 'refused'
+    return code === 'unauthorized' ? undefined : 'refused'
   }
 
   #judgeLimit({ limit }: QuotaSample, operation: Operation, notes: FindingCollector): void {
@@ -300,9 +305,12 @@ export class QuotaTrack {
       if (kind === 'refused' && least > 0 && lowered <= 0 && -lowered <= IN_FLIGHT) this.#decideCharges(false, notes)
       if (pending.length === 0) window.tentative = { kind, lowered, until }
       const used = window.settled + (kind === 'success' ? 1 : 0)
-      // Every service charges successes, and gives a charge back only if its window slides over the request.
-      const isWithinWindow = timeOf(sample) - (this.#begun.get(operation.path) ?? 0) < (operation.quota?.window ?? 0)
-      if (isWithinWindow && (-lowered > tolerated || remaining > Math.max(0, limit - used))) {
+      // Every service charges successes. A charge comes back only if a window slides over its request: over these
+      // requests after a whole window, and over those before them at any time.
+      const begun = this.#begun.get(operation.path)
+      const isWithinWindow = begun !== undefined && timeOf(sample) - begun.at < (operation.quota?.window ?? 0)
+      const isRaised = begun?.isWhole === true && -lowered > tolerated
+      if (isWithinWindow && (isRaised || remaining > Math.max(0, limit - used))) {
         const reason = `X-RateLimit-Remaining is ${remaining} of ${limit} after it was ${least} in the same window, in which ${used} requests have succeeded.`
         notes.find({
           label: 'unexplained',

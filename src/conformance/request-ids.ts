@@ -23,6 +23,8 @@ export class RequestIdTrack {
     // A service may repeat the id that the client has sent.
     if (id === undefined || id === '' || id === exchange.request.headers['x-request-id']) return NO_FINDINGS
     const times = this.#times.get(id) ?? new Set()
+    // It is reported, and a service that always sends the same id must not fill the memory.
+    if (times.size === TOO_MANY) return NO_FINDINGS
     this.#times.set(id, times.add(exchange.at))
     const [oldest] = this.#times.keys()
     if (this.#times.size > REMEMBERED && oldest !== undefined) this.#times.delete(oldest)

@@ -11,7 +11,7 @@ import { ContractError } from './contract-error.ts'
 import { checkCodes, checkConstraints, checkIds, checkOpenApi, checkReferences } from './document-checks.ts'
 import { checkExtensions, type Extension, extensionsOf, withConstraints } from './extensions.ts'
 import { applyOverlay, type Overlay } from './overlay.ts'
-import { type PreparedDocument, readPrepared } from './prepared.ts'
+import { type PreparedDocument, readFindings, readPrepared, writeFindings } from './prepared.ts'
 import { placeHeaders } from './response-headers.ts'
 import { readRules } from './rules.ts'
 import { parseYaml } from './yaml.ts'
@@ -62,7 +62,7 @@ export interface DocumentOptions {
 
 /** The document of this package as written, with overlays applied and without checks. @throws ContractError */
 export async function readSource(overlays: readonly Overlay[] = []): Promise<Json> {
-  let source = await parseSource(readText(OWN_DOCUMENT, OWN_NAME).toString(), OWN_NAME)
+  let source = await readWritten(readText(OWN_DOCUMENT, OWN_NAME), OWN_NAME)
   for (const overlay of overlays) source = await applyOverlay(source, overlay)
   return source
 }
@@ -72,9 +72,9 @@ export async function readDocument(options: DocumentOptions = {}): Promise<Docum
   const { path, overlays = [], longestWindow = Number.POSITIVE_INFINITY, codes = ERROR_CODES } = options
   const file = path ?? OWN_NAME
   const validated = options.validated ?? (path === undefined && overlays.length === 0)
-  const text = options.source === undefined ? readText(path ?? OWN_DOCUMENT, file) : undefined
-  let prepared = validated && text !== undefined ? readPrepared(text) : undefined
-  let source = options.source ?? prepared?.source ?? (await parseSource(String(text), file))
+  const text = options.source ?? readText(path ?? OWN_DOCUMENT, file)
+  let prepared = validated && Buffer.isBuffer(text) ? readPrepared(text) : undefined
+  let source = prepared?.source ?? (Buffer.isBuffer(text) ? await readWritten(text, file) : text)
   for (const overlay of overlays) source = await applyOverlay(source, overlay)
   source = cutWindows(source, longestWindow)
   prepared &&= { ...prepared, source }
@@ -141,8 +141,22 @@ function readText(path: string, file: string): Buffer {
   }
 }
 
-async function parseSource(text: string, file: string): Promise<Json> {
-  const source = await parseYaml(text, file)
+/** The name of the findings of the build with a document as it is written. */
+const WRITTEN = 'written'
+
+/** A document as it is written. The build keeps that of the package as JSON, which is read in a fraction of the time. */
+async function readWritten(text: Buffer, file: string): Promise<Json> {
+  return (readFindings(text, WRITTEN) as Json | undefined) ?? parseSource(text, file)
+}
+
+/** Stores what `readWritten` reads for the document of the package. */
+export async function keepWritten(): Promise<void> {
+  const text = readText(OWN_DOCUMENT, OWN_NAME)
+  await writeFindings(text, WRITTEN, await parseSource(text, OWN_NAME))
+}
+
+async function parseSource(text: Buffer, file: string): Promise<Json> {
+  const source = await parseYaml(text.toString(), file)
   if (!isObject(source)) throw new ContractError(file, '', 'An OpenAPI document must be an object.')
   return source
 }

@@ -72,9 +72,10 @@ export function joinSchemas(document: Json, versions: SchemaVersions, kept: Kept
     },
     validityAt(pointer, only) {
       let validate: Validate | undefined
+      const compileOnce = () =>
+        compile('validity', `${only.name} ${nameOf(only.version)} ${pointer}`, () => resolve(pointer, only))
       return (value) => {
-        const name = `${only.name} ${nameOf(only.version)} ${pointer}`
-        validate ??= compile('validity', name, () => resolve(pointer, only))
+        validate ??= compileOnce()
         return validate(value)
       }
     },

@@ -1,8 +1,9 @@
-import { readFile } from 'node:fs/promises'
+import { readFileSync } from 'node:fs'
 import type { Event } from 'js-yaml'
 import { countBelow } from '../ground/counting.ts'
 import { pointTo } from '../ground/json.ts'
 import { OWN_DOCUMENT } from './document.ts'
+import { readFindings, writeFindings } from './prepared.ts'
 
 /**
  * The line of a YAML text, from 1, with the key or the item that a JSON pointer leads to. An addition of an overlay,
@@ -10,22 +11,49 @@ import { OWN_DOCUMENT } from './document.ts'
  */
 export type LineOf = (pointer: string) => number
 
-/** The lines of the service's OpenAPI document in the package. */
-export async function readLines(): Promise<LineOf> {
-  return linesOf(await readFile(OWN_DOCUMENT, 'utf8'))
+/** The name of the findings of the build with the lines of the document. */
+const ABOUT = 'lines'
+
+let own: Promise<LineOf> | undefined
+
+/** The lines of the service's OpenAPI document in the package. All callers in a process share the result. */
+export function readLines(): Promise<LineOf> {
+  own ??= readOwnLines()
+  return own
+}
+
+async function readOwnLines(): Promise<LineOf> {
+  const text = readFileSync(OWN_DOCUMENT)
+  const kept = readFindings(text, ABOUT) as Record<string, number> | undefined
+  return kept === undefined ? linesOf(text.toString()) : lineIn(new Map(Object.entries(kept)))
+}
+
+/** Stores the lines of the document, because finding them takes as long as parsing it. */
+export async function keepLines(): Promise<void> {
+  const text = readFileSync(OWN_DOCUMENT)
+  await writeFindings(text, ABOUT, Object.fromEntries(await findLines(text.toString())))
 }
 
 /** The lines of a text that is valid YAML and one document. */
 export async function linesOf(text: string): Promise<LineOf> {
-  const places = await findPlaces(text)
-  const breaks = [...text.matchAll(/\n/g)].map(({ index }) => index)
+  return lineIn(await findLines(text))
+}
+
+function lineIn(lines: ReadonlyMap<string, number>): LineOf {
   return (pointer) => {
     for (let place = pointer; place !== ''; place = place.slice(0, place.lastIndexOf('/'))) {
-      const offset = places.get(place)
-      if (offset !== undefined) return countBelow(breaks, offset) + 1
+      const line = lines.get(place)
+      if (line !== undefined) return line
     }
     return 1
   }
+}
+
+/** JSON pointer → line of each key and each item. */
+async function findLines(text: string): Promise<ReadonlyMap<string, number>> {
+  const breaks = [...text.matchAll(/\n/g)].map(({ index }) => index)
+  const places = await findPlaces(text)
+  return new Map([...places].map(([place, offset]) => [place, countBelow(breaks, offset) + 1]))
 }
 
 /** JSON pointer → offset of each key and each item. The target of an alias is written elsewhere, so it is left out. */

@@ -65,7 +65,6 @@ export function asOverlay(document: unknown, name: string): Overlay {
  * Specification permits it, but here it is a misspelt choice that would silently have no effect. @throws ContractError
  */
 export async function applyOverlay(document: Json, { name, actions }: Overlay): Promise<Json> {
-  const { query } = await import('json-p3')
   // Unchanged parts are shared with the document: hundreds of documents differ from it by a few words each.
   const root: Json = { $: document }
   const copies = new Set<unknown>([root])
@@ -73,7 +72,7 @@ export async function applyOverlay(document: Json, { name, actions }: Overlay): 
     const fail = (reason: string, field = '') => new ContractError(name, `/actions/${index}${field}`, reason)
     let locations: (string | number)[][]
     try {
-      locations = query(target, root['$'] as never).nodes.map((node) => node.location)
+      locations = await locationsOf(target, root['$'])
     } catch (error) {
       throw fail(
         `The target ${oneLine(target)} is no JSONPath (RFC 9535): ${oneLine((error as Error).message)}.`,
@@ -105,6 +104,31 @@ export async function applyOverlay(document: Json, { name, actions }: Overlay): 
     }
   }
   return root['$'] as Json
+}
+
+/** A normalized path (RFC 9535 §2.7) without escaped characters: `$['paths'][0]`. */
+const NORMALIZED = /^\$(?:\['[^'\\\p{Cc}]*'\]|\[(?:0|[1-9]\d{0,14})\])*$/u
+const STEP = /\['([^']*)'\]|\[(\d+)\]/g
+
+/**
+ * The places that a JSONPath selects. A normalized path, such as those of all alternatives, selects at most one. To
+ * follow it takes no time beside loading the package for all others.
+ */
+async function locationsOf(target: string, document: unknown): Promise<(string | number)[][]> {
+  if (!NORMALIZED.test(target)) {
+    const { query } = await import('json-p3')
+    return query(target, document as never).nodes.map((node) => node.location)
+  }
+  const location: (string | number)[] = []
+  let value = document
+  for (const [, name, index] of target.matchAll(STEP)) {
+    const isThere = name === undefined ? Array.isArray(value) : isObject(value)
+    const step = name ?? Number(index)
+    if (!isThere || !Object.hasOwn(value as Json, step)) return []
+    location.push(step)
+    value = (value as Json)[step]
+  }
+  return [location]
 }
 
 /** The object or array at the path. It and everything on the path are copies. Each is copied once. */

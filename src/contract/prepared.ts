@@ -34,12 +34,16 @@ function readIfPresent(path: string): string | undefined {
   }
 }
 
-/** Writes the files for `readPrepared`. All other files in the folder are removed. */
+/** Removes everything that an earlier build has prepared. */
+export async function clearPrepared(): Promise<void> {
+  await rm(FOLDER, { recursive: true, force: true })
+  await mkdir(FOLDER, { recursive: true })
+}
+
+/** Writes the files for `readPrepared`. */
 export async function writePrepared(
   documents: readonly { text: Buffer; source: Json; validators: string }[],
 ): Promise<void> {
-  await rm(FOLDER, { recursive: true, force: true })
-  await mkdir(FOLDER, { recursive: true })
   for (const { text, source, validators } of documents) {
     await writeFile(`${pathFor(text)}.cjs`, validators)
     await writeFile(`${pathFor(text)}.json`, JSON.stringify(source))

@@ -1,10 +1,11 @@
 import type { Contract } from '../contract/contract.ts'
 import type { Exchange } from '../exchanges/exchange.ts'
 import { REDACTED } from '../exchanges/keys.ts'
+import { readOutcome, whoFailed } from '../exchanges/reading.ts'
 import { createRouter, type Route } from '../http/router.ts'
 import { splitTarget } from '../http/target.ts'
 import { type Looked, lookedAt } from './baseline.ts'
-import type { Untold } from './untold.ts'
+import { GATEWAY, type Untold, type UntoldReason } from './untold.ts'
 
 /** How many different reasons are counted. Some contain a status, and there are hundreds of statuses. */
 const MOST_REASONS = 50
@@ -29,12 +30,12 @@ export class AnswerCounts {
       const answer = `${subject}/${response.status}`
       this.#counts.set(answer, (this.#counts.get(answer) ?? 0) + 1)
     }
-    const found = reasonAgainst({ request, response }, route.ok && route.operation.readsBody)
+    const found = reasonAgainst({ request, response }, route.ok && route.operation.readsBody, this.#contract)
     if (found === undefined) return
-    const [reason, remedy] = found
+    const { reason } = found
     const known = this.#reasons.get(reason)
     if (known !== undefined) known.times++
-    else if (this.#reasons.size < MOST_REASONS) this.#reasons.set(reason, { reason, times: 1, remedy })
+    else if (this.#reasons.size < MOST_REASONS) this.#reasons.set(reason, { ...found, times: 1 })
   }
 
   /** Whether a finding of this id would have been seen. */
@@ -61,19 +62,35 @@ export class AnswerCounts {
 
 /** Why an exchange shows nothing of the behaviour, if the exchange alone tells it, and what would help. */
 function reasonAgainst(
-  { request, response }: Pick<Exchange, 'request' | 'response'>,
+  { request: { method, body: sent }, response }: Pick<Exchange, 'request' | 'response'>,
   readsBody: boolean,
-): readonly [reason: string, remedy: string] | undefined {
-  if (response === undefined) return ['No response was recorded.', 'Record until the response is there.']
-  if (request.method === 'HEAD') return ['A response to HEAD has no body.', 'Send GET.']
-  for (const body of readsBody ? [response.body, request.body] : [response.body]) {
-    if (!body.isKnown) return [body.reason, body.reason === REDACTED ? USE_NO_KEY : RECORD_BODIES]
+  contract: Contract,
+): UntoldReason | undefined {
+  if (response === undefined) {
+    return { reason: 'No response was recorded.', remedy: 'Record until the response is there.' }
   }
   const { status } = response
-  if (status >= 500) return [`The service failed with ${status}.`, 'Record again when the service works.']
-  if (status === 429) return ['The quota was used up.', 'Record longer, beyond the reset of the quota.']
-  if (status !== 401 && status !== 403) return undefined
-  return [`The key was refused with ${status}.`, 'Send a valid key.']
+  // A success is not read a second time.
+  const outcome = status < 400 ? undefined : readOutcome(method, response)
+  const failed = outcome && whoFailed(outcome, method, response, contract)
+  if (failed === 'gateway') return GATEWAY
+  if (method === 'HEAD') return { reason: 'A response to HEAD has no body.', remedy: 'Send GET.' }
+  for (const body of readsBody ? [response.body, sent] : [response.body]) {
+    if (!body.isKnown) return { reason: body.reason, remedy: body.reason === REDACTED ? USE_NO_KEY : RECORD_BODIES }
+  }
+  if (failed !== undefined) {
+    return { reason: `The service failed with ${status}.`, remedy: 'Record again when the service works.' }
+  }
+  if (outcome?.kind === 'unreadable') {
+    const reason = `A response with ${status} has not the envelope of the service.`
+    return { reason, remedy: 'Check the base URL and the key.' }
+  }
+  const code = outcome?.kind === 'refusal' ? outcome.code : undefined
+  if (code === 'rate_limited') {
+    return { reason: 'The quota was used up.', remedy: 'Record longer, beyond the reset of the quota.' }
+  }
+  if (code !== 'unauthorized') return undefined
+  return { reason: `The key was refused with ${status}.`, remedy: 'Send a valid key.' }
 }
 
 const USE_NO_KEY = 'Use names for domains and groups that have no key in them.'

@@ -23,6 +23,8 @@ export interface FirstDifference {
   request: { request_id: string; method: string; path: string; body?: string }
   expected: ShownResponse
   received: ShownResponse
+  /** The first difference between the bodies, in words. */
+  body_difference?: string
 }
 
 /** The report about one alternative. */
@@ -38,7 +40,7 @@ export interface AlternativeReport {
   value: Json
   /** Whether the user accepts that the command depends on it. */
   accepted?: true
-  /** The reason if it was not decided. */
+  /** The reason if it was not decided, or not reached although it was tried. */
   reason?: string
   first_difference?: FirstDifference
   /** The end of a command that failed with it. */

@@ -8,10 +8,16 @@ export interface Untold {
   remedy: string
 }
 
-type UntoldReason = Omit<Untold, 'times'>
+export type UntoldReason = Omit<Untold, 'times'>
+
+export const GATEWAY: UntoldReason = {
+  reason: 'A gateway answered in place of the service.',
+  remedy: 'Record again when the service answers.',
+}
 
 /** By the end of the id of a finding. */
 const REASONS: Readonly<Record<string, UntoldReason>> = {
+  gateway: GATEWAY,
   changed: {
     reason: 'Another client may have changed the account.',
     remedy: 'Give --sole-writer if no other client did.',
@@ -43,6 +49,8 @@ export function findUntold(
   const untold = new Map(reasons.map((each) => [each.reason, each]))
   for (const finding of findings.filter(({ label }) => label === 'cannot tell')) {
     const { reason, remedy } = reasonOf(finding)
+    // The exchanges of such findings are counted already.
+    if (reasons.some((each) => each.reason === reason)) continue
     const times = (untold.get(reason)?.times ?? 0) + (counts[finding.id] ?? 1)
     untold.set(reason, { reason, remedy, times })
   }

@@ -30,6 +30,8 @@ export interface ReadExchange {
   /** Without the question mark. */
   query: string | undefined
   outcome: EnvelopeOutcome
+  /** Who failed, if the response is no answer to the request. */
+  failed: ReturnType<typeof whoFailed>
   /** What the data of a success shows of the account, by the operation that answered. */
   shown: ShownData
 }
@@ -51,7 +53,8 @@ export function createReader(contract: Contract): (exchange: Exchange) => ReadEx
     const other = operation === undefined && outcome.kind === 'success' ? findLeniently(request.method, path) : route
     const answering = other.ok ? other.operation : undefined
     const shown = outcome.kind === 'success' ? shownBy(answering?.id, outcome.data) : {}
-    return { exchange, response, route, operation, answering, path, query, outcome, shown }
+    const failed = whoFailed(outcome, request.method, response, contract)
+    return { exchange, response, route, operation, answering, path, query, outcome, failed, shown }
   }
 }
 
@@ -70,6 +73,33 @@ export function readOutcome(method: string, { body }: SeenResponse): EnvelopeOut
   const { code, message } = success === false && isObject(error) ? error : {}
   if (typeof code === 'string' && typeof message === 'string') return { kind: 'refusal', code, message, envelope, text }
   return { kind: 'unreadable', reason: 'The body of the response has not the envelope of the service.' }
+}
+
+/** A gateway answers with these statuses if it gets no answer from the service (RFC 9110 §15.6). */
+const OF_GATEWAYS: ReadonlySet<number> = new Set([502, 503, 504])
+
+/**
+ * Who failed, if a response is no answer to the request; `unknown` if it lacks the body that would show it. The code of
+ * an error decides it, because each code can have any status, and the specification has none for a failure.
+ */
+export function whoFailed(
+  outcome: EnvelopeOutcome,
+  method: string,
+  { status, body }: SeenResponse,
+  { catalogue }: Contract,
+): 'service' | 'gateway' | 'unknown' | undefined {
+  if (outcome.kind === 'refusal' && catalogue.has(outcome.code)) {
+    return outcome.code === 'internal_error' ? 'service' : undefined
+  }
+  if (status < 500) return undefined
+  if (outcome.kind !== 'unreadable') return 'service'
+  if (OF_GATEWAYS.has(status)) return 'gateway'
+  return lacksBody(method, body) ? 'unknown' : 'service'
+}
+
+/** Whether an exchange does not show what the body of the response was, or would have been. */
+export function lacksBody(method: string, body: SeenBody): boolean {
+  return method === 'HEAD' || !body.isKnown
 }
 
 /** The code of an error, even if the rest of the response is not the envelope of the service. */

@@ -10,7 +10,7 @@ export type AccountDomains = ReturnType<typeof openDomains>
 
 /** Sets up an account's domains for a test. These calls cost no quota, meet no fault and are not in the journal. */
 export function openDomains(scope: AccountScope) {
-  const change = (operation: string, names: Names): Promise<string[]> => {
+  const change = (operation: 'addMonitoredDomains' | 'removeMonitoredDomains', names: Names): Promise<string[]> => {
     const [first] = names
     const domains = names.length === 1 && Array.isArray(first) ? first : names
     return scope.askFor('domains', operation, { body: { domains } })

@@ -1,4 +1,3 @@
-import type { ControlRequest } from '../admin/control.ts'
 import type { GroupReport } from '../admin/reports.ts'
 import type { AccountScope } from './account-scope.ts'
 
@@ -25,16 +24,14 @@ export type AccountGroups = ReturnType<typeof openGroups>
  * not in the journal. A `ControlError` with the code `refused` contains the code of the service's refusal.
  */
 export function openGroups(scope: AccountScope) {
-  const askGroup = (operation: string, request: ControlRequest) =>
-    scope.askFor<GroupReport>('group', operation, request)
   return {
     /** In the order of their creation. */
     list: (): Promise<GroupReport[]> => scope.list('listGroups', 'groups', ({ id }: GroupReport) => id),
     /** Creates a group by the rules of POST /domaingroups. */
-    create: (group: NewGroup): Promise<GroupReport> => askGroup('createGroup', { body: group }),
+    create: (group: NewGroup): Promise<GroupReport> => scope.askFor('group', 'createGroup', { body: group }),
     /** Changes the group with this id by the rules of PATCH /domaingroups. */
     update: (group: string, change: GroupChange): Promise<GroupReport> =>
-      askGroup('updateGroup', { parameters: { group }, body: change }),
+      scope.askFor('group', 'updateGroup', { parameters: { group }, body: change }),
     /** Deletes the group with this id. Its members stay monitored. */
     delete: async (group: string): Promise<void> => void (await scope.ask('deleteGroup', { parameters: { group } })),
   }

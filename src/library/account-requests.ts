@@ -1,13 +1,11 @@
 import type { VerificationReport } from '../admin/reports.ts'
 import { show } from '../ground/show.ts'
 import type { RequestReport } from '../journal/description.ts'
-import type { Entry } from '../journal/entry.ts'
 import type { RequestMatch } from '../journal/match.ts'
 import type { AccountScope } from './account-scope.ts'
 import { copyArgument, readFields, readOptions } from './arguments.ts'
 import { ControlError } from './control-error.ts'
 import { type RequestFilter, readRequests } from './lists.ts'
-import { WAITING } from './request-feed.ts'
 
 /** The default and the longest timeout of `waitFor`, in milliseconds of real time. */
 export const PATIENCE = { usual: 1_000, longest: 600_000 }
@@ -40,41 +38,17 @@ export function openRequests(scope: AccountScope) {
 async function waitFor(scope: AccountScope, match: RequestMatch, options: object): Promise<RequestReport> {
   const { timeout = PATIENCE.usual } = readOptions('waitFor', options, OPTIONS) as { timeout?: number }
   const wanted = copyArgument(match) as RequestMatch
-  const { client, feed } = scope
-  const arrived: Entry[] = []
-  let came = 0
-  /** Compares a request as soon as the conditions are known. Until then, the request waits. */
-  let look = (entry: Entry): void => {
-    if (arrived.length < WAITING.requests) arrived.push(entry)
-  }
-  const unsubscribe = feed.subscribe(scope.id, (entry) => {
-    came++
-    look(entry)
-  })
-  const leaving = new AbortController()
+  const watch = scope.feed.watch(scope.id)
   try {
     // The control plane refuses conditions that no request can meet, and an account that does not exist.
-    await scope.ask<VerificationReport>('verifyRequests', { body: { match: wanted } })
-    const matches = await client.matcher(wanted)
-    const found = await new Promise<Entry | undefined>((resolve) => {
-      look = (entry) => {
-        if (matches(entry)) resolve(entry)
-      }
-      // If the server has already stopped, no further `abort` event comes.
-      if (client.stopping.aborted) resolve(undefined)
-      for (const entry of feed.recorded(scope.id)) look(entry)
-      for (const entry of arrived) look(entry)
-      const timer = setTimeout(resolve, timeout, undefined)
-      leaving.signal.addEventListener('abort', () => clearTimeout(timer), { once: true })
-      client.stopping.addEventListener('abort', () => resolve(undefined), { signal: leaving.signal })
-    })
-    if (found !== undefined) return await feed.describe(found)
+    await scope.ask('verifyRequests', { body: { match: wanted } })
+    const found = await watch.find(wanted, timeout)
+    if (found !== undefined) return found
     // If the server has stopped, this call is refused for that reason.
-    const { near_misses } = await scope.ask<VerificationReport>('verifyRequests', { body: { match: wanted } })
-    throw new ControlError('timeout', sayWhatCame(wanted, timeout, came, near_misses), [])
+    const { near_misses } = await scope.ask('verifyRequests', { body: { match: wanted } })
+    throw new ControlError('timeout', sayWhatCame(wanted, timeout, watch.came, near_misses), [])
   } finally {
-    unsubscribe()
-    leaving.abort()
+    watch.end()
   }
 }
 

@@ -1,5 +1,5 @@
 import type { ControlRequest } from '../admin/control.ts'
-import type { ControlClient } from './control-client.ts'
+import type { CallId, ControlClient, DataOf } from './control-client.ts'
 import { readList } from './lists.ts'
 import type { RequestFeed } from './request-feed.ts'
 
@@ -16,17 +16,21 @@ export class AccountScope {
   }
 
   /** The `data` of the response to an operation about the account. @throws ControlError */
-  ask<Data>(operationId: string, request: ControlRequest = {}): Promise<Data> {
+  ask<Id extends CallId>(operationId: Id, request: ControlRequest = {}): Promise<DataOf<Id>> {
     return this.client.call(operationId, { ...request, parameters: { account: this.id, ...request.parameters } })
   }
 
   /** One field of this `data`. @throws ControlError */
-  async askFor<Value>(name: string, operationId: string, request?: ControlRequest): Promise<Value> {
-    return (await this.ask<Record<string, Value>>(operationId, request))[name] as Value
+  async askFor<Id extends CallId, Name extends keyof DataOf<Id>>(
+    name: Name,
+    operationId: Id,
+    request?: ControlRequest,
+  ): Promise<DataOf<Id>[Name]> {
+    return (await this.ask(operationId, request))[name]
   }
 
   /** All items of a list of the account. @throws ControlError */
-  list<Item>(operation: string, name: string, idOf: (item: Item) => string): Promise<Item[]> {
+  list<Item>(operation: CallId, name: string, idOf: (item: Item) => string): Promise<Item[]> {
     return readList(this.client, { operation, name, idOf }, { parameters: { account: this.id } })
   }
 }

@@ -23,6 +23,7 @@ import { type AccountGroups, openGroups } from './account-groups.ts'
 import { type AccountRequests, openRequests } from './account-requests.ts'
 import type { AccountScope } from './account-scope.ts'
 import { joinNames, readFields, readParameters } from './arguments.ts'
+import type { CallId, DataOf } from './control-client.ts'
 import { ControlError } from './control-error.ts'
 import { type Span, writeDuration } from './duration.ts'
 import type { RequestEvents } from './request-feed.ts'
@@ -273,10 +274,13 @@ export class Account {
     return this.#scope.askFor('key', 'updateKey', { parameters: { key }, body: { disabled } })
   }
 
-  #askAccount(operationId: string, request?: ControlRequest): Promise<AccountReport> {
+  #askAccount(operationId: AccountCallId, request?: ControlRequest): Promise<AccountReport> {
     return this.#scope.askFor('account', operationId, request)
   }
 }
+
+/** An operation that answers with the account. */
+type AccountCallId = { [Id in CallId]: DataOf<Id> extends { account: AccountReport } ? Id : never }[CallId]
 
 /**
  * The options with the contents of a fixture file in place of its path: the control plane reads no files.

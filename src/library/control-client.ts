@@ -2,21 +2,38 @@ import type { AdminCode } from '../admin/codes.ts'
 import type { Control, ControlRequest } from '../admin/control.ts'
 import type { ControlLimits } from '../admin/document.ts'
 import type { ListedData } from '../admin/handler.ts'
+import type { Operations } from '../admin/handlers.ts'
 import { describeRefusal } from '../admin/refusals.ts'
 import { Turns } from '../ground/turns.ts'
-import type { Entry } from '../journal/entry.ts'
-import type { RequestMatch } from '../journal/match.ts'
 import { StoreError } from '../store/store-error.ts'
 import { copyArgument, refuseOtherThanTexts } from './arguments.ts'
 import { ControlError } from './control-error.ts'
 
-/** Uses the control plane as a client does over HTTP, but in the same process. */
-export class ControlClient {
+/** The operationId of an operation of the control plane that answers with data. */
+export type CallId = keyof Operations
+export type DataOf<Id extends CallId> = Operations[Id]['data']
+
+/** Calls the control plane, in the same process or over HTTP. The results are the same. */
+export interface ControlClient {
+  /** Aborted when the server stops, or the use of it. After that, no call succeeds. */
+  readonly stopping: AbortSignal
+  limits(): Promise<Pick<ControlLimits, 'pageLimit'>>
+  /** Calls an operation and returns the `data` of its response. @throws ControlError */
+  call<Id extends CallId>(operationId: Id, request?: ControlRequest): Promise<DataOf<Id>>
+}
+
+/** A request with copied arguments. @throws ControlError for arguments that cannot be sent, and after the stop */
+export function checkRequest(request: ControlRequest, stopping: AbortSignal): ControlRequest {
+  if (stopping.aborted) throw stopped()
+  refuseOtherThanTexts(request.parameters ?? {})
+  return request.body === undefined ? request : { ...request, body: copyArgument(request.body) }
+}
+
+/** Calls the control plane of a server in the same process. */
+export class DirectClient implements ControlClient {
   readonly #load: () => Promise<Control>
-  /** Aborted when the server stops. */
   readonly stopping: AbortSignal
 
-  /** No call succeeds after `stopping` is aborted. */
   constructor(load: () => Promise<Control>, stopping: AbortSignal) {
     this.#load = load
     this.stopping = stopping
@@ -27,22 +44,12 @@ export class ControlClient {
     return (await this.#load()).limits
   }
 
-  /** A function that tests whether a request of the journal meets all conditions. */
-  async matcher(match: RequestMatch): Promise<(entry: Entry) => boolean> {
-    const { differencesOf } = await import('../journal/match.ts')
-    const { basePath } = (await this.#load()).deps.contract
-    return (entry) => differencesOf(entry, match, basePath).length === 0
-  }
-
-  /** Calls an operation of the control plane and returns the `data` of its response. @throws ControlError */
-  async call<Data>(operationId: string, request: ControlRequest = {}): Promise<Data> {
-    if (this.stopping.aborted) throw stopped()
-    refuseOtherThanTexts(request.parameters ?? {})
-    const given = request.body === undefined ? request : { ...request, body: copyArgument(request.body) }
+  async call<Id extends CallId>(operationId: Id, request: ControlRequest = {}): Promise<DataOf<Id>> {
+    const given = checkRequest(request, this.stopping)
     const control = await this.#load()
     try {
       const outcome = await control.perform(control.operation(operationId), given)
-      if (outcome.ok) return ('list' in outcome ? await copyOfList(outcome.list) : copyOf(outcome.data)) as Data
+      if (outcome.ok) return ('list' in outcome ? await copyOfList(outcome.list) : copyOf(outcome.data)) as DataOf<Id>
       const { error } = describeRefusal(control.api.catalogue, outcome.problems).body
       throw new ControlError(error.code as AdminCode, error.message, error.problems)
     } catch (error) {

@@ -9,11 +9,11 @@ import type { RequestReport } from '../journal/description.ts'
 import type { Store } from '../store/store.ts'
 import { Account, type AccountOptions, type AccountWithKey, withFixture } from './account.ts'
 import { AccountScope } from './account-scope.ts'
-import { ControlClient } from './control-client.ts'
+import { type ControlClient, DirectClient } from './control-client.ts'
 import { ControlError } from './control-error.ts'
 import { type AllRequestsFilter, readList, readRequests } from './lists.ts'
-import { type RequestEvents, RequestFeed } from './request-feed.ts'
-import { type ViolationWatch, ViolationWatches, type WatchOptions } from './violations.ts'
+import { DirectFeed, type RequestEvents, type RequestFeed } from './request-feed.ts'
+import { type ViolationSource, type ViolationWatch, ViolationWatches, type WatchOptions } from './violations.ts'
 
 /**
  * The methods of a running stand-in. A method that fails rejects with a `ControlError` that describes correct input.
@@ -55,8 +55,54 @@ export interface Library {
   clearVerdict(): Promise<void>
 }
 
-/** The parts of a server that the library needs. */
-export interface LibraryDeps {
+/** How the library reaches a server. */
+export interface LibraryParts {
+  baseUrl: string
+  client: ControlClient
+  feed: RequestFeed
+  watches: ViolationWatches
+  /** Used in place of the `default` account of the server, with its key. */
+  account: { id: string; apiKey: string | undefined }
+  /** The accounts that the lists of the library show; by default all. */
+  shows?: (accountId: string) => boolean
+}
+
+/** The operations of the control plane as methods. */
+export function openLibrary({ baseUrl, client, feed, watches, account, shows = () => true }: LibraryParts): Library {
+  const handle = (id: string, key?: string) => new Account(new AccountScope(id, client, feed), baseUrl, key)
+  const main = handle(account.id, account.apiKey)
+  return {
+    apiKey: account.apiKey,
+    account: main,
+    requests: { list: (filter = {}) => readRequests(client, 'listAllRequests', filter, {}, shows) },
+    events: (options = {}) => feed.open(undefined, options),
+    async createAccount(options = {}) {
+      const body = await withFixture(options).then(inSnakeCase)
+      const { account, api_key } = await client.call('createAccount', { body }).catch(throwWithApiKey)
+      return handle(account.id, api_key) as AccountWithKey
+    },
+    async findAccount(id) {
+      if (id === DEFAULT_ACCOUNT && main.id !== id) return main
+      const { api_key } = await client.call('getAccount', { parameters: { account: id } })
+      return handle(id, id === main.id && main.apiKey !== undefined ? main.apiKey : (api_key ?? undefined))
+    },
+    async listAccounts() {
+      const list = { operation: 'listAccounts', name: 'accounts', idOf: ({ id }: AccountReport) => id } as const
+      return (await readList(client, list)).filter(({ id }) => shows(id))
+    },
+    async listFaultSets() {
+      return (await client.call('listFaultSets')).sets
+    },
+    explain: (requestId) => client.call('explainRequest', { parameters: { 'request-id': requestId } }),
+    coverage: () => client.call('getOverallCoverage'),
+    verdict: () => client.call('getVerdict'),
+    watchViolations: (options = {}) => watches.open(options),
+    clearVerdict: async () => void (await client.call('clearVerdict')),
+  }
+}
+
+/** The parts of a server in the same process. */
+export interface ServerParts {
   baseUrl: string
   apiKey: string | undefined
   exchanges: ExchangeLog<ExplanationReport | undefined>
@@ -65,40 +111,34 @@ export interface LibraryDeps {
   stopping: AbortSignal
 }
 
-/** The operations of the control plane as methods. */
-export function openLibrary(
+/** The library of a server in the same process. */
+export function openDirectLibrary(
   load: () => Promise<Control>,
-  { baseUrl, apiKey, exchanges, contract, store, stopping }: LibraryDeps,
+  { baseUrl, apiKey, exchanges, contract, store, stopping }: ServerParts,
 ): Library {
-  const client = new ControlClient(load, stopping)
-  const watches = new ViolationWatches(exchanges, (hash) => store.accountOf(hash))
-  const feed = new RequestFeed(exchanges.journal, contract, stopping)
-  const handle = (id: string, key?: string) => new Account(new AccountScope(id, client, feed), baseUrl, key)
+  return openLibrary({
+    baseUrl,
+    client: new DirectClient(load, stopping),
+    feed: new DirectFeed(exchanges.journal, contract, stopping),
+    watches: new ViolationWatches(violationsIn(exchanges), (hash) => store.accountOf(hash)),
+    account: { id: DEFAULT_ACCOUNT, apiKey },
+  })
+}
+
+function violationsIn(exchanges: ServerParts['exchanges']): ViolationSource {
   return {
-    apiKey,
-    account: handle(DEFAULT_ACCOUNT, apiKey),
-    requests: { list: (filter = {}) => readRequests(client, 'listAllRequests', filter) },
-    events: (options = {}) => feed.open(undefined, options),
-    async createAccount(options = {}) {
-      const body = await withFixture(options).then(inSnakeCase)
-      const created = client.call<{ account: AccountReport; api_key: string }>('createAccount', { body })
-      const { account, api_key } = await created.catch(throwWithApiKey)
-      return handle(account.id, api_key) as AccountWithKey
-    },
-    async findAccount(id) {
-      const { api_key } = await client.call<{ api_key: string | null }>('getAccount', { parameters: { account: id } })
-      return handle(id, id === DEFAULT_ACCOUNT && apiKey !== undefined ? apiKey : (api_key ?? undefined))
-    },
-    listAccounts: () =>
-      readList<AccountReport>(client, { operation: 'listAccounts', name: 'accounts', idOf: ({ id }) => id }),
-    async listFaultSets() {
-      return (await client.call<{ sets: FaultSetReport[] }>('listFaultSets')).sets
-    },
-    explain: (requestId) => client.call('explainRequest', { parameters: { 'request-id': requestId } }),
-    coverage: () => client.call('getOverallCoverage'),
-    verdict: () => client.call('getVerdict'),
-    watchViolations: (options = {}) => watches.open(options),
-    clearVerdict: async () => void (await client.call('clearVerdict')),
+    caughtUp: () => exchanges.caughtUp(),
+    subscribe: (listener) =>
+      exchanges.subscribeViolations(({ entry, account, presented, explain }) => {
+        const { method, path, problems } = entry
+        const kind = [method, path, problems[0]?.code, problems[0]?.field].join(' ')
+        const describe = async () => {
+          const explanation = await explain()
+          const { describeViolation } = await import('../admin/verdict.ts')
+          return describeViolation(entry, explanation)
+        }
+        listener({ account, presented, kind, describe })
+      }),
   }
 }
 

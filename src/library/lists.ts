@@ -3,7 +3,7 @@ import type { OperationId } from '../behaviour/operations/operations.ts'
 import type { ErrorCode } from '../domain/errors.ts'
 import type { RequestReport } from '../journal/description.ts'
 import { readFields, readParameters } from './arguments.ts'
-import type { ControlClient } from './control-client.ts'
+import type { CallId, ControlClient } from './control-client.ts'
 import { ControlError } from './control-error.ts'
 
 /** The requests in a list. */
@@ -32,6 +32,8 @@ export interface RequestFilter {
 export interface AllRequestsFilter extends RequestFilter {
   /** `none` for requests without an account, which have no valid key. */
   account?: 'none'
+  /** The id of an account: of the requests without an account, those with one of its keys, such as to a wrong path. */
+  key_of?: string
 }
 
 /**
@@ -40,7 +42,7 @@ export interface AllRequestsFilter extends RequestFilter {
  */
 export async function readList<Item>(
   client: ControlClient,
-  { operation, name, idOf }: { operation: string; name: string; idOf(item: Item): string },
+  { operation, name, idOf }: { operation: CallId; name: string; idOf(item: Item): string },
   { parameters = {} }: ControlRequest = {},
 ): Promise<Item[]> {
   const { pageLimit } = await client.limits()
@@ -51,7 +53,7 @@ export async function readList<Item>(
     const last = items[before - 1]
     const query = { limit: String(pageLimit), ...(last !== undefined && { after: idOf(last) }) }
     try {
-      const page = await client.call<Record<string, Item[]>>(operation, { parameters, query })
+      const page = (await client.call(operation, { parameters, query })) as Record<string, Item[] | null>
       items.push(...(page[name] ?? []))
       before = items.length
       if (page['next'] === null) return items
@@ -63,12 +65,16 @@ export async function readList<Item>(
   }
 }
 
-/** The newest requests that match a filter, from the oldest to the newest. @throws ControlError */
+/**
+ * The newest requests that match a filter, from the oldest to the newest. Of the requests of an account, only those that
+ * `shows` permits. @throws ControlError
+ */
 export async function readRequests(
   client: ControlClient,
   operation: 'listRequests' | 'listAllRequests',
   filter: RequestFilter | null,
   parameters: Readonly<Record<string, string>> = {},
+  shows: (accountId: string) => boolean = () => true,
 ): Promise<RequestReport[]> {
   const { limit = Number.POSITIVE_INFINITY, ...others }: RequestFilter = readFields(filter ?? undefined)
   const { pageLimit } = await client.limits()
@@ -77,12 +83,10 @@ export async function readRequests(
   for (let left = limit; ; ) {
     // An invalid limit is passed unchanged, and the control plane refuses it.
     const size = left > pageLimit ? pageLimit : left === 0 ? 1 : left
-    const page = await client.call<{ requests: RequestReport[]; next: number | null }>(operation, {
-      parameters,
-      query: { ...query, limit: String(size) },
-    })
-    pages.push(limit === 0 ? [] : page.requests)
-    left -= page.requests.length
+    const page = await client.call(operation, { parameters, query: { ...query, limit: String(size) } })
+    const shown = page.requests.filter(({ account }) => account === null || shows(account))
+    pages.push(limit === 0 ? [] : shown)
+    left -= shown.length
     if (page.next === null || left <= 0) return pages.reverse().flat()
     query = { ...query, before: String(page.next) }
   }

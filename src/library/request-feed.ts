@@ -2,6 +2,7 @@ import type { Contract } from '../contract/contract.ts'
 import type { RequestReport } from '../journal/description.ts'
 import type { Entry } from '../journal/entry.ts'
 import type { Journal } from '../journal/journal.ts'
+import type { RequestMatch } from '../journal/match.ts'
 import { weightOf } from '../journal/weight.ts'
 import { readOptions } from './arguments.ts'
 import { ControlError } from './control-error.ts'
@@ -15,8 +16,30 @@ export interface RequestEvents extends AsyncIterableIterator<RequestReport>, Asy
   return(): Promise<IteratorResult<RequestReport>>
 }
 
+/** Delivers the requests to the service, from this process or over HTTP. */
+export interface RequestFeed {
+  /**
+   * The requests from now on, of an account or of all, until the events are ended, `signal` is aborted or the server
+   * stops. Invalid options are reported by the first read, as a rejection like that of the other methods of the library.
+   */
+  open(account: string | undefined, options: unknown): RequestEvents
+  /** Watches the requests of an account from now on. The caller ends the watch. */
+  watch(account: string): RequestWatch
+}
+
+export interface RequestWatch {
+  /** The number of requests since the beginning of the watch. */
+  readonly came: number
+  /**
+   * The first request that matches, as soon as it is answered; also one that is in the journal already. `undefined` if
+   * none comes within so many milliseconds, or the server stops.
+   */
+  find(match: RequestMatch, timeout: number): Promise<RequestReport | undefined>
+  end(): void
+}
+
 /** Delivers the new entries of the journal to readers in the same process. */
-export class RequestFeed {
+export class DirectFeed implements RequestFeed {
   readonly #journal: Journal
   readonly #contract: Contract
   readonly #stopping: AbortSignal
@@ -28,70 +51,128 @@ export class RequestFeed {
     this.#stopping = stopping
   }
 
+  open(account: string | undefined, options: unknown): RequestEvents {
+    const follow = (queue: RequestQueue<Entry>) =>
+      this.#subscribe(account, (entry) => queue.push(entry, weightOf(entry, undefined)))
+    return openEvents(options, this.#stopping, follow, (entry) => this.#describe(entry))
+  }
+
+  watch(account: string): RequestWatch {
+    const arrived: Entry[] = []
+    let came = 0
+    /** Compares a request as soon as the conditions are known. Until then, the request waits. */
+    let look = (entry: Entry): void => {
+      if (arrived.length < WAITING.requests) arrived.push(entry)
+    }
+    const unsubscribe = this.#subscribe(account, (entry) => {
+      came++
+      look(entry)
+    })
+    return {
+      get came() {
+        return came
+      },
+      find: async (match, timeout) => {
+        const { differencesOf } = await import('../journal/match.ts')
+        const { basePath } = this.#contract
+        const found = await untilOver<Entry>(timeout, this.#stopping, (resolve) => {
+          look = (entry) => {
+            if (differencesOf(entry, match, basePath).length === 0) resolve(entry)
+          }
+          for (const entry of this.#journal.oldestFirst(account)) look(entry)
+          for (const entry of arrived) look(entry)
+        })
+        return found && this.#describe(found)
+      },
+      end: unsubscribe,
+    }
+  }
+
   /** Calls `listener` with each new request of the account, or of all accounts. The returned function ends this. */
-  subscribe(account: string | undefined, listener: (entry: Entry) => void): () => void {
+  #subscribe(account: string | undefined, listener: (entry: Entry) => void): () => void {
     return this.#journal.subscribe((entry) => {
       if (account === undefined || entry.account === account) listener(entry)
     })
   }
 
-  /** The requests in the journal, from the oldest to the newest. */
-  recorded(account: string): Iterable<Entry> {
-    return this.#journal.oldestFirst(account)
-  }
-
   /** The request in the form of lists. */
-  async describe(entry: Entry): Promise<RequestReport> {
+  async #describe(entry: Entry): Promise<RequestReport> {
     const { describeEntry } = await import('../journal/description.ts')
     const report = describeEntry(entry, this.#contract.catalogue, this.#journal.redactorFor(entry))
     // Neither side can change an object of the other.
     return JSON.parse(JSON.stringify(report))
   }
+}
 
-  /**
-   * The requests from now on, until the events are ended, `signal` is aborted or the server stops. Invalid options are
-   * reported by the first read, as a rejection like that of the other methods of the library.
-   */
-  open(account: string | undefined, options: unknown): RequestEvents {
-    const queue = new EntryQueue()
-    const unsubscribe = this.subscribe(account, (entry) => queue.push(entry))
-    const endings = [this.#stopping]
-    try {
-      const { signal } = readOptions('events', options, OPTIONS) as { signal?: AbortSignal }
-      if (signal !== undefined) endings.push(signal)
-    } catch (error) {
-      queue.end(error)
-    }
-    const end = () => {
-      unsubscribe()
-      for (const ending of endings) ending.removeEventListener('abort', end)
-      queue.end()
-    }
-    for (const ending of endings) ending.addEventListener('abort', end)
-    if (endings.some(({ aborted }) => aborted)) end()
-    const requests = this.#read(queue, end)
-    const leave = (): Promise<IteratorResult<RequestReport>> => {
-      queue.clear()
-      end()
-      return requests.return(undefined)
-    }
-    const events: RequestEvents = {
-      next: () => requests.next(),
-      return: leave,
-      [Symbol.asyncIterator]: () => events,
-      [Symbol.asyncDispose]: async () => void (await leave()),
-    }
-    return events
+/** What `look` finds; `undefined` after so many milliseconds, or if the server stops. */
+export async function untilOver<Found>(
+  timeout: number,
+  stopping: AbortSignal,
+  look: (resolve: (found: Found) => void, reject: (reason: unknown) => void) => void,
+): Promise<Found | undefined> {
+  const leaving = new AbortController()
+  const { signal } = leaving
+  try {
+    return await new Promise<Found | undefined>((resolve, reject) => {
+      look(resolve, reject)
+      // If the server has already stopped, no further `abort` event comes.
+      if (stopping.aborted) resolve(undefined)
+      const timer = setTimeout(resolve, timeout, undefined)
+      signal.addEventListener('abort', () => clearTimeout(timer), { once: true })
+      stopping.addEventListener('abort', () => resolve(undefined), { signal })
+    })
+  } finally {
+    leaving.abort()
   }
+}
 
-  async *#read(queue: EntryQueue, end: () => void): AsyncGenerator<RequestReport, undefined> {
-    try {
-      for (let entry = await queue.take(); entry !== undefined; entry = await queue.take()) {
-        yield await this.describe(entry)
-      }
-    } finally {
-      end()
-    }
+/** The events of requests that `follow` puts into the queue, until the function that it returns is called. */
+export function openEvents<Item>(
+  options: unknown,
+  stopping: AbortSignal,
+  follow: (queue: RequestQueue<Item>) => () => void,
+  describe: (item: Item) => RequestReport | Promise<RequestReport>,
+): RequestEvents {
+  const queue = new RequestQueue<Item>()
+  const unfollow = follow(queue)
+  const endings = [stopping]
+  try {
+    const { signal } = readOptions('events', options, OPTIONS) as { signal?: AbortSignal }
+    if (signal !== undefined) endings.push(signal)
+  } catch (error) {
+    queue.end(error)
+  }
+  const end = () => {
+    unfollow()
+    for (const ending of endings) ending.removeEventListener('abort', end)
+    queue.end()
+  }
+  for (const ending of endings) ending.addEventListener('abort', end)
+  if (endings.some(({ aborted }) => aborted)) end()
+  const requests = readQueue(queue, describe, end)
+  const leave = (): Promise<IteratorResult<RequestReport>> => {
+    queue.clear()
+    end()
+    return requests.return(undefined)
+  }
+  const events: RequestEvents = {
+    next: () => requests.next(),
+    return: leave,
+    [Symbol.asyncIterator]: () => events,
+    [Symbol.asyncDispose]: async () => void (await leave()),
+  }
+  return events
+}
+
+async function* readQueue<Item>(
+  queue: RequestQueue<Item>,
+  describe: (item: Item) => RequestReport | Promise<RequestReport>,
+  end: () => void,
+): AsyncGenerator<RequestReport, undefined> {
+  try {
+    for (let item = await queue.take(); item !== undefined; item = await queue.take()) yield await describe(item)
+  } finally {
+    end()
   }
 }
 
@@ -99,44 +180,44 @@ const OPTIONS = {
   signal: { words: 'the signal of an AbortController', fits: (value: unknown) => value instanceof AbortSignal },
 }
 
-/** The entries that wait for a reader. If there are too many, the next entry and all later ones are lost. */
-class EntryQueue {
-  #entries: Entry[] = []
+/** The requests that wait for a reader. If there are too many, the next one and all later ones are lost. */
+export class RequestQueue<Item> {
+  #waiting: { item: Item; weight: number }[] = []
   #bytes = 0
   #lost = 0
   #isEnded = false
   #failure: unknown
   #wake: (() => void) | undefined
 
-  push(entry: Entry): void {
+  /** `weight` is in bytes. */
+  push(item: Item, weight: number): void {
     if (this.#isEnded) return
-    const weight = weightOf(entry, undefined)
-    const isFull = this.#entries.length >= WAITING.requests || this.#bytes + weight > WAITING.bytes
+    const isFull = this.#waiting.length >= WAITING.requests || this.#bytes + weight > WAITING.bytes
     // A reader would not notice a gap in the middle, so the events end where it begins.
     if (this.#lost > 0 || isFull) {
       this.#lost++
       return
     }
-    this.#entries.push(entry)
+    this.#waiting.push({ item, weight })
     this.#bytes += weight
     this.#wake?.()
   }
 
-  /** The next entry, as soon as there is one; `undefined` after the last one. Only one caller may wait at a time. */
-  async take(): Promise<Entry | undefined> {
-    while (this.#entries.length === 0 && !this.#isEnded && this.#lost === 0) {
+  /** The next request, as soon as there is one; `undefined` after the last one. Only one caller may wait at a time. */
+  async take(): Promise<Item | undefined> {
+    while (this.#waiting.length === 0 && !this.#isEnded && this.#lost === 0) {
       await new Promise<void>((resolve) => {
         this.#wake = resolve
       })
     }
-    const entry = this.#entries.shift()
-    if (entry !== undefined) this.#bytes -= weightOf(entry, undefined)
+    const next = this.#waiting.shift()
+    if (next !== undefined) this.#bytes -= next.weight
     else if (this.#lost > 0) throw lossOf(this.#lost)
     else if (this.#failure !== undefined) throw this.#failure
-    return entry
+    return next?.item
   }
 
-  /** Ends the queue. The reader gets `reason`, if there is one, after the last entry. */
+  /** Ends the queue. The reader gets `reason`, if there is one, after the last request. */
   end(reason?: unknown): void {
     this.#failure ??= reason
     this.#isEnded = true
@@ -144,7 +225,7 @@ class EntryQueue {
   }
 
   clear(): void {
-    this.#entries = []
+    this.#waiting = []
     this.#lost = 0
     this.#failure = undefined
   }

@@ -1,9 +1,7 @@
-import type { ExchangeLog } from '../accounts/exchange-log.ts'
 import type { VerdictReport } from '../admin/reports.ts'
-import type { ExplanationReport } from '../explain/explanation.ts'
+import type { Awaitable } from '../ground/awaitable.ts'
 import { isObject } from '../ground/json.ts'
 import { hashKey } from '../ground/secrets.ts'
-import type { ObservedViolation } from '../journal/verdict.ts'
 import { readOptions } from './arguments.ts'
 
 /** A request that violates the contract, with a request that would be accepted. */
@@ -63,12 +61,29 @@ export interface ViolationWatch {
   end(): Promise<void>
 }
 
-type Observable = Pick<ExchangeLog<ExplanationReport | undefined>, 'subscribeViolations' | 'caughtUp'>
-type LibraryViolation = ObservedViolation<ExplanationReport | undefined>
+/** A violation when it becomes known. */
+export interface KnownViolation {
+  /** The account of the request's key, even if the account was deleted meanwhile. */
+  account: string | undefined
+  /** The hash of the presented key, if it belongs to no account. */
+  presented: string | undefined
+  /** Violations of the same kind have the same name. */
+  kind: string
+  /** Describes the violation. The first call must come before the account is gone. */
+  describe(): Promise<ViolationReport>
+}
+
+/** Where the violations come from. */
+export interface ViolationSource {
+  /** Calls `listener` with each violation. The returned function ends this. */
+  subscribe(listener: (violation: KnownViolation) => void): () => void
+  /** Resolves when the listeners have been told of every violation so far. */
+  caughtUp(): Awaitable<void>
+}
 
 /** Assigns each violation to a watch. */
 export class ViolationWatches {
-  readonly #exchanges: Observable
+  readonly #source: ViolationSource
   readonly #ownerOf: (keyHash: string) => Promise<string | undefined>
   readonly #open = new Set<Watch>()
   /** The name of the former user of an account, by the account's id and its key's hash. The oldest are dropped. */
@@ -76,8 +91,8 @@ export class ViolationWatches {
   #unsubscribe: (() => void) | undefined
 
   /** `ownerOf` returns the account of the key with this hash. */
-  constructor(exchanges: Observable, ownerOf: (keyHash: string) => Promise<string | undefined>) {
-    this.#exchanges = exchanges
+  constructor(source: ViolationSource, ownerOf: (keyHash: string) => Promise<string | undefined>) {
+    this.#source = source
     this.#ownerOf = ownerOf
   }
 
@@ -90,15 +105,17 @@ export class ViolationWatches {
       return { end: () => Promise.reject(error) }
     }
     this.#open.add(watch)
-    this.#unsubscribe ??= this.#exchanges.subscribeViolations((violation) => this.#assign(violation))
+    this.#unsubscribe ??= this.#source.subscribe((violation) => this.#assign(violation))
     let ended: Promise<void> | undefined
     return { end: () => (ended ??= this.#end(watch)) }
   }
 
   async #end(watch: Watch): Promise<void> {
-    // A client that did not wait for its response may have sent more requests than the server has read.
-    for (let pass = 0; pass < PASSES; pass++) await new Promise((resolve) => setImmediate(resolve))
-    await this.#exchanges.caughtUp()
+    if ([...this.#open].some(({ permits }) => !permits)) {
+      // A client that did not wait for its response may have sent more requests than the server has read.
+      for (let pass = 0; pass < PASSES; pass++) await new Promise((resolve) => setImmediate(resolve))
+      await this.#source.caughtUp()
+    }
     this.#open.delete(watch)
     if (this.#open.size === 0) {
       this.#unsubscribe?.()
@@ -121,7 +138,7 @@ export class ViolationWatches {
   }
 
   /** Charges a violation to a watch. This happens at once unless the owner of the key must be looked up. */
-  #assign(violation: LibraryViolation): void {
+  #assign(violation: KnownViolation): void {
     const { account: id, presented } = violation
     const watches = [...this.#open]
     const rest = watches.find(({ account }) => account === undefined)
@@ -175,7 +192,7 @@ class Watch {
   readonly account: WatchOptions['account']
   readonly name: string | undefined
   readonly seesOthers: boolean
-  readonly #permits: boolean
+  readonly permits: boolean
   #count = 0
   readonly #kinds = new Map<string, ViolationKind>()
   readonly #pending = new Set<Promise<unknown>>()
@@ -184,20 +201,21 @@ class Watch {
     this.account = account
     this.name = name
     this.seesOthers = seesOthers
-    this.#permits = permits
+    this.permits = permits
   }
 
   /** Records a violation. `former` names its sender if the watch of the sender was already over. */
-  charge(violation: LibraryViolation, former?: string): void {
-    if (this.#permits) return
+  charge(violation: KnownViolation, former?: string): void {
+    if (this.permits) return
     this.#count++
-    const { entry } = violation
-    const { code, field } = entry.problems[0] ?? {}
-    const name = [entry.method, entry.path, code, field, former].join(' ')
+    const name = [violation.kind, former].join(' ')
     const kind = this.#kinds.get(name)
     if (kind !== undefined) kind.count++
     // The violation is explained at once, because the account may be gone later.
-    else if (this.#kinds.size < DESCRIBED) this.#kinds.set(name, { count: 1, first: describe(violation, former) })
+    else if (this.#kinds.size < DESCRIBED) {
+      const first = violation.describe().then((report) => ({ report, former }))
+      this.#kinds.set(name, { count: 1, first })
+    }
   }
 
   /** The watch does not end before the promise is fulfilled. */
@@ -223,12 +241,6 @@ class Watch {
     const reports = firsts.map(({ report }) => report)
     throw new ViolationError(lines.join('\n\n'), reports, count)
   }
-}
-
-async function describe({ entry, explain }: LibraryViolation, former: string | undefined): ViolationKind['first'] {
-  const explanation = await explain()
-  const { describeViolation } = await import('../admin/verdict.ts')
-  return { report: describeViolation(entry, explanation), former }
 }
 
 /**

@@ -16,6 +16,16 @@ export interface ExchangeJudgement {
 /** What was found so far, without what it says about choices. */
 export type Tally = Pick<Conclusion, 'exchanges' | 'judged' | 'findings' | 'counts'>
 
+/** What a judge has found that has ended before it could say anything. */
+export const NOTHING_FOUND: Conclusion = {
+  exchanges: 0,
+  judged: 0,
+  findings: [],
+  counts: {},
+  observations: [],
+  messages: {},
+}
+
 /** Judges exchanges one after the other, in the order of the calls. */
 export interface ExchangeJudge {
   take(exchange: Exchange): Promise<ExchangeJudgement>

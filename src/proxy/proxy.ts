@@ -7,7 +7,7 @@ import { plural } from '../ground/plural.ts'
 import { nameInstance } from '../ground/secrets.ts'
 import type { Log } from '../http/log.ts'
 import type { ControlPlane } from './control-plane.ts'
-import type { ExchangeJudge, Tally } from './judge.ts'
+import { type ExchangeJudge, NOTHING_FOUND, type Tally } from './judge.ts'
 import { Relay, type RelayOptions } from './relay.ts'
 import { describeFailure } from './target.ts'
 import { ProxyTraffic } from './traffic.ts'
@@ -156,7 +156,7 @@ export function listUnjudged({ exchanges, skipped, left, failures }: Sightings, 
 async function describeVerdict(witness: Witness, { judge, counts }: ProxyOptions): Promise<ObservedVerdict> {
   await witness.catchUp(VERDICT_PATIENCE)
   // A judge that has ended has judged nothing for sure.
-  const tally = await judge.tally().catch((): Tally => ({ exchanges: 0, judged: 0, findings: [], counts: {} }))
+  const tally = await judge.tally().catch((): Tally => NOTHING_FOUND)
   const { waiting, sightings } = witness
   const { exchanges, foreign, skipped, left, failures } = sightings
   const unjudged = listUnjudged(sightings, waiting)

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { Location, Log, ReportingDescriptor, Result } from 'sarif'
+import type { Location, Log, Notification, ReportingDescriptor, Result } from 'sarif'
 import type { Finding, Report, ReportRule, Surroundings, Write } from './report.ts'
 import { CONTRACT_FILE, describeFinding } from './wording.ts'
 
@@ -12,12 +12,20 @@ export const LONGEST_DESCRIPTION = 1024
 
 /**
  * The report as SARIF 2.1.0 for code scanning. Each result has a line of openapi.yaml as its place, and each rule has a
- * help text. Fingerprints are the same in every run, so that an alert is not opened twice.
+ * help text. Fingerprints are the same in every run, so that an alert is not opened twice. Code scanning rejects a
+ * result without a place. So a finding without a pointer, such as a failed command, is a notification of the invocation.
  */
 export const writeSarifReport: Write = (report, surroundings) => {
   const rules = [...new Map(report.findings.map(({ rule, level }) => [rule.id, { rule, level }])).values()]
   const indexes = new Map(rules.map(({ rule }, index) => [rule.id, index]))
   const fingerprint = fingerprinter()
+  const placed = report.findings.filter(({ pointer }) => pointer !== undefined)
+  const others = report.findings.filter(({ pointer }) => pointer === undefined)
+  const notifications = others.map((finding): Notification => {
+    const { rule, level } = finding
+    const associatedRule = { id: rule.id, index: indexes.get(rule.id) ?? -1 }
+    return { level, associatedRule, message: { text: describeFinding(finding, surroundings.lineOf) } }
+  })
   const log: Log = {
     $schema: SCHEMA,
     version: '2.1.0',
@@ -32,7 +40,7 @@ export const writeSarifReport: Write = (report, surroundings) => {
           },
         },
         automationDetails: { id: `dmarc-understudy/${report.tool}/` },
-        invocations: [describeInvocation(report)],
+        invocations: [describeInvocation(report, notifications)],
         artifacts: [
           {
             location: { uri: CONTRACT_FILE, uriBaseId: ROOT },
@@ -40,7 +48,7 @@ export const writeSarifReport: Write = (report, surroundings) => {
           },
         ],
         columnKind: 'utf16CodeUnits',
-        results: report.findings.map((finding) => ({
+        results: placed.map((finding) => ({
           ...describeResult(finding, surroundings),
           ruleIndex: indexes.get(finding.rule.id) ?? -1,
           partialFingerprints: { primaryLocationLineHash: fingerprint(finding) },
@@ -65,19 +73,16 @@ function describeRule({ id, name, description }: ReportRule, level: Finding['lev
 }
 
 /** The invocation of the tool was successful, even if there are findings. */
-function describeInvocation({
-  exitCode,
-  startedAt,
-  seconds,
-  summary,
-  passed,
-}: Report): NonNullable<Log['runs'][number]['invocations']>[number] {
+function describeInvocation(
+  { exitCode, startedAt, seconds, summary, passed }: Report,
+  notifications: readonly Notification[],
+): NonNullable<Log['runs'][number]['invocations']>[number] {
   const endedAt = startedAt && new Date(Date.parse(startedAt) + seconds * 1000).toISOString()
   return {
     executionSuccessful: true,
     exitCode,
     ...(startedAt !== undefined && { startTimeUtc: startedAt, endTimeUtc: endedAt }),
-    toolExecutionNotifications: [{ level: passed ? 'note' : 'error', message: { text: summary } }],
+    toolExecutionNotifications: [{ level: passed ? 'note' : 'error', message: { text: summary } }, ...notifications],
   }
 }
 
@@ -93,7 +98,6 @@ function describeResult(finding: Finding, surroundings: Surroundings): Result {
   }
 }
 
-/** Code scanning rejects a result without a place, so the default is the top of the document. */
 function describeLocation({ pointer = '' }: Finding, { lineOf }: Surroundings): Location {
   return {
     physicalLocation: {

@@ -397,7 +397,7 @@ export function refuseContradictions(values: ServerOptions, given = findUnusual(
 }
 
 /** The options whose values differ from their defaults. */
-function findUnusual(values: ServerOptions): ReadonlySet<string> {
+export function findUnusual(values: ServerOptions): ReadonlySet<string> {
   const rows = Object.entries<Option<unknown>>(LIBRARY_OPTIONS)
   return new Set(
     rows.flatMap(([name, { default: usual }]) => {

@@ -12,7 +12,7 @@ import type { ServerRequest } from '../http/engine/node-internals.ts'
 import { isLoopback } from '../http/hosts.ts'
 import type { Log } from '../http/log.ts'
 import type { AccountWithKey } from '../library/account.ts'
-import { type Library, openLibrary } from '../library/library.ts'
+import { type Library, openDirectLibrary } from '../library/library.ts'
 import { createMalformedRecorder } from '../service/recorder.ts'
 import { type CompleteOptions, completeOptions, refuseContradictions } from './option-table.ts'
 import type { ServerOptions } from './options.ts'
@@ -111,7 +111,7 @@ async function composeServer(
       adminUrl: options.admin ? urls.adminUrl : undefined,
       ...{ instance, kept, exposed, contract },
       skipped: opened.skipped,
-      ...openLibrary(control, { baseUrl, apiKey, exchanges, contract, store, stopping: stopping.signal }),
+      ...openDirectLibrary(control, { baseUrl, apiKey, exchanges, contract, store, stopping: stopping.signal }),
       stop: stopOnce,
       [Symbol.asyncDispose]: stopOnce,
     }

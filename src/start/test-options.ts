@@ -2,6 +2,7 @@ import { type Option, type Options, toggle } from './option.ts'
 import { OptionError } from './option-error.ts'
 import { LIBRARY_OPTIONS, refuseUnknownOptions } from './option-table.ts'
 import type { ServerOptions, TestOptions } from './options.ts'
+import { refuseTrialOptions } from './test-service.ts'
 
 /** The options of the tests of vitest and node:test, beside the stand-in's. `options.ts` is generated from it. */
 export const TEST_OPTIONS = {
@@ -16,7 +17,8 @@ export const TEST_OPTIONS = {
 
 /**
  * Separates the options of the stand-in, whose accounts are empty by default, from those of the tests.
- * @throws OptionError for an option that does not exist, and for a refused option of the tests
+ * @throws OptionError for an option that does not exist, for a refused option of the tests, and under `run`, `vary` or
+ * `explore` for one that their server cannot have
  */
 export function divideTestOptions(options: TestOptions): { server: ServerOptions; failOnViolation: boolean } {
   refuseUnknownOptions(options, { ...LIBRARY_OPTIONS, ...TEST_OPTIONS })
@@ -25,5 +27,6 @@ export function divideTestOptions(options: TestOptions): { server: ServerOptions
   if (!kind.fits(failOnViolation)) {
     throw new OptionError('failOnViolation' as keyof ServerOptions, failOnViolation, kind.remedy)
   }
+  refuseTrialOptions(server)
   return { server: { ...server, fixture: server.fixture ?? 'empty' }, failOnViolation }
 }

@@ -26,15 +26,12 @@ export class Pool {
    * @throws the error of the task, or the reason why the pool has ended if the task was not started
    */
   run<Result>(task: Task<Result>): Promise<Result> {
-    return this.#room.run(async () => {
-      this.#signal.throwIfAborted()
-      try {
-        return await task(this.#signal)
-      } catch (error) {
-        this.#ending.abort(error)
-        throw error
-      }
-    })
+    return this.#room.run(() => this.#start(task))
+  }
+
+  /** Like `run`, but no other task runs at the same time. */
+  runAlone<Result>(task: Task<Result>): Promise<Result> {
+    return this.#room.runAlone(() => this.#start(task))
   }
 
   /**
@@ -47,5 +44,15 @@ export class Pool {
       if (result.status === 'fulfilled') return result.value
       throw this.#signal.reason
     })
+  }
+
+  async #start<Result>(task: Task<Result>): Promise<Result> {
+    this.#signal.throwIfAborted()
+    try {
+      return await task(this.#signal)
+    } catch (error) {
+      this.#ending.abort(error)
+      throw error
+    }
   }
 }

@@ -16,7 +16,10 @@ import { type EnvironmentVariable, environmentFor } from './environment.ts'
 import type { CommandEnd } from './running-command.ts'
 
 /** A run of the command of the user against its own server. */
-export interface Trial extends Omit<CommandRun, 'patience' | 'started'>, Served {}
+export interface Trial extends Omit<CommandRun, 'patience' | 'started'>, Served {
+  /** Runs the command in place of `runCommand`. Tests have clients in their own process. */
+  carryOut?: ((run: CommandRun) => Promise<CommandEnd>) | undefined
+}
 
 /** A server for one run of commands of the user. */
 interface Served extends Pick<CommandRun, 'signal'> {
@@ -70,8 +73,9 @@ const TURNS = 5
 
 /** Starts a server, runs the command against it, and stops the server. @throws CommandError, errors of the start */
 export function runTrial(trial: Trial): Promise<TrialResult> {
+  const { carryOut = runCommand } = trial
   return serveTrial(trial, (service) => {
-    return runCommand({ ...trial, environment: environmentIn(trial, service, service.apiKey) })
+    return carryOut({ ...trial, environment: environmentIn(trial, service, service.apiKey) })
   })
 }
 

@@ -45,7 +45,8 @@ export interface AskingOptions {
   ledger: Pick<Ledger, 'write'>
   /** The ids of the probes that were asked already. */
   done: Iterable<string>
-  writes: boolean
+  /** Whether a cleanup follows, which needs requests, too. */
+  restores: boolean
   /** Why the run must not write, if so. */
   unreadable: string | undefined
   /** Whether to wait for quotas. If not, the asking ends when they are used up. */
@@ -87,7 +88,7 @@ export class Asking {
       const short = new Set<string>()
       for (const probe of plan) {
         if (probe.exhausts || probe.barrier !== undefined || this.#isSettled(probe)) continue
-        if (signal.aborted) return this.end('interrupted', 'the run was interrupted')
+        if (signal.aborted) return this.#interrupt()
         const lacking = await this.#tryProbe(probe)
         if (lacking !== undefined) short.add(lacking)
       }
@@ -95,6 +96,7 @@ export class Asking {
       if (!waits) return this.end('quota', 'the quotas of this window are used up')
       if (this.#done.size > asked) fruitless = -1
       await waitFor(this.#soonest(short))
+      if (signal.aborted) return this.#interrupt()
     }
     this.end('quota', `in ${FRUITLESS_WINDOWS} windows, the quotas left no request to send`)
   }
@@ -105,6 +107,7 @@ export class Asking {
     for (const probe of plan) {
       const [request] = probe.rehearsed
       if (!probe.exhausts || probe.barrier !== undefined || this.#isSettled(probe) || request === undefined) continue
+      if (signal.aborted) return this.#interrupt()
       this.tell(probe.id)
       const path = quotaPathOf(request)
       const viewOf = () => budget.views.find((view) => view.path === path)
@@ -118,13 +121,17 @@ export class Asking {
         const { code } = await conversation.ask(request, { probe: probe.id })
         isRefused = code === 'rate_limited'
       }
+      // Without a refusal, the requests until the signal answer nothing.
+      if (signal.aborted && !isRefused) return this.#interrupt()
       if (isRefused) this.#states.set(probe.id, { allowed: (viewOf()?.sent ?? 1) - 1 })
       this.#conclude(probe)
     }
   }
 
   end(kind: EarlyEnd['kind'], reason: string): void {
-    this.ended ??= { kind, reason }
+    // After a used-up quota, the run goes on, and a signal can still end it.
+    if (this.ended === undefined || (this.ended.kind === 'quota' && kind === 'interrupted'))
+      this.ended = { kind, reason }
   }
 
   get states(): ProbeState[] {
@@ -143,6 +150,10 @@ export class Asking {
     onProgress({ asked, planned: planned.length, doing, quotas: budget.views, toGo: this.#timeToGo() })
   }
 
+  #interrupt(): void {
+    this.end('interrupted', 'the run was interrupted')
+  }
+
   #isSettled({ id }: Probe): boolean {
     return this.#done.has(id) || this.#states.has(id)
   }
@@ -153,7 +164,8 @@ export class Asking {
     this.tell(probe.id)
     if (unreadable !== undefined && !isReadOnly(probe, probe.rehearsed)) return this.#skip(probe, unreadable)
     const whole = this.#tooLargeFor(probe)
-    if (whole !== undefined) return this.#skip(probe, `it needs more than the quota of ${whole}`)
+    if (whole !== undefined)
+      return this.#skip(probe, `it needs more than the quota of ${whole} has beside the reserve and the cleanup`)
     try {
       const lost: number[] = []
       while (lost.length < TRIES) {
@@ -219,13 +231,13 @@ export class Asking {
 
   /** The path whose quota is too small for the requests and the later cleanup. */
   #lackingFor(requests: readonly ProbeRequest[], { endangers }: Probe): string | undefined {
-    const { budget, writes, holdings } = this.#options
+    const { budget, restores, holdings } = this.#options
     const needed = new Map<string, number>()
     const add = (path: string, count: number) => needed.set(path, (needed.get(path) ?? 0) + count)
     for (const request of requests) add(quotaPathOf(request), 1)
     if (endangers !== undefined) add(endangers === 'groups' ? '/domaingroups' : '/domains', 1)
     const own = [...needed.keys()]
-    if (writes) {
+    if (restores) {
       const created = requests.filter(({ method, path }) => method === 'POST' && path === '/domaingroups').length
       const cleanup = costOfRestoring(holdings.groups.size + holdings.unknown + created, holdings.domains.size)
       for (const [path, count] of Object.entries(cleanup)) {
@@ -244,7 +256,7 @@ export class Asking {
   }
 
   #heldBack(path: string): number {
-    const count = this.#options.writes ? costOfRestoring(0, 0)[path] : undefined
+    const count = this.#options.restores ? costOfRestoring(0, 0)[path] : undefined
     return count === undefined ? 0 : count + this.#slack
   }
 
@@ -278,7 +290,7 @@ export class Asking {
       const missing = count - budget.left(path)
       if (missing <= 0) return 0
       const whole = Math.max(1, budget.whole(path) - this.#heldBack(path))
-      return budget.untilReset(path) / 1000 + (Math.ceil(missing / whole) - 1) * 3600
+      return budget.untilReset(path) / 1000 + (Math.ceil(missing / whole) - 1) * budget.windowOf(path)
     })
     return Math.round(Math.max(0, ...waits))
   }

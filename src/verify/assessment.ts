@@ -8,10 +8,11 @@ import type { SeenBody, SeenResponse } from '../exchanges/exchange.ts'
 import { codeIn } from '../exchanges/reading.ts'
 import { shorten } from '../ground/show.ts'
 import type { ProbeState } from './asking.ts'
+import { isPage } from './conversation.ts'
 import { codesOf } from './foresight.ts'
 import type { KeptExchange } from './ledger.ts'
 import { pairsToldApart } from './plan.ts'
-import { describeRequest, type ProbeRequest, quotaPathOf } from './probe.ts'
+import { describeRequest, headersOf, type ProbeRequest, quotaPathOf, type RuleSide } from './probe.ts'
 import { SIDES } from './probes.ts'
 import type { VerifyResult } from './verification.ts'
 
@@ -197,35 +198,49 @@ function judgeSides(
   { result, target }: AssessmentOptions,
   failed: ReadonlySet<string>,
 ): Omit<VerifyCheck, 'id'> {
-  const accepted = sides.find(([probe, side]) => {
-    const status = exchangesOf(probe, result).at(-1)?.exchange.response?.status
-    return side === 'refused' && status !== undefined && status < 300 && !probe.startsWith('exhaust-')
-  })
-  const wrong = accepted && exchangesOf(accepted[0], result).at(-1)
+  const states = new Map(result.probes.map((state) => [state.probe.id, state]))
+  // The rehearsal uses up no quota, and a contract with an overlay may accept more.
+  const isRefused = (probe: string) => /^[45]/.test(states.get(probe)?.probe.answers.at(-1) ?? '')
+  const wrong = sides
+    .filter(([probe, side]) => side === 'refused' && isRefused(probe))
+    .flatMap(([probe]) => exchangesOf(probe, result).at(-1) ?? [])
+    .find(({ exchange }) => sideOf(exchange.response) === 'accepted')
   if (wrong?.exchange.response !== undefined) {
     const received = describeResponse(wrong.exchange.response)
     return { outcome: 'fail', message: `The service accepted ${wrong.probe}.`, curl: curlOf(wrong, target), received }
   }
-  const states = new Map(result.probes.map((state) => [state.probe.id, state]))
   const open = sides.flatMap(([probe]) => states.get(probe) ?? []).filter(({ state }) => state !== 'asked')
   if (open.length > 0) {
     const more = sides.length === 1 ? '' : ` ${sides.length - open.length} of ${sides.length} sides of it were asked.`
     return { outcome: 'not reached', message: reasonOf(open) + more }
   }
   for (const [probe, side] of sides) {
-    const kept = exchangesOf(probe, result).at(-1)
-    const status = kept?.exchange.response?.status ?? 0
-    const isShown = side === 'answered' || (side === 'accepted' ? status < 300 : status >= 400)
-    if (kept === undefined || !isShown || failed.has(kept.exchange.id))
+    const { probe: { exhausts, answers } = { answers: [] }, allowed } = states.get(probe) ?? {}
+    const kept = exchangesOf(probe, result)
+    const last = kept.at(-1)
+    const shown = side === 'accepted' ? kept.slice(-answers.length) : kept.slice(-1)
+    const open = shown.find(({ exchange: { id, response } }) => {
+      const came = sideOf(response)
+      return came === undefined || (side !== 'answered' && came !== side) || failed.has(id)
+    })
+    if (last === undefined || open !== undefined) {
+      const status = open?.exchange.response?.status ?? 0
       return { outcome: 'undecidable', message: `The answer to ${probe} (${status}) does not show that it is kept.` }
-    const { probe: { exhausts } = {}, allowed } = states.get(probe) ?? {}
-    const { limit } = result.quotas.find(({ path }) => path === quotaPathOf(kept.sent)) ?? {}
+    }
+    const { limit } = result.quotas.find(({ path }) => path === quotaPathOf(last.sent)) ?? {}
     if (exhausts !== true || allowed === limit) continue
     if (allowed === undefined) return { outcome: 'undecidable', message: 'No request was refused for the quota.' }
     const why = allowed > (limit ?? 0) ? 'a new key may have more' : 'another client may have sent the others'
     return { outcome: 'undecidable', message: `The service allowed ${allowed} requests of ${limit}; ${why}.` }
   }
   return { outcome: 'pass' }
+}
+
+/** What the service has done with a request; `undefined` if nothing or the page of a gateway came. */
+function sideOf(response: SeenResponse | undefined): RuleSide | undefined {
+  if (response === undefined || isPage(response)) return undefined
+  if (response.status < 300) return 'accepted'
+  return codeIn(response) === undefined ? undefined : 'refused'
 }
 
 function exchangesOf(probe: string, result: VerifyResult): KeptExchange[] {
@@ -297,27 +312,20 @@ const OWN_FIELDS = new Set(['accept', 'host', 'connection', 'content-length'])
 
 /** The request as a POSIX shell command, without the key. */
 function curlOf({ exchange: { request }, sent }: KeptExchange, target: string): string {
-  const { credentials, headers, body } = request
+  const { headers, body } = request
   const text = textOf(body)
   const trimmed = text.trimEnd()
   const isPadded = text.length - trimmed.length > 100
   const fields = Object.entries(headers).filter(([name]) => !OWN_FIELDS.has(name))
-  const scheme = credentials.kind === 'sent' && credentials.scheme !== 'Bearer' ? credentials.scheme : undefined
-  const authorization = credentials.kind === 'sent' && !credentials.isWord ? '$API_KEY' : `${scheme} $API_KEY`
-  const key =
-    credentials.kind === 'none' || scheme !== undefined
-      ? 'none'
-      : credentials.kind === 'sent' && credentials.key === 'key 2'
-        ? 'wrong'
-        : 'valid'
+  const { Authorization: authorization } = headersOf(sent, '$API_KEY')
   const line = writeCurl(
     {
       plane: 'service',
       method: sent.method,
       path: sent.path,
-      key,
+      key: 'none',
       headers: Object.fromEntries([
-        ...(scheme === undefined ? [] : [['authorization', authorization]]),
+        ...(authorization === undefined ? [] : [['Authorization', authorization]]),
         ...fields.filter(([name, value]) => name !== 'content-type' || value !== 'application/json' || text === ''),
       ]),
       ...((text !== '' || headers['content-type'] !== undefined) && { body: isPadded ? trimmed : text }),
@@ -327,7 +335,5 @@ function curlOf({ exchange: { request }, sent }: KeptExchange, target: string): 
     undefined,
   )
   // The shell replaces the variable only within double quotes.
-  return scheme === undefined
-    ? line
-    : line.replace(`'authorization: ${authorization}'`, `"authorization: ${authorization}"`)
+  return line.replace(`'Authorization: ${authorization}'`, `"Authorization: ${authorization}"`)
 }

@@ -127,6 +127,11 @@ export class RequestBudget {
     return account === undefined ? Number.POSITIVE_INFINITY : Math.max(0, account.limit - this.#reserve(path))
   }
 
+  /** The length of a window in seconds; 0 if the path has no quota. */
+  windowOf(path: string): number {
+    return this.#paths.get(path)?.window ?? 0
+  }
+
   /** Begins a new window. The caller has waited for it. */
   renew(path: string): void {
     const account = this.#paths.get(path)

@@ -184,10 +184,10 @@ export class Conversation {
 
   async #take(exchange: Exchange, request: ProbeRequest, role: RequestRole): Promise<ProbeAnswer> {
     const { holdings, ledger } = this.#options
-    const { method, path } = request
+    const { body: _, padTo, headers, ...sent } = request
     const data = dataOf(exchange)
     const group = holdings.learn(request, data)
-    const kept = { exchange, sent: { method, path }, data, probe: role.probe, setUp: role.setUp === true }
+    const kept = { exchange, sent, data, probe: role.probe, setUp: role.setUp === true }
     this.#note(() => {
       if (group !== undefined) ledger.write({ group })
       ledger.keep(kept)

@@ -1,4 +1,4 @@
-import { KEYLESS, type Probe, type ProbeRequest, type ProbeScene } from './probe.ts'
+import { KEYLESS, MOST_DOMAINS, type Probe, type ProbeRequest, type ProbeScene } from './probe.ts'
 
 const PATH = '/domains'
 
@@ -15,8 +15,6 @@ const remove = (domains: unknown, more: Partial<ProbeRequest> = {}): ProbeReques
   ...more,
 })
 const LIST: ProbeRequest = { method: 'GET', path: PATH }
-/** One domain more than a request may add. */
-const TOO_MANY = 51
 
 /** An entry that may not be a hostname. Each has its own request, because one refusal hides another. */
 function hostname(id: string, nameFor: (scene: ProbeScene) => string): Probe {
@@ -74,8 +72,8 @@ export const DOMAIN_PROBES: readonly Probe[] = [
   { id: 'add-monitored', domains: 1, requests: ({ domains }) => [add(domains)] },
   { id: 'add-mixed', domains: 1, requests: (scene) => [add([scene.freshDomain(), ...scene.domains])] },
   ...HOSTNAMES,
-  { id: 'add-50', requests: (scene) => [add(Array.from({ length: TOO_MANY - 1 }, scene.freshDomain))] },
-  { id: 'add-51', requests: (scene) => [add(Array.from({ length: TOO_MANY }, scene.freshDomain))] },
+  { id: 'add-50', requests: (scene) => [add(Array.from({ length: MOST_DOMAINS }, scene.freshDomain))] },
+  { id: 'add-51', requests: (scene) => [add(Array.from({ length: MOST_DOMAINS + 1 }, scene.freshDomain))] },
   { id: 'add-none', requests: () => [add([])] },
   { id: 'add-without-field', requests: () => [{ method: 'POST', path: PATH, body: {} }] },
   { id: 'add-text', requests: (scene) => [add(scene.freshDomain())] },
@@ -94,8 +92,8 @@ export const DOMAIN_PROBES: readonly Probe[] = [
   // 101 domains, independent of the former state.
   {
     id: 'domains-101',
-    domains: 51,
-    requests: (scene) => [add(Array.from({ length: TOO_MANY - 1 }, scene.freshDomain))],
+    domains: MOST_DOMAINS + 1,
+    requests: (scene) => [add(Array.from({ length: MOST_DOMAINS }, scene.freshDomain))],
   },
   {
     id: 'remove-two',
@@ -115,7 +113,7 @@ export const DOMAIN_PROBES: readonly Probe[] = [
     ],
   },
   { id: 'remove-without-field', endangers: 'domains', requests: () => [{ method: 'DELETE', path: PATH, body: {} }] },
-  { id: 'remove-51', domains: TOO_MANY, requests: ({ domains }) => [remove(domains)] },
+  { id: 'remove-51', domains: MOST_DOMAINS + 1, requests: ({ domains }) => [remove(domains)] },
   {
     id: 'remove-member',
     groups: [1],

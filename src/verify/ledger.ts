@@ -33,8 +33,8 @@ type LedgerLine =
 /** An exchange of the run, and its purpose. */
 export interface KeptExchange {
   exchange: Exchange
-  /** Without the body, which the exchange has. */
-  sent: Pick<ProbeRequest, 'method' | 'path'>
+  /** Without the body and the other header fields, which the exchange has. */
+  sent: Pick<ProbeRequest, 'method' | 'path' | 'key' | 'scheme'>
   /** The `data` of a success in the envelope of the service. */
   data: unknown
   /** The id of the probe that it belongs to. */
@@ -112,8 +112,8 @@ export class Ledger {
     this.#write(line, 'creates' in line || 'before' in line || 'group' in line)
   }
 
-  keep({ exchange, sent: { method, path }, probe, setUp }: KeptExchange): void {
-    this.#write({ exchange: withBodies(exchange, store), sent: { method, path }, probe, setUp }, false)
+  keep({ exchange, sent, probe, setUp }: KeptExchange): void {
+    this.#write({ exchange: withBodies(exchange, store), sent, probe, setUp }, false)
   }
 
   close(): void {

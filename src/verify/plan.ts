@@ -111,7 +111,7 @@ export function pairsToldApart(alike: readonly (readonly number[])[]): string[] 
   )
 }
 
-/** The share of the hourly quotas that a probe uses. */
+/** The share of the quotas that a probe uses. */
 function priceOf({ domains = 0, groups = [], cost }: ForeseenProbe, contract: Contract): number {
   const limits = new Map(contract.operations.map(({ path, quota }) => [path, quota?.limit ?? Number.POSITIVE_INFINITY]))
   const all: Record<string, number> = {
@@ -129,26 +129,27 @@ export function describePlan(
   { writes, reserve }: { writes: boolean; reserve: Reserve },
 ): string[] {
   const plan = planned.filter(({ barrier }) => barrier === undefined)
-  const limits = new Map<string, number>()
-  for (const { path, quota } of contract.operations) if (quota !== undefined) limits.set(path, quota.limit)
-  const totals = [...limits].map(([path, limit]) => {
+  const quotas = new Map(contract.operations.flatMap(({ path, quota }) => (quota === undefined ? [] : [[path, quota]])))
+  const totals = [...quotas].map(([path, { limit, window }]) => {
     const count = plan.reduce((sum, { cost }) => sum + (cost[path] ?? 0), 0)
     const held = writes ? (costOfRestoring(0, 0)[path] ?? 0) : 0
-    return { path, limit, count, windows: Math.ceil(count / Math.max(1, limit - reserve(path) - held)) }
+    const windows = Math.ceil(count / Math.max(1, limit - reserve(path) - held))
+    return { path, limit, count, window, windows, wait: Math.max(0, windows - 1) * window }
   })
-  const longest = Math.max(1, ...totals.map(({ windows }) => windows))
+  const [longest] = totals.toSorted((one, other) => other.wait - one.wait)
   const time =
-    longest === 1
-      ? 'All of it fits into one hour.'
-      : `It takes ${longest} windows of an hour (--wait), at least ${inWords((longest - 1) * 3600)}.`
+    longest === undefined || longest.wait === 0
+      ? 'All of it fits into one window of each quota.'
+      : `It takes ${longest.windows} windows of ${inWords(longest.window)} (--wait), at least ${inWords(longest.wait)}.`
   const end = writes
     ? 'What these requests need is set up before, and everything that they make is removed at the end; that costs some more.'
     : 'Only GET and HEAD are sent.'
   return [
-    ...plan.flatMap((probe, index) => describeProbe(probe, index + 1, limits)),
+    ...plan.flatMap((probe, index) => describeProbe(probe, index + 1, quotas)),
     '',
     ...totals.map(
-      ({ path, limit, count }) => `${path}: ${count} requests; ${limit} an hour, less ${reserve(path)} for others`,
+      ({ path, limit, count, window }) =>
+        `${path}: ${count} requests; ${limit} in ${inWords(window)}, less ${reserve(path)} for others`,
     ),
     `${time} ${end}`,
   ]
@@ -160,9 +161,9 @@ const SHOWN = 4
 function describeProbe(
   { id, rehearsed, cost, decides }: PlannedProbe,
   number: number,
-  limits: ReadonlyMap<string, number>,
+  quotas: ReadonlyMap<string, unknown>,
 ): string[] {
-  const charged = Object.entries(cost).filter(([path]) => limits.has(path))
+  const charged = Object.entries(cost).filter(([path]) => quotas.has(path))
   const price = charged.map(([path, count]) => `${count} of ${path}`).join(', ')
   const told = decides.length === 0 ? 'shows again what others show' : `decides ${shorten(decides.join(', '), 300)}`
   return [

@@ -1,10 +1,9 @@
 import type { DomainGroup } from '../domain/account.ts'
 import type { Holdings } from './holdings.ts'
-import type { Probe, ProbeRequest, ProbeScene } from './probe.ts'
+import { MOST_DOMAINS, type Probe, type ProbeRequest, type ProbeScene } from './probe.ts'
 
-/** How many domains are added at once, for later probes too. A request may add 50. */
+/** How many domains are added at once, for later probes too. */
 const POOL = 10
-const MOST_ADDED = 50
 
 /** Makes the names of a run, and sets up its probes with what it holds. */
 export class ProbeSetup {
@@ -26,7 +25,7 @@ export class ProbeSetup {
     const members = missing ?? 0
     const lacking = (probe.domains ?? 0) + members - this.#holdings.free(1_000).length
     if (lacking > 0) {
-      const count = Math.min(MOST_ADDED, Math.max(lacking, POOL))
+      const count = Math.min(MOST_DOMAINS, Math.max(lacking, POOL))
       return { method: 'POST', path: '/domains', body: { domains: Array.from({ length: count }, this.#freshDomain) } }
     }
     if (missing === undefined) return undefined

@@ -29,6 +29,11 @@ export interface ProbeAnswer {
   isLost: boolean
 }
 
+/** Whether the quota is used up, as the service or a gateway before it says. */
+export function isOverQuota({ code, response }: Pick<ProbeAnswer, 'code' | 'response'>): boolean {
+  return code === 'rate_limited' || response.status === 429
+}
+
 /** The items that the requests of one probe can use. They belong to the run; no other client uses them. */
 export interface ProbeScene {
   /** A text that all names of the run contain, and no other name. */
@@ -64,8 +69,14 @@ export interface Probe {
   requests(scene: ProbeScene): readonly ProbeRequest[]
 }
 
-/** What must have come of the last request of a probe. */
+/** What must have come of the last request of a probe; `accepted`, of each. */
 export type RuleSide = 'accepted' | 'refused' | 'answered'
+
+/**
+ * How many domains a request may add by the specification. Under an overlay with another limit, the same requests are
+ * sent.
+ */
+export const MOST_DOMAINS = 50
 
 /** The ways to have no valid key, and how they are called in the ids of probes. */
 export const KEYLESS = [

@@ -72,7 +72,7 @@ const WITHOUT_KEY = [
 
 /**
  * By the id of a rule: the probes that must have been asked before the rule counts as kept, and what must have come of
- * their last requests. A limit has two sides, and a service may check one spelling or one method only. A service that
+ * their requests. A limit has two sides, and a service may check one spelling or one method only. A service that
  * accepts what is to be refused does not keep the rule. A rule that is not here has one side, which any probe about it
  * shows.
  */

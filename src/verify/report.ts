@@ -3,7 +3,7 @@ import type { Choices } from '../contract/choices.ts'
 import type { Check, CommandTimes, Finding, Report, ReportOutcome, ReportRule } from '../reports/report.ts'
 import type { Assessment, CheckOutcome, VerifyCheck } from './assessment.ts'
 import { CHECK_OUTCOMES } from './assessment.ts'
-import type { Cleanup } from './restoration.ts'
+import { type Cleanup, NOTHING_REMOVED } from './restoration.ts'
 import { inWords } from './target-check.ts'
 import type { VerifyResult } from './verification.ts'
 
@@ -47,6 +47,11 @@ const NOT_RESTORED: ReportRule = {
   id: 'verify/not-restored',
   name: 'The account is not as before',
   description: 'A run removes at its end what it has made, and two lists show that. This run has not shown it.',
+}
+const NO_TARGET: ReportRule = {
+  id: 'verify/target',
+  name: 'Nothing could be asked',
+  description: 'The first requests did not reach the service, or it refused the key, or something else answered.',
 }
 const TROUBLE: ReportRule = {
   id: 'verify/trouble',
@@ -100,6 +105,24 @@ export function describeVerify(options: VerifyReportOptions): Report {
       },
     ],
     json: jsonOf(options, passed),
+  }
+}
+
+/** Describes a run whose first requests have shown that nothing can be asked. It has created nothing. */
+export function describeRefusal(
+  target: string,
+  reason: string,
+  { exitCode, startedAt, seconds }: Pick<Report, 'exitCode' | 'startedAt' | 'seconds'>,
+): Report {
+  const check: VerifyCheck = { id: 'target', outcome: 'fail', message: reason }
+  const finding: Finding = { rule: NO_TARGET, level: 'error', message: reason }
+  const json: VerifyJson = {
+    ...{ target, passed: false, outcomes: countOutcomes([check]), checks: [check], assumptions: [], quota: [] },
+    cleanup: { restored: true, ...NOTHING_REMOVED },
+  }
+  return {
+    ...{ tool: 'verify', title: target, summary: reason, passed: false, exitCode, startedAt, seconds },
+    ...{ facts: [], findings: [finding], checks: [checkOf(check, finding)], sections: [], json },
   }
 }
 
@@ -192,25 +215,27 @@ function describeTroubles({ result: { troubles } }: VerifyReportOptions): Findin
   return [{ rule: TROUBLE, level: 'note', message: shown.join(' ') }]
 }
 
-/** Why the run did not ask everything, and how to continue. */
+/** Why the run did not ask everything, one finding for each reason, and how to ask what an early end has prevented. */
 function describeEnd({ result, resume }: VerifyReportOptions): Finding[] {
-  const { ended, reason } = result
+  const { ended, reason: end } = result
   const probes = result.probes.filter(({ probe: { barrier } }) => barrier === undefined)
-  const open = probes.filter(({ state }) => state !== 'asked')
-  if (open.length === 0) return []
-  const names = open.slice(0, 5).map(({ probe }) => probe.id)
-  const what = `${names.join(', ')}${open.length > names.length ? ` and ${open.length - names.length} more` : ''}`
-  const because = reason ?? open[0]?.reason ?? 'the run ended before'
-  return [
-    {
+  const byReason = new Map<string, string[]>()
+  for (const { probe, state, reason = 'the run ended before' } of probes) {
+    if (state !== 'asked') byReason.set(reason, [...(byReason.get(reason) ?? []), probe.id])
+  }
+  return [...byReason].map(([reason, open]) => {
+    const names = open.slice(0, 5)
+    const what = `${names.join(', ')}${open.length > names.length ? ` and ${open.length - names.length} more` : ''}`
+    const was = open.length === 1 ? 'was' : 'were'
+    const isLate = reason === end
+    const when = ended === 'quota' ? 'When the quotas are reset, they can be asked:' : 'They can be asked:'
+    return {
       rule: NOT_ALL,
-      level: ended === undefined || ended === 'quota' ? 'note' : 'warning',
-      message: `${open.length} of ${probes.length} questions were not asked, because ${because}: ${what}.`,
-      ...(resume !== undefined && {
-        remedy: { text: 'When the quotas are reset, they can be asked:', command: resume },
-      }),
-    },
-  ]
+      level: isLate && ended !== 'quota' ? 'warning' : 'note',
+      message: `${open.length} of ${probes.length} questions ${was} not asked, because ${reason}: ${what}.`,
+      ...(isLate && resume !== undefined && { remedy: { text: when, command: resume } }),
+    }
+  })
 }
 
 const OUTCOME_OF: Readonly<Record<CheckOutcome, ReportOutcome>> = {

@@ -12,7 +12,7 @@ import {
   readList,
   takeInventory,
 } from './inventory.ts'
-import { type ProbeAnswer, type ProbeRequest, quotaPathOf } from './probe.ts'
+import { isOverQuota, MOST_DOMAINS, type ProbeAnswer, type ProbeRequest, quotaPathOf } from './probe.ts'
 
 /** What the cleanup found in the account, and what it did. */
 export interface Cleanup {
@@ -33,8 +33,6 @@ export const NOTHING_REMOVED: Omit<Cleanup, 'restored'> = {
   changes: [],
 }
 
-/** How many domains a request removes. The contract has no limit, but a service may apply the limit of POST. */
-export const REMOVED_AT_ONCE = 50
 /** How often a removal is sent whose answer is lost, if a list shows that it was not done. */
 const TRIES = 3
 /** In milliseconds: how long the cleanup waits for a quota, even if the user did not ask for it. */
@@ -42,7 +40,7 @@ const SHORT_WAIT = 60_000
 
 /** How many requests `restore` sends to each path if nothing unexpected happens, and one more list to look again. */
 export function costOfRestoring(groups: number, domains: number): Record<string, number> {
-  return { '/domaingroups': 2 + groups, '/domains': 2 + Math.max(1, Math.ceil(domains / REMOVED_AT_ONCE)) }
+  return { '/domaingroups': 2 + groups, '/domains': 2 + Math.max(1, Math.ceil(domains / MOST_DOMAINS)) }
 }
 
 /** How a cleanup may spend and wait. */
@@ -50,6 +48,8 @@ export interface CleanupTerms {
   conversation: Conversation
   budget: RequestBudget
   holdings: Holdings
+  /** Whether anything may be removed. If not, the lists still show what is left. */
+  writes: boolean
   /** Whether to wait for a quota however long it takes. */
   waits: boolean
   /** Resolves after this many milliseconds. */
@@ -59,7 +59,7 @@ export interface CleanupTerms {
 }
 
 /**
- * Removes everything that the run has created by its ledger, and nothing else. Then it reads the lists, and again after
+ * Removes everything that the run has created by its ledger, if it may write, and nothing else. Then it reads the lists, and again after
  * a pause if they contradict that, and removes what they still show. At last it compares the account with what it was.
  * The reserve does not bind it.
  */
@@ -82,8 +82,8 @@ class AccountCleanup {
   }
 
   async run(): Promise<Cleanup> {
-    const { holdings, pause } = this.#terms
-    let [groups, domains] = [[...holdings.groups.keys()], [...holdings.domains]]
+    const { holdings, pause, writes } = this.#terms
+    let [groups, domains] = writes ? [[...holdings.groups.keys()], [...holdings.domains]] : [[], []]
     for (let pass = 1; ; pass++) {
       const refused = await this.#remove(groups, domains)
       if (refused !== undefined) return this.incomplete(refused)
@@ -97,7 +97,7 @@ class AccountCleanup {
       const own = holdings.ownIn(after)
       const isDone = own.groups.length === 0 && own.domains.length === 0
       // A service that does not remove what its lists show will not do so the next time.
-      if (isDone || pass > 1) return this.#conclude(after)
+      if (isDone || pass > 1 || !writes) return this.#conclude(after)
       for (const group of own.groups) holdings.adopt(group)
       for (const name of own.domains) holdings.domains.add(name)
       ;[groups, domains] = [own.groups.map(({ id }) => id), own.domains]
@@ -121,8 +121,9 @@ class AccountCleanup {
       reasons.push(reason)
       break
     }
-    for (let start = 0; start < domains.length; start += REMOVED_AT_ONCE) {
-      const reason = await this.#removeDomains(domains.slice(start, start + REMOVED_AT_ONCE))
+    // The contract has no limit for a removal, but a service may apply that of an addition.
+    for (let start = 0; start < domains.length; start += MOST_DOMAINS) {
+      const reason = await this.#removeDomains(domains.slice(start, start + MOST_DOMAINS))
       if (reason !== undefined) return [...reasons, reason].join('; ')
     }
     return reasons[0]
@@ -166,7 +167,7 @@ class AccountCleanup {
     for (let attempt = 0; ; attempt++) {
       if (!(await this.#awaitQuota(path))) return this.#describeQuota(path)
       const answer = await conversation.ask(request)
-      if (answer.code !== 'rate_limited' && answer.response.status !== 429) return answer
+      if (!isOverQuota(answer)) return answer
       if (attempt > 0) return this.#describeQuota(path)
       if (!(await this.#awaitQuota(path))) {
         await pause(SETTLING)
@@ -197,7 +198,7 @@ class AccountCleanup {
   }
 
   #conclude(after: Inventory): Cleanup {
-    const { holdings } = this.#terms
+    const { holdings, writes } = this.#terms
     const { domains, groups } = holdings.ownIn(after)
     const left = { domains, groups: groups.map(({ id }) => id) }
     const { before } = holdings
@@ -209,7 +210,7 @@ class AccountCleanup {
       removed: this.#removed,
       left,
       changes: [...lost, ...gained],
-      ...(!isClean && { reason: 'the service did not remove everything' }),
+      ...(!isClean && { reason: writes ? 'the service did not remove everything' : 'this run may not write' }),
       ...(isClean && lost.length > 0 && { reason: 'something that was there before is gone or different' }),
     }
   }

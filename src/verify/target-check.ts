@@ -1,7 +1,7 @@
 import type { SeenResponse } from '../exchanges/exchange.ts'
 import { readReset } from '../exchanges/reset.ts'
 import { isPage } from './conversation.ts'
-import type { ProbeAnswer } from './probe.ts'
+import { isOverQuota, type ProbeAnswer } from './probe.ts'
 
 /** Why the run must not send another request to the target, as a sentence for the user. */
 export class TargetError extends Error {
@@ -9,17 +9,18 @@ export class TargetError extends Error {
 }
 
 /**
- * Checks the answer to a first request to a path. @throws TargetError for a redirect, a used-up quota, a web page or a
- * refused key.
+ * Checks the answer to a first request to a path, whose quota has a window of so many seconds. @throws TargetError for a
+ * redirect, a used-up quota, a web page or a refused key.
  */
-export function refuseTarget({ response, code }: ProbeAnswer): void {
+export function refuseTarget(answer: ProbeAnswer, window: number): void {
+  const { response, code } = answer
   const { status, headers } = response
   if (status >= 300 && status < 400) {
     const to = headers['location'] === undefined ? '' : ` to ${headers['location'].slice(0, 200)}`
     throw new TargetError(`the service redirects${to} (${status}); give the URL that it redirects to as --base-url`)
   }
-  if (code === 'rate_limited' || status === 429) {
-    throw new TargetError(`the quota is used up already (${status}); come back ${comeBack(headers)}`)
+  if (isOverQuota(answer)) {
+    throw new TargetError(`the quota is used up already (${status}); come back ${comeBack(headers, window)}`)
   }
   if (isPage(response)) {
     throw new TargetError(
@@ -49,12 +50,12 @@ export function refuseSilence(answers: readonly ProbeAnswer[]): void {
   }
 }
 
-/** In seconds. A longer time cannot be a reset, because windows last an hour. */
-const LONGEST_QUOTA = 31 * 86_400
+/** In seconds. If a service tells a longer time, it is no time that anybody waits for. */
+const LONGEST_WAIT = 31 * 86_400
 
-function comeBack(headers: SeenResponse['headers']): string {
+function comeBack(headers: SeenResponse['headers'], window: number): string {
   const { seconds = 0, instant } = readReset(headers) ?? readReset(headers, 'retry-after') ?? {}
-  if (seconds <= 0 || seconds > LONGEST_QUOTA) return 'within the hour'
+  if (seconds <= 0 || seconds > LONGEST_WAIT) return window === 0 ? 'later' : `within ${inWords(window)}`
   const at = instant === undefined ? '' : ` (${new Date(instant * 1000).toISOString().replace('.000Z', 'Z')})`
   return `in ${inWords(seconds)}${at}, or give --wait`
 }

@@ -6,13 +6,12 @@ import { type QuotaView, RequestBudget, type Reserve } from './budget.ts'
 import { type Client, ConnectionError } from './client.ts'
 import { Conversation, type ConversationJudge } from './conversation.ts'
 import { foresee } from './foresight.ts'
-import { Holdings, markOf } from './holdings.ts'
+import { type Holdings, markOf } from './holdings.ts'
 import { type KeptExchange, type Ledger, type LedgerContent, LedgerError } from './ledger.ts'
-import { openRun } from './opening.ts'
+import { askFirst, openRun } from './opening.ts'
 import { planProbes } from './plan.ts'
 import { ProbeSetup } from './probe-setup.ts'
 import { type Cleanup, NOTHING_REMOVED, restore } from './restoration.ts'
-import { refuseTarget } from './target-check.ts'
 
 /** What a run and a sweep need. */
 export interface RunOptions {
@@ -24,6 +23,8 @@ export interface RunOptions {
   waits: boolean
   /** Resolves after this many milliseconds, or when the signal is aborted. */
   sleep(milliseconds: number, signal: AbortSignal): Promise<void>
+  /** Counts the milliseconds that pass, also while it sleeps; by default those of real time. */
+  now?(): number
   signal: AbortSignal
 }
 
@@ -83,8 +84,10 @@ export async function verify(options: VerifyOptions): Promise<VerifyResult> {
   await conversation.judgeWith(judge, earlier?.exchanges ?? [])
 
   const setup = new ProbeSetup({ holdings, suffix, names: earlier === undefined ? 0 : namesIn(earlier) })
-  const done = opening?.done ?? earlier?.done ?? []
-  asking = new Asking({ ...options, ...way, plan, setup, done, unreadable: opening?.unreadable })
+  const done = [...(earlier?.done ?? []), ...(opening?.done ?? [])]
+  // An earlier run may have left something, also if this one only reads.
+  const restores = writes || holdings.hasIntents
+  asking = new Asking({ ...options, ...way, plan, setup, restores, done, unreadable: opening?.unreadable })
   await endingWith(asking, () => asking?.askAll())
 
   conversation.isCleaning = true
@@ -121,13 +124,12 @@ async function endingWith(asking: Asking, ask: () => Promise<void> | undefined):
 /** Removes what an incomplete run has left, and nothing else. @throws ConnectionError, TargetError */
 export async function sweep({
   contract,
-  content,
+  holdings,
   ...options
-}: RunOptions & { contract: Contract; content: LedgerContent }): Promise<Cleanup> {
-  const holdings = Holdings.of(content)
+}: RunOptions & { contract: Contract; holdings: Holdings }): Promise<Cleanup> {
   const way = openWay(contract, holdings, { ...options, writes: true, tell: () => {} })
   way.conversation.isCleaning = true
-  if (holdings.hasIntents) refuseTarget(await way.conversation.ask({ method: 'GET', path: '/domaingroups' }))
+  if (holdings.hasIntents) await askFirst('/domaingroups', { ...options, ...way })
   return restoreWith(way, holdings, { ...options, writes: true }, undefined)
 }
 
@@ -147,9 +149,9 @@ const TICK = 1_000
 function openWay(
   contract: Contract,
   holdings: Holdings,
-  { client, apiKey, ledger, reserve, sleep, signal, writes, tell }: RunOptions & WayOptions,
+  { client, apiKey, ledger, reserve, sleep, now, signal, writes, tell }: RunOptions & WayOptions,
 ): Way {
-  const budget = new RequestBudget(contract, reserve)
+  const budget = new RequestBudget(contract, reserve, now)
   // A signal ends the waiting for quotas, but not the short pauses of the cleanup.
   const pause = (milliseconds: number) => sleep(milliseconds, new AbortController().signal)
   const conversation = new Conversation({ client, contract, apiKey, budget, holdings, ledger, writes, pause })
@@ -185,9 +187,9 @@ async function restoreWith(
   unreadable: string | undefined,
 ): Promise<Cleanup> {
   // A run that has recorded no creation has changed nothing.
-  if (!writes || !holdings.hasIntents) return { restored: true, ...NOTHING_REMOVED }
+  if (!holdings.hasIntents) return { restored: true, ...NOTHING_REMOVED }
   if (unreadable !== undefined) return { restored: false, ...NOTHING_REMOVED, reason: unreadable }
-  return restore({ ...way, holdings, waits, signal })
+  return restore({ ...way, holdings, writes, waits, signal })
 }
 
 /** The largest number in the names that an earlier run may have created. */

@@ -26,6 +26,7 @@ const WITHOUT_HANDLER = [
 /** What the modules of the handlers export for each other. */
 const HELPERS = [
   'KEPT_OVERVIEWS',
+  'describeExample',
   'describeViolation',
   'openWindowEnds',
   'refuseLateInstant',

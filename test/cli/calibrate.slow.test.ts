@@ -90,6 +90,16 @@ describe('calibrate', () => {
     expect(statSync(out).isFile()).toBe(true)
   })
 
+  it('writes its report also if the overlay cannot be written', async ({ folder }) => {
+    const report = join(folder, 'report.json')
+    const evidence = await writeObservations([see('head', 1)])
+    const args = ['calibrate', '--evidence', evidence, '--out', '/dev/full', '--report', `json=${report}`]
+    const { code, stderr } = await runInProcess(args)
+    expect(stderr).toMatch(/^dmarc-understudy: --out \/dev\/full: /m)
+    expect(code).toBe(2)
+    expectReport('calibration', JSON.parse(readFileSync(report, 'utf8')))
+  })
+
   it('reads files and asks no service if a key for verify is in the environment', async () => {
     const evidence = await writeObservations([see('head', 1)])
     const environment = { DMARC_UNDERSTUDY_API_KEY: 'key_for_verify' }

@@ -1,9 +1,11 @@
 import { execFileSync } from 'node:child_process'
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { createServer as createHttpServer } from 'node:http'
 import { join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
 import { describe, expect } from 'vitest'
 import { budget } from '../support/budget.ts'
+import { listenOn } from '../support/listening.ts'
 import { eventually, sleeper, sleeping } from '../support/processes.ts'
 import { it } from '../support/program.ts'
 import { runInProcess } from '../support/program-in-process.ts'
@@ -80,6 +82,46 @@ describe('The program explore', () => {
 })
 
 describe('The program verify', () => {
+  it('names what it leaves, and how to remove it, if a second signal ends its cleanup', async ({
+    folder,
+    startProcess,
+  }) => {
+    const service = await startService({ fixture: 'demo', enforceQuotas: false })
+    let isStopped = false
+    let isRemoving = false
+    const server = createHttpServer(async (request, response) => {
+      isRemoving ||= isStopped && request.method === 'DELETE'
+      // Nothing answers a removal of the cleanup.
+      if (isRemoving) return
+      const chunks: Buffer[] = []
+      for await (const chunk of request) chunks.push(chunk)
+      const { method = '' } = request
+      const { authorization = '' } = request.headers
+      const hasBody = method !== 'GET' && method !== 'HEAD' && chunks.length > 0
+      const headers = { authorization, 'content-type': request.headers['content-type'] ?? '' }
+      const url = new URL(request.url ?? '', service.baseUrl)
+      const answer = await fetch(url, { method, headers, ...(hasBody && { body: Buffer.concat(chunks) }) })
+      response.writeHead(answer.status, [...answer.headers].flat()).end(Buffer.from(await answer.arrayBuffer()))
+    })
+    const target = `http://127.0.0.1:${await listenOn(server)}/api/v1`
+    const running = startProcess(['verify', '--base-url', target], { environment: KEY, folder })
+    const { groups } = await service.store.read('default')
+    while ((await service.store.read('default')).groups.size < groups.size + 1) await setImmediate()
+    isStopped = true
+    running.stop('SIGINT')
+    await eventually('the cleanup removes something', () => isRemoving)
+    running.stop('SIGTERM')
+    const { stderr } = await running.ended
+    const left = /ended at once; still there: (.*?)(?:, and what .*?)?; to clean up: (.*)\n$/.exec(stderr)
+    const [, items = '', command] = left ?? []
+    const now = await service.store.read('default')
+    const own = [...now.domains.keys()].filter((name) => name.startsWith('verify-'))
+    const made = [...now.groups.keys()].filter((id) => !groups.has(id))
+    expect(items.split(', ').toSorted()).toEqual([...own, ...made.map((id) => `group ${id}`)].toSorted())
+    expect(command).toMatch(/^dmarc-understudy verify --sweep understudy-verify-\w{8}\.json --base-url /)
+    expect(readdirSync(folder)).toHaveLength(1)
+  })
+
   it('that was killed is undone by a sweep', async ({ folder, startProcess }) => {
     const service = await startService({ fixture: 'demo', enforceQuotas: false })
     const inventory = async () => [(await service.get('/domains')).text, (await service.get('/domaingroups')).text]

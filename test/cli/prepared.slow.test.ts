@@ -10,8 +10,10 @@ import { Permitted } from '../../src/choices/permitted.ts'
 import { readChoices, useChoices } from '../../src/contract/choices.ts'
 import { compileContract } from '../../src/contract/contract.ts'
 import { OWN_DOCUMENT } from '../../src/contract/document.ts'
+import { linesOf } from '../../src/contract/lines.ts'
 import { keptIn } from '../../src/contract/schema-compiler.ts'
 import { compileStandalone } from '../../src/contract/standalone.ts'
+import { parseYaml } from '../../src/contract/yaml.ts'
 import { startUnderstudy } from '../../src/start/server.ts'
 import { foresee } from '../../src/verify/foresight.ts'
 import { isReadOnly, PROBES } from '../../src/verify/probes.ts'
@@ -51,8 +53,19 @@ describe('the build prepares', { tags: ['original'] }, () => {
     expect(missing).toEqual([])
   })
 
+  it('our document as it is written and its lines, so that a judgement parses no YAML', async () => {
+    const text = readFileSync(OWN_DOCUMENT, 'utf8')
+    const digest = createHash('sha256').update(text).digest('hex')
+    const read = (about: string) => JSON.parse(readFileSync(join(PREPARED, `${digest}.${about}.json`), 'utf8'))
+    expect(read('written')).toEqual(await parseYaml(text, 'openapi.yaml'))
+    const lineOf = await linesOf(text)
+    const lines = Object.entries<number>(read('lines'))
+    expect(lines.length).toBeGreaterThan(3000)
+    expect(lines.filter(([pointer, line]) => lineOf(pointer) !== line)).toEqual([])
+  })
+
   it('nothing else', () => {
-    expect(readdirSync(PREPARED)).toHaveLength(7)
+    expect(readdirSync(PREPARED)).toHaveLength(9)
   })
 })
 

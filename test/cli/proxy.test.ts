@@ -262,6 +262,24 @@ describe('The verdict of the control plane and the result of the command are the
     expect(code).toBe(1)
   })
 
+  it('ends with its report and 3 when the judge has ended', SLOW, async ({ folder, start }) => {
+    const service = await startService()
+    const report = join(folder, 'report.json')
+    const concluding = vi.spyOn(Investigation.prototype, 'conclude').mockImplementation(() => {
+      throw new Error('out of memory')
+    })
+    onTestFinished(() => concluding.mockRestore())
+    const args = ['proxy', '--target', service.baseUrl, '--port', '0', '--report', `json=${report}`]
+    const running = start(args)
+    await list(await listens(running))
+    running.stop()
+    const { code, stderr } = await running.ended
+    expect(stderr).toMatch(/^FAILED {2}.*ended with all that it has found.*: out of memory/m)
+    expect(stderr).not.toMatch(/^\s+at /m)
+    expect(code).toBe(3)
+    expect(JSON.parse(readFileSync(report, 'utf8'))).toMatchObject({ judged: 0, findings: [] })
+  })
+
   /** Whether the verdict and the command say that the traffic passes, and the exit code. */
   async function results(
     start: Tools['start'],

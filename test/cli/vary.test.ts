@@ -1,12 +1,13 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect } from 'vitest'
+import type { AlternativeReport, Dependencies } from '../../src/evidence/dependencies.ts'
 import { expectRefusal, it } from '../support/program.ts'
 import { runInProcess } from '../support/program-in-process.ts'
 import { expectReport } from '../support/report-schema.ts'
 import { SEND, shellClient } from '../support/shell-client.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
-import { DEPENDS_ON_ORDER } from '../trials/vary/varied-client.ts'
+import { DEPENDS_ON_ORDER, nameIn } from '../trials/vary/varied-client.ts'
 
 const STEADY = '"baseline": {"steady": true}'
 
@@ -67,7 +68,7 @@ describe('vary', { tags: ['slow'] }, () => {
     const { code, stdout, stderr } = await runInProcess([...args, '--', ...command])
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
     expect(stderr).toContain(
-      'The command fails if the real service has "alphabetical" instead of "addition" as domain-order and so answers GET /api/v1/domains with another body. GET /domains returns all monitored domains of the account; their order is not shown.',
+      'The command fails if the real service has "alphabetical" instead of "addition" as domain-order and so answers GET /api/v1/domains with another order at /data/domains: "mail.example.com", "shop.example.com" instead of "shop.example.com", "mail.example.com". GET /domains returns all monitored domains of the account; their order is not shown.',
     )
     expect(stderr).toContain(
       'dmarc-understudy assumptions overlay domain-order 1 > domain-order-1.yaml && ' +
@@ -78,6 +79,19 @@ describe('vary', { tags: ['slow'] }, () => {
     expectReport('dependencies', dependencies)
     expect(dependencies).toMatchObject({ command, baseline: { exit_code: 0, requests: 2, steady: true } })
 
+    // What it says is true.
+    for (const [id, expected] of [
+      ['domain-order', 1],
+      ['response-charset', 0],
+    ] as const) {
+      const overlay = join(folder, `${id}.yaml`)
+      writeFileSync(overlay, (await runInProcess(['assumptions', 'overlay', id, '1'])).stdout)
+      const run = await runInProcess(['run', '--fixture', 'empty', '--overlay', overlay, '--', ...command])
+      expect(run.code, id).toBe(expected)
+      const { verdict } = dependencies.alternatives.find((each: AlternativeReport) => nameIn(each) === `${id}/1`)
+      expect(verdict).toBe(expected === 1 ? 'depends' : 'tolerates')
+    }
+
     // Nothing has changed, and what it depends on is accepted now.
     const since = ['--since', file, '--accept', 'domain-order']
     const again = await runInProcess([...args, ...since, '--', ...command])
@@ -86,11 +100,37 @@ describe('vary', { tags: ['slow'] }, () => {
     expect(JSON.parse(readFileSync(file, 'utf8')).runs).toBe(2)
   })
 
-  it('ends with its trials at a signal, and leaves no process and no file', async ({ folder, start }) => {
+  it('reports what it has decided at a signal, and leaves no process and no file', async ({ folder, start }) => {
+    const pids = join(folder, 'pids')
+    writeFileSync(pids, '')
+    const command = shellClient(
+      `send GET /domains; case $UNDERSTUDY_TRIAL in domain-order/2) echo $$ >> '${pids}'; exec sleep 60 ;; esac`,
+    )
+    const reports = ['json', 'junit', 'sarif', 'markdown'].flatMap((format) => ['--report', `${format}=${format}`])
+    const running = start(['vary', '--jobs', '1', ...reports, '--', ...command], { folder })
+    await expect.poll(() => readFileSync(pids, 'utf8'), { timeout: 20_000 }).toMatch(/^\d+\n$/)
+    running.stop('SIGTERM')
+    const { code, stderr } = await running.ended
+    expect(code).toBe(143)
+    expect(stderr).toMatch(/^FAILED .* it tolerates [1-9]|^FAILED .* It tolerates [1-9]/m)
+    expect(() => process.kill(Number(readFileSync(pids, 'utf8')), 0)).toThrow('ESRCH')
+    expect(readdirSync(folder).toSorted()).toEqual(['json', 'junit', 'markdown', 'pids', 'sarif'])
+    const dependencies = JSON.parse(readFileSync(join(folder, 'json'), 'utf8'))
+    expectReport('dependencies', dependencies)
+    const { alternatives } = dependencies as Dependencies
+    const stopped = alternatives.filter(({ reason }) => reason === 'vary was stopped by SIGTERM.')
+    expect(stopped.map(nameIn)).toContain('domain-order/2')
+    expect(alternatives.filter(({ verdict }) => verdict === 'tolerates').map(nameIn)).toContain('domain-order/1')
+    for (const format of ['junit', 'sarif', 'markdown']) {
+      expect(readFileSync(join(folder, format), 'utf8')).toContain('vary was stopped by SIGTERM.')
+    }
+  })
+
+  it('has no report if a signal comes before the command has run as it is', async ({ folder, start }) => {
     const pids = join(folder, 'pids')
     writeFileSync(pids, '')
     const command = shellClient(`send GET /domains; echo $$ >> '${pids}'; exec sleep 60`)
-    const running = start(['vary', '--', ...command], { folder })
+    const running = start(['vary', '--report', 'json=report', '--', ...command], { folder })
     await expect.poll(() => readFileSync(pids, 'utf8')).toMatch(/^\d+\n$/)
     running.stop('SIGINT')
     const { code, stderr } = await running.ended

@@ -4,10 +4,13 @@ import { createServer as createTcpServer, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { setImmediate as turn } from 'node:timers/promises'
 import { describe, expect } from 'vitest'
+import { digestOf, Ledger } from '../../src/verify/ledger.ts'
 import { sample } from '../support/budget.ts'
 import { listenOn } from '../support/listening.ts'
+import { writeOverlay } from '../support/overlay-file.ts'
 import { expectRefusal, it } from '../support/program.ts'
 import { runInProcess } from '../support/program-in-process.ts'
+import { expectReport } from '../support/report-schema.ts'
 import { API_KEY, startService } from '../support/service.ts'
 
 const KEY = { DMARC_UNDERSTUDY_API_KEY: API_KEY }
@@ -43,7 +46,7 @@ const BAD_TARGETS: readonly (readonly [what: string, serve: Serve, code: 1 | 3, 
     'has a quota without an end',
     answers(429, ENDLESS),
     1,
-    /the quota is used up already \(429\); come back within the/,
+    /the quota is used up already \(429\); come back within 60 min$/,
   ],
   ['has a code in red', answers(401, json, envelope('\u001b[31mred')), 1, /refuses the key \(401 \\u001b\[31mred\)/],
   ['has a web page', answers(200, { 'content-type': 'text/html' }, '<!doctype html>'), 1, /web page \(200\)/],
@@ -69,6 +72,14 @@ const BAD_TARGETS: readonly (readonly [what: string, serve: Serve, code: 1 | 3, 
   ['has no TLS', answers(200), 3, /no TLS/, 'https:'],
 ]
 
+const RUN = 'abcd1234'
+const LEFT = `verify-${RUN}-1.example`
+
+/** The ledger of an earlier run with this target. */
+function writeLedger(target: string, path: string): Ledger {
+  return Ledger.create(path, { run: RUN, target, digest: digestOf(target, API_KEY), suffix: 'example', writes: true })
+}
+
 describe('verify', () => {
   it.for(sample(BAD_TARGETS, 5))(
     'says in one sentence that the target %s',
@@ -81,6 +92,22 @@ describe('verify', () => {
     },
   )
 
+  it.for<[what: string, serve: Serve, code: number, says: string]>([
+    ['refuses the key', answers(401, json, envelope('unauthorized')), 1, 'the service refuses the key'],
+    ['is no service', speaks((socket) => socket.destroy()), 3, 'cannot be reached'],
+  ])('writes the reports of a run whose target %s', async ([, serve, code, says], { folder }) => {
+    const target = await listen(serve)
+    const [report, junit] = [join(folder, 'report.json'), join(folder, 'junit.xml')]
+    const args = ['verify', '--base-url', target, '--report', `json=${report}`, '--report', `junit=${junit}`]
+    await expectRefusal(args, code, new RegExp(says), { environment: KEY, folder })
+    const written = JSON.parse(readFileSync(report, 'utf8'))
+    expectReport('verify', written)
+    expect(written).toMatchObject({ passed: false, checks: [{ id: 'target', outcome: 'fail' }] })
+    expect(written.checks[0].message).toContain(says)
+    expect(readFileSync(junit, 'utf8')).toMatch(/<testsuite [^>]*failures="1"/)
+    expect(readdirSync(folder).toSorted()).toEqual(['junit.xml', 'report.json'])
+  })
+
   it('needs a key', async ({ folder }) => {
     await expectRefusal(['verify', '--base-url', 'http://127.0.0.1:9/'], 2, /^--api-key KEY: is needed/, { folder })
   })
@@ -89,10 +116,10 @@ describe('verify', () => {
     ['domain=5', /^--reserve domain=5: there is no quota "domain"; the quotas are dmarc, domains, domaingroups$/],
     [
       'domains=',
-      /^--reserve domains=: must be a whole number from 0 to 1000, or a quota and such a number, as domains=5$/,
+      /^--reserve domains=: must be a whole number from 0 to 1000000000000, or a quota and such a number, as domains=5$/,
     ],
     ['domains=x', /^--reserve domains=x: must be a whole number/],
-    ['1001', /^--reserve 1001: must be a whole number/],
+    ['1000000000001', /^--reserve 1000000000001: must be a whole number/],
     ['-1', /^--reserve -1: must be a whole number/],
   ])('refuses the reserve %s', async (written, says) => {
     const args = ['verify', '--plan', '--base-url', 'http://127.0.0.1:9/', `--reserve=${written}`]
@@ -122,13 +149,27 @@ describe('verify', { tags: ['slow'] }, () => {
     expect(code).toBe(0)
     expect(stdout).toContain('costs 1 of /domaingroups')
     expect(stdout).toMatch(/POST \/domains; .* \(write\)/)
-    expect(stdout).toMatch(/It takes \d windows of an hour/)
+    expect(stdout).toMatch(/It takes \d windows of 60 min/)
     const args = ['verify', '--plan', '--base-url', 'http://127.0.0.1:9/', '--reserve', '3', '--reserve', 'dmarc=5']
     const reserved = await runInProcess(args, { folder })
     expect(reserved.stdout).toMatch(/\/dmarc: .* less 5 for others/)
     expect(reserved.stdout).toMatch(/\/domains: .* less 3 for others/)
     const remote = await runInProcess(['verify', '--plan', '--base-url', 'https://a.example/'], { folder })
     expect(remote.stdout).not.toContain('(write)')
+  })
+
+  it('tells the times of an overlay with other quota windows', async ({ folder }) => {
+    const windows = ['/dmarc', '/domains', '/domaingroups'].map((path) => ({
+      target: `$.paths['${path}']['x-quota']`,
+      update: { window: 180 },
+    }))
+    const overlay = ['--overlay', writeOverlay(folder, windows)]
+    const { stdout } = await runInProcess(['verify', '--plan', '--base-url', 'http://127.0.0.1:9/', ...overlay])
+    expect(stdout).toMatch(/^\/dmarc: .*; 10 in 3 min, less 0 for others$/m)
+    expect(stdout).toMatch(/It takes 2 windows of 3 min \(--wait\), at least 3 min\./)
+    const target = await listen(answers(429))
+    const args = ['verify', '--base-url', target, ...overlay]
+    await expectRefusal(args, 1, /come back within 3 min$/, { environment: KEY, folder })
   })
 
   it.for<[what: string, status: number, body: string, says: RegExp]>([
@@ -177,6 +218,38 @@ describe('verify', { tags: ['slow'] }, () => {
     expect(stderr).toMatch(/^PASSED {2}Nothing was seen that the contract forbids/m)
     expect(JSON.parse(readFileSync(report, 'utf8'))).toMatchObject({ passed: true, checks: expect.any(Array) })
     expect(code).toBe(0)
+  })
+
+  it('keeps the ledger of a run whose items it may not remove, and says how to remove them', async ({ folder }) => {
+    const service = await startService({ fixture: 'empty' })
+    const ledger = writeLedger(service.baseUrl, join(folder, 'ledger.json'))
+    ledger.write({ before: { domains: [], groups: [] } })
+    ledger.write({ creates: { domains: [LEFT] } })
+    ledger.close()
+    await service.send('POST', '/domains', { domains: [LEFT] })
+    const args = ['verify', '--resume', ledger.path, '--base-url', service.baseUrl, '--read-only']
+    const { code, stderr } = await runInProcess(args, { environment: KEY, folder })
+    expect(stderr).toContain(`this run may not write; still there: the domain ${LEFT}`)
+    expect(stderr).toContain(`verify --sweep ${ledger.path}`)
+    expect(code).toBe(1)
+    expect(readdirSync(folder)).toEqual(['ledger.json'])
+  })
+
+  it('keeps the ledger of a run that is continued too early', async ({ folder }) => {
+    const target = await listen(answers(429, HALF_AN_HOUR, envelope('rate_limited')))
+    const ledger = writeLedger(target, join(folder, 'ledger.json'))
+    ledger.write({ done: 'read-records' })
+    ledger.close()
+    const args = ['verify', '--resume', ledger.path, '--base-url', target]
+    await expectRefusal(args, 1, /come back in 30 min/, { environment: KEY, folder })
+    expect(Ledger.read(ledger.path)).toMatchObject({ done: ['read-records'] })
+  })
+
+  it('says how it is continued with the same permission to write', async ({ folder }) => {
+    const service = await startService({ fixture: 'empty' })
+    const args = ['verify', '--base-url', service.baseUrl, '--allow-writes']
+    const { stderr } = await runInProcess(args, { environment: KEY, folder })
+    expect(stderr).toMatch(/verify --resume .* --allow-writes$/m)
   })
 
   it('restores the account when a signal comes', async ({ folder, start }) => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { findContractProblems } from '../../src/conformance/contract-problems.ts'
-import type { JudgedDifference } from '../../src/conformance/finding.ts'
-import type { Exchange } from '../../src/exchanges/exchange.ts'
+import { type JudgedDifference, partyOf } from '../../src/conformance/finding.ts'
+import type { Exchange, SeenBody } from '../../src/exchanges/exchange.ts'
 import { valueAt } from '../../src/ground/json.ts'
 import { failure, type Made, readingOf, success } from '../exchanges/made-exchange.ts'
 import { choices } from '../support/choices.ts'
@@ -290,6 +290,8 @@ describe('a failure', () => {
       { status: 500, body: 'Oops' },
       { status: 500 },
       { status: 503, body: failure('internal_error') },
+      { status: 400, body: failure('internal_error') },
+      { status: 502, body: failure('server_error') },
     ]) {
       expect(find(list(made)).map(({ id, label }) => [id, label])).toEqual([
         [`unexplained/listDomains/${made.status}/failed`, 'unexplained'],
@@ -303,8 +305,29 @@ describe('a failure', () => {
     ])
   })
 
-  it('is none if it is one of the error codes, which can have any status', () => {
-    const found = find(list({ status: 503, body: failure('rate_limited') }))
+  it.each([
+    [500, 'unexplained/addDomains/500/failed', 'The service failed with 500.'],
+    [502, 'cannot-tell/addDomains/502/gateway', 'A gateway answered with 502 in place of the service.'],
+  ])('with %d does not hide what is wrong with the request', (status, id, outcome) => {
+    const [failed, ...asked] = find({ ...ADD, sent: { domains: 5, nope: 1 }, status, body: '<html>' })
+    expect(failed?.id).toBe(id)
+    expect(asked.map((finding) => [finding.id, partyOf(finding)])).toEqual([
+      [`contract-violation/addDomains/${status}/request/body/nope/additionalProperties`, 'client'],
+      [`contract-violation/addDomains/${status}/request/body/domains/type`, 'client'],
+    ])
+    for (const { message } of asked) expect(message).toContain(outcome)
+  })
+
+  it.each<[what: string, made: Partial<Made>, body?: SeenBody]>([
+    ['has one of the error codes, which can have any status', { status: 503, body: failure('rate_limited') }],
+    ['is to HEAD, so that its code is not shown', { status: 500, method: 'HEAD' }],
+    ['has a body that was not recorded', { status: 500 }, { isKnown: false, reason: 'It is not there.' }],
+  ])('is none if the response %s', (_, made, body) => {
+    const change = (exchange: Exchange) => {
+      const { response } = exchange
+      return response === undefined || body === undefined ? exchange : { ...exchange, response: { ...response, body } }
+    }
+    const found = find(list({ body: undefined, ...made }), change)
     expect(found.filter(({ label }) => label !== 'another choice')).toEqual([])
   })
 })

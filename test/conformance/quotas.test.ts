@@ -104,6 +104,20 @@ describe('the quota of a service', () => {
     expect(follow(still).findings.map(({ label }) => label)).toEqual(['unexplained'])
   })
 
+  const left = (...all: number[]): Said[] => all.map((remaining) => ({ remaining }))
+  const RISE = ['unexplained/listDomains/200/headers/x-ratelimit-remaining/rise']
+
+  it.each<[what: string, said: Said[], ids: string[]]>([
+    ['may rise where requests before the recording fall out of a window that slides', left(20, 19, 24), []],
+    ['may do so after refusals that are not charged', down(29, 29, 'refused').concat(down(30, 30, 'refused')), []],
+    ['must not rise where the first request found all', left(29, 10, 20), RISE],
+    ['must not show more than the successes of the recording leave', left(20, 19, 28), RISE],
+  ])('%s', (_, said, ids) => {
+    for (const isSoleClient of [false, true]) {
+      expect(follow(said, { isSoleClient }).findings.map(({ id }) => id)).toEqual(ids)
+    }
+  })
+
   it('begins again with every window, and after its clock was set back', () => {
     expect(follow([...down(3, 0), { after: 1801, remaining: 29, reset: END + 3600 }]).findings).toEqual([])
     expect(

@@ -4,9 +4,10 @@ import type { Conclusion } from '../../src/conformance/investigation.ts'
 import { AnswerCounts } from '../../src/evidence/answers.ts'
 import { applyBaseline } from '../../src/evidence/baseline.ts'
 import { describeFindings, type EvidenceReport, type EvidenceReportOptions } from '../../src/evidence/report.ts'
+import { GATEWAY } from '../../src/evidence/untold.ts'
 import type { Exchange } from '../../src/exchanges/exchange.ts'
 import { REDACTED } from '../../src/exchanges/keys.ts'
-import { exchangeOf as usualExchange } from '../exchanges/made-exchange.ts'
+import { failure, exchangeOf as usualExchange } from '../exchanges/made-exchange.ts'
 import { choices } from '../support/choices.ts'
 import { expectReport } from '../support/report-schema.ts'
 
@@ -18,8 +19,9 @@ function findingOf(label: Label, what = 'data', more: Partial<JudgedDifference> 
   return { id, label, ...place, message: 'It is other than it should be.', ...more }
 }
 
-function exchangeOf({ status = 200, method = 'GET', isKnown = true } = {}): Exchange {
-  const { response, ...exchange } = usualExchange({ method, path: '/domains', status, body: '{}' })
+function exchangeOf({ status = 200, method = 'GET', isKnown = true, code = '' } = {}): Exchange {
+  const body = code === '' ? '{}' : failure(code)
+  const { response, ...exchange } = usualExchange({ method, path: '/domains', status, body })
   if (status === 0) return { ...exchange, response: undefined }
   if (isKnown || response === undefined) return { ...exchange, response }
   return { ...exchange, response: { ...response, body: { isKnown, reason: 'The recording does not have it.' } } }
@@ -142,6 +144,15 @@ describe('The report of exchanges', () => {
     })
   })
 
+  it('counts what a gateway answered once, though each such exchange has a finding as well', () => {
+    const answers = new AnswerCounts(choices.contract)
+    for (let times = 0; times < 3; times++) answers.note(exchangeOf({ status: 502 }))
+    const gateway = findingOf('cannot tell', 'gateway')
+    const { json, findings } = describeConclusion([gateway], { counts: { [gateway.id]: 3 }, answers })
+    expect(json.untold).toEqual([{ ...GATEWAY, times: 3 }])
+    expect(findings).toMatchObject([{ remedy: { text: expect.stringContaining(GATEWAY.remedy) } }])
+  })
+
   it('shows of each finding what was asked, what came and what to do', () => {
     const quoted = { asked: '{"name":"a"}', answered: '{"success":true}', overlay: 'status 202' }
     const { findings } = describeConclusion([findingOf('another choice', 'status', quoted)])
@@ -196,9 +207,14 @@ describe('The answers of a service', () => {
   it.each<[what: string, exchange: Parameters<typeof exchangeOf>[0], reason: string | undefined]>([
     ['a success', {}, undefined],
     ['no response', { status: 0 }, 'No response was recorded.'],
-    ['a failure', { status: 503 }, 'The service failed with 503.'],
-    ['429', { status: 429 }, 'The quota was used up.'],
-    ['401', { status: 401 }, 'The key was refused with 401.'],
+    ['a failure', { status: 500 }, 'The service failed with 500.'],
+    ['a failure with 400', { status: 400, code: 'internal_error' }, 'The service failed with 400.'],
+    ['a page of a gateway', { status: 503 }, GATEWAY.reason],
+    ['a gateway that answers HEAD', { method: 'HEAD', status: 503 }, GATEWAY.reason],
+    ['rate_limited with any status', { status: 503, code: 'rate_limited' }, 'The quota was used up.'],
+    ['unauthorized with any status', { status: 400, code: 'unauthorized' }, 'The key was refused with 400.'],
+    ['another error with 403', { status: 403, code: 'domain_delete_failed' }, undefined],
+    ['403 of a stranger', { status: 403 }, 'A response with 403 has not the envelope of the service.'],
     ['HEAD', { method: 'HEAD' }, 'A response to HEAD has no body.'],
     ['a body that is missing', { isKnown: false }, 'The recording does not have it.'],
   ])('say of %s why it cannot be judged', (_, exchange, reason) => {

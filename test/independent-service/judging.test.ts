@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { DEPARTURES } from './departures.ts'
-import { accusationsIn, check } from './judging.ts'
-import { MISSED } from './known.ts'
+import { accusationsIn, check, idsOf } from './judging.ts'
+import { MISSED, NAMES, OPEN } from './known.ts'
 import { play, Twins } from './playing.ts'
 import { PLAIN } from './profile.ts'
 import { usualSession } from './sessions.ts'
@@ -19,6 +19,23 @@ describe('check of a usual day', () => {
     const wrong = DEPARTURES.find(({ id }) => id === name)
     expect(wrong).toBeDefined()
     expect(accusationsIn(await check(play(usualSession, new Twins(PLAIN, wrong))))).not.toEqual([])
+  })
+})
+
+describe('an accusation', () => {
+  it.for([
+    [
+      '[unexplained] GET /domains → 200: It came: {"message":"No; none."}. {unexplained/listDomains/200/data; 5ecb3e29}',
+      'unexplained/listDomains/200/data',
+    ],
+    ['restoration: The account is not as before. ({"data":{}})', 'restoration'],
+  ])('has an id, whatever it quotes: %s', ([text = '', id]) => {
+    expect(idsOf([text])).toEqual([id])
+  })
+
+  it('has a name for each departure that something finds, and one alone', () => {
+    const found = DEPARTURES.map(({ id }) => id).filter((id) => OPEN.verify[id] === undefined)
+    expect(Object.values(NAMES).flat().toSorted()).toEqual(found.toSorted())
   })
 })
 

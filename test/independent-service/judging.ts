@@ -28,7 +28,7 @@ export function accusationsIn({ findings }: Pick<Conclusion, 'findings'>): strin
 
 /** The ids of the findings and checks of which accusations tell. */
 export function idsOf(accusations: readonly string[]): string[] {
-  return accusations.map((text) => /\{([^;}]*)[;}]/.exec(text)?.[1] ?? text.replace(/:.*/s, ''))
+  return accusations.map((text) => /\{([^{};]*); [^{};]*\}$/.exec(text)?.[1] ?? text.replace(/:.*/s, ''))
 }
 
 function describe(finding: JudgedDifference): string {

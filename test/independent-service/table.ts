@@ -51,8 +51,8 @@ async function foundByVerify(twins: Twins, departure: Departure) {
 async function cellOf(tool: Tool, departure: Departure): Promise<Cell> {
   const twins = new Twins(PLAIN, departure, tool === 'verify' ? THEIRS : [])
   if (tool !== 'verify') play(SESSIONS[tool], twins)
-  const name = NAMES[departure.id] ?? ''
-  const called = (ids: readonly string[], cell: Cell) => (ids.some((id) => id.includes(name)) ? cell : 'misnamed')
+  const name = new RegExp(Object.keys(NAMES).find((each) => NAMES[each]?.includes(departure.id)) ?? '')
+  const called = (ids: readonly string[], cell: Cell) => (ids.some((id) => name.test(id)) ? cell : 'misnamed')
   const found = await (tool === 'verify' ? foundByVerify(twins, departure) : foundByCheck(tool, departure, false))
   if (found.length > 0) return called(found, 'found')
   if (twins.shown === undefined) return 'not shown'

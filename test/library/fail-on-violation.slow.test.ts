@@ -5,7 +5,7 @@ import { pathToFileURL } from 'node:url'
 import { describe, expect } from 'vitest'
 import { budget } from '../support/budget.ts'
 import { it } from '../support/program.ts'
-import { ROOT } from '../support/program-process.ts'
+import { PROGRAM, ROOT } from '../support/program-process.ts'
 
 /** Runs Node.js as if no test runner had started it. */
 function run(args: string[]): Promise<{ stdout: string; stderr: string; code: number | null }> {
@@ -21,7 +21,7 @@ function run(args: string[]): Promise<{ stdout: string; stderr: string; code: nu
 async function runVitest(folder: string) {
   const config = join(folder, 'vitest.config.mjs')
   const root = join(ROOT, 'test/library/suites')
-  const test = { include: ['*.spec.ts'], testTimeout: 120_000, hookTimeout: 120_000 }
+  const test = { include: ['violations.spec.ts'], testTimeout: 120_000, hookTimeout: 120_000 }
   writeFileSync(config, `export default ${JSON.stringify({ cacheDir: folder, test })}`)
   const program = join(ROOT, 'node_modules/vitest/vitest.mjs')
   const { stdout } = await run([program, 'run', '--root', root, '--config', config, '--reporter=json'])
@@ -68,35 +68,42 @@ describe.concurrent('with failOnViolation', () => {
     expect(ofFile?.startsWith(nobody), ofFile).toBe(true)
   })
 
-  it('a test of node:test fails that violates the contract, and no other', async ({ folder }) => {
-    const file = join(folder, 'violations.test.mjs')
-    writeFileSync(file, NODE_SUITE)
-    const { stdout, code } = await run(['--test', '--test-reporter=tap', file])
-    const tests = [...stdout.matchAll(/^ *(ok|not ok) \d+ - ([^/\n]*)$\n(?:^ *[^\n#]*$\n)*?^ *\.\.\.$/gm)]
-    const results = tests.map(([text, result, name]) => [
-      name,
-      result === 'ok' ? result : (/^ *(?:error: )?'?(POST|GET|the error|a hook|1 subtest)/m.exec(text)?.[1] ?? text),
-    ])
-    expect(Object.fromEntries(results)).toEqual({
-      'keeps the contract': 'ok',
-      'violates it': 'POST',
-      'is permitted to': 'ok',
-      'finds no account of those before it': 'ok',
-      'fails itself as well': 'the error',
-      'deletes the account': 'POST',
-      'misspells a path without a key': 'GET',
-      'has two accounts': 'POST',
-      'cleans up all the same': 'POST',
-      'has a hook that fails': 'a hook',
-      'the rest was cleaned up': 'ok',
-      'at the same time': '1 subtest',
-      'one keeps it': 'ok',
-      'another violates it': 'GET',
-    })
-    // Beside its own error, a test says what it has violated.
-    expect(stdout).toMatch(/^# ViolationError: 1 request violates the contract\.$/m)
-    expect(code).toBe(1)
-  })
+  // Under `run`, it is not known who has sent a request without a key, so no test fails.
+  it.for([
+    { words: [], unknown: 'GET' },
+    { words: [PROGRAM, 'run', '--', process.execPath], unknown: 'ok' },
+  ])(
+    'a test of node:test fails that violates the contract, and no other: %j',
+    async ({ words, unknown }, { folder }) => {
+      const file = join(folder, 'violations.test.mjs')
+      writeFileSync(file, NODE_SUITE)
+      const { stdout, code } = await run([...words, '--test', '--test-reporter=tap', file])
+      const tests = [...stdout.matchAll(/^ *(ok|not ok) \d+ - ([^/\n]*)$\n(?:^ *[^\n#]*$\n)*?^ *\.\.\.$/gm)]
+      const results = tests.map(([text, result, name]) => [
+        name,
+        result === 'ok' ? result : (/^ *(?:error: )?'?(POST|GET|the error|a hook|1 subtest)/m.exec(text)?.[1] ?? text),
+      ])
+      expect(Object.fromEntries(results)).toEqual({
+        'keeps the contract': 'ok',
+        'violates it': 'POST',
+        'is permitted to': 'ok',
+        'finds no account of those before it': 'ok',
+        'fails itself as well': 'the error',
+        'deletes the account': 'POST',
+        'misspells a path without a key': unknown,
+        'has two accounts': 'POST',
+        'cleans up all the same': 'POST',
+        'has a hook that fails': 'a hook',
+        'the rest was cleaned up': 'ok',
+        'at the same time': '1 subtest',
+        'one keeps it': 'ok',
+        'another violates it': 'GET',
+      })
+      // Beside its own error, a test says what it has violated.
+      expect(stdout).toMatch(/^# ViolationError: 1 request violates the contract\.$/m)
+      expect(code).toBe(1)
+    },
+  )
 })
 
 const NODE_SUITE = `
@@ -129,7 +136,7 @@ test('is permitted to', async (t) => {
 })
 test('finds no account of those before it', async () => {
   const accounts = await (await shared.understudy()).listAccounts()
-  assert.deepEqual(accounts.map(({ id }) => id), ['default'])
+  assert.equal(accounts.length, 1)
 })
 test('has two accounts', async (t) => {
   const [one, other] = [await shared.account(t), await shared.account(t)]

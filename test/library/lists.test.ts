@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { readLimits } from '../../src/admin/document.ts'
 import { openMemoryStore } from '../../src/store/memory.ts'
 import { controlApi } from '../support/control-plane.ts'
-import { send, start } from './stand-in.ts'
+import { send, start, WAYS_OF_CALLS } from './stand-in.ts'
 
 const { pageLimit } = readLimits(controlApi)
 const slow = { tags: ['slow'] }
@@ -32,7 +32,7 @@ describe('a list of the library is whole, however many pages it has:', () => {
   })
 })
 
-describe('the requests of the library', () => {
+describe.each(WAYS_OF_CALLS)('$way, the requests of the library', ({ start }) => {
   it('are all, or as many of the newest as are asked for, before an ordinal or not', slow, async () => {
     const understudy = await start({ enforceQuotas: false, journal: 5_000 })
     const { account } = understudy

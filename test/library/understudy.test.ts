@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { ControlError, FaultSetError, FixtureError, OptionError, startUnderstudy } from '../../src/index.ts'
-import { NOW, send, start } from './stand-in.ts'
+import { NOW, send, start, WAYS_OF_CALLS } from './stand-in.ts'
 
 describe('a stand-in', () => {
   it('makes accounts as they are asked for', async () => {
@@ -184,7 +184,7 @@ function inheriting(fields: object): object {
   return Object.create(fields)
 }
 
-describe('a call that cannot be', () => {
+describe.each(WAYS_OF_CALLS)('$way, a call that cannot be', ({ start }) => {
   const rows = Object.entries(CALLS).flatMap(([code, calls]) => calls.map((row) => [code, ...row] as const))
   it.each(rows)('is refused with %s: %s', async (code, call, message) => {
     const error: unknown = await call(await start()).catch((thrown: unknown) => thrown)

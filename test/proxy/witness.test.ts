@@ -112,6 +112,17 @@ describe('A witness', () => {
     expect([errors, witness.sightings.failures]).toEqual([[new Error('a bug')], 1])
   })
 
+  it('lets the judge forget, in its turn, when a change came too late for its place, and counts it', async () => {
+    const { witness, told } = open()
+    witness.exchange(passed('1'))
+    witness.unknown()
+    witness.unknown()
+    witness.exchange(passed('2'))
+    await witness.finish(never())
+    expect(told).toEqual(['1', 'forget', '2'])
+    expect(witness.sightings.late).toBe(2)
+  })
+
   it('ends when its judge has ended, and counts what was not judged', async () => {
     const gone = async () => Promise.reject(new Error('gone'))
     const { witness, errors, noted } = open({ judge: { take: gone, forget: gone } })

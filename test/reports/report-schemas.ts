@@ -49,18 +49,19 @@ const alternative = object({
   id: text('The id of the assumption.'),
   alternative: count('The number of the alternative, as `assumptions overlay ID N` takes it.', 1),
   verdict: text(
-    '`depends`: the command fails with it. `tolerates`: it does not. `not reached`: no response and no state would have changed. `flaky`: sometimes it fails. `inconclusive`: that could not be decided.',
+    '`depends`: the command fails with it. `tolerates`: it does not. `not reached`: no response is different with it. `flaky`: sometimes it fails. `inconclusive`: that could not be decided.',
     { enum: ['depends', 'tolerates', 'not reached', 'flaky', 'inconclusive'] },
   ),
   spec: text('What the specification leaves open.'),
   chosen: { description: 'What openapi.yaml chooses.' },
   value: { description: 'What the alternative chooses.' },
   'accepted?': { const: true, description: 'The user has listed it with --accept.' },
-  'reason?': text('Why it was not decided.'),
-  'first_difference?': described('The first response of the baseline that the alternative changes.', {
+  'reason?': text('Why it was not decided, or not reached although it was tried.'),
+  'first_difference?': described('The first response that is different with the alternative.', {
     request: object({ ...request, 'body?': word }),
     expected: response,
     received: response,
+    'body_difference?': text('The first difference between the bodies, in words.'),
   }),
   'exit_code?': exitCode('What the command ended with, where it failed.'),
   'signal?': text('The signal that ended the command.'),
@@ -232,7 +233,7 @@ const SCHEMAS = {
     checks: list(
       object({
         id: text(
-          '`rule/ID`, `assumption/ID`, `operation/ID`, `restoration`, or the id of a finding, which a baseline names.',
+          '`rule/ID`, `assumption/ID`, `operation/ID`, `restoration`, the id of a finding, which a baseline names, or `target` if nothing could be asked.',
         ),
         outcome: text(
           '`not reached`: it was not asked. `undecidable`: the answers, or no answers, can show it. `baselined`: the finding is known.',
@@ -293,7 +294,7 @@ const SCHEMAS = {
       requests: count('How many requests it sent.'),
       steady: { type: 'boolean', description: 'Whether two runs had the same result and sent the same requests.' },
     }),
-    runs: count('How often the command was started, the baselines included.', 1),
+    runs: count('How often the command was started, the runs without an alternative included.', 1),
     alternatives: list(alternative),
   }),
   explore: report('The report of dmarc-understudy explore', {

@@ -63,9 +63,18 @@ describe('the SARIF report', () => {
     expect(run.results?.map(({ ruleIndex }) => ruleIndex)).toEqual([0, 0, 1])
   })
 
-  it('places a finding without a place at the top, because code scanning refuses a result without one', async () => {
-    const run = await write(report({ findings: [finding({ pointer: undefined, request: undefined })] }))
-    expect(run.results?.[0]?.locations?.[0]?.physicalLocation?.region).toEqual({ startLine: 1 })
+  it('has a finding without a place as a notification, because code scanning refuses such a result', async () => {
+    const failed = { id: 'command/failed', name: 'The command failed', description: 'It ended with another exit code.' }
+    const unplaced = finding({ rule: failed, message: 'It failed with 3.', pointer: undefined, request: undefined })
+    const run = await write(report({ findings: [unplaced, finding()] }))
+    expect(run.results?.map(({ ruleId, ruleIndex }) => [ruleId, ruleIndex])).toEqual([['violation/unknown_field', 1]])
+    expect(run.invocations?.[0]?.toolExecutionNotifications?.slice(1)).toEqual([
+      {
+        level: 'error',
+        associatedRule: { id: 'command/failed', index: 0 },
+        message: { text: expect.stringMatching(/^It failed with 3\./) },
+      },
+    ])
   })
 
   it('without findings has an empty list, which closes the alerts of before', async () => {

@@ -76,7 +76,6 @@ import { AFTER, BEFORE } from '../../src/trials/explore/story.ts'
 import { KEPT as KEPT_REQUESTS } from '../../src/trials/explore/tried-plans.ts'
 import { LISTED } from '../../src/trials/failed-tests.ts'
 import { EXCHANGES } from '../../src/trials/trial.ts'
-import { LARGEST } from '../../src/trials/vary/bundles.ts'
 import { CHARACTERS, LINES } from '../../src/trials/vary/failure.ts'
 import { SHOWN } from '../../src/trials/vary/first-difference.ts'
 import { MORE_PATIENCE } from '../../src/trials/vary/judge.ts'
@@ -86,7 +85,7 @@ import { FRUITLESS_WINDOWS, SLACK } from '../../src/verify/asking.ts'
 import { LARGEST_RESPONSE, LARGEST_RESPONSE_HEADER } from '../../src/verify/client.ts'
 import { MOST_SET_UPS } from '../../src/verify/foresight.ts'
 import { LARGEST_KEPT, LARGEST_LEDGER } from '../../src/verify/ledger.ts'
-import { REMOVED_AT_ONCE } from '../../src/verify/restoration.ts'
+import { MOST_DOMAINS } from '../../src/verify/probe.ts'
 
 const { settings } = await loadContract({ overlays: [] })
 const control = await loadControlApi()
@@ -273,7 +272,6 @@ const VALUES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     'name and description of a rule in `sarif`': `${number(LONGEST_NAME)}, ${number(LONGEST_DESCRIPTION)} characters`,
   },
   'Reports of `vary`': {
-    'alternatives that one run of the command tries': number(LARGEST),
     'body that was refused unread, in its place when the request is answered again': bytes(LONGEST_FILLER),
     'body of a response that differed': `${number(SHOWN)} characters`,
     'last output of a failing command': `${number(LINES)} lines, ${number(CHARACTERS)} characters`,
@@ -307,7 +305,7 @@ const VALUES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     'header of a response': bytes(LARGEST_RESPONSE_HEADER),
     'requests that set up what a question needs': number(MOST_SET_UPS),
     'requests of a path kept for the cleanup beside those that it needs': number(SLACK),
-    'domains that one request of the cleanup removes': number(REMOVED_AT_ONCE),
+    'domains that one request of the cleanup removes': number(MOST_DOMAINS),
     'windows in which nothing can be asked': number(FRUITLESS_WINDOWS),
     'body of an exchange in a ledger': bytes(LARGEST_KEPT),
     ledger: bytes(LARGEST_LEDGER),

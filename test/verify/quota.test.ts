@@ -1,12 +1,15 @@
 import { describe, expect, it } from 'vitest'
+import { readChoices } from '../../src/contract/choices.ts'
+import type { VerifyProgress } from '../../src/verify/asking.ts'
 import { RequestBudget } from '../../src/verify/budget.ts'
 import { Holdings } from '../../src/verify/holdings.ts'
 import { Ledger } from '../../src/verify/ledger.ts'
 import { quotaPathOf } from '../../src/verify/probe.ts'
+import type { VerifyResult } from '../../src/verify/verification.ts'
 import { budget } from '../support/budget.ts'
 import { createRandom } from '../support/random.ts'
 import { openService, startService } from '../support/service.ts'
-import { choices, inventoryOf, NO_JUDGE, NO_LEDGER, prepareRun } from './runs.ts'
+import { choices, inventoryOf, NO_JUDGE, NO_LEDGER, prepareRun, type Way } from './runs.ts'
 
 const PATHS = ['/dmarc', '/domains', '/domaingroups'] as const
 const HOUR = 3_600_000
@@ -130,6 +133,82 @@ describe('a run of verify', () => {
   })
 })
 
+describe('a run with a large reserve', { tags: ['slow'] }, () => {
+  it('says that a question needs more than the reserve and the cleanup leave', async () => {
+    const service = await startService()
+    const reserve = (path: string) => (path === '/dmarc' ? 9 : 0)
+    const { probes } = await prepareRun(service, { reserve, judge: NO_JUDGE, ledger: NO_LEDGER }).result()
+    const of = (id: string) => probes.find(({ probe }) => probe.id === id)
+    expect(of('read-records-again')).toMatchObject({
+      state: 'not reached',
+      reason: 'it needs more than the quota of /dmarc has beside the reserve and the cleanup',
+    })
+    expect(of('read-records')).toMatchObject({ state: 'asked' })
+  })
+})
+
+describe('the time to go of a run', { tags: ['slow'] }, () => {
+  it('is counted in the windows of the contract', async () => {
+    const update = { window: 180 }
+    const actions = ['/dmarc', '/domains', '/domaingroups'].map((path) => ({
+      target: `$.paths['${path}']['x-quota']`,
+      update,
+    }))
+    const windows = await readChoices([{ name: 'windows', actions }])
+    const service = await startService()
+    let longest = 0
+    const onProgress = ({ toGo }: VerifyProgress) => (longest = Math.max(longest, toGo))
+    const reserve = (path: string) => (path === '/domaingroups' ? 80 : 0)
+    const given = { choices: windows, reserve, judge: NO_JUDGE, ledger: NO_LEDGER, onProgress }
+    await prepareRun(service, given).result()
+    expect(longest).toBeGreaterThan(180)
+    expect(longest).toBeLessThan(10 * 180)
+  })
+})
+
+describe('a run whose first request is refused for the quota', () => {
+  it.each([
+    ['the service', '{"success":false,"error":{"code":"rate_limited","message":"No."}}'],
+    ['a gateway', ''],
+  ])('waits for the reset if it may, and ends at a signal: %s', async (_, body) => {
+    const service = await startService()
+    const refusal = { status: 429, rawHeaders: ['Content-Type', 'application/json'], body: Buffer.from(body) }
+    const way = (): Way => {
+      let sent = 0
+      return async (request, send) => (++sent === 1 ? refusal : send(request))
+    }
+    const terms = { waits: true, writes: false, judge: NO_JUDGE, ledger: NO_LEDGER }
+    const { exchanges } = await prepareRun(service, { ...terms, way: way() }).result()
+    expect(exchanges.slice(0, 3).map(({ exchange: { response } }) => response?.status)).toEqual([429, 200, 200])
+    const controller = new AbortController()
+    const sleep = async () => controller.abort(new Error('a signal'))
+    const stopped = prepareRun(service, { ...terms, way: way(), sleep, signal: controller.signal })
+    await expect(stopped.result()).rejects.toThrow('a signal')
+  })
+})
+
+describe('a run that uses up quotas on purpose', { tags: ['slow'] }, () => {
+  it.each([
+    ['it restores the account', 'restores the account'],
+    ['it uses up a quota', 'exhaust-dmarc'],
+  ])('is interrupted and has not asked the rest if a signal comes while %s', async (_, moment) => {
+    const service = await startService({ fixture: 'demo' })
+    const controller = new AbortController()
+    const { ended, probes, cleanup } = await prepareRun(service, {
+      exhaust: true,
+      judge: NO_JUDGE,
+      ledger: NO_LEDGER,
+      signal: controller.signal,
+      onProgress: ({ doing }) => doing === moment && controller.abort(),
+    }).result()
+    // Before the signal, the other questions have used up what the quotas allow.
+    expect(ended).toBe('interrupted')
+    expect(cleanup).toMatchObject({ restored: true })
+    const exhaustions = probes.filter(({ probe: { exhausts } }) => exhausts === true)
+    expect(exhaustions.map(({ state }) => state)).toEqual(exhaustions.map(() => 'not reached'))
+  })
+})
+
 describe('a run that stops when the quotas are used up', () => {
   it('is continued by a later one, which asks the rest and knows what was answered before', {
     tags: ['slow'],
@@ -166,5 +245,33 @@ describe('a run that stops when the quotas are used up', () => {
     expect(asked(stopped).filter((id) => again.includes(id))).toEqual([])
     expect(asked(rest).length).toBeGreaterThan(asked(stopped).length + 15)
     expect(await inventoryOf(service)).toEqual(before)
+  })
+})
+
+describe('a run that was interrupted and has read no list of the account', () => {
+  it('is continued by a later one, which asks only what was not asked', { tags: ['slow'] }, async () => {
+    const service = await startService()
+    const controller = new AbortController()
+    const noLists: Way = async (request, send) => ({ ...(await send(request)), body: Buffer.from('{}') })
+    let sent = 0
+    const first = prepareRun(service, {
+      judge: NO_JUDGE,
+      signal: controller.signal,
+      way(request, send) {
+        if (++sent > 10) controller.abort()
+        return noLists(request, send)
+      },
+    })
+    const asked = ({ probes }: VerifyResult) =>
+      probes.flatMap(({ state, probe }) => (state === 'asked' ? probe.id : []))
+    const stopped = asked(await first.result())
+    expect(stopped.length).toBeGreaterThan(5)
+    const { ledger, content } = Ledger.continue(first.ledgerPath)
+    const more = { way: noLists, judge: NO_JUDGE, ledger, earlier: content, holdings: Holdings.of(content) }
+    const rest = await prepareRun(service, more).result()
+    const again = rest.exchanges.slice(content.exchanges.length).flatMap(({ probe }) => probe ?? [])
+    // The first requests look for the lists again.
+    expect(again.filter((id) => stopped.includes(id))).toEqual(['read-groups', 'read-domains'])
+    expect(asked(rest)).toEqual(expect.arrayContaining(stopped))
   })
 })

@@ -2,6 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import type { AccountState } from '../../src/domain/account.ts'
 import { Client, ConnectionError } from '../../src/verify/client.ts'
+import { Holdings } from '../../src/verify/holdings.ts'
 import { Ledger } from '../../src/verify/ledger.ts'
 import { sweep } from '../../src/verify/verification.ts'
 import { budget } from '../support/budget.ts'
@@ -50,7 +51,7 @@ async function sweepAfter(service: TestService, path: string, way: Way = (reques
     contract: choices.contract,
     apiKey: API_KEY,
     ledger,
-    content,
+    holdings: Holdings.of(content),
     reserve: () => 0,
     waits: true,
     sleep: async (milliseconds) => service.advance(milliseconds),
@@ -137,6 +138,17 @@ describe('a run of verify', { timeout: 120_000 }, () => {
       expect(cleanup, `killed at request ${at}`).toMatchObject({ restored: true, changes: [] })
       expect(await inventoryOf(service), `killed at request ${at}`).toEqual(before)
     }
+  })
+
+  it('is undone by a sweep that waits where the first request of the sweep is refused for the quota', async () => {
+    const service = await startService(FOREIGN)
+    const before = await inventoryOf(service)
+    const path = await killRun(service)
+    let sent = 0
+    const refusal = { status: 429, rawHeaders: [], body: Buffer.alloc(0) }
+    const way: Way = async (request, send) => (++sent === 1 ? refusal : send(request))
+    expect(await sweepAfter(service, path, way)).toMatchObject({ restored: true })
+    expect(await inventoryOf(service)).toEqual(before)
   })
 
   it('leaves alone what others have made meanwhile, and says what it is', async () => {

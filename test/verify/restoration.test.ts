@@ -22,12 +22,14 @@ const CREATIONS: readonly ProbeRequest[] = [
 interface Terms {
   way?: Way
   reserve?: Reserve
+  /** Whether the cleanup may write. */
+  writes?: boolean
   /** The requests that are sent before the cleanup, in place of the usual ones. */
   creations?: readonly ProbeRequest[]
 }
 
 /** Creates items in an account of others, and removes them. `way` is the way of the requests of the cleanup. */
-async function restoreAfter({ way, reserve = () => 0, creations = CREATIONS }: Terms) {
+async function restoreAfter({ way, reserve = () => 0, writes = true, creations = CREATIONS }: Terms) {
   const service = await startService({ fixture: 'demo' })
   const before = await inventoryOf(service)
   const holdings = new Holdings(MARK)
@@ -50,6 +52,7 @@ async function restoreAfter({ way, reserve = () => 0, creations = CREATIONS }: T
     conversation,
     budget,
     holdings,
+    writes,
     pause,
     waits: false,
     waitFor: pause as never,
@@ -151,6 +154,21 @@ describe('the cleanup of verify', () => {
     expect(cleanup).toMatchObject({ restored: false, left })
     expect(cleanup.reason).toMatch(new RegExp(`^the quota of ${path} is used up for \\d+ more minutes`))
     expect(cleanup.left.domains).toHaveLength(path === '/domains' ? 60 : 0)
+  })
+
+  it('names what is left where it may not write', async () => {
+    const { cleanup } = await restoreAfter({ writes: false })
+    expect(cleanup).toMatchObject({
+      restored: false,
+      removed: { domains: 0, groups: 0 },
+      reason: 'this run may not write',
+    })
+    expect(cleanup.left).toMatchObject({ domains: expect.objectContaining({ length: 60 }), groups: { length: 2 } })
+  })
+
+  it('shows that nothing is left where it may not write and an earlier one has removed everything', async () => {
+    const { cleanup } = await restoreAfter({ writes: false, creations: [] })
+    expect(cleanup).toMatchObject({ restored: true })
   })
 
   it('names what is left where the service does not remove it', async () => {

@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
+import { NOTHING_FOUND } from '../../src/proxy/judge.ts'
 import { Client, type WireRequest, type WireResponse } from '../../src/verify/client.ts'
 import { Holdings, markOf } from '../../src/verify/holdings.ts'
 import { digestOf, Ledger } from '../../src/verify/ledger.ts'
@@ -34,6 +35,7 @@ export function prepareRun(service: Target, given: RunOptions = {}) {
     Ledger.create(ledgerPath, { run, target: baseUrl, digest: digestOf(baseUrl, API_KEY), suffix: 'example', writes })
   const client = new Client(new URL(baseUrl), 5_000)
   onTestFinished(() => client.close())
+  let slept = 0
   const options: VerifyOptions = {
     choices,
     client: { send: (request) => way(request, (passed) => client.send(passed)) },
@@ -45,7 +47,12 @@ export function prepareRun(service: Target, given: RunOptions = {}) {
     soleWriter: false,
     reserve: () => 0,
     waits: false,
-    sleep: async (milliseconds) => service.advance(milliseconds),
+    // For a service, too, no time passes but this.
+    sleep: async (milliseconds) => {
+      slept += milliseconds
+      service.advance(milliseconds)
+    },
+    now: () => slept,
     signal: new AbortController().signal,
     onProgress: () => {},
     ...more,
@@ -66,5 +73,5 @@ export const NO_LEDGER: VerifyOptions['ledger'] = { write: () => {}, keep: () =>
 /** For tests of what is sent, to which it does not matter what is found out. */
 export const NO_JUDGE: NonNullable<VerifyOptions['judge']> = {
   take: async () => [],
-  conclude: () => ({ exchanges: 0, judged: 0, findings: [], counts: {}, observations: [], messages: {} }),
+  conclude: () => NOTHING_FOUND,
 }

@@ -10,15 +10,13 @@ import { Turnstile } from './turnstile.ts'
 export interface PairTrial
   extends Pick<
     Trial,
-    'name' | 'environment' | 'variables' | 'options' | 'contract' | 'signal' | 'onSignal' | 'timeout'
+    'name' | 'environment' | 'variables' | 'options' | 'contract' | 'signal' | 'onSignal' | 'timeout' | 'carryOut'
   > {
   commands: readonly [readonly string[], readonly string[]]
   schedule: Schedule
   isSerial: boolean
   repeats: number
   silence: number
-  /** Runs a command. */
-  start?: typeof runCommand | undefined
 }
 
 /** What became of the two commands of a run. */
@@ -65,9 +63,9 @@ export async function runPair(trial: PairTrial): Promise<PairRun> {
     })
     const start = async (side: CommandSide): Promise<CommandEnd> => {
       const environment = environmentIn({ ...trial, name: `${trial.name}-${side + 1}` }, service, keys[side])
-      const { timeout, onSignal, start: run = runCommand } = trial
+      const { timeout, onSignal, carryOut = runCommand } = trial
       const { [side]: command } = trial.commands
-      const end = await run({
+      const end = await carryOut({
         ...{ command, environment, timeout, onSignal, signal, inherits: false },
         started: (running) => {
           commands[side].isAsleep = () => running.isAsleep

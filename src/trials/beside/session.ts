@@ -7,7 +7,7 @@ import { FACTOR, lastLine, SPARE } from '../explore/session.ts'
 import { Pool } from '../pool.ts'
 import type { Trial } from '../trial.ts'
 import { SILENCE } from './conductor.ts'
-import { type PairRun, type PairTrial, runPair } from './pair-run.ts'
+import { type PairRun, runPair } from './pair-run.ts'
 import { otherSide, type Schedule, SIDES } from './schedule.ts'
 import { type OrderSearch, OrderSearcher } from './search.ts'
 import {
@@ -22,8 +22,7 @@ import {
 
 /** The facts that are known before the commands start. */
 export interface PairTerms
-  extends Pick<Trial, 'environment' | 'variables' | 'options' | 'onSignal'>,
-    Pick<PairTrial, 'start'>,
+  extends Pick<Trial, 'environment' | 'variables' | 'options' | 'onSignal' | 'carryOut'>,
     RunBounds {
   command: readonly string[]
   /** The other command, as a line for a shell. */
@@ -147,11 +146,11 @@ export class PairSession {
   ): Promise<PairRun | undefined> {
     const { signal } = this.#budget
     if (!this.#budget.take()) return undefined
-    const { command, beside, environment, variables, onSignal, contract, silence = SILENCE, start } = this.#terms
+    const { command, beside, environment, variables, onSignal, contract, silence = SILENCE, carryOut } = this.#terms
     const began = elapsed()
     try {
       const run = await runPair({
-        ...{ environment, variables, onSignal, contract, schedule, isSerial, silence, signal, start },
+        ...{ environment, variables, onSignal, contract, schedule, isSerial, silence, signal, carryOut },
         ...{ name, repeats: this.#repeats },
         commands: [command, ['sh', '-c', beside]],
         options: { ...this.#terms.options, clock: () => this.#instant + Math.floor(elapsed() - began) },

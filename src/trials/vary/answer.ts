@@ -52,11 +52,17 @@ function fieldsOf(headers: ReplayedAnswer['headers']): Map<string, string> {
   return fields
 }
 
-export function areSameBodies(one: Content | undefined, other: Content | undefined): boolean {
+function areSameBodies(one: Content | undefined, other: Content | undefined): boolean {
   if (one === other) return true
   if (one === undefined || other === undefined || one.size !== other.size) return false
   if (typeof one.held === 'string' && typeof other.held === 'string') return one.held === other.held
   return bytesOf(one).equals(bytesOf(other))
+}
+
+/** Whether the journal has recorded this body. It keeps only the beginning of a very long one. */
+export function isKeptBody(body: Content | undefined, kept: Content | undefined): boolean {
+  const isCut = kept !== undefined && kept.held.length < Math.min(kept.size, body?.size ?? 0)
+  return isCut || areSameBodies(body, kept)
 }
 
 /** Whether the accounts are equal for all later requests. The comparison is fast if they share parts. */

@@ -5,7 +5,7 @@ import type { Contract } from '../../contract/contract.ts'
 import { ContractError } from '../../contract/contract-error.ts'
 import type { AccountState } from '../../domain/account.ts'
 import type { ServerOptions } from '../../start/options.ts'
-import { areSameBodies, areSameStates, differencesOf, type ReplayedAnswer } from './answer.ts'
+import { areSameStates, differencesOf, isKeptBody, type ReplayedAnswer } from './answer.ts'
 import { requestIn } from './baselines.ts'
 import type { OtherWorld } from './recorded-store.ts'
 import type { RecordedRequest, Recording } from './recording.ts'
@@ -30,8 +30,11 @@ export interface Reach {
 export interface Counterfactual {
   /** Each alternative that could change a byte of a response, or the state of an account. */
   reached: readonly Reach[]
-  /** Alternatives that do not fit the overlays, or under which an account cannot be created, with the reason. */
-  unfit: readonly { alternative: Alternative; reason: string }[]
+  /**
+   * Alternatives that do not fit the overlays, or under which an account cannot be created, and those for which there was
+   * no time, with the reason.
+   */
+  undecided: readonly { alternative: Alternative; reason: string }[]
   /** How many requests could not be answered again as recorded. Any alternative might have changed them. */
   unanswerable: number
 }
@@ -42,7 +45,8 @@ export interface CounterfactualOptions {
   recordings: readonly Recording[]
   /** Called before each alternative. */
   onProgress?(done: number, all: number): void
-  signal?: AbortSignal | undefined
+  /** The reason why no further alternative is looked at; `undefined` as long as there is none. */
+  whyOver?(): string | undefined
 }
 
 /** A recording with the answers under our own contract. */
@@ -59,11 +63,9 @@ interface Reference {
  * contract and under the alternative. If no answer and no change of state differs, the whole run would have been the
  * same: each request would have found the same state. Quotas and other counters are not taken from the recording but
  * counted again. An alternative may count differently without an immediate effect.
- *
- * @throws the reason of the signal
  */
 export async function findReached(options: CounterfactualOptions): Promise<Counterfactual> {
-  const { server, choices, recordings, onProgress, signal } = options
+  const { server, choices, recordings, onProgress, whyOver } = options
   const { contract, alternatives } = choices
   const references = await mapInOrder(recordings, (recording) => answerAgain(server, contract, recording))
   const origins = recordings.flatMap((recording) => recording.origins)
@@ -72,19 +74,23 @@ export async function findReached(options: CounterfactualOptions): Promise<Count
   // Without a complete recording, every alternative may have changed the run.
   const isUncertain = unanswerable > 0 || recordings.some(({ isCut }) => isCut)
   const reached: Reach[] = []
-  const unfit: { alternative: Alternative; reason: string }[] = []
+  const undecided: { alternative: Alternative; reason: string }[] = []
   for (const [index, alternative] of alternatives.entries()) {
-    signal?.throwIfAborted()
+    const over = whyOver?.()
+    if (over !== undefined) {
+      undecided.push({ alternative, reason: over })
+      continue
+    }
     onProgress?.(index, alternatives.length)
     const compiled = await tryToCompile(choices, [alternative])
     if (compiled instanceof ContractError) {
       const reason = `${nameOf(alternative)} does not fit the overlays that are given: ${compiled.message}`
-      unfit.push({ alternative, reason })
+      undecided.push({ alternative, reason })
       continue
     }
     const beginnings = await begin(origins, compiled)
     if (typeof beginnings === 'string') {
-      unfit.push({ alternative, reason: beginnings })
+      undecided.push({ alternative, reason: beginnings })
       continue
     }
     const changesCreation =
@@ -96,7 +102,7 @@ export async function findReached(options: CounterfactualOptions): Promise<Count
       reached.push({ alternative, changes: changed[0] ?? [], changesCreation })
     }
   }
-  return { reached, unfit, unanswerable }
+  return { reached, undecided, unanswerable }
 }
 
 async function answerAgain(
@@ -125,12 +131,7 @@ function isRecorded({ status, headers, body }: ReplayedAnswer, { entry }: Record
     (each, index) =>
       each !== entry.responseHeaders[index] && !(entry.account === undefined && headers[index - 1] === 'X-Request-Id'),
   )
-  if (isOther) return false
-  // The journal keeps only the beginning of a very long body.
-  const kept = entry.responseBody
-  return kept !== undefined && kept.held.length < Math.min(kept.size, body?.size ?? 0)
-    ? true
-    : areSameBodies(body, kept)
+  return !isOther && isKeptBody(body, entry.responseBody)
 }
 
 /** The requests whose answers differ under the other contract. */

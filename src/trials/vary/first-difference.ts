@@ -6,7 +6,9 @@ import { type Redact, redactorFor } from '../../journal/redaction/redaction.ts'
 import type { Secrets } from '../../journal/redaction/secrets.ts'
 import { findDifference } from '../../reports/difference.ts'
 import type { ServerOptions } from '../../start/options.ts'
-import { areSameBodies, differentFieldsOf, type ReplayedAnswer } from './answer.ts'
+import { differentFieldsOf, isKeptBody, type ReplayedAnswer } from './answer.ts'
+import { requestIn } from './baselines.ts'
+import { wordBodies } from './body-difference.ts'
 import type { Recording } from './recording.ts'
 import { replay } from './replay.ts'
 
@@ -14,32 +16,94 @@ import { replay } from './replay.ts'
 export const SHOWN = 400
 const BEFORE = 100
 
+/** The exchanges of runs without an alternative, by their request and its position among those of the account. */
+export type UsualExchanges = ReadonlyMap<string, readonly Entry[]>
+
+export function usualExchanges(runs: readonly (readonly Entry[])[]): UsualExchanges {
+  const usual = new Map<string, Entry[]>()
+  for (const exchanges of runs) {
+    const nameOf = positions()
+    for (const entry of exchanges) {
+      const name = nameOf(entry)
+      usual.set(name, [...(usual.get(name) ?? []), entry])
+    }
+  }
+  return usual
+}
+
+/** Names the requests of a run, one after the other. */
+function positions(): (entry: Entry) => string {
+  const counts = new Map<string | undefined, number>()
+  return (entry) => {
+    const count = counts.get(entry.account) ?? 0
+    counts.set(entry.account, count + 1)
+    return `${count} ${requestIn(entry)}`
+  }
+}
+
+interface ComparisonBasis {
+  server: ServerOptions
+  /** Our own contract. */
+  own: Contract
+  usual: UsualExchanges
+  secrets: Secrets
+}
+
 /**
- * The first response of a recorded run that differs under our own contract; `undefined` if there is none. It comes with
- * our response to the same request in the same state at the same instant.
+ * The first response of a recorded run that is different because of an alternative; `undefined` if there is none. Our
+ * own response to the request in the same state at the same instant is different. Or the state is different, and so the
+ * response differs from each one to the same request in runs without the alternative, although the command has sent the
+ * same requests before.
  */
 export async function findFirstDifference(
-  server: ServerOptions,
-  own: Contract,
+  { server, own, usual, secrets }: ComparisonBasis,
   { requests }: Recording,
-  secrets: Secrets,
 ): Promise<FirstDifference | undefined> {
+  const nameOf = positions()
+  /** The accounts that got another request than usual. */
+  const strayed = new Set<string | undefined>()
   const replayed = replay({ server, contract: own, requests, recounted: new Set(), isOwn: false })
   for await (const { request, answer } of replayed) {
     const { entry } = request
-    const found = answer && differenceIn(entry, answer, redactorFor(entry, secrets))
+    const redact = redactorFor(entry, secrets)
+    const same = usual.get(nameOf(entry))
+    if (same === undefined) strayed.add(entry.account)
+    const others = strayed.has(entry.account) ? undefined : same
+    const found = (answer && differenceIn(entry, answer, redact)) ?? (others && differenceFrom(others, entry, redact))
     if (found !== undefined) return found
   }
   return undefined
 }
 
-function differenceIn(entry: Entry, expected: ReplayedAnswer, redact: Redact): FirstDifference | undefined {
+/** The difference from the usual exchanges, if there is one from each of them. Their header fields are not compared. */
+function differenceFrom(usual: readonly Entry[], entry: Entry, redact: Redact): FirstDifference | undefined {
+  const differences = usual.map((each) => {
+    const body = isSameButIds(each, entry) ? entry.responseBody : each.responseBody
+    return differenceIn(entry, { status: each.status, headers: entry.responseHeaders, body }, redact)
+  })
+  return differences.every((each) => each !== undefined) ? differences[0] : undefined
+}
+
+/** Whether two accounts got the same body, in which each may have its own ids. */
+function isSameButIds(one: Entry, other: Entry): boolean {
+  if (one.account === other.account || one.responseBody === undefined || other.responseBody === undefined) return false
+  const [first, second] = [one.responseBody, other.responseBody].map((body) =>
+    textOf(body).replaceAll(/"id":"[^"]*"/g, '"id":""'),
+  )
+  return first === second
+}
+
+function differenceIn(
+  entry: Entry,
+  expected: Pick<ReplayedAnswer, 'status' | 'headers' | 'body'>,
+  redact: Redact,
+): FirstDifference | undefined {
   const received = { status: entry.status, headers: entry.responseHeaders, body: entry.responseBody }
   const fields = differentFieldsOf(expected.headers, received.headers).filter(
     // The ids of requests without an account depend on all such requests.
     ([name]) => entry.account !== undefined || name !== 'x-request-id',
   )
-  const isSameBody = areSameBodies(expected.body, received.body)
+  const isSameBody = isKeptBody(expected.body, received.body)
   if (expected.status === received.status && fields.length === 0 && isSameBody) return undefined
   const [one, other] = isSameBody ? [] : excerptsOf(expected.body, received.body)
   const show = (status: number | undefined, side: 1 | 2, body: string | undefined): ShownResponse => {
@@ -59,6 +123,11 @@ function differenceIn(entry: Entry, expected: ReplayedAnswer, redact: Redact): F
     },
     expected: show(expected.status, 1, one),
     received: show(received.status, 2, other),
+    ...(!isSameBody && {
+      body_difference: redact(
+        wordBodies(expected.body && textOf(expected.body), received.body && textOf(received.body)),
+      ),
+    }),
   }
 }
 

@@ -1,15 +1,15 @@
+import { availableParallelism } from 'node:os'
 import type { Contract } from '../../contract/contract.ts'
 import { elapsed, systemClock } from '../../ground/clock.ts'
 import type { ServerOptions } from '../../start/options.ts'
 import { Pool, type Task } from '../pool.ts'
-import type { CommandEnd } from '../running-command.ts'
 import { runTrial, type Trial, type TrialResult } from '../trial.ts'
 
 export interface TrialRunnerOptions
-  extends Pick<Trial, 'command' | 'environment' | 'variables' | 'signal' | 'onSignal'> {
+  extends Pick<Trial, 'command' | 'environment' | 'variables' | 'signal' | 'onSignal' | 'carryOut'> {
   server: ServerOptions
-  /** How many trials may run at the same time. */
-  jobs: number
+  /** How many trials may run at the same time; by default as many as the machine permits, and the command. */
+  jobs?: number | undefined
   /** The time limit for all trials, in milliseconds. */
   maxTime?: number | undefined
 }
@@ -17,13 +17,11 @@ export interface TrialRunnerOptions
 /** The reason why a trial did not run, or did not run to its end. */
 export interface Untried {
   untried: string
-  /** Whether no more trials will run. */
-  isOver: boolean
 }
 
 /** The errors for a contract that cannot be served. */
 const UNFIT = new Set(['ContractError', 'FixtureError', 'OptionError', 'FaultSetError'])
-const OUT_OF_TIME: Untried = { untried: 'The time of --max-time was over.', isOver: true }
+const OUT_OF_TIME = 'The time of --max-time was over.'
 
 /** Runs a command against servers that differ only in their contract. */
 export class TrialRunner {
@@ -33,12 +31,10 @@ export class TrialRunner {
   readonly #instant = systemClock()
   readonly #began = elapsed()
   #runs = 0
-  #milliseconds = 0
-  #over: Untried | undefined
 
   constructor(options: TrialRunnerOptions) {
     this.#options = options
-    this.#pool = new Pool(options.jobs, options.signal)
+    this.#pool = new Pool(options.jobs ?? availableParallelism(), options.signal)
   }
 
   /** How often the command was started. */
@@ -46,66 +42,70 @@ export class TrialRunner {
     return this.#runs
   }
 
-  /** The total duration of these runs. */
-  get seconds(): number {
-    return this.#milliseconds / 1000
-  }
-
-  /** Starts no more trials from now on. */
-  stop(reason: string): void {
-    this.#over ??= { untried: reason, isOver: true }
+  /** The reason why no more trials run; `undefined` as long as they do. */
+  get over(): string | undefined {
+    const { signal } = this.#options
+    if (signal?.aborted) return `vary was ${(signal.reason as Error).message}.`
+    return this.#left <= 0 ? OUT_OF_TIME : undefined
   }
 
   /**
-   * Runs the command once when there is room for it. `load` makes the contract; `limit` is in milliseconds.
-   * @throws CommandError, the reason of the signal, and the errors of `load` and of a start
+   * Runs the command once when there is room for it. `limit` is in milliseconds. @throws CommandError, and the errors of a
+   * start
    */
-  run(name: string, load: () => Promise<Contract>, limit: number | undefined): Promise<TrialResult | Untried> {
-    return this.#whenThereIsRoom(async (signal) => this.#run(name, await load(), limit, signal))
+  run(name: string, contract: Contract, limit: number | undefined): Promise<TrialResult | Untried> {
+    return this.#inTurn(false, (signal) => this.#run(name, contract, limit, signal))
   }
 
-  /** Like `run`, but the contract may not fit the options. @throws CommandError, the reason of the signal */
-  try(name: string, load: () => Promise<Contract>, limit: number): Promise<TrialResult | Untried> {
-    return this.#whenThereIsRoom(async (signal) => {
+  /**
+   * Like `run`, but the contract, which `load` makes, may not fit the options. `isAlone`: whether no other trial runs at
+   * the same time. @throws CommandError
+   */
+  try(name: string, load: () => Promise<Contract>, limit: number, isAlone: boolean): Promise<TrialResult | Untried> {
+    return this.#inTurn(isAlone, async (signal) => {
       try {
         return await this.#run(name, await load(), limit, signal)
       } catch (error) {
         const { name: kind, message } = error as Error
         if (!UNFIT.has(kind)) throw error
-        return { untried: `It does not fit what the server was given: ${message}`, isOver: false }
+        return { untried: `It does not fit what the server was given: ${message}` }
       }
     })
   }
 
-  #whenThereIsRoom(run: Task<TrialResult | Untried>): Promise<TrialResult | Untried> {
-    return this.#pool.run(async (signal) => {
-      if (this.#over !== undefined) return this.#over
-      return this.#left <= 0 ? OUT_OF_TIME : run(signal)
-    })
+  async #inTurn(isAlone: boolean, run: Task<TrialResult | Untried>): Promise<TrialResult | Untried> {
+    const task: typeof run = async (signal) => {
+      const { over } = this
+      return over === undefined ? run(signal) : { untried: over }
+    }
+    try {
+      return await (isAlone ? this.#pool.runAlone(task) : this.#pool.run(task))
+    } catch (error) {
+      const { over } = this
+      if (over === undefined || error !== this.#options.signal?.reason) throw error
+      return { untried: over }
+    }
   }
 
   async #run(
     name: string,
     contract: Contract,
-    limit: number | undefined,
+    limit = Number.POSITIVE_INFINITY,
     signal: AbortSignal,
   ): Promise<TrialResult | Untried> {
-    const { command, environment, variables, server, onSignal } = this.#options
+    const { command, environment, variables, server, onSignal, carryOut } = this.#options
     const left = this.#left
     const began = elapsed()
     const options = { ...server, clock: () => this.#instant + Math.floor(elapsed() - began) }
-    const timeout = limit === undefined && left === Number.POSITIVE_INFINITY ? undefined : Math.min(limit ?? left, left)
-    try {
-      const result = await runTrial({
-        ...{ name, command, environment, variables, options, contract, timeout, signal, onSignal },
-        inherits: false,
-        serving: () => void this.#runs++,
-      })
-      signal.throwIfAborted()
-      return result.end.timedOut && left < (limit ?? Number.POSITIVE_INFINITY) ? OUT_OF_TIME : result
-    } finally {
-      this.#milliseconds += elapsed() - began
-    }
+    const shorter = Math.min(limit, left)
+    const result = await runTrial({
+      ...{ name, command, environment, variables, options, contract, signal, onSignal, carryOut },
+      timeout: shorter === Number.POSITIVE_INFINITY ? undefined : shorter,
+      inherits: false,
+      serving: () => void this.#runs++,
+    })
+    signal.throwIfAborted()
+    return result.end.timedOut && left < limit ? { untried: OUT_OF_TIME } : result
   }
 
   /** The rest of the time limit, in milliseconds. */
@@ -113,8 +113,4 @@ export class TrialRunner {
     const { maxTime = Number.POSITIVE_INFINITY } = this.#options
     return maxTime - (elapsed() - this.#began)
   }
-}
-
-export function hasPassed({ exitCode, timedOut }: CommandEnd): boolean {
-  return exitCode === 0 && !timedOut
 }

@@ -1,45 +1,40 @@
-import type { Choices } from '../../contract/choices.ts'
+import { type Choices, nameOf } from '../../contract/choices.ts'
 import type { AlternativeReport, FirstDifference, ShownResponse } from '../../evidence/dependencies.ts'
 import { plural } from '../../ground/plural.ts'
 import { writeShellLine } from '../../ground/shell-word.ts'
 import { listFacts } from '../../reports/outline.ts'
-import type { Block, Check, Finding, FindingLevel, Report } from '../../reports/report.ts'
+import type { Block, Check, CommandTimes, Finding, FindingLevel, Report } from '../../reports/report.ts'
 import type { VaryResult } from './vary.ts'
 
-export interface VaryReportOptions extends Pick<Report, 'startedAt' | 'seconds'> {
+export interface VaryReportOptions extends CommandTimes {
   result: VaryResult
-  choices: Pick<Choices, 'alternatives'>
-  /** How many trials could run at the same time here, and how many this machine supports. */
-  jobs: number
-  processors: number
+  choices: Pick<Choices, 'assumptions'>
   /** The options with which `run` starts the same server, as words for a shell. */
   sameOptions: readonly string[]
 }
 
-/** If the trials take longer than this in total, in seconds, the report suggests to run them in parallel. */
-const LONG = 10
-
 /** The report of `vary` for all formats. */
 export function describeVary(options: VaryReportOptions): Report {
-  const { result, startedAt, seconds } = options
-  const { dependencies, notes } = result
+  const { result, startedAt, seconds, interruptedWith } = options
+  const { dependencies, notes, cutBy } = result
   const { command, alternatives } = dependencies
   const findings = new Map(alternatives.map((each) => [each, findingOf(each, options)]))
   const broken = alternatives.filter(({ verdict, accepted }) => verdict === 'depends' && accepted !== true)
-  const passed = broken.length === 0
+  // What was not tried for lack of time may be a dependency.
+  const passed = broken.length === 0 && cutBy === undefined && interruptedWith === undefined
   return {
     tool: 'vary',
     title: command.join(' '),
     summary: summarise(alternatives),
     passed,
-    exitCode: passed ? 0 : 1,
+    exitCode: interruptedWith ?? (passed ? 0 : 1),
     startedAt,
     seconds,
     command,
     facts: factsOf(options),
     findings: [
       ...[...findings.values()].filter((each) => each !== undefined),
-      ...undecidedIn(alternatives),
+      ...undecidedIn(alternatives, options),
       ...notes.map(noteOf),
     ],
     checks: alternatives.map((each) => checkOf(each, findings.get(each))),
@@ -65,14 +60,15 @@ function summarise(alternatives: readonly AlternativeReport[]): string {
   return `${first} ${[begin.charAt(0).toUpperCase() + begin.slice(1), ...more].join('; ')}.`
 }
 
-function factsOf({ result, jobs, processors }: VaryReportOptions): Report['facts'] {
-  const { dependencies, trialSeconds } = result
+function factsOf({ result: { dependencies, trials, windows } }: VaryReportOptions): Report['facts'] {
   const { runs, baseline } = dependencies
-  const wouldHelp = jobs === 1 && processors > 1 && trialSeconds > LONG
   return listFacts({
     Runs: `${plural(runs, 'start')} of the command, of ${baseline.seconds} s by itself`,
     Requests: `${baseline.requests} in one run`,
-    Faster: wouldHelp && `--jobs ${processors} runs trials at the same time, if the command allows it`,
+    Trials: trials ?? false,
+    'Quota windows':
+      windows.length > 0 &&
+      `${windows.join(' s, ')} s: the command has used up a quota, and is judged with this length only`,
   })
 }
 
@@ -80,17 +76,24 @@ function factsOf({ result, jobs, processors }: VaryReportOptions): Report['facts
 function findingOf(report: AlternativeReport, options: VaryReportOptions): Finding | undefined {
   const { verdict, accepted, first_difference: difference } = report
   if (verdict !== 'depends' && verdict !== 'flaky') return undefined
-  const { alternatives } = options.choices
-  const known = alternatives.find(({ id, number }) => id === report.id && number === report.alternative)
   return {
     rule: ruleOf(report),
     level: levelOf(verdict, accepted),
     message: messageOf(report),
-    pointer: known?.assumption.place,
+    pointer: placeOf(report, options),
     ...(difference !== undefined && { request: requestOf(difference) }),
     details: detailsOf(report),
     remedy: { text: 'To see it yourself:', command: replayOf(report, options) },
   }
+}
+
+/** The place of the assumption in openapi.yaml. */
+function placeOf({ id }: AlternativeReport, { choices }: VaryReportOptions): string | undefined {
+  return choices.assumptions.find((each) => each.id === id)?.place
+}
+
+function nameOfReport({ id, alternative }: AlternativeReport): string {
+  return nameOf({ id, number: alternative })
 }
 
 function levelOf(verdict: 'depends' | 'flaky', accepted: true | undefined): FindingLevel {
@@ -103,34 +106,43 @@ function requestOf({ request, received }: FirstDifference): Finding['request'] {
   return { method, path, requestId, status: received.status, body }
 }
 
-function ruleOf({ id, alternative, spec }: AlternativeReport): Finding['rule'] {
+function ruleOf(report: AlternativeReport): Finding['rule'] {
+  const { id, spec } = report
   return {
-    id: `${id}/${alternative}`,
+    id: nameOfReport(report),
     name: `The command depends on ${id}`,
     description: `The specification leaves this open: ${spec} A client should work with each choice.`,
   }
 }
 
 function messageOf(report: AlternativeReport): string {
-  const { verdict, spec, first_difference: difference, tests = [] } = report
+  const { verdict, spec, reason, accepted, first_difference: difference, tests = [] } = report
   const how = verdict === 'flaky' ? 'sometimes fails' : 'fails'
-  const which = tests.length === 0 ? '' : ` Failed: ${tests.join(', ')}.`
-  return `The command ${how} if the real service ${whatIsOtherwise(difference, report)}. ${spec}${which}`
+  const which = tests.length > 0 && `Failed: ${tests.join(', ')}.`
+  const more = [which, reason, accepted && 'This is accepted.'].filter(Boolean).join(' ')
+  return `The command ${how} if the real service ${whatIsOtherwise(difference, report)}. ${spec} ${more}`.trimEnd()
 }
 
 /** `answers 201 instead of 200 to POST /domaingroups` */
 function whatIsOtherwise(difference: FirstDifference | undefined, report: AlternativeReport): string {
   const choice = choiceIn(report)
   if (difference === undefined) return choice ?? `chooses ${JSON.stringify(report.value)}`
-  const { request, expected, received } = difference
-  const to = `${request.method} ${request.path}`
-  const [name, field] = Object.entries(received.headers ?? {})[0] ?? []
-  const isSameBody = received.body === undefined && expected.body === undefined
-  let answer = `answers ${to} with another body`
-  if (expected.status !== received.status) {
-    answer = `answers ${received.status ?? 'nothing'} instead of ${expected.status ?? 'nothing'} to ${to}`
-  } else if (isSameBody && name !== undefined) answer = `sends ${name}: ${field} in the response to ${to}`
+  const answer = otherAnswer(difference)
   return choice === undefined ? answer : `${choice} and so ${answer}`
+}
+
+function otherAnswer({ request, expected, received, body_difference: body }: FirstDifference): string {
+  const to = `${request.method} ${request.path}`
+  if (expected.status !== received.status) {
+    return `answers ${received.status ?? 'nothing'} instead of ${expected.status ?? 'nothing'} to ${to}`
+  }
+  const [name] = Object.keys({ ...received.headers, ...expected.headers })
+  if (received.body !== undefined || expected.body !== undefined || name === undefined) {
+    return `answers ${to} ${body ?? 'with another body'}`
+  }
+  const [one, other] = [expected, received].map(({ headers }) => headers?.[name])
+  const field = other === undefined ? `no ${name}` : `${name}: ${other}`
+  return `sends ${field} ${one === undefined ? '' : `instead of ${one} `}in the response to ${to}`
 }
 
 /** The choice of the service if it is a single value: `has "alphabetical" instead of "addition" as domain-order`. */
@@ -177,22 +189,22 @@ function replayOf({ id, alternative }: AlternativeReport, { result, sameOptions 
 }
 
 /** One finding for all alternatives that were undecided for the same reason. */
-function undecidedIn(alternatives: readonly AlternativeReport[]): Finding[] {
+function undecidedIn(alternatives: readonly AlternativeReport[], options: VaryReportOptions): Finding[] {
   const undecided = alternatives.filter(({ verdict }) => verdict === 'inconclusive')
   const reasons = [...new Set(undecided.map(({ reason = '' }) => reason))]
   return reasons.map((reason) => {
-    const names = undecided
-      .filter((each) => (each.reason ?? '') === reason)
-      .map((each) => `${each.id}/${each.alternative}`)
-    const some = names.length === 1 ? (names[0] ?? '') : plural(names.length, 'alternative')
+    const same = undecided.filter((each) => (each.reason ?? '') === reason)
+    const [only] = same.length === 1 ? same : []
+    const names = same.map(nameOfReport)
     return {
       rule: {
         id: 'vary/undecided',
         name: 'Not decided',
         description: 'Whether the command depends on it is not known.',
       },
-      level: 'warning',
-      message: `${some} ${names.length === 1 ? 'is' : 'are'} not decided. ${reason}`,
+      level: reason === options.result.cutBy ? 'error' : 'warning',
+      message: `${only === undefined ? `${plural(names.length, 'alternative')} are` : `${names[0]} is`} not decided. ${reason}`,
+      pointer: only && placeOf(only, options),
       details: [{ kind: 'list', items: names }],
     } as const
   })
@@ -211,15 +223,15 @@ function noteOf(message: string): Finding {
 }
 
 function checkOf(report: AlternativeReport, finding: Finding | undefined): Check {
-  const { id, alternative, verdict, reason, accepted, seconds } = report
-  const outcome =
+  const { id, verdict, reason, accepted, seconds } = report
+  const outcome: Check['outcome'] =
     verdict === 'depends' && !accepted ? 'failed' : verdict === 'tolerates' || accepted ? 'passed' : 'skipped'
   return {
-    id: `${id}/${alternative}`,
+    id: nameOfReport(report),
     group: id,
-    name: `${id}/${alternative}`,
+    name: nameOfReport(report),
     outcome,
-    message: reason ?? (accepted ? 'depends, which is accepted' : verdict),
+    message: reason === undefined && finding !== undefined ? undefined : [verdict, reason].filter(Boolean).join(': '),
     ...(finding !== undefined && { findings: [finding] }),
     seconds,
   }

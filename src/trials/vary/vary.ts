@@ -1,27 +1,29 @@
+import { availableParallelism } from 'node:os'
 import { type Alternative, type Choices, nameOf } from '../../contract/choices.ts'
 import { type AlternativeReport, type Dependencies, findKnown } from '../../evidence/dependencies.ts'
 import { Semaphore } from '../../ground/semaphore.ts'
+import type { Entry } from '../../journal/entry.ts'
 import { Secrets } from '../../journal/redaction/secrets.ts'
+import { effectsOf } from '../explore/effects.ts'
+import { describeDeviation, findParallelism, type Parallelism, wordParallelism } from '../parallelism.ts'
 import type { TrialResult } from '../trial.ts'
-import { compareBaselines, sendTheSame } from './baselines.ts'
-import { bundle } from './bundles.ts'
-import { type Counterfactual, findReached, fingerprintOf, type Reach } from './counterfactual.ts'
+import { type Baselines, compareRuns, hasPassed, runBaselines } from './baselines.ts'
+import { type Counterfactual, findReached, fingerprintOf } from './counterfactual.ts'
 import { describeFailure } from './failure.ts'
+import { findFirstDifference, usualExchanges } from './first-difference.ts'
 import { DependencyJudge, describe, round } from './judge.ts'
 import { recordingOf } from './recording.ts'
-import { hasPassed, TrialRunner, type TrialRunnerOptions } from './trial-runner.ts'
+import { TrialRunner, type TrialRunnerOptions } from './trial-runner.ts'
 
 export interface VaryOptions extends TrialRunnerOptions {
   choices: Choices
-  /** How often each trial runs if the command is unsteady. */
+  /** How often each trial runs if the command does not do the same each time. */
   repeats: number
   /** The time limit of the command in milliseconds; by default a multiple of its duration without alternatives. */
   timeout?: number | undefined
   /** Whether to stop at the first dependency that is not accepted. */
   bail: boolean
-  /** Whether one trial may try several alternatives. */
-  bundles: boolean
-  /** Whether each alternative is tried alone, even if it cannot have changed anything. */
+  /** Whether each alternative is tried, even if it cannot have changed anything. */
   exhaustive: boolean
   accepts(alternative: Pick<Alternative, 'id' | 'number'>): boolean
   /** The result of an earlier run. */
@@ -34,48 +36,55 @@ export interface VaryResult {
   dependencies: Dependencies
   /** Additional information for the reader, in sentences. */
   notes: readonly string[]
-  /** The total duration of all trials, in seconds. */
-  trialSeconds: number
-}
-
-/** A command that cannot be examined. The message is one sentence. */
-export class BaselineError extends Error {
-  override name = 'BaselineError'
+  /** How many trials ran at the same time, and why; `undefined` for less than two trials. */
+  trials: string | undefined
+  /** The lengths of the quota windows that the command has used up, in seconds. */
+  windows: readonly number[]
+  /** The reason why some alternatives were not decided, if there was no more time, or a signal. */
+  cutBy: string | undefined
 }
 
 /** The time limit of the command as a multiple of its usual duration, and the least limit in milliseconds. */
 export const PATIENCE = { factor: 10, least: 10_000 }
 
 /**
- * Finds the alternatives on which a command depends.
+ * Finds the alternatives on which a command depends. A signal or the end of the time leaves the rest undecided.
  * @throws BaselineError if the command fails without alternatives; CommandError if it cannot start; the errors of a
- * server start; the reason of the signal
+ * server start; the reason of the signal if it comes before the command has run without alternatives
  */
 export async function vary(options: VaryOptions): Promise<VaryResult> {
   const { choices, server, command, exhaustive, signal, onProgress } = options
   const runner = new TrialRunner(options)
   const secrets = new Secrets([server.apiKey, server.adminToken].filter((secret) => secret !== undefined))
-  const baseline = await runBaselines(runner, options, secrets)
-  const { first, second, isSteady, isInOrder } = baseline
+  onProgress?.('running the command twice as it is')
+  const baselines = await runBaselines(runner, choices.contract, options.timeout, secrets, signal)
+  const { first, runs, isInOrder } = baselines
   // Requests in a different order find different states.
-  const recordings = isInOrder ? [recordingOf(first)] : [recordingOf(first), recordingOf(second)]
+  const recordings = (isInOrder ? [first] : runs).map(recordingOf)
   const found = await findReached({
-    ...{ server, choices, recordings, signal },
+    ...{ server, choices, recordings },
     onProgress: (done, all) => onProgress?.(`looking at alternative ${done + 1} of ${all}`),
+    whyOver: () => runner.over,
   })
   const fingerprints = new Map(found.reached.map((reach) => [reach.alternative, fingerprintOf(reach, recordings[0])]))
   const reports = new Map<Alternative, AlternativeReport>()
-  for (const { alternative, reason } of found.unfit) {
+  for (const { alternative, reason } of found.undecided) {
     reports.set(alternative, { ...describe(alternative, 'inconclusive'), reason })
   }
-  const tried = (exhaustive ? addUnreached(choices, found) : found.reached).filter(({ alternative }) => {
-    const known = options.since && findKnown(options.since, alternative, fingerprints.get(alternative))
-    if (known !== undefined) reports.set(alternative, known)
+  const reached = found.reached.map(({ alternative }) => alternative)
+  const tried = (exhaustive ? choices.alternatives.filter((each) => !reports.has(each)) : reached).filter((each) => {
+    const known = options.since && findKnown(options.since, each, fingerprints.get(each))
+    if (known !== undefined) reports.set(each, known)
     return known === undefined
   })
-  const canBundle = options.bundles && !exhaustive && isSteady && found.unanswerable === 0
-  const groups = canBundle ? bundle(tried) : tried.map((reach) => [reach])
-  await judgeAll(groups, { runner, options, secrets, baseline, reports })
+  const study: Study = { runner, options, secrets, baselines, limit: limitOf(baselines, options) }
+  const parallelism = await findJobs(study, tried.length)
+  const judged = await judgeAll(tried, parallelism.jobs, study)
+  for (const report of await withControl(judged, study)) reports.set(...report)
+  const alternatives = choices.alternatives.map((alternative) => {
+    const report = reports.get(alternative) ?? describe(alternative, 'not reached')
+    return complete(report, fingerprints.get(alternative), options.accepts(alternative))
+  })
   return {
     dependencies: {
       command,
@@ -83,20 +92,15 @@ export async function vary(options: VaryOptions): Promise<VaryResult> {
         exit_code: first.end.exitCode ?? 1,
         seconds: round(first.end.seconds),
         requests: first.exchanges.length + first.lost,
-        steady: isSteady,
+        steady: baselines.difference === undefined,
       },
       runs: runner.runs,
-      alternatives: choices.alternatives.map((alternative) => {
-        const report = reports.get(alternative) ?? describe(alternative, 'not reached')
-        return complete(report, fingerprints.get(alternative), options.accepts(alternative))
-      }),
+      alternatives,
     },
-    notes: [
-      ...baseline.notes,
-      ...(found.unanswerable > 0 ? [describeUnanswerable(found.unanswerable)] : []),
-      ...(recordings.some(({ isCut }) => isCut) ? [CUT] : []),
-    ],
-    trialSeconds: runner.seconds,
+    notes: notesOn(baselines, found, options.repeats),
+    trials: tried.length > 1 ? wordParallelism(parallelism) : undefined,
+    windows: windowsMet(first.exchanges),
+    cutBy: alternatives.find(({ reason }) => reason !== undefined && reason === runner.over)?.reason,
   }
 }
 
@@ -104,92 +108,124 @@ interface Study {
   runner: TrialRunner
   options: VaryOptions
   secrets: Secrets
-  baseline: Awaited<ReturnType<typeof runBaselines>>
-  reports: Map<Alternative, AlternativeReport>
+  baselines: Baselines
+  /** The time limit of a trial, in milliseconds. */
+  limit: number
 }
 
-/** Judges groups of alternatives by trials, and adds their reports. */
-async function judgeAll(
-  groups: readonly (readonly Reach[])[],
-  { runner, options, secrets, baseline, reports }: Study,
-): Promise<void> {
-  const { choices, server, jobs, bail, signal, onProgress } = options
-  const { first, isSteady, isInOrder, limit } = baseline
-  let decided = 0
-  const judge = new DependencyJudge({
-    ...{ runner, choices, server, secrets, isSteady, limit },
-    repeats: isSteady ? 2 : options.repeats,
-    isAsUsual: (result) => (isInOrder ? sendTheSame(first, result) : compareBaselines(first, result) === undefined),
-    onVerdict({ id, alternative: number, verdict }) {
-      onProgress?.(`decided ${++decided} of ${groups.flat().length}: ${nameOf({ id, number })} ${verdict}`)
-      if (verdict === 'depends' && bail && !options.accepts({ id, number })) runner.stop(BAILED)
+function limitOf({ runs }: Baselines, { timeout }: VaryOptions): number {
+  const longest = Math.max(...runs.map(({ end }) => end.seconds))
+  return timeout ?? Math.max(PATIENCE.least, 1000 * PATIENCE.factor * longest)
+}
+
+/** Finds out how many of these trials can run at the same time. */
+async function findJobs({ runner, options, baselines, limit }: Study, trials: number): Promise<Parallelism> {
+  const { jobs, server, choices, onProgress } = options
+  const usual = withEffects(baselines.first)
+  const oneByOne = (why: string) => ({ jobs: 1, why: `because ${why}` })
+  if (jobs !== undefined) return { jobs, why: 'as --jobs says' }
+  if ((server.port ?? 0) !== 0) return oneByOne('all have the port of --port')
+  if (trials < 2) return oneByOne('there is only one')
+  if (baselines.runs.some((run) => describeDeviation(usual, withEffects(run)) !== undefined)) {
+    return oneByOne('two runs one after the other have different effects already')
+  }
+  onProgress?.('running the command several times at the same time as it is')
+  let count = baselines.runs.length
+  return findParallelism(
+    async () => {
+      const result = await runner.run(`baseline ${++count}`, choices.contract, limit)
+      return describeDeviation(usual, 'untried' in result ? undefined : withEffects(result))
     },
-  })
-  // Limits the work in progress, so that a group is finished before another one begins.
-  const room = new Semaphore(jobs)
-  await Promise.all(
-    groups.map(async (members) => {
-      const alternatives = members.map(({ alternative }) => alternative)
-      const judged = await room.run(() => judge.judge(alternatives))
-      for (const [index, alternative] of alternatives.entries()) {
-        const report = judged[index]
-        if (report !== undefined) reports.set(alternative, report)
-      }
-    }),
+    Math.min(availableParallelism(), trials),
   )
-  signal?.throwIfAborted()
 }
 
-/** Runs the command twice without alternatives. @throws BaselineError */
-async function runBaselines(
-  runner: TrialRunner,
-  { choices, timeout, repeats, onProgress }: VaryOptions,
-  secrets: Secrets,
-) {
-  const results: TrialResult[] = []
-  for (const name of ['baseline 1', 'baseline 2']) {
-    onProgress?.(`running ${name} of 2`)
-    const result = await runner.run(name, async () => choices.contract, timeout)
-    if ('untried' in result) throw new BaselineError(`The command has not run twice: ${result.untried}`)
-    results.push(result)
-  }
-  const [one, other] = results as [TrialResult, TrialResult]
-  const [first, second] = hasPassed(one.end) ? [one, other] : [other, one]
-  if (!hasPassed(first.end)) throw new BaselineError(describeFailure(first.end, secrets))
-  if (first.exchanges.length === 0 && second.exchanges.length === 0) throw new BaselineError(NO_REQUEST)
-  const difference = compareBaselines(one, other)
-  const isSteady = difference === undefined
-  const longest = Math.max(one.end.seconds, other.end.seconds)
-  return {
-    /** A run that has passed. */
-    first,
-    second,
-    /** Whether both had the same result and sent the same requests in any order. */
-    isSteady,
-    isInOrder: isSteady && sendTheSame(one, other),
-    /** The time limit of a trial, in milliseconds. */
-    limit: timeout ?? Math.max(PATIENCE.least, 1000 * PATIENCE.factor * longest),
-    notes: isSteady ? [] : [`${difference} Therefore each alternative is judged by ${repeats} runs (--repeats).`],
-  }
+function withEffects({ end, accounts, exchanges }: TrialResult) {
+  return { end, effects: effectsOf(accounts.values(), exchanges) }
 }
 
-const NO_REQUEST =
-  'The command passes, but has sent no request to the service: does it use UNDERSTUDY_BASE_URL, or a variable that --set-env sets?'
+type JudgedAlternatives = ReadonlyMap<Alternative, AlternativeReport>
+
+async function judgeAll(tried: readonly Alternative[], jobs: number, study: Study): Promise<JudgedAlternatives> {
+  const { runner, options, secrets, baselines, limit } = study
+  const { choices, server, repeats, bail, onProgress } = options
+  const { first, runs, isInOrder } = baselines
+  const usual = usualExchanges(runs.map(({ exchanges }) => exchanges))
+  const comparison = { server, own: choices.contract, usual, secrets }
+  const judge = new DependencyJudge({
+    ...{ runner, choices, secrets, repeats, limit },
+    isCertain: isInOrder,
+    failsAnyway: runs.some(({ end }) => !hasPassed(end)),
+    isAsUsual: (result) => compareRuns(first, result) === undefined,
+    findDifference: (result) => findFirstDifference(comparison, recordingOf(result)),
+  })
+  let decided = 0
+  let isOver = false
+  // Limits the work in progress, so that an alternative is decided before another one begins.
+  const room = new Semaphore(jobs)
+  async function judgeOne(alternative: Alternative): Promise<AlternativeReport> {
+    if (isOver) return { ...describe(alternative, 'inconclusive'), reason: BAILED }
+    const report = await judge.judge(alternative)
+    onProgress?.(`decided ${++decided} of ${tried.length}: ${nameOf(alternative)} ${report.verdict}`)
+    if (bail && report.verdict === 'depends' && !options.accepts(alternative)) isOver = true
+    return report
+  }
+  const judged = tried.map(async (each) => [each, await room.run(() => judgeOne(each))] as const)
+  return new Map(await Promise.all(judged))
+}
+
+/**
+ * Takes the dependencies back if the command now fails without an alternative, too: its runs may have left something
+ * behind.
+ */
+async function withControl(
+  judged: JudgedAlternatives,
+  { runner, options, secrets, limit }: Study,
+): Promise<JudgedAlternatives> {
+  if (![...judged.values()].some(({ verdict }) => verdict === 'depends')) return judged
+  options.onProgress?.('running the command once more as it is')
+  const control = await runner.run('baseline again', options.choices.contract, limit)
+  if ('untried' in control || hasPassed(control.end)) return judged
+  const reason = `The command fails with it, but by now also without it. ${describeFailure(control.end, secrets)}`
+  return new Map(
+    [...judged].map(([alternative, report]) => [
+      alternative,
+      report.verdict === 'depends' ? { ...describe(alternative, 'inconclusive'), reason } : report,
+    ]),
+  )
+}
+
 const BAILED = 'It was not tried, because of --bail.'
 const CUT = 'The command sends more requests than are recorded, so every alternative counts as reached.'
+const OTHER_ORDER =
+  'The command sends its requests to an account in another order each time. An alternative that none of the two recorded orders reaches is not tried.'
 
-/** All alternatives that can be tried, even if the run did not reach them. */
-function addUnreached({ alternatives }: Choices, { reached, unfit }: Counterfactual): Reach[] {
-  const known = new Map(reached.map((reach) => [reach.alternative, reach]))
-  const isUnfit = new Set(unfit.map(({ alternative }) => alternative))
-  return alternatives
-    .filter((alternative) => !isUnfit.has(alternative))
-    .map((alternative) => known.get(alternative) ?? { alternative, changes: [], changesCreation: false })
+function notesOn(
+  { difference, isInOrder, runs }: Baselines,
+  { unanswerable }: Counterfactual,
+  repeats: number,
+): string[] {
+  const unsteady = isInOrder
+    ? []
+    : [`${difference ?? OTHER_ORDER} Each alternative is judged by ${repeats} runs (--repeats).`]
+  return [
+    ...unsteady,
+    ...(unanswerable > 0 ? [describeUnanswerable(unanswerable)] : []),
+    ...(runs.some(({ lost }) => lost > 0) ? [CUT] : []),
+  ]
 }
 
 function describeUnanswerable(count: number): string {
   const [requests, which] = count === 1 ? ['One request', 'it'] : [`${count} requests`, 'them']
   return `${requests} could not be answered again as recorded. Any alternative may have changed ${which}, so all are tried.`
+}
+
+/** The windows, in seconds, of the quotas that a run has used up. */
+function windowsMet(exchanges: readonly Entry[]): number[] {
+  const met = exchanges.flatMap(({ allowance, operation }) =>
+    allowance?.allowed === false && operation?.quota !== undefined ? [operation.quota.window] : [],
+  )
+  return [...new Set(met)]
 }
 
 /** Completes a report, which may come from an earlier run, with the facts that do not come from trials. */

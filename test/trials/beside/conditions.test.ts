@@ -160,8 +160,8 @@ describe('A search', () => {
     const other = (send: Send, signal: AbortSignal) => locked(acquire, ['b', 'a'], RACERS.addC)(send, signal)
     let acquire = openLocks()
     // A process that has ended holds no lock.
-    const start: typeof runCommand = (run) => startIn({ one, other })(run).finally(() => (acquire = openLocks()))
-    const { findings } = await search({ one, other }, { silence: SILENCE, switches: 1, start })
+    const carryOut: typeof runCommand = (run) => startIn({ one, other })(run).finally(() => (acquire = openLocks()))
+    const { findings } = await search({ one, other }, { silence: SILENCE, switches: 1, carryOut })
     expect(findings.map(({ verdict }) => verdict)).toEqual(['hang'])
   })
 

@@ -15,7 +15,7 @@ export function openFor<Name extends string>(
   return new PairSession({
     ...{ command: [one], beside: other, environment: {}, variables: [], options: { fixture } },
     ...{ contract, jobs: 1, switches: 2, timeout: undefined, runs: undefined, milliseconds: undefined },
-    ...{ stop: new AbortController().signal, onSignal: undefined, watch: () => {}, start: startIn(clients) },
+    ...{ stop: new AbortController().signal, onSignal: undefined, watch: () => {}, carryOut: startIn(clients) },
     ...chosen,
   })
 }

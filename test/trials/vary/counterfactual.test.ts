@@ -39,7 +39,7 @@ describe('the requests that show an assumption reach', () => {
         recordings: [await recordingFor(behaviour)],
       })
       const expected = only(id).alternatives.map(nameOf)
-      const names = [...found.reached, ...found.unfit].map(({ alternative }) => nameOf(alternative))
+      const names = [...found.reached, ...found.undecided].map(({ alternative }) => nameOf(alternative))
       const unanswerable = UNANSWERABLE.get(id) ?? 0
       expect({ names, unanswerable: found.unanswerable }).toEqual({ names: expected, unanswerable })
     },
@@ -79,12 +79,22 @@ describe('an alternative that is not reached changes nothing when the requests a
       choices: { ...choices, alternatives },
       recordings: [recording],
     })
-    const touched = new Set([...found.reached, ...found.unfit].map(({ alternative }) => alternative))
+    const touched = new Set([...found.reached, ...found.undecided].map(({ alternative }) => alternative))
     for (const alternative of alternatives.filter((each) => !touched.has(each))) {
       const otherwise = await record(options, observe, await choices.load([alternative]))
       expect(answersIn(otherwise), nameOf(alternative)).toEqual(answersIn(recording))
     }
   })
+})
+
+it('an alternative for which there is no time is not decided', async () => {
+  const recording = await record(undefined, (service) => service.get('/domains'))
+  let looked = 0
+  const found = await findReached({
+    ...{ server: optionsOf(), choices: only('domain-order', 'cors'), recordings: [recording] },
+    whyOver: () => (looked++ === 0 ? undefined : 'Over.'),
+  })
+  expect(found.undecided.map(({ reason }) => reason)).toEqual(['Over.', 'Over.'])
 })
 
 describe('an alternative that does not fit', () => {
@@ -93,9 +103,9 @@ describe('an alternative that does not fit', () => {
     const some = only('create-group-status')
     const broken = { ...some, alternatives: some.alternatives.map((each) => ({ ...each, overlay })) }
     const recording = await record(undefined, (service) => service.get('/domains'))
-    const { reached, unfit } = await findReached({ server: optionsOf(), choices: broken, recordings: [recording] })
+    const { reached, undecided } = await findReached({ server: optionsOf(), choices: broken, recordings: [recording] })
     expect(reached).toEqual([])
-    expect(unfit.map(({ reason }) => reason)).toEqual([expect.stringContaining('$.nothing selects nothing')])
+    expect(undecided.map(({ reason }) => reason)).toEqual([expect.stringContaining('$.nothing selects nothing')])
   })
 
   it('to what is chosen already is that of another choice only', async () => {

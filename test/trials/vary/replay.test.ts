@@ -165,7 +165,7 @@ describe('a request that cannot be answered again', () => {
     const late = { ...request.entry, headers: [], problems: [{ code: 'invalid_request_body', reason: 'timeout' }] }
     const changed = { ...recording, requests: [{ ...request, entry: late }] }
     const found = await reachedBy(changed, undefined, 'status-timeout', 'member-order')
-    expect(found).toMatchObject({ unanswerable: 1, unfit: [] })
+    expect(found).toMatchObject({ unanswerable: 1, undecided: [] })
     expect(found.reached.map(({ alternative }) => alternative.id)).toEqual(['member-order', 'status-timeout'])
   })
 

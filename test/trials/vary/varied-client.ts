@@ -37,7 +37,6 @@ export function varyCommand(command: readonly string[], options: Partial<VaryOpt
     jobs: 2,
     repeats: 3,
     bail: false,
-    bundles: true,
     exhaustive: false,
     accepts: () => false,
     ...options,
@@ -54,6 +53,6 @@ export function reportOf({ dependencies }: VaryResult, name: string): Alternativ
   return dependencies.alternatives.find((each) => nameIn(each) === name)
 }
 
-function nameIn({ id, alternative }: AlternativeReport): string {
+export function nameIn({ id, alternative }: AlternativeReport): string {
   return nameOf({ id, number: alternative })
 }

@@ -1,0 +1,191 @@
+import { Agent, type IncomingMessage, request as openRequest } from 'node:http'
+import type { AdminCode } from '../admin/codes.ts'
+import type { ControlRequest } from '../admin/control.ts'
+import { isObject, type Json, readJson, valueAt } from '../ground/json.ts'
+import { shorten } from '../ground/show.ts'
+import type { RequestReport } from '../journal/description.ts'
+import { type CallId, type ControlClient, checkRequest, type DataOf } from './control-client.ts'
+import { ControlError, type ControlProblem } from './control-error.ts'
+
+/** Where the control plane of a server is. */
+export interface ControlAddress {
+  url: string
+  /** The token that the server asks for, if it asks for one. */
+  token: string | undefined
+}
+
+interface Endpoint {
+  method: string
+  path: string
+}
+
+/** A response whose body is still to be read. */
+interface Received {
+  status: number
+  body: IncomingMessage
+}
+
+interface Sent {
+  method?: string
+  /** JSON. */
+  body?: string
+  /** For a stream of events: the ordinal of the last request that is known. */
+  after?: number
+  signal?: AbortSignal
+}
+
+/** Calls the control plane of a server over HTTP. The document of that server says where each operation is. */
+export class RemoteClient implements ControlClient {
+  readonly #address: ControlAddress
+  readonly #endpoints: ReadonlyMap<string, Endpoint>
+  readonly #pageLimit: number
+  /** Identifies the run of the server. */
+  readonly instance: string
+  readonly stopping: AbortSignal
+
+  private constructor(address: ControlAddress, instance: string, document: Json, stopping: AbortSignal) {
+    this.#address = address
+    this.instance = instance
+    this.#endpoints = endpointsIn(document)
+    this.#pageLimit = Number(valueAt(document, PAGE_LIMIT))
+    this.stopping = stopping
+  }
+
+  /** @throws ControlError if there is no control plane at the address */
+  static async connect(address: ControlAddress, stopping: AbortSignal): Promise<RemoteClient> {
+    const health = await send(address, '/health')
+    const alive = await readData(address, health)
+    if (!isObject(alive) || typeof alive['instance'] !== 'string') throw foreign(address, health)
+    const answer = await send(address, '/openapi.json')
+    const document = answer.status === 200 ? await readBody(address, answer) : await readData(address, answer)
+    if (!isObject(document) || valueAt(document, PAGE_LIMIT) === undefined) throw foreign(address, answer)
+    return new RemoteClient(address, alive['instance'], document, stopping)
+  }
+
+  async limits(): Promise<{ pageLimit: number }> {
+    return { pageLimit: this.#pageLimit }
+  }
+
+  async call<Id extends CallId>(operationId: Id, request: ControlRequest = {}): Promise<DataOf<Id>> {
+    const { body, ...place } = checkRequest(request, this.stopping)
+    const content = body !== undefined && {
+      body: JSON.stringify(body),
+      headers: { 'content-type': 'application/json' },
+    }
+    const answer = await this.#send(operationId, place, content || {})
+    // The server validates each response against its document, so the type is certain.
+    return (await readData(this.#address, answer)) as DataOf<Id>
+  }
+
+  /** The requests of an account, or of all accounts, after the one with this ordinal. */
+  async *stream(account: string | undefined, after: number, signal: AbortSignal): AsyncGenerator<RequestReport> {
+    const place = account === undefined ? {} : { parameters: { account } }
+    const id = account === undefined ? 'streamAllEvents' : 'streamEvents'
+    const answer = await this.#send(id, place, { signal, after })
+    if (answer.status !== 200) await readData(this.#address, answer)
+    yield* readEvents(this.#address, answer)
+  }
+
+  async #send(id: string, { parameters = {}, query = {} }: ControlRequest, sent: Sent): Promise<Received> {
+    const endpoint = this.#endpoints.get(id)
+    if (endpoint === undefined) {
+      const reason = `The stand-in of this run has no ${id} at ${this.#address.url}`
+      throw new ControlError('not_found', `${reason}, so it is of another version; ${SAME_VERSION}.`, [])
+    }
+    const path = endpoint.path.replace(/\{([^}]+)\}/g, (_, name: string) => encodeURIComponent(parameters[name] ?? ''))
+    const search = new URLSearchParams(query)
+    const target = `${path}${search.size > 0 ? `?${search}` : ''}`
+    return send(this.#address, target, { ...sent, method: endpoint.method })
+  }
+}
+
+/** The place of this setting in the document of the control plane. */
+const PAGE_LIMIT = '/x-settings/page-limit/value'
+
+const SAME_VERSION = 'the tests and the command need the same version of dmarc-understudy'
+
+function endpointsIn(document: Json): Map<string, Endpoint> {
+  const paths = Object.entries(isObject(document['paths']) ? document['paths'] : {})
+  return new Map(
+    paths.flatMap(([path, methods]) =>
+      Object.entries(isObject(methods) ? methods : {}).flatMap(([method, operation]): [string, Endpoint][] =>
+        isObject(operation) ? [[String(operation['operationId']), { method: method.toUpperCase(), path }]] : [],
+      ),
+    ),
+  )
+}
+
+const agent = new Agent({ keepAlive: true })
+
+function send(address: ControlAddress, target: string, { body, after, ...sent }: Sent = {}): Promise<Received> {
+  const { url, token } = address
+  return new Promise((resolve, reject) => {
+    const fail = (error: unknown) => reject(unreachable(address, error))
+    try {
+      const headers = {
+        ...(token !== undefined && { authorization: `Bearer ${token}` }),
+        ...(after !== undefined && { 'last-event-id': after }),
+        ...(body !== undefined && { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) }),
+      }
+      const request = openRequest(url + target, { agent, ...sent, headers })
+      request.on('error', fail)
+      request.on('response', (response) => resolve({ status: response.statusCode ?? 0, body: response }))
+      request.end(body)
+    } catch (error) {
+      fail(error)
+    }
+  })
+}
+
+/** The data of the server-sent events in a body. */
+async function* readEvents(address: ControlAddress, { body }: Received): AsyncGenerator<RequestReport> {
+  let text = ''
+  try {
+    for await (const chunk of body.setEncoding('utf8')) {
+      const events = (text + chunk).split('\n\n')
+      text = events.pop() ?? ''
+      for (const event of events) {
+        const [, data] = /^data: (.*)$/m.exec(event) ?? []
+        if (data !== undefined) yield JSON.parse(data)
+      }
+    }
+  } catch (error) {
+    throw unreachable(address, error)
+  }
+}
+
+async function readBody(address: ControlAddress, { body }: Received): Promise<unknown> {
+  let text = ''
+  try {
+    for await (const chunk of body.setEncoding('utf8')) text += chunk
+  } catch (error) {
+    throw unreachable(address, error)
+  }
+  return readJson(text)
+}
+
+/** The data of a success response. @throws ControlError for any other response */
+async function readData(address: ControlAddress, answer: Received): Promise<unknown> {
+  const content = await readBody(address, answer)
+  if (!isObject(content)) throw foreign(address, answer)
+  const { error } = content
+  if (!isObject(error)) {
+    if (content['success'] !== true) throw foreign(address, answer)
+    return content['data']
+  }
+  const { code, message, problems } = error as { code: AdminCode; message: string; problems?: ControlProblem[] }
+  const said = code === 'unauthorized' ? `${message} Give it as the option adminToken.` : message
+  throw new ControlError(code, said, problems ?? [])
+}
+
+function unreachable({ url }: ControlAddress, error: unknown): ControlError {
+  const { code, message } = error as NodeJS.ErrnoException
+  const remedy = 'the run has ended, or UNDERSTUDY_ADMIN_URL is wrong'
+  const reason = `The stand-in of the run does not answer at ${shorten(url)} (${code ?? message})`
+  return new ControlError('stopped', `${reason}: ${remedy}.`, [])
+}
+
+function foreign({ url }: ControlAddress, { status }: Received): ControlError {
+  const reason = `Something other than the control plane of dmarc-understudy answers at ${shorten(url)} (${status})`
+  return new ControlError('unavailable', `${reason}; UNDERSTUDY_ADMIN_URL must be that of the run.`, [])
+}

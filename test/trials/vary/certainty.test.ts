@@ -1,0 +1,227 @@
+import { describe, expect, it } from 'vitest'
+import type { VaryOptions, VaryResult } from '../../../src/trials/vary/vary.ts'
+import type { TestService } from '../../support/service.ts'
+import { type Client, carryOut } from './choosy-client.ts'
+import { optionsOf } from './recorded-service.ts'
+import { only, reportOf, varyCommand, verdictsIn } from './varied-client.ts'
+
+/** Finds out on which of these choices a client in this process depends. */
+function varyClient(client: Client, names: readonly string[], options: Partial<VaryOptions> = {}): Promise<VaryResult> {
+  const server = optionsOf()
+  return varyCommand(['client'], { choices: only(...names), carryOut: carryOut(client), server, jobs: 1, ...options })
+}
+
+function claim(isTrue: boolean, otherwise: string): void {
+  if (!isTrue) throw new Error(otherwise)
+}
+
+const DOMAINS = ['shop.example.com', 'mail.example.com']
+const add = (service: TestService, domains = DOMAINS) => service.send('POST', '/domains', { domains })
+const listDomains = async (service: TestService): Promise<string[]> => (await service.get('/domains')).body.data.domains
+
+/** Puts a domain into two groups, of which one loses it with an alternative. No response to this is different. */
+async function share(service: TestService): Promise<void> {
+  await add(service)
+  for (const name of ['One', 'Two']) await service.send('POST', '/domaingroups', { name, domains: DOMAINS })
+}
+
+describe('vary', () => {
+  it('finds choices that hide each other where a client compares two responses', async () => {
+    const result = await varyClient(
+      async (service) => {
+        await add(service)
+        const records: { domain: string }[] = (await service.get('/dmarc')).body.data
+        const domains = await listDomains(service)
+        claim(domains.join() === records.map(({ domain }) => domain).join(), 'The lists have different orders.')
+      },
+      ['domain-order', 'record-order'],
+    )
+    expect(verdictsIn(result)).toEqual({
+      'domain-order/1': 'depends',
+      'domain-order/2': 'depends',
+      'record-order/1': 'depends',
+      'record-order/2': 'depends',
+    })
+  })
+
+  it('tells the alternatives of one assumption apart', async () => {
+    const result = await varyClient(
+      async (service) => {
+        await add(service, ['b.example', 'a.example', 'c.example'])
+        claim((await listDomains(service))[0] !== 'c.example', 'The newest is the first.')
+      },
+      ['domain-order'],
+    )
+    expect(verdictsIn(result)).toEqual({ 'domain-order/1': 'tolerates', 'domain-order/2': 'depends' })
+  })
+
+  it('finds a change of the account that only a later response shows', async () => {
+    const result = await varyClient(
+      async (service) => {
+        await share(service)
+        const { groups } = (await service.get('/domaingroups')).body.data
+        claim(groups[0].domains.length === 2, 'The group has lost its domains.')
+      },
+      ['shared-domains/2'],
+    )
+    expect(verdictsIn(result)).toEqual({ 'shared-domains/2': 'depends' })
+    expect(reportOf(result, 'shared-domains/2')?.first_difference).toMatchObject({
+      request: { method: 'GET', path: '/api/v1/domaingroups' },
+      expected: { status: 200 },
+      body_difference: 'with 0 items instead of 2 at /data/groups/0/domains',
+    })
+  })
+
+  it('does not call tolerated what would show only after the last request', async () => {
+    const blind = await varyClient(share, ['shared-domains/2'])
+    expect(reportOf(blind, 'shared-domains/2')).toMatchObject({
+      verdict: 'not reached',
+      reason: 'No response was different when the command ran with it.',
+    })
+    const sees = async (service: TestService) => {
+      await share(service)
+      await service.get('/domaingroups')
+    }
+    expect(verdictsIn(await varyClient(sees, ['shared-domains/2']))).toEqual({ 'shared-domains/2': 'tolerates' })
+  })
+
+  it('does not call tolerated what the client has not seen because it sent other requests', async () => {
+    const result = await varyClient(
+      (service, trial) => service.get(trial.startsWith('baseline') ? '/domains' : '/domaingroups?id=none'),
+      ['member-order/1', 'plan-names/1', 'cors/1'],
+    )
+    expect(verdictsIn(result)).toEqual({ 'cors/1': 'tolerates' })
+    const evasive = await varyClient(
+      async (service, trial) => {
+        // The list is empty then, but not because of the alternative.
+        await (trial.startsWith('baseline') ? add(service) : service.get('/dmarc'))
+        await service.get('/domains')
+      },
+      ['add-domains-status/1'],
+    )
+    expect(reportOf(evasive, 'add-domains-status/1')).toMatchObject({
+      verdict: 'inconclusive',
+      reason: expect.stringContaining('The command has sent other requests than without it.'),
+    })
+  })
+
+  it('judges a client whose requests come in another order each time by several runs, and says so', async () => {
+    let runs = 0
+    const result = await varyClient(
+      async (service) => {
+        const paths = ['/domains', '/dmarc']
+        for (const path of runs++ % 2 === 0 ? paths : paths.toReversed()) await service.get(path)
+      },
+      ['request-id-format/1'],
+    )
+    expect(result.notes).toEqual([
+      expect.stringMatching(/^The command sends its requests to an account in another order/),
+    ])
+    expect(verdictsIn(result)).toEqual({ 'request-id-format/1': 'tolerates' })
+    expect(result.dependencies).toMatchObject({ runs: 2 + 3, baseline: { steady: true } })
+  })
+
+  it('tries what only one of two orders of requests reaches', async () => {
+    let runs = 0
+    const result = await varyClient(
+      async (service) => {
+        const steps = [listDomains, add]
+        for (const step of runs++ % 2 === 0 ? steps : steps.toReversed()) await step(service)
+      },
+      ['domain-order/1'],
+    )
+    expect(verdictsIn(result)).toEqual({ 'domain-order/1': 'tolerates' })
+  })
+
+  it('calls a client steady whose requests to different accounts come in another order', async () => {
+    let runs = 0
+    const result = await varyClient(
+      async ({ baseUrl }) => {
+        const keys = ['sandbox_one', 'sandbox_two']
+        for (const key of runs++ % 2 === 0 ? keys : keys.toReversed()) {
+          const headers = { authorization: `Bearer ${key}` }
+          await fetch(`${baseUrl}${key === 'sandbox_one' ? '/domains' : '/dmarc'}`, { headers })
+        }
+      },
+      ['request-id-format/1'],
+    )
+    expect(result.notes).toEqual([])
+    expect(result.dependencies.runs).toBe(3)
+  })
+
+  it('blames no alternative for a client that also fails without it', async () => {
+    let runs = 0
+    const flaky = await varyClient(
+      async (service) => {
+        await service.get('/domains')
+        claim(runs++ === 0, 'It works only once.')
+      },
+      ['request-id-format/1'],
+    )
+    expect(reportOf(flaky, 'request-id-format/1')).toMatchObject({ verdict: 'flaky', reason: expect.any(String) })
+    expect(flaky.notes).toEqual([expect.stringContaining('one succeeded and one failed with exit code 1')])
+  })
+
+  it('blames no alternative for a client that fails because of what its earlier runs have left', async () => {
+    let runs = 0
+    const result = await varyClient(
+      async (service) => {
+        await service.get('/domains')
+        claim(++runs < 4, 'The disk is full.')
+      },
+      ['request-id-format/1', 'cors/1'],
+    )
+    expect(verdictsIn(result)).toEqual({ 'cors/1': 'tolerates', 'request-id-format/1': 'inconclusive' })
+    expect(reportOf(result, 'request-id-format/1')?.reason).toMatch(/by now also without it\..*The disk is full\.$/)
+  })
+
+  it('runs trials one after the other if runs at the same time fail, and says so', async () => {
+    let running = 0
+    const lonely: Client = async (service) => {
+      running++
+      try {
+        await service.get('/domains')
+        claim(running === 1, 'The port is taken.')
+        await service.get('/domains')
+      } finally {
+        running--
+      }
+    }
+    const names = ['request-id-format/1', 'cors/1', 'response-charset/1']
+    const found = await varyClient(lonely, names, { jobs: undefined })
+    expect(Object.values(verdictsIn(found))).toEqual(['tolerates', 'tolerates', 'tolerates'])
+    expect(found.trials).toMatch(/^one after the other, because /)
+    // A failure that other trials cause is never repeated beside other trials.
+    const forced = await varyClient(lonely, names, { jobs: 3 })
+    expect(Object.values(verdictsIn(forced))).not.toContain('depends')
+    expect(forced.trials).toBe('3 at a time, as --jobs says')
+  })
+
+  it('says with which length of a quota window it has judged a client that meets the end of a quota', async () => {
+    const polls = async (service: TestService) => {
+      for (let sent = 0; sent < 11; sent++) await service.get('/dmarc')
+    }
+    expect((await varyClient(polls, ['cors/1'])).windows).toEqual([3600])
+    expect((await varyClient((service) => service.get('/dmarc'), ['cors/1'])).windows).toEqual([])
+  })
+
+  it('keeps what it has decided if a signal comes, and gives the reason for the rest', async () => {
+    const stop = new AbortController()
+    const result = await varyClient(
+      async (service, trial) => {
+        await service.get('/domains')
+        if (trial === 'cors/1') stop.abort(new Error('stopped by SIGTERM'))
+      },
+      ['cors/1', 'request-id-format/1', 'response-charset/1'],
+      { signal: stop.signal },
+    )
+    expect(verdictsIn(result)).toEqual({
+      'response-charset/1': 'tolerates',
+      'cors/1': 'inconclusive',
+      'request-id-format/1': 'inconclusive',
+    })
+    expect(result.cutBy).toBe('vary was stopped by SIGTERM.')
+    expect(reportOf(result, 'request-id-format/1')?.reason).toBe(result.cutBy)
+    expect(result.dependencies.runs).toBe(4)
+  })
+})

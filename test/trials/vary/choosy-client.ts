@@ -1,0 +1,106 @@
+import { connect } from 'node:net'
+import { isDeepStrictEqual } from 'node:util'
+import type { ServiceContract } from '../../../src/behaviour/operation.ts'
+import { OPERATIONS } from '../../../src/behaviour/operations/operations.ts'
+import type { Contract } from '../../../src/contract/contract.ts'
+import type { Store } from '../../../src/store/store.ts'
+import type { CommandRun } from '../../../src/trials/command.ts'
+import type { CommandEnd } from '../../../src/trials/running-command.ts'
+import type { Behaviour } from '../../contract/behaviours.ts'
+import { contractWith } from '../../support/alternatives.ts'
+import { sendRequest } from '../../support/request.ts'
+import { API_KEY, openService, START, type TestService } from '../../support/service.ts'
+import { optionsOf } from './recorded-service.ts'
+
+/** A client in this process. It passes unless it throws; what it throws is its output. */
+export type Client = (service: TestService, trial: string) => Promise<unknown>
+
+/** Runs a client in place of the process of a command. */
+export function carryOut(client: Client): (run: Pick<CommandRun, 'environment'>) => Promise<CommandEnd> {
+  return async ({ environment }) => {
+    const usual = { signal: undefined, timedOut: false, interruptedBy: undefined, leftBehind: [], seconds: 0 }
+    const service = serviceAt(environment)
+    try {
+      await client(service, environment['UNDERSTUDY_TRIAL'] ?? '')
+      return { ...usual, exitCode: 0, output: '' }
+    } catch (error) {
+      return { ...usual, exitCode: 1, output: (error as Error).message }
+    } finally {
+      await service.stop()
+    }
+  }
+}
+
+/** The service that the environment of a command names. Its clock is moved by the control plane. */
+function serviceAt(environment: NodeJS.ProcessEnv): TestService {
+  const { UNDERSTUDY_BASE_URL: baseUrl = '', UNDERSTUDY_ADMIN_URL: adminUrl = '' } = environment
+  let moved: Promise<unknown> = Promise.resolve()
+  const send: TestService['send'] = async (method, path, body, headers = {}) => {
+    await moved
+    return sendRequest(method, baseUrl + path, body, { authorization: `Bearer ${API_KEY}`, ...headers })
+  }
+  // A client holds no response to a contract, and has no access to the store.
+  const contract = { operations: [], checkFailure: () => [] } as Partial<Contract> as ServiceContract
+  return {
+    ...{ baseUrl, contract, store: {} as Store },
+    send,
+    get: (path) => send('GET', path),
+    advance(milliseconds) {
+      const advance = `PT${milliseconds / 1000}S`
+      moved = moved.then(() => sendRequest('PATCH', `${adminUrl}/accounts/default/clock`, { advance }))
+    },
+    async sendRaw(bytes) {
+      await moved
+      const { port, hostname } = new URL(baseUrl)
+      const chunks: Buffer[] = []
+      const socket = connect(Number(port), hostname, () => void socket.write(bytes))
+      socket.on('data', (chunk) => chunks.push(chunk)).on('error', () => {})
+      await new Promise((resolve) => socket.once('close', resolve))
+      return Buffer.concat(chunks).toString()
+    },
+    async stop() {
+      await moved
+    },
+  }
+}
+
+/** A client that works with each choice but one. */
+export function choosyClient({ observe, alternatives }: Behaviour, number: number): Client {
+  const refused = alternatives[number - 1]
+  return async (service) => {
+    if (isDeepStrictEqual(await observe(service), refused)) throw new Error(`I do not work with ${number}.`)
+  }
+}
+
+/** The options of the server for such a client, whose clock stands as in other tests. */
+export function serverFor({ options }: Pick<Behaviour, 'options'>) {
+  return { ...optionsOf(options), now: new Date(START).toISOString(), frozen: true }
+}
+
+/** Each is compiled once for all clients. */
+const contracts = new Map<string, Promise<Contract>>()
+
+function contractOf(name: string): Promise<Contract> {
+  const contract = contracts.get(name) ?? contractWith(name)
+  contracts.set(name, contract)
+  return contract
+}
+
+/** What a client does with a choice, without `vary`: `undefined` if there can be no such service. */
+export async function tryDirectly(
+  client: Client,
+  { id, number }: { id: string; number: number },
+  { options }: Pick<Behaviour, 'options'>,
+): Promise<'passes' | 'fails' | undefined> {
+  const contract = await contractOf(`${id}-${number}`)
+  const service = await openService(options, OPERATIONS, { contract }).catch(() => undefined)
+  if (service === undefined) return undefined
+  try {
+    await client(service, '')
+    return 'passes'
+  } catch {
+    return 'fails'
+  } finally {
+    await service.stop()
+  }
+}

@@ -1,0 +1,123 @@
+import { describe, expect, it } from 'vitest'
+import type { AlternativeReport, FirstDifference } from '../../../src/evidence/dependencies.ts'
+import type { Report } from '../../../src/reports/report.ts'
+import type { VaryResult } from '../../../src/trials/vary/vary.ts'
+import { describeVary } from '../../../src/trials/vary/vary-report.ts'
+import { choices } from '../../support/choices.ts'
+
+const REQUEST = { request_id: 'r1', method: 'POST', path: '/domaingroups' }
+
+function alternative(id: string, more: Partial<AlternativeReport>): AlternativeReport {
+  return { id, alternative: 1, verdict: 'depends', spec: 'This is open.', chosen: {}, value: {}, ...more }
+}
+
+function reportOn(
+  alternatives: readonly AlternativeReport[],
+  more: Partial<VaryResult> = {},
+  interruptedWith?: number,
+): Report {
+  const baseline = { exit_code: 0, seconds: 1.5, requests: 3, steady: true }
+  return describeVary({
+    result: {
+      dependencies: { command: ['npm', 'test'], baseline, runs: 12, alternatives },
+      ...{ notes: [], trials: undefined, windows: [], cutBy: undefined },
+      ...more,
+    },
+    ...{ choices, sameOptions: [], startedAt: undefined, seconds: 2, interruptedWith },
+  })
+}
+
+describe('the report of vary', () => {
+  it.each<[words: string, difference: Omit<FirstDifference, 'request'>, of: Partial<AlternativeReport>]>([
+    ['answers 201 instead of 200 to POST /domaingroups', { expected: { status: 200 }, received: { status: 201 } }, {}],
+    ['answers nothing instead of 200 to POST /domaingroups', { expected: { status: 200 }, received: {} }, {}],
+    [
+      'sends x-limit: 5 instead of 9 in the response to POST /domaingroups',
+      { expected: { headers: { 'x-limit': '9' } }, received: { headers: { 'x-limit': '5' } } },
+      {},
+    ],
+    [
+      'sends x-limit: 5 in the response to POST /domaingroups',
+      { expected: {}, received: { headers: { 'x-limit': '5' } } },
+      {},
+    ],
+    [
+      'sends no x-limit instead of 9 in the response to POST /domaingroups',
+      { expected: { headers: { 'x-limit': '9' } }, received: {} },
+      {},
+    ],
+    [
+      'answers POST /domaingroups with 0 items instead of 2 at /data',
+      { expected: { body: '[1,2]' }, received: { body: '[]' }, body_difference: 'with 0 items instead of 2 at /data' },
+      {},
+    ],
+    // As an earlier version of the program has written it.
+    ['answers POST /domaingroups with another body', { expected: { body: '[1]' }, received: { body: '[]' } }, {}],
+    [
+      'has "late" instead of "early" as refresh-time and so answers 201 instead of 200 to POST /domaingroups',
+      { expected: { status: 200 }, received: { status: 201 } },
+      { chosen: { value: 'early' }, value: { value: 'late' } },
+    ],
+  ])('says that the command fails if the service %s', (words, difference, of) => {
+    const first_difference = { request: REQUEST, ...difference }
+    const [found] = reportOn([alternative('refresh-time', { first_difference, ...of })]).findings
+    expect(found?.message).toBe(`The command fails if the real service ${words}. This is open.`)
+  })
+
+  it('places a dependency at its assumption, and what is not decided there too if it is one alternative', () => {
+    const { findings } = reportOn([
+      alternative('domain-order', {}),
+      alternative('cors', { verdict: 'inconclusive', reason: 'It does not fit.' }),
+      alternative('decimals', { verdict: 'inconclusive', reason: 'Over.' }),
+      alternative('head', { verdict: 'inconclusive', reason: 'Over.' }),
+    ])
+    const placeOf = (name: string) => choices.assumptions.find(({ id }) => id === name)?.place
+    expect(findings.map(({ level, message, pointer }) => [level, message, pointer])).toEqual([
+      ['error', expect.stringMatching(/^The command fails/), placeOf('domain-order')],
+      ['warning', 'cors/1 is not decided. It does not fit.', placeOf('cors')],
+      ['warning', '2 alternatives are not decided. Over.', undefined],
+    ])
+  })
+
+  it.each<[name: string, exitCode: number, more: Partial<VaryResult>, interruptedWith: number | undefined]>([
+    ['passes if what is not decided does not fit', 0, {}, undefined],
+    ['does not pass if there was no time for the rest', 1, { cutBy: 'Over.' }, undefined],
+    ['ends as a program that a signal has ended', 143, { cutBy: 'Over.' }, 143],
+  ])('%s', (_, exitCode, more, interruptedWith) => {
+    const undecided = alternative('cors', { verdict: 'inconclusive', reason: 'Over.' })
+    const report = reportOn([undecided], more, interruptedWith)
+    expect(report).toMatchObject({ exitCode, passed: exitCode === 0 })
+    expect(report.findings.map(({ level }) => level)).toEqual([exitCode === 0 ? 'warning' : 'error'])
+  })
+
+  it('has a check for each alternative, with the reason where no finding has it', () => {
+    const unseen = alternative('head', { verdict: 'not reached', reason: 'No response was different.' })
+    const { checks } = reportOn([
+      alternative('cors', {}),
+      alternative('decimals', { accepted: true }),
+      alternative('domain-order', { verdict: 'tolerates' }),
+      unseen,
+      alternative('refresh-time', { verdict: 'flaky', reason: 'It also fails without it.' }),
+    ])
+    expect(checks.map(({ name, outcome, message }) => [name, outcome, message])).toEqual([
+      ['cors/1', 'failed', undefined],
+      ['decimals/1', 'passed', undefined],
+      ['domain-order/1', 'passed', 'tolerates'],
+      ['head/1', 'skipped', 'not reached: No response was different.'],
+      ['refresh-time/1', 'skipped', 'flaky: It also fails without it.'],
+    ])
+  })
+
+  it('says how many trials ran at the same time, and on which length of quota windows it rests', () => {
+    const { facts } = reportOn([], { trials: '2 at a time, as --jobs says', windows: [60, 3600] })
+    expect(facts.slice(1)).toEqual([
+      { name: 'Requests', value: '3 in one run' },
+      { name: 'Trials', value: '2 at a time, as --jobs says' },
+      {
+        name: 'Quota windows',
+        value: '60 s, 3600 s: the command has used up a quota, and is judged with this length only',
+      },
+    ])
+    expect(reportOn([]).facts.map(({ name }) => name)).toEqual(['Runs', 'Requests'])
+  })
+})

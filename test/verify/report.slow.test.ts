@@ -1,0 +1,55 @@
+import { describe, expect, it } from 'vitest'
+import { assess } from '../../src/verify/assessment.ts'
+import { ConnectionError } from '../../src/verify/client.ts'
+import { describeVerify } from '../../src/verify/report.ts'
+import { startService } from '../support/service.ts'
+import { choices, NO_JUDGE, NO_LEDGER, prepareRun, type Way } from './runs.ts'
+
+/** What the report of a run says about questions that were not asked, and what to do about each reason. */
+async function unaskedOf(given: { way?: Way; signal?: AbortSignal }) {
+  const service = await startService({ fixture: 'demo' })
+  const result = await prepareRun(service, { judge: NO_JUDGE, ledger: NO_LEDGER, ...given }).result()
+  const minReached = 0
+  const assessment = assess({ result, choices, target: '', isAccepted: () => false, minReached })
+  const { findings } = describeVerify({
+    ...{ target: '', result, assessment, choices, minReached, seconds: 1, startedAt: undefined },
+    ...{ resume: 'resume it', sweep: undefined, exitCode: undefined },
+  })
+  return findings
+    .filter(({ rule: { id } }) => id === 'verify/not-reached')
+    .map(({ message, level, remedy }) => ({ why: /because (.*):/.exec(message)?.[1], level, remedy: remedy?.text }))
+}
+
+const whenReset = 'When the quotas are reset, they can be asked:'
+
+describe('the report of verify', { timeout: 120_000 }, () => {
+  it('says of each reason for which questions were not asked how they can be asked', async () => {
+    expect(await unaskedOf({})).toEqual(
+      expect.arrayContaining([
+        { why: 'the quotas of this window are used up', level: 'note', remedy: whenReset },
+        { why: expect.stringContaining('the account has'), level: 'note', remedy: undefined },
+      ]),
+    )
+  })
+
+  it.each<[what: string, why: RegExp, run: () => Parameters<typeof unaskedOf>[0]]>([
+    ['a signal', /^the run was interrupted$/, () => ({ signal: AbortSignal.abort() })],
+    [
+      'a lost connection',
+      /^the connection was lost: /,
+      () => ({
+        way: (
+          (sent = 0): Way =>
+          (request, send) => {
+            if (++sent > 20) throw new ConnectionError('nothing listens there')
+            return send(request)
+          }
+        )(),
+      }),
+    ],
+  ])('lets nobody wait for a quota after %s', async (_, why, run) => {
+    expect(await unaskedOf(run())).toEqual([
+      { why: expect.stringMatching(why), level: 'warning', remedy: 'They can be asked:' },
+    ])
+  })
+})
