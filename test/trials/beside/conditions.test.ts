@@ -155,7 +155,7 @@ describe('A search', () => {
     expect(await search({ one, other }, { silence: SILENCE })).toMatchObject({ findings: [], flaky: [], left: 0 })
   })
 
-  it('finds that both wait for each other', async () => {
+  it('finds that both wait for each other', { tags: ['slow'] }, async () => {
     const one = (send: Send, signal: AbortSignal) => locked(acquire, ['a', 'b'], RACERS.addB)(send, signal)
     const other = (send: Send, signal: AbortSignal) => locked(acquire, ['b', 'a'], RACERS.addC)(send, signal)
     let acquire = openLocks()
@@ -165,7 +165,9 @@ describe('A search', () => {
     expect(findings.map(({ verdict }) => verdict)).toEqual(['hang'])
   })
 
-  it('says what is left when the budget is over, and tries each order of threads only within it', async () => {
+  it('says what is left when the budget is over, and tries each order of threads only within it', {
+    tags: ['slow'],
+  }, async () => {
     const many: Client = async (send) => {
       await Promise.all(Array.from({ length: 100 }, () => send('GET', '/domaingroups')))
     }

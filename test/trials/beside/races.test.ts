@@ -35,13 +35,13 @@ const FLAWED: readonly [Name, Name, found: string[], switches?: number][] = [
 const SEARCHED = FLAWED.slice(0, budget({ quick: -1, whole: -1, full: FLAWED.length }))
 
 describe('of two clients at the same time, the search finds', () => {
-  it.for(sample(SEARCHED, 5))('that %s and %s end with: %j', async ([one, other, found, switches = 2]) => {
+  it.for(sample(SEARCHED, 3))('that %s and %s end with: %j', async ([one, other, found, switches = 2]) => {
     const { findings, flaky, unconfirmed, left } = await search(one, other, { switches })
     expect(findings.map(nameOf).toSorted()).toEqual(found)
     expect({ flaky, unconfirmed, left }).toEqual({ flaky: [], unconfirmed: [], left: 0 })
   })
 
-  it('nothing with fewer switches than a race needs', async () => {
+  it('nothing with fewer switches than a race needs', { tags: ['slow'] }, async () => {
     const { findings } = await search('appendB', 'appendC', { switches: 0 })
     expect(findings).toEqual([])
     const wrong = await search('appendAndReport', 'addAndReport', { switches: 1 })
@@ -76,7 +76,7 @@ describe('of two clients at the same time, the search finds', () => {
   })
 })
 
-it('is the same with as many runs at the same time as there are cores', async () => {
+it('is the same with as many runs at the same time as there are cores', { tags: ['slow'] }, async () => {
   const [one, two] = await Promise.all([1, 4].map((jobs) => search('appendAndReport', 'addAndReport', { jobs })))
   const told = (found: OrderSearch | undefined) => {
     return (
