@@ -30,7 +30,7 @@ export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
     load: async () => (await import('./vary.ts')).vary,
   },
   explore: {
-    usage: 'explore [options] -- COMMAND',
+    usage: "explore [--beside 'COMMAND2'] [options] -- COMMAND",
     summary: 'Run a command with one fault after the other, and say which faults it does not survive.',
     load: async () => (await import('./explore.ts')).explore,
   },

@@ -31,6 +31,7 @@ import type { Exploration } from '../trials/explore/exploration.ts'
 import type { ExploreTerms } from '../trials/explore/report.ts'
 import { lastLines } from '../trials/output-tail.ts'
 import type { Parallelism } from '../trials/parallelism.ts'
+import { SWITCHES, searchOrders } from './beside.ts'
 import type { Command } from './command.ts'
 import { UsageError } from './errors.ts'
 import { type Execution, execute } from './execution.ts'
@@ -67,6 +68,11 @@ const SEARCH_OPTIONS = {
     placeholder: 'PLAN',
     help: 'Run the command once with the faults of PLAN: a file with fault rules, a finding or a report; or their JSON.',
   },
+  switches: {
+    kind: wholeNumber(0, 1_000),
+    help: 'With --beside: how often the turn may go to the other command before the one under way has ended.',
+    defaultText: `${SWITCHES}`,
+  },
   failOn: {
     kind: someOf(['findings', 'inconclusive', 'gave-up']),
     help: 'Reasons to fail: findings, which always are a reason; a search that was too short for a result; a command that gave up after a fault.',
@@ -91,6 +97,11 @@ const WINDOW_OPTION = {
 
 const OPTIONS = {
   ...SEPARATE_TRIAL_OPTIONS,
+  beside: {
+    kind: text,
+    placeholder: 'COMMAND2',
+    help: 'Run COMMAND2, a line for a shell, beside COMMAND against one account, and look for an order of their requests that breaks them.',
+  },
   ...SEARCH_OPTIONS,
   scaleWindows: {
     kind: toggle,
@@ -112,13 +123,22 @@ export const explore: Command = {
     if (values.port !== 0 && (values.jobs ?? 1) > 1) {
       throw new UsageError(`${sources.port}: trials at the same time need a port each; leave it out, or use --jobs 1`)
     }
+    if (values.switches !== undefined && values.beside === undefined) {
+      throw new UsageError(
+        '--switches: has a meaning only with --beside, for the orders of the requests of two commands',
+      )
+    }
+    if (baseline !== undefined && values.beside !== undefined) {
+      throw new UsageError(`${sources.baseline}: --beside has no known findings; leave one of them out`)
+    }
     if (values.window !== undefined && values.scaleWindows === false) {
       throw new UsageError(`${sources.window}: quota windows keep their length with --no-scale-windows; leave one out`)
     }
     if (isUpdated && baseline === undefined)
       throw new UsageError('--update-baseline: needs --baseline FILE, which it writes')
     await checkFiles(report, [{ source: sources.baseline, file: baseline, isRead: !isUpdated }])
-    const search = (execution: Execution) => searchFaults(reading, execution)
+    const search = (execution: Execution) =>
+      values.beside === undefined ? searchFaults(reading, execution) : searchBeside(reading, values.beside, execution)
     return execute('explore', terminal, search, { exitsWithParent: values.exitWithParent })
   },
 }
@@ -209,6 +229,31 @@ async function writeKnown(file: string, known: Baseline, code: number, execution
     if (!(error instanceof EvidenceError)) throw error
     return execution.say(`explore: ${error.message}`, NOT_WRITTEN)
   }
+}
+
+/** Looks for an order of the requests of both commands that breaks them. Resolves to the exit code. */
+async function searchBeside(reading: ReadTrial<typeof OPTIONS>, beside: string, execution: Execution): Promise<number> {
+  const { values, words, command } = reading
+  const { jobs = 1, runs, overlays, replay, window } = values
+  const { SHORT_WINDOW } = await import('../trials/explore/session.ts')
+  const { milliseconds, optional = milliseconds } = budgetOf(values)
+  const shortened = window === undefined ? SHORT_WINDOW : readDuration(window) / 1000
+  return withServerOptions(reading, execution.terminal, (options) =>
+    searchOrders(
+      {
+        ...{ command, beside, options, jobs, runs, overlays, replay },
+        variables: values.setEnv,
+        switches: values.switches ?? SWITCHES,
+        timeout: millisecondsOf(values.timeout),
+        milliseconds: optional,
+        longestWindow: values.scaleWindows === false ? Number.POSITIVE_INFINITY : shortened,
+        failOn: values.failOn,
+        words: withoutOptions(words, { ...SEARCH_OPTIONS, ...WINDOW_OPTION, ...REPORT_OPTIONS }),
+        targets: values.report,
+      },
+      execution,
+    ),
+  )
 }
 
 /** How many findings are printed with all their requests. */

@@ -47,7 +47,7 @@ interface PlanContent {
 }
 
 /** Finds the list in a plan, a finding or a report. `kind` says what it lists. @throws UsageError, EvidenceError */
-async function readPlanContent(given: string, kind: string): Promise<PlanContent> {
+export async function readPlanContent(given: string, kind: string): Promise<PlanContent> {
   const isJson = /^\s*[[{]/.test(given)
   const source = `--replay ${shorten(given)}`
   const text = isJson ? given : await readText(given, LARGEST_PLAN, 'plan')

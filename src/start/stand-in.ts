@@ -48,6 +48,8 @@ export interface InternalOptions {
   journal?: Partial<JournalLimits> | undefined
   /** Called with the stand-in before its first request. */
   open?(standIn: StandIn): void
+  /** Makes the service that the doors call from the usual one, such as one that lets requests wait. */
+  turnstile?(service: Service): Service
 }
 
 export type Behaviours = Readonly<Record<string, OperationBehaviour>>
@@ -109,11 +111,12 @@ export async function openStandIn(
     const shared = { contract, store, clock, worlds, exchanges, enforceQuotas }
     const control = createControlLoader({ ...shared, instance, faultSets, urls: () => urls, readiness, traffic })
     const namesUs = createHostCheck(options.host, allowedOrigins(options, contract))
-    const answer = createPipeline({
+    const service = createPipeline({
       ...{ ...shared, nextId, log, prefer, simulator, responseValidation, namesUs },
       stopping: internal.hurries ? AbortSignal.abort() : stopping.signal,
       cors: corsFor(options, contract),
     })
+    const answer = internal.turnstile?.(service) ?? service
     const standIn: StandIn = {
       ...{ answer, contract, store, journal, worlds, exchanges, opened, control, urls, namesUs, instance, log },
       ...{ apiKey, kept, exposed, stopping },

@@ -30,6 +30,8 @@ export interface CommandRun {
    * passed to the command; another one ends the command at once.
    */
   onSignal?: ((listener: (signal: NodeJS.Signals) => void) => () => void) | undefined
+  /** Called when the command has started. */
+  started?: ((command: Pick<RunningCommand, 'isAsleep'>) => void) | undefined
   /** Called with the names of processes that the command has started, if their end takes more than a second. */
   waiting?: ((names: readonly string[]) => void) | undefined
 }
@@ -59,6 +61,7 @@ export async function runCommand(run: CommandRun): Promise<CommandEnd> {
     const { inherits, patience, waiting } = run
     running = new RunningCommand(child, { mark, before, started, inherits, patience, waiting })
     for (const signal of early) running.receive(signal)
+    run.started?.(running)
     return await endInTime(running, run)
   } finally {
     stopListening?.()

@@ -23,6 +23,8 @@ export interface ProcessList {
   carrying(text: string, isKnown: (pid: number) => boolean): ProcessFacts[]
   /** Identifies the process that was started last, if the system tells it. */
   latest(): string | undefined
+  /** Whether every thread of the process sleeps, as far as the system tells it. It does if the process has ended. */
+  isAsleep(pid: number): boolean
 }
 
 /** How often the search is repeated if processes started meanwhile. On a busy machine, this is always the case. */
@@ -67,6 +69,20 @@ export class Descendants {
     const listed = this.#list.read((pid) => this.#before.has(pid) || this.#seen.has(pid))
     this.#adopt(listed)
     for (const { pid } of listed) this.#seen.add(pid)
+  }
+
+  /**
+   * Whether every thread of every process waits: for a response, for a timer, or for another one. A process that starts
+   * another one does not sleep, so a process that is not known yet has a parent that was awake a moment ago.
+   */
+  areAsleep(): boolean {
+    this.look()
+    const known = this.#ours.size
+    for (const [pid, { start }] of this.#ours) {
+      if (!this.#list.isAsleep(pid) && this.#list.find(pid)?.start === start) return false
+    }
+    this.look()
+    return this.#ours.size === known
   }
 
   /** The living processes. It examines every process after our first one, so it is slow and meant for the end. */
@@ -152,6 +168,22 @@ export const PROC: ProcessList = {
       return undefined
     }
   },
+  isAsleep(pid) {
+    try {
+      return readdirSync(`/proc/${pid}/task`).every((thread) => sleeps(`${pid}/task/${thread}`))
+    } catch {
+      return true
+    }
+  },
+}
+
+/** The states of a thread that computes nothing, by their letters in /proc: it sleeps, is stopped, or has ended. */
+const SLEEPING = 'STtIZX'
+
+/** Whether the process or the thread with this path below /proc does nothing at the moment. */
+function sleeps(path: string): boolean {
+  const [state = 'X'] = readStatFields(path).fields
+  return SLEEPING.includes(state)
 }
 
 function readStat(pid: number): ProcessFacts | undefined {
@@ -168,11 +200,11 @@ export function readParent(pid: number): number | undefined {
   return parent === undefined ? undefined : Number(parent)
 }
 
-/** The fields of a process after its name; none if the system does not tell them. */
-function readStatFields(pid: number): { name: string; fields: readonly string[] } {
+/** The fields of a process or thread after its name; none if the system does not tell them. */
+function readStatFields(path: number | string): { name: string; fields: readonly string[] } {
   try {
     // The name of the program is in parentheses. It may contain spaces and parentheses.
-    const [, name = '', rest = ''] = /^\d+ \((.*)\) (.*)/s.exec(readFileSync(`/proc/${pid}/stat`, 'latin1')) ?? []
+    const [, name = '', rest = ''] = /^\d+ \((.*)\) (.*)/s.exec(readFileSync(`/proc/${path}/stat`, 'latin1')) ?? []
     return { name, fields: rest.split(' ') }
   } catch {
     return { name: '', fields: [] }
@@ -216,6 +248,8 @@ export const PS: ProcessList = {
   // The environment comes after the command.
   carrying: (text) => listByPs(process.platform === 'darwin' ? ['-A', '-E', '-ww'] : ['axeww'], text),
   latest: () => undefined,
+  // It takes too long to ask for every request.
+  isAsleep: () => true,
 }
 
 function listByPs(selection: readonly string[], text = ''): ProcessFacts[] {

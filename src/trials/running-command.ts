@@ -107,6 +107,11 @@ export class RunningCommand {
     }
   }
 
+  /** Whether all of its processes wait for something at the moment. */
+  get isAsleep(): boolean {
+    return this.#descendants.areAsleep()
+  }
+
   timeOut(): void {
     this.#timedOut = true
     this.end('SIGTERM')

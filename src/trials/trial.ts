@@ -10,13 +10,19 @@ import { elapsed } from '../ground/clock.ts'
 import type { Entry } from '../journal/entry.ts'
 import type { ServerOptions } from '../start/options.ts'
 import { startServer, type Understudy } from '../start/server.ts'
-import type { StandIn } from '../start/stand-in.ts'
+import type { InternalOptions, StandIn } from '../start/stand-in.ts'
 import { type CommandRun, runCommand } from './command.ts'
 import { type EnvironmentVariable, environmentFor } from './environment.ts'
 import type { CommandEnd } from './running-command.ts'
 
 /** A run of the command of the user against its own server. */
-export interface Trial extends Omit<CommandRun, 'patience'> {
+export interface Trial extends Omit<CommandRun, 'patience' | 'started'>, Served {
+  /** Runs the command in place of `runCommand`. Tests have clients in their own process. */
+  carryOut?: ((run: CommandRun) => Promise<CommandEnd>) | undefined
+}
+
+/** A server for one run of commands of the user. */
+interface Served extends Pick<CommandRun, 'signal'> {
   /** The name of the trial. The command gets it in UNDERSTUDY_TRIAL. */
   name: string
   /** The environment of this process. The variables of the trial are added to it. */
@@ -29,18 +35,18 @@ export interface Trial extends Omit<CommandRun, 'patience'> {
   plan?: readonly FaultRule[] | undefined
   /** Whether the caller does not need the exchanges and the accounts. Then only a summary of each request is kept. */
   onlyJudges?: boolean | undefined
-  /** Runs the command in place of `runCommand`. Tests have clients in their own process. */
-  carryOut?: ((run: CommandRun) => Promise<CommandEnd>) | undefined
   /** Called when the server answers, before the command starts. */
   serving?(service: Understudy): void
+  /** See `InternalOptions`. */
+  turnstile?: InternalOptions['turnstile']
 }
 
 /** A request for a report, without keys. */
 type AskedRequest = Pick<Entry, 'method' | 'path' | 'status'>
 
 /** The result of a trial. */
-export interface TrialResult {
-  end: CommandEnd
+export interface TrialResult<End = CommandEnd> {
+  end: End
   /** The contract that was checked. */
   contract: ServiceContract
   /** All exchanges in the order of the responses, including those that the command cleared or deleted. */
@@ -66,8 +72,29 @@ const BODY = 2 << 20
 const TURNS = 5
 
 /** Starts a server, runs the command against it, and stops the server. @throws CommandError, errors of the start */
-export async function runTrial(trial: Trial): Promise<TrialResult> {
-  const { name, variables, options, contract, plan, signal, onlyJudges, carryOut = runCommand } = trial
+export function runTrial(trial: Trial): Promise<TrialResult> {
+  const { carryOut = runCommand } = trial
+  return serveTrial(trial, (service) => {
+    return carryOut({ ...trial, environment: environmentIn(trial, service, service.apiKey) })
+  })
+}
+
+/** The environment of a command that uses this key of the service. */
+export function environmentIn(
+  { environment, name, variables }: Pick<Trial, 'environment' | 'name' | 'variables'>,
+  { baseUrl, adminUrl = '' }: Understudy,
+  apiKey = '',
+): NodeJS.ProcessEnv {
+  const addresses = { baseUrl, apiKey, adminUrl, port: new URL(baseUrl).port }
+  return { ...environment, ...environmentFor(addresses, name, variables) }
+}
+
+/** Starts a server, runs something against it, and stops the server. @throws errors of both */
+export async function serveTrial<End>(
+  trial: Served,
+  run: (service: Understudy, parts: StandIn) => Promise<End>,
+): Promise<TrialResult<End>> {
+  const { options, contract, plan, signal, onlyJudges, turnstile } = trial
   const exchanges: Entry[] = []
   const ended: number[] = []
   const asked = new Map<string, AskedRequest>()
@@ -77,6 +104,7 @@ export async function runTrial(trial: Trial): Promise<TrialResult> {
   const service = await startServer(options, OPERATIONS, {
     contract,
     faults: plan,
+    ...(turnstile && { turnstile }),
     ...(!onlyJudges && { journal: { body: BODY } }),
     open(parts) {
       const { journal } = parts
@@ -101,13 +129,10 @@ export async function runTrial(trial: Trial): Promise<TrialResult> {
   try {
     // A server calls `open` when it starts.
     if (parts === undefined) throw new Error('The server has not told its parts.')
-    const { baseUrl, apiKey = '', adminUrl = '' } = service
-    const addresses = { baseUrl, apiKey, adminUrl, port: new URL(baseUrl).port }
-    const environment = { ...trial.environment, ...environmentFor(addresses, name, variables) }
     trial.serving?.(service)
     // A signal may have arrived during the start of the server.
     signal?.throwIfAborted()
-    const end = await carryOut({ ...trial, environment })
+    const end = await run(service, parts)
     // The server processes the last requests of the command, of which nobody awaits the answer.
     for (let turn = 0; turn < TURNS; turn++) await new Promise((resolve) => setImmediate(resolve))
     return {

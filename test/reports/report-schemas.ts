@@ -97,6 +97,16 @@ const storyLine = {
   ],
 }
 
+const turns = objects('Whose requests come in which order, as `explore --beside --replay` takes it.', {
+  command: { enum: [1, 2] },
+  'thread?': count('Which of the requests that the command has under way.', 1),
+  'requests?': count('How many requests; absent in the last turn, which goes on until the end.', 1),
+})
+const brokenOrder = object({
+  plan: turns,
+  verdict: { enum: ['lost update', 'wrong success', 'false failure', 'hang'] },
+})
+
 const requestIds = list(word, 'The ids of some exchanges that show it.')
 
 const assumption = object({
@@ -328,6 +338,63 @@ const SCHEMAS = {
     'scaled_window?': windowLength('How long a shortened quota window was, in seconds.'),
     'stable_effects?': { type: 'boolean', description: 'Whether runs without a fault have the same effects.' },
     'interrupted?': { type: 'boolean', description: 'Whether it was told to stop before the end.' },
+  }),
+  'explore-beside': report('The report of dmarc-understudy explore --beside', {
+    command,
+    beside: text('The other command, as a line for a shell.'),
+    passed: {
+      type: 'boolean',
+      description: 'Whether all orders up to the bound were tried, and none broke the commands.',
+    },
+    inconclusive: { type: 'boolean', description: 'Whether nothing was found, and not everything was tried.' },
+    runs: count('How often both commands were started, the serial orders included.', 1),
+    stable_effects: { type: 'boolean', description: 'Whether two runs in the same order left the same account.' },
+    interrupted: { type: 'boolean', description: 'Whether it was told to stop before the end.' },
+    findings: objects('For each way in which the commands break each other, the order with the fewest switches.', {
+      id: text('The same for the same plan and verdict in every run.'),
+      verdict: { enum: ['lost update', 'wrong success', 'false failure', 'hang', 'gave up'] },
+      plan: turns,
+      switches: count('How often the turn goes to the other command before the one under way has ended.'),
+      overtakings: count('How often the turn goes to another thread of a command, while the last one has a request.'),
+      operation: text('The operation of the first request after the last change of the turn.'),
+      reasons: list(word, 'What is other than it should be, in sentences.'),
+      others: count('How many other orders broke the commands in the same way.'),
+      story: objects('The requests of both commands in their order.', {
+        command: { enum: [1, 2] },
+        'thread?': count('Which of the requests that the command has under way; absent if it has only one.', 1),
+        method: word,
+        path: word,
+        'about?': text('What the request is about, by name.'),
+        status: { type: ['integer', 'null'], description: 'Null where nothing was answered.' },
+        'code?': word,
+        'times?': count('How often it came, if more than once.', 2),
+      }),
+      output: { ...list(word, 'The last lines that each command wrote.'), minItems: 2, maxItems: 2 },
+      replay: text('A line for a POSIX shell that runs the commands in this order.'),
+    }),
+    gave_up: list(object({ plan: turns }), 'Orders in which a command failed, and said so.'),
+    'interleavings?': described('How many orders there are. Absent in the report of a replay.', {
+      possible: count('All orders of the requests of both, at most 2⁵³ − 1.'),
+      tried: count('Those that were run.'),
+      equivalent: count('Those that were not run, because they cannot differ from one that was.'),
+    }),
+    'levels?': objects(
+      'The orders with so many switches: how many there are, and how many were tried or cannot differ.',
+      {
+        switches: count('Changes of the thread are counted, too.'),
+        of: count('Those that were considered.'),
+        tried: count('Those that were run, or cannot differ from one that was.'),
+      },
+    ),
+    'flaky?': list(brokenOrder, 'Orders that broke the commands once, and not again.'),
+    'unconfirmed?': list(
+      brokenOrder,
+      'Orders that broke the commands and were not repeated, because the budget was over.',
+    ),
+    'unjudged?': count('How many orders could not be judged, because a command gave up a request that was held.'),
+    'left?': count('How many orders were left when the budget was over.'),
+    'steady?': { type: 'boolean', description: 'Whether the commands send the same requests after the same answers.' },
+    'followed?': { type: 'boolean', description: 'Whether the requests came in the order of the replayed plan.' },
   }),
 }
 

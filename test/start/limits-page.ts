@@ -7,6 +7,7 @@ import { PATIENCE } from '../../src/admin/list-writer.ts'
 import { KEPT_OVERVIEWS } from '../../src/admin/overview.ts'
 import { TRIES } from '../../src/choices/constraint-network.ts'
 import { EVIDENCE_KEPT } from '../../src/choices/observation.ts'
+import { LONGEST_PLAN as LONGEST_TURNS, SWITCHES } from '../../src/cli/beside.ts'
 import { STORIES, USUAL_BUDGET } from '../../src/cli/explore.ts'
 import { LARGEST_PLAN } from '../../src/cli/plan-file.ts'
 import { JUDGING_PATIENCE, OPTIONS as PROXY_OPTIONS, SHOWN_LIVE } from '../../src/cli/proxy.ts'
@@ -65,6 +66,9 @@ import { BEAT_EVERY, PATIENCE as DOOR_PATIENCE, LEASE } from '../../src/store/re
 import { LOADING } from '../../src/store/redis/server-check.ts'
 import { MAX_ATTEMPTS } from '../../src/store/redis/updates.ts'
 import { readScript } from '../../src/store/script.ts'
+import { HOPELESS, SILENCE } from '../../src/trials/beside/conductor.ts'
+import { CONSIDERED } from '../../src/trials/beside/search.ts'
+import { LONGEST_STORY } from '../../src/trials/beside/story.ts'
 import { TOLD as DIFFERENCES } from '../../src/trials/explore/effects.ts'
 import { FACTOR, PATIENCE as PATIENCE_OF_EXPLORE, SPARE } from '../../src/trials/explore/session.ts'
 import { EARLIER } from '../../src/trials/explore/shrinking.ts'
@@ -285,6 +289,14 @@ const VALUES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     'stories on standard error': number(STORIES),
     'differences of effects that are told': number(DIFFERENCES),
     'earlier requests that a smaller plan is looked for at': number(EARLIER),
+  },
+  'Runs of `explore --beside`': {
+    'changes to the other command before the one under way has ended': number(SWITCHES),
+    'time without a request in which a command sleeps': seconds(SILENCE),
+    'times that a request is repeated more often than in the serial orders, while nothing changes': number(HOPELESS),
+    'orders that are considered': number(CONSIDERED),
+    'requests of a plan': number(LONGEST_TURNS),
+    'lines of a story': number(LONGEST_STORY),
   },
   'Requests of `verify`': {
     'requests to a path in an hour': 'the quota of the contract',

@@ -12,6 +12,7 @@ function listOf(processes: ProcessFacts[], marked: readonly number[] = []): Proc
     read: (isKnown) => processes.filter(({ pid }) => !isKnown(pid)),
     carrying: (_, isKnown) => processes.filter(({ pid }) => marked.includes(pid) && !isKnown(pid)),
     latest: () => undefined,
+    isAsleep: () => true,
   }
 }
 

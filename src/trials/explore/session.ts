@@ -220,7 +220,7 @@ function problemOf({ end }: RunObservation): string | undefined {
 }
 
 /** The most informative line of the output: the last one that mentions an error, or else the last one. */
-function lastLine(output: string): string {
+export function lastLine(output: string): string {
   const lines = stripVTControlCharacters(output).trimEnd().split('\n').slice(-LOOKED_AT)
   const line = lines.findLast((each) => /error|fail/i.test(each)) ?? lines.at(-1) ?? ''
   return printable(shorten(line.trim(), 200))

@@ -1,0 +1,223 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { describe, expect, it } from 'vitest'
+import type { PairTerms } from '../../../src/trials/beside/session.ts'
+import type { runCommand } from '../../../src/trials/command.ts'
+import { type Client, type Send, startIn } from './clients-in-process.ts'
+import { establish, openFor } from './open-session.ts'
+import { RACERS } from './racers.ts'
+
+/** A lock in the memory of both clients, in place of a file. */
+function openLocks() {
+  const holders = new Map<string, Promise<void>>()
+  return async (name: string): Promise<() => void> => {
+    while (holders.has(name)) await holders.get(name)
+    let release = () => {}
+    holders.set(name, new Promise((resolve) => (release = resolve)))
+    return () => {
+      holders.delete(name)
+      release()
+    }
+  }
+}
+
+/** Short, because it is waited for. */
+const SILENCE = 60
+
+/** A client that works before it takes each lock, and has them all until its end. */
+function locked(acquire: (name: string) => Promise<() => void>, names: string[], work: Client): Client {
+  return async (send, signal) => {
+    const releases: (() => void)[] = []
+    for (const name of names) {
+      await work(send, signal)
+      releases.push(await acquire(name))
+    }
+    await work(send, signal)
+    for (const release of releases) release()
+  }
+}
+
+const read = (send: Send) => send('GET', '/domains')
+const create = (send: Send, name: string) => send('POST', '/domaingroups', { name })
+
+describe('Without serial orders to compare with, one sentence says', () => {
+  let starts = 0
+  const clients = {
+    ...RACERS,
+    async nothing() {},
+    async fails(send: Send) {
+      await read(send)
+      throw new Error('no luck')
+    },
+    async create(send: Send) {
+      await create(send, 'New')
+    },
+    async change(send: Send) {
+      const { groups } = await send<{ groups: { id: string; name: string }[] }>('GET', '/domaingroups')
+      const group = groups.find(({ name }) => name === 'New')
+      if (group === undefined) throw new Error('there is no group')
+    },
+    // The third run is the first one in which both run at the same time.
+    async listens(send: Send) {
+      await read(send)
+      if (++starts === 3) throw new Error('listen EADDRINUSE: address already in use 127.0.0.1:3000')
+    },
+    async unknownKey(send: Send) {
+      await send('GET', '/domains', undefined, 'key_unknown').catch(() => {})
+    },
+  } satisfies Record<string, Client>
+
+  it.each<[keyof typeof clients, keyof typeof clients, string]>([
+    ['nothing', 'read', 'nothing sent no request with its key, so there is no order to try; …'],
+    ['read', 'nothing', 'nothing sent no request with its key, so there is no order to try; …'],
+    ['read', 'unknownKey', 'unknownKey sent no request with its key, so there is no order to try; …'],
+    ['fails', 'read', 'in the order fails, then read, fails failed with exit code 1, and said: Error: no luck'],
+    ['read', 'fails', 'in the order read, then fails, fails failed with exit code 1, and said: Error: no luck'],
+    [
+      'create',
+      'change',
+      'in the order change, then create, change failed with exit code 1, and said: Error: there is no group; the other order passed',
+    ],
+    [
+      'read',
+      'listens',
+      'when both start at the same time, one after the other with their requests, listens failed with exit code 1, and said: Error: listen EADDRINUSE: address already in use 127.0.0.1:3000; both commands run at the same time, so each needs a port of its own',
+    ],
+  ])('of %s and %s: %s', async (one, other, sentence) => {
+    const said = await openFor(clients, one, other).establish()
+    expect(`${said}`.slice(0, sentence.length - 1)).toBe(sentence.slice(0, -1))
+    expect(said).not.toContain('\n')
+  })
+
+  it('that a command waits for what only the other one can do', async () => {
+    const waiting = {
+      async waits(send: Send) {
+        await read(send)
+        await new Promise(() => {})
+      },
+      read: RACERS.read,
+    }
+    expect(await openFor(waiting, 'waits', 'read', { silence: SILENCE }).establish()).toBe(
+      'in the order waits, then read, waits sent nothing for 0.06 s: it waits for what only the other command can do, so there is nothing to compare with',
+    )
+  })
+
+  it('that a command gave up a request that was held', async () => {
+    let leave = new AbortController()
+    const impatient = {
+      async slow(send: Send) {
+        await read(send)
+        leave.abort()
+        await read(send)
+      },
+      async hasty(send: Send) {
+        leave = new AbortController()
+        await send('GET', '/domains', undefined, undefined, leave.signal).catch(() => {})
+      },
+    }
+    expect(await openFor(impatient, 'slow', 'hasty').establish()).toMatch(
+      /^when both start at the same time, one after the other with their requests, hasty gave up a request that was held /,
+    )
+  })
+
+  it('that it was told to stop', async () => {
+    const stop = new AbortController()
+    const clients = {
+      ...RACERS,
+      async stops(send: Send) {
+        stop.abort()
+        await read(send)
+      },
+    }
+    expect(await openFor(clients, 'stops', 'read', { stop: stop.signal }).establish()).toMatch(
+      /^explore was told to stop/,
+    )
+    expect(await openFor(clients, 'read', 'read', { runs: 2 }).establish()).toMatch(/^the budget was over/)
+  })
+})
+
+describe('A search', () => {
+  const search = async (clients: Record<string, Client>, terms: Partial<PairTerms> = {}) => {
+    const [one = '', other = ''] = Object.keys(clients)
+    const session = openFor(clients, one, other, terms)
+    return session.search(await establish(session))
+  }
+
+  it('gives the turn to the other command if one waits without a request', async () => {
+    const acquire = openLocks()
+    const within = (work: Client): Client => {
+      return async (send, signal) => {
+        const release = await acquire('file')
+        await work(send, signal)
+        release()
+      }
+    }
+    const [one, other] = [within(RACERS.appendB), within(RACERS.appendC)]
+    expect(await search({ one, other }, { silence: SILENCE })).toMatchObject({ findings: [], flaky: [], left: 0 })
+  })
+
+  it('finds that both wait for each other', { tags: ['slow'] }, async () => {
+    const one = (send: Send, signal: AbortSignal) => locked(acquire, ['a', 'b'], RACERS.addB)(send, signal)
+    const other = (send: Send, signal: AbortSignal) => locked(acquire, ['b', 'a'], RACERS.addC)(send, signal)
+    let acquire = openLocks()
+    // A process that has ended holds no lock.
+    const carryOut: typeof runCommand = (run) => startIn({ one, other })(run).finally(() => (acquire = openLocks()))
+    const { findings } = await search({ one, other }, { silence: SILENCE, switches: 1, carryOut })
+    expect(findings.map(({ verdict }) => verdict)).toEqual(['hang'])
+  })
+
+  it('says what is left when the budget is over, and tries each order of threads only within it', {
+    tags: ['slow'],
+  }, async () => {
+    const many: Client = async (send) => {
+      await Promise.all(Array.from({ length: 100 }, () => send('GET', '/domaingroups')))
+    }
+    const found = await search({ many, other: RACERS.ensure }, { runs: 6, switches: 1 })
+    expect(found).toMatchObject({ findings: [], possible: Number.MAX_SAFE_INTEGER })
+    expect(found.left).toBeGreaterThan(0)
+  })
+
+  it('judges nothing from a run in which a held request was given up', async () => {
+    let leave = new AbortController()
+    const hasty: Client = async (send, signal) => {
+      leave = new AbortController()
+      await RACERS.addB(send, signal)
+      await send('GET', '/domaingroups', undefined, undefined, leave.signal).catch(() => {})
+    }
+    const slow: Client = async (send, signal) => {
+      await RACERS.addC(send, signal)
+      leave.abort()
+      await read(send)
+    }
+    const found = await search({ hasty, slow }, { switches: 1 })
+    expect(found).toMatchObject({ findings: [], left: 0 })
+    expect(found.unjudged).toBeGreaterThan(0)
+  })
+
+  it('waits until a command has sent what it can send, and lets it end with requests under way', async () => {
+    const late: Client = async (send) => {
+      const leave = new AbortController()
+      const other = async () => {
+        for (let turn = 0; turn < 8; turn++) await nextTurn()
+        await send('GET', '/domains', undefined, undefined, leave.signal).catch(() => {})
+      }
+      await Promise.all([other(), send('GET', '/domaingroups').then(() => leave.abort())])
+    }
+    const { runs } = await establish(openFor({ late, read: RACERS.read }, 'late', 'read'))
+    expect(runs.map(({ end: { steps } }) => steps.map(({ threads }) => threads))).toEqual([
+      [[1, 2], [1]],
+      [[1], [1, 2]],
+    ])
+  })
+
+  it('runs every order of commands that are never the same', async () => {
+    let count = 0
+    const fresh: Client = async (send) => {
+      await read(send)
+      await send('POST', '/domains', { domains: [`host-${++count}.example`] })
+    }
+    const session = openFor({ fresh, other: RACERS.readTwice }, 'fresh', 'other', { switches: 1 })
+    const serial = await establish(session)
+    expect(serial.orders.isStable).toBe(false)
+    expect(await session.search(serial)).toMatchObject({ findings: [], isReliable: false, equivalent: 0, tried: 4 })
+  })
+})
