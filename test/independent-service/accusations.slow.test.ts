@@ -38,7 +38,7 @@ describe('nobody who keeps the specification is accused', { timeout: 600_000 }, 
     expect(await accusationsOfVerify(profile)).toEqual([])
   })
 
-  it.for(seeds(budget({ quick: 3, whole: 20, full: 320 }, 'SERVICES')))(
+  it.for(seeds(budget({ quick: 3, whole: 12, full: 320 }, 'SERVICES')))(
     'by check, whatever it has chosen: seed %i',
     async (seed) => {
       const accusations = await accusationsOfCheck(randomProfile(seed), randomSession(seed, LENGTH), seed % 2 === 0)
@@ -46,7 +46,7 @@ describe('nobody who keeps the specification is accused', { timeout: 600_000 }, 
     },
   )
 
-  it.for(seeds(budget({ quick: 1, whole: 3, full: 40 }, 'SERVICES')))(
+  it.for(seeds(budget({ quick: 1, full: 40 }, 'SERVICES')))(
     'by verify, whatever it has chosen: seed %i',
     async (seed) => {
       expect(await accusationsOfVerify(randomProfile(seed))).toEqual([])
