@@ -1,7 +1,11 @@
+import { once } from 'node:events'
 import { existsSync, readFileSync } from 'node:fs'
+import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { describe, expect } from 'vitest'
 import { writeShellLine } from '../../src/ground/shell-word.ts'
+import { actionsFor } from '../support/alternatives.ts'
+import { writeOverlay } from '../support/overlay-file.ts'
 import { expectRefusal, it } from '../support/program.ts'
 import { runInProcess } from '../support/program-in-process.ts'
 import { expectReport } from '../support/report-schema.ts'
@@ -12,6 +16,19 @@ const ENSURE = shellClient(
   `send GET /domaingroups | grep -q '"Retail"' || send POST /domaingroups --fail --data '{"name": "Retail"}'`,
 )
 const READS = shellClient('send GET /domains')
+const ADDS = shellClient(`send POST /domains --fail --data '{"domains": ["a.example"]}'`)
+/** Listens on the port while it sends. */
+const listensOn = (port: number) => [
+  ...[process.execPath, '--input-type=module', '--eval'],
+  [
+    "import { createServer } from 'node:net'",
+    `const server = createServer().listen(${port}, '127.0.0.1')`,
+    "await new Promise((resolve, reject) => server.once('listening', resolve).once('error', reject))",
+    'const { UNDERSTUDY_BASE_URL: url, UNDERSTUDY_API_KEY: key } = process.env',
+    "for (const _ of [1, 2]) await fetch(url + '/domains', { headers: { authorization: 'Bearer ' + key } })",
+    'server.close()',
+  ].join('; '),
+]
 const line = (command: readonly string[]) => writeShellLine(command)
 const explore = (...args: string[]) => ['explore', '--fixture', 'empty', ...args]
 
@@ -56,6 +73,27 @@ describe('explore --beside', () => {
     const { code, stderr } = await runInProcess(explore('--beside', line(READS), '--', ...READS))
     expect(code).toBe(0)
     expect(stderr).toContain('No order up to 2 switches broke the commands.')
+  })
+
+  it('says which command fails in a serial order, where only an overlay lets both succeed', async ({ folder }) => {
+    const both = ['--beside', line(ADDS), '--', ...ADDS]
+    const message =
+      /^in the order the first command, then the second command, the second command failed with exit code \d+/
+    await expectRefusal(explore(...both), 1, message)
+    const overlay = writeOverlay(folder, actionsFor('already-monitored-1'))
+    const { code, stderr } = await runInProcess(explore('--overlay', overlay, ...both))
+    expect(stderr).toContain('No order up to 2 switches broke the commands.')
+    expect(code).toBe(0)
+  })
+
+  it('says that both commands use one port', { tags: ['slow'] }, async () => {
+    const taken = createServer().listen(0, '127.0.0.1')
+    await once(taken, 'listening')
+    const { port } = taken.address() as AddressInfo
+    await new Promise((resolve) => taken.close(resolve))
+    const command = listensOn(port)
+    const message = /EADDRINUSE.*; both commands run at the same time, so each needs a port of its own$/
+    await expectRefusal(explore('--beside', line(command), '--', ...command), 1, message)
   })
 
   it('is not decided when the budget is over', async ({ folder }) => {
