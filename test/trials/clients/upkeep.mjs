@@ -54,7 +54,8 @@ async function persist(step) {
     } catch (error) {
       const isRefused = error instanceof Refused
       const passes = isRefused ? error.status === 429 || error.status >= 500 : !has('no-retry')
-      if (left === 0 || !passes) throw error
+      // A TypeError is a mistake of this program, and not of the connection.
+      if (left === 0 || !passes || error instanceof TypeError) throw error
       await sleep(isRefused && error.status === 429 ? untilReset(error) : DELAY)
     }
   }
