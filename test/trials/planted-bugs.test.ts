@@ -10,7 +10,7 @@ const page = readFileSync(PAGE, 'utf8')
 const SAMPLE: readonly [tool: Tool, id: string, runs?: number][] = [
   ['run', 'too-many'],
   ['vary', 'case'],
-  ['explore', 'in-use', 14],
+  ['explore', 'in-use', 10],
 ]
 
 describe('what a client does wrong', () => {
