@@ -49,13 +49,13 @@ export const BUGS: readonly Bug[] = [
   { id: '403', does: 'ends with 0 after a 403', why: ONLY_FAULTS },
 ]
 
-export const LANGUAGES = {
+const LANGUAGES = {
   JavaScript: [process.execPath, 'mjs'],
   Python: ['python3', 'py'],
   shell: ['sh', 'sh'],
 } as const satisfies Readonly<Record<string, readonly [program: string, ending: string]>>
 export type Language = keyof typeof LANGUAGES
-export const TOOLS = ['run', 'vary', 'explore'] as const
+const TOOLS = ['run', 'vary', 'explore'] as const
 export type Tool = (typeof TOOLS)[number]
 
 const CLIENTS = join(import.meta.dirname, 'clients')
