@@ -40,7 +40,7 @@ export interface VaryResult {
   trials: string | undefined
   /** The lengths of the quota windows that the command has used up, in seconds. */
   windows: readonly number[]
-  /** The reason why some alternatives were not decided, if there was no more time, or a signal. */
+  /** Why there is no result for some alternatives: no more time, a signal, or a command that now fails by itself. */
   cutBy: string | undefined
 }
 
@@ -80,7 +80,11 @@ export async function vary(options: VaryOptions): Promise<VaryResult> {
   const study: Study = { runner, options, secrets, baselines, limit: limitOf(baselines, options) }
   const parallelism = await findJobs(study, tried.length)
   const judged = await judgeAll(tried, parallelism.jobs, study)
-  for (const report of await withControl(judged, study)) reports.set(...report)
+  const spoilt = await runControl(judged, study)
+  for (const [alternative, report] of judged) {
+    const isUnsure = spoilt !== undefined && report.verdict === 'depends'
+    reports.set(alternative, isUnsure ? { ...describe(alternative, 'inconclusive'), reason: spoilt } : report)
+  }
   const alternatives = choices.alternatives.map((alternative) => {
     const report = reports.get(alternative) ?? describe(alternative, 'not reached')
     return complete(report, fingerprints.get(alternative), options.accepts(alternative))
@@ -100,7 +104,7 @@ export async function vary(options: VaryOptions): Promise<VaryResult> {
     notes: notesOn(baselines, found, options.repeats),
     trials: tried.length > 1 ? wordParallelism(parallelism) : undefined,
     windows: windowsMet(first.exchanges),
-    cutBy: alternatives.find(({ reason }) => reason !== undefined && reason === runner.over)?.reason,
+    cutBy: spoilt ?? alternatives.find(({ reason }) => reason !== undefined && reason === runner.over)?.reason,
   }
 }
 
@@ -175,24 +179,18 @@ async function judgeAll(tried: readonly Alternative[], jobs: number, study: Stud
 }
 
 /**
- * Takes the dependencies back if the command now fails without an alternative, too: its runs may have left something
- * behind.
+ * Runs the command once more without an alternative if it seems to depend on one. Resolves to the reason why the
+ * dependencies are not sure, if it now fails in that run, too: its runs may have left something behind.
  */
-async function withControl(
+async function runControl(
   judged: JudgedAlternatives,
   { runner, options, secrets, limit }: Study,
-): Promise<JudgedAlternatives> {
-  if (![...judged.values()].some(({ verdict }) => verdict === 'depends')) return judged
+): Promise<string | undefined> {
+  if (![...judged.values()].some(({ verdict }) => verdict === 'depends')) return undefined
   options.onProgress?.('running the command once more as it is')
   const control = await runner.run('baseline again', options.choices.contract, limit)
-  if ('untried' in control || hasPassed(control.end)) return judged
-  const reason = `The command fails with it, but by now also without it. ${describeFailure(control.end, secrets)}`
-  return new Map(
-    [...judged].map(([alternative, report]) => [
-      alternative,
-      report.verdict === 'depends' ? { ...describe(alternative, 'inconclusive'), reason } : report,
-    ]),
-  )
+  if ('untried' in control || hasPassed(control.end)) return undefined
+  return `The command fails, but by now also without an alternative. ${describeFailure(control.end, secrets)}`
 }
 
 const BAILED = 'It was not tried, because of --bail.'
