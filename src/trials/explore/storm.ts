@@ -10,6 +10,8 @@ const SOON = 1_000
 /** The most requests to a path between its 429 and the reset. */
 const IMPATIENT = 2
 
+/** How much longer its second wait is than its first one if a client waits longer from try to try. */
+const GROWTH = 1.5
 /** A client may round the instant of the reset down to a second, in milliseconds. */
 const ROUNDED = 1_000
 
@@ -19,23 +21,29 @@ export function findStorm(requests: readonly ObservedRequest[]): string | undefi
 }
 
 /**
- * Finds a request that the client sends again before the reset that the 429 announced. It is a mistake where quota
- * windows are longer than those in which the client waited long enough.
+ * Finds a request that the client sends again before the reset that the 429 announced, without waiting longer from try
+ * to try. It is a mistake where quota windows are longer than those in which the client waited long enough.
  */
 export function findFixedWait(requests: readonly ObservedRequest[]): string | undefined {
-  for (const { entry, ended } of requests) {
-    const { allowance, operation, status } = entry
+  const retries = new Set<ObservedRequest>()
+  for (const request of requests) {
+    const { allowance, operation, status } = request.entry
     if (status !== 429 || allowance === undefined || operation === undefined) continue
-    const again = nextTry(requests, entry, ended)
-    if (again !== undefined && again.entry.at < allowance.resetAt * 1000 - ROUNDED) {
-      return `After a 429, ${operation.id} was sent again before the instant in X-RateLimit-Reset, although the client waited long enough where the quota window was shorter: it waits for a fixed time.`
+    const again = nextTry(requests, request)
+    if (again === undefined) continue
+    retries.add(again)
+    if (retries.has(request) || again.entry.at >= allowance.resetAt * 1000 - ROUNDED) continue
+    const next = nextTry(requests, again)
+    const grows = next !== undefined && next.started - again.ended >= GROWTH * (again.started - request.ended)
+    if (!grows) {
+      return `After a 429, ${operation.id} was sent again before the instant in X-RateLimit-Reset, although the client waited long enough where the quota window was shorter: it does not wait for that instant.`
     }
   }
   return undefined
 }
 
 /** The next request like this one, after its response. */
-function nextTry(requests: readonly ObservedRequest[], entry: Entry, ended: number): ObservedRequest | undefined {
+function nextTry(requests: readonly ObservedRequest[], { entry, ended }: ObservedRequest): ObservedRequest | undefined {
   const { key, method, target } = entry
   return requests.find(({ entry: other, started }) => {
     if (started < ended) return false
@@ -45,10 +53,10 @@ function nextTry(requests: readonly ObservedRequest[], entry: Entry, ended: numb
 
 /** How long the client waited at most after a 429 before it sent the request again, in seconds. */
 export function longestWait(requests: readonly ObservedRequest[]): number {
-  const waits = requests.flatMap(({ entry, ended }) => {
-    if (entry.status !== 429) return []
-    const next = nextTry(requests, entry, ended)
-    return next === undefined ? [] : (next.started - ended) / 1000
+  const waits = requests.flatMap((request) => {
+    if (request.entry.status !== 429) return []
+    const next = nextTry(requests, request)
+    return next === undefined ? [] : (next.started - request.ended) / 1000
   })
   return Math.max(0, ...waits)
 }
