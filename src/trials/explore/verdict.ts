@@ -3,6 +3,7 @@ import type { Operation } from '../../contract/api.ts'
 import type { FaultRule } from '../../domain/faults.ts'
 import { readJson, valueAt } from '../../ground/json.ts'
 import { textOf } from '../../http/content.ts'
+import type { Entry } from '../../journal/entry.ts'
 import type { CommandEnd } from '../running-command.ts'
 import { describeDifference, haveSameEffects } from './effects.ts'
 import type { RunObservation } from './observation.ts'
@@ -47,18 +48,29 @@ export function judge(run: RunObservation, baseline: FaultlessRun, isLong = fals
   if (isStable) {
     const isDone = haveSameEffects(run.effects, observation.effects)
     if (hasSucceeded && !isDone) return 'wrong success'
-    // It does not matter how the command says that it failed. A failed read is no report about a change.
-    if (!hasSucceeded && isDone && changes && !metReadsOnly(run)) return 'false failure'
+    // It does not matter how the command says it. But a failure of a request that changes nothing is no report about a change.
+    if (!hasSucceeded && isDone && changes && !metNoChange(run, observation)) return 'false failure'
   }
   if (isCrash(end) && !reportsRefusal(run)) return 'crash'
   if (!storms && findStorm(run.requests) !== undefined) return 'storm'
   return hasSucceeded ? 'tolerated' : 'gave up'
 }
 
-/** Whether all changed responses are those of reads. The command may then say truthfully that a read has failed. */
-function metReadsOnly({ requests }: RunObservation): boolean {
-  const met = requests.filter(({ entry }) => entry.injected)
-  return met.length > 0 && met.every(({ entry }) => entry.operation?.method === 'GET')
+/**
+ * Whether all responses that faults changed are those of requests that change nothing: of reads, and of writes that
+ * changed nothing without the fault, either. The command may then say truthfully that the request has failed.
+ */
+function metNoChange({ requests }: RunObservation, usual: RunObservation): boolean {
+  const met = [...requests.entries()].filter(([, { entry }]) => entry.injected)
+  return met.length > 0 && met.every(([index, { entry }]) => isIdle(entry, usual.requests[index]?.entry))
+}
+
+/** `usual` is the request at the same place of the run without faults. */
+function isIdle({ operation, after }: Entry, usual: Entry | undefined): boolean {
+  if (operation?.method === 'GET') return true
+  return (
+    after === undefined && usual !== undefined && usual.operation?.id === operation?.id && usual.after === undefined
+  )
 }
 
 /** Whether the command ended with an exception that names a refusal of the service: its code, message or status. */
