@@ -8,6 +8,7 @@ import type { AccountState } from '../domain/account.ts'
 import type { FaultRule } from '../domain/faults.ts'
 import { elapsed } from '../ground/clock.ts'
 import type { Entry } from '../journal/entry.ts'
+import type { Service } from '../service/pipeline.ts'
 import type { ServerOptions } from '../start/options.ts'
 import { startServer, type Understudy } from '../start/server.ts'
 import type { InternalOptions, StandIn } from '../start/stand-in.ts'
@@ -39,6 +40,11 @@ interface Served extends Pick<CommandRun, 'signal'> {
   serving?(service: Understudy): void
   /** See `InternalOptions`. */
   turnstile?: InternalOptions['turnstile']
+  /**
+   * How long each 429 is held back, in milliseconds. Requests that the client has sent at the same time arrive meanwhile,
+   * so they are told from those that it sends although it knows the 429.
+   */
+  refusalDelay?: number | undefined
 }
 
 /** A request for a report, without keys. */
@@ -51,7 +57,7 @@ export interface TrialResult<End = CommandEnd> {
   contract: ServiceContract
   /** All exchanges in the order of the responses, including those that the command cleared or deleted. */
   exchanges: readonly Entry[]
-  /** The end of each exchange, in milliseconds of real time. */
+  /** When the answer of each exchange was ready, in milliseconds of real time. */
   ended: readonly number[]
   /** How many exchanges were not kept. */
   lost: number
@@ -94,7 +100,10 @@ export async function serveTrial<End>(
   trial: Served,
   run: (service: Understudy, parts: StandIn) => Promise<End>,
 ): Promise<TrialResult<End>> {
-  const { options, contract, plan, signal, onlyJudges, turnstile } = trial
+  const { options, contract, plan, signal, onlyJudges, refusalDelay = 0 } = trial
+  const holdRefusals = (answer: Service): Service =>
+    holdAnswers(answer, refusalDelay, () => inside.parts?.stopping.signal)
+  const turnstile = refusalDelay > 0 ? holdRefusals : trial.turnstile
   const exchanges: Entry[] = []
   const ended: number[] = []
   const asked = new Map<string, AskedRequest>()
@@ -149,6 +158,17 @@ export async function serveTrial<End>(
     }
   } finally {
     await service.stop()
+  }
+}
+
+/** Holds each 429 back for so many milliseconds, or until the server stops. */
+function holdAnswers(answer: Service, milliseconds: number, stopping: () => AbortSignal | undefined): Service {
+  return async (arrival) => {
+    const delivery = await answer(arrival)
+    const signal = stopping()
+    const isHeld = delivery !== undefined && 'status' in delivery && delivery.status === 429
+    if (isHeld && signal !== undefined) await arrival.wait(milliseconds, signal)
+    return delivery
   }
 }
 

@@ -22,10 +22,11 @@ export interface ObservedRequest {
 
 type ObservedTrial = Pick<TrialResult, 'end' | 'exchanges' | 'ended' | 'lost' | 'accounts'>
 
-export function observe({ end, exchanges, ended, lost, accounts }: ObservedTrial): RunObservation {
+/** `refusalDelay` is that of the trial. */
+export function observe({ end, exchanges, ended, lost, accounts }: ObservedTrial, refusalDelay = 0): RunObservation {
   const requests = exchanges.map((entry, index): ObservedRequest => {
-    const end = ended[index] ?? 0
-    return { entry, started: end - entry.duration, ended: end }
+    const ready = ended[index] ?? 0
+    return { entry, started: ready - entry.duration, ended: ready + (entry.status === 429 ? refusalDelay : 0) }
   })
   return {
     end,

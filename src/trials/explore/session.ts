@@ -44,6 +44,8 @@ export const SPARE = 2_000
 export const FACTOR = 3
 /** A reset is rounded up to a multiple of a second, so a client may wait for half as long again. */
 const PER_SECOND = 1_500
+/** How long a 429 is held back, in milliseconds, so that what was sent at the same time is no storm. */
+const REFUSAL_DELAY = 200
 /** How many lines of the output are searched for the reason of a failed baseline. */
 const LOOKED_AT = 20
 /** The factor for the repetition of a run that took too long, and its lower limit in milliseconds. */
@@ -191,11 +193,12 @@ export class ExploreSession {
     if (!this.#budget.take(isNeeded)) return undefined
     const { command, environment, variables, options, onSignal, contractWith } = this.#terms
     const contract = window === undefined ? this.#terms.contract : await contractWith(window)
-    const trial = { command, environment, variables, options, onSignal, contract, plan, timeout, signal }
+    const shared = { command, environment, variables, options, onSignal, contract, plan, timeout, signal }
     try {
-      const result = await runTrial({ ...trial, name: name ?? `explore-${this.runs}`, inherits: false })
+      const trial = { ...shared, name: name ?? `explore-${this.runs}`, inherits: false, refusalDelay: REFUSAL_DELAY }
+      const result = await runTrial(trial)
       // A run that was ended from outside has no result.
-      return signal.aborted ? undefined : observe(result)
+      return signal.aborted ? undefined : observe(result, REFUSAL_DELAY)
     } catch (error) {
       if (signal.aborted) return undefined
       throw error

@@ -93,6 +93,20 @@ describe('A command that fails', () => {
     const plan: FaultRule[] = [{ match: { operation: 'listDomains' }, times: 1, respond: { error: 'internal_error' } }]
     expect(judge(await observeRun(both, { plan, exitCode: 1 }), await baselineOf(both))).toBe('gave up')
   })
+
+  it('gave up where all is done and a write was refused that changes nothing without the fault, either', async () => {
+    const both = async (send: Send) => [await add(send), await send('POST', '/domains', { domains: ['not a domain'] })]
+    const plan: FaultRule[] = [
+      { match: { operation: 'addDomains' }, skip: 1, times: 1, respond: { error: 'internal_error' } },
+    ]
+    expect(judge(await observeRun(both, { plan, exitCode: 1 }), await baselineOf(both))).toBe('gave up')
+    // What does change something has been tried again with success.
+    const again = async (send: Send) => [
+      ...(await twice(send)),
+      await send('POST', '/domains', { domains: ['b.example'] }),
+    ]
+    expect(judge(await observeRun(again, { plan, exitCode: 1 }), await baselineOf(twice))).toBe('false failure')
+  })
 })
 
 describe('A crash', () => {
@@ -171,6 +185,15 @@ describe('A storm', () => {
     expect(findStorm(await pace(times(20, read), [], 0))).toBeUndefined()
   })
 
+  it('is not what was sent at the same time as the first request to which a 429 was told', async () => {
+    const { requests } = await observeRun(times(9, read), { plan: LIMITED })
+    // The requests come at once, and each 429 is held back.
+    const burst = requests.map((each, index) => ({ ...each, started: index, ended: index + 200 }))
+    expect(findStorm(burst)).toBeUndefined()
+    const impatient = requests.map((each, index) => ({ ...each, started: index * 200, ended: index * 200 + 200 }))
+    expect(findStorm(impatient)).toBeDefined()
+  })
+
   const limited = (others: number) => async (send: Send) => {
     await read(send)
     await times(others, (each, sent) => each('POST', '/domains', { domains: [`d${sent}.example`] }))(send)
@@ -223,6 +246,21 @@ describe('A wait for a fixed time', () => {
       expect(judge(await tryAgain(afterReset), await baselineOf(add), isLong)).toBe(verdict)
     },
   )
+
+  it('is not a wait that becomes longer from try to try', async () => {
+    const run = await observeRun(async (send) => [...(await twice(send)), await add(send)], {
+      plan: [...PLAN],
+      exitCode: 1,
+    })
+    const waits = (second: number) =>
+      run.requests.map((each, index) => {
+        const started = [0, 1_000, 1_000 + second][index] ?? 0
+        return { ...each, started, ended: started + 10 }
+      })
+    const baseline = await baselineOf(add)
+    expect(judge({ ...run, requests: waits(2_000) }, baseline, true)).toBe('gave up')
+    expect(judge({ ...run, requests: waits(1_000) }, baseline, true)).toBe('storm')
+  })
 
   it('is measured from the 429 to the next try of the same request', async () => {
     const { requests } = await tryAgain(0)
