@@ -152,7 +152,9 @@ export function reasonsFor(
   switch (verdict) {
     case 'hang':
       // The duration is left out, so that two explorations give the same text.
-      return ['It did not end, although it had more time when it was repeated.']
+      return [
+        'It did not end, although it had more time when it was repeated. A client that waits longer for a response needs a longer --timeout.',
+      ]
     case 'crash':
       return [
         run.end.signal === undefined ? 'It ended with an exception that was not caught.' : `${wordExit(run.end)}.`,
