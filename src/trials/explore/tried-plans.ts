@@ -1,7 +1,7 @@
 import type { FaultRule } from '../../domain/faults.ts'
 import { canonical, type PlannedFault, weightOf } from './faults.ts'
 import type { RunObservation } from './observation.ts'
-import { causeOf, type ExploreFailure, isCommon, isFailure, type RunVerdict } from './verdict.ts'
+import { causeOf, type ExploreFailure, isCommon, type RunVerdict } from './verdict.ts'
 
 /** What one trial tries. */
 export interface Attempt {
@@ -75,9 +75,9 @@ export class TriedPlans {
   }
 }
 
-/** Drops the requests of a plan that is neither reported nor used for pairs. */
+/** Drops the requests of a plan that is not used for pairs. What is reported of a failure is its repetition. */
 export function withoutIdleRequests(tried: TriedPlan): TriedPlan {
-  return isFailure(tried.verdict) || isSurvived(tried) ? tried : forgetRequests(tried)
+  return isSurvived(tried) ? tried : forgetRequests(tried)
 }
 
 function forgetRequests(tried: TriedPlan): TriedPlan {
