@@ -20,12 +20,13 @@ export function describeVary(options: VaryReportOptions): Report {
   const { command, alternatives } = dependencies
   const findings = new Map(alternatives.map((each) => [each, findingOf(each, options)]))
   const broken = alternatives.filter(({ verdict, accepted }) => verdict === 'depends' && accepted !== true)
-  // What was not tried for lack of time may be a dependency.
-  const passed = broken.length === 0 && cutBy === undefined && interruptedWith === undefined
+  // What was not decided, for lack of time or another reason, may be a dependency.
+  const isCut = cutBy !== undefined || interruptedWith !== undefined
+  const passed = broken.length === 0 && !isCut
   return {
     tool: 'vary',
     title: command.join(' '),
-    summary: summarise(alternatives),
+    summary: `${isCut ? 'Not everything was decided. ' : ''}${summarise(alternatives)}`,
     passed,
     exitCode: interruptedWith ?? (passed ? 0 : 1),
     startedAt,
