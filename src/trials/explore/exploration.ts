@@ -3,7 +3,7 @@ import type { FaultRule } from '../../domain/faults.ts'
 import type { Pool } from '../pool.ts'
 import { canonical, faultsAt, kindOf, type PlannedFault, placeOf, TIERS, type Tier } from './faults.ts'
 import type { RunObservation } from './observation.ts'
-import { NEEDED, type Phase, pairsAfter, planSingles } from './order.ts'
+import { neededOf, type Phase, pairsAfter, planSingles } from './order.ts'
 import { describePlan, exceedsPlan, hasMet, idleRules, milderRules, operationOf, writePlan } from './plan.ts'
 import { type Point, pointsOf } from './points.ts'
 import { shrinkPlan } from './shrinking.ts'
@@ -98,7 +98,7 @@ export interface Exploration {
   /** How many requests of the baseline a fault can meet. */
   points: number
   tiers: readonly TierCount[]
-  /** How many faults of the first two tiers were in a plan and met no request. A larger budget does not help. */
+  /** How many faults on which the result rests were in a plan and met no request. A larger budget does not help. */
   elusive: number
   /** How many plans the command survived. */
   tolerated: number
@@ -402,7 +402,8 @@ export function isComplete({ tiers, unconfirmed, tolerated, gaveUp, findings }: 
 
 /** How many faults on which the result rests were not tried. */
 export function openIn(tiers: readonly TierCount[]): number {
-  return tiers.reduce((sum, { tier, of, tried }) => sum + (NEEDED.includes(tier) ? of - tried : 0), 0)
+  const needed = neededOf(tiers.flatMap(({ tier, of }) => (of > 0 ? [tier] : [])))
+  return tiers.reduce((sum, { tier, of, tried }) => sum + (needed.includes(tier) ? of - tried : 0), 0)
 }
 
 /** The id of a finding. If the same weakness is there at another operation, too, the id is another one. */

@@ -45,10 +45,11 @@ export function planSingles(faults: readonly PlannedFault[]): Phase[] {
   const firsts = ranked.filter(isFirst(kindOf))
   const repetitions = ranked.filter((fault) => !firsts.includes(fault))
   const slow = firsts.find((fault) => fault.slow && changesState(fault.point)) ?? firsts.find((fault) => fault.slow)
+  const needed = neededOf(firsts.map(({ tier }) => tier))
   const phasesOf = (some: readonly PlannedFault[], areFirsts: boolean) =>
     Object.values(TIERS).flatMap((tier) => {
       const ofTier = some.filter((fault) => fault.tier === tier && fault !== slow)
-      const isNeeded = areFirsts && NEEDED.includes(tier)
+      const isNeeded = areFirsts && needed.includes(tier)
       // Slow faults come last, because each takes until the client gives up.
       return [false, true].map((isSlow) => ({
         tier,
@@ -56,7 +57,7 @@ export function planSingles(faults: readonly PlannedFault[]): Phase[] {
         faults: ofTier.filter((fault) => (fault.slow === true) === isSlow),
       }))
     })
-  const first = { tier: TIERS.rest, isNeeded: false, faults: slow === undefined ? [] : [slow] }
+  const first = { tier: TIERS.rest, isNeeded: needed.includes(TIERS.rest), faults: slow === undefined ? [] : [slow] }
   const usual = phasesOf(firsts, true)
   return [
     ...usual.filter(({ isNeeded }) => isNeeded),
@@ -66,8 +67,12 @@ export function planSingles(faults: readonly PlannedFault[]): Phase[] {
   ].filter(({ faults }) => faults.length > 0)
 }
 
-/** The tiers on which the result of an exploration rests. */
-export const NEEDED: readonly Tier[] = [TIERS.lostWrites, TIERS.refusedWrites]
+/** The tiers on which the result rests, of those that have a fault: the first two, or all if the command only reads. */
+export function neededOf(tiers: readonly Tier[]): readonly Tier[] {
+  const ofWrites: readonly Tier[] = [TIERS.lostWrites, TIERS.refusedWrites]
+  const needed = ofWrites.filter((tier) => tiers.includes(tier))
+  return needed.length > 0 ? needed : tiers
+}
 
 /** Passes the first item with each name. */
 function isFirst<Item>(nameOf: (item: Item) => string): (item: Item) => boolean {

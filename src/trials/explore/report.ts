@@ -225,7 +225,7 @@ function modelDoubt(found: Exploration, terms: ExploreTerms, level: Finding['lev
       id: 'explore/inconclusive',
       name: 'Too little was tried',
       description:
-        'A client passes if it survives each lost response of its writes, and each refusal that the account can bring about, once for each kind of write.',
+        'A client passes if it survives each lost response of its writes, and each refusal that the account can bring about, once for each kind of write. A client that only reads passes if it survives all other faults.',
     },
     level,
     message: wordDoubt(found, terms) ?? STOPPED,
@@ -238,10 +238,12 @@ function wordDoubt(found: Exploration, terms: ExploreTerms): string | undefined 
   if (replayed !== undefined) return 'No fault of the plan met a request, so the run shows nothing.'
   const open = openIn(tiers) - elusive
   const broken = unconfirmed.length
+  const hasWrites = tiers.some(({ tier, of }) => of > 0 && tier <= TIERS.refusedWrites)
+  const rests = hasWrites ? 'the first two tiers' : 'all tiers (the command only reads)'
   const [first, ...more] = [
     ...(tolerated + gaveUp.length + findings.length === 0 ? ['no fault has met a request'] : []),
-    ...(open === 0 ? [] : [`${plural(open, 'fault')} of the first two tiers ${open === 1 ? 'was' : 'were'} not tried`]),
-    ...(elusive === 0 ? [] : [`${plural(elusive, 'fault')} of the first two tiers met no request`]),
+    ...(open === 0 ? [] : [`${plural(open, 'fault')} of ${rests} ${open === 1 ? 'was' : 'were'} not tried`]),
+    ...(elusive === 0 ? [] : [`${plural(elusive, 'fault')} of ${rests} met no request`]),
     ...(broken === 0 ? [] : [`${plural(broken, 'plan')} broke the command and could not be repeated`]),
   ]
   if (first === undefined) return undefined

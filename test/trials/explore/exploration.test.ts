@@ -74,6 +74,14 @@ describe('An exploration', () => {
     expect(told(found)).toEqual(['false-failure/lost-response/deleteDomains'])
   })
 
+  it('of a client that only reads is complete if each fault was tried', async () => {
+    const reads: Client = async (send) => (succeeded(await send('GET', '/domains')) ? 0 : 1)
+    const some = await explore(reads, { runs: 2 })
+    expect(isComplete(some)).toBe(false)
+    const all = await explore(reads)
+    expect([isComplete(all), openIn(all.tiers), all.elusive]).toEqual([true, 0, 0])
+  })
+
   it.each([0, 1, 7])('is not complete after %i runs, and says how much is left', async (runs) => {
     const found = await explore(strict, { runs })
     expect(isComplete(found)).toBe(false)

@@ -1,8 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import type { FaultRule } from '../../../src/domain/faults.ts'
+import { observe } from '../../../src/trials/explore/observation.ts'
 import { findStorm, longestWait } from '../../../src/trials/explore/storm.ts'
 import { tellStory, wordStory } from '../../../src/trials/explore/story.ts'
 import { type FaultlessRun, isCrash, judge } from '../../../src/trials/explore/verdict.ts'
+import { runTrial } from '../../../src/trials/trial.ts'
 import { type ObservedRun, observeRun, type Send } from '../../support/observed-run.ts'
 
 const add = (send: Send) => send('POST', '/domains', { domains: ['a.example'] })
@@ -183,6 +185,23 @@ describe('A storm', () => {
 
   it('is not many requests that succeed', async () => {
     expect(findStorm(await pace(times(20, read), [], 0))).toBeUndefined()
+  })
+
+  it('is not what a command sends at the same time, although one is refused before another arrives', async () => {
+    const refusalDelay = 200
+    const result = await runTrial({
+      ...{ name: 'burst', command: ['client'], environment: {}, variables: [], options: {}, inherits: false },
+      ...{ plan: LIMITED, refusalDelay },
+      async carryOut({ environment: { UNDERSTUDY_BASE_URL: url, UNDERSTUDY_API_KEY: key } }) {
+        const headers = { authorization: `Bearer ${key}` }
+        await Promise.all(Array.from({ length: 9 }, () => fetch(`${url}/domains`, { headers })))
+        const how = { exitCode: 0, signal: undefined, timedOut: false, interruptedBy: undefined }
+        return { ...how, seconds: 0.1, output: '', leftBehind: [] }
+      },
+    })
+    const { requests } = observe(result, refusalDelay)
+    expect(requests.map(({ entry }) => entry.status)).toEqual(Array.from({ length: 9 }, () => 429))
+    expect(findStorm(requests)).toBeUndefined()
   })
 
   it('is not what was sent at the same time as the first request to which a 429 was told', async () => {
