@@ -87,6 +87,7 @@ describe('the report of vary', () => {
     const undecided = alternative('cors', { verdict: 'inconclusive', reason: 'Over.' })
     const report = reportOn([undecided], more, interruptedWith)
     expect(report).toMatchObject({ exitCode, passed: exitCode === 0 })
+    expect(report.summary.startsWith('Not everything was decided.')).toBe(exitCode !== 0)
     expect(report.findings.map(({ level }) => level)).toEqual([exitCode === 0 ? 'warning' : 'error'])
   })
 
