@@ -61,8 +61,6 @@ export interface OrderPrediction {
 
 /** The most worlds that are kept. With more of them, orders are run that a prediction could save. */
 const WORLDS = 50_000
-/** These codes are for key, plan and quota. They do not depend on what the account holds. */
-const OF_THE_GATE: ReadonlySet<string | undefined> = new Set(['unauthorized', 'rate_limited'])
 
 /**
  * What the runs have shown of two commands: the next request of each after each sequence of answers. With it and the
@@ -104,6 +102,8 @@ export class PairKnowledge {
       const account = entry.before?.account ?? world.account
       if (this.#describe(account, names) !== this.#describe(world.account, world.names)) return this.#distrust()
       const ask = { entry, label: labelOf(entry, names) }
+      // A quota counts in real time, and its use is no part of a world.
+      if (entry.problems[0]?.code === 'rate_limited') return this.#distrust()
       const answer = this.#answer(entry, account)
       if (answer?.code !== entry.code || !this.#note(world.commands[strand.side], step, ask)) return this.#distrust()
       const after = entry.after ?? account
@@ -202,7 +202,7 @@ export class PairKnowledge {
   #answer(entry: Entry, account: AccountState): JudgedAnswer | undefined {
     const { operation, injected, failure, before, code, status, problems } = entry
     if (injected || failure !== undefined) return undefined
-    if (operation === undefined || before === undefined || OF_THE_GATE.has(problems[0]?.code)) {
+    if (operation === undefined || before === undefined || problems[0]?.code === 'unauthorized') {
       return { content: JSON.stringify([status, code]), code, after: account }
     }
     const judgement = judgeAgain(entry, operation, account, this.#contract)

@@ -1,5 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
+import { loadContract } from '../../../src/contract/contract.ts'
+import { asOverlay } from '../../../src/contract/overlay.ts'
 import type { PairTerms } from '../../../src/trials/beside/session.ts'
 import type { runCommand } from '../../../src/trials/command.ts'
 import { type Client, type Send, startIn } from './clients-in-process.ts'
@@ -207,6 +209,28 @@ describe('A search', () => {
       [[1, 2], [1]],
       [[1], [1, 2]],
     ])
+  })
+
+  it('runs every order if a quota refuses requests, because their count decides which ones', {
+    tags: ['slow'],
+  }, async () => {
+    const limit = { target: '$.paths["/domaingroups"]["x-quota"]', update: { limit: 4, grace: 1 } }
+    const shared = { target: '$["x-settings"]["quota-scope"]', update: { value: 'account' } }
+    const overlay = { overlay: '1.0.0', info: { title: 'Four', version: '1' }, actions: [limit, shared] }
+    const contract = await loadContract({ overlays: [asOverlay(overlay, 'four.yaml')] })
+    const careless =
+      (...names: string[]): Client =>
+      async (send) => {
+        const { groups } = await send<{ groups: { id: string; name: string }[] }>('GET', '/domaingroups')
+        for (const { id, name } of groups) {
+          if (names.includes(name)) await send('DELETE', `/domaingroups?id=${id}`).catch(() => {})
+        }
+      }
+    const fixture = { groups: ['1', '2', '3', '4'].map((name) => ({ name, domains: [] })) }
+    const clients = { one: careless('1', '2'), other: careless('3', '4') }
+    const { findings, equivalent } = await search(clients, { contract, options: { fixture } })
+    expect(findings.map(({ verdict }) => verdict)).toContain('lost update')
+    expect(equivalent).toBe(0)
   })
 
   it('runs every order of commands that are never the same', async () => {
