@@ -1,4 +1,6 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
+import { once } from 'node:events'
+import { request } from 'node:http'
+import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import { loadContract } from '../../../src/contract/contract.ts'
 import { asOverlay } from '../../../src/contract/overlay.ts'
@@ -99,7 +101,7 @@ describe('Without serial orders to compare with, one sentence says', () => {
       read: RACERS.read,
     }
     expect(await openFor(waiting, 'waits', 'read', { silence: SILENCE }).establish()).toBe(
-      'in the order waits, then read, waits sent nothing for 0.06 s: it waits for what only the other command can do, so there is nothing to compare with',
+      'in the order waits, then read, waits sent nothing for 0.18 s: it waits for what only the other command can do, so there is nothing to compare with',
     )
   })
 
@@ -118,6 +120,25 @@ describe('Without serial orders to compare with, one sentence says', () => {
     }
     expect(await openFor(impatient, 'slow', 'hasty').establish()).toMatch(
       /^when both start at the same time, one after the other with their requests, hasty gave up a request that was held /,
+    )
+  })
+
+  it('that a command does not end the body of a request', async () => {
+    const carryOut: typeof runCommand = (run) => {
+      const { UNDERSTUDY_BASE_URL: base, UNDERSTUDY_API_KEY: key } = run.environment
+      const endless: Client = async (_, signal) => {
+        const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
+        const sent = request(`${base}/domains`, { method: 'POST', headers, signal }).on('error', () => {})
+        sent.write('{"domains":')
+        await once(signal, 'abort')
+      }
+      return startIn({ endless, read: RACERS.read })(run)
+    }
+    const session = openFor({ endless: RACERS.read, read: RACERS.read }, 'endless', 'read', {
+      ...{ silence: SILENCE, carryOut },
+    })
+    expect(await session.establish()).toBe(
+      'in the order endless, then read, endless did not end the body of a request, and did nothing for 0.18 s',
     )
   })
 
@@ -155,6 +176,47 @@ describe('A search', () => {
     }
     const [one, other] = [within(RACERS.appendB), within(RACERS.appendC)]
     expect(await search({ one, other }, { silence: SILENCE })).toMatchObject({ findings: [], flaky: [], left: 0 })
+  })
+
+  it('lets a command sleep for as long as it does when it is alone', async () => {
+    const sleeps: Client = async (send) => {
+      await read(send)
+      await pause(2 * SILENCE)
+      await create(send, 'New')
+    }
+    const found = await search({ sleeps, reads: RACERS.readTwice }, { silence: SILENCE, switches: 1 })
+    expect(found).toMatchObject({ findings: [], left: 0, unjudged: 0, isReliable: true })
+  })
+
+  it('gives the turn back to a command that was silent and has sent a request meanwhile', async () => {
+    let alone = true
+    // Both sleep only when they have met: first one, and then the other one.
+    const sleeper =
+      (turns: number): Client =>
+      async (send) => {
+        await read(send)
+        if (!alone) await pause(turns * SILENCE)
+        await read(send)
+      }
+    const session = openFor({ one: sleeper(1.5), other: sleeper(2.5) }, 'one', 'other', { silence: SILENCE })
+    const serial = await establish(session)
+    alone = false
+    const replayed = await session.replay([{ side: 1 }, { side: 0 }], serial)
+    expect(replayed?.verdict).toBe('passed')
+  })
+
+  it('waits only once for a command that never sleeps', async () => {
+    const startAwake: typeof runCommand = (run) =>
+      startIn({ busy: RACERS.readTwice, read: RACERS.read })({
+        ...run,
+        started: (command) => run.started?.(run.command.includes('busy') ? { isAsleep: false } : command),
+      })
+    const clients = { busy: RACERS.readTwice, read: RACERS.read }
+    const { runs } = await establish(openFor(clients, 'busy', 'read', { silence: SILENCE, carryOut: startAwake }))
+    expect(runs.map(({ end }) => end.restless)).toEqual([
+      [true, false],
+      [true, false],
+    ])
   })
 
   it('finds that both wait for each other', { tags: ['slow'] }, async () => {
