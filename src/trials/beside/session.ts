@@ -28,7 +28,8 @@ export interface PairTerms
   /** The other command, as a line for a shell. */
   beside: string
   contract: Contract
-  jobs: number
+  /** How many runs of both commands there are at the same time; by default one. */
+  jobs: number | undefined
   /** See `SearchDeps`. */
   switches: number
   /** The time limit of a run in milliseconds. By default it follows from the duration of the serial orders. */
@@ -120,7 +121,7 @@ export class PairSession {
 
   /** Looks for orders of the requests that break the commands. */
   search({ runs, orders }: SerialRuns): Promise<OrderSearch> {
-    const { jobs, switches, watch } = this.#terms
+    const { jobs = 1, switches, watch } = this.#terms
     const limit = this.#limitFor(runs)
     return new OrderSearcher({
       run: (schedule, isLonger) => this.#run(schedule, isLonger ? LONGER * limit : limit),
