@@ -295,6 +295,26 @@ describe('A search', () => {
     expect(equivalent).toBe(0)
   })
 
+  it('runs the orders that it has left out when the commands turn out to be not always the same', async () => {
+    let starts = 0
+    const late: Client = async (send) => {
+      // It is the same in the serial orders.
+      await send('GET', ++starts > 3 ? '/dmarc' : '/domains')
+      await send('POST', '/domains', { domains: ['x.example'] })
+    }
+    const other: Client = async (send) => {
+      await read(send)
+      await read(send)
+    }
+    const found = await search({ late, other })
+    expect(found).toMatchObject({ findings: [], isReliable: false, possible: 6, tried: 6, equivalent: 0, left: 0 })
+    expect(found.levels.map(({ of, tried }) => [of, tried])).toEqual([
+      [2, 2],
+      [2, 2],
+      [2, 2],
+    ])
+  })
+
   it('runs every order of commands that are never the same', async () => {
     let count = 0
     const fresh: Client = async (send) => {
