@@ -56,7 +56,7 @@ export async function searchOrders(terms: BesideTerms, execution: Execution): Pr
     const { names } = session
     const about = (): PairReportTerms => ({
       ...{ command: terms.command, beside: terms.beside, names, options: terms.words, runs: session.runs },
-      ...{ switches: terms.switches, failOn: terms.failOn, isStable: serial.orders.isStable },
+      ...{ switches: terms.switches, jobs: terms.jobs, failOn: terms.failOn, isStable: serial.orders.isStable },
       ...execution.times,
     })
     const deliver = (report: Report, stories: readonly { title: string; run: PairRun }[]) => {

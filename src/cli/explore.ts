@@ -234,7 +234,7 @@ async function writeKnown(file: string, known: Baseline, code: number, execution
 /** Looks for an order of the requests of both commands that breaks them. Resolves to the exit code. */
 async function searchBeside(reading: ReadTrial<typeof OPTIONS>, beside: string, execution: Execution): Promise<number> {
   const { values, words, command } = reading
-  const { jobs = 1, runs, overlays, replay, window } = values
+  const { jobs, runs, overlays, replay, window } = values
   const { SHORT_WINDOW } = await import('../trials/explore/session.ts')
   const { milliseconds, optional = milliseconds } = budgetOf(values)
   const shortened = window === undefined ? SHORT_WINDOW : readDuration(window) / 1000

@@ -89,7 +89,7 @@ export class RemoteClient implements ControlClient {
   async #send(id: string, { parameters = {}, query = {} }: ControlRequest, sent: Sent): Promise<Received> {
     const endpoint = this.#endpoints.get(id)
     if (endpoint === undefined) {
-      const reason = `The stand-in of this run has no ${id} at ${this.#address.url}`
+      const reason = `The stand-in of this run has no ${id} at ${nameOf(this.#address.url)}`
       throw new ControlError('not_found', `${reason}, so it is of another version; ${SAME_VERSION}.`, [])
     }
     const path = endpoint.path.replace(/\{([^}]+)\}/g, (_, name: string) => encodeURIComponent(parameters[name] ?? ''))
@@ -178,14 +178,19 @@ async function readData(address: ControlAddress, answer: Received): Promise<unkn
   throw new ControlError(code, said, problems ?? [])
 }
 
+/** The address for a message, without a password. */
+function nameOf(url: string): string {
+  return shorten(url.replace(/\/\/[^/@]*@/, '//'))
+}
+
 function unreachable({ url }: ControlAddress, error: unknown): ControlError {
   const { code, message } = error as NodeJS.ErrnoException
   const remedy = 'the run has ended, or UNDERSTUDY_ADMIN_URL is wrong'
-  const reason = `The stand-in of the run does not answer at ${shorten(url)} (${code ?? message})`
+  const reason = `The stand-in of the run does not answer at ${nameOf(url)} (${code ?? message})`
   return new ControlError('stopped', `${reason}: ${remedy}.`, [])
 }
 
 function foreign({ url }: ControlAddress, { status }: Received): ControlError {
-  const reason = `Something other than the control plane of dmarc-understudy answers at ${shorten(url)} (${status})`
+  const reason = `Something other than the control plane of dmarc-understudy answers at ${nameOf(url)} (${status})`
   return new ControlError('unavailable', `${reason}; UNDERSTUDY_ADMIN_URL must be that of the run.`, [])
 }

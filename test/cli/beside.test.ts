@@ -101,7 +101,8 @@ describe('explore --beside', () => {
     const options = ['--runs', '3', '--beside', line(ENSURE), '--report', `json=${path}`]
     const { code, stderr } = await runInProcess(explore(...options, '--', ...ENSURE))
     expect(code).toBe(1)
-    expect(stderr).toContain('Not decided: not all orders up to 2 switches could be tried.')
+    expect(stderr).toContain('INCONCLUSIVE  Not decided: not all orders up to 2 switches could be tried.')
+    expect(stderr).toMatch(/Trials +one after the other, because /)
     expect(JSON.parse(readFileSync(path, 'utf8'))).toMatchObject({ passed: false, inconclusive: true, runs: 3 })
   })
 

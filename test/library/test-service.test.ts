@@ -171,6 +171,11 @@ describe('An address that is none says so in one sentence:', () => {
       async () => 'http://127.0.0.1:9',
       /\(ECONNREFUSED\): the run has ended, or UNDERSTUDY_ADMIN_URL is wro/,
     ],
+    [
+      'with a password, which no message tells',
+      async () => 'http://user:secret@127.0.0.1:9',
+      /^The stand-in of the run does not answer at http:\/\/127\.0\.0\.1:9 \(ECONNREFUSED\): /,
+    ],
     ['that is no URL', async () => 'here', /^The stand-in of the run does not answer at here \(ERR_INVALID_URL\): /],
     ['of a page', () => answerWith('<html>'), foreign],
     ['of another API', () => answerWith('{"success": true, "data": {}}'), foreign],

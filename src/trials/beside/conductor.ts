@@ -17,7 +17,10 @@ export interface Step {
 export interface Halt {
   /** The command that waits. */
   side: CommandSide
-  reason: 'silent' | 'repeats'
+  /** `unfinished`: it does not end the body of its request. */
+  reason: 'silent' | 'unfinished' | 'repeats'
+  /** How long it was silent, in seconds. */
+  seconds: number
 }
 
 /** A command of a run, as the conductor sees it. */
@@ -37,6 +40,8 @@ export interface ConductorDeps {
   repeats: number
   /** See `SILENCE`, in milliseconds. */
   silence: number
+  /** Whether the threads of a command are known to never sleep in time. Then nobody waits for that. */
+  restless: readonly [boolean, boolean]
   /** Lets a request through, and resolves to its exchange. */
   pass(strand: Required<Strand>): Promise<Entry>
   /** Aborted when the run is over before its end. */
@@ -75,11 +80,12 @@ export class Conductor {
   /** The number of polls of a command at the time when it last gave the turn away. */
   readonly #yielded: [number, number] = [0, 0]
   #repeats = 0
-  /** Whether the threads of a command have never slept in time. Then nobody waits for that. */
-  readonly #isRestless: [boolean, boolean] = [false, false]
+  readonly #restless: [boolean, boolean]
+  #quiet = 0
 
   constructor(deps: ConductorDeps) {
     this.#deps = deps
+    this.#restless = [...deps.restless]
     this.#course = new Course(deps.schedule)
   }
 
@@ -94,6 +100,16 @@ export class Conductor {
   /** How often a thread has repeated one request while nothing changed. */
   get repeats(): number {
     return this.#repeats
+  }
+
+  /** The longest time for which a command did nothing and went on by itself, in milliseconds. */
+  get quiet(): number {
+    return this.#quiet
+  }
+
+  /** See `ConductorDeps`, with what this run has shown. */
+  get restless(): readonly [boolean, boolean] {
+    return this.#restless
   }
 
   /** Resolves when both commands have ended, or to the reason why they never will. */
@@ -114,7 +130,9 @@ export class Conductor {
       if (state === 'ended') {
         if (hasOtherEnded) return undefined
       } else {
-        if (this.#deps.isSerial || hasOtherEnded || silent === otherSide(side)) return { side, reason: 'silent' }
+        // The other one was silent before, but it may have sent a request meanwhile.
+        const isOtherSilent = silent === otherSide(side) && !this.#deps.turnstile.isAsking(otherSide(side))
+        if (this.#deps.isSerial || hasOtherEnded || isOtherSilent) return this.#halt(side, 'silent')
         silent = side
       }
       this.#course.passOver()
@@ -125,18 +143,46 @@ export class Conductor {
   async #letThrough(side: CommandSide): Promise<Halt | undefined> {
     const threads = this.#deps.turnstile.threadsOf(side)
     const strand = this.#course.take(threads)
-    const entry = await this.#deps.pass(strand)
+    const entry = await this.#pass(strand)
+    if (entry === undefined) return this.#halt(side, 'unfinished')
     this.#steps.push({ strand, threads, entry })
     await this.#turn()
     const { isSerial, commands, repeats } = this.#deps
     const polls = this.#countPolls(strand, entry) - repeats
-    if (polls >= (isSerial ? HOPELESS_ALONE : HOPELESS)) return { side, reason: 'repeats' }
+    if (polls >= (isSerial ? HOPELESS_ALONE : HOPELESS)) return this.#halt(side, 'repeats')
     const mayYield = !isSerial && this.#course.isFree && !commands[otherSide(side)].hasEnded
     if (mayYield && polls - this.#yielded[side] >= POLLS) {
       this.#yielded[side] = polls
       this.#course.passOver()
     }
     return undefined
+  }
+
+  /** Lets a request through. Resolves to `undefined` if its command sleeps and leaves its body unfinished. */
+  async #pass(strand: Required<Strand>): Promise<Entry | undefined> {
+    const { turnstile, commands, silence } = this.#deps
+    const isWhole = turnstile.watchBody(strand)
+    const passing = this.#deps.pass(strand)
+    if (isWhole()) return passing
+    const leaving = new AbortController()
+    const watch = async () => {
+      for (let since = elapsed(); elapsed() - since < silence; ) {
+        await pause(LOOK.asleep)
+        if (leaving.signal.aborted) return
+        if (isWhole() || commands[strand.side].isAsleep?.() !== true) since = elapsed()
+      }
+    }
+    // After a halt, nobody needs the exchange.
+    passing.catch(() => {})
+    try {
+      return await Promise.race([passing, watch().then(() => undefined)])
+    } finally {
+      leaving.abort()
+    }
+  }
+
+  #halt(side: CommandSide, reason: Halt['reason']): Halt {
+    return { side, reason, seconds: this.#deps.silence / 1000 }
   }
 
   /** How often the thread has sent this request since the last change of the account. */
@@ -158,19 +204,28 @@ export class Conductor {
     const { turnstile, commands, silence, signal } = this.#deps
     const command = commands[side]
     let since = elapsed()
+    let quiet = 0
+    const note = () => {
+      this.#quiet = Math.max(this.#quiet, quiet)
+    }
     while (!signal.aborted) {
-      if (command.hasEnded) return 'ended'
+      if (command.hasEnded) {
+        note()
+        return 'ended'
+      }
       const isAsking = turnstile.isAsking(side)
       const { news } = turnstile
       const isAsleep = command.isAsleep?.() ?? false
-      if (isAsking && (isAsleep || this.#isRestless[side])) {
+      if (isAsking && (isAsleep || this.#restless[side])) {
         // What it sent before it slept may have arrived only now.
         await this.#turn()
-        if (turnstile.news === news) return 'asks'
-        continue
+        if (turnstile.news !== news) continue
+        note()
+        return 'asks'
       }
-      if (isAsking && elapsed() - since >= silence) this.#isRestless[side] = true
+      if (isAsking && elapsed() - since >= Math.min(silence, SILENCE)) this.#restless[side] = true
       if (!isAsking && !isAsleep) since = elapsed()
+      if (!isAsking) quiet = Math.max(quiet, elapsed() - since)
       if (!isAsking && elapsed() - since >= silence) return 'silent'
       if (isAsleep) await turnstile.untilNews(LOOK.asleep)
       else await pause(LOOK.awake)

@@ -1,7 +1,6 @@
 import type { ServiceContract } from '../../behaviour/operation.ts'
 import { judgeAgain } from '../../choices/decisive-settings.ts'
 import type { AccountState } from '../../domain/account.ts'
-import { isObject } from '../../ground/json.ts'
 import { bytesOf, contentOf } from '../../http/content.ts'
 import type { Entry } from '../../journal/entry.ts'
 import { effectsOf } from '../explore/effects.ts'
@@ -27,6 +26,8 @@ interface CommandState {
 /** Both commands and the account at one moment. Two runs share it if they cannot differ from there on. */
 interface PairWorld {
   readonly key: string
+  /** What is compared at the end of a run, where the order in lists has no meaning any more. */
+  readonly end: string
   readonly commands: readonly [CommandState, CommandState]
   readonly account: AccountState
   readonly names: GroupNames
@@ -60,8 +61,6 @@ export interface OrderPrediction {
 
 /** The most worlds that are kept. With more of them, orders are run that a prediction could save. */
 const WORLDS = 50_000
-/** These codes are for key, plan and quota. They do not depend on what the account holds. */
-const OF_THE_GATE: ReadonlySet<string | undefined> = new Set(['unauthorized', 'rate_limited'])
 
 /**
  * What the runs have shown of two commands: the next request of each after each sequence of answers. With it and the
@@ -78,7 +77,7 @@ export class PairKnowledge {
   readonly #commands = new Map<string, CommandState>()
   readonly #worlds = new Map<string, PairWorld>()
   readonly #contents = new WeakMap<AccountState, string>()
-  /** Which command has succeeded, by the key of the world at the end. */
+  /** Which command has succeeded, by the end of the world. */
   readonly #successes = new Map<string, string>()
   readonly #contract: ServiceContract
   #root: PairWorld | undefined
@@ -103,6 +102,8 @@ export class PairKnowledge {
       const account = entry.before?.account ?? world.account
       if (this.#describe(account, names) !== this.#describe(world.account, world.names)) return this.#distrust()
       const ask = { entry, label: labelOf(entry, names) }
+      // A quota counts in real time, and its use is no part of a world.
+      if (entry.problems[0]?.code === 'rate_limited') return this.#distrust()
       const answer = this.#answer(entry, account)
       if (answer?.code !== entry.code || !this.#note(world.commands[strand.side], step, ask)) return this.#distrust()
       const after = entry.after ?? account
@@ -112,17 +113,17 @@ export class PairKnowledge {
     }
     if (successes === undefined) {
       world.isHopeless = true
-      return world.key
+      return world.end
     }
     for (const side of SIDES) {
       const command = world.commands[side]
       if (command.asks !== undefined) return this.#distrust()
       command.hasEnded = true
     }
-    const known = this.#successes.get(world.key) ?? `${successes}`
+    const known = this.#successes.get(world.end) ?? `${successes}`
     if (known !== `${successes}`) return this.#distrust()
-    this.#successes.set(world.key, known)
-    return world.key
+    this.#successes.set(world.end, known)
+    return world.end
   }
 
   /** Plays a schedule through, as far as it is known. */
@@ -132,11 +133,11 @@ export class PairKnowledge {
     let world = this.isReliable ? this.#root : undefined
     if (world === undefined) return { steps, end: undefined, unknown: JSON.stringify(schedule) }
     for (;;) {
-      if (world.isHopeless) return { steps, end: world.key, unknown: '' }
+      if (world.isHopeless) return { steps, end: world.end, unknown: '' }
       const { side } = course
       const { asks, hasEnded } = world.commands[side]
       if (hasEnded) {
-        if (world.commands[otherSide(side)].hasEnded) return { steps, end: world.key, unknown: '' }
+        if (world.commands[otherSide(side)].hasEnded) return { steps, end: world.end, unknown: '' }
         course.passOver()
         continue
       }
@@ -188,8 +189,8 @@ export class PairKnowledge {
     const { threads } = world.commands[side]
     const created = `⟨${this.#number(`${nameOf(strand)} ${threads.get(thread) ?? 0} ${label}`)}⟩`
     const names = nameCreated(before, after, former, created)
-    const words = JSON.stringify(withoutOrder(JSON.parse(rename(answered, names))))
-    const history = this.#number(`${threads.get(thread) ?? 0} ${label} → ${words}`)
+    // A client may take the first or the last one of a list, so its order belongs to the answer.
+    const history = this.#number(`${threads.get(thread) ?? 0} ${label} → ${rename(answered, names)}`)
     const command = this.#command(side, new Map(threads).set(thread, history))
     const commands = world.commands.with(side, command) as unknown as PairWorld['commands']
     const next = this.#world(commands, after, names)
@@ -201,7 +202,7 @@ export class PairKnowledge {
   #answer(entry: Entry, account: AccountState): JudgedAnswer | undefined {
     const { operation, injected, failure, before, code, status, problems } = entry
     if (injected || failure !== undefined) return undefined
-    if (operation === undefined || before === undefined || OF_THE_GATE.has(problems[0]?.code)) {
+    if (operation === undefined || before === undefined || problems[0]?.code === 'unauthorized') {
       return { content: JSON.stringify([status, code]), code, after: account }
     }
     const judgement = judgeAgain(entry, operation, account, this.#contract)
@@ -215,10 +216,12 @@ export class PairKnowledge {
   }
 
   #world(commands: PairWorld['commands'], account: AccountState, names: GroupNames): PairWorld {
-    const key = `${commands[0].key} | ${commands[1].key} | ${this.#describe(account, names)}`
+    const histories = `${commands[0].key} | ${commands[1].key}`
+    const key = `${histories} | ${this.#describe(account, names)}`
     const known = this.#worlds.get(key)
     if (known !== undefined) return known
-    const world: PairWorld = { key, commands, account, names, next: new Map() }
+    const end = `${histories} | ${this.#number(this.#meaningOf(account, names))}`
+    const world: PairWorld = { key, end, commands, account, names, next: new Map() }
     this.#worlds.set(key, world)
     return world
   }
@@ -230,12 +233,18 @@ export class PairKnowledge {
     return known
   }
 
-  /** The account by meaning, as a number. */
+  /** All of an account that later answers can show, as a number: its meaning, the order in lists, and its clock. */
   #describe(account: AccountState, names: GroupNames): number {
+    const { domains, groups, clock } = account
+    const lists = [[...domains.keys()], [...groups.values()].map(({ name, domains }) => [name, domains]), clock]
+    return this.#number(`${this.#meaningOf(account, names)} ${JSON.stringify(lists)}`)
+  }
+
+  #meaningOf(account: AccountState, names: GroupNames): string {
     const content = this.#contents.get(account) ?? JSON.stringify(effectsOf([account], []).accounts)
     this.#contents.set(account, content)
     const groups = [...account.groups.values()].map(({ id, name }) => `${names.get(id) ?? id} ${name}`).toSorted()
-    return this.#number(`${content} ${groups.join(', ')}`)
+    return `${content} ${groups.join(', ')}`
   }
 
   /** The same number for the same text. */
@@ -273,14 +282,4 @@ function inWorld({ entry, label }: NextRequest, names: GroupNames): Entry {
   const restored = rename(label, new Map([...names].map(([id, name]) => [name, id])))
   const [, target = '', body = ''] = /^\S+ (\S+) (.*)$/s.exec(restored) ?? []
   return { ...entry, target, body: entry.body && contentOf(body) }
-}
-
-/** The value with sorted lists: an order is no meaning. */
-function withoutOrder(value: unknown): unknown {
-  if (Array.isArray(value)) {
-    const items = value.map(withoutOrder).map((item) => [JSON.stringify(item), item] as const)
-    return items.toSorted(([one], [other]) => (one < other ? -1 : +(one > other))).map(([, item]) => item)
-  }
-  if (!isObject(value)) return value
-  return Object.fromEntries(Object.entries(value).map(([name, field]) => [name, withoutOrder(field)]))
 }

@@ -17,6 +17,7 @@ export interface PairTrial
   isSerial: boolean
   repeats: number
   silence: number
+  restless: readonly [boolean, boolean]
 }
 
 /** What became of the two commands of a run. */
@@ -28,6 +29,9 @@ interface PairEnd {
   halt: Halt | undefined
   /** How often a thread has repeated one request while nothing changed. */
   repeats: number
+  /** See `Conductor`. */
+  quiet: number
+  restless: readonly [boolean, boolean]
   /** The commands that gave up a request while it was held for the other one. */
   impatient: readonly CommandSide[]
   /** The keys, which their outputs may contain. */
@@ -55,7 +59,7 @@ export async function runPair(trial: PairTrial): Promise<PairRun> {
     const commands: [ConductedCommand, ConductedCommand] = [{ hasEnded: false }, { hasEnded: false }]
     const conductor = new Conductor({
       ...{ turnstile, commands, signal },
-      ...{ schedule, isSerial, silence: trial.silence, repeats: trial.repeats },
+      ...{ schedule, isSerial, silence: trial.silence, repeats: trial.repeats, restless: trial.restless },
       pass(strand) {
         turn = strand.side
         return turnstile.pass(strand)
@@ -88,10 +92,10 @@ export async function runPair(trial: PairTrial): Promise<PairRun> {
     const work = first === 0 ? ([earlier, later, conducted] as const) : ([later, earlier, conducted] as const)
     try {
       const [one, other, halt] = await Promise.all(work)
-      const { steps, isFollowed, repeats } = conductor
+      const { steps, isFollowed, repeats, quiet, restless } = conductor
       return {
         ends: [one, other],
-        ...{ steps, isFollowed, halt, repeats },
+        ...{ steps, isFollowed, halt, repeats, quiet, restless },
         impatient: SIDES.filter((side) => impatient.has(side)),
         secrets: journal.secrets,
       }

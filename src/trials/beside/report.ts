@@ -41,6 +41,8 @@ export interface PairReportTerms extends CommandTimes {
   runs: number
   /** The bound of the search. */
   switches: number
+  /** How many runs of both commands there are at the same time; `undefined` if the user has said nothing. */
+  jobs: number | undefined
   isStable: boolean
   /** Reasons beside a finding for which a run can fail. */
   failOn: readonly ('findings' | 'inconclusive' | 'gave-up')[]
@@ -78,7 +80,7 @@ export function describeOrders(found: OrderSearch, terms: PairReportTerms): Repo
   const { gaveUp, left, unjudged, flaky, unconfirmed, levels } = found
   const { failOn } = terms
   const findings = found.findings.map((each) => findingOf(each, terms))
-  const isComplete = left === 0 && unjudged === 0 && unconfirmed.length === 0 && terms.isStable
+  const isComplete = left + unjudged + unconfirmed.length + flaky.length === 0 && terms.isStable
   const hasFailed = findings.length > 0 || (failOn.includes('gave-up') && gaveUp.length > 0)
   const plans = (orders: readonly { schedule: Schedule; verdict: PairFailure }[]) =>
     orders.map(({ schedule, verdict }) => ({ verdict, plan: writePlan(schedule) }))
@@ -144,6 +146,7 @@ function reportOf(contents: PairContents, terms: PairReportTerms): Report {
     summary: interruptedWith === undefined ? summary : `Stopped before the end. ${summary}`,
     passed,
     exitCode: interruptedWith ?? (passed ? 0 : 1),
+    ...(inconclusive && { isInconclusive: true }),
     ...{ startedAt, seconds, command, facts },
     findings: [...findings, ...givenUp.map(modelGivingUp)],
     checks: [],
@@ -248,8 +251,15 @@ const SUMMARIES: Readonly<Record<PairVerdict, string>> = {
   hang: 'In this order, a command did not end.',
 }
 
+/** Whether both commands can run several times at once is not tried out: they may share files or ports with each other. */
+function wordJobs(jobs: number | undefined): string {
+  if (jobs === undefined)
+    return 'one after the other, because nobody has tried whether the pair can run several times at once; --jobs 2 does'
+  return `${jobs === 1 ? 'one after the other' : `${jobs} at a time`}, because --jobs says so`
+}
+
 function summarise(found: OrderSearch, { switches, isStable }: PairReportTerms): string {
-  const { findings, tried, equivalent, possible, left, unjudged, unconfirmed } = found
+  const { findings, tried, equivalent, possible, left, unjudged, unconfirmed, flaky } = found
   const { length } = findings
   const counts = `Of ${plural(possible, 'order')} of their requests, ${plural(tried, 'order')} ${tried === 1 ? 'was' : 'were'} tried, and ${equivalent} cannot differ from one of these.`
   if (length > 0) {
@@ -258,14 +268,18 @@ function summarise(found: OrderSearch, { switches, isStable }: PairReportTerms):
   const bound = `up to ${plural(switches, 'switch', 'switches')}`
   if (!isStable) return `Not decided: the same order left different accounts, so only exit codes were judged. ${counts}`
   if (left + unjudged + unconfirmed.length > 0) return `Not decided: not all orders ${bound} could be tried. ${counts}`
+  if (flaky.length > 0) {
+    return `Not decided: ${plural(flaky.length, 'order')} broke the commands once and not again. ${counts}`
+  }
   return `No order ${bound} broke the commands. ${counts}`
 }
 
-function factsOf(found: OrderSearch, { runs, isStable }: PairReportTerms): Report['facts'] {
+function factsOf(found: OrderSearch, { runs, jobs, isStable }: PairReportTerms): Report['facts'] {
   const { levels, gaveUp, flaky, unconfirmed, unjudged, left, isReliable } = found
   const perLevel = levels.map(({ switches, of, tried }) => `${switches}: ${tried} of ${of}`).join(', ')
   return listFacts({
     Runs: `${runs}, the serial orders included`,
+    Trials: wordJobs(jobs),
     'By number of switches': perLevel,
     'Gave up': gaveUp.length > 0 && plural(gaveUp.length, 'time'),
     Flaky: flaky.length > 0 && `${plural(flaky.length, 'order')} broke the commands once and not again`,

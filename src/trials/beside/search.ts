@@ -92,6 +92,8 @@ export class OrderSearcher {
   readonly #gaveUp: Schedule[] = []
   /** The most requests of each thread. */
   readonly #lengths = new Map<string, number>()
+  /** The orders that were not run, because they cannot differ from one that was. */
+  readonly #skipped: { candidate: Candidate; level: Level }[] = []
   #considered = 0
   #tried = 0
   #equivalent = 0
@@ -135,6 +137,7 @@ export class OrderSearcher {
     const unknown = new Set<string>()
     const runWave = async () => {
       level.tried += await this.#runAll(wave)
+      await this.#runSkipped()
       watch(`${this.#tried} orders tried, up to ${switches} switches`)
       wave = []
       unknown.clear()
@@ -155,6 +158,7 @@ export class OrderSearcher {
       if (isKnown || (prediction.end === undefined && unknown.has(prediction.unknown))) {
         this.#equivalent++
         level.tried++
+        this.#skipped.push({ candidate, level })
         continue
       }
       if (prediction.end === undefined) unknown.add(prediction.unknown)
@@ -179,6 +183,17 @@ export class OrderSearcher {
           for (const strand of turnsAt(steps, index, cost)) yield { schedule: [...former, strand] }
         }
       }
+    }
+  }
+
+  /** Runs the orders that were left out for a reason that turned out to be wrong. */
+  async #runSkipped(): Promise<void> {
+    while (!this.#knowledge.isReliable && this.#skipped.length > 0) {
+      const wave = this.#skipped.splice(0, WAVE)
+      this.#equivalent -= wave.length
+      for (const { level } of wave) level.tried--
+      await this.#runAll(wave.map(({ candidate }) => candidate))
+      for (const { candidate, level } of wave) if (candidate.steps !== undefined) level.tried++
     }
   }
 

@@ -28,7 +28,8 @@ export interface PairTerms
   /** The other command, as a line for a shell. */
   beside: string
   contract: Contract
-  jobs: number
+  /** How many runs of both commands there are at the same time; by default one. */
+  jobs: number | undefined
   /** See `SearchDeps`. */
   switches: number
   /** The time limit of a run in milliseconds. By default it follows from the duration of the serial orders. */
@@ -51,8 +52,10 @@ export interface ReplayedOrder extends PairJudgement {
   run: PairRun
 }
 
-/** The factor for the repetition of a run that took too long. */
+/** The factor for the repetition of a run that took too long, and for a silence that nothing is known of. */
 const LONGER = 3
+/** The factor for the longest silence of the serial orders. */
+const SILENT_AGAIN = 2
 
 /** Runs two commands against one account, in serial orders first, until the budget is used up. */
 export class PairSession {
@@ -63,10 +66,16 @@ export class PairSession {
   readonly #instant = systemClock()
   /** How often a thread repeats one request in the serial orders. */
   #repeats = 0
+  /** How long a command may be silent, in milliseconds. */
+  #silence: number
+  /** See `ConductorDeps`. Only the serial orders decide it, so that the search is the same every time. */
+  #restless: readonly [boolean, boolean] = [false, false]
 
   constructor(terms: PairTerms) {
     this.#terms = terms
     this.#budget = new RunBudget(terms, terms.stop)
+    // A command that is alone may sleep for long before it sends its next request.
+    this.#silence = LONGER * (terms.silence ?? SILENCE)
     this.names = nameCommands([terms.command, terms.beside])
   }
 
@@ -85,12 +94,14 @@ export class PairSession {
       const run = await this.#run([{ side: first }], limit, { name: `explore-serial-${first + 1}`, isSerial: true })
       if (run === undefined) break
       const order = `in the order ${this.names[first]}, then ${this.names[otherSide(first)]}`
-      const problem = problemOf(run, order, this.names, silence)
+      const problem = problemOf(run, order, this.names)
       if (problem !== undefined) return runs.length === 0 ? problem : `${problem}; the other order passed`
       runs.push(run)
+      this.#restless = run.end.restless
     }
     const [one, other] = runs
     this.#repeats = Math.max(...runs.map(({ end }) => end.repeats))
+    this.#silence = Math.max(silence, ...runs.map(({ end }) => SILENT_AGAIN * end.quiet))
     // The commands must also pass if they start at the same time, as they do from now on.
     const again = other && (await this.#run([{ side: 0 }], limit, { name: 'explore-serial-3' }))
     if (stop.aborted) return 'explore was told to stop before it knew what the commands do one after the other'
@@ -101,7 +112,6 @@ export class PairSession {
       again,
       'when both start at the same time, one after the other with their requests',
       this.names,
-      silence,
     )
     if (problem !== undefined) return problem
     const allowed = [leftBy(one), leftBy(other)]
@@ -111,7 +121,7 @@ export class PairSession {
 
   /** Looks for orders of the requests that break the commands. */
   search({ runs, orders }: SerialRuns): Promise<OrderSearch> {
-    const { jobs, switches, watch } = this.#terms
+    const { jobs = 1, switches, watch } = this.#terms
     const limit = this.#limitFor(runs)
     return new OrderSearcher({
       run: (schedule, isLonger) => this.#run(schedule, isLonger ? LONGER * limit : limit),
@@ -132,10 +142,10 @@ export class PairSession {
   }
 
   #limitFor(runs: readonly PairRun[]): number {
-    const { timeout, silence = SILENCE } = this.#terms
+    const { timeout } = this.#terms
     const seconds = Math.max(...runs.flatMap(({ end }) => end.ends.map((each) => each.seconds)))
     // A command may have to be silent before the other one gets the turn, and so may the other one.
-    return timeout ?? SPARE + FACTOR * seconds * 1000 + 2 * silence
+    return timeout ?? SPARE + FACTOR * seconds * 1000 + 2 * this.#silence
   }
 
   /** Runs both commands once. `undefined` if the budget does not allow it, or is over before their end. */
@@ -146,12 +156,12 @@ export class PairSession {
   ): Promise<PairRun | undefined> {
     const { signal } = this.#budget
     if (!this.#budget.take()) return undefined
-    const { command, beside, environment, variables, onSignal, contract, silence = SILENCE, carryOut } = this.#terms
+    const { command, beside, environment, variables, onSignal, contract, carryOut } = this.#terms
     const began = elapsed()
     try {
       const run = await runPair({
-        ...{ environment, variables, onSignal, contract, schedule, isSerial, silence, signal, carryOut },
-        ...{ name, repeats: this.#repeats },
+        ...{ environment, variables, onSignal, contract, schedule, isSerial, signal, carryOut },
+        ...{ name, repeats: this.#repeats, silence: this.#silence, restless: this.#restless },
         commands: [command, ['sh', '-c', beside]],
         options: { ...this.#terms.options, clock: () => this.#instant + Math.floor(elapsed() - began) },
         timeout: timeout === Number.POSITIVE_INFINITY ? undefined : timeout,
@@ -165,11 +175,14 @@ export class PairSession {
 }
 
 /** The reason why a run in a serial order cannot be compared with. `order` says which one. */
-function problemOf({ end }: PairRun, order: string, names: PairNames, silence: number): string | undefined {
+function problemOf({ end }: PairRun, order: string, names: PairNames): string | undefined {
   const { ends, halt, steps, impatient } = end
   if (halt !== undefined) {
+    if (halt.reason === 'unfinished') {
+      return `${order}, ${names[halt.side]} did not end the body of a request, and did nothing for ${halt.seconds} s`
+    }
     const sign =
-      halt.reason === 'silent' ? `sent nothing for ${silence / 1000} s` : 'repeated a request that changes nothing'
+      halt.reason === 'silent' ? `sent nothing for ${halt.seconds} s` : 'repeated a request that changes nothing'
     return `${order}, ${names[halt.side]} ${sign}: it waits for what only the other command can do, so there is nothing to compare with`
   }
   for (const side of SIDES) {

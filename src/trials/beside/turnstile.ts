@@ -14,6 +14,8 @@ interface HeldRequest {
   /** Sorts requests that arrive at the same time, so that their threads are the same in every run. */
   words: string
   authorization: string | undefined
+  /** Whether its body has arrived. */
+  isWhole(): boolean
   /** Gives the request to the service, and resolves when the answer is ready to be sent. */
   pass(): Promise<void>
 }
@@ -91,14 +93,24 @@ export class Turnstile {
   }
 
   /** Lets the request of a thread through. Resolves when its answer is ready to be sent, or its client has left. */
-  async pass({ side, thread }: Required<Strand>): Promise<Entry> {
-    const held = this.#held.find((each) => each.side === side && each.thread === thread)
-    if (held === undefined) throw new Error('The thread has no request.')
+  async pass(strand: Required<Strand>): Promise<Entry> {
+    const held = this.#find(strand)
     const passing: Passing = { authorization: held.authorization }
     this.#passing = passing
     await held.pass()
     if (passing.entry === undefined) throw new Error('A request has left no entry in the journal.')
     return passing.entry
+  }
+
+  /** Tells whether the body of a held request has arrived, now and after it was let through. */
+  watchBody(strand: Required<Strand>): () => boolean {
+    return this.#find(strand).isWhole
+  }
+
+  #find({ side, thread }: Required<Strand>): HeldRequest {
+    const held = this.#held.find((each) => each.side === side && each.thread === thread)
+    if (held === undefined) throw new Error('The thread has no request.')
+    return held
   }
 
   /** Takes an exchange from the journal. */
@@ -140,6 +152,7 @@ export class Turnstile {
         thread: undefined,
         authorization: arrival.headers.authorization,
         words: `${arrival.method} ${arrival.url} ${arrival.arrived?.toString('latin1') ?? ''}`,
+        isWhole: () => arrival.isWhole || arrival.isAbandoned,
         pass: async () => {
           this.#held.splice(this.#held.indexOf(held), 1)
           passed.abort()

@@ -3,7 +3,7 @@ import { writeShellLine } from '../../ground/shell-word.ts'
 import { wordEnd } from '../command.ts'
 import { describeDifference, type Effects, effectsOf } from '../explore/effects.ts'
 import { surplusIn } from '../surplus.ts'
-import { HOPELESS, SILENCE, type Step } from './conductor.ts'
+import { HOPELESS, type Step } from './conductor.ts'
 import type { PairRun } from './pair-run.ts'
 import { type CommandSide, otherSide, SIDES } from './schedule.ts'
 
@@ -118,7 +118,8 @@ function wordHang({ end: { halt, ends } }: PairRun, side: CommandSide, names: Pa
   if (halt.reason === 'repeats') {
     return `${names[side]} sent the same request ${HOPELESS} times, and nothing changed: it waits for what only the other command can do.`
   }
-  return `${names[side]} sent nothing for ${SILENCE / 1000} s: it waits for what only the other command can do.`
+  if (halt.reason === 'unfinished') return `${names[side]} did not end the body of a request.`
+  return `${names[side]} sent nothing for ${halt.seconds} s: it waits for what only the other command can do.`
 }
 
 /** The differences from the serial order that is the most like it. */

@@ -1,5 +1,9 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
+import { once } from 'node:events'
+import { request } from 'node:http'
+import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
+import { loadContract } from '../../../src/contract/contract.ts'
+import { asOverlay } from '../../../src/contract/overlay.ts'
 import type { PairTerms } from '../../../src/trials/beside/session.ts'
 import type { runCommand } from '../../../src/trials/command.ts'
 import { type Client, type Send, startIn } from './clients-in-process.ts'
@@ -97,7 +101,7 @@ describe('Without serial orders to compare with, one sentence says', () => {
       read: RACERS.read,
     }
     expect(await openFor(waiting, 'waits', 'read', { silence: SILENCE }).establish()).toBe(
-      'in the order waits, then read, waits sent nothing for 0.06 s: it waits for what only the other command can do, so there is nothing to compare with',
+      'in the order waits, then read, waits sent nothing for 0.18 s: it waits for what only the other command can do, so there is nothing to compare with',
     )
   })
 
@@ -116,6 +120,25 @@ describe('Without serial orders to compare with, one sentence says', () => {
     }
     expect(await openFor(impatient, 'slow', 'hasty').establish()).toMatch(
       /^when both start at the same time, one after the other with their requests, hasty gave up a request that was held /,
+    )
+  })
+
+  it('that a command does not end the body of a request', async () => {
+    const carryOut: typeof runCommand = (run) => {
+      const { UNDERSTUDY_BASE_URL: base, UNDERSTUDY_API_KEY: key } = run.environment
+      const endless: Client = async (_, signal) => {
+        const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
+        const sent = request(`${base}/domains`, { method: 'POST', headers, signal }).on('error', () => {})
+        sent.write('{"domains":')
+        await once(signal, 'abort')
+      }
+      return startIn({ endless, read: RACERS.read })(run)
+    }
+    const session = openFor({ endless: RACERS.read, read: RACERS.read }, 'endless', 'read', {
+      ...{ silence: SILENCE, carryOut },
+    })
+    expect(await session.establish()).toBe(
+      'in the order endless, then read, endless did not end the body of a request, and did nothing for 0.18 s',
     )
   })
 
@@ -153,6 +176,47 @@ describe('A search', () => {
     }
     const [one, other] = [within(RACERS.appendB), within(RACERS.appendC)]
     expect(await search({ one, other }, { silence: SILENCE })).toMatchObject({ findings: [], flaky: [], left: 0 })
+  })
+
+  it('lets a command sleep for as long as it does when it is alone', async () => {
+    const sleeps: Client = async (send) => {
+      await read(send)
+      await pause(2 * SILENCE)
+      await create(send, 'New')
+    }
+    const found = await search({ sleeps, reads: RACERS.readTwice }, { silence: SILENCE, switches: 1 })
+    expect(found).toMatchObject({ findings: [], left: 0, unjudged: 0, isReliable: true })
+  })
+
+  it('gives the turn back to a command that was silent and has sent a request meanwhile', async () => {
+    let alone = true
+    // Both sleep only when they have met: first one, and then the other one.
+    const sleeper =
+      (turns: number): Client =>
+      async (send) => {
+        await read(send)
+        if (!alone) await pause(turns * SILENCE)
+        await read(send)
+      }
+    const session = openFor({ one: sleeper(1.5), other: sleeper(2.5) }, 'one', 'other', { silence: SILENCE })
+    const serial = await establish(session)
+    alone = false
+    const replayed = await session.replay([{ side: 1 }, { side: 0 }], serial)
+    expect(replayed?.verdict).toBe('passed')
+  })
+
+  it('waits only once for a command that never sleeps', async () => {
+    const startAwake: typeof runCommand = (run) =>
+      startIn({ busy: RACERS.readTwice, read: RACERS.read })({
+        ...run,
+        started: (command) => run.started?.(run.command.includes('busy') ? { isAsleep: false } : command),
+      })
+    const clients = { busy: RACERS.readTwice, read: RACERS.read }
+    const { runs } = await establish(openFor(clients, 'busy', 'read', { silence: SILENCE, carryOut: startAwake }))
+    expect(runs.map(({ end }) => end.restless)).toEqual([
+      [true, false],
+      [true, false],
+    ])
   })
 
   it('finds that both wait for each other', { tags: ['slow'] }, async () => {
@@ -206,6 +270,48 @@ describe('A search', () => {
     expect(runs.map(({ end: { steps } }) => steps.map(({ threads }) => threads))).toEqual([
       [[1, 2], [1]],
       [[1], [1, 2]],
+    ])
+  })
+
+  it('runs every order if a quota refuses requests, because their count decides which ones', {
+    tags: ['slow'],
+  }, async () => {
+    const limit = { target: '$.paths["/domaingroups"]["x-quota"]', update: { limit: 4, grace: 1 } }
+    const shared = { target: '$["x-settings"]["quota-scope"]', update: { value: 'account' } }
+    const overlay = { overlay: '1.0.0', info: { title: 'Four', version: '1' }, actions: [limit, shared] }
+    const contract = await loadContract({ overlays: [asOverlay(overlay, 'four.yaml')] })
+    const careless =
+      (...names: string[]): Client =>
+      async (send) => {
+        const { groups } = await send<{ groups: { id: string; name: string }[] }>('GET', '/domaingroups')
+        for (const { id, name } of groups) {
+          if (names.includes(name)) await send('DELETE', `/domaingroups?id=${id}`).catch(() => {})
+        }
+      }
+    const fixture = { groups: ['1', '2', '3', '4'].map((name) => ({ name, domains: [] })) }
+    const clients = { one: careless('1', '2'), other: careless('3', '4') }
+    const { findings, equivalent } = await search(clients, { contract, options: { fixture } })
+    expect(findings.map(({ verdict }) => verdict)).toContain('lost update')
+    expect(equivalent).toBe(0)
+  })
+
+  it('runs the orders that it has left out when the commands turn out to be not always the same', async () => {
+    let starts = 0
+    const late: Client = async (send) => {
+      // It is the same in the serial orders.
+      await send('GET', ++starts > 3 ? '/dmarc' : '/domains')
+      await send('POST', '/domains', { domains: ['x.example'] })
+    }
+    const other: Client = async (send) => {
+      await read(send)
+      await read(send)
+    }
+    const found = await search({ late, other })
+    expect(found).toMatchObject({ findings: [], isReliable: false, possible: 6, tried: 6, equivalent: 0, left: 0 })
+    expect(found.levels.map(({ of, tried }) => [of, tried])).toEqual([
+      [2, 2],
+      [2, 2],
+      [2, 2],
     ])
   })
 

@@ -22,6 +22,7 @@ const PAIRS: [Name, Name, requests: [number, number]][] = [
   ['renameTwice', 'readTwice', [3, 2]],
   ['appendAndReport', 'addAndReport', [3, 3]],
   ['readEach', 'recreate', [2, 3]],
+  ['renameNewest', 'makeForAMoment', [3, 2]],
 ]
 
 describe('the search', () => {

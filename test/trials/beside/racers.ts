@@ -133,6 +133,16 @@ export const RACERS = {
     await groupsOf(send)
     await groupsOf(send)
   },
+  // Believes that the last group of a list is the one that it has created.
+  async renameNewest(send: Send) {
+    await create(send, 'Mine')
+    const newest = (await groupsOf(send)).at(-1)
+    await send('PATCH', `/domaingroups?id=${newest?.id}`, { name: `${newest?.name} 2` })
+  },
+  async makeForAMoment(send: Send) {
+    const { group } = (await create(send, 'Moment')) as { group: Group }
+    await send('DELETE', `/domaingroups?id=${group.id}`)
+  },
   makeOne: make('One'),
   makeTwo: make('Two'),
   async createTwo(send: Send) {
