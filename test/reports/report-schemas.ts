@@ -301,7 +301,11 @@ const SCHEMAS = {
   }),
   explore: report('The report of dmarc-understudy explore', {
     command,
-    passed: { type: 'boolean', description: 'Whether nothing was found, and the first two tiers are complete.' },
+    passed: {
+      type: 'boolean',
+      description:
+        'Whether nothing was found, and enough was tried: the first two tiers, or all of them if the command changes nothing.',
+    },
     inconclusive: { type: 'boolean', description: 'Whether nothing was found, but too little was tried for a result.' },
     points: count('How many requests of the baseline a fault can meet.'),
     runs: count('How often the command was started, the baselines included.', 1),
