@@ -101,8 +101,7 @@ export async function serveTrial<End>(
   run: (service: Understudy, parts: StandIn) => Promise<End>,
 ): Promise<TrialResult<End>> {
   const { options, contract, plan, signal, onlyJudges, refusalDelay = 0 } = trial
-  const holdRefusals = (answer: Service): Service =>
-    holdAnswers(answer, refusalDelay, () => inside.parts?.stopping.signal)
+  const holdRefusals = (answer: Service): Service => holdLimited(answer, refusalDelay, () => inside.parts)
   const turnstile = refusalDelay > 0 ? holdRefusals : trial.turnstile
   const exchanges: Entry[] = []
   const ended: number[] = []
@@ -161,13 +160,14 @@ export async function serveTrial<End>(
   }
 }
 
-/** Holds each 429 back for so many milliseconds, or until the server stops. */
-function holdAnswers(answer: Service, milliseconds: number, stopping: () => AbortSignal | undefined): Service {
+/** Holds each answer that says that a quota is used up for so many milliseconds, or until the server stops. */
+function holdLimited(answer: Service, milliseconds: number, partsOf: () => StandIn | undefined): Service {
   return async (arrival) => {
     const delivery = await answer(arrival)
-    const signal = stopping()
-    const isHeld = delivery !== undefined && 'status' in delivery && delivery.status === 429
-    if (isHeld && signal !== undefined) await arrival.wait(milliseconds, signal)
+    const parts = partsOf()
+    if (delivery === undefined || parts === undefined || !('status' in delivery)) return delivery
+    const { status } = parts.contract.catalogue.answer({ code: 'rate_limited' })
+    if (delivery.status === status) await arrival.wait(milliseconds, parts.stopping.signal)
     return delivery
   }
 }

@@ -26,7 +26,7 @@ type ObservedTrial = Pick<TrialResult, 'end' | 'exchanges' | 'ended' | 'lost' | 
 export function observe({ end, exchanges, ended, lost, accounts }: ObservedTrial, refusalDelay = 0): RunObservation {
   const requests = exchanges.map((entry, index): ObservedRequest => {
     const ready = ended[index] ?? 0
-    return { entry, started: ready - entry.duration, ended: ready + (entry.status === 429 ? refusalDelay : 0) }
+    return { entry, started: ready - entry.duration, ended: ready + (isLimited(entry) ? refusalDelay : 0) }
   })
   return {
     end,
@@ -34,4 +34,9 @@ export function observe({ end, exchanges, ended, lost, accounts }: ObservedTrial
     effects: effectsOf(accounts.values(), exchanges),
     lost,
   }
+}
+
+/** Whether the quota was used up. An overlay may give this refusal another status than 429. */
+export function isLimited({ code }: Pick<Entry, 'code'>): boolean {
+  return code === 'rate_limited'
 }

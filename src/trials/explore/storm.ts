@@ -1,7 +1,7 @@
 import { bytesOf } from '../../http/content.ts'
 import { isUnread } from '../../journal/description.ts'
 import type { Entry } from '../../journal/entry.ts'
-import type { ObservedRequest } from './observation.ts'
+import { isLimited, type ObservedRequest } from './observation.ts'
 
 /** The most quick tries of one request in a row. */
 const TRIES = 5
@@ -27,8 +27,8 @@ export function findStorm(requests: readonly ObservedRequest[]): string | undefi
 export function findFixedWait(requests: readonly ObservedRequest[]): string | undefined {
   const retries = new Set<ObservedRequest>()
   for (const request of requests) {
-    const { allowance, operation, status } = request.entry
-    if (status !== 429 || allowance === undefined || operation === undefined) continue
+    const { allowance, operation } = request.entry
+    if (!isLimited(request.entry) || allowance === undefined || operation === undefined) continue
     const again = nextTry(requests, request)
     if (again === undefined) continue
     retries.add(again)
@@ -54,7 +54,7 @@ function nextTry(requests: readonly ObservedRequest[], { entry, ended }: Observe
 /** How long the client waited at most after a 429 before it sent the request again, in seconds. */
 export function longestWait(requests: readonly ObservedRequest[]): number {
   const waits = requests.flatMap((request) => {
-    if (request.entry.status !== 429) return []
+    if (!isLimited(request.entry)) return []
     const next = nextTry(requests, request)
     return next === undefined ? [] : (next.started - request.ended) / 1000
   })
@@ -103,7 +103,7 @@ function mayHaveSameBody(one: Entry, other: Entry): boolean {
 function findImpatience(requests: readonly ObservedRequest[]): string | undefined {
   const limited = new Map<string, { ended: number; resetAt: number; requests: number }>()
   for (const { entry, started, ended } of requests) {
-    const { operation, key, allowance, at, status } = entry
+    const { operation, key, allowance, at } = entry
     if (operation === undefined) continue
     const bucket = `${key} ${operation.path}`
     const limit = limited.get(bucket)
@@ -114,7 +114,7 @@ function findImpatience(requests: readonly ObservedRequest[]): string | undefine
       }
     }
     const isOver = limit === undefined || at >= limit.resetAt
-    if (status === 429 && allowance !== undefined && isOver) {
+    if (isLimited(entry) && allowance !== undefined && isOver) {
       limited.set(bucket, { ended, resetAt: allowance.resetAt * 1000, requests: 0 })
     }
   }
