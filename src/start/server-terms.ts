@@ -1,6 +1,6 @@
 import { FIXTURE_NAMES } from '../accounts/fixture.ts'
 import { digestOf } from '../ground/secrets.ts'
-import type { ServerTerms } from '../store/redis/membership.ts'
+import type { ServerTerms } from '../redis/membership.ts'
 import type { OpeningContext } from './opened-store.ts'
 import { flagOf, type Option } from './option.ts'
 import { type CompleteOptions, LIBRARY_OPTIONS } from './option-table.ts'

@@ -5,13 +5,13 @@ import { systemClock } from '../ground/clock.ts'
 import { drawKey } from '../ground/secrets.ts'
 import { shareAnonymousIds } from '../http/anonymous-ids.ts'
 import type { Log } from '../http/log.ts'
-import { SharedExchangeLog } from '../replicas/shared-exchange-log.ts'
+import { openConnection, type StoreConnection } from '../redis/connection.ts'
+import { FORMAT, type Joining, Membership, type ServerTerms } from '../redis/membership.ts'
+import { RedisStore } from '../redis/redis-store.ts'
+import { readScriptsIn } from '../redis/script.ts'
+import { checkServer } from '../redis/server-check.ts'
+import { SharedExchangeLog } from '../redis/shared-exchange-log.ts'
 import { encodeAccount } from '../store/record.ts'
-import { openConnection, type StoreConnection } from '../store/redis/connection.ts'
-import { FORMAT, type Joining, Membership, type ServerTerms } from '../store/redis/membership.ts'
-import { RedisStore } from '../store/redis/redis-store.ts'
-import { checkServer } from '../store/redis/server-check.ts'
-import { readScriptsIn } from '../store/script.ts'
 import type { Store } from '../store/store.ts'
 import { StoreError } from '../store/store-error.ts'
 import { createKeptCheck } from './kept-accounts.ts'
@@ -22,7 +22,7 @@ import { nameStore } from './store-failure.ts'
 import { readStoreUrl } from './store-url.ts'
 
 /** The folders of scripts that run in the store, relative to `src/`. */
-const SCRIPTS = ['store/redis/scripts', 'replicas/scripts']
+const SCRIPTS = ['redis/scripts']
 /** After how many milliseconds a start reports that it waits for the store; multiplied by `patience`. */
 const SILENT_WAIT = 1_000
 

@@ -371,7 +371,7 @@ it('the documents have the numbers of the table', () => {
   expect(readLimits(controlApi)).toMatchObject({ keysPerAccount, faultsPerAccount, snapshotsPerAccount })
   const literals = JSON.stringify(source).match(/"maximum":(\d+)/g) ?? []
   expect(literals).toContain(`"maximum":${LIMITS.messages}`)
-  expect(readFileSync('src/store/redis/scripts/step.lua', 'utf8')).toContain(`LAST_INSTANT = ${LIMITS.lastInstant}\n`)
+  expect(readFileSync('src/redis/scripts/step.lua', 'utf8')).toContain(`LAST_INSTANT = ${LIMITS.lastInstant}\n`)
 })
 
 describe('The keys of a fixture', () => {

@@ -3,10 +3,10 @@ import { createServer, connect as openSocket } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { SILENT } from '../../src/http/log.ts'
+import { FORMAT } from '../../src/redis/membership.ts'
+import { SENT } from '../../src/redis/server-check.ts'
 import type { ServerOptions } from '../../src/start/options.ts'
 import { nameStore } from '../../src/start/store-failure.ts'
-import { FORMAT } from '../../src/store/redis/membership.ts'
-import { SENT } from '../../src/store/redis/server-check.ts'
 import { StoreError } from '../../src/store/store-error.ts'
 import { askControl, type Served } from '../support/control-plane.ts'
 import { listenOn, tlsBefore } from '../support/listening.ts'
@@ -92,7 +92,7 @@ describe('a store that cannot be reached', () => {
 
 describe('the rights that a start asks for', () => {
   it('are those of every command that is sent', () => {
-    const folders = ['store/redis', 'replicas', 'start']
+    const folders = ['redis', 'start']
     const sent = folders.flatMap((folder) =>
       readdirSync(SOURCE + folder)
         .filter((name) => name.endsWith('.ts'))

@@ -1,0 +1,410 @@
+import type { RedisClientOptions, RedisClientType } from '@redis/client'
+import { elapsed } from '../ground/clock.ts'
+import { Waiters } from '../ground/waiters.ts'
+import { StoreError } from '../store/store-error.ts'
+import { StoreFigures } from './figures.ts'
+import { explainReply } from './reply-problem.ts'
+import type { Script } from './script.ts'
+import { StoreClock } from './store-clock.ts'
+
+/** In milliseconds, how long a command may take, all waiting included. */
+export const DEADLINE = 800
+/** The same for a command of the control plane that copies or reads a whole, possibly large, account. */
+export const LARGE_DEADLINE = 5_000
+/** In milliseconds: the timer delay that shows a busy process, and how long a reply is then awaited. */
+const [BUSY, GRACE] = [25, 100]
+/** How often the wait is extended while the process stays busy. */
+const MAX_GRACES = 5
+/** In milliseconds, the pauses before the next attempts to connect. */
+const PAUSES = [20, 50, 100, 200, 350, 500]
+/** In milliseconds, how long an attempt to connect may take. */
+const CONNECTING = 1_000
+/** The same for the first attempt, after which a start fails. The machine is busy if many processes start at once. */
+export const FIRST_CONNECTING = 3_000
+
+/** The address of the server, and the user for the login. */
+export interface StoreAddress {
+  kind: 'tcp' | 'unix'
+  /** For a server that listens on TCP. */
+  host?: string | undefined
+  port?: number | undefined
+  tls?: boolean | undefined
+  /** For a server that listens on a Unix socket. */
+  path?: string | undefined
+  username?: string | undefined
+  password?: string | undefined
+  database?: number | undefined
+}
+
+/** What the server answers: texts, whole numbers, nothing, or a list of them. */
+export type RedisReply = string | number | null | readonly RedisReply[]
+
+/** Whether the store can be reached. `reason` is a sentence without a full stop, for the operator of the service. */
+export type ConnectionState = { isReady: true } | { isReady: false; reason: string }
+
+export interface CommandOptions {
+  /** Whether it may be sent again if the connection was lost. Default: only a script that changes nothing. */
+  repeatable?: boolean
+  /** Whether the command changes nothing. Such a command is repeatable, and its outcome is never `unknown`. */
+  isReadOnly?: boolean
+  /** In milliseconds, how long the command may take. A command that blocks needs a connection of its own. */
+  deadline?: number
+  /** Whether the server may wait before it replies. The time until such a reply is not counted as latency. */
+  blocks?: boolean
+  /** Gives the arguments for another attempt, so that the command can detect that it was done already. */
+  repeat?: (attempt: number) => readonly string[]
+  /** Whether the command is sent also if the guard refuses others, see `guard`. */
+  isUnguarded?: boolean
+}
+
+export interface ConnectionOptions {
+  /** Shown in the server's list of connections. */
+  name?: string
+  /** The time of the clock before the first reply of the server, in milliseconds. */
+  now: number
+  /** The factor for all time limits. Default: 1. Tests use more on a slow machine. */
+  patience?: (() => number) | undefined
+}
+
+/** Opens a connection that renews itself. @throws StoreError `unavailable` if the first attempt fails */
+export async function openConnection(address: StoreAddress, options: ConnectionOptions): Promise<StoreConnection> {
+  // Users with accounts in memory or in a folder do not wait for this package.
+  const { createClient } = await import('@redis/client')
+  const { name = 'dmarc-understudy', now, patience = () => 1 } = options
+  const create = (each: string) =>
+    createClient(clientOptions(address, each, 2 * FIRST_CONNECTING * patience())) as unknown as RedisClientType
+  const shared = { create, patience, figures: new StoreFigures(), clock: new StoreClock(now), refuse: () => undefined }
+  const connection = new StoreConnection(name, shared)
+  const reason = await connection.firstAttempt
+  if (reason === undefined) return connection
+  connection.close()
+  throw new StoreError('unavailable', reason)
+}
+
+function clientOptions(address: StoreAddress, name: string, connectTimeout: number): RedisClientOptions {
+  const { kind, host = '127.0.0.1', port = 6379, path = '', tls = false, username, password, database } = address
+  // The package would wait longer before each attempt. Here, each connection is used until it is lost. An attempt ends
+  // before the package ends it, so that the message for a silent server is always the same.
+  const common = { connectTimeout, reconnectStrategy: false as const }
+  return {
+    RESP: 2,
+    name,
+    socket: kind === 'unix' ? { ...common, path } : { ...common, host, port, ...(tls ? { tls: true as const } : {}) },
+    ...(username !== undefined && { username }),
+    ...(password !== undefined && { password }),
+    ...(database !== undefined && { database }),
+    disableOfflineQueue: true,
+    // Each command has a deadline of its own here.
+    commandOptions: { timeout: 0 },
+    disableClientInfo: true,
+    maintNotifications: 'disabled',
+  } as unknown as RedisClientOptions
+}
+
+/** A command that is under way. */
+interface Call {
+  name: string
+  isSafe: boolean
+  /** In milliseconds. */
+  deadline: number
+  /** Whether the deadline is longer than usual. */
+  isLong: boolean
+  until: number
+  /** How often it was sent. */
+  sent: number
+}
+
+/** What the connections to one server share. */
+interface SharedParts {
+  create(name: string): RedisClientType
+  patience(): number
+  figures: StoreFigures
+  clock: StoreClock
+  refuse(): StoreError | undefined
+}
+
+/** A connection to the store's server. It is replaced when it is lost. */
+export class StoreConnection {
+  readonly #name: string
+  readonly #shared: SharedParts
+  /** The problem of the first attempt to connect, if there was one. */
+  readonly firstAttempt: Promise<string | undefined>
+  readonly #listeners = new Set<(state: ConnectionState) => void>()
+  /** Commands under way that may take longer than others. */
+  readonly #long = new Set<Call>()
+  /** The callers that wait for a connection. */
+  readonly #waiting = new Waiters()
+  #client: RedisClientType | undefined
+  #state: ConnectionState = { isReady: false, reason: 'The store is not connected yet' }
+  /** When the connection was lost. */
+  #lostAt = elapsed()
+  #isClosed = false
+  #wasConnected = false
+  #pause: NodeJS.Timeout | undefined
+
+  constructor(name: string, shared: SharedParts) {
+    this.#name = name
+    this.#shared = shared
+    this.firstAttempt = this.#connect(0)
+  }
+
+  /** The time of the server. */
+  get clock(): StoreClock {
+    return this.#shared.clock
+  }
+
+  get figures(): StoreFigures {
+    return this.#shared.figures
+  }
+
+  /** The factor for all times that a caller may wait; see `ConnectionOptions`. */
+  get patience(): number {
+    return this.#shared.patience()
+  }
+
+  get state(): ConnectionState {
+    return this.#state
+  }
+
+  /** Calls the listener at once, and for each loss or return of the connection. Returns a function that stops this. */
+  listen(listener: (state: ConnectionState) => void): () => void {
+    this.#listeners.add(listener)
+    listener(this.#state)
+    return () => this.#listeners.delete(listener)
+  }
+
+  /** Another connection to the same server, for commands that block. Both count in the same figures. */
+  duplicate(): StoreConnection {
+    return new StoreConnection(`${this.#name}-tail`, this.#shared)
+  }
+
+  /** From now on, commands reject with what `refuse` returns, if it returns an error. Duplicates do the same. */
+  guard(refuse: () => StoreError | undefined): void {
+    this.#shared.refuse = refuse
+  }
+
+  /**
+   * Runs a script as one atomic step. Rejects with a `StoreError`: `unavailable` if nothing was done, `unknown` if it
+   * was sent and got no reply, `full` if the server has no memory left.
+   */
+  async run(
+    script: Script,
+    keys: readonly string[],
+    args: readonly string[],
+    options: CommandOptions = {},
+  ): Promise<RedisReply> {
+    const { repeat } = options
+    const write = (program: readonly string[], attempt: number) => [
+      ...program,
+      String(keys.length),
+      ...keys,
+      ...(attempt > 1 && repeat !== undefined ? repeat(attempt) : args),
+    ]
+    const call = this.#begin(script.name, script.isReadOnly, options)
+    const given = { ...options, repeatable: options.repeatable ?? (script.isReadOnly || repeat !== undefined) }
+    try {
+      return await this.#call(call, (attempt) => write(['EVALSHA', script.digest], attempt), given)
+    } catch (error) {
+      // Another server, or a restarted server, does not know the script yet.
+      if (!(error instanceof Error && error.message.startsWith('NOSCRIPT'))) throw error
+      return this.#call(call, (attempt) => write(['EVAL', script.text], attempt), given)
+    }
+  }
+
+  /** The same for one command, as a list of words. */
+  async send(command: readonly string[], options: CommandOptions = {}): Promise<RedisReply> {
+    const { repeat, isReadOnly = false } = options
+    const call = this.#begin(command[0] ?? '', isReadOnly, options)
+    return this.#call(call, (attempt) => (attempt > 1 && repeat ? repeat(attempt) : command), options)
+  }
+
+  /** Closes the connection. Commands without a reply become `unknown`. */
+  close(): void {
+    this.#isClosed = true
+    clearTimeout(this.#pause)
+    const client = this.#client
+    this.#client = undefined
+    client?.destroy()
+    this.#waiting.wake()
+  }
+
+  #begin(name: string, isSafe: boolean, { deadline: usual = DEADLINE, isUnguarded = false }: CommandOptions): Call {
+    const refusal = isUnguarded ? undefined : this.#shared.refuse()
+    if (refusal !== undefined) throw refusal
+    const deadline = usual * this.patience
+    return { name, isSafe, deadline, isLong: usual > DEADLINE, until: elapsed() + deadline, sent: 0 }
+  }
+
+  /** Sends a command until there is a reply. */
+  async #call(
+    call: Call,
+    write: (attempt: number) => readonly string[],
+    { isReadOnly = false, repeatable = isReadOnly, blocks = false }: CommandOptions,
+  ): Promise<RedisReply> {
+    for (;;) {
+      const client = this.#client ?? (await this.#waitUntil(call))
+      if (client === undefined) throw this.#giveUp(call)
+      call.sent++
+      if (call.sent > 1) this.figures.retries++
+      const sentAt = elapsed()
+      try {
+        const reply = await this.#reply(client, write(call.sent), call)
+        if (!blocks) this.figures.noteReply(elapsed() - sentAt)
+        return reply
+      } catch (error) {
+        if (error instanceof Error && isReply(error)) {
+          this.figures.noteReply(elapsed() - sentAt)
+          if (error.message.startsWith('NOSCRIPT')) call.sent--
+          throw this.#explain(client, error)
+        }
+        // A client that is not connected any more has sent nothing.
+        if (error instanceof Error && /The client is (offline|closed)/.test(error.message)) call.sent--
+        else if (!repeatable) throw this.#giveUp(call)
+        this.#lose(client, 'The connection to the store was lost')
+      }
+    }
+  }
+
+  /** Rejects if there is no reply in time. Then the connection may be dead, and is replaced. */
+  #reply(client: RedisClientType, words: readonly string[], call: Call): Promise<RedisReply> {
+    const { until, deadline, isLong } = call
+    if (isLong) this.#long.add(call)
+    const reply = client.sendCommand(words as string[]) as unknown as Promise<RedisReply>
+    return new Promise((resolve, reject) => {
+      let timer: NodeJS.Timeout
+      let [due, graces] = [until, 0]
+      const expire = () => {
+        // Replies come in order, so this call also waits for the replies of longer commands.
+        const last = Math.max(until, ...[...this.#long].map((each) => each.until))
+        if (last > elapsed()) {
+          due = last
+          timer = setTimeout(expire, last - elapsed())
+          return
+        }
+        // If the process itself was busy, it may not have sent the command, or not have read the reply.
+        if (elapsed() - due > BUSY && graces++ < MAX_GRACES) {
+          due = elapsed() + GRACE
+          timer = setTimeout(expire, GRACE)
+        } else this.#lose(client, `The store has not answered within ${deadline} ms`)
+      }
+      timer = setTimeout(expire, Math.max(1, until - elapsed()))
+      reply.then(resolve, reject).finally(() => {
+        clearTimeout(timer)
+        this.#long.delete(call)
+      })
+    })
+  }
+
+  /** The client, as soon as there is one; `undefined` if that takes too long. */
+  async #waitUntil({ until }: Call): Promise<RedisClientType | undefined> {
+    // If the store is away for long, callers do not wait for it.
+    const since = this.#lostAt + DEADLINE * this.patience
+    // Before the first connection, the store is not counted as lost. Then only the deadline of the caller counts.
+    const left = (this.#wasConnected ? Math.min(until, since) : until) - elapsed()
+    if (!this.#isClosed && left > 0) await this.#waiting.wait(left)
+    return this.#client
+  }
+
+  #giveUp({ name, isSafe, sent }: Call): StoreError {
+    const reason = this.#state.isReady ? 'The store has not answered' : this.#state.reason
+    if (this.#isClosed && sent === 0) return new StoreError('closed', 'The store is closed')
+    const isUnknown = sent > 0 && !isSafe
+    if (isUnknown) this.figures.unknowns++
+    else this.figures.unavailable++
+    const error = isUnknown
+      ? new StoreError('unknown', `${reason}; whether it has done "${name}" is unknown`)
+      : new StoreError('unavailable', reason)
+    // Each change of the connection's state is logged, but not each request that fails because of it.
+    error.reported = true
+    return error
+  }
+
+  #explain(client: RedisClientType, error: Error): Error {
+    const explained = explainReply(error.message)
+    if (explained?.isOfConnection === true) this.#lose(client, explained.error.message)
+    return explained?.error ?? error
+  }
+
+  /** Replaces an unusable connection. */
+  #lose(client: RedisClientType, reason: string): void {
+    if (this.#client !== client) return
+    this.#client = undefined
+    this.#lostAt = elapsed()
+    this.#tell({ isReady: false, reason })
+    client.destroy()
+    if (!this.#isClosed) void this.#connect(0)
+  }
+
+  #tell(state: ConnectionState): void {
+    const { isReady } = this.#state
+    this.#state = state
+    // One log line for each change: a second reason for the same outage is not a change.
+    if (isReady !== state.isReady) for (const listener of this.#listeners) listener(state)
+  }
+
+  /** Tries to connect until it succeeds. Resolves after the first attempt, to the problem of that attempt. */
+  async #connect(attempt: number): Promise<string | undefined> {
+    const client = this.#shared.create(this.#name)
+    try {
+      await this.#greet(client)
+    } catch (error) {
+      client.destroy()
+      if (this.#isClosed) return 'The store is closed'
+      const reason = explainFailure(error)
+      this.#tell({ isReady: false, reason })
+      const pause = PAUSES[Math.min(attempt, PAUSES.length - 1)]
+      this.#pause = setTimeout(() => void this.#connect(attempt + 1), pause)
+      return reason
+    }
+    if (this.#isClosed) {
+      client.destroy()
+      return 'The store is closed'
+    }
+    this.#client = client
+    this.#tell({ isReady: true })
+    this.#waiting.wake()
+    return undefined
+  }
+
+  /** Connects, and asks for the time: a stopped server accepts connections, but does not reply. */
+  async #greet(client: RedisClientType): Promise<void> {
+    // Without a listener, an error would end the process. The failing commands report the problem.
+    client.on('error', () => this.#lose(client, 'The connection to the store was lost'))
+    const limit = (this.#wasConnected ? CONNECTING : FIRST_CONNECTING) * this.patience
+    let timer: NodeJS.Timeout | undefined
+    const late = new Promise<never>((_, reject) => {
+      const giveUp = () => reject(new Error(`it has not answered within ${limit} ms`))
+      timer = setTimeout(() => setImmediate(giveUp), limit)
+    })
+    const greeting = async () => {
+      await client.connect()
+      const asked = elapsed()
+      const [seconds, micros] = await client.sendCommand<[string, string]>(['TIME'])
+      this.clock.learn(Number(seconds) * 1_000 + Math.floor(Number(micros) / 1_000), asked)
+    }
+    try {
+      await Promise.race([greeting(), late])
+    } finally {
+      clearTimeout(timer)
+    }
+    // The figures are those of several connections. The first connect of each is not counted.
+    if (this.#wasConnected) this.figures.reconnects++
+    this.#wasConnected = true
+  }
+}
+
+/** Whether the server has sent this error. */
+function isReply(error: Error): boolean {
+  const { name } = error.constructor
+  return name === 'SimpleError' || name === 'BlobError'
+}
+
+/** Why no connection could be opened. */
+function explainFailure(error: unknown): string {
+  if (!(error instanceof Error)) return 'The store cannot be reached'
+  if (isReply(error)) return explainReply(error.message)?.error.message ?? `The store answers "${error.message}"`
+  const { code, errors } = error as Error & { code?: string; errors?: readonly Error[] }
+  // A hostname with several addresses gives one error for each of them.
+  const detail = error.message || (errors ?? []).map(({ message }) => message).join(', ') || code || error.name
+  return `The store cannot be reached: ${detail}`
+}

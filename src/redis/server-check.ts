@@ -1,0 +1,142 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { elapsed } from '../ground/clock.ts'
+import { StoreError } from '../store/store-error.ts'
+import type { StoreConnection } from './connection.ts'
+import { readScript, type Script } from './script.ts'
+
+const RIGHTS = readScript('redis/scripts/rights.lua')
+
+/** The first version whose scripts can declare flags and check the rights of their user. */
+const OLDEST = 7
+/** In milliseconds, for how long the start waits for a server that is still loading its data. */
+export const LOADING = 1_500
+
+/** How many parts the keys of a cluster have. */
+const SLOTS = 16_384
+
+export interface StoreServer {
+  name: 'Redis' | 'Valkey'
+  version: string
+  /** Sentences about server settings that may cause the loss of accounts. */
+  warnings: readonly string[]
+}
+
+/** Commands that are sent without a script. The commands of scripts are read from their texts. */
+export const SENT: readonly string[] = [
+  ...['eval', 'evalsha', 'info', 'time', 'zrem', 'zrange', 'unlink', 'hscan'],
+  ...['xadd', 'xread', 'xrange', 'xrevrange', 'hget', 'hmget', 'hgetall', 'hsetnx', 'hincrby'],
+]
+/** The arguments of commands whose first argument is not one key. `K` stands for a key. */
+const SHAPES: Readonly<Record<string, readonly string[]>> = {
+  eval: ['return 1', '0'],
+  evalsha: ['da39a3ee5e6b4b0d3255bfef95601890afd80709', '0'],
+  info: [],
+  hscan: ['K', '0'],
+  time: [],
+  copy: ['K', 'K'],
+  rename: ['K', 'K'],
+  xread: ['STREAMS', 'K', '0'],
+  xadd: ['K', '*', 'name', 'value'],
+  xrevrange: ['K', '+', '-'],
+}
+
+/**
+ * Checks whether the server can be the store, before any write. `prefix` is the beginning of the keys; `scripts` are
+ * the scripts that will run. @throws StoreError `unusable`; its message is the end of a sentence about the server
+ */
+export async function checkServer(
+  connection: StoreConnection,
+  { prefix, scripts }: { prefix: string; scripts: readonly Script[] },
+): Promise<StoreServer> {
+  const facts = await readFacts(connection)
+  const [name, version] = facts.has('valkey_version')
+    ? (['Valkey', facts.get('valkey_version') ?? ''] as const)
+    : (['Redis', facts.get('redis_version') ?? ''] as const)
+  // Valkey begins with version 7.2.
+  if (!(Number.parseInt(version, 10) >= OLDEST)) {
+    throw unusable(`is ${name} ${version || 'of an unknown version'}; it must be Redis 7 or newer, or Valkey`)
+  }
+  if (facts.get('redis_mode') === 'sentinel') {
+    throw unusable('is a Sentinel, which holds no data; give the address of the server that it watches')
+  }
+  if (facts.get('role') === 'slave') {
+    const master = `${facts.get('master_host')}:${facts.get('master_port')}`
+    throw unusable(`is a read-only replica of ${master}; give the address of that server`)
+  }
+  if (facts.get('redis_mode') === 'cluster') await checkCluster(connection)
+  await checkRights(connection, prefix, scripts)
+  return { name, version, warnings: warningsOf(facts) }
+}
+
+/** One node with all slots is as good as a server without cluster mode. The client here follows no redirections. */
+async function checkCluster(connection: StoreConnection): Promise<void> {
+  const text = `${await connection.send(['CLUSTER', 'INFO'], { repeatable: true }).catch(explainRefusal)}`
+  const fact = (name: string) => Number(new RegExp(`^${name}:(\\d+)`, 'm').exec(text)?.[1])
+  if (fact('cluster_size') > 1) {
+    throw unusable('is a cluster of several nodes, which is not supported; use one server, or a cluster of one node')
+  }
+  if (fact('cluster_slots_ok') < SLOTS) throw unusable('is a cluster that does not serve all slots')
+}
+
+/** The server's description of itself, once it has loaded its data. */
+async function readFacts(connection: StoreConnection): Promise<ReadonlyMap<string, string>> {
+  const until = elapsed() + LOADING
+  for (;;) {
+    const text = await connection.send(['INFO'], { repeatable: true }).catch((error: unknown) => explainRefusal(error))
+    const facts = new Map(
+      `${text}`.split('\r\n').flatMap((line) => {
+        const [, name, value] = /^([a-z_0-9]+):(.*)$/.exec(line) ?? []
+        return name === undefined ? [] : [[name, value ?? ''] as const]
+      }),
+    )
+    if (facts.get('loading') !== '1') return facts
+    if (elapsed() >= until) throw unusable('is still loading its data; start again when it has')
+    await pause(100)
+  }
+}
+
+async function checkRights(connection: StoreConnection, prefix: string, scripts: readonly Script[]): Promise<void> {
+  const key = `${prefix}:{all}:marker`
+  const commands = new Set([...SENT, ...scripts.flatMap(({ text }) => commandsIn(text))])
+  const calls = [...commands].map((command) => [
+    command,
+    ...(SHAPES[command] ?? ['K']).map((word) => (word === 'K' ? key : word)),
+  ])
+  const refused = await connection
+    .run(RIGHTS, [key], [JSON.stringify(calls)], { repeatable: true })
+    .catch((error: unknown) => explainRefusal(error, prefix))
+  const missing = [...new Set((refused as string[]).map((each) => `+${each}`))].toSorted()
+  if (missing.length === 0) return
+  const hint = missing.length > 8 ? [...missing.slice(0, 8), '…'] : missing
+  throw unusable(`does not let its user do what is needed; give it ~${prefix}:* and ${hint.join(' ')}`)
+}
+
+/** The names of the commands that a script calls. */
+export function commandsIn(text: string): string[] {
+  return [...text.matchAll(/redis\.p?call\(\s*['"](\w+)['"]/g)].map(([, name = '']) => name.toLowerCase())
+}
+
+/** If the check itself is not allowed, the server gives the reason. */
+function explainRefusal(error: unknown, prefix?: string): never {
+  const [, unknown] = /^ERR unknown command '([^']+)'/.exec(error instanceof Error ? error.message : '') ?? []
+  if (unknown !== undefined) {
+    throw unusable(`does not know the command ${unknown}; give it back its name if rename-command has taken it`)
+  }
+  if (!(error instanceof StoreError && /NOPERM/.test(error.message))) throw error
+  const [, command] = /run the '([^']+)' command/.exec(error.message) ?? []
+  const missing = command === undefined ? `~${prefix}:*` : command.startsWith('eval') ? '+eval +evalsha' : `+${command}`
+  throw unusable(`does not let its user do what is needed; give it ${missing}`)
+}
+
+function warningsOf(facts: ReadonlyMap<string, string>): string[] {
+  const policy = facts.get('maxmemory_policy')
+  if (policy === undefined || policy === 'noeviction') return []
+  const when = facts.get('maxmemory') === '0' ? 'once maxmemory is set' : 'when its memory is full'
+  return [
+    `The setting maxmemory-policy of the store is ${policy}, so it deletes accounts ${when}; set it to noeviction.`,
+  ]
+}
+
+function unusable(message: string): StoreError {
+  return new StoreError('unusable', message)
+}

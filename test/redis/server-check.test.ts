@@ -1,0 +1,93 @@
+import { describe, expect, it } from 'vitest'
+import type { StoreConnection } from '../../src/redis/connection.ts'
+import { readScriptsIn } from '../../src/redis/script.ts'
+import { checkServer, commandsIn } from '../../src/redis/server-check.ts'
+
+/** A server that answers so. */
+function checkOf(send: () => Promise<unknown>, run: () => Promise<unknown> = async () => []) {
+  return checkServer({ send, run } as unknown as StoreConnection, { prefix: 'p', scripts: [] })
+}
+
+/** A server that says this about itself, and permits everything. */
+function check(...facts: string[]) {
+  return checkOf(async () => `# Server\r\n${facts.join('\r\n')}\r\n`)
+}
+
+describe('the server of a store', () => {
+  it.each<[facts: string[], server: object]>([
+    [['redis_version:7.0.15', 'role:master', 'maxmemory_policy:noeviction'], { name: 'Redis', version: '7.0.15' }],
+    [['redis_version:8.2.0', 'loading:0'], { name: 'Redis', version: '8.2.0' }],
+    [['redis_version:7.2.4', 'server_name:valkey', 'valkey_version:8.1.1'], { name: 'Valkey', version: '8.1.1' }],
+  ])('is accepted: %j', async (facts, server) => {
+    expect(await check(...facts)).toEqual({ ...server, warnings: [] })
+  })
+
+  it.each<[facts: string[], message: string]>([
+    [['redis_version:6.2.14'], 'is Redis 6.2.14; it must be Redis 7 or newer, or Valkey'],
+    [[], 'is Redis of an unknown version; it must be Redis 7 or newer, or Valkey'],
+    [
+      ['redis_version:7.0.0', 'redis_mode:sentinel'],
+      'is a Sentinel, which holds no data; give the address of the server that it watches',
+    ],
+    [
+      ['redis_version:7.0.0', 'redis_mode:cluster', 'cluster_slots_ok:16384', 'cluster_size:3'],
+      'is a cluster of several nodes, which is not supported; use one server, or a cluster of one node',
+    ],
+    [['redis_version:7.0.0', 'loading:1'], 'is still loading its data; start again when it has'],
+  ])('is refused: %j', { tags: ['slow'] }, async (facts, message) => {
+    await expect(check(...facts)).rejects.toThrow(message)
+  })
+
+  it.each(['INFO', 'EVALSHA'])('is refused where it does not know %s', async (renamed) => {
+    const answer = (command: string, text: unknown) => async () => {
+      if (command === renamed) throw new Error(`ERR unknown command '${command}', with args beginning with: `)
+      return text
+    }
+    const checked = checkOf(answer('INFO', 'redis_version:7.0.0\r\nrole:master'), answer('EVALSHA', []))
+    const message = `does not know the command ${renamed}; give it back its name if rename-command has taken it`
+    await expect(checked).rejects.toMatchObject({ problem: 'unusable', message })
+  })
+
+  it.each([
+    [['set', 'get', 'get'], '+get +set'],
+    [[...'hgfedcba'], '+a +b +c +d +e +f +g +h'],
+    [[...'ihgfedcba'], '+a +b +c +d +e +f +g +h …'],
+  ])('is refused where it does not permit %j, with the first eight of them', async (missing, named) => {
+    const checked = checkOf(
+      async () => 'redis_version:7.0.0',
+      async () => missing,
+    )
+    const message = `does not let its user do what is needed; give it ~p:* and ${named}`
+    await expect(checked).rejects.toMatchObject({ problem: 'unusable', message })
+  })
+
+  it('is awaited for a moment while it loads its data', async () => {
+    let asked = 0
+    await checkOf(async () => `redis_version:7.0.0\r\nloading:${++asked < 3 ? 1 : 0}`)
+    expect(asked).toBe(3)
+  })
+})
+
+describe('the scripts of the store', () => {
+  const scripts = ['redis/scripts'].flatMap(readScriptsIn)
+
+  it('name each command where they call it, so that the rights for it can be asked for', () => {
+    expect(scripts.length).toBeGreaterThan(10)
+    for (const { name, text } of scripts) {
+      const code = text.replaceAll(/--[^\n]*/g, '')
+      expect({ name, calls: code.match(/redis\.p?call\(/g)?.length ?? 0 }).toEqual({
+        name,
+        calls: commandsIn(code).length,
+      })
+    }
+  })
+
+  it('may have spaces before the name of a command', () => {
+    expect(commandsIn(`redis.call( 'GET', a) redis.pcall(\n"HSET", b)`)).toEqual(['get', 'hset'])
+  })
+
+  it('touch keys of one slot: those of all accounts, or those of one', () => {
+    // A key that is not among KEYS would be missed by a cluster, and by the check of rights.
+    for (const { name, text } of scripts) expect({ name, made: /['"]:\{/.test(text) }).toEqual({ name, made: false })
+  })
+})

@@ -1,0 +1,122 @@
+import { describe, expect, it } from 'vitest'
+import type { Store } from '../../src/store/store.ts'
+import { change, exampleAccount, hosts, withDomains } from '../store/example-account.ts'
+import { isScript, next, startCuttingProxy } from '../support/cutting-proxy.ts'
+import { freshPrefix, HAS_REDIS, sharedRedis, startRedis } from '../support/redis-server.ts'
+import { openReplica, openReplicas } from './open-replicas.ts'
+
+function take(store: Store, name: string, { id = 'acme', replace = false } = {}) {
+  return store.takeSnapshot(id, { real: 0, limit: 100, name, replace })
+}
+
+/** A replica, whose connection goes through a proxy, and the keys of its accounts. */
+async function open() {
+  const { port, command } = await sharedRedis()
+  const prefix = freshPrefix()
+  const proxy = await startCuttingProxy(port)
+  const replica = await openReplica({ prefix, port: proxy.port })
+  await replica.store.create(exampleAccount('acme', ['k1']))
+  /** Not those of what all accounts share. */
+  async function keys(): Promise<string[]> {
+    const all = (await command('KEYS', `${prefix}:*`)) as string[]
+    return all.filter((key) => !key.includes('{all}') && !key.endsWith(':fences')).toSorted()
+  }
+  return { ...replica, prefix, proxy, keys }
+}
+
+/** How many bytes the server has received and sent so far. */
+async function bytesOf(): Promise<number> {
+  const stats = await (await sharedRedis()).info('stats')
+  return Number(stats['total_net_input_bytes']) + Number(stats['total_net_output_bytes'])
+}
+
+describe.skipIf(!HAS_REDIS)('Snapshots on Redis', () => {
+  it('are taken without sending the account, however large it is', async () => {
+    const { store } = await openReplica()
+    await store.create(exampleAccount('acme'))
+    await change(store, (state) => withDomains(state, hosts(10_000)))
+    const before = await bytesOf()
+    expect(await take(store, 's')).toMatchObject({ snapshot: { domains: 10_000 } })
+    await take(store, 's', { replace: true })
+    await store.snapshots('acme')
+    await store.snapshotKeys('acme')
+    await store.deleteSnapshot('acme', 's')
+    // The texts of the scripts, where the server does not know them yet, are most of it.
+    expect((await bytesOf()) - before).toBeLessThan(60_000)
+  })
+
+  it('leave nothing behind when they are replaced, deleted, or end with their account', async () => {
+    const { store, keys } = await open()
+    const bare = await keys()
+    for (const replace of [false, true, true]) await take(store, 's', { replace })
+    expect(await keys()).toHaveLength(bare.length + 2)
+    await store.deleteSnapshot('acme', 's')
+    expect(await keys()).toEqual(bare)
+    for (const name of ['a', 'b', 'c']) await take(store, name)
+    await store.delete('acme')
+    expect(await keys()).toEqual([])
+    await store.create(exampleAccount('evicted'), { evictable: true, limit: 1 })
+    await take(store, 's', { id: 'evicted' })
+    await store.create(exampleAccount('last'), { limit: 1, idle: 0 })
+    expect(await keys()).toHaveLength(bare.length)
+  })
+
+  it('are taken and deleted once when the reply is lost and the command is sent again', async () => {
+    const { store, proxy, keys } = await open()
+    const bare = await keys()
+    proxy.loseReplies(next(1, isScript))
+    expect(await take(store, 's')).toMatchObject({ ok: true })
+    expect(await keys()).toHaveLength(bare.length + 2)
+    proxy.loseReplies(next(1, isScript))
+    expect(await take(store, 's')).toEqual({ ok: false, reason: 'taken' })
+    // The first script says which copy the name stands for, the second one replaces or deletes it.
+    const second = () => {
+      let scripts = 0
+      return next(1, (words) => isScript(words) && ++scripts === 2)
+    }
+    proxy.loseReplies(second())
+    expect(await take(store, 's', { replace: true })).toMatchObject({ ok: true })
+    proxy.loseReplies(second())
+    expect(await store.deleteSnapshot('acme', 's')).toBe(true)
+    expect(await store.deleteSnapshot('acme', 's')).toBe(false)
+    expect(proxy.lost).toBe(4)
+    expect(await keys()).toEqual(bare)
+  })
+
+  it('of an account whose deletion was interrupted are deleted by whoever comes next', async () => {
+    const { store: interrupted, setPatience, prefix, proxy, keys } = await open()
+    await take(interrupted, 's')
+    // The data is deleted, and the replica ends before the rest.
+    proxy.loseCommands(([name]) => name === 'UNLINK')
+    setPatience(0.5)
+    await expect(interrupted.delete('acme')).rejects.toMatchObject({ problem: 'unknown' })
+    const { store } = await openReplica({ prefix })
+    await expect(store.read('acme')).rejects.toMatchObject({ problem: 'unknown-account' })
+    expect(await keys()).toEqual([])
+    await store.create(exampleAccount('acme', ['k1']))
+    expect(await store.snapshots('acme')).toEqual([])
+  })
+
+  it('are refused when the server has no memory left, and can be read and deleted then', async () => {
+    const server = await startRedis()
+    const { store } = await openReplica({ port: server.port })
+    await store.create(exampleAccount('acme', ['k1']))
+    await take(store, 's')
+    await server.command('CONFIG', 'SET', 'maxmemory', '1')
+    await expect(take(store, 't')).rejects.toMatchObject({ problem: 'full' })
+    expect(await store.snapshots('acme')).toHaveLength(1)
+    expect((await store.readSnapshot('acme', 's'))?.state.id).toBe('acme')
+    expect(await store.deleteSnapshot('acme', 's')).toBe(true)
+    await server.command('CONFIG', 'SET', 'maxmemory', '0')
+    expect(await take(store, 't')).toMatchObject({ ok: true })
+  })
+
+  it('of an account that this replica has not seen are taken without reading it, also of one that may be evicted', async () => {
+    const [one, other] = await openReplicas(2)
+    await one.store.create(exampleAccount('evictable', ['k1']), { evictable: true, limit: 1 })
+    expect(await take(other.store, 's', { id: 'evictable' })).toMatchObject({ ok: true })
+    expect(other.store.copies.use.used).toBe(0)
+    // It counts as changed, so it does not make room.
+    await expect(one.store.create(exampleAccount('next'), { limit: 1 })).rejects.toMatchObject({ problem: 'full' })
+  })
+})
