@@ -3,6 +3,7 @@ import { elapsed } from '../ground/clock.ts'
 import { Waiters } from '../ground/waiters.ts'
 import { StoreError } from '../store/store-error.ts'
 import { StoreFigures } from './figures.ts'
+import { readLibrary } from './library.ts'
 import { explainReply } from './reply-problem.ts'
 import type { Script } from './script.ts'
 import { StoreClock } from './store-clock.ts'
@@ -211,6 +212,30 @@ export class StoreConnection {
     }
   }
 
+  /**
+   * Calls a function of the library on the keys that begin with `base`. Rejects as `run` does. A server that does not
+   * know the library, because it is new or its functions were removed, gets it.
+   */
+  async call(name: string, base: string, args: readonly string[], options: CommandOptions = {}): Promise<RedisReply> {
+    const { repeat } = options
+    const library = readLibrary()
+    const isReadOnly = library.functions.get(name)?.isReadOnly === true
+    const call = this.#begin(name, isReadOnly, options)
+    const given = { ...options, isReadOnly, repeatable: options.repeatable ?? (isReadOnly || repeat !== undefined) }
+    const head = ['FCALL', library.nameOf(name), '1', base]
+    const write = (attempt: number) =>
+      attempt > 1 && repeat !== undefined ? [...head, ...repeat(attempt)] : [...head, ...args]
+    try {
+      return await this.#call(call, write, given)
+    } catch (error) {
+      if (!isUnknownFunction(error)) throw error
+      call.sent--
+      await this.#call(call, () => ['FUNCTION', 'LOAD', 'REPLACE', library.text], { repeatable: true })
+      call.sent = 0
+      return this.#call(call, write, given)
+    }
+  }
+
   /** The same for one command, as a list of words. */
   async send(command: readonly string[], options: CommandOptions = {}): Promise<RedisReply> {
     const { repeat, isReadOnly = false } = options
@@ -380,6 +405,7 @@ export class StoreConnection {
       await client.connect()
       const asked = elapsed()
       const [seconds, micros] = await client.sendCommand<[string, string]>(['TIME'])
+      this.clock.see(Number(seconds) * 1_000_000 + Number(micros))
       this.clock.learn(Number(seconds) * 1_000 + Math.floor(Number(micros) / 1_000), asked)
     }
     try {
@@ -397,6 +423,11 @@ export class StoreConnection {
 function isReply(error: Error): boolean {
   const { name } = error.constructor
   return name === 'SimpleError' || name === 'BlobError'
+}
+
+/** Whether the server does not have the library. It has done nothing then. */
+function isUnknownFunction(error: unknown): boolean {
+  return error instanceof Error && error.message.startsWith('ERR Function not found')
 }
 
 /** Why no connection could be opened. */

@@ -11,6 +11,7 @@ export class StoreClock {
   #error = Number.POSITIVE_INFINITY
   #learnt = 0
   #latest = 0
+  #seen = 0
 
   /** `start` is the time before the first reply, in milliseconds since the Unix epoch. */
   constructor(start: number) {
@@ -30,15 +31,19 @@ export class StoreClock {
     this.#latest = Math.max(this.#latest, time)
   }
 
+  /** A reply has named this time of the store, in microseconds since the Unix epoch. */
+  see(micros: number): void {
+    if (micros > this.#seen) this.#seen = micros
+  }
+
+  /** The greatest time of the store in any reply, in microseconds. The store gives later times to later requests. */
+  get seen(): number {
+    return this.#seen
+  }
+
   /** Milliseconds since the Unix epoch. */
   now(): number {
     this.#latest = Math.max(this.#latest, Math.floor(elapsed() + this.#offset))
     return this.#latest
-  }
-
-  /** Forgets earlier replies, because another store has replaced the first one. */
-  reset(time: number): void {
-    this.#error = Number.POSITIVE_INFINITY
-    this.#latest = time
   }
 }

@@ -1,0 +1,48 @@
+import { createHash } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+
+/** The files of the library, in their order. A file uses what the files before it have defined. */
+const FILES = ['ground', 'journal', 'accounts', 'servers']
+/** The beginning of the names of all versions of the library. */
+const FAMILY = 'dmarc_understudy_'
+/** What stands for the digest in the files. */
+const PLACE = '@DIGEST@'
+const DECLARATION = /^declare\('(\w+)', \{([^}]*)\}/gm
+
+/**
+ * The functions that run in the store, each as one atomic step. The name of the library, and of each function, ends
+ * with the digest of all texts. So servers of two versions can use one store at the same time.
+ */
+export interface Library {
+  name: string
+  /** The program, as `FUNCTION LOAD` takes it. */
+  text: string
+  /** By the name of each function, whether it changes nothing, so that it may run any number of times. */
+  functions: ReadonlyMap<string, { isReadOnly: boolean }>
+  /** The name of a function as the store knows it. */
+  nameOf(name: string): string
+}
+
+let library: Library | undefined
+
+/** The library of this version. It is read once, from the folder of the package. */
+export function readLibrary(): Library {
+  library ??= compose()
+  return library
+}
+
+function compose(): Library {
+  // The sources are as far from here in the built program.
+  const folder = new URL('../../src/redis/library/', import.meta.url)
+  const body = FILES.map((file) => readFileSync(new URL(`${file}.lua`, folder), 'utf8')).join('\n')
+  const digest = createHash('sha1').update(body).digest('hex').slice(0, 16)
+  const functions = new Map(
+    [...body.matchAll(DECLARATION)].map(([, name = '', flags = '']) => [
+      name,
+      { isReadOnly: flags.includes("'no-writes'") },
+    ]),
+  )
+  const name = FAMILY + digest
+  const text = `#!lua name=${name}\n${body.replaceAll(PLACE, digest)}`
+  return { name, text, functions, nameOf: (each) => `${each}_${digest}` }
+}
