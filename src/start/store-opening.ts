@@ -3,6 +3,7 @@ import { DEFAULT_ACCOUNT } from '../accounts/worlds.ts'
 import type { Contract } from '../contract/contract.ts'
 import { DEFAULT_SEED } from '../domain/account.ts'
 import { countAnonymousIds } from '../http/anonymous-ids.ts'
+import { Accounts } from '../store/accounts.ts'
 import { openMemoryStore } from '../store/memory.ts'
 import { MemoryBudget } from '../store/memory-budget.ts'
 import { ALWAYS_READY, type Readiness, type StoreState } from '../store/readiness.ts'
@@ -91,7 +92,12 @@ function ofOneServer(
     barrier: undefined,
     traffic: undefined,
     skipped: [],
-    openExchanges: async (parts) => new LocalExchangeLog(parts),
+    async openExchanges(parts) {
+      const exchanges = new LocalExchangeLog(parts)
+      // A store of another program reports no bytes.
+      if (store instanceof Accounts) store.listenOutdated((id, bytes) => exchanges.noteOutdated(id, bytes))
+      return exchanges
+    },
     watch: () => {},
     close: () => store.close(),
   }
