@@ -13,11 +13,11 @@ import type { BudgetUse } from '../store/memory-budget.ts'
 import type {
   Counters,
   FormerAccount,
-  Recall,
   Replacement,
   SnapshotOutcome,
   SnapshotRequest,
   Store,
+  StoreExtras,
 } from '../store/store.ts'
 import { StoreError } from '../store/store-error.ts'
 import { type AccountParameters, accountCreation, createAccount, recreateAccount } from './creation.ts'
@@ -33,8 +33,8 @@ type WorldDefaults = Pick<AccountParameters, 'seed' | 'now' | 'frozen' | 'plan' 
 export interface WorldsDeps {
   contract: Contract
   store: Store
-  /** Present if the store gives moments. */
-  recall?: Recall | undefined
+  /** Absent if the store gives no moments. */
+  recall?: StoreExtras['recall']
   clock: Clock
   exchanges: ExchangeLog<unknown>
   /** The memory that accounts take; absent if the store does not limit memory with it. */

@@ -13,6 +13,7 @@ import type {
   Moment,
   Replacement,
   Store,
+  StoreExtras,
   Visitor,
 } from '../store/store.ts'
 import { StoreError } from '../store/store-error.ts'
@@ -42,7 +43,7 @@ export interface RedisStoreOptions extends DatabaseOptions {
 }
 
 /** Accounts in Redis or Valkey, which any number of processes serve together. The caller closes the connection. */
-export class RedisStore implements Store {
+export class RedisStore implements Store, StoreExtras {
   readonly snapshots: AccountSnapshots = {
     take: (accountId, request) =>
       this.#with(accountId, async (incarnation) => {

@@ -3,11 +3,10 @@ import { DEFAULT_ACCOUNT } from '../accounts/worlds.ts'
 import type { Contract } from '../contract/contract.ts'
 import { DEFAULT_SEED } from '../domain/account.ts'
 import { countAnonymousIds } from '../http/anonymous-ids.ts'
-import { Accounts } from '../store/accounts.ts'
 import { openMemoryStore } from '../store/memory.ts'
 import { MemoryBudget } from '../store/memory-budget.ts'
 import { ALWAYS_READY, type Readiness, type StoreState } from '../store/readiness.ts'
-import type { Store } from '../store/store.ts'
+import type { Store, StoreExtras } from '../store/store.ts'
 import { StoreError } from '../store/store-error.ts'
 import type { OpenedStore, OpeningContext } from './opened-store.ts'
 import type { CompleteOptions } from './option-table.ts'
@@ -78,13 +77,14 @@ async function openFolder(
 /** A store that no other server uses. */
 function ofOneServer(
   readiness: Readiness,
-  store: Store,
+  store: Store & StoreExtras,
   budget: MemoryBudget | undefined,
   { clock, seed = DEFAULT_SEED }: CompleteOptions,
   { requestIds }: Contract,
 ): OpenedStore {
   return {
     store,
+    recall: async (moment) => store.recall?.(moment),
     clock,
     budget,
     readiness,
@@ -94,8 +94,7 @@ function ofOneServer(
     skipped: [],
     async openExchanges(parts) {
       const exchanges = new LocalExchangeLog(parts)
-      // A store of another program reports no bytes.
-      if (store instanceof Accounts) store.listenOutdated((id, bytes) => exchanges.noteOutdated(id, bytes))
+      store.listenOutdated?.((id, bytes) => exchanges.noteOutdated(id, bytes))
       return exchanges
     },
     watch: () => {},

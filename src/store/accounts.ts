@@ -15,8 +15,10 @@ import type {
   Counters,
   CountOptions,
   Incarnate,
+  OutdatedListener,
   Replacement,
   Store,
+  StoreExtras,
   Visitor,
 } from './store.ts'
 import { StoreError } from './store-error.ts'
@@ -52,16 +54,10 @@ export interface AccountsOptions {
 }
 
 /**
- * Is called with the bytes that only older states and counters of an account hold, as soon as the account itself no
- * longer holds them. A module that keeps such states must count these bytes.
- */
-type OutdatedListener = (accountId: string, bytes: number) => void
-
-/**
  * The store of one process. All accounts are in memory, and each is stored through a database of its own. Reads and
  * refusals see the latest accepted state, which may not be written yet. An accepted change is answered after its write.
  */
-export class Accounts implements Store {
+export class Accounts implements Store, StoreExtras {
   readonly snapshots: AccountSnapshots = {
     take: async (accountId, request) => {
       const account = this.#find(accountId)
@@ -102,7 +98,6 @@ export class Accounts implements Store {
     this.#budget = budget
   }
 
-  /** There is only one listener. It is called for every account. */
   listenOutdated(listener: OutdatedListener): void {
     this.#onOutdated = listener
   }

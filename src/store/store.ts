@@ -110,12 +110,6 @@ export interface Moment {
 }
 
 /**
- * The account at a moment, in maps of its own; `undefined` if that state is not kept any more, or the account has ended.
- * Only a store that gives moments has this. The users of other stores can keep states and counters themselves.
- */
-export type Recall = (moment: Moment) => Promise<FormerAccount | undefined>
-
-/**
  * A request that enters an account. The plan of its counts depends only on the state of the account. So the store can
  * count where the counters are, in one step with the counts of other processes.
  */
@@ -151,7 +145,7 @@ export interface Entered<Plan> {
   counted: CountingResult
   /** The counters before the request, if the store has them in memory. */
   countersBefore: Readonly<Counting> | undefined
-  /** Identifies what the request has found, if a `Recall` finds it again. */
+  /** Identifies what the request has found, if the store can recall it. */
   moment: Moment | undefined
 }
 
@@ -246,3 +240,20 @@ export interface Store {
    */
   close(): Promise<void>
 }
+
+/** What only some stores have. */
+export interface StoreExtras {
+  /**
+   * The account at a moment, in maps of its own; `undefined` if that state is not kept any more, or the account has
+   * ended. Every store that gives moments has this. The users of other stores can keep states and counters themselves.
+   */
+  recall?(moment: Moment): Promise<FormerAccount | undefined>
+  /**
+   * Calls the listener with the bytes that only older states and counters of an account hold, as soon as the account
+   * itself no longer holds them. A module that keeps such states must count these bytes. There is only one listener. It
+   * is called for every account.
+   */
+  listenOutdated?(listener: OutdatedListener): void
+}
+
+export type OutdatedListener = (accountId: string, bytes: number) => void
