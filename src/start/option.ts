@@ -211,17 +211,17 @@ export function readDuration(written: string): number {
 }
 
 /** The methods of an object, and of the objects in it. */
-type Methods<Interface> = {
+type MethodNames<Interface> = {
   readonly [Name in keyof Interface]: Interface[Name] extends (...given: never[]) => unknown
     ? true
-    : Methods<Interface[Name]>
+    : MethodNames<Interface[Name]>
 }
 
 /**
  * An object of the caller on which the program calls these methods. Give `Interface` explicitly: the compiler then
  * refuses an incomplete list of its methods.
  */
-export function objectWith<Interface>(type: string, methods: Methods<Interface>): OptionKind<Interface> {
+export function objectWith<Interface>(type: string, methods: MethodNames<Interface>): OptionKind<Interface> {
   const names = Object.entries<object | true>(methods).flatMap(([name, inner]) =>
     inner === true ? [name] : Object.keys(inner).map((each) => `${name}.${each}`),
   )
