@@ -72,8 +72,6 @@ export interface ExchangeLog<Explanation> {
   end(accountId: string): Awaitable<void>
   /** Calls `listener` with the id of each deleted account, whichever process deleted it. */
   listenEnded(listener: (accountId: string) => void): void
-  /** Tells the journal the weight of the older states that its entries keep. Has no effect before the first request. */
-  noteOutdated(accountId: string, bytes: number): void
   /** The bytes that the account has replaced so far, see `Ring`. */
   outdated(accountId: string): number
 }
@@ -200,6 +198,7 @@ export class LocalExchangeLog<Explanation> implements ExchangeLog<Explanation> {
     this.#listeners.push(listener)
   }
 
+  /** Tells the journal the weight of the older states that its entries keep. Has no effect before the first request. */
   noteOutdated(accountId: string, bytes: number): void {
     const history = this.#histories.get(accountId)
     if (history === undefined || bytes === 0) return

@@ -10,7 +10,15 @@ import type { Log } from '../http/log.ts'
 import type { Entry, Past } from '../journal/entry.ts'
 import type { Journal } from '../journal/journal.ts'
 import type { BudgetUse } from '../store/memory-budget.ts'
-import type { Counters, FormerAccount, Replacement, SnapshotOutcome, SnapshotRequest, Store } from '../store/store.ts'
+import type {
+  Counters,
+  FormerAccount,
+  Replacement,
+  SnapshotOutcome,
+  SnapshotRequest,
+  Store,
+  StoreExtras,
+} from '../store/store.ts'
 import { StoreError } from '../store/store-error.ts'
 import { type AccountParameters, accountCreation, createAccount, recreateAccount } from './creation.ts'
 import type { AccountHistory, ExchangeLog } from './exchange-log.ts'
@@ -25,6 +33,8 @@ type WorldDefaults = Pick<AccountParameters, 'seed' | 'now' | 'frozen' | 'plan' 
 export interface WorldsDeps {
   contract: Contract
   store: Store
+  /** Absent if the store gives no moments. */
+  recall?: StoreExtras['recall']
   clock: Clock
   exchanges: ExchangeLog<unknown>
   /** The memory that accounts take; absent if the store does not limit memory with it. */
@@ -74,7 +84,6 @@ export class Worlds {
     this.#deps = deps
     this.#exchanges = deps.exchanges
     this.journal = deps.exchanges.journal
-    deps.store.listenOutdated((accountId, bytes) => deps.exchanges.noteOutdated(accountId, bytes))
     deps.exchanges.listenEnded((accountId) => this.journal.secrets.forget(accountId))
   }
 
@@ -169,19 +178,19 @@ export class Worlds {
   /** Keeps a copy of the whole account. @throws StoreError `full` */
   takeSnapshot(accountId: string, request: Omit<SnapshotRequest, 'real'>): Promise<SnapshotOutcome> {
     const { store, clock } = this.#deps
-    return store.takeSnapshot(accountId, { ...request, real: clock() })
+    return store.snapshots.take(accountId, { ...request, real: clock() })
   }
 
   /** The account as it was, including its clock, which may go back; `undefined` if there is no such snapshot. */
   async restore(accountId: string, name: string): Promise<AccountState | undefined> {
-    const snapshot = await this.#deps.store.readSnapshot(accountId, name)
+    const snapshot = await this.#deps.store.snapshots.read(accountId, name)
     return snapshot && this.#bringBack(accountId, snapshot, snapshot.takenAt, { snapshot: name })
   }
 
   /** The account as it was just before the request; `undefined` if that state is not kept. */
   async recall({ before, moment }: Entry): Promise<FoundAccount | undefined> {
     if (before !== undefined) return runInTurns(copyPast(before))
-    return moment && this.#deps.store.recall(moment)
+    return moment && this.#deps.recall?.(moment)
   }
 
   /**
@@ -219,7 +228,8 @@ export class Worlds {
     const { store, defaults, contract, clock, maxAccounts, sandboxIdle } = this.#deps
     const capacity = { limit: maxAccounts, evictable, idle: sandboxIdle }
     // This check comes first, because creating the account costs far more than refusing it.
-    if (!(await store.has(chosen.id)) && !(await store.hasRoom(capacity))) throw this.#refuseFull()
+    const isTaken = (await store.find('id', chosen.id)) !== undefined
+    if (!isTaken && !(await store.hasRoom(capacity))) throw this.#refuseFull()
     const apiKey = chosen.apiKey ?? this.drawKey()
     const { fixture: usual, ...rest } = defaults
     const parameters = { ...rest, ...givenFields({ ...chosen, apiKey }), id: chosen.id, real: clock() }
@@ -256,7 +266,7 @@ export class Worlds {
     const { secrets } = this.journal
     // Most accounts, such as sandboxes, have no secrets to hide.
     if (!secrets.concerns(accountId, given)) return
-    const reading = Promise.all([store.snapshotKeys(accountId), store.read(accountId)])
+    const reading = Promise.all([store.snapshots.keyHashes(accountId), store.read(accountId)])
     // The account may have been deleted meanwhile, and its secrets with it.
     const read = await reading.catch(() => undefined)
     if (read === undefined) return

@@ -45,7 +45,7 @@ export const createAccount: Handler<{ account: AccountReport; api_key: string },
 
 /** The account that is the model of a new one. */
 async function findModel({ store }: ControlCall<unknown>, like: string): Promise<AccountState | AdminRefusal> {
-  if (!(await store.has(like))) return invalid('/like', like, 'no-account')
+  if ((await store.find('id', like)) === undefined) return invalid('/like', like, 'no-account')
   return store.read(like)
 }
 
@@ -94,7 +94,7 @@ export async function reportAccount(
     groups: groups.size,
     keys: keys.length,
     faults: faults.length,
-    snapshots: (await store.snapshots(id)).length,
+    snapshots: (await store.snapshots.list(id)).length,
   }
 }
 

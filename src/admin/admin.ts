@@ -182,7 +182,7 @@ async function stream(
   feedOf: (control: Control) => Promise<EventFeed>,
   stopping: AbortSignal,
 ): Promise<PlainResponse | undefined> {
-  if (account !== undefined && !(await control.deps.store.has(account))) {
+  if (account !== undefined && (await control.deps.store.find('id', account)) === undefined) {
     return describe(control.unknownAccount(account), control, operation)
   }
   // A stream of events has no end, so HEAD is answered without opening one.

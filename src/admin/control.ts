@@ -78,7 +78,8 @@ export class Control {
       const handler = HANDLERS[operation.id]
       if (handler === undefined) throw new Error(`The operation ${operation.id} has no handler.`)
       if (id === undefined) return await (handler as Handler)(call)
-      if (!((await call.store.has(id)) || (await this.#openSandbox(operation, id)))) return this.unknownAccount(id)
+      const found = (await call.store.find('id', id)) ?? (await this.#openSandbox(operation, id))
+      if (found === undefined) return this.unknownAccount(id)
       const account = await call.store.read(id)
       return await handler({ ...call, account, now: call.worlds.now(account) })
     } catch (error) {
@@ -98,8 +99,7 @@ export class Control {
    * Opens a sandbox by its name, as the service opens it by the same key. So the set-up before its first request is
    * kept. A GET opens none, because it changes nothing. A deletion opens none either.
    */
-  async #openSandbox({ id: operationId, method }: Operation, id: string): Promise<boolean> {
-    if (method === 'GET' || operationId === 'deleteAccount') return false
-    return (await this.deps.worlds.setUpSandbox(id)) !== undefined
+  async #openSandbox({ id: operationId, method }: Operation, id: string): Promise<string | undefined> {
+    return method === 'GET' || operationId === 'deleteAccount' ? undefined : this.deps.worlds.setUpSandbox(id)
   }
 }

@@ -44,7 +44,7 @@ export const addFaultSet: AccountHandler<{ faults: FaultReport[] }> = async (cal
 
 export const listFaults: AccountHandler<PageOf<'faults', FaultReport>> = async (call) => {
   const { faults } = call.account
-  const { tallies } = await call.store.counters(call.account.id)
+  const tallies = await call.store.count(call.account.id, (_, counting) => counting.tallies)
   const list = { items: faults, count: faults.length, idOf: ({ id }: Fault) => id, sizeOf: sizeOfFault }
   return answerPage(call, 'faults', list, (fault) => reportFault(call, fault, tallies.get(fault.id)))
 }

@@ -1,3 +1,5 @@
+import type { AccountState } from '../domain/account.ts'
+import type { Counting } from '../domain/counting.ts'
 import { writeInstant } from '../domain/iso-8601.ts'
 import { type ApiKey, isInGrace } from '../domain/keys.ts'
 import { bucketOf, currentHits, limitOf, type Quota, whatIsLeft } from '../domain/quotas.ts'
@@ -26,13 +28,14 @@ export const updateQuota: AccountHandler<QuotasReport, GivenQuota> = async (call
   const counted = quotasOf(call).filter((each) => each.name === bucket && (all || each.key.id === id))
   const lowest = Math.min(...counted.map(({ limit }) => limit))
   if (remaining > lowest) return invalid('/remaining', remaining, 'limit', { limit: lowest })
-  await store.recount(account.id, (_, counting) => {
+  function setAll(_: AccountState, counting: Counting): void {
     for (const { quota, limit, counter } of counted) {
       const { startedAt } = currentHits(counting.quotas.get(counter), windowOf(call, quota), now)
       // The new entry goes to the end, see `applyCounts`.
       counting.quotas = counting.quotas.delete(counter).set(counter, { startedAt, used: limit - remaining })
     }
-  })
+  }
+  await store.count(account.id, setAll, { stored: true })
   return reportQuotas(call)
 }
 
@@ -76,7 +79,7 @@ function windowOf({ contract }: AccountCall<unknown>, { window }: Quota) {
 
 /** The ends of the windows in which the account was charged, in milliseconds. */
 export async function openWindowEnds(call: AccountCall<unknown>): Promise<number[]> {
-  const { quotas } = await call.store.counters(call.account.id)
+  const quotas = await call.store.count(call.account.id, (_, counting) => counting.quotas)
   return quotasOf(call).flatMap(({ quota, limit, counter }) => {
     const hits = quotas.get(counter)
     return hits === undefined || hits.used === 0 ? [] : [whatIsLeft(hits, limit, quota.window).resetAt * 1000]
@@ -84,7 +87,7 @@ export async function openWindowEnds(call: AccountCall<unknown>): Promise<number
 }
 
 async function reportQuotas(call: AccountCall<unknown>): Promise<ControlOutcome<QuotasReport>> {
-  const { quotas } = await call.store.counters(call.account.id)
+  const quotas = await call.store.count(call.account.id, (_, counting) => counting.quotas)
   const shared = call.contract.settings.quotaScope === 'account'
   const reports = quotasOf(call).map(({ key, name, quota, limit, counter }): QuotaReport => {
     const hits = currentHits(quotas.get(counter), windowOf(call, quota), call.now)

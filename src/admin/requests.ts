@@ -32,7 +32,7 @@ export const listAllRequests: Handler<RequestsPage> = async (call) => {
   if (owner === undefined) {
     return listEntries({ ...call, query }, account === NO_ACCOUNT ? null : undefined, { injected: [] })
   }
-  if (!(await call.store.has(owner))) return invalid('key_of', owner, 'no-account')
+  if ((await call.store.find('id', owner)) === undefined) return invalid('key_of', owner, 'no-account')
   const { keys } = await call.store.read(owner)
   const hashes = new Set<string | undefined>(keys.map(({ hash }) => hash))
   const presents = (entry: Entry) => hashes.has(hashOfPresentedKey(entry))
@@ -125,7 +125,7 @@ export const explainRequest: Handler<ExplanationReport> = async (call) => {
   // If the account of the request is unknown, the correction uses the default account.
   const accountId = entry.account ?? DEFAULT_ACCOUNT
   // The account may have been deleted while the request was processed.
-  if (!(await store.has(accountId))) return explainExample(call, id)
+  if ((await store.find('id', accountId)) === undefined) return explainExample(call, id)
   const account = await store.read(accountId)
   const redact = exchanges.journal.redactorFor(entry)
   const explained = explainEntry(entry, {

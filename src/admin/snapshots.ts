@@ -7,7 +7,7 @@ import { notFound, taken, tooMany } from './refusals.ts'
 import type { AccountReport, SnapshotReport } from './reports.ts'
 
 export const listSnapshots: AccountHandler<PageOf<'snapshots', SnapshotReport>> = async (call) => {
-  const items = await call.store.snapshots(call.account.id)
+  const items = await call.store.snapshots.list(call.account.id)
   return answerPage(call, 'snapshots', { items, count: items.length, idOf: ({ name }) => name }, reportSnapshot)
 }
 
@@ -33,7 +33,7 @@ export const restoreSnapshot: AccountHandler<{ account: AccountReport }> = async
 
 export const deleteSnapshot: AccountHandler = async ({ account, store, parameters }) => {
   const name = parameters['snapshot'] ?? ''
-  return (await store.deleteSnapshot(account.id, name)) ? done() : notFound('snapshot', name)
+  return (await store.snapshots.delete(account.id, name)) ? done() : notFound('snapshot', name)
 }
 
 function reportSnapshot({ name, takenAt, domains, groups }: SnapshotSummary): SnapshotReport {

@@ -107,7 +107,7 @@ export interface ServerParts {
   apiKey: string | undefined
   exchanges: ExchangeLog<ExplanationReport | undefined>
   contract: Contract
-  store: Pick<Store, 'accountOf'>
+  store: Pick<Store, 'find'>
   stopping: AbortSignal
 }
 
@@ -120,7 +120,7 @@ export function openDirectLibrary(
     baseUrl,
     client: new DirectClient(load, stopping),
     feed: new DirectFeed(exchanges.journal, contract, stopping),
-    watches: new ViolationWatches(violationsIn(exchanges), (hash) => store.accountOf(hash)),
+    watches: new ViolationWatches(violationsIn(exchanges), (hash) => store.find('key', hash)),
     account: { id: DEFAULT_ACCOUNT, apiKey },
   })
 }

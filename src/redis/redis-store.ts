@@ -5,17 +5,15 @@ import { accept, type Decision, type ErrorCode } from '../domain/errors.ts'
 import { PersistentMap } from '../domain/persistent-map.ts'
 import type { Hits } from '../domain/quotas.ts'
 import type {
+  AccountSnapshots,
   Admission,
   Capacity,
-  Counters,
   FormerAccount,
   Incarnate,
   Moment,
   Replacement,
-  SnapshotOutcome,
-  SnapshotRequest,
-  SnapshotSummary,
   Store,
+  StoreExtras,
   Visitor,
 } from '../store/store.ts'
 import { StoreError } from '../store/store-error.ts'
@@ -45,7 +43,21 @@ export interface RedisStoreOptions extends DatabaseOptions {
 }
 
 /** Accounts in Redis or Valkey, which any number of processes serve together. The caller closes the connection. */
-export class RedisStore implements Store {
+export class RedisStore implements Store, StoreExtras {
+  readonly snapshots: AccountSnapshots = {
+    take: (accountId, request) =>
+      this.#with(accountId, async (incarnation) => {
+        const mark = () => this.#registry.mark(incarnation)
+        const outcome = await this.#snapshots.take(incarnation, request, mark)
+        const present = this.copies.get(incarnation)
+        if (present?.isChanged === false) this.copies.put({ ...present, isChanged: true })
+        return outcome
+      }),
+    list: (accountId) => this.#with(accountId, (incarnation) => this.#snapshots.list(incarnation)),
+    read: (accountId, name) => this.#with(accountId, (incarnation) => this.#snapshots.read(incarnation, name)),
+    delete: (accountId, name) => this.#with(accountId, (incarnation) => this.#snapshots.delete(incarnation, name)),
+    keyHashes: (accountId) => this.#with(accountId, (incarnation) => this.#snapshots.keyHashes(incarnation)),
+  }
   /** The accounts that this process knows. They are cleared for a server that was emptied or replaced. */
   readonly copies: Copies
   readonly #database: RedisDatabase
@@ -92,17 +104,11 @@ export class RedisStore implements Store {
     return this.#registry.list()
   }
 
-  async has(accountId: string): Promise<boolean> {
-    const found = await this.#registry.find('id', accountId)
-    if (found === undefined) return false
-    if (await this.#steps.isThere(found.incarnation)) return true
+  async find(by: 'id' | 'key', name: string): Promise<string | undefined> {
+    const found = await this.#registry.find(by, name)
+    if (found === undefined || by === 'key' || (await this.#steps.isThere(found.incarnation))) return found?.id
     // The list names an account whose data is lost. The id may belong to a new account by now.
-    if (await this.#lose(found)) return (await this.#registry.find('id', accountId)) !== undefined
-    return false
-  }
-
-  async accountOf(keyHash: string): Promise<string | undefined> {
-    return (await this.#registry.find('key', keyHash))?.id
+    return (await this.#lose(found)) ? (await this.#registry.find(by, name))?.id : undefined
   }
 
   async newId(): Promise<string> {
@@ -218,10 +224,6 @@ export class RedisStore implements Store {
   }
 
   count<Value>(accountId: string, visit: Visitor<Value>): Promise<Value> {
-    return this.recount(accountId, visit)
-  }
-
-  recount<Value>(accountId: string, visit: Visitor<Value>): Promise<Value> {
     return this.#with(accountId, (incarnation) => {
       // Counts of this process run one after another.
       const last = this.#counting.get(incarnation)
@@ -236,48 +238,12 @@ export class RedisStore implements Store {
     })
   }
 
-  counters(accountId: string): Promise<Counters> {
-    return this.#with(accountId, async (incarnation) => {
-      const counters = await this.#readCounters(incarnation)
-      return counters === GONE ? GONE : { quotas: counters.quotas, tallies: counters.tallies }
-    })
-  }
-
-  takeSnapshot(accountId: string, request: SnapshotRequest): Promise<SnapshotOutcome> {
-    return this.#with(accountId, async (incarnation) => {
-      const mark = () => this.#registry.mark(incarnation)
-      const outcome = await this.#snapshots.take(incarnation, request, mark)
-      const present = this.copies.get(incarnation)
-      if (present?.isChanged === false) this.copies.put({ ...present, isChanged: true })
-      return outcome
-    })
-  }
-
-  snapshots(accountId: string): Promise<SnapshotSummary[]> {
-    return this.#with(accountId, (incarnation) => this.#snapshots.list(incarnation))
-  }
-
-  readSnapshot(accountId: string, name: string): Promise<(FormerAccount & { takenAt: number }) | undefined> {
-    return this.#with(accountId, (incarnation) => this.#snapshots.read(incarnation, name))
-  }
-
-  snapshotKeys(accountId: string): Promise<Set<string>> {
-    return this.#with(accountId, (incarnation) => this.#snapshots.keyHashes(incarnation))
-  }
-
-  deleteSnapshot(accountId: string, name: string): Promise<boolean> {
-    return this.#with(accountId, (incarnation) => this.#snapshots.delete(incarnation, name))
-  }
-
   recall(moment: Moment): Promise<FormerAccount | undefined> {
     return this.#track(async () => {
       const copy = await this.#refresh(`${moment.incarnation}`)
       return copy === GONE ? undefined : recallAccount(moment, copy, this.#database)
     })
   }
-
-  /** Does nothing: the journal of replicas keeps no states. */
-  listenOutdated(): void {}
 
   close(): Promise<void> {
     this.#closing ??= this.#close()
@@ -373,9 +339,11 @@ export class RedisStore implements Store {
       const read = await this.#readCounters(incarnation)
       if (read === GONE) return GONE
       const { copy, requests } = read
-      if (copy.isEvictable && !copy.isChanged && !(await this.#registry.mark(incarnation))) return GONE
-      const counting = { quotas: PersistentMap.of(read.quotas), tallies: PersistentMap.of(read.tallies), requests }
+      const [quotas, tallies] = [PersistentMap.of(read.quotas), PersistentMap.of(read.tallies)]
+      const counting = { quotas, tallies, requests }
       const value = visit(copy.state, counting, Number(incarnation))
+      if (counting.quotas === quotas && counting.tallies === tallies && counting.requests === requests) return value
+      if (copy.isEvictable && !copy.isChanged && !(await this.#registry.mark(incarnation))) return GONE
       const changes = [
         ...compare('q', read.quotas, new Map(counting.quotas.entries()), writeHits),
         ...compare('t', read.tallies, new Map(counting.tallies.entries()), writeTally),

@@ -30,10 +30,14 @@ export async function provideDefaultAccount(
  * the account does not exist, and the name is freed.
  */
 export async function hasDefaultAccount(store: Store): Promise<boolean> {
-  if (!(await store.has(DEFAULT_ACCOUNT))) return false
+  if (!(await isListed(store))) return false
   if ((await readIfThere(store, DEFAULT_ACCOUNT)) !== undefined) return true
   await store.delete(DEFAULT_ACCOUNT).catch(ignoreUnknown)
-  return store.has(DEFAULT_ACCOUNT)
+  return isListed(store)
+}
+
+async function isListed(store: Store): Promise<boolean> {
+  return (await store.find('id', DEFAULT_ACCOUNT)) !== undefined
 }
 
 /** The account; `undefined` if another server with the same store has created it at the same moment. */
@@ -42,7 +46,7 @@ async function createUnlessThere(store: Store, worlds: Worlds, apiKey: string | 
     return await worlds.create({ id: DEFAULT_ACCOUNT, apiKey })
   } catch (error) {
     // If the account does not exist, another account has the key.
-    if (error instanceof StoreError && error.problem === 'taken' && (await store.has(DEFAULT_ACCOUNT))) return undefined
+    if (error instanceof StoreError && error.problem === 'taken' && (await isListed(store))) return undefined
     throw error
   }
 }

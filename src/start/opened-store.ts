@@ -13,7 +13,7 @@ import type { StoreTraffic } from '../redis/figures.ts'
 import type { Barrier } from '../redis/membership.ts'
 import type { BudgetUse } from '../store/memory-budget.ts'
 import type { Readiness } from '../store/readiness.ts'
-import type { Store } from '../store/store.ts'
+import type { Store, StoreExtras } from '../store/store.ts'
 
 /** The parts of the exchange log. */
 interface ExchangeParts {
@@ -27,6 +27,7 @@ interface ExchangeParts {
 /** The accounts of a server, with everything else that depends on whether other servers share them. */
 export interface OpenedStore {
   readonly store: Store
+  readonly recall: NonNullable<StoreExtras['recall']>
   /** The clock on which the clocks of all accounts are based. */
   readonly clock: Clock
   /** The used and the permitted memory of accounts, or of their copies, if the server knows it. */

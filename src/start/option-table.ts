@@ -64,8 +64,7 @@ const signal: OptionKind<AbortSignal> = {
 
 const ownStore = objectWith<Store>('Store', {
   list: true,
-  has: true,
-  accountOf: true,
+  find: true,
   newId: true,
   hasRoom: true,
   create: true,
@@ -76,15 +75,7 @@ const ownStore = objectWith<Store>('Store', {
   enter: true,
   refund: true,
   count: true,
-  recount: true,
-  counters: true,
-  takeSnapshot: true,
-  snapshots: true,
-  readSnapshot: true,
-  snapshotKeys: true,
-  deleteSnapshot: true,
-  recall: true,
-  listenOutdated: true,
+  snapshots: { take: true, list: true, read: true, delete: true, keyHashes: true },
   close: true,
 })
 

@@ -210,20 +210,29 @@ export function readDuration(written: string): number {
   return Number(amount) * (SECONDS[unit] ?? 1) * 1000
 }
 
+/** The methods of an object, and of the objects in it. */
+type MethodNames<Interface> = {
+  readonly [Name in keyof Interface]: Interface[Name] extends (...given: never[]) => unknown
+    ? true
+    : MethodNames<Interface[Name]>
+}
+
 /**
  * An object of the caller on which the program calls these methods. Give `Interface` explicitly: the compiler then
  * refuses an incomplete list of its methods.
  */
-export function objectWith<Interface>(
-  type: string,
-  methods: Readonly<Record<keyof Interface, true>>,
-): OptionKind<Interface> {
-  const names = Object.keys(methods)
+export function objectWith<Interface>(type: string, methods: MethodNames<Interface>): OptionKind<Interface> {
+  const names = Object.entries<object | true>(methods).flatMap(([name, inner]) =>
+    inner === true ? [name] : Object.keys(inner).map((each) => `${name}.${each}`),
+  )
   return {
     type,
     remedy: `must be an object with the methods ${names.join(', ')}`,
     fits: (value): value is Interface =>
-      names.every((name) => typeof (Object(value) as Record<string, unknown>)[name] === 'function'),
+      names.every((name) => {
+        const found = name.split('.').reduce((whole, part) => Object(whole)[part], value)
+        return typeof found === 'function'
+      }),
   }
 }
 

@@ -122,6 +122,7 @@ function compose(participation: Participation): OpenedStore {
   let exchanges: SharedExchangeLog<ExplanationReport | undefined> | undefined
   return {
     store,
+    recall: (moment) => store.recall(moment),
     clock: () => connection.clock.now(),
     budget: store.copies,
     readiness: membership,
@@ -144,7 +145,8 @@ function compose(participation: Participation): OpenedStore {
     },
     skipped: [],
     async openExchanges(parts) {
-      const readAccount = async (id: string) => ((await store.has(id)) ? store.read(id) : undefined)
+      const readAccount = async (id: string) =>
+        (await store.find('id', id)) === undefined ? undefined : store.read(id)
       const others = () => membership.members - 1
       exchanges = new SharedExchangeLog({ connection, prefix, log, ...parts, readAccount, others })
       const connected = announceWait(shown, participation)
@@ -210,7 +212,7 @@ const FULL = 'The store has no memory left (its setting maxmemory): changes are 
 
 /** Deletes an incomplete `default` account, so that it is created again. */
 async function freeIncomplete(store: Store, log: Log): Promise<void> {
-  if (!(await store.has(DEFAULT_ACCOUNT))) return
+  if ((await store.find('id', DEFAULT_ACCOUNT)) === undefined) return
   try {
     await store.read(DEFAULT_ACCOUNT)
   } catch (error) {

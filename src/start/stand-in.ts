@@ -155,7 +155,7 @@ async function openAccounts(
   options: CompleteOptions,
   internal: InternalOptions,
   { contract, fixture, faultSets, secrets, log }: Preparation,
-  { store, clock, budget, openExchanges }: OpenedStore,
+  { store, recall, clock, budget, openExchanges }: OpenedStore,
   journalMemory: number,
   urls: StandIn['urls'],
 ) {
@@ -170,7 +170,7 @@ async function openAccounts(
   const explain = createExplainer({ contract, store, journal, publicKeyOf, urls, log })
   const exchanges = await openExchanges({ contract, journal, explain, publicKeyOf })
   const worlds = new Worlds({
-    ...{ contract, store, clock, exchanges, budget, maxAccounts, sandboxKeys, randomKeys, log },
+    ...{ contract, store, recall, clock, exchanges, budget, maxAccounts, sandboxKeys, randomKeys, log },
     defaults: { fixture, seed, now, frozen, plan, faults },
     sandboxIdle: readDuration(options.sandboxIdle),
   })

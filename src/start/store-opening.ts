@@ -6,7 +6,7 @@ import { countAnonymousIds } from '../http/anonymous-ids.ts'
 import { openMemoryStore } from '../store/memory.ts'
 import { MemoryBudget } from '../store/memory-budget.ts'
 import { ALWAYS_READY, type Readiness, type StoreState } from '../store/readiness.ts'
-import type { Store } from '../store/store.ts'
+import type { Store, StoreExtras } from '../store/store.ts'
 import { StoreError } from '../store/store-error.ts'
 import type { OpenedStore, OpeningContext } from './opened-store.ts'
 import type { CompleteOptions } from './option-table.ts'
@@ -77,13 +77,14 @@ async function openFolder(
 /** A store that no other server uses. */
 function ofOneServer(
   readiness: Readiness,
-  store: Store,
+  store: Store & StoreExtras,
   budget: MemoryBudget | undefined,
   { clock, seed = DEFAULT_SEED }: CompleteOptions,
   { requestIds }: Contract,
 ): OpenedStore {
   return {
     store,
+    recall: async (moment) => store.recall?.(moment),
     clock,
     budget,
     readiness,
@@ -91,7 +92,11 @@ function ofOneServer(
     barrier: undefined,
     traffic: undefined,
     skipped: [],
-    openExchanges: async (parts) => new LocalExchangeLog(parts),
+    async openExchanges(parts) {
+      const exchanges = new LocalExchangeLog(parts)
+      store.listenOutdated?.((id, bytes) => exchanges.noteOutdated(id, bytes))
+      return exchanges
+    },
     watch: () => {},
     close: () => store.close(),
   }

@@ -9,17 +9,16 @@ import { enterAccount } from './admission.ts'
 import { EvictionQueue } from './eviction-queue.ts'
 import type { MemoryBudget } from './memory-budget.ts'
 import type {
+  AccountSnapshots,
   Admission,
   Capacity,
   Counters,
-  FormerAccount,
+  CountOptions,
   Incarnate,
   OutdatedListener,
   Replacement,
-  SnapshotOutcome,
-  SnapshotRequest,
-  SnapshotSummary,
   Store,
+  StoreExtras,
   Visitor,
 } from './store.ts'
 import { StoreError } from './store-error.ts'
@@ -58,7 +57,27 @@ export interface AccountsOptions {
  * The store of one process. All accounts are in memory, and each is stored through a database of its own. Reads and
  * refusals see the latest accepted state, which may not be written yet. An accepted change is answered after its write.
  */
-export class Accounts implements Store {
+export class Accounts implements Store, StoreExtras {
+  readonly snapshots: AccountSnapshots = {
+    take: async (accountId, request) => {
+      const account = this.#find(accountId)
+      const { state, outdated } = account
+      const outcome = account.snapshots.take(request, { state, counters: copyCounters(account), outdated })
+      if (outcome.ok) {
+        this.#noteChange(account)
+        account.touch()
+      }
+      return outcome
+    },
+    list: async (accountId) => this.#find(accountId).snapshots.list(),
+    read: async (accountId, name) => {
+      const { snapshots, incarnation } = this.#find(accountId)
+      const found = snapshots.find(name)
+      return found && { incarnation, state: found.state, counters: found.counters, takenAt: found.takenAt }
+    },
+    delete: async (accountId, name) => this.#find(accountId).snapshots.delete(name),
+    keyHashes: async (accountId) => this.#find(accountId).snapshots.keyHashes(),
+  }
   readonly #accounts = new Map<string, StoredAccount>()
   /** Hash of a key → id of the account that has it. */
   readonly #holders = new Map<string, string>()
@@ -77,6 +96,10 @@ export class Accounts implements Store {
     this.#driver = driver
     this.#clock = clock
     this.#budget = budget
+  }
+
+  listenOutdated(listener: OutdatedListener): void {
+    this.#onOutdated = listener
   }
 
   /** Adds an account that is stored already. It is not evicted before `queueLoaded`. */
@@ -110,12 +133,8 @@ export class Accounts implements Store {
     return [...this.#accounts.keys()]
   }
 
-  async has(accountId: string): Promise<boolean> {
-    return this.#accounts.has(accountId)
-  }
-
-  async accountOf(keyHash: string): Promise<string | undefined> {
-    return this.#holders.get(keyHash)
+  async find(by: 'id' | 'key', name: string): Promise<string | undefined> {
+    return by === 'id' ? this.#accounts.get(name)?.state.id : this.#holders.get(name)
   }
 
   async newId(): Promise<string> {
@@ -211,20 +230,6 @@ export class Accounts implements Store {
     await this.#remove(account)
   }
 
-  async recount<Value>(accountId: string, visit: Visitor<Value>): Promise<Value> {
-    const account = this.#find(accountId)
-    this.#noteChange(account)
-    const { quotas } = account.data
-    const value = this.#visit(account, visit)
-    this.#noteOutdated(account, weighCounts(account.data.quotas.changesSince(quotas)?.length ?? quotas.size))
-    await account.write()
-    return value
-  }
-
-  async counters(accountId: string): Promise<Counters> {
-    return copyCounters(this.#find(accountId))
-  }
-
   enter<Plan extends CountingPlan, Value extends object>(
     keyHash: string,
     admission: Admission<Plan, Value>,
@@ -239,7 +244,9 @@ export class Accounts implements Store {
     const data = entered.mutableData
     const { state, quotas } = data
     const found = enterAccount(state, data, admission, entered.incarnation)
-    this.#noteForgotten(entered, quotas.size - data.quotas.size)
+    // The single count that a request changes is part of the weight of its journal entry.
+    const forgotten = quotas.size - data.quotas.size
+    if (forgotten > 0) this.#noteOutdated(entered, weighCounts(forgotten))
     return admission.conclude(found)
   }
 
@@ -249,47 +256,20 @@ export class Accounts implements Store {
     return account?.incarnation !== incarnation ? undefined : refundCharge(account.mutableData, bucket, startedAt)
   }
 
-  async count<Value>(accountId: string, visit: Visitor<Value>): Promise<Value> {
+  async count<Value>(accountId: string, visit: Visitor<Value>, { stored = false }: CountOptions = {}): Promise<Value> {
     const account = this.#find(accountId)
+    const { data } = account
+    const { quotas, tallies, requests } = data
+    const value = visit(data.state, data, account.incarnation)
+    if (data.quotas === quotas && data.tallies === tallies && data.requests === requests) return value
+    account.touch()
     this.#noteChange(account)
-    return this.#visit(account, visit)
-  }
-
-  async takeSnapshot(accountId: string, request: SnapshotRequest): Promise<SnapshotOutcome> {
-    const account = this.#find(accountId)
-    const { state, outdated } = account
-    const outcome = account.snapshots.take(request, { state, counters: copyCounters(account), outdated })
-    if (outcome.ok) {
-      this.#noteChange(account)
-      account.touch()
+    if (stored) {
+      // What a request changes is part of the weight of its journal entry, but this is the change of a user.
+      this.#noteOutdated(account, weighCounts(data.quotas.changesSince(quotas)?.length ?? quotas.size))
+      await account.write()
     }
-    return outcome
-  }
-
-  async snapshots(accountId: string): Promise<SnapshotSummary[]> {
-    return this.#find(accountId).snapshots.list()
-  }
-
-  async readSnapshot(accountId: string, name: string): Promise<(FormerAccount & { takenAt: number }) | undefined> {
-    const { snapshots, incarnation } = this.#find(accountId)
-    const found = snapshots.find(name)
-    return found && { incarnation, state: found.state, counters: found.counters, takenAt: found.takenAt }
-  }
-
-  async snapshotKeys(accountId: string): Promise<Set<string>> {
-    return this.#find(accountId).snapshots.keyHashes()
-  }
-
-  async deleteSnapshot(accountId: string, name: string): Promise<boolean> {
-    return this.#find(accountId).snapshots.delete(name)
-  }
-
-  async recall(): Promise<undefined> {
-    return undefined
-  }
-
-  listenOutdated(listener: OutdatedListener): void {
-    this.#onOutdated = listener
+    return value
   }
 
   close(): Promise<void> {
@@ -336,19 +316,6 @@ export class Accounts implements Store {
 
   #refuseWhenClosed(): void {
     if (this.#closing !== undefined) throw new StoreError('closed', 'The store is closed')
-  }
-
-  #visit<Value>(account: StoredAccount, visit: Visitor<Value>): Value {
-    const data = account.mutableData
-    const { quotas } = data
-    const value = visit(data.state, data, account.incarnation)
-    this.#noteForgotten(account, quotas.size - data.quotas.size)
-    return value
-  }
-
-  /** The single count that a request changes is part of the weight of its journal entry. */
-  #noteForgotten(account: StoredAccount, counts: number): void {
-    if (counts > 0) this.#noteOutdated(account, weighCounts(counts))
   }
 
   #noteOutdated(account: StoredAccount, bytes: number): void {

@@ -20,12 +20,6 @@ export interface Capacity {
   idle?: number
 }
 
-/**
- * Is called with the bytes that only older states and counters of an account hold, as soon as the account itself no
- * longer holds them. A module that keeps such states must count these bytes.
- */
-export type OutdatedListener = (accountId: string, bytes: number) => void
-
 /** Counters that replace others. */
 export interface Replacement extends Counters {
   /** How many requests the account has received. If absent, that count continues. */
@@ -39,12 +33,23 @@ export interface Replacement extends Counters {
 }
 
 /**
- * Reads an account and counts in place. `incarnation` is a number that the store gives to each account at its creation.
+ * Reads an account, and may set its counters in place. Their maps are immutable, so it may also hand them out.
+ * `incarnation` is a number that the store gives to each account at its creation.
  * The account keeps it through every change, `replace` included. No other account of this store ever gets the same
  * number. It shows whether a long request still belongs to the account that has the id now. It need not survive the
  * processes that use the store, because their requests end with them.
  */
 export type Visitor<Value> = (account: AccountState, counting: Counting, incarnation: number) => Value
+
+/** How `count` answers. */
+export interface CountOptions {
+  /**
+   * Whether it resolves only once the counts are stored, like every change that a user has requested. If they cannot be
+   * stored, it rejects; until the store is closed, the account may use the new counts nevertheless. Default: the counts
+   * are stored as after `enter`.
+   */
+  stored?: boolean
+}
 
 /** The request for a new snapshot. */
 export interface SnapshotRequest {
@@ -69,6 +74,23 @@ export interface SnapshotSummary {
 
 /** The new snapshot, or why there is none: the name is taken, or the account has as many as it may have. */
 export type SnapshotOutcome = { ok: true; snapshot: SnapshotSummary } | { ok: false; reason: 'taken' | 'too-many' }
+
+/** The snapshots of all accounts. Every method rejects with `unknown-account` if there is no such account. */
+export interface AccountSnapshots {
+  /**
+   * Keeps a copy of state and counters under a name. The account counts as changed, see `create`, because a user wants
+   * to return to it. A snapshot ends with its account. The cost does not depend on the size of the account.
+   */
+  take(accountId: string, request: SnapshotRequest): Promise<SnapshotOutcome>
+  /** In the order of their creation. */
+  list(accountId: string): Promise<SnapshotSummary[]>
+  /** `undefined` if the account has no snapshot with this name. */
+  read(accountId: string, name: string): Promise<(FormerAccount & { takenAt: number }) | undefined>
+  /** Resolves to whether there was a snapshot with this name. */
+  delete(accountId: string, name: string): Promise<boolean>
+  /** The hashes of all keys that a snapshot of the account could restore. */
+  keyHashes(accountId: string): Promise<Set<string>>
+}
 
 /** An earlier state of an account, which `replace` can restore. */
 export interface FormerAccount {
@@ -131,7 +153,7 @@ export interface Entered<Plan> {
  * The place of the accounts, and of everything on which processes with the same accounts must agree: the taken ids and
  * keys, the number of accounts, the order of eviction, and the counts. Every method is atomic, also if several
  * processes call it at the same time: it acts as if nothing else happened meanwhile. A method that cannot do its work
- * rejects with a `StoreError`, which gives the reason: `unknown-account` (ask `accountOf` or `has` first), `taken`,
+ * rejects with a `StoreError`, which gives the reason: `unknown-account` (ask `find` first), `taken`,
  * `full`, `damaged`, `closed`, or a lost store. Reads and refusals may see a state that is accepted but not stored yet.
  * One test suite, `test/store/conformance.ts`, runs against every implementation.
  *
@@ -143,12 +165,11 @@ export interface Store {
    * from before the opening of the store come first; they keep their order until it is closed.
    */
   list(): Promise<string[]>
-  has(accountId: string): Promise<boolean>
   /**
-   * The id of the account that has the key with this hash, disabled or not. An account has a key from the moment when a
-   * state with the key is accepted until a state without it is stored.
+   * The id of the account with this id, or of the account that has the key with this hash, disabled or not. An account
+   * has a key from the moment when a state with the key is accepted until a state without it is stored.
    */
-  accountOf(keyHash: string): Promise<string | undefined>
+  find(by: 'id' | 'key', name: string): Promise<string | undefined>
   /**
    * An id for an account without a chosen id. No account has it, and no other call returns it again, also after the
    * account was deleted. It is not reserved: a client may choose the same id for another account.
@@ -160,8 +181,9 @@ export interface Store {
    * Adds an account and resolves once it is stored. If there are `limit` accounts already, an evictable account is
    * deleted, and its id is the result. It is the least recently used account without changes. If there is none, it is
    * the least recently used of the others, if it was idle for `idle`. A creation, an `enter` and each change count as
-   * use. `update` with another state, `replace`, `count` and `recount` are changes. All of this outlives the process as
-   * well as the account does, except for uses after the last write, which only a clean `close` keeps.
+   * use. `update` with another state, `replace`, a snapshot, and `count` with other counters are changes. All of this
+   * outlives the process as well as the account does, except for uses after the last write, which only a clean `close`
+   * keeps.
    * Rejects with `taken` if another account has the id or one of the keys, and with `full` if no account can be
    * evicted; then nothing has changed. The cost does not depend on the number of accounts.
    * Of several calls with the same id, one succeeds. As soon as another call was refused, `enter` finds the account.
@@ -205,45 +227,33 @@ export interface Store {
    */
   refund(account: Incarnate, bucket: string, startedAt: number): Awaitable<Hits | undefined>
   /**
-   * Lets `visit` read the account with this id and set its counters; no request counts in between. This is a change of
-   * the account, see `create`. `visit` must be pure except for the counting, because it runs again if another process
-   * was faster. The counts are stored as after `enter`.
+   * Lets `visit` read the account with this id and its counters, and set the counters; no request counts in between. If
+   * it sets none, nothing has changed. Otherwise, this is a change of the account, see `create`. `visit` must be pure
+   * except for the counting, because it runs again if another process was faster. The counts of a key or a fault rule
+   * are removed as soon as a state without it is stored, and are not stored with that state.
    */
-  count<Value>(accountId: string, visit: Visitor<Value>): Promise<Value>
-  /**
-   * The same, but resolves once the counts are stored, like every change that a user has requested. If they cannot be
-   * stored, it rejects; until the store is closed, the account may use the new counts nevertheless.
-   */
-  recount<Value>(accountId: string, visit: Visitor<Value>): Promise<Value>
-  /**
-   * A copy of the counters. The counts of a key or a fault rule are removed as soon as a state without it is stored,
-   * and are not stored with that state.
-   */
-  counters(accountId: string): Promise<Counters>
-  /**
-   * Keeps a copy of state and counters under a name. The account counts as changed, see `create`, because a user wants
-   * to return to it. A snapshot ends with its account. The cost does not depend on the size of the account.
-   */
-  takeSnapshot(accountId: string, request: SnapshotRequest): Promise<SnapshotOutcome>
-  /** The snapshots of an account, in the order of their creation. */
-  snapshots(accountId: string): Promise<SnapshotSummary[]>
-  /** `undefined` if the account has no snapshot with this name. */
-  readSnapshot(accountId: string, name: string): Promise<(FormerAccount & { takenAt: number }) | undefined>
-  /** The hashes of all keys that a snapshot of the account could restore. */
-  snapshotKeys(accountId: string): Promise<Set<string>>
-  /** Resolves to whether there was a snapshot with this name. */
-  deleteSnapshot(accountId: string, name: string): Promise<boolean>
-  /**
-   * The account at a moment, in maps of its own; `undefined` if that state is not kept any more, or the account has
-   * ended. A store that gives no moments keeps nothing for this, because its users can keep states and counters
-   * themselves.
-   */
-  recall(moment: Moment): Promise<FormerAccount | undefined>
-  /** There is only one listener. It is called for every account. */
-  listenOutdated(listener: OutdatedListener): void
+  count<Value>(accountId: string, visit: Visitor<Value>, options?: CountOptions): Promise<Value>
+  readonly snapshots: AccountSnapshots
   /**
    * Writes all unwritten data and releases all resources, even if a write fails; then it rejects. From now on, the
    * methods above reject if they would read or change an account.
    */
   close(): Promise<void>
 }
+
+/** What only some stores have. */
+export interface StoreExtras {
+  /**
+   * The account at a moment, in maps of its own; `undefined` if that state is not kept any more, or the account has
+   * ended. Every store that gives moments has this. The users of other stores can keep states and counters themselves.
+   */
+  recall?(moment: Moment): Promise<FormerAccount | undefined>
+  /**
+   * Calls the listener with the bytes that only older states and counters of an account hold, as soon as the account
+   * itself no longer holds them. A module that keeps such states must count these bytes. There is only one listener. It
+   * is called for every account.
+   */
+  listenOutdated?(listener: OutdatedListener): void
+}
+
+export type OutdatedListener = (accountId: string, bytes: number) => void

@@ -15,7 +15,7 @@ import type { ServiceStore } from '../service/gate.ts'
 import type { Service } from '../service/pipeline.ts'
 import { openDirectService } from '../start/direct-service.ts'
 import { enterAccount } from '../store/admission.ts'
-import type { Admission, Incarnate } from '../store/store.ts'
+import type { Admission, Incarnate, Visitor } from '../store/store.ts'
 import { bytesOfBody, headersOf, type ProbeRequest } from './probe.ts'
 
 /** The part of an answer that depends on the contract. */
@@ -71,8 +71,8 @@ class RehearsalStore implements ServiceStore {
     return decision
   }
 
-  async count(): Promise<never> {
-    throw new Error('No fault is rehearsed.')
+  async count<Value>(_: string, visit: Visitor<Value>): Promise<Value> {
+    return visit(this.account, this.counting, 1)
   }
 }
 

@@ -1,20 +1,22 @@
 import { describe, expect, it, vi } from 'vitest'
-import type { FormerAccount, Store } from '../../src/store/store.ts'
+import type { FormerAccount, Store, StoreExtras } from '../../src/store/store.ts'
 import { applyUpdate, watch } from '../store/example-account.ts'
 import { type ControlPlane, startControlPlane } from '../support/control-plane.ts'
 import { overMemory } from '../support/failing-store.ts'
 
 const PATH = '/accounts/default'
 
+type Recalling = Required<Pick<StoreExtras, 'recall'>>
+
 /** A store that keeps what requests find, and gives them moments in place of it. */
-function recallingStore(): Store {
+function recallingStore(): Store & Recalling {
   const found: FormerAccount[] = []
   const versions: FormerAccount['state'][] = []
   const versionOf = (state: FormerAccount['state']): string => {
     if (!versions.includes(state)) versions.push(state)
     return `version ${versions.indexOf(state)}`
   }
-  return overMemory((memory) => ({
+  return overMemory<Recalling>((memory) => ({
     enter: ((keyHash, admission) =>
       memory.enter(keyHash, {
         ...admission,

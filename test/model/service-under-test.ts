@@ -33,7 +33,7 @@ export async function openService(
     const { default: first, ...others } = ACCOUNTS
     const service = await startService({ store, clock: () => now, ...birthOf(first), fixture: fixtureOf(first) })
     for (const [id, account] of Object.entries(others)) {
-      if (!(await store.has(id))) await createBeside(id, account, service)
+      if ((await store.find('id', id)) === undefined) await createBeside(id, account, service)
     }
     return service
   }

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import type { CountingPlan, CountingResult } from '../../src/domain/counting.ts'
 import { openMemoryStore } from '../../src/store/memory.ts'
 import type { Counters, Store } from '../../src/store/store.ts'
-import { enter, plannedCharge } from '../store/counting.ts'
+import { countersOf, enter, plannedCharge } from '../store/counting.ts'
 import { change, exampleAccount } from '../store/example-account.ts'
 import { budget } from '../support/budget.ts'
 import { freshPrefix, HAS_REDIS } from '../support/redis-server.ts'
@@ -88,8 +88,8 @@ describe.skipIf(!HAS_REDIS)('the script that lets a request enter', () => {
           const now = clock.now + offset
           expect(withoutFormer(counted, now)).toEqual(withoutFormer(expected, now))
         }
-        expect(withoutOver(await store.counters(id), clock.now + offset)).toEqual(
-          withoutOver(await memory.counters(id), clock.now + offset),
+        expect(withoutOver(await countersOf(store, id), clock.now + offset)).toEqual(
+          withoutOver(await countersOf(memory, id), clock.now + offset),
         )
       },
     )
@@ -139,7 +139,7 @@ describe.skipIf(!HAS_REDIS)('the script that lets a request enter', () => {
       clock.now = START + after
       const [told, expected] = [await enter(store, 'k1', plan, clock.read), await enter(memory, 'k1', plan, clock.read)]
       expect({ ...told, formerHits: undefined }).toEqual({ ...expected, formerHits: undefined })
-      const { quotas, tallies } = await store.counters('acme')
+      const { quotas, tallies } = await countersOf(store, 'acme')
       expect({ ...quotas.get('/a'), ...tallies.get('fault_1') }).toMatchObject(counted)
     }
   })
@@ -150,7 +150,7 @@ describe.skipIf(!HAS_REDIS)('the script that lets a request enter', () => {
     const enterAt = async (after: number, bucket: string) => {
       clock.now = START + after
       await enter(store, 'k1', { charge: { ...strict.charge, bucket } }, clock.read)
-      return [...(await store.counters('acme')).quotas.keys()].toSorted()
+      return [...(await countersOf(store, 'acme')).quotas.keys()].toSorted()
     }
     await enterAt(0, '/old')
     expect(await enterAt(3_599_999, '/b')).toEqual(['/b', '/old'])

@@ -21,7 +21,6 @@ import { SharedExchangeLog } from '../../src/redis/shared-exchange-log.ts'
 import { createPipeline } from '../../src/service/pipeline.ts'
 import { createExplainer } from '../../src/start/violation-explainer.ts'
 import { ALWAYS_READY } from '../../src/store/readiness.ts'
-import type { Store } from '../../src/store/store.ts'
 import { askControl, type ControlResponse } from '../support/control-plane.ts'
 import { freshPrefix, type RedisServer, sharedRedis } from '../support/redis-server.ts'
 import { type Received, type SentHeaders, sendRequest } from '../support/request.ts'
@@ -45,7 +44,7 @@ export interface ReplicaOptions {
 /** A replica: a service and its control plane on a port of their own, on a store that others use as well. */
 export interface Replica {
   baseUrl: string
-  store: Store
+  store: RedisStore
   worlds: Worlds
   journal: Journal
   exchanges: SharedExchangeLog<Explanation>
@@ -83,17 +82,19 @@ export async function startReplica(
     explain: createExplainer({ contract, store, journal, publicKeyOf, urls, log: SILENT }),
     others: () => options.others ?? 1,
     ...(options.log !== undefined && { log: options.log }),
-    readAccount: async (id) => ((await store.has(id)) ? store.read(id) : undefined),
+    readAccount: async (id) => ((await store.find('id', id)) === undefined ? undefined : store.read(id)),
     ...(options.window !== undefined && { window: options.window }),
     ...(options.waiting !== undefined && { waiting: options.waiting }),
   })
   await exchanges.start()
   const worlds = new Worlds({
     ...{ contract, store, clock, exchanges, log: SILENT, budget: undefined },
+    recall: (moment) => store.recall(moment),
     defaults: { fixture, seed: undefined, now: undefined, frozen: undefined, plan: undefined, faults: [] },
     ...{ maxAccounts: 1000, sandboxKeys: true, sandboxIdle: 0, randomKeys: false },
   })
-  if (!(await store.has(DEFAULT_ACCOUNT))) await worlds.create({ id: DEFAULT_ACCOUNT, apiKey: API_KEY })
+  if ((await store.find('id', DEFAULT_ACCOUNT)) === undefined)
+    await worlds.create({ id: DEFAULT_ACCOUNT, apiKey: API_KEY })
   else await worlds.noteKeys(DEFAULT_ACCOUNT, [API_KEY])
   const stopping = new AbortController()
   const readiness = ALWAYS_READY

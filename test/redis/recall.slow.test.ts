@@ -5,9 +5,10 @@ import type { AccountState } from '../../src/domain/account.ts'
 import type { Counters, CountingPlan } from '../../src/domain/counting.ts'
 import { accept } from '../../src/domain/errors.ts'
 import { PersistentMap } from '../../src/domain/persistent-map.ts'
+import type { RedisStore } from '../../src/redis/redis-store.ts'
 import { encodeAccount } from '../../src/store/record.ts'
-import type { Moment, Store } from '../../src/store/store.ts'
-import { hit, look, plannedCharge } from '../store/counting.ts'
+import type { Moment } from '../../src/store/store.ts'
+import { countersOf, hit, look, plannedCharge } from '../store/counting.ts'
 import { applyUpdate, change, exampleAccount, holdKeys, hosts, NOTHING, watch } from '../store/example-account.ts'
 import { atOnce } from '../support/at-once.ts'
 import { budget } from '../support/budget.ts'
@@ -37,14 +38,14 @@ async function openTwo() {
 }
 
 /** Deletes the account, and makes it again as it was at first. */
-async function renew(store: Store): Promise<void> {
+async function renew(store: RedisStore): Promise<void> {
   await store.delete('acme')
   await store.create(exampleAccount('acme', ['k1']))
 }
 
 /** Lets a request with this plan enter the account of the key `k1`; what it finds. */
-async function enter(store: Store, planned: Partial<CountingPlan> = {}, id = 'acme'): Promise<Found> {
-  const counters = await store.counters(id)
+async function enter(store: RedisStore, planned: Partial<CountingPlan> = {}, id = 'acme'): Promise<Found> {
+  const counters = await countersOf(store, id)
   const found = await store.enter('k1', {
     clock: () => 0,
     longestWindow: HOUR,
@@ -55,7 +56,7 @@ async function enter(store: Store, planned: Partial<CountingPlan> = {}, id = 'ac
   return { moment: found.moment, state: found.state, counters }
 }
 
-async function expectRecalled(store: Store, { moment, state, counters }: Found): Promise<void> {
+async function expectRecalled(store: RedisStore, { moment, state, counters }: Found): Promise<void> {
   const recalled = await store.recall(moment)
   expect(recalled?.incarnation).toBe(moment.incarnation)
   expect(recalled && encodeAccount(recalled.state)).toEqual(encodeAccount(state))
@@ -64,14 +65,14 @@ async function expectRecalled(store: Store, { moment, state, counters }: Found):
   expect(recalled?.counters).toEqual(counters)
 }
 
-type Act = (stores: readonly [Store, Store], found: readonly Found[]) => Promise<unknown>
+type Act = (stores: readonly [RedisStore, RedisStore], found: readonly Found[]) => Promise<unknown>
 type Change = (state: AccountState) => Partial<AccountState>
 
 const domain = fc.integer({ min: 0, max: 6 }).map((index) => `d${index}.example`)
 
 /** An act at the first of the stores. */
 const first =
-  (act: (store: Store) => Promise<unknown>): Act =>
+  (act: (store: RedisStore) => Promise<unknown>): Act =>
   ([store]) =>
     act(store)
 const updating = (edit: Change) => first((store) => change(store, edit))
@@ -115,7 +116,7 @@ const acts: fc.Arbitrary<Act> = fc.oneof(
   fc.integer().map((frozenAt) => updating(() => ({ clock: { frozenAt } }))),
   fc.integer({ min: 0, max: 3 }).map((used) =>
     first((store) =>
-      store.recount('acme', (_, counting) => {
+      store.count('acme', (_, counting) => {
         counting.quotas = counting.quotas.set('k2 /dmarc', { startedAt: 5, used }).delete('/domains')
       }),
     ),
@@ -138,10 +139,10 @@ const acts: fc.Arbitrary<Act> = fc.oneof(
   ),
   fc
     .constantFrom('s1', 's2')
-    .map((name) => first((store) => store.takeSnapshot('acme', { name, real: 0, replace: true, limit: 2 }))),
+    .map((name) => first((store) => store.snapshots.take('acme', { name, real: 0, replace: true, limit: 2 }))),
   fc.constantFrom('s1', 's2').map((name) =>
     first(async (store) => {
-      const snapshot = await store.readSnapshot('acme', name)
+      const snapshot = await store.snapshots.read('acme', name)
       if (snapshot) await store.replace('acme', snapshot.state, { ...snapshot.counters, snapshot: name })
     }),
   ),
@@ -186,7 +187,7 @@ describe.skipIf(!HAS_REDIS)(`What a request has found, with seed ${seed},`, () =
   it('is recalled also where replicas ask and change the account at the same time, up to the change that it has made', async () => {
     const { one, other } = await openTwo()
     const plan = { ...NOT_COUNTED, isCounted: true, charge: { ...CHARGE, bucket: '/domains', limit: 1_000 } }
-    const request = async (store: Store, name: string) => {
+    const request = async (store: RedisStore, name: string) => {
       const entered = await store.enter('k1', {
         clock: () => 0,
         longestWindow: HOUR,

@@ -47,7 +47,7 @@ describe.skipIf(!HAS_REDIS)('the list of accounts', () => {
     await expect(applyUpdate(store, 'b', holdKeys('k2'))).rejects.toMatchObject({ problem: 'taken' })
     clock.now++
     expect(await applyUpdate(store, 'b', holdKeys('k2'))).toMatchObject({ ok: true })
-    expect(await store.accountOf('k2')).toBe('b')
+    expect(await store.find('key', 'k2')).toBe('b')
   })
 
   it('waits for the turn of another replica until it is over, and no longer', async () => {

@@ -96,10 +96,10 @@ describe.skipIf(!HAS_REDIS)('two replicas on one server', () => {
           ...replicas.map((replica) => applyUpdate(replica.store, 'acme', holdKeys(...hashes))),
           applyUpdate(store, 'acme', watch(`${hashes.length}-${round}.example`)),
         ])
-        expect(await store.accountOf(hash)).toBe(hashes.length === 2 ? 'acme' : undefined)
+        expect(await store.find('key', hash)).toBe(hashes.length === 2 ? 'acme' : undefined)
       }
       await applyUpdate(store, 'other', holdKeys(hash))
-      expect(await store.accountOf(hash)).toBe('other')
+      expect(await store.find('key', hash)).toBe('other')
     }
   })
 
@@ -179,7 +179,7 @@ describe.skipIf(!HAS_REDIS)('on a cluster of one node', () => {
     await applyUpdate(one, 'b', holdKeys('k1', 'k2'))
     await applyUpdate(other, 'b', watch('a.example'))
     expect((await enter(other, 'k1', { charge: plannedCharge() }, () => 0)).hits?.used).toBe(1)
-    await one.recount('b', (_, counting) => {
+    await one.count('b', (_, counting) => {
       counting.requests = 7
     })
     await one.replace('b', exampleAccount('b', ['k1']), NOTHING)
@@ -206,7 +206,7 @@ describe.skipIf(!HAS_REDIS)('a store', () => {
     await send('DEL', ...(await keysOf(':meta')))
     expect(await look(store, 'key of a')).toBeUndefined()
     await expect(store.read('b')).rejects.toMatchObject({ problem: 'unknown-account' })
-    expect(await store.has('c')).toBe(false)
+    expect(await store.find('id', 'c')).toBeUndefined()
     await expect(applyUpdate(store, 'd', watch('a.example'))).rejects.toMatchObject({ problem: 'unknown-account' })
     expect(await store.list()).toEqual([])
     await store.create(exampleAccount('a', ['key of b']))

@@ -1,6 +1,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { Circumstances } from '../../src/accounts/exchange-log.ts'
 import { StoreError } from '../../src/store/store-error.ts'
+import { countersOf } from '../store/counting.ts'
 import { range } from '../support/at-once.ts'
 import { entry } from '../support/entry.ts'
 import { recordingLog } from '../support/recording-log.ts'
@@ -158,7 +159,7 @@ describe.skipIf(!HAS_REDIS)('The exchanges of several replicas', () => {
     await one.send('GET', '/domains', undefined, headers)
     const slow = other.send('GET', '/domains', undefined, { ...headers, prefer: 'delay=300' })
     // Both requests are charged by then, so the second one is under way.
-    await until(async () => [...(await other.store.counters('acme')).quotas.values()].some(({ used }) => used === 2))
+    await until(async () => [...(await countersOf(other.store, 'acme')).quotas.values()].some(({ used }) => used === 2))
     await one.ask('DELETE', '/accounts/acme')
     expect([...other.journal.oldestFirst('acme')]).toEqual([])
     await slow

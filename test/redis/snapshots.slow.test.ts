@@ -6,7 +6,7 @@ import { freshPrefix, HAS_REDIS, sharedRedis, startRedis } from '../support/redi
 import { openReplica, openReplicas } from './open-replicas.ts'
 
 function take(store: Store, name: string, { id = 'acme', replace = false } = {}) {
-  return store.takeSnapshot(id, { real: 0, limit: 100, name, replace })
+  return store.snapshots.take(id, { real: 0, limit: 100, name, replace })
 }
 
 /** A replica, whose connection goes through a proxy, and the keys of its accounts. */
@@ -38,9 +38,9 @@ describe.skipIf(!HAS_REDIS)('Snapshots on Redis', () => {
     const before = await bytesOf()
     expect(await take(store, 's')).toMatchObject({ snapshot: { domains: 10_000 } })
     await take(store, 's', { replace: true })
-    await store.snapshots('acme')
-    await store.snapshotKeys('acme')
-    await store.deleteSnapshot('acme', 's')
+    await store.snapshots.list('acme')
+    await store.snapshots.keyHashes('acme')
+    await store.snapshots.delete('acme', 's')
     // The texts of the scripts, where the server does not know them yet, are most of it.
     expect((await bytesOf()) - before).toBeLessThan(60_000)
   })
@@ -50,7 +50,7 @@ describe.skipIf(!HAS_REDIS)('Snapshots on Redis', () => {
     const bare = await keys()
     for (const replace of [false, true, true]) await take(store, 's', { replace })
     expect(await keys()).toHaveLength(bare.length + 2)
-    await store.deleteSnapshot('acme', 's')
+    await store.snapshots.delete('acme', 's')
     expect(await keys()).toEqual(bare)
     for (const name of ['a', 'b', 'c']) await take(store, name)
     await store.delete('acme')
@@ -77,8 +77,8 @@ describe.skipIf(!HAS_REDIS)('Snapshots on Redis', () => {
     proxy.loseReplies(second())
     expect(await take(store, 's', { replace: true })).toMatchObject({ ok: true })
     proxy.loseReplies(second())
-    expect(await store.deleteSnapshot('acme', 's')).toBe(true)
-    expect(await store.deleteSnapshot('acme', 's')).toBe(false)
+    expect(await store.snapshots.delete('acme', 's')).toBe(true)
+    expect(await store.snapshots.delete('acme', 's')).toBe(false)
     expect(proxy.lost).toBe(4)
     expect(await keys()).toEqual(bare)
   })
@@ -94,7 +94,7 @@ describe.skipIf(!HAS_REDIS)('Snapshots on Redis', () => {
     await expect(store.read('acme')).rejects.toMatchObject({ problem: 'unknown-account' })
     expect(await keys()).toEqual([])
     await store.create(exampleAccount('acme', ['k1']))
-    expect(await store.snapshots('acme')).toEqual([])
+    expect(await store.snapshots.list('acme')).toEqual([])
   })
 
   it('are refused when the server has no memory left, and can be read and deleted then', async () => {
@@ -104,9 +104,9 @@ describe.skipIf(!HAS_REDIS)('Snapshots on Redis', () => {
     await take(store, 's')
     await server.command('CONFIG', 'SET', 'maxmemory', '1')
     await expect(take(store, 't')).rejects.toMatchObject({ problem: 'full' })
-    expect(await store.snapshots('acme')).toHaveLength(1)
-    expect((await store.readSnapshot('acme', 's'))?.state.id).toBe('acme')
-    expect(await store.deleteSnapshot('acme', 's')).toBe(true)
+    expect(await store.snapshots.list('acme')).toHaveLength(1)
+    expect((await store.snapshots.read('acme', 's'))?.state.id).toBe('acme')
+    expect(await store.snapshots.delete('acme', 's')).toBe(true)
     await server.command('CONFIG', 'SET', 'maxmemory', '0')
     expect(await take(store, 't')).toMatchObject({ ok: true })
   })

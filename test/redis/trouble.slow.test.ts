@@ -2,7 +2,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import type { ConnectionState } from '../../src/redis/connection.ts'
 import { accountKeys } from '../../src/redis/keys.ts'
 import { readScript } from '../../src/redis/script.ts'
-import { enter, look, plannedCharge } from '../store/counting.ts'
+import { countersOf, enter, look, plannedCharge } from '../store/counting.ts'
 import { applyUpdate, change, domainsOf, exampleAccount, holdKeys, watch } from '../store/example-account.ts'
 import { type Choice, next, startCuttingProxy } from '../support/cutting-proxy.ts'
 import { freshPrefix, HAS_REDIS, sharedRedis, startRedis } from '../support/redis-server.ts'
@@ -84,8 +84,8 @@ describe.skipIf(!HAS_REDIS)('a replica whose connection is cut after the server 
       })
       expect(proxy.lost).toBe(round)
     }
-    expect([...(await sound.store.counters('acme')).quotas.values()]).toMatchObject([{ used: 4 }])
-    expect((await sound.store.counters('acme')).tallies.get('fault_1')?.matched).toBe(4)
+    expect([...(await countersOf(sound.store, 'acme')).quotas.values()]).toMatchObject([{ used: 4 }])
+    expect((await countersOf(sound.store, 'acme')).tallies.get('fault_1')?.matched).toBe(4)
   })
 
   it('recounts, refunds, creates and deletes once', async () => {
@@ -96,7 +96,7 @@ describe.skipIf(!HAS_REDIS)('a replica whose connection is cut after the server 
     const { incarnation } = (await look(store, 'k1')) ?? { incarnation: 0 }
     loseReplyTo('refund')
     expect(await store.refund({ id: 'acme', incarnation }, '/dmarc', hits?.startedAt ?? 0)).toMatchObject({ used: 2 })
-    expect((await sound.store.counters('acme')).quotas.get('/dmarc')?.used).toBe(2)
+    expect((await countersOf(sound.store, 'acme')).quotas.get('/dmarc')?.used).toBe(2)
     loseReplyTo('recount')
     expect(await store.count('acme', (_, counting) => (counting.requests += 10))).toBe(13)
     expect((await enter(sound.store, 'k1', {}, () => 0)).ordinal).toBe(14)
@@ -123,7 +123,7 @@ describe.skipIf(!HAS_REDIS)('a replica whose connection is cut after the server 
     }
     expect(proxy.lost).toBe(3)
     const holders = await Promise.all(
-      ['k1', 'key of claim', 'key of change', 'key of unclaim'].map((hash) => sound.store.accountOf(hash)),
+      ['k1', 'key of claim', 'key of change', 'key of unclaim'].map((hash) => sound.store.find('key', hash)),
     )
     expect(holders).toEqual(['acme', undefined, undefined, 'acme'])
   })
@@ -134,7 +134,7 @@ describe.skipIf(!HAS_REDIS)('a replica whose connection is cut after the server 
     const counted = await enter(troubled.store, 'k1', { charge: CHARGE }, () => 0)
     expect(await Promise.all(changes)).toMatchObject([{ ok: true }])
     expect(counted).toMatchObject({ ordinal: 1, hits: { used: 1 } })
-    expect([...(await sound.store.counters('acme')).quotas.values()]).toMatchObject([{ used: 1 }])
+    expect([...(await countersOf(sound.store, 'acme')).quotas.values()]).toMatchObject([{ used: 1 }])
   })
 
   it('does nothing when the first attempt arrives after the second', async () => {
@@ -151,7 +151,7 @@ describe.skipIf(!HAS_REDIS)('a replica whose connection is cut after the server 
     expect(await enterAs('2')).toMatchObject({ 0: 'ok', 6: '0' })
     expect(await enterAs('1')).toEqual(['late'])
     expect(await enterAs('3')).toMatchObject({ 0: 'ok', 6: '0' })
-    expect((await sound.store.counters('acme')).quotas.get('/dmarc')?.used).toBe(1)
+    expect((await countersOf(sound.store, 'acme')).quotas.get('/dmarc')?.used).toBe(1)
     const recountAs = (attempt: string, sequence: string) =>
       sound.connection.run(script('recount'), keys, ['other', attempt, token, sequence, '7', ''])
     expect(await recountAs('2', '1')).toMatchObject({ 0: 'ok' })

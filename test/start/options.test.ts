@@ -4,7 +4,6 @@ import { OptionError, type ServerOptions, startUnderstudy, systemClock } from '.
 import { flagsOf, type Option, readDuration, readTexts, type Values } from '../../src/start/option.ts'
 import { COMMAND_LINE_OPTIONS, completeOptions, LIBRARY_OPTIONS } from '../../src/start/option-table.ts'
 import { openMemoryStore } from '../../src/store/memory.ts'
-import { overMemory } from '../support/failing-store.ts'
 import { writeInterface } from './interface.ts'
 
 const rows = Object.entries<Option<unknown>>({ ...LIBRARY_OPTIONS, ...COMMAND_LINE_OPTIONS })
@@ -198,17 +197,43 @@ it.each<[ServerOptions, message: string]>([
 })
 
 describe('an object of the user', () => {
-  const log = { info() {}, warn() {}, error() {} }
-  const store = overMemory(() => ({}))
+  const log = ['info', 'warn', 'error']
+  const store = [
+    ...[
+      'list',
+      'find',
+      'newId',
+      'hasRoom',
+      'create',
+      'read',
+      'update',
+      'replace',
+      'delete',
+      'enter',
+      'refund',
+      'count',
+    ],
+    ...['take', 'list', 'read', 'delete', 'keyHashes'].map((name) => `snapshots.${name}`),
+    'close',
+  ]
   const missing = [
-    ...Object.keys(store).map((method): [string, string, object] => ['store', method, store]),
-    ...Object.keys(log).map((method): [string, string, object] => ['log', method, log]),
+    ...store.map((method): [string, string, string[]] => ['store', method, store]),
+    ...log.map((method): [string, string, string[]] => ['log', method, log]),
   ]
 
-  it.each(missing)('as %s is refused without the method %s', async (option, method, whole) => {
-    const error = await refusalOf({ [option]: { ...whole, [method]: undefined } })
-    const named = error.remedy.replace('must be an object with the methods ', '').split(', ')
-    expect(named.toSorted()).toEqual(Object.keys(whole).toSorted())
+  /** An object with methods of these names; a name with a dot is that of a method of an object in it. */
+  function objectOf(names: readonly string[]): object {
+    const made: Record<string, unknown> = {}
+    for (const [name = '', inner] of names.map((each) => each.split('.'))) {
+      made[name] = inner === undefined ? () => {} : { ...Object(made[name]), [inner]: () => {} }
+    }
+    return made
+  }
+
+  it.each(missing)('as %s is refused without the method %s', async (option, method, names) => {
+    expect(completeOptions({ [option]: objectOf(names) })).toBeDefined()
+    const error = await refusalOf({ [option]: objectOf(names.filter((name) => name !== method)) })
+    expect(error.remedy).toBe(`must be an object with the methods ${names.join(', ')}`)
   })
 
   it('may have its methods from a class', () => {

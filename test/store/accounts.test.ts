@@ -217,8 +217,8 @@ describe('accounts on a slow disk', () => {
       const updates = Promise.allSettled([update(holdKeys('k1')), update(holdKeys('k2'))])
       await disk('acme').fail()
       await updates
-      expect(await accounts.accountOf('k1')).toBeUndefined()
-      expect(await accounts.accountOf('k2')).toBeUndefined()
+      expect(await accounts.find('key', 'k1')).toBeUndefined()
+      expect(await accounts.find('key', 'k2')).toBeUndefined()
     })
 
     it('keeps quotas and the request number with the next write, and through a failed one', async () => {
@@ -230,11 +230,18 @@ describe('accounts on a slow disk', () => {
       expect(disk('acme').writes).toEqual(['a 1 1', 'b 1 1'])
     })
 
-    it('answers a recount when it is written', async () => {
-      const recount = watched(accounts.recount('acme', () => 7))
+    it('answers a count that is to be stored when it is written', async () => {
+      const count = watched(accounts.count('acme', (_, counting) => ++counting.requests, { stored: true }))
       await disk('acme').begun()
-      expect(recount.isAnswered).toBe(false)
-      expect(await keep(recount.answer)).toBe(7)
+      expect(count.isAnswered).toBe(false)
+      expect(await keep(count.answer)).toBe(1)
+      expect(disk('acme').writes).toEqual(['1 0'])
+    })
+
+    it('writes nothing for a visit that only reads the counters', async () => {
+      expect(await accounts.count('acme', () => 7, { stored: true })).toBe(7)
+      await keep(accounts.close())
+      expect(disk('acme').writes).toEqual([])
     })
 
     it('writes at `close` only the accounts that have something to keep', async () => {
@@ -270,7 +277,7 @@ describe('accounts on a slow disk', () => {
     const outcomes = Promise.allSettled([created, update(holdKeys('k1', 'k2'))])
     await disk('acme').fail()
     expect((await outcomes).map(({ status }) => status)).toEqual(['rejected', 'rejected'])
-    expect(await accounts.has('acme')).toBe(false)
+    expect(await accounts.find('id', 'acme')).toBeUndefined()
     await create('other', 'k1', 'k2')
     await create('acme')
   })
@@ -281,7 +288,7 @@ describe('accounts on a slow disk', () => {
     await disk('acme').begun()
     await expect(accounts.create(exampleAccount('other', ['k1']))).rejects.toMatchObject({ problem: 'taken' })
     await lose(givesUp)
-    expect(await accounts.accountOf('k1')).toBe('acme')
+    expect(await accounts.find('key', 'k1')).toBe('acme')
   })
 
   it('holds the keys of the state on disk and of the one on its way, while another write finishes', async () => {
@@ -289,7 +296,7 @@ describe('accounts on a slow disk', () => {
     const other = add('a')
     await disk('acme').begun()
     const exchange = update(holdKeys('k2'))
-    const holders = async () => [await accounts.accountOf('k1'), await accounts.accountOf('k2')]
+    const holders = async () => [await accounts.find('key', 'k1'), await accounts.find('key', 'k2')]
     await keep(other)
     expect(await holders()).toEqual(['acme', 'acme'])
     await keep(exchange)
@@ -306,7 +313,7 @@ describe('accounts on a slow disk', () => {
     const outcome = expect(accounts.create(exampleAccount('c'), evictable)).rejects.toThrow('disk full')
     await disk('c').fail()
     await outcome
-    expect([(await accounts.list()).toSorted(), await accounts.accountOf('key of a')]).toEqual([['a', 'b'], 'a'])
+    expect([(await accounts.list()).toSorted(), await accounts.find('key', 'key of a')]).toEqual([['a', 'b'], 'a'])
     const created = accounts.create(exampleAccount('d'), evictable)
     await disk('d').finish()
     expect(['a', 'b']).toContain(await created)

@@ -5,9 +5,9 @@ import type { Charge } from '../../src/domain/quotas.ts'
 import { chanceOfFault, fraction } from '../../src/ground/chance.ts'
 import type { Clock } from '../../src/ground/clock.ts'
 import { encodeAccount } from '../../src/store/record.ts'
-import type { Store } from '../../src/store/store.ts'
+import type { Store, Visitor } from '../../src/store/store.ts'
 import { ascending, atOnce, range } from '../support/at-once.ts'
-import { enter, hit, look, nextRequest, plannedCharge, trigger } from './counting.ts'
+import { countersOf, enter, hit, look, nextRequest, plannedCharge, trigger } from './counting.ts'
 import {
   applyUpdate,
   change,
@@ -66,7 +66,7 @@ export function describeStore(
     }
 
     const add = (name: string, id = 'acme') => applyUpdate(store, id, watch(name))
-    const holders = (...hashes: string[]) => Promise.all(hashes.map((hash) => store.accountOf(hash)))
+    const holders = (...hashes: string[]) => Promise.all(hashes.map((hash) => store.find('key', hash)))
 
     it('lists accounts in the order of their creation, whatever happens to them and to others', async () => {
       await create('c', 'a', 'B', 'b', 'd')
@@ -78,11 +78,15 @@ export function describeStore(
     })
 
     it('knows no account at first, and gives back one that was created', async () => {
-      expect([await store.list(), await store.has('acme'), await store.accountOf('k1')]).toEqual([[], false, undefined])
+      expect([await store.list(), await store.find('id', 'acme'), await store.find('key', 'k1')]).toEqual([
+        [],
+        undefined,
+        undefined,
+      ])
       const state = exampleAccount('acme', ['k1', 'k2'])
       await store.create(state)
       expect(encodeAccount(await store.read('acme'))).toEqual(encodeAccount(state))
-      expect([await store.list(), await store.has('acme')]).toEqual([['acme'], true])
+      expect([await store.list(), await store.find('id', 'acme')]).toEqual([['acme'], 'acme'])
       expect(await holders('k1', 'k2')).toEqual(['acme', 'acme'])
     })
 
@@ -104,7 +108,7 @@ export function describeStore(
       // Without keys, because half characters cannot be told apart in their hashes.
       const others = ['ACME', 'Acme', 'acme', '\ud83d', '\ude00', '\u00e9', 'e\u0301']
       await Promise.all(others.map((other) => store.create(exampleAccount(other))))
-      if (!(await store.has(id))) await store.create(exampleAccount(id))
+      if ((await store.find('id', id)) === undefined) await store.create(exampleAccount(id))
       await add('a.example', id)
       await reopen()
       expect((await store.read(id)).id).toBe(id)
@@ -194,7 +198,7 @@ export function describeStore(
         expect(await store.hasRoom({ limit })).toBe(false)
         expect(await store.hasRoom({ limit: limit + 1 })).toBe(true)
         expect(await store.hasRoom({})).toBe(true)
-        expect([await ids(), await store.accountOf('k1')]).toEqual([['a', 'b', 'c'], undefined])
+        expect([await ids(), await store.find('key', 'k1')]).toEqual([['a', 'b', 'c'], undefined])
         await store.delete('a')
         await store.create(exampleAccount('d', ['k1']), { limit })
         expect(await ids()).toEqual(['b', 'c', 'd'])
@@ -212,12 +216,13 @@ export function describeStore(
       it('takes a look for no use', async () => {
         await createEvictable('a', 'b', 'c')
         await store.read('a')
-        await store.counters('a')
-        await store.has('a')
-        await store.accountOf('key of a')
-        await store.snapshots('a')
-        await store.snapshotKeys('a')
-        await store.readSnapshot('a', 's')
+        await countersOf(store, 'a')
+        await store.count('a', () => {}, { stored: true })
+        await store.find('id', 'a')
+        await store.find('key', 'key of a')
+        await store.snapshots.list('a')
+        await store.snapshots.keyHashes('a')
+        await store.snapshots.read('a', 's')
         await applyUpdate(store, 'a', (state) => accept(state, undefined))
         await applyUpdate(store, 'a', () => refuse({ code: 'not_found' }))
         expect(await store.create(exampleAccount('d'), { limit })).toBe('a')
@@ -225,10 +230,9 @@ export function describeStore(
 
       const changes: Record<string, () => Promise<unknown>> = {
         update: () => add('a.example', 'a'),
-        replace: async () => store.replace('a', exampleAccount('a', ['key of a']), await store.counters('a')),
+        replace: async () => store.replace('a', exampleAccount('a', ['key of a']), await countersOf(store, 'a')),
         count: () => nextRequest(store, 'a'),
-        recount: () => store.recount('a', () => ({})),
-        takeSnapshot: () => store.takeSnapshot('a', { name: 's', real: 0, replace: false, limit: 1 }),
+        'snapshots.take': () => store.snapshots.take('a', { name: 's', real: 0, replace: false, limit: 1 }),
       }
 
       it.each(Object.keys(changes))('evicts no account that `%s` has changed before it was idle', async (change) => {
@@ -302,7 +306,7 @@ export function describeStore(
         for (const state of refused) {
           await expect(store.create(state, { limit })).rejects.toMatchObject({ problem: 'taken' })
         }
-        expect([await ids(), await store.accountOf('k1')]).toEqual([['a', 'b', 'c'], undefined])
+        expect([await ids(), await store.find('key', 'k1')]).toEqual([['a', 'b', 'c'], undefined])
         expect(await store.create(exampleAccount('d'), { limit })).toBe('a')
       })
 
@@ -311,7 +315,7 @@ export function describeStore(
         const changes = Promise.allSettled(['a', 'b', 'c'].map((id) => add('a.example', id)))
         expect(await store.create(exampleAccount('d'), { limit, idle: 0 })).toBe('a')
         await changes
-        expect([await store.has('a'), await store.accountOf('key of a')]).toEqual([false, undefined])
+        expect([await store.find('id', 'a'), await store.find('key', 'key of a')]).toEqual([undefined, undefined])
         await expect(store.read('a')).rejects.toMatchObject({ problem: 'unknown-account' })
         await create('a')
         expect(await domainsOf(store, 'a')).toEqual([])
@@ -326,7 +330,7 @@ export function describeStore(
           store.create(exampleAccount(`e${index}`), { limit, evictable: true }),
         )
         expect(await store.list()).toHaveLength(limit)
-        expect(await store.has('kept')).toBe(true)
+        expect(await store.find('id', 'kept')).toBe('kept')
         const gone = evicted.filter((id) => id !== undefined)
         expect([gone.length, new Set(gone).size]).toEqual([21 - limit, 21 - limit])
         await reopen()
@@ -431,7 +435,7 @@ export function describeStore(
       await applyUpdate(store, 'acme', holdKeys('k2', 'k3'))
       expect(await holders('k1', 'k2', 'k3')).toEqual([undefined, 'acme', 'acme'])
       await store.create(exampleAccount('other', ['k1']))
-      expect(await store.accountOf('k1')).toBe('other')
+      expect(await store.find('key', 'k1')).toBe('other')
     })
 
     it('rejects an update that takes a key of another account, and keeps nothing of it', async () => {
@@ -451,16 +455,16 @@ export function describeStore(
       expect(await hit(store, 'other', 'dmarc', charge, 0)).toMatchObject({ remaining: 19 })
     })
 
-    it('has what was recounted before it answers', async () => {
+    it('has counts that are to be stored before it answers', async () => {
       await store.create(exampleAccount('acme', ['k1']))
       const hits = { startedAt: HOUR, used: 7 }
-      const recounted = store.recount('acme', (_, counting) => {
+      const setHits: Visitor<number> = (_, counting) => {
         counting.quotas = counting.quotas.set('k1 /dmarc', hits)
         return counting.quotas.size
-      })
-      expect(await recounted).toBe(1)
+      }
+      expect(await store.count('acme', setHits, { stored: true })).toBe(1)
       await reopen()
-      expect([...(await store.counters('acme')).quotas]).toEqual([['k1 /dmarc', hits]])
+      expect([...(await countersOf(store, 'acme')).quotas]).toEqual([['k1 /dmarc', hits]])
     })
 
     it('forgets what was counted for a key with the key, and not what was counted for another', async () => {
@@ -468,18 +472,18 @@ export function describeStore(
       const buckets = ['k1 /dmarc', 'k1 /domains', 'k2 /dmarc', '/domains']
       for (const bucket of buckets) await hit(store, 'acme', bucket, charge, HOUR)
       await applyUpdate(store, 'acme', holdKeys('k2'))
-      expect([...(await store.counters('acme')).quotas.keys()]).toEqual(['k2 /dmarc', '/domains'])
+      expect([...(await countersOf(store, 'acme')).quotas.keys()]).toEqual(['k2 /dmarc', '/domains'])
       await reopen()
-      expect([...(await store.counters('acme')).quotas.keys()]).toEqual(['k2 /dmarc', '/domains'])
+      expect([...(await countersOf(store, 'acme')).quotas.keys()]).toEqual(['k2 /dmarc', '/domains'])
     })
 
     it('forgets what was counted for a fault rule with the rule', async () => {
       const faults = ['fault_1', 'fault_2'].map((id) => ({ id, createdAt: 0, rule: { delay_ms: 1 } }))
       await store.create({ ...exampleAccount('acme'), faults })
       await trigger(store, 'acme', target, 0)
-      expect((await store.counters('acme')).tallies.size).toBeGreaterThan(0)
+      expect((await countersOf(store, 'acme')).tallies.size).toBeGreaterThan(0)
       await change(store, () => ({ faults: [] }))
-      expect((await store.counters('acme')).tallies.size).toBe(0)
+      expect((await countersOf(store, 'acme')).tallies.size).toBe(0)
     })
 
     describe('counts what a request has planned', () => {
@@ -504,7 +508,7 @@ export function describeStore(
           hits: { startedAt, used: 2 },
           allowance: { allowed: true, limit: 2, remaining: 0, resetAt: startedAt / 1000 + 3600 },
         })
-        expect(await store.counters('acme')).toEqual({
+        expect(await countersOf(store, 'acme')).toEqual({
           quotas: new Map([['k1 /dmarc', { startedAt, used: 2 }]]),
           tallies: new Map(),
         })
@@ -560,10 +564,14 @@ export function describeStore(
       it('forgets it with its keys, which others may then have', async () => {
         await store.create(exampleAccount('acme', ['k1']))
         await store.delete('acme')
-        expect([await store.list(), await store.has('acme'), await holders('k1')]).toEqual([[], false, [undefined]])
+        expect([await store.list(), await store.find('id', 'acme'), await holders('k1')]).toEqual([
+          [],
+          undefined,
+          [undefined],
+        ])
         await expect(store.read('acme')).rejects.toMatchObject({ problem: 'unknown-account' })
         await store.create(exampleAccount('other', ['k1']))
-        expect(await store.accountOf('k1')).toBe('other')
+        expect(await store.find('key', 'k1')).toBe('other')
       })
 
       it('takes another of the same id for a new one', async () => {
@@ -585,7 +593,7 @@ export function describeStore(
         await changes
         expect(await store.list()).toEqual([])
         await reopen()
-        expect([await store.list(), await store.accountOf('k1')]).toEqual([[], undefined])
+        expect([await store.list(), await store.find('key', 'k1')]).toEqual([[], undefined])
       })
     })
 
@@ -597,7 +605,7 @@ export function describeStore(
         const before = await store.read('acme')
         await hit(store, 'acme', 'dmarc', charge, 0)
         await trigger(store, 'acme', target, 0)
-        const counters = await store.counters('acme')
+        const counters = await countersOf(store, 'acme')
         await add('a.example')
         await hit(store, 'acme', 'dmarc', charge, 0)
         await trigger(store, 'acme', target, 0)
@@ -605,7 +613,7 @@ export function describeStore(
         await store.replace('acme', before, counters)
         await reopen()
         expect((await store.read('acme')).domains.size).toBe(0)
-        expect(await store.counters('acme')).toEqual(counters)
+        expect(await countersOf(store, 'acme')).toEqual(counters)
         expect([...counters.tallies]).toEqual([['fault_1', { matched: 1, hits: 1 }]])
         expect(await nextRequest(store, 'acme')).toBe(2)
       })
@@ -620,7 +628,7 @@ export function describeStore(
       it('lets go of the keys that it has no more, and takes none of another', async () => {
         await store.create(exampleAccount('acme', ['k1']))
         await store.create(exampleAccount('other', ['k2']))
-        const counters = await store.counters('acme')
+        const counters = await countersOf(store, 'acme')
         const replaced = store.replace('acme', exampleAccount('acme', ['k2']), counters)
         await expect(replaced).rejects.toMatchObject({ problem: 'taken' })
         await store.replace('acme', exampleAccount('acme', ['k3']), counters)
@@ -638,61 +646,22 @@ export function describeStore(
     itSharesStates('lets snapshots share with the account what has not changed since', async () => {
       await store.create(withDomains(exampleAccount('acme', ['k1']), hosts(500)))
       for (const host of hosts(3)) {
-        await store.takeSnapshot('acme', { name: host, real: 0, replace: false, limit: 9 })
+        await store.snapshots.take('acme', { name: host, real: 0, replace: false, limit: 9 })
         await change(store, ({ domains }) => ({ domains: domains.set(host, { name: host, addedAt: 1, features: [] }) }))
       }
       const present = await store.read('acme')
       for (const [index, name] of hosts(3).entries()) {
-        const kept = (await store.readSnapshot('acme', name))?.state
+        const kept = (await store.snapshots.read('acme', name))?.state
         expect(kept && present.domains.changesSince(kept.domains)).toHaveLength(3 - index)
         expect(kept?.groups).toBe(present.groups)
       }
     })
 
-    itSharesStates('tells how much of each account only older states and counters still hold', async () => {
-      const outdated = new Map<string, number>()
-      store.listenOutdated((id, bytes) => outdated.set(id, (outdated.get(id) ?? 0) + bytes))
-      const told = () => {
-        const bytes = outdated.get('acme') ?? 0
-        outdated.clear()
-        return bytes
-      }
-      await store.create(exampleAccount('acme', ['k1']))
-      await store.create(exampleAccount('other', ['k2']))
-      await store.read('acme')
-      await hit(store, 'acme', 'k1 /dmarc', charge, 0)
-      expect(told()).toBe(0)
-      await add('a.example')
-      const small = told()
-      await change(store, ({ domains }) => ({ domains: domains.delete('a.example') }))
-      expect(told()).toBeGreaterThan(small)
-      for (const name of hosts(20)) await add(name)
-      told()
-      const state = await store.read('acme')
-      await store.replace('acme', exampleAccount('acme', ['k1']), NOTHING)
-      const whole = told()
-      expect(whole).toBeGreaterThan(20 * 100)
-      await store.replace('acme', state, NOTHING)
-      told()
-      await store.replace('acme', state, { ...NOTHING, outdatedSince: 0 })
-      expect(told()).toBeLessThan(whole)
-      await store.takeSnapshot('acme', { name: 's', real: 0, replace: false, limit: 1 })
-      await store.replace('acme', state, { ...NOTHING, snapshot: 's' })
-      expect(told()).toBeLessThan(whole)
-      await store.recount('acme', (_, counting) => {
-        for (let index = 0; index < 50; index++)
-          counting.quotas = counting.quotas.set(`${index}`, { startedAt: 0, used: 1 })
-      })
-      expect(told()).toBeGreaterThan(50 * 50)
-      await add('a.example', 'other')
-      expect([...outdated.keys()]).toEqual(['other'])
-    })
-
-    it('gives counters out in maps of their own', async () => {
+    it('gives counters out in maps that stay as they are', async () => {
       await create('acme')
-      const counters = await store.counters('acme')
+      const quotas = await store.count('acme', (_, counting) => counting.quotas)
       await hit(store, 'acme', 'dmarc', charge, 0)
-      expect(counters.quotas.size).toBe(0)
+      expect([...quotas.entries()]).toEqual([])
       await store.count('acme', (_, counting) => {
         counting.quotas = counting.quotas.set('dmarc', { startedAt: 0, used: 20 })
       })

@@ -1,10 +1,24 @@
-import { applyCounts, type CountingPlan, type CountingResult, type PlannedCharge } from '../../src/domain/counting.ts'
+import {
+  applyCounts,
+  type Counters,
+  type CountingPlan,
+  type CountingResult,
+  type PlannedCharge,
+} from '../../src/domain/counting.ts'
 import { type FaultTarget, findMatchingRules, type TriggeredRule, triggerRule } from '../../src/domain/faults.ts'
 import { type Allowance, type Charge, chargeQuota } from '../../src/domain/quotas.ts'
 import { type Clock, systemClock } from '../../src/ground/clock.ts'
 import type { Store } from '../../src/store/store.ts'
 
 const NOTHING = { ordinal: 0, bucket: undefined, hits: undefined, tallies: undefined }
+
+/** The present counters of the account. */
+export function countersOf(store: Store, id: string): Promise<Counters> {
+  return store.count(id, (_, { quotas, tallies }) => ({
+    quotas: new Map(quotas.entries()),
+    tallies: new Map(tallies.entries()),
+  }))
+}
 
 /** Charges one request to a bucket of the account. */
 export function hit(store: Store, id: string, bucket: string, charge: Charge, now: number): Promise<Allowance> {

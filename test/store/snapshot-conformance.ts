@@ -3,7 +3,7 @@ import type { Charge } from '../../src/domain/quotas.ts'
 import { encodeAccount } from '../../src/store/record.ts'
 import type { SnapshotOutcome, SnapshotRequest, Store } from '../../src/store/store.ts'
 import { atOnce } from '../support/at-once.ts'
-import { hit, nextRequest } from './counting.ts'
+import { countersOf, hit, nextRequest } from './counting.ts'
 import { applyUpdate, change, domainsOf, exampleAccount, holdKeys, NOTHING, watch } from './example-account.ts'
 
 const HOUR = 3_600_000
@@ -20,15 +20,15 @@ export function describeSnapshots(opened: () => Store, pass: (milliseconds: numb
     })
 
     function take(name: string, chosen: Partial<SnapshotRequest> = {}): Promise<SnapshotOutcome> {
-      return store.takeSnapshot('acme', { name, real: pass(0), replace: false, limit: 100, ...chosen })
+      return store.snapshots.take('acme', { name, real: pass(0), replace: false, limit: 100, ...chosen })
     }
 
     const add = (name: string) => applyUpdate(store, 'acme', watch(name))
-    const names = async () => (await store.snapshots('acme')).map(({ name }) => name)
+    const names = async () => (await store.snapshots.list('acme')).map(({ name }) => name)
 
     /** A snapshot that is there. */
     async function read(name: string) {
-      const found = await store.readSnapshot('acme', name)
+      const found = await store.snapshots.read('acme', name)
       if (found === undefined) throw new Error(`There is no snapshot ${name}.`)
       return found
     }
@@ -42,7 +42,7 @@ export function describeSnapshots(opened: () => Store, pass: (milliseconds: numb
       }))
       await hit(store, 'acme', 'k1 /dmarc', charge, HOUR)
       const state = encodeAccount(await store.read('acme'))
-      const counters = await store.counters('acme')
+      const counters = await countersOf(store, 'acme')
       await take('one')
       await add('c.example')
       await change(store, ({ domains, groups }) => ({
@@ -57,7 +57,7 @@ export function describeSnapshots(opened: () => Store, pass: (milliseconds: numb
         expect([...found.state.groupNames.entries()]).toEqual([['g', 'g']])
         expect(found.counters).toEqual(counters)
       }
-      expect(await store.readSnapshot('acme', 'two')).toBeUndefined()
+      expect(await store.snapshots.read('acme', 'two')).toBeUndefined()
     })
 
     it('are listed in the order in which they were taken, with the time on the clock of the account', async () => {
@@ -70,7 +70,7 @@ export function describeSnapshots(opened: () => Store, pass: (milliseconds: numb
       await take('a')
       await change(store, () => ({ clock: { frozenAt: 700 } }))
       await take('__proto__')
-      expect(await store.snapshots('acme')).toEqual([
+      expect(await store.snapshots.list('acme')).toEqual([
         first,
         { name: 'a', takenAt: start + 1_500, domains: 1, groups: 0 },
         { name: '__proto__', takenAt: 700, domains: 1, groups: 0 },
@@ -108,23 +108,23 @@ export function describeSnapshots(opened: () => Store, pass: (milliseconds: numb
 
     it('are forgotten when they are deleted, which leaves the others', async () => {
       for (const name of ['a', 'b', 'c']) await take(name)
-      expect(await store.deleteSnapshot('acme', 'b')).toBe(true)
-      expect(await store.deleteSnapshot('acme', 'b')).toBe(false)
+      expect(await store.snapshots.delete('acme', 'b')).toBe(true)
+      expect(await store.snapshots.delete('acme', 'b')).toBe(false)
       expect(await names()).toEqual(['a', 'c'])
-      expect(await store.readSnapshot('acme', 'b')).toBeUndefined()
+      expect(await store.snapshots.read('acme', 'b')).toBeUndefined()
       await take('b')
       expect(await names()).toEqual(['a', 'c', 'b'])
     })
 
     it('tell all keys that they could bring back', async () => {
-      expect(await store.snapshotKeys('acme')).toEqual(new Set())
+      expect(await store.snapshots.keyHashes('acme')).toEqual(new Set())
       await take('a')
       await applyUpdate(store, 'acme', holdKeys('k2', 'k3'))
       await take('b')
       await applyUpdate(store, 'acme', holdKeys('k4'))
-      expect(await store.snapshotKeys('acme')).toEqual(new Set(['k1', 'k2', 'k3']))
-      await store.deleteSnapshot('acme', 'a')
-      expect(await store.snapshotKeys('acme')).toEqual(new Set(['k2', 'k3']))
+      expect(await store.snapshots.keyHashes('acme')).toEqual(new Set(['k1', 'k2', 'k3']))
+      await store.snapshots.delete('acme', 'a')
+      expect(await store.snapshots.keyHashes('acme')).toEqual(new Set(['k2', 'k3']))
     })
 
     it('can be brought back, again and again, in any order, and after the account was replaced', async () => {
@@ -140,7 +140,7 @@ export function describeSnapshots(opened: () => Store, pass: (milliseconds: numb
         await store.replace('acme', state, { ...counters, snapshot: name, incarnation })
         const domains = ['a.example', 'b.example', 'c.example']
         expect(await domainsOf(store)).toEqual(domains.slice(0, domains.indexOf(name) + 1))
-        expect(await store.counters('acme')).toEqual(counters)
+        expect(await countersOf(store, 'acme')).toEqual(counters)
         await add(`later-${index}.example`)
         await hit(store, 'acme', 'k1 /dmarc', charge, HOUR)
         expect(await nextRequest(store, 'acme')).toBe(index + 2)
@@ -153,13 +153,13 @@ export function describeSnapshots(opened: () => Store, pass: (milliseconds: numb
       const { state, counters, incarnation } = await read('a')
       await store.delete('acme')
       const error = { problem: 'unknown-account', message: 'There is no account "acme"' }
-      const asked = [() => names(), () => store.snapshotKeys('acme'), () => read('a'), () => take('a')]
-      for (const ask of [...asked, () => store.deleteSnapshot('acme', 'a')]) {
+      const asked = [() => names(), () => store.snapshots.keyHashes('acme'), () => read('a'), () => take('a')]
+      for (const ask of [...asked, () => store.snapshots.delete('acme', 'a')]) {
         await expect(ask()).rejects.toMatchObject(error)
       }
       await store.create(exampleAccount('acme', ['k2']))
       expect(await names()).toEqual([])
-      expect(await store.readSnapshot('acme', 'a')).toBeUndefined()
+      expect(await store.snapshots.read('acme', 'a')).toBeUndefined()
       await expect(store.replace('acme', state, { ...counters, incarnation })).rejects.toMatchObject(error)
       expect((await store.read('acme')).keys.map(({ hash }) => hash)).toEqual(['k2'])
     })
@@ -167,9 +167,9 @@ export function describeSnapshots(opened: () => Store, pass: (milliseconds: numb
     it('are those of one account', async () => {
       await store.create(exampleAccount('other', ['k2']))
       await take('a')
-      expect(await store.snapshots('other')).toEqual([])
-      expect(await store.readSnapshot('other', 'a')).toBeUndefined()
-      expect(await store.deleteSnapshot('other', 'a')).toBe(false)
+      expect(await store.snapshots.list('other')).toEqual([])
+      expect(await store.snapshots.read('other', 'a')).toBeUndefined()
+      expect(await store.snapshots.delete('other', 'a')).toBe(false)
       await store.delete('other')
       expect(await names()).toEqual(['a'])
     })

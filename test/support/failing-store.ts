@@ -1,11 +1,13 @@
 import { openMemoryStore } from '../../src/store/memory.ts'
-import type { Store } from '../../src/store/store.ts'
+import type { Store, StoreExtras } from '../../src/store/store.ts'
 
-/** A memory store in which some methods are others. */
-export function overMemory(replace: (memory: Store) => Partial<Store>): Store {
+/** A memory store in which some methods are others, or are added. */
+export function overMemory<Extras extends StoreExtras = object>(
+  replace: (memory: Store) => Partial<Store> & Extras,
+): Store & Extras {
   const memory = openMemoryStore()
   const replaced = replace(memory)
-  return new Proxy(replaced as Store, {
+  return new Proxy(replaced as Store & Extras, {
     get: (own, name) => {
       const method = Reflect.get(name in own ? own : memory, name)
       return name in own || typeof method !== 'function' ? method : method.bind(memory)

@@ -7,7 +7,6 @@ import type { Awaitable } from '../../ground/awaitable.ts'
 import { Semaphore } from '../../ground/semaphore.ts'
 import { Accounts, type AccountsDriver, type AccountsOptions } from '../accounts.ts'
 import { type AccountRecord, encodeAccount } from '../record.ts'
-import type { Store } from '../store.ts'
 import { StoreError } from '../store-error.ts'
 import type { AccountData } from '../stored-account.ts'
 import { AccountFile, type FileAccess } from './account-file.ts'
@@ -59,7 +58,7 @@ export async function openFolderStore(
     warn = () => {},
     ...options
   }: FolderOptions = {},
-): Promise<Store> {
+): Promise<Accounts> {
   const folder = resolve(directory)
   const { made } = makeFolder(folder)
   if (durability === 'fsync') await syncMade(made)
@@ -154,7 +153,7 @@ async function readAccount(
 
 async function refuseSharedKeys(path: string, { state }: AccountData, accounts: Accounts): Promise<void> {
   for (const [index, { hash }] of state.keys.entries()) {
-    const holder = await accounts.accountOf(hash)
+    const holder = await accounts.find('key', hash)
     if (holder !== undefined) throw damagedFile(path, `/account/keys/${index} belongs to the account "${holder}" too`)
   }
 }

@@ -6,8 +6,7 @@ import type { Hits } from '../../domain/quotas.ts'
 import type { Past } from '../../journal/entry.ts'
 import type { ServiceStore } from '../../service/gate.ts'
 import { enterAccount } from '../../store/admission.ts'
-import type { Admission, Incarnate } from '../../store/store.ts'
-import { StoreError } from '../../store/store-error.ts'
+import type { Admission, Incarnate, Visitor } from '../../store/store.ts'
 import { areSameStates } from './answer.ts'
 import { findOwner, type RecordedRequest } from './recording.ts'
 
@@ -108,15 +107,21 @@ export class RecordedStore implements ServiceStore {
     accountId: string,
     decide: (state: AccountState) => Decision<AccountState, Value, Code>,
   ): Decision<AccountState, Value, Code> {
-    const { past, others = [] } = this.#request ?? {}
-    const found = past?.account.id === accountId ? past.account : others.find(({ id }) => id === accountId)
-    const decision = decide(this.#worlds.get(accountId)?.own ?? found ?? this.#default)
+    const decision = decide(this.#stateOf(accountId))
     if (decision.ok) this.after = decision.state
     return decision
   }
 
-  async count(): Promise<never> {
-    throw new StoreError('full', 'A recording has only the accounts that were recorded')
+  async count<Value>(accountId: string, visit: Visitor<Value>): Promise<Value> {
+    const counting = this.#counting.get(accountId)
+    if (counting === undefined) throw new Error(`The account "${accountId}" was not entered.`)
+    return visit(this.#stateOf(accountId), counting, 1)
+  }
+
+  #stateOf(accountId: string): AccountState {
+    const { past, others = [] } = this.#request ?? {}
+    const found = past?.account.id === accountId ? past.account : others.find(({ id }) => id === accountId)
+    return this.#worlds.get(accountId)?.own ?? found ?? this.#default
   }
 }
 

@@ -112,7 +112,7 @@ describe('a folder of accounts', () => {
     const { folder } = folderWith(fullFile)
     const store = await open(folder)
     expect(encodeAccount(await store.read('acme'))).toEqual(fullRecord)
-    expect(await store.accountOf('k1')).toBe('acme')
+    expect(await store.find('key', 'k1')).toBe('acme')
     expect(await hit(store, 'acme', 'key_1/dmarc', charge, 0)).toMatchObject({ remaining: 17 })
     expect(await nextRequest(store, 'acme')).toBe(10)
   })

@@ -284,7 +284,7 @@ describe('an account file', () => {
     // The entry is gone by then, and only its flush fails.
     disk.failing.set('flush', 'EIO')
     await expect(store.delete('acme')).rejects.toMatchObject({ problem: 'unusable' })
-    expect(await store.accountOf('k1')).toBe('acme')
+    expect(await store.find('key', 'k1')).toBe('acme')
     disk.failing.clear()
     await store.close()
     expect(readdirSync(folder)).toEqual(['account-acme.json'])

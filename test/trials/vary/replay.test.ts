@@ -14,6 +14,7 @@ import { only } from './varied-client.ts'
 type Ask = (service: TestService) => Promise<unknown>
 
 const list: Ask = (service) => service.get('/domains')
+const listDmarc: Ask = (service) => service.get('/dmarc')
 const add: Ask = (service) => service.send('POST', '/domains', { domains: ['b.example'] })
 const control =
   (method: string, path: string, body?: unknown): Ask =>
@@ -91,7 +92,7 @@ const SITUATIONS: [what: string, ask: Ask, options?: ServerOptions][] = [
   ['a request without Host', raw('GET /api/v1/domains HTTP/1.1', 'Connection: close')],
   ['a sandbox', fetches('/domains', {}, 'sandbox_replay')],
   ['requests at the same time', (service) => Promise.all(repeat(add, 5).map((ask) => quietly(ask)(service)))],
-  ['an exhausted quota', inTurn(...repeat((service) => service.get('/dmarc'), 12))],
+  ['an exhausted quota', inTurn(...repeat(listDmarc, 12))],
   ['an hour that passes', inTurn(list, passes(3_600_000), list)],
   ['a clock that is moved', inTurn(list, control('PATCH', '/clock', { advance: 'P1D' }), list)],
   ['a frozen clock', inTurn(control('PATCH', '/clock', { frozen: true }), list, passes(5_000), list)],
@@ -99,6 +100,7 @@ const SITUATIONS: [what: string, ask: Ask, options?: ServerOptions][] = [
     'a quota that is set',
     inTurn(list, control('PATCH', '/quotas', { bucket: 'domains', remaining: 0 }), quietly(list)),
   ],
+  ['a quota that a fault uses up', struck({ event: 'quota-used-up' }, listDmarc, quietly(listDmarc), list)],
   ['a reset', inTurn(add, control('POST', '/reset', {}), add)],
   [
     'a snapshot that is restored',
