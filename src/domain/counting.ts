@@ -89,7 +89,7 @@ const NOT_COUNTED: CountingResult = {
 
 /**
  * Decides by plan and counters whether the quota permits the request, and which rule acts on it. It changes nothing, see
- * `applyCounts`. `now` is in milliseconds on the account's clock. For `draw`, see `triggerRule`. The script `enter.lua`
+ * `applyCounts`. `now` is in milliseconds on the account's clock. For `draw`, see `triggerRule`. The function `enter`
  * of the Redis store does the same.
  */
 export function decideCounts(

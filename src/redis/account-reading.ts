@@ -3,7 +3,7 @@ import { StoreError } from '../store/store-error.ts'
 import { LARGE_DEADLINE } from './connection.ts'
 import type { AccountCopy } from './copies.ts'
 import { type RedisDatabase, readTexts } from './database.ts'
-import { accountKeys } from './keys.ts'
+import { accountKey } from './keys.ts'
 
 /** How often the reading begins again because other replicas have changed too much meanwhile. */
 const ATTEMPTS = 5
@@ -24,10 +24,9 @@ export async function readAccount(incarnation: string, database: RedisDatabase):
 }
 
 async function tryToRead(incarnation: string, database: RedisDatabase): Promise<AccountCopy | 'changed' | undefined> {
-  const keys = accountKeys(database.prefix, incarnation)
-  const [meta = '', fields = ''] = keys
-  const describe = (deadline?: number) =>
-    database.read(['HMGET', meta, 'version', 'token', 'gate', 'evictable', 'changed'], deadline)
+  const head = accountKey(database.prefix, incarnation, 'head')
+  const fields = accountKey(database.prefix, incarnation, 'parts')
+  const describe = (deadline?: number) => database.read(['HMGET', head, '#v', '#t', '#g', '#e', '#c'], deadline)
   // All three commands are sent together. For most accounts, no further command is necessary. The first command shows
   // soon whether the server answers. The parts may take longer.
   const [first, page, second] = await Promise.all([describe(), database.readPage(fields), describe(LARGE_DEADLINE)])
@@ -36,7 +35,7 @@ async function tryToRead(incarnation: string, database: RedisDatabase): Promise<
   if (typeof version !== 'string' || typeof token !== 'string' || typeof gate !== 'string') return undefined
   const parts = await database.readPages(fields, page)
   if (page[0] !== '0' || (second as readonly string[])[1] !== token) {
-    const told = await database.run('look', keys, [version, token])
+    const told = await database.call('look', [incarnation, version, token])
     if (told[0] !== 'ok') return undefined
     if (told[4] === 1) return 'changed'
     // A part that was read after a change has it already. To apply the change again makes no difference.
@@ -52,7 +51,7 @@ async function tryToRead(incarnation: string, database: RedisDatabase): Promise<
     const message = `The store lacks the key ${fields} of an account: it was deleted, or evicted because the setting maxmemory-policy permits that`
     throw new StoreError(
       'damaged',
-      `${message}; restore it from a backup, or delete ${meta}, too, which ends the account`,
+      `${message}; restore it from a backup, or delete ${head}, too, which ends the account`,
     )
   }
   return {

@@ -1,17 +1,18 @@
-import { randomBytes } from 'node:crypto'
 import type { AccountState } from '../domain/account.ts'
 import type { Counters, CountingPlan, CountingResult, countersFor } from '../domain/counting.ts'
 import type { Hits } from '../domain/quotas.ts'
 import { applyChanges, type PartChange, partsOf, type StoredPart } from '../store/parts.ts'
+import type { Capacity } from '../store/store.ts'
+import { StoreError } from '../store/store-error.ts'
 import { type LogRecord, readAccount, readRecord } from './account-reading.ts'
 import { DEADLINE, type RedisReply } from './connection.ts'
 import type { AccountCopy, Copies } from './copies.ts'
-import { readCount, readCounters, writeHits, writePlan, writeTally } from './counter-texts.ts'
-import { newOperation, type RedisDatabase, readTexts } from './database.ts'
-import { accountKeys, formerKeys, snapshotKey } from './keys.ts'
+import { readCount, readCounters, readEnterReply, writeHits, writePlan, writeTally } from './counter-texts.ts'
+import { type RedisDatabase, readTexts } from './database.ts'
+import { decodeId, encodeId } from './keys.ts'
 
 /** How many parts of a new account are written in one step. */
-const WRITTEN = 5_000
+const WRITTEN = 2_000
 /** How many changed parts of an account extend the deadline by one millisecond. */
 const CHANGED_IN_TIME = 20
 
@@ -24,11 +25,9 @@ export interface EnteredStep {
   copy: AccountCopy
   /** The time of the store, in milliseconds since the Unix epoch. */
   real: number
-  /** The number of earlier changes of the counters. */
+  /** The number of earlier changes of the counters, and what undoes the one of this request. */
   sequence: number
-  /** The version that the request has found. */
-  version: number
-  token: string
+  undo: string | undefined
   counted: CountingResult
 }
 
@@ -40,12 +39,13 @@ export interface AccountStep {
   changes: readonly PartChange[]
   /** Whether it changes a part on which plans of requests depend. */
   changesPlans: boolean
-  /** The hashes of the removed keys, and the ids of the removed fault rules. */
+  /** The hashes of the removed and of the added keys, and the ids of the removed fault rules. */
   removedKeys: readonly string[]
+  addedKeys: readonly string[]
   removedRules: readonly string[]
   /** The counters that replace the present ones, if there are any. */
   counters?: ReplacingCounters | undefined
-  /** Whether other replicas shall wait for it, because it was too late too often. */
+  /** Whether other servers shall wait for it, because it was too late too often. */
   wantsTurn: boolean
 }
 
@@ -62,12 +62,10 @@ export interface CountersStep extends Counters {
 /** A counter with its old and its new text; `undefined` for no counter. */
 export type CounterChange = readonly [name: string, before: string | undefined, after: string | undefined]
 
-/** The scripts that run on the data of one account. Copies are updated with the replies of the scripts. */
+/** The functions that run on the data of one account. Copies are updated with their replies. */
 export class AccountSteps {
   readonly #database: RedisDatabase
   readonly #copies: Copies
-  /** Names this process as the holder of a turn, see `change.lua`. */
-  readonly #replica = randomBytes(9).toString('base64url')
   /** The accounts that are being read, by incarnation. */
   readonly #loads = new Map<string, Promise<AccountCopy | Gone>>()
 
@@ -96,65 +94,84 @@ export class AccountSteps {
     return copy === undefined ? this.#forget(incarnation) : this.#keep(copy)
   }
 
-  /** Whether the account has data. */
-  async isThere(incarnation: string): Promise<boolean> {
-    const [meta = ''] = this.#keysOf(incarnation)
-    return (await this.#database.read(['HGET', meta, 'version'])) !== null
-  }
-
   /** The account as it is now. */
   async look(copy: AccountCopy): Promise<AccountCopy | Gone> {
     const { incarnation, version, token } = copy
-    const [outcome, ...told] = await this.#database.run('look', this.#keysOf(incarnation), [`${version}`, token])
+    const [outcome, ...told] = await this.#database.call('look', [incarnation, `${version}`, token])
     return outcome === 'ok' ? this.#bring(copy, version, told) : this.#forget(incarnation)
   }
 
   /**
-   * Lets a request enter. Returns an updated copy if the request must be planned again. `expected` is the version of
-   * the copy after all changes that are under way. It is the same version when their replies come first.
+   * Lets a request enter. Returns an updated copy if the request must be planned again. `expected` is the account after
+   * all changes that are under way. It is the present one if they succeed, because their replies come first.
    */
   async enter(
     copy: AccountCopy,
     plan: CountingPlan,
     longestWindow: number,
-    expected: string,
+    expected: AccountCopy,
   ): Promise<EnteredStep | AccountCopy | Gone> {
-    const { state, incarnation } = copy
+    const { state, incarnation, version, token, gate } = copy
     const { clock } = state
     const args = [
-      ...[`${copy.version}`, copy.token, expected, copy.gate, this.#database.now],
+      ...[`${version}`, token, gate, expected.token, this.#database.now],
       ...('frozenAt' in clock ? ['1', `${clock.frozenAt}`] : ['0', `${clock.offset}`]),
       ...[plan.isCounted ? '1' : '0', `${longestWindow}`],
       ...writePlan(plan, state),
     ]
-    const reply = await this.#database.runOnce('enter', this.#keysOf(incarnation), newOperation(), args)
-    const [outcome, real, version, token] = reply
+    const reply = await this.#database.callOnce<RedisReply>('enter', incarnation, args)
+    if (typeof reply === 'string') return this.#conclude(reply, expected, plan, state)
+    const [outcome, told, ...news] = reply as readonly RedisReply[]
     if (outcome === 'gone') return this.#forget(incarnation)
     if (outcome !== 'ok' && outcome !== 'stale') throw unexpected(reply)
-    const brought = await this.#bring(copy, copy.version, reply.slice(2))
+    const brought = await this.#bring(news[1] === expected.token ? expected : copy, version, news)
     if (brought === GONE || outcome === 'stale') return brought
-    const [requests, sequence, hits, tallies] = reply.slice(6)
-    const time = Number(real)
-    const counted = readCount(plan, state, time, { requests, hits, tallies })
-    const found = { sequence: Number(sequence), version: Number(version), token: token as string }
-    return { copy: brought, real: time, ...found, counted }
+    // Changes that came after the request may be known already, but the request has not found them.
+    const found = { ...brought, version: Number(news[0]), token: news[1] as string }
+    return this.#conclude(told as string, found, plan, state)
   }
 
-  /** Writes a new account, which no request finds yet. */
-  async create(incarnation: string, state: AccountState, isEvictable: boolean): Promise<AccountCopy> {
-    const operation = newOperation()
+  /** `planned` is the state on which the plan is based; the parts that plans read are those of `copy`. */
+  #conclude(told: string, copy: AccountCopy, plan: CountingPlan, planned: AccountState): EnteredStep {
+    const reply = readEnterReply(told)
+    const { micros, sequence, undo } = reply
+    this.#database.connection.clock.see(micros)
+    return { copy, real: Math.floor(micros / 1000), sequence, undo, counted: readCount(plan, planned, reply) }
+  }
+
+  /**
+   * Creates an account. `evicted` is the id of the account that it has replaced. The parts of a large account are
+   * written before, because other clients wait while a function runs; without the last step, they expire.
+   * @throws StoreError `taken` or `full`
+   */
+  async create(
+    incarnation: string,
+    state: AccountState,
+    { limit, evictable = false, idle }: Capacity,
+  ): Promise<string | undefined> {
+    const { now } = this.#database
     const parts = [...partsOf(state)]
-    for (let from = 0; from < parts.length; from += WRITTEN) {
-      const args = [operation, isEvictable ? '1' : '0', ...parts.slice(from, from + WRITTEN).flat()]
-      await this.#database.run('create', this.#keysOf(incarnation), args, { repeatable: true })
+    let from = 0
+    for (; parts.length - from > WRITTEN; from += WRITTEN) {
+      const args = [incarnation, ...parts.slice(from, from + WRITTEN).flat()]
+      await this.#database.call('stage', args, { repeatable: true })
     }
-    return { incarnation, state, version: 1, token: operation, gate: operation, isEvictable, isChanged: false }
-  }
-
-  /** Keeps a new account that is registered now. */
-  async settle(copy: AccountCopy): Promise<void> {
-    await this.#database.run('settle', this.#keysOf(copy.incarnation), [], { repeatable: true })
-    if (this.#copies.get(copy.incarnation) === undefined) this.#keep(copy)
+    const { keys } = state
+    const operation = this.#database.newOperation()
+    const args = [
+      ...[incarnation, operation, encodeId(state.id), `${parts.length}`],
+      ...[writeLimit(limit), evictable ? '1' : '0', writeLimit(idle), now, `${keys.length}`],
+      ...keys.map(({ hash }) => hash),
+      ...parts.slice(from).flat(),
+    ]
+    const [outcome, one, other] = await this.#database.call('create', args, { repeatable: true })
+    if (outcome === 'taken') throw new StoreError('taken', `There is an account "${state.id}" already`)
+    if (outcome === 'held') throw heldKey(keys[one as number]?.id, other)
+    if (outcome === 'full') throw new StoreError('full', `There are ${one} accounts, which is the maximum`)
+    if (outcome !== 'ok') throw new StoreError('unavailable', 'The account was not written in time')
+    const first = { version: 1, token: operation, gate: operation, isEvictable: evictable, isChanged: false }
+    if (this.#copies.get(incarnation) === undefined) this.#keep({ incarnation, state, ...first })
+    return one === null ? undefined : decodeId(one as string)
   }
 
   /** Makes `copy` of the account. On a conflict, returns the present copy; or that the account is gone. */
@@ -162,96 +179,94 @@ export class AccountSteps {
     { incarnation, isEvictable }: AccountCopy,
     state: AccountState,
     step: AccountStep,
-  ): Promise<{ done: AccountCopy; real: number } | { conflict: AccountCopy; isHeld: boolean } | Gone> {
-    const { operation, base, changes, changesPlans, removedKeys, removedRules, counters, wantsTurn } = step
-    const sets = changes.filter((each): each is StoredPart => each[1] !== undefined)
-    const deletions = changes.flatMap(([name, value]) => (value === undefined ? [name] : []))
-    const quotas = (counters?.quotas ?? []).map(([name, hits]) => [name, writeHits(hits)])
-    const tallies = (counters?.tallies ?? []).map(([id, tally]) => [id, writeTally(tally)])
-    const { now, connection, prefix } = this.#database
-    const args = [
-      ...[`${base.version}`, base.token, changesPlans ? '1' : '0'],
-      ...[counters === undefined ? '0' : '1', `${counters?.requests ?? ''}`, now],
-      ...[sets, deletions, removedKeys, removedRules, quotas, tallies].map(({ length }) => `${length}`),
-      ...[sets.flat(), deletions, removedKeys, removedRules, quotas.flat(), tallies.flat()].flat(),
-      ...[this.#replica, wantsTurn ? '1' : '0'],
-    ]
-    const keys = [...this.#keysOf(incarnation), ...formerKeys(prefix, incarnation)]
+  ): Promise<{ done: AccountCopy } | { conflict: AccountCopy; isHeld: boolean } | Gone> {
+    const { operation, base, changes } = step
     const deadline = DEADLINE + Math.floor(changes.length / CHANGED_IN_TIME)
-    const reply = await this.#database.runOnce('change', keys, operation, args, deadline)
-    if (reply[0] === 'gone') return this.#forget(incarnation)
-    if (reply[0] === 'conflict') {
-      connection.figures.conflicts++
-      const copy = this.#copies.get(incarnation)
-      const told = reply.slice(1)
-      const present = await (copy === undefined ? this.load(incarnation) : this.#bring(copy, base.version, told))
-      return present === GONE ? GONE : { conflict: present, isHeld: reply[5] === '1' }
+    const reply = await this.#database.callAgain('change', [incarnation, operation, ...this.#writeStep(step)], deadline)
+    const [outcome, ...told] = reply
+    if (outcome === 'gone') return this.#forget(incarnation)
+    if (outcome === 'held') {
+      const hash = step.addedKeys[told[0] as number]
+      throw heldKey(state.keys.find((key) => key.hash === hash)?.id, told[1])
     }
-    if (reply[0] !== 'ok') throw unexpected(reply)
-    const [, real, made, , token, gate] = reply
-    // If another replica changed the account before a repeated command, the gate may come from that change.
+    if (outcome === 'conflict') {
+      this.#database.connection.figures.conflicts++
+      const copy = this.#copies.get(incarnation)
+      const present = await (copy === undefined ? this.load(incarnation) : this.#bring(copy, base.version, told))
+      return present === GONE ? GONE : { conflict: present, isHeld: told[4] === '1' }
+    }
+    if (outcome !== 'ok') throw unexpected(reply)
+    const [made, , token, gate] = told
+    // If another server changed the account before a repeated command, the gate may come from that change.
     const copy = { incarnation, state, version: Number(made), token: operation, gate: gate as string }
     const done = this.#keep({ ...copy, isEvictable, isChanged: true })
-    if (token !== operation) await this.#bring(done, base.version, reply.slice(3))
-    return { done, real: Number(real) }
+    if (token !== operation) await this.#bring(done, base.version, told.slice(1))
+    return { done }
+  }
+
+  #writeStep(step: AccountStep): string[] {
+    const { base, changes, changesPlans, removedKeys, addedKeys, removedRules, counters, wantsTurn } = step
+    const sets = changes.filter((each): each is StoredPart => each[1] !== undefined)
+    const deletions = changes.flatMap(([name, value]) => (value === undefined ? [name] : []))
+    const counts = [
+      ...(counters?.quotas ?? []).map(([name, hits]) => [`q${name}`, writeHits(hits)]),
+      ...(counters?.tallies ?? []).map(([id, tally]) => [`t${id}`, writeTally(tally)]),
+    ]
+    const { now, instance } = this.#database
+    return [
+      ...[`${base.version}`, base.token, changesPlans ? '1' : '0', instance, wantsTurn ? '1' : '0', now],
+      ...[counters === undefined ? '0' : '1', `${counters?.requests ?? ''}`],
+      ...[sets, deletions, removedKeys, addedKeys, removedRules, counts].map(({ length }) => `${length}`),
+      ...[sets.flat(), deletions, removedKeys, addedKeys, removedRules, counts.flat()].flat(),
+    ]
   }
 
   async counters(copy: AccountCopy): Promise<CountersStep | Gone> {
-    const args = [`${copy.version}`, copy.token]
-    const [outcome, ...told] = await this.#database.run('counters', this.#keysOf(copy.incarnation), args)
+    const args = [copy.incarnation, `${copy.version}`, copy.token]
+    const [outcome, ...told] = await this.#database.call('counters', args)
     if (outcome !== 'ok') return this.#forget(copy.incarnation)
     const brought = await this.#bring(copy, copy.version, told)
     if (brought === GONE) return GONE
-    const [requests, sequence, quotas, tallies] = told.slice(4)
-    const read = readCounters(readTexts(quotas), readTexts(tallies))
+    const [requests, sequence, counters] = told.slice(4)
+    const read = readCounters(readTexts(counters))
     return { copy: brought, ...read, requests: Number(requests), sequence: sequence as string }
   }
 
-  /** Sets counters, unless they have changed since they were read. Returns the time, or `undefined` after a change. */
+  /** Sets counters, unless they have changed since they were read. Resolves to whether it has. */
   async recount(
     { copy, sequence }: CountersStep,
     requests: number,
     changes: readonly CounterChange[],
-  ): Promise<number | undefined | Gone> {
-    const { now, connection } = this.#database
+  ): Promise<boolean | Gone> {
+    const { incarnation, token } = copy
     const args = [
-      ...[copy.token, sequence, `${requests}`, now],
+      ...[token, sequence, `${requests}`, this.#database.now],
       ...changes.flatMap(([name, before = '', after = '']) => [name, before, after]),
     ]
-    const reply = await this.#database.runOnce('recount', this.#keysOf(copy.incarnation), newOperation(), args)
-    const [outcome, real] = reply
-    if (outcome === 'gone') return this.#forget(copy.incarnation)
+    const operation = this.#database.newOperation()
+    const reply = await this.#database.callAgain('recount', [incarnation, operation, ...args])
+    const [outcome] = reply
+    if (outcome === 'gone') return this.#forget(incarnation)
     if (outcome === 'conflict') {
-      connection.figures.conflicts++
-      return undefined
+      this.#database.connection.figures.conflicts++
+      return false
     }
     if (outcome !== 'ok') throw unexpected(reply)
+    this.noteChanged(incarnation)
+    return true
+  }
+
+  /** Notes that the account was changed, but not its state. */
+  noteChanged(incarnation: string): void {
     // This process may know a later version already.
-    const present = this.#copies.get(copy.incarnation)
+    const present = this.#copies.get(incarnation)
     if (present !== undefined && !present.isChanged) this.#copies.put({ ...present, isChanged: true })
-    return Number(real)
   }
 
   async refund(incarnation: string, bucket: string, startedAt: number): Promise<Hits | undefined | Gone> {
-    const args = [bucket, `${startedAt}`]
-    const reply = await this.#database.runOnce('refund', this.#keysOf(incarnation), newOperation(), args)
-    const [outcome, used] = reply
+    const [outcome, used] = await this.#database.callOnce('refund', incarnation, [bucket, `${startedAt}`])
     if (outcome === 'gone') return this.#forget(incarnation)
     return outcome === 'ok' ? { startedAt, used: Number(used) } : undefined
-  }
-
-  /** Deletes the data of an account, but not its snapshots. `wasKilled`: another caller has just done that. */
-  async kill(incarnation: string): Promise<{ existed: boolean; snapshots: readonly string[]; wasKilled: boolean }> {
-    this.#copies.forget(incarnation)
-    const { prefix } = this.#database
-    const copies = [...formerKeys(prefix, incarnation), snapshotKey(prefix, incarnation)]
-    const keys = [...this.#keysOf(incarnation), ...copies]
-    const [existed, snapshots, wasKilled] = await this.#database.runOnce('kill', keys, newOperation(), [])
-    return { existed: existed === 1, snapshots: snapshots as readonly string[], wasKilled: wasKilled === 1 }
-  }
-
-  #keysOf(incarnation: string): string[] {
-    return accountKeys(this.#database.prefix, incarnation)
   }
 
   #keep(copy: AccountCopy): AccountCopy {
@@ -266,7 +281,7 @@ export class AccountSteps {
 
   /**
    * Updates the copy with the changes after the version `known`. `told` begins with the present version, its token, its
-   * gate and these changes, as a script returns them. Replies to other requests may have updated the copy further
+   * gate and these changes, as a function returns them. Replies to other requests may have updated the copy further
    * already. `asked` is the copy of the caller.
    */
   async #bring(
@@ -292,7 +307,16 @@ export class AccountSteps {
   }
 }
 
-/** Only a bug causes such a reply of a script. */
-function unexpected(reply: readonly RedisReply[]): Error {
-  return new Error(`A script of the store has answered ${JSON.stringify(reply)}`)
+/** Only a bug causes such a reply of a function. */
+function unexpected(reply: RedisReply): Error {
+  return new Error(`A function of the store has answered ${JSON.stringify(reply)}`)
+}
+
+function heldKey(key: string | undefined, holder: RedisReply | undefined): StoreError {
+  return new StoreError('taken', `The key "${key}" belongs to the account "${decodeId(holder as string)}" already`)
+}
+
+/** A limit for a function: an empty text for none. */
+export function writeLimit(limit = Number.POSITIVE_INFINITY): string {
+  return Number.isFinite(limit) ? `${limit}` : ''
 }

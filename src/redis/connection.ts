@@ -219,7 +219,7 @@ export class StoreConnection {
   async call(name: string, base: string, args: readonly string[], options: CommandOptions = {}): Promise<RedisReply> {
     const { repeat } = options
     const library = readLibrary()
-    const isReadOnly = library.functions.get(name)?.isReadOnly === true
+    const { isReadOnly = library.functions.get(name)?.isReadOnly === true } = options
     const call = this.#begin(name, isReadOnly, options)
     const given = { ...options, isReadOnly, repeatable: options.repeatable ?? (isReadOnly || repeat !== undefined) }
     const head = ['FCALL', library.nameOf(name), '1', base]

@@ -4,16 +4,18 @@ import { type Counters, type CountingPlan, type CountingResult, decideCounts } f
 import type { FaultTally } from '../domain/faults.ts'
 import type { Hits } from '../domain/quotas.ts'
 import { beginChanceOfFault, chanceOfFault, fraction } from '../ground/chance.ts'
-import type { RedisReply } from './connection.ts'
 
-export function readCounters(quotas: Iterable<[string, string]>, tallies: Iterable<[string, string]>): Counters {
-  const windows = [...quotas].map(([bucket, text]) => [bucket, readHits(text)] as const)
+/** The counters in fields whose names begin with `q` for a window and with `t` for a tally. */
+export function readCounters(fields: Iterable<readonly [name: string, text: string]>): Counters {
+  const windows: [bucket: string, hits: Hits][] = []
+  const tallies = new Map<string, FaultTally>()
+  for (const [name, text] of fields) {
+    if (name.startsWith('q')) windows.push([name.slice(1), readHits(text)])
+    else tallies.set(name.slice(1), readTally(text))
+  }
   // Windows are sorted by their beginning.
   windows.sort(([, one], [, other]) => one.startedAt - other.startedAt)
-  return {
-    quotas: new Map(windows),
-    tallies: new Map([...tallies].map(([rule, text]) => [rule, readTally(text)] as const)),
-  }
+  return { quotas: new Map(windows), tallies }
 }
 
 function readHits(text: string): Hits {
@@ -39,7 +41,7 @@ function readNumbers(text: string): [number, number] {
   return [Number(text.slice(0, colon)), Number(text.slice(colon + 1))]
 }
 
-/** The part of a plan that the script needs, see `enter.lua`. */
+/** The part of a plan that the function `enter` needs. */
 export function writePlan({ charge, toldBucket, rules }: CountingPlan, account: AccountState): string[] {
   const charged =
     charge === undefined
@@ -48,45 +50,69 @@ export function writePlan({ charge, toldBucket, rules }: CountingPlan, account: 
           ...[charge.bucket, '1', `${charge.limit}`, `${charge.graceLimit}`, writeNumber(charge.graceEnds)],
           ...[`${charge.window * 1000}`, charge.start === 'aligned' ? '1' : '0', charge.enforced ? '1' : '0'],
         ]
-  const asked = rules.flatMap(({ id, skip, times, probability, ends }) => [
-    ...[id, `${skip}`, writeNumber(times), `${probability}`, writeNumber(ends)],
-    ...(probability < 1 ? beginChanceOfFault(account, id) : [0, 0, 0, 0]).map((word) => `${word >>> 0}`),
-  ])
-  return [...charged, ...asked]
+  for (const { id, skip, times, probability, ends } of rules) {
+    const words = probability < 1 ? beginChanceOfFault(account, id) : [0, 0, 0, 0]
+    charged.push(id, `${skip}`, writeNumber(times), `${probability}`, writeNumber(ends))
+    for (const word of words) charged.push(`${word >>> 0}`)
+  }
+  return charged
 }
 
-/** The values before a request was counted, as the script returns them. */
-interface FormerCounters {
-  requests: RedisReply | undefined
-  /** For the bucket of the plan. */
-  hits: RedisReply | undefined
-  /** For the rules of the plan, in their order. Rules after one that acts are missing. */
-  tallies: RedisReply | undefined
+/** How a request has entered an account, as the function `enter` tells it. */
+export interface EnterReply {
+  /** The time of the store, in microseconds since the Unix epoch. */
+  micros: number
+  /** The number of earlier requests, and of earlier changes of the counters. */
+  requests: number
+  sequence: number
+  /** What undoes its counts, see `accounts.lua`; absent if it was not counted. */
+  undo: string | undefined
 }
 
-/** What a request has counted by its plan. The script has counted the same. `real` is the time of the store. */
+/** Three numbers, and for a counted request, the number of its change and what undoes that. */
+export function readEnterReply(told: string): EnterReply {
+  const [first, second] = [told.indexOf(' '), told.indexOf(' ', told.indexOf(' ') + 1)]
+  const third = told.indexOf(' ', second + 1)
+  return {
+    micros: Number(told.slice(0, first)),
+    requests: Number(told.slice(first + 1, second)),
+    sequence: Number(third < 0 ? told.slice(second + 1) : told.slice(second + 1, third)),
+    undo: third < 0 ? undefined : told.slice(told.indexOf(' ', third + 1) + 1),
+  }
+}
+
+/** What a request has counted by its plan. The function has counted the same. */
 export function readCount(
   plan: CountingPlan,
   account: AccountState,
-  real: number,
-  { requests, hits, tallies }: FormerCounters,
+  { micros, requests, undo }: EnterReply,
 ): CountingResult {
-  const former = isThere(hits) ? readHits(hits) : undefined
-  const texts = tallies as readonly RedisReply[]
-  const known = plan.rules.flatMap(({ id }, index) => {
-    const text = texts[index]
-    return isThere(text) ? [[id, readTally(text)] as const] : []
-  })
-  const before = { requests: Number(requests), quotas: { get: () => former }, tallies: new Map(known) }
+  let former: Hits | undefined
+  let tallies = NO_TALLIES
+  if (undo !== undefined && (plan.rules.length > 0 || plan.charge !== undefined || plan.toldBucket !== undefined)) {
+    const read = plan.charge === undefined ? 'h' : `q${plan.charge.bucket}`
+    const known = new Map<string, FaultTally>()
+    for (const [name, text] of readUndo(undo)) {
+      if (text === '') continue
+      if (name === read) former = readHits(text)
+      else if (name.startsWith('t')) known.set(name.slice(1), readTally(text))
+    }
+    tallies = known
+  }
+  const before = { requests, quotas: { get: () => former }, tallies }
   const draw = (rule: string, ordinal: number) => fraction(chanceOfFault(account, rule, ordinal)[0])
-  return decideCounts(plan, before, timeOn(account.clock, real), draw)
+  return decideCounts(plan, before, timeOn(account.clock, Math.floor(micros / 1000)), draw)
 }
 
-function isThere(text: RedisReply | undefined): text is string {
-  return typeof text === 'string' && text !== ''
+const NO_TALLIES: ReadonlyMap<string, FaultTally> = new Map()
+
+/** The names and the old values in a text that undoes a change of counters. An empty value stands for no counter. */
+export function* readUndo(undo: string): Generator<[name: string, text: string]> {
+  const lines = undo.split('\n')
+  for (let index = 0; index < lines.length; index += 2) yield [lines[index] ?? '', lines[index + 1] ?? '']
 }
 
-/** The script gets the greatest finite number in place of infinity. */
+/** The function gets the greatest finite number in place of infinity. */
 function writeNumber(number: number): string {
   return Number.isFinite(number) ? `${number}` : `${Math.sign(number) * Number.MAX_VALUE}`
 }

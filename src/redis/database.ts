@@ -1,72 +1,93 @@
 import { randomBytes } from 'node:crypto'
 import type { Settings } from '../domain/settings.ts'
 import type { Clock } from '../ground/clock.ts'
+import { StoreError } from '../store/store-error.ts'
 import { type CommandOptions, DEADLINE, LARGE_DEADLINE, type RedisReply, type StoreConnection } from './connection.ts'
-import { readScript, type Script } from './script.ts'
-
-const NAMES = [
-  ...['enter', 'look', 'create', 'settle', 'change', 'counters', 'recount', 'refund', 'kill'],
-  ...['take-snapshot', 'delete-snapshot', 'recall'],
-  ...['register', 'release', 'find', 'claim', 'unclaim', 'use', 'mark', 'room', 'new-id', 'list', 'doomed'],
-  ...['lost', 'adopt', 'renumber'],
-] as const
-
-export type ScriptName = (typeof NAMES)[number]
+import { baseOf } from './keys.ts'
 
 /** About how many fields of a large hash are read at a time. The server serves no other client meanwhile. */
 const PAGE = '10000'
+/** How many operations of each server an account remembers, to recognize those that come again. */
+export const REMEMBERED = 128
 
 export interface DatabaseOptions {
   connection: StoreConnection
   /** The beginning of the names of all keys. */
   prefix: string
   settings: Pick<Settings, 'nameComparison'>
+  /** The number of this server among those that use the store at the same time. Default: 0. */
+  serverNumber?: (() => number) | undefined
   /** Gives the time in place of the server, for tests with their own clock. */
   clock?: Clock | undefined
 }
 
-/** The keys of a prefix, with the scripts that run on them. */
+/** The data under a prefix, and the functions that run on it. */
 export class RedisDatabase {
   readonly connection: StoreConnection
   readonly prefix: string
   readonly settings: DatabaseOptions['settings']
+  /** Names this process. No other process ever has the same name. */
+  readonly instance = randomBytes(9).toString('base64url')
+  readonly #base: string
+  readonly #serverNumber: () => number
   readonly #clock: Clock | undefined
-  readonly #scripts = Object.fromEntries(
-    NAMES.map((name) => [name, readScript(`redis/scripts/${name}.lua`)]),
-  ) as Record<ScriptName, Script>
+  #operations = 0
+  #slots = 0
 
-  constructor({ connection, prefix, settings, clock }: DatabaseOptions) {
+  constructor({ connection, prefix, settings, serverNumber = () => 0, clock }: DatabaseOptions) {
     this.connection = connection
     this.prefix = prefix
     this.settings = settings
+    this.#base = baseOf(prefix)
+    this.#serverNumber = serverNumber
     this.#clock = clock
   }
 
-  /** The time for scripts: an empty text if they ask the server. */
+  /** The time for functions, in milliseconds: an empty text if they ask the server. */
   get now(): string {
     return this.#clock === undefined ? '' : `${this.#clock()}`
   }
 
-  /** Runs a script. Most scripts return a list. */
-  run<Reply extends RedisReply = readonly RedisReply[]>(
-    name: ScriptName,
-    keys: readonly string[],
+  /** An id that no other operation of any server has. */
+  newOperation(): string {
+    return `${this.instance}.${(++this.#operations).toString(36)}`
+  }
+
+  /** Calls a function. Most functions return a list. */
+  call<Reply extends RedisReply = readonly RedisReply[]>(
+    name: string,
     args: readonly string[],
     options?: CommandOptions,
   ): Promise<Reply> {
-    return this.connection.run(this.#scripts[name], keys, args, options) as Promise<Reply>
+    return this.connection.call(name, this.#base, args, options) as Promise<Reply>
   }
 
-  /** Runs a script that is done once, however often it is sent: it knows the operation, and counts the attempts. */
-  runOnce(
-    name: ScriptName,
-    keys: readonly string[],
-    operation: string,
+  /**
+   * Calls a function on an account, which is done once, however often it is sent: the account remembers the last
+   * operations of each server, see `recognize` in `accounts.lua`. @throws StoreError
+   */
+  async callOnce<Reply extends RedisReply = readonly RedisReply[]>(
+    name: string,
+    incarnation: string,
     args: readonly string[],
     deadline = DEADLINE,
+  ): Promise<Reply> {
+    const number = ++this.#slots
+    const slot = `@${this.#serverNumber()}.${number % REMEMBERED}`
+    const write = (attempt: string) => [incarnation, slot, this.instance, `${number}`, attempt, ...args]
+    const repeat = (attempt: number) => write(`${attempt}`)
+    const reply = await this.call<Reply>(name, write('1'), { repeat, deadline })
+    return refuseLate(reply, name)
+  }
+
+  /** The same for a function that itself recognizes what it has done, by an operation after the incarnation. */
+  async callAgain(
+    name: string,
+    [incarnation, operation, ...args]: readonly [incarnation: string, operation: string, ...rest: string[]],
+    deadline = DEADLINE,
   ): Promise<readonly RedisReply[]> {
-    const repeat = (attempt: number) => [operation, `${attempt}`, ...args]
-    return this.run(name, keys, repeat(1), { repeat, deadline })
+    const repeat = (attempt: number) => [incarnation, operation, `${attempt}`, ...args]
+    return refuseLate(await this.call(name, repeat(1), { repeat, deadline }), name)
   }
 
   /** Sends a command that changes nothing. */
@@ -101,11 +122,9 @@ export function readTexts(list: RedisReply | undefined): [name: string, text: st
   return pairs
 }
 
-/** The common beginning of the operation ids of this process, and how many ids there were. */
-const origin = randomBytes(9).toString('base64url')
-let operations = 0
-
-/** An id that no other operation of any replica has. */
-export function newOperation(): string {
-  return `${origin}.${(++operations).toString(36)}`
+/** So many later commands came before a repeated one that the store does not remember whether it was done. */
+function refuseLate<Reply extends RedisReply>(reply: Reply, name: string): Reply {
+  if (!Array.isArray(reply) || reply[0] !== 'late') return reply
+  const error = new StoreError('unknown', `The store does not remember whether it has done "${name}"`)
+  throw Object.assign(error, { reported: true })
 }

@@ -13,7 +13,7 @@ const DECLARATION = /^declare\('(\w+)', \{([^}]*)\}/gm
  * The functions that run in the store, each as one atomic step. The name of the library, and of each function, ends
  * with the digest of all texts. So servers of two versions can use one store at the same time.
  */
-export interface Library {
+export interface FunctionLibrary {
   name: string
   /** The program, as `FUNCTION LOAD` takes it. */
   text: string
@@ -23,15 +23,15 @@ export interface Library {
   nameOf(name: string): string
 }
 
-let library: Library | undefined
+let library: FunctionLibrary | undefined
 
 /** The library of this version. It is read once, from the folder of the package. */
-export function readLibrary(): Library {
+export function readLibrary(): FunctionLibrary {
   library ??= compose()
   return library
 }
 
-function compose(): Library {
+function compose(): FunctionLibrary {
   // The sources are as far from here in the built program.
   const folder = new URL('../../src/redis/library/', import.meta.url)
   const body = FILES.map((file) => readFileSync(new URL(`${file}.lua`, folder), 'utf8')).join('\n')
@@ -45,4 +45,22 @@ function compose(): Library {
   const name = FAMILY + digest
   const text = `#!lua name=${name}\n${body.replaceAll(PLACE, digest)}`
   return { name, text, functions, nameOf: (each) => `${each}_${digest}` }
+}
+
+/**
+ * Removes the libraries of other versions, whose servers are gone. If servers with another prefix still use one, they
+ * load it again. A user without the right to do this leaves them.
+ */
+export async function removeOtherLibraries(
+  send: (command: readonly string[], options: { repeatable: boolean }) => Promise<unknown>,
+): Promise<void> {
+  const repeatable = { repeatable: true }
+  try {
+    const listed = await send(['FUNCTION', 'LIST', 'LIBRARYNAME', `${FAMILY}*`], repeatable)
+    for (const [, name] of listed as readonly (readonly [field: string, name: string])[]) {
+      if (name !== readLibrary().name) await send(['FUNCTION', 'DELETE', name], repeatable)
+    }
+  } catch {
+    // They take little memory, and the next start tries again.
+  }
 }

@@ -5,18 +5,16 @@ import { Waiters } from '../ground/waiters.ts'
 import type { Readiness, StoreState } from '../store/readiness.ts'
 import { StoreError } from '../store/store-error.ts'
 import type { ConnectionState, StoreConnection } from './connection.ts'
-import { registryKeys } from './keys.ts'
-import { readScript } from './script.ts'
+import { baseOf, commonKey } from './keys.ts'
 
-// Both scripts may run any number of times. So a script without a reply can be sent again.
-const JOIN = { ...readScript('redis/scripts/join.lua'), isReadOnly: true }
-const BEAT = { ...readScript('redis/scripts/beat.lua'), isReadOnly: true }
-
-/** A displaced server still looks whether it may take part again. */
-const UNGUARDED = { isUnguarded: true }
+/**
+ * A displaced server still looks whether it may take part again. Both functions may run any number of times, so their
+ * outcome is never unknown.
+ */
+const UNGUARDED = { isUnguarded: true, isReadOnly: true, repeatable: true }
 
 /** The format of all data under a prefix. This version cannot read a format with another number. */
-export const FORMAT = '1'
+export const FORMAT = '2'
 /** In milliseconds, how often a server checks whether the store is available, and is still the same one. */
 export const BEAT_EVERY = 500
 /** In milliseconds, how long other servers count a server after its last sign of life. */
@@ -51,7 +49,7 @@ export interface MembershipEvents {
   full(isFull: boolean): void
   /** The store is another one, or was emptied. Requests wait for the promise, but only for a limited time. */
   emptied(): Promise<void>
-  /** Keys of the list of accounts were deleted or evicted. Their names follow `PREFIX:{all}:`. */
+  /** Keys about all accounts were deleted or evicted. Their names follow `PREFIX:{all}:`. */
   lost(names: readonly string[]): Promise<void>
 }
 
@@ -83,9 +81,11 @@ const DISPLACED = 'Servers with another contract have taken over the keys of thi
 export class Membership implements Barrier, Readiness {
   readonly kind = 'redis'
   readonly #connection: StoreConnection
-  readonly #keys: readonly [marker: string, leases: string, accounts: string]
+  readonly #base: string
   readonly #options: MembershipOptions
   #born = ''
+  /** This server among the others: its number, a space, and its name. */
+  #member = ''
   #events: MembershipEvents | undefined
   #state: ConnectionState = { isReady: true }
   #awaySince = 0
@@ -106,8 +106,12 @@ export class Membership implements Barrier, Readiness {
   constructor(connection: StoreConnection, options: MembershipOptions) {
     this.#connection = connection
     this.#options = options
-    const { prefix } = options
-    this.#keys = [`${prefix}:{all}:marker`, `${prefix}:{all}:replicas`, `${prefix}:{all}:accounts`]
+    this.#base = baseOf(options.prefix)
+  }
+
+  /** The number of this server. Of all servers that take part at the same time, no other has it. */
+  get number(): number {
+    return Number.parseInt(this.#member, 10) || 0
   }
 
   get state(): StoreState {
@@ -137,15 +141,17 @@ export class Membership implements Barrier, Readiness {
       ...[JSON.stringify(own.overlays), JSON.stringify(own.options), drawId(), replaceable ?? ''],
       replaceable === '' ? '1' : '0',
     ]
-    const reply = await this.#connection.run(JOIN, this.#keys, args, UNGUARDED).catch((error: unknown) => {
-      if (!(error instanceof Error && error.message.startsWith('WRONGTYPE'))) throw error
-      const reason = `its key ${this.#keys[0]} is not of this program; use another --store-prefix`
-      throw new StoreError('unusable', reason)
+    const reply = await this.#connection.call('join', this.#base, args, UNGUARDED).catch((error: unknown) => {
+      if (!(error instanceof Error && error.message.includes('WRONGTYPE'))) throw error
+      const marker = commonKey(this.#options.prefix, 'marker')
+      throw new StoreError('unusable', `its key ${marker} is not of this program; use another --store-prefix`)
     })
-    const [joined, others, format, found, overlaysFound, optionsFound, born] = reply as [number, number, ...string[]]
+    const [joined, others, format, found, ...rest] = reply as [number, number, ...string[]]
+    const [overlaysFound, optionsFound, born, member] = rest
     const isJoined = joined === 1
     if (isJoined) {
       this.#born = `${born}`
+      this.#member = `${member}`
       this.members = others + 1
     }
     const terms = {
@@ -185,7 +191,7 @@ export class Membership implements Barrier, Readiness {
     await this.#beating
     // If the store is away, the lease ends by itself.
     await this.#connection
-      .send(['ZREM', this.#keys[1], this.#options.instance], { ...UNGUARDED, deadline: 300 })
+      .send(['ZREM', commonKey(this.#options.prefix, 'replicas'), this.#member], { ...UNGUARDED, deadline: 300 })
       .catch(() => {})
   }
 
@@ -215,13 +221,13 @@ export class Membership implements Barrier, Readiness {
   async #beat(): Promise<void> {
     try {
       const asked = elapsed()
-      const { prefix, instance, terms } = this.#options
-      const args = [instance, this.#lease, terms.contract, this.#born]
-      const [marker, leases] = this.#keys
-      const reply = await this.#connection.run(BEAT, [...registryKeys(prefix), marker, leases], args, UNGUARDED)
-      const [now, contract, born, members, lost] = reply as [number, string, string, number, readonly string[]]
+      const { terms } = this.#options
+      const args = [this.#member, this.#lease, terms.contract, this.#born]
+      const reply = await this.#connection.call('beat', this.#base, args, UNGUARDED)
+      const [micros, contract, born, members, lost] = reply as [string, string, string, number, readonly string[]]
       this.members = members
-      this.#connection.clock.learn(now, asked)
+      this.#connection.clock.see(Number(micros))
+      this.#connection.clock.learn(Math.floor(Number(micros) / 1_000), asked)
       const isSame = contract === terms.contract && born === this.#born
       if (!isSame && !(await this.#rejoin())) return
       if (this.#isStrange) await this.#events?.emptied()
@@ -236,9 +242,9 @@ export class Membership implements Barrier, Readiness {
     }
   }
 
-  /** Checks whether the store has memory for changes. The script `beat` itself also runs without memory. */
+  /** Checks whether the store has memory for changes. The function `beat` itself also runs without memory. */
   async #probeMemory(): Promise<void> {
-    const command = ['HINCRBY', `${this.#options.prefix}:{all}:numbers`, 'probes', '0']
+    const command = ['HINCRBY', commonKey(this.#options.prefix, 'numbers'), 'probes', '0']
     const isFull = await this.#connection.send(command, { ...UNGUARDED, isReadOnly: true }).then(
       () => false,
       (error: unknown) => {

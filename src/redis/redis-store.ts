@@ -21,17 +21,14 @@ import { AccountSteps, type CounterChange, type CountersStep, GONE, type Gone } 
 import { type AccountCopy, Copies, momentVersion } from './copies.ts'
 import { writeHits, writeTally } from './counter-texts.ts'
 import { type DatabaseOptions, RedisDatabase } from './database.ts'
-import { accountKeys } from './keys.ts'
+import { accountKey } from './keys.ts'
 import { recallAccount } from './recall.ts'
 import { type ListedAccount, Registry } from './registry.ts'
-import { repairRegistry } from './registry-repair.ts'
 import { RedisSnapshots } from './snapshots.ts'
 import { MAX_ATTEMPTS, tooManyOthers, Updates } from './updates.ts'
 
 /** In bytes, how much memory a process uses for copies of accounts by default. */
 const COPIES_LIMIT = 256 * 2 ** 20
-/** In milliseconds, how often a process looks for unfinished deletions of other processes. */
-const SWEEPING = 30_000
 
 export interface RedisStoreOptions extends DatabaseOptions {
   /** In bytes, how much memory copies of accounts may take in this process. */
@@ -47,10 +44,8 @@ export class RedisStore implements Store, StoreExtras {
   readonly snapshots: AccountSnapshots = {
     take: (accountId, request) =>
       this.#with(accountId, async (incarnation) => {
-        const mark = () => this.#registry.mark(incarnation)
-        const outcome = await this.#snapshots.take(incarnation, request, mark)
-        const present = this.copies.get(incarnation)
-        if (present?.isChanged === false) this.copies.put({ ...present, isChanged: true })
+        const outcome = await this.#snapshots.take(incarnation, request)
+        this.#steps.noteChanged(incarnation)
         return outcome
       }),
     list: (accountId) => this.#with(accountId, (incarnation) => this.#snapshots.list(incarnation)),
@@ -72,7 +67,6 @@ export class RedisStore implements Store, StoreExtras {
   /** Reports of accounts with lost data that are under way. */
   readonly #losing = new Set<Promise<unknown>>()
   readonly #pending = new Set<Promise<unknown>>()
-  readonly #sweeping: NodeJS.Timeout
   #closing: Promise<void> | undefined
 
   constructor({ copiesLimit = COPIES_LIMIT, lost, restoring, ...options }: RedisStoreOptions) {
@@ -83,21 +77,13 @@ export class RedisStore implements Store, StoreExtras {
     this.#registry = new Registry(this.#database)
     this.#steps = new AccountSteps(this.#database, this.copies)
     this.#snapshots = new RedisSnapshots(this.#database)
-    const { settings } = options
-    const finish = (doomed: string) => this.#finish(doomed)
-    this.#updates = new Updates({ steps: this.#steps, registry: this.#registry, copies: this.copies, settings, finish })
-    this.#sweeping = setInterval(() => void this.sweep().catch(() => {}), SWEEPING)
-    this.#sweeping.unref()
+    const newOperation = () => this.#database.newOperation()
+    this.#updates = new Updates({ steps: this.#steps, copies: this.copies, settings: options.settings, newOperation })
   }
 
-  /** Restores lost keys of the list of accounts, and returns their names. */
+  /** Makes lost keys about all accounts again, and returns their names. */
   repair(): Promise<readonly string[]> {
-    return this.#track(() => repairRegistry(this.#database, (doomed) => this.#finish(doomed)))
-  }
-
-  /** Finishes deletions of processes that have ended. The store also does this from time to time by itself. */
-  async sweep(): Promise<void> {
-    for (const doomed of await this.#registry.doomed()) await this.#finish(doomed)
+    return this.#track(() => this.#registry.repair())
   }
 
   async list(): Promise<string[]> {
@@ -105,10 +91,7 @@ export class RedisStore implements Store, StoreExtras {
   }
 
   async find(by: 'id' | 'key', name: string): Promise<string | undefined> {
-    const found = await this.#registry.find(by, name)
-    if (found === undefined || by === 'key' || (await this.#steps.isThere(found.incarnation))) return found?.id
-    // The list names an account whose data is lost. The id may belong to a new account by now.
-    return (await this.#lose(found)) ? (await this.#registry.find(by, name))?.id : undefined
+    return (await this.#locate(by, name))?.id
   }
 
   async newId(): Promise<string> {
@@ -120,29 +103,10 @@ export class RedisStore implements Store, StoreExtras {
   }
 
   async create(state: AccountState, capacity: Capacity = {}): Promise<string | undefined> {
-    return this.#track(() => this.#create(state, capacity))
-  }
-
-  async #create(state: AccountState, capacity: Capacity): Promise<string | undefined> {
-    const incarnation = `${randomInt(1, 2 ** 48 - 1)}`
-    // The data is written first; no request finds it. The entry in the list then makes the account exist, atomically.
-    const copy = await this.#steps.create(incarnation, state, capacity.evictable === true)
-    const finish = (doomed: string) => this.#finish(doomed)
-    const registered = await this.#registry.register(state, incarnation, capacity, finish).catch((error) => {
-      // Data that may be registered stays for now. Other data expires by itself if this fails too.
-      const isUnknown = error instanceof StoreError && error.problem === 'unknown'
-      if (!isUnknown) void this.#steps.kill(incarnation).catch(() => {})
-      throw error
+    return this.#track(async () => {
+      await this.#registry.flush()
+      return this.#steps.create(`${randomInt(1, 2 ** 48 - 1)}`, state, capacity)
     })
-    const { evicted, doomed } = registered
-    const gone = [...(evicted === undefined ? [] : [evicted.incarnation]), ...doomed]
-    try {
-      await Promise.all([this.#steps.settle(copy), ...gone.map((each) => this.#finish(each))])
-    } catch (error) {
-      // The account exists, but may expire soon.
-      throw asUnknown(error)
-    }
-    return evicted?.id
   }
 
   read(accountId: string): Promise<AccountState> {
@@ -174,8 +138,8 @@ export class RedisStore implements Store, StoreExtras {
 
   delete(accountId: string): Promise<void> {
     return this.#with(accountId, async (incarnation) => {
-      const existed = await this.#finish(incarnation)
-      return existed ? undefined : GONE
+      this.copies.forget(incarnation)
+      return (await this.#registry.finish(incarnation)) === 'ended' ? undefined : GONE
     })
   }
 
@@ -198,16 +162,15 @@ export class RedisStore implements Store, StoreExtras {
         copy = found
       }
       const plan = makePlan(copy.state)
-      const expected = this.#updates.expectedOf(copy.incarnation) ?? copy.token
+      const expected = this.#updates.expectedOf(copy.incarnation) ?? copy
       const entered = await this.#steps.enter(copy, plan, longestWindow, expected)
       if (entered === GONE) copy = undefined
       else if ('state' in entered) copy = entered
       else {
-        const { copy: present, real, counted } = entered
-        if (present.isEvictable) this.#registry.noteUse(present.incarnation, real)
+        const { copy: present, real, counted, sequence, undo } = entered
+        if (present.isEvictable) this.#registry.noteUse(present.incarnation)
         const incarnation = Number(present.incarnation)
-        const { version, token, sequence } = entered
-        const moment = { incarnation, version: momentVersion(version, token), sequence }
+        const moment = { incarnation, version: momentVersion(present.version, present.token), sequence, undo }
         return conclude({ account: present.state, incarnation, real, plan, counted, countersBefore: undefined, moment })
       }
     }
@@ -251,7 +214,6 @@ export class RedisStore implements Store, StoreExtras {
   }
 
   async #close(): Promise<void> {
-    clearInterval(this.#sweeping)
     await Promise.allSettled(this.#pending)
     await this.#registry.flush()
   }
@@ -267,17 +229,9 @@ export class RedisStore implements Store, StoreExtras {
       const value = await act(known)
       if (value !== GONE) return value
     }
-    const found = await this.#registry.find('id', accountId)
-    if (found !== undefined) {
-      const value = await act(found.incarnation)
-      if (value !== GONE) return value
-      // The process that deleted the data may have ended before the rest was done.
-      if ((await this.#refresh(found.incarnation)) === GONE && (await this.#lose(found))) {
-        const again = await this.#registry.find('id', accountId)
-        const made = again === undefined ? GONE : await act(again.incarnation)
-        if (made !== GONE) return made
-      }
-    }
+    const found = await this.#locate('id', accountId)
+    const value = found === undefined ? GONE : await act(found.incarnation)
+    if (value !== GONE) return value
     throw new StoreError('unknown-account', `There is no account "${accountId}"`)
   }
 
@@ -298,29 +252,26 @@ export class RedisStore implements Store, StoreExtras {
   }
 
   async #look(keyHash: string): Promise<AccountCopy | undefined> {
-    const found = await this.#registry.find('key', keyHash)
-    if (found === undefined) return undefined
-    const copy = await this.#refresh(found.incarnation)
-    if (copy !== GONE) return copy
-    if (!(await this.#lose(found))) return undefined
-    const again = await this.#registry.find('key', keyHash)
-    const made = again === undefined ? GONE : await this.#refresh(again.incarnation)
-    return made === GONE ? undefined : made
+    const found = await this.#locate('key', keyHash)
+    const copy = found === undefined ? GONE : await this.#refresh(found.incarnation)
+    return copy === GONE ? undefined : copy
   }
 
-  /** Frees id and keys of an account without data. Resolves to whether the data was lost, and not deleted. */
-  #lose(found: ListedAccount): Promise<boolean> {
-    const losing = this.#tellLoss(found).finally(() => this.#losing.delete(losing))
+  /** The account with an id or a key. If its data is lost, the id and the keys are freed, and may be used anew at once. */
+  async #locate(by: 'id' | 'key', name: string): Promise<ListedAccount | undefined> {
+    const found = await this.#registry.find(by, name)
+    if (found?.isLost !== true) return found
+    const losing = this.#lose(found, by === 'key' ? name : '').finally(() => this.#losing.delete(losing))
     this.#losing.add(losing)
-    return losing
+    await losing
+    const again = await this.#registry.find(by, name)
+    return again?.isLost === true ? undefined : again
   }
 
-  async #tellLoss({ incarnation, id }: ListedAccount): Promise<boolean> {
-    const { existed, wasKilled } = await this.#end(incarnation)
-    if (existed || wasKilled || this.#lost === undefined) return false
-    const [meta = ''] = accountKeys(this.#database.prefix, incarnation)
-    await this.#lost(id, meta)
-    return true
+  async #lose({ incarnation, id }: ListedAccount, hash: string): Promise<void> {
+    this.copies.forget(incarnation)
+    const outcome = await this.#registry.finish(incarnation, id, hash)
+    if (outcome === 'lost') await this.#lost?.(id, accountKey(this.#database.prefix, incarnation, 'head'))
   }
 
   /** The account as it is now. */
@@ -343,34 +294,15 @@ export class RedisStore implements Store, StoreExtras {
       const counting = { quotas, tallies, requests }
       const value = visit(copy.state, counting, Number(incarnation))
       if (counting.quotas === quotas && counting.tallies === tallies && counting.requests === requests) return value
-      if (copy.isEvictable && !copy.isChanged && !(await this.#registry.mark(incarnation))) return GONE
       const changes = [
         ...compare('q', read.quotas, new Map(counting.quotas.entries()), writeHits),
         ...compare('t', read.tallies, new Map(counting.tallies.entries()), writeTally),
       ]
       const done = await this.#steps.recount(read, counting.requests, changes)
       if (done === GONE) return GONE
-      if (done === undefined) continue
-      if (copy.isEvictable) this.#registry.noteUse(incarnation, done)
-      return value
+      if (done) return value
     }
     throw tooManyOthers()
-  }
-
-  /** Finishes the deletion of an account that any process has begun. Resolves to whether it had data. */
-  async #finish(doomed: string): Promise<boolean> {
-    return (await this.#end(doomed)).existed
-  }
-
-  async #end(doomed: string): Promise<{ existed: boolean; wasKilled: boolean }> {
-    const { existed, snapshots, wasKilled } = await this.#steps.kill(doomed)
-    try {
-      await this.#snapshots.sweep(doomed, snapshots)
-      await this.#registry.release(doomed)
-    } catch (error) {
-      throw asUnknown(error)
-    }
-    return { existed, wasKilled }
   }
 
   /** Tracks work, so that `close` can wait for it. */
@@ -380,12 +312,6 @@ export class RedisStore implements Store, StoreExtras {
     this.#pending.add(pending)
     return pending
   }
-}
-
-/** The error for work whose first part is done. */
-function asUnknown(error: unknown): unknown {
-  if (!(error instanceof StoreError)) return error
-  return Object.assign(new StoreError('unknown', error.message), { reported: true })
 }
 
 function* compare<Value>(

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { readdirSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 
 /** A program for the Lua interpreter of Redis. It runs as one atomic step. */
 export interface Script {
@@ -27,10 +27,4 @@ export function readScript(path: string): Script {
     digest: createHash('sha1').update(text).digest('hex'),
     isReadOnly: /^#!lua .*\bno-writes\b/.test(text),
   }
-}
-
-/** All scripts of a folder of the package; `path` is below `src/`. */
-export function readScriptsIn(path: string): Script[] {
-  const names = readdirSync(new URL(`../../src/${path}`, import.meta.url))
-  return names.filter((name) => name.endsWith('.lua')).map((name) => readScript(`${path}/${name}`))
 }

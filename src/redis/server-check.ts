@@ -2,11 +2,10 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { elapsed } from '../ground/clock.ts'
 import { StoreError } from '../store/store-error.ts'
 import type { StoreConnection } from './connection.ts'
-import { readScript, type Script } from './script.ts'
+import { baseOf } from './keys.ts'
+import { readLibrary } from './library.ts'
 
-const RIGHTS = readScript('redis/scripts/rights.lua')
-
-/** The first version whose scripts can declare flags and check the rights of their user. */
+/** The first version that has libraries of functions. */
 const OLDEST = 7
 /** In milliseconds, for how long the start waits for a server that is still loading its data. */
 export const LOADING = 1_500
@@ -21,33 +20,29 @@ export interface StoreServer {
   warnings: readonly string[]
 }
 
-/** Commands that are sent without a script. The commands of scripts are read from their texts. */
+/** Commands that are sent as they are. The commands of functions are read from the library. */
 export const SENT: readonly string[] = [
-  ...['eval', 'evalsha', 'info', 'time', 'zrem', 'zrange', 'unlink', 'hscan'],
+  ...['fcall', 'function', 'info', 'time', 'zrem', 'zrange', 'unlink', 'hscan', 'scan'],
   ...['xadd', 'xread', 'xrange', 'xrevrange', 'hget', 'hmget', 'hgetall', 'hsetnx', 'hincrby'],
 ]
 /** The arguments of commands whose first argument is not one key. `K` stands for a key. */
 const SHAPES: Readonly<Record<string, readonly string[]>> = {
-  eval: ['return 1', '0'],
-  evalsha: ['da39a3ee5e6b4b0d3255bfef95601890afd80709', '0'],
+  fcall: ['name', '0'],
+  function: ['load', 'text'],
+  scan: ['0'],
   info: [],
   hscan: ['K', '0'],
   time: [],
   copy: ['K', 'K'],
-  rename: ['K', 'K'],
   xread: ['STREAMS', 'K', '0'],
   xadd: ['K', '*', 'name', 'value'],
   xrevrange: ['K', '+', '-'],
 }
 
 /**
- * Checks whether the server can be the store, before any write. `prefix` is the beginning of the keys; `scripts` are
- * the scripts that will run. @throws StoreError `unusable`; its message is the end of a sentence about the server
+ * Checks whether the server can be the store, before any data is written. `prefix` is the beginning of the keys. @throws StoreError `unusable`; its message is the end of a sentence about the server
  */
-export async function checkServer(
-  connection: StoreConnection,
-  { prefix, scripts }: { prefix: string; scripts: readonly Script[] },
-): Promise<StoreServer> {
+export async function checkServer(connection: StoreConnection, { prefix }: { prefix: string }): Promise<StoreServer> {
   const facts = await readFacts(connection)
   const [name, version] = facts.has('valkey_version')
     ? (['Valkey', facts.get('valkey_version') ?? ''] as const)
@@ -64,7 +59,7 @@ export async function checkServer(
     throw unusable(`is a read-only replica of ${master}; give the address of that server`)
   }
   if (facts.get('redis_mode') === 'cluster') await checkCluster(connection)
-  await checkRights(connection, prefix, scripts)
+  await checkRights(connection, prefix)
   return { name, version, warnings: warningsOf(facts) }
 }
 
@@ -95,25 +90,22 @@ async function readFacts(connection: StoreConnection): Promise<ReadonlyMap<strin
   }
 }
 
-async function checkRights(connection: StoreConnection, prefix: string, scripts: readonly Script[]): Promise<void> {
-  const key = `${prefix}:{all}:marker`
-  const commands = new Set([...SENT, ...scripts.flatMap(({ text }) => commandsIn(text))])
-  const calls = [...commands].map((command) => [
-    command,
-    ...(SHAPES[command] ?? ['K']).map((word) => (word === 'K' ? key : word)),
-  ])
+async function checkRights(connection: StoreConnection, prefix: string): Promise<void> {
+  const commands = new Set([...SENT, ...commandsIn(readLibrary().text)])
+  const calls = [...commands].map((command) => [command, ...(SHAPES[command] ?? ['K'])].join(' '))
   const refused = await connection
-    .run(RIGHTS, [key], [JSON.stringify(calls)], { repeatable: true })
+    .call('rights', baseOf(prefix), calls, { repeatable: true })
     .catch((error: unknown) => explainRefusal(error, prefix))
-  const missing = [...new Set((refused as string[]).map((each) => `+${each}`))].toSorted()
+  const named = (refused as string[]).map((each) => (each === 'function' ? '+function|load' : `+${each}`))
+  const missing = [...new Set(named)].toSorted()
   if (missing.length === 0) return
   const hint = missing.length > 8 ? [...missing.slice(0, 8), '…'] : missing
   throw unusable(`does not let its user do what is needed; give it ~${prefix}:* and ${hint.join(' ')}`)
 }
 
-/** The names of the commands that a script calls. */
+/** The names of the commands that a program calls. */
 export function commandsIn(text: string): string[] {
-  return [...text.matchAll(/redis\.p?call\(\s*['"](\w+)['"]/g)].map(([, name = '']) => name.toLowerCase())
+  return [...text.matchAll(/(?:redis\.p?call|call_with)\(\s*['"](\w+)['"]/g)].map(([, name = '']) => name.toLowerCase())
 }
 
 /** If the check itself is not allowed, the server gives the reason. */
@@ -124,7 +116,10 @@ function explainRefusal(error: unknown, prefix?: string): never {
   }
   if (!(error instanceof StoreError && /NOPERM/.test(error.message))) throw error
   const [, command] = /run the '([^']+)' command/.exec(error.message) ?? []
-  const missing = command === undefined ? `~${prefix}:*` : command.startsWith('eval') ? '+eval +evalsha' : `+${command}`
+  const rights = command === 'fcall' ? '+fcall +function|load' : command === undefined ? '' : `+${command}`
+  // Before the rights are asked for, nothing else is known.
+  const keys = command === undefined || command === 'function|load' ? `~${prefix}:*` : ''
+  const missing = [keys, rights].filter((each) => each !== '').join(' and ')
   throw unusable(`does not let its user do what is needed; give it ${missing}`)
 }
 

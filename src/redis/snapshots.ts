@@ -4,32 +4,20 @@ import { StoreError } from '../store/store-error.ts'
 import { GONE, type Gone } from './account-steps.ts'
 import { LARGE_DEADLINE } from './connection.ts'
 import { readCounters } from './counter-texts.ts'
-import { newOperation, type RedisDatabase, readTexts } from './database.ts'
-import { accountKeys, decodeId, encodeId, snapshotKey, snapshotKeys } from './keys.ts'
+import { type RedisDatabase, readTexts } from './database.ts'
+import { accountKey, decodeId, encodeId } from './keys.ts'
 
-/** Means that the name stands for another copy than expected. */
-class OtherCopy {
-  readonly operation: string
-
-  constructor(operation: string) {
-    this.operation = operation
-  }
-}
-
-/** How often a command is repeated because other callers were faster. */
+/** How often a reading is repeated because other callers were faster. */
 const ATTEMPTS = 20
 
-/** A snapshot with the operation that made its copy. That operation is part of the copy's key names. */
+/** A snapshot with the name of its copy, which is part of the copy's keys. */
 interface SnapshotRecord extends Omit<SnapshotSummary, 'name'> {
   /** The ordinal of the snapshot among all snapshots of the account. */
   number: number
-  operation: string
+  copy: string
 }
 
-/**
- * The snapshots of accounts. The server copies the account, so that it is not sent. A script must name all keys that it
- * uses, but only the server knows the copy behind a name. So a script reports an unexpected copy, and is run again.
- */
+/** The snapshots of accounts. The server copies the account, so that it is not sent. */
 export class RedisSnapshots {
   readonly #database: RedisDatabase
 
@@ -37,30 +25,12 @@ export class RedisSnapshots {
     this.#database = database
   }
 
-  /** `mark` records that the account is going to be changed for the first time; `false` if it is gone. */
-  take(
-    incarnation: string,
-    { name, replace, limit }: SnapshotRequest,
-    mark: () => Promise<boolean>,
-  ): Promise<SnapshotOutcome | Gone> {
-    let isMarked = false
-    return this.#insist<SnapshotOutcome | Gone>(async (replaced) => {
-      // A new operation for each attempt, because the server remembers which commands it must not run any more.
-      const operation = newOperation()
-      const flags = [replace, isMarked].map((flag) => (flag ? '1' : '0'))
-      const args = [encodeId(name), `${limit}`, this.#database.now, replaced, ...flags]
-      const keys = this.#keysOf(incarnation, operation, replaced)
-      const reply = await this.#database.runOnce('take-snapshot', keys, operation, args, LARGE_DEADLINE)
-      const [outcome, told] = reply
-      if (outcome === 'gone') return GONE
-      if (outcome === 'unmarked') {
-        isMarked = await mark()
-        return isMarked ? new OtherCopy(replaced) : GONE
-      }
-      if (outcome === 'taken' || outcome === 'too-many') return { ok: false, reason: outcome }
-      if (outcome !== 'ok') return new OtherCopy(told as string)
-      return { ok: true, snapshot: summarize(name, readEntry(told as string)) }
-    })
+  async take(incarnation: string, { name, replace, limit }: SnapshotRequest): Promise<SnapshotOutcome | Gone> {
+    const args = [this.#database.newOperation(), encodeId(name), `${limit}`, replace ? '1' : '0', this.#database.now]
+    const [outcome, told] = await this.#database.callOnce('take_snapshot', incarnation, args, LARGE_DEADLINE)
+    if (outcome === 'gone') return GONE
+    if (outcome === 'taken' || outcome === 'too-many') return { ok: false, reason: outcome }
+    return { ok: true, snapshot: summarize(name, readEntry(told as string)) }
   }
 
   async list(incarnation: string): Promise<SnapshotSummary[] | Gone> {
@@ -69,18 +39,17 @@ export class RedisSnapshots {
   }
 
   async read(incarnation: string, name: string): Promise<(FormerAccount & { takenAt: number }) | undefined | Gone> {
-    const { prefix, settings } = this.#database
-    const [meta = ''] = accountKeys(prefix, incarnation)
-    const find = () => this.#database.read(['HGET', snapshotKey(prefix, incarnation), encodeId(name)])
+    const snapshots = accountKey(this.#database.prefix, incarnation, 'snapshots')
+    const find = () => this.#database.read(['HGET', snapshots, encodeId(name)])
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
-      const [version, told] = await Promise.all([this.#database.read(['HGET', meta, 'version']), find()])
+      const [version, told] = await Promise.all([this.#readVersion(incarnation), find()])
       if (version === null) return GONE
       if (typeof told !== 'string') return undefined
-      const { operation, takenAt } = readEntry(told)
-      const [parts = '', ...counters] = snapshotKeys(prefix, incarnation, operation)
-      const [texts, quotas, tallies] = await Promise.all([
+      const { copy, takenAt } = readEntry(told)
+      const parts = this.#keyOf(incarnation, copy, 'parts')
+      const [texts, counters] = await Promise.all([
         this.#database.readPage(parts).then((page) => this.#database.readPages(parts, page)),
-        ...counters.map((key) => this.#database.read(['HGETALL', key])),
+        this.#database.read(['HGETALL', this.#keyOf(incarnation, copy, 'counters')]),
       ])
       // A copy never changes. It is complete if it still exists after the reading.
       if ((await find()) !== told) continue
@@ -89,11 +58,10 @@ export class RedisSnapshots {
         const message = `The store lacks the key ${parts} of the snapshot "${name}": it was deleted, or evicted`
         throw new StoreError('damaged', `${message}; delete the snapshot`)
       }
-      const state = joinParts(texts, settings)
-      const counted = readCounters(readTexts(quotas), readTexts(tallies))
-      return { incarnation: Number(incarnation), takenAt, state, counters: counted }
+      const state = joinParts(texts, this.#database.settings)
+      return { incarnation: Number(incarnation), takenAt, state, counters: readCounters(readTexts(counters)) }
     }
-    throw replacedTooOften()
+    throw new StoreError('unavailable', 'Others replace the snapshot faster than it can be read')
   }
 
   /** The hashes of all keys that a snapshot could restore. */
@@ -101,77 +69,42 @@ export class RedisSnapshots {
     const entries = await this.#entries(incarnation)
     if (entries === GONE) return GONE
     const texts = await Promise.all(
-      entries.map(([, { operation }]) => {
-        const [parts = ''] = snapshotKeys(this.#database.prefix, incarnation, operation)
-        return this.#database.read(['HGET', parts, '.keys'])
-      }),
+      entries.map(([, { copy }]) => this.#database.read(['HGET', this.#keyOf(incarnation, copy, 'parts'), '.keys'])),
     )
     // A snapshot may be deleted meanwhile.
     const lists = texts.flatMap((text) => (typeof text === 'string' ? [JSON.parse(text) as { hash: string }[]] : []))
     return new Set(lists.flatMap((keys) => keys.map(({ hash }) => hash)))
   }
 
-  delete(incarnation: string, name: string): Promise<boolean | Gone> {
-    return this.#insist<boolean | Gone>(async (copy) => {
-      const args = [encodeId(name), copy]
-      const keys = this.#keysOf(incarnation, copy)
-      const [outcome, told] = await this.#database.runOnce('delete-snapshot', keys, newOperation(), args)
-      if (outcome === 'gone') return GONE
-      if (outcome === 'ok' || outcome === 'none') return outcome === 'ok'
-      return new OtherCopy(told as string)
-    })
-  }
-
-  /** Deletes the snapshots of an account without data, so that no call can restore one. */
-  async sweep(incarnation: string, entries: readonly string[]): Promise<void> {
-    if (entries.length === 0) return
-    const { prefix, connection } = this.#database
-    const copies = entries.flatMap((text) => snapshotKeys(prefix, incarnation, readEntry(text).operation))
-    await connection.send(['UNLINK', ...copies, snapshotKey(prefix, incarnation)], { repeatable: true })
+  async delete(incarnation: string, name: string): Promise<boolean | Gone> {
+    const [outcome] = await this.#database.callOnce('delete_snapshot', incarnation, [encodeId(name)])
+    return outcome === 'gone' ? GONE : outcome === 'ok'
   }
 
   async #entries(incarnation: string): Promise<[name: string, entry: SnapshotRecord][] | Gone> {
-    const { prefix } = this.#database
-    const [meta = ''] = accountKeys(prefix, incarnation)
     // The list comes first: if the account is there after it, the list was that of the account.
-    const listing = this.#database.read(['HGETALL', snapshotKey(prefix, incarnation)])
-    const [told, version] = await Promise.all([listing, this.#database.read(['HGET', meta, 'version'])])
+    const listing = this.#database.read(['HGETALL', accountKey(this.#database.prefix, incarnation, 'snapshots')])
+    const [told, version] = await Promise.all([listing, this.#readVersion(incarnation)])
     if (version === null) return GONE
     const entries = readTexts(told).map(([name, text]) => [decodeId(name), readEntry(text)] as [string, SnapshotRecord])
     return entries.sort(([, one], [, other]) => one.number - other.number)
   }
 
-  /** Repeats the action with the copy that the server names, until that is the expected copy. */
-  async #insist<Result>(act: (copy: string) => Promise<Result | OtherCopy>): Promise<Result> {
-    let expected = ''
-    for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
-      const result = await act(expected)
-      if (!(result instanceof OtherCopy)) return result
-      expected = result.operation
-    }
-    throw replacedTooOften()
+  #readVersion(incarnation: string) {
+    return this.#database.read(['HGET', accountKey(this.#database.prefix, incarnation, 'head'), '#v'])
   }
 
-  /** The keys of the account and of these copies. An empty text stands for no copy. */
-  #keysOf(incarnation: string, ...copies: readonly string[]): string[] {
-    const { prefix } = this.#database
-    return [
-      ...[...accountKeys(prefix, incarnation), snapshotKey(prefix, incarnation)],
-      ...copies.flatMap((copy) => (copy === '' ? [] : snapshotKeys(prefix, incarnation, copy))),
-    ]
+  #keyOf(incarnation: string, copy: string, part: 'parts' | 'counters'): string {
+    return accountKey(this.#database.prefix, incarnation, `snapshot:${copy}:${part}`)
   }
 }
 
-function replacedTooOften(): StoreError {
-  return new StoreError('unavailable', 'Others replace the snapshot faster than it can be read')
-}
-
-/** What `take-snapshot.lua` writes. */
+/** What the function `take_snapshot` writes. */
 function readEntry(text: string): SnapshotRecord {
-  const [number, operation = '', takenAt, domains, groups] = text.split(' ')
+  const [number, copy = '', takenAt, domains, groups] = text.split(' ')
   return {
     number: Number(number),
-    operation,
+    copy,
     takenAt: Number(takenAt),
     domains: Number(domains),
     groups: Number(groups),

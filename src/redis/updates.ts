@@ -6,8 +6,6 @@ import { type Comparison, changesPlans, compareStates } from '../store/parts.ts'
 import { StoreError } from '../store/store-error.ts'
 import { type AccountStep, type AccountSteps, GONE, type Gone } from './account-steps.ts'
 import { type AccountCopy, type Copies, momentVersion } from './copies.ts'
-import { newOperation } from './database.ts'
-import type { Registry } from './registry.ts'
 
 /** How many changes of an account are under way at most. Each depends on those before it, which may fail. */
 const MAX_FLYING = 16
@@ -16,11 +14,6 @@ export const MAX_ATTEMPTS = 200
 /** After how many lost attempts other replicas wait for a change, and in milliseconds, how long each wait is. */
 const LOST_OFTEN = 3
 const TURN_PAUSE = 10
-
-/** In milliseconds, the first delay before a check of the keys of an unknown change. It doubles each time. */
-const LATER = 2_000
-/** How often the check is repeated: for an hour. */
-const MAX_LATER = 10
 
 // biome-ignore lint/suspicious/noExplicitAny: each update has a value and codes of its own, which only its caller knows
 type AnyDecision = Decision<AccountState, any, any>
@@ -37,11 +30,10 @@ interface Job {
 
 export interface UpdatesDeps {
   steps: AccountSteps
-  registry: Registry
   copies: Copies
   settings: Pick<Settings, 'nameComparison'>
-  /** Deletes the data of an account whose deletion has begun. */
-  finish(doomed: string): Promise<unknown>
+  /** Gives an id to a change. */
+  newOperation(): string
 }
 
 /**
@@ -69,8 +61,8 @@ export class Updates {
     return line.add(decide, counters)
   }
 
-  /** The version after all changes that are under way, if they succeed; `undefined` if there are none. */
-  expectedOf(incarnation: string): string | undefined {
+  /** The account after all changes that are under way, if they succeed; `undefined` if there are none. */
+  expectedOf(incarnation: string): AccountCopy | undefined {
     return this.#lines.get(incarnation)?.expected
   }
 }
@@ -85,7 +77,7 @@ class Line {
   #flying = 0
   /** The account after all sent changes, if they succeed; absent if none is under way. */
   #head: AccountCopy | undefined
-  /** Whether sending is paused until all sent changes have ended: one has failed, or one must be sent alone. */
+  /** Whether sending is paused until all sent changes have ended, because one has failed. */
   #isHeld = false
   #depth = MAX_FLYING
   #ordinals = 0
@@ -96,8 +88,8 @@ class Line {
     this.#end = () => onEnd(this)
   }
 
-  get expected(): string | undefined {
-    return this.#head?.token
+  get expected(): AccountCopy | undefined {
+    return this.#head
   }
 
   add(decide: Decide, counters: AccountStep['counters']): Promise<AnyDecision | Gone> {
@@ -153,22 +145,16 @@ class Line {
     }
     const [kept, present] = [new Set(hashesOf(state)), new Set(hashesOf(base.state))]
     const step: AccountStep = {
-      ...{ operation: newOperation(), base, changes, changesPlans: changesPlans(changes), counters: job.counters },
+      operation: this.#deps.newOperation(),
+      ...{ base, changes, changesPlans: changesPlans(changes), counters: job.counters },
       wantsTurn: job.attempts >= LOST_OFTEN,
       removedKeys: hashesOf(base.state).filter((hash) => !kept.has(hash)),
+      addedKeys: hashesOf(state).filter((hash) => !present.has(hash)),
       removedRules: base.state.faults.flatMap(({ id }) => (state.faults.some((one) => one.id === id) ? [] : [id])),
-    }
-    const addedKeys = hashesOf(state).filter((hash) => !present.has(hash))
-    const isFirst = base.isEvictable && !base.isChanged
-    const isAlone = isFirst || job.counters !== undefined || addedKeys.length + step.removedKeys.length > 0
-    if (isAlone) this.#isHeld = true
-    if (isAlone && this.#flying > 0) {
-      this.#waiting.unshift(job)
-      return
     }
     const gate = step.changesPlans ? step.operation : base.gate
     this.#head = { ...base, state, version: base.version + 1, token: step.operation, gate, isChanged: true }
-    this.#fly(() => this.#change(job, base, decision, state, step, { isFirst, addedKeys }))
+    this.#fly(() => this.#change(job, base, decision, state, step))
   }
 
   #fly(act: () => Promise<void>): void {
@@ -202,69 +188,24 @@ class Line {
     decision: AnyDecision,
     state: AccountState,
     step: AccountStep,
-    { isFirst, addedKeys }: { isFirst: boolean; addedKeys: readonly string[] },
   ): Promise<void> {
-    const { steps, registry, finish } = this.#deps
-    const incarnation = this.#incarnation
-    const { operation, removedKeys } = step
-    const touched = new Set([...addedKeys, ...removedKeys])
     try {
-      if (isFirst && !(await registry.mark(incarnation))) {
-        job.resolve(GONE)
-        return
-      }
-      if (touched.size > 0) {
-        const keys = [...state.keys, ...base.state.keys.filter(({ hash }) => removedKeys.includes(hash))]
-        const claimed = keys.filter(({ hash }) => touched.has(hash))
-        if (!(await registry.claim(incarnation, operation, claimed, finish))) {
-          job.resolve(GONE)
-          return
-        }
-      }
-      const outcome = await steps.change(base, state, step)
+      const outcome = await this.#deps.steps.change(base, state, step)
       if (outcome === GONE) {
         job.resolve(GONE)
         return
       }
-      const isDone = 'done' in outcome
-      if (touched.size > 0) await this.#unclaim(operation, touched, isDone ? outcome.done : outcome.conflict)
-      if (!isDone) {
+      if ('conflict' in outcome) {
         if (outcome.isHeld) await pause(TURN_PAUSE)
         this.#repeat(job)
         return
       }
       this.#depth = Math.min(MAX_FLYING, 2 * this.#depth)
-      if (base.isEvictable) registry.noteUse(incarnation, outcome.real)
       job.resolve(decision)
     } catch (error) {
-      // A change that was refused because of a key has claimed no key.
-      const isTaken = error instanceof StoreError && error.problem === 'taken'
-      if (touched.size > 0 && !isTaken) void this.#unclaimLater(operation, touched, 0)
       // If this change was not done, the changes that depend on it cannot succeed.
       this.#isHeld = true
       job.reject(error)
-    }
-  }
-
-  /** Reports which keys the account has. The outcome of the change does not depend on this report. */
-  async #unclaim(operation: string, touched: ReadonlySet<string>, copy: AccountCopy): Promise<void> {
-    try {
-      await this.#deps.registry.unclaim(operation, touched, copy)
-    } catch {
-      void this.#unclaimLater(operation, touched, 0)
-    }
-  }
-
-  /** The same later, if the outcome of the change is unknown, or the store was away. */
-  async #unclaimLater(operation: string, touched: ReadonlySet<string>, attempt: number): Promise<void> {
-    const { steps, registry } = this.#deps
-    // By then, no command is under way any more.
-    await pause(LATER * 2 ** attempt, undefined, { ref: false })
-    try {
-      const copy = await steps.load(this.#incarnation)
-      if (copy !== GONE) await registry.unclaim(operation, touched, copy)
-    } catch {
-      if (attempt < MAX_LATER) void this.#unclaimLater(operation, touched, attempt + 1)
     }
   }
 

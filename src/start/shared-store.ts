@@ -6,9 +6,9 @@ import { drawKey } from '../ground/secrets.ts'
 import { shareAnonymousIds } from '../http/anonymous-ids.ts'
 import type { Log } from '../http/log.ts'
 import { openConnection, type StoreConnection } from '../redis/connection.ts'
+import { removeOtherLibraries } from '../redis/library.ts'
 import { FORMAT, type Joining, Membership, type ServerTerms } from '../redis/membership.ts'
 import { RedisStore } from '../redis/redis-store.ts'
-import { readScriptsIn } from '../redis/script.ts'
 import { checkServer } from '../redis/server-check.ts'
 import { SharedExchangeLog } from '../redis/shared-exchange-log.ts'
 import { encodeAccount } from '../store/record.ts'
@@ -21,8 +21,6 @@ import { describeDifference, differingOptions, termsOf } from './server-terms.ts
 import { nameStore } from './store-failure.ts'
 import { readStoreUrl } from './store-url.ts'
 
-/** The folders of scripts that run in the store, relative to `src/`. */
-const SCRIPTS = ['redis/scripts']
 /** After how many milliseconds a start reports that it waits for the store; multiplied by `patience`. */
 const SILENT_WAIT = 1_000
 
@@ -78,7 +76,7 @@ class Restoration {
 async function join(connection: StoreConnection, shown: string, options: CompleteOptions, context: OpeningContext) {
   const { storePrefix: prefix, seed = DEFAULT_SEED } = options
   const { contract, instance, log, memory, patience } = context
-  const server = await checkServer(connection, { prefix, scripts: SCRIPTS.flatMap(readScriptsIn) })
+  const server = await checkServer(connection, { prefix })
   for (const warning of server.warnings) log.warn({ store: shown }, warning)
   const terms = termsOf(options, context)
   const membership = new Membership(connection, { prefix, instance, terms, drawId: drawKey })
@@ -86,6 +84,7 @@ async function join(connection: StoreConnection, shown: string, options: Complet
   const restoration = new Restoration()
   const store = new RedisStore({
     ...{ connection, prefix, settings: contract.settings, copiesLimit: memory },
+    serverNumber: () => membership.number,
     async lost(account, key) {
       log.warn({ account, key }, LOST_ACCOUNT)
       // Every server needs this account. Its restoration may itself find it lost, and cannot wait for itself.
@@ -100,6 +99,7 @@ async function join(connection: StoreConnection, shown: string, options: Complet
       createKeptCheck(contract, () => connection.clock.now()),
     ),
   )
+  if (joining.others === 0) await removeOtherLibraries((command, each) => connection.send(command, each))
   await repair(store, log)
   await freeIncomplete(store, log)
   const differing = joining.others === 0 ? [] : differingOptions(terms, joining.terms)

@@ -107,6 +107,8 @@ export interface Moment {
   readonly incarnation: number
   readonly version: string
   readonly sequence: number
+  /** What undoes the counts of the request, if it was counted. Whoever keeps the moment keeps it where the store finds it. */
+  readonly undo?: string | undefined
 }
 
 /**

@@ -12,6 +12,7 @@ import { createGroup } from '../../src/domain/groups.ts'
 import { LIMITS } from '../../src/domain/limits.ts'
 import { PersistentMap } from '../../src/domain/persistent-map.ts'
 import { type Json, valueAt } from '../../src/ground/json.ts'
+import { readLibrary } from '../../src/redis/library.ts'
 import type { ServerOptions } from '../../src/start/options.ts'
 import { startUnderstudy } from '../../src/start/server.ts'
 import { sample } from '../support/budget.ts'
@@ -371,7 +372,7 @@ it('the documents have the numbers of the table', () => {
   expect(readLimits(controlApi)).toMatchObject({ keysPerAccount, faultsPerAccount, snapshotsPerAccount })
   const literals = JSON.stringify(source).match(/"maximum":(\d+)/g) ?? []
   expect(literals).toContain(`"maximum":${LIMITS.messages}`)
-  expect(readFileSync('src/redis/scripts/step.lua', 'utf8')).toContain(`LAST_INSTANT = ${LIMITS.lastInstant}\n`)
+  expect(readLibrary().text).toContain(`LAST_INSTANT = ${LIMITS.lastInstant}\n`)
 })
 
 describe('The keys of a fixture', () => {

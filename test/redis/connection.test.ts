@@ -76,7 +76,7 @@ describe.skipIf(!HAS_REDIS)('a connection', () => {
   it('finds a cluster of one node usable, and says of another what is wrong', { tags: ['slow'] }, async () => {
     const server = await startRedis({ 'cluster-enabled': 'yes' })
     const connection = await open({ kind: 'tcp', port: server.port })
-    const check = () => checkServer(connection, { prefix: 'p', scripts: [] })
+    const check = () => checkServer(connection, { prefix: 'p' })
     await server.command('CLUSTER', 'ADDSLOTSRANGE', 0, 9_999)
     const message = 'is a cluster that does not serve all slots'
     await expect(check()).rejects.toMatchObject({ problem: 'unusable', message })
@@ -94,7 +94,7 @@ describe('what an error of the server means', () => {
     ["MASTERDOWN Link with MASTER is down and replica-serve-stale-data is set to 'no'.", 'unavailable', /master/, true],
     ['NOAUTH Authentication required.', 'unavailable', /password/, true],
     ['WRONGPASS invalid username-password pair or user is disabled.', 'unavailable', /user and password/, true],
-    ["NOPERM this user has no permissions to run the 'evalsha' command", 'unavailable', /does not permit/, false],
+    ["NOPERM this user has no permissions to run the 'fcall' command", 'unavailable', /does not permit/, false],
     ['MISCONF Errors writing to the AOF file: No space left on device', 'unavailable', /disk/, false],
     ['NOREPLICAS Not enough good replicas to write.', 'unavailable', /too few replicas/, false],
     ['BUSY Redis is busy running a script.', 'unavailable', /too long/, false],

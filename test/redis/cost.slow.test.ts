@@ -24,11 +24,11 @@ describe.skipIf(!HAS_REDIS)('what a request costs at the server', () => {
     }
     const figures = async () => {
       const { total_net_input_bytes, total_net_output_bytes } = await server.info('stats')
-      const { cmdstat_evalsha = '' } = await server.info('commandstats')
-      return [total_net_input_bytes, total_net_output_bytes, /calls=(\d+)/.exec(cmdstat_evalsha)?.[1]].map(Number)
+      const { cmdstat_fcall = '' } = await server.info('commandstats')
+      return [total_net_input_bytes, total_net_output_bytes, /calls=(\d+)/.exec(cmdstat_fcall)?.[1]].map(Number)
     }
     await enter(other, 'k1', {}, () => 0)
-    // The scripts and the account are known from here on.
+    // The functions and the account are known from here on.
     await enterChanged()
     const [first, before] = [await figures(), await figures()]
     await enterChanged()

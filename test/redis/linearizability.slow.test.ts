@@ -44,7 +44,7 @@ interface Run {
   start: (options: ReplicaOptions) => Promise<Replica>
   /** Of each client. */
   requests: number
-  /** Changes the scripts that Redis runs. */
+  /** Changes the functions that Redis runs. */
   rewrite?: (text: string) => string
 }
 
@@ -53,7 +53,7 @@ async function runReplicas({ seed, troubles, start, requests, rewrite }: Run): P
   const redis = await startRedis({ appendonly: 'yes', appendfsync: 'always' })
   const prefix = freshPrefix()
   const proxies = await Promise.all([0, 1, 2].map(() => startCuttingProxy(redis.port)))
-  if (rewrite !== undefined) for (const proxy of proxies) proxy.rewriteScripts(rewrite)
+  if (rewrite !== undefined) for (const proxy of proxies) proxy.rewriteFunctions(rewrite)
   const replicas = await Promise.all(proxies.map(({ url }) => start({ store: url, prefix })))
   onTestFinished(async () => {
     await Promise.all(replicas.map((replica) => replica.stop()))

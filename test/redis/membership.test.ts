@@ -11,15 +11,15 @@ function takePart({ patience = 1 } = {}) {
   let reply: () => void = () => {}
   const connection = {
     patience,
-    clock: { learn() {} },
+    clock: { learn() {}, see() {} },
     listen(listener: typeof tell) {
       tell = listener
       listener({ isReady: true })
       return () => {}
     },
-    run: () =>
+    call: () =>
       new Promise((resolve) => {
-        reply = () => resolve([0, 'c', '', 1, []])
+        reply = () => resolve(['0', 'c', '', 1, []])
       }),
     send: async () => 0,
   }

@@ -24,13 +24,17 @@ export interface ReplicaOptions {
   copiesLimit?: number
 }
 
+/** How many replicas were opened: each has a number of its own, as servers do that have joined. */
+let numbers = 0
+
 /** Opens the store of a replica, which ends with the test. */
 export async function openReplica({ port, prefix = freshPrefix(), ...options }: ReplicaOptions = {}): Promise<Replica> {
   const address = { kind: 'tcp', port: port ?? (await sharedRedis()).port } as const
   // A busy machine is no server that is away.
   let patience = PATIENCE
   const connection = await openConnection(address, { now: 0, patience: () => patience })
-  const store = new RedisStore({ connection, prefix, settings: SETTINGS, ...options })
+  const number = numbers++
+  const store = new RedisStore({ connection, prefix, settings: SETTINGS, serverNumber: () => number, ...options })
   onTestFinished(async () => {
     await store.close()
     connection.close()

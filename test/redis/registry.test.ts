@@ -1,13 +1,12 @@
 import { describe, expect, it } from 'vitest'
+import { readLibrary } from '../../src/redis/library.ts'
 import { Membership, type ServerTerms } from '../../src/redis/membership.ts'
-import { Registry } from '../../src/redis/registry.ts'
-import { applyUpdate, exampleAccount, holdKeys, watch } from '../store/example-account.ts'
+import { applyUpdate, exampleAccount, hosts, watch, withDomains } from '../store/example-account.ts'
 import { startCuttingProxy } from '../support/cutting-proxy.ts'
 import { freshPrefix, HAS_REDIS, sharedRedis } from '../support/redis-server.ts'
 import { openReplica } from './open-replicas.ts'
 
 const START = 1_768_467_600_000
-const HOUR = 3_600_000
 
 async function open() {
   const clock = { now: START }
@@ -36,25 +35,11 @@ describe.skipIf(!HAS_REDIS)('the list of accounts', () => {
     else await expect(created).rejects.toMatchObject({ problem })
   })
 
-  it('gives a key to another account an hour after a change that was to give it, and not before', async () => {
-    const { store, clock, registry, command } = await open()
-    await store.create(exampleAccount('a', ['k1']))
-    await store.create(exampleAccount('b'))
-    const incarnation = `${await command('HGET', `${registry}:accounts`, 'a')}`
-    // As it is where the replica was killed that made the change.
-    await command('HSET', `${registry}:holders`, 'k2', `${incarnation} 0 0 operation@${START}`)
-    clock.now = START + HOUR - 1
-    await expect(applyUpdate(store, 'b', holdKeys('k2'))).rejects.toMatchObject({ problem: 'taken' })
-    clock.now++
-    expect(await applyUpdate(store, 'b', holdKeys('k2'))).toMatchObject({ ok: true })
-    expect(await store.find('key', 'k2')).toBe('b')
-  })
-
   it('waits for the turn of another replica until it is over, and no longer', async () => {
     const { store, clock, prefix, command } = await open()
     await store.create(exampleAccount('a'))
-    const [meta = ''] = (await command('KEYS', `${prefix}:*:meta`)) as string[]
-    await command('HSET', meta, 'turn', `another ${START + 1_000}`)
+    const [head = ''] = (await command('KEYS', `${prefix}:*:head`)) as string[]
+    await command('HSET', head, '#turn', `another ${(START + 1_000) * 1_000}`)
     clock.now = START + 999
     let isDone = false
     const updated = applyUpdate(store, 'a', watch('a.example')).then(() => {
@@ -66,53 +51,23 @@ describe.skipIf(!HAS_REDIS)('the list of accounts', () => {
     await updated
   })
 
-  it('forgets the data of an account whose creator has ended before it was in the list', {
-    tags: ['slow'],
-  }, async () => {
+  it('forgets the parts of a large account whose creator has ended before it was complete', async () => {
     const { prefix, command } = await open()
     const proxy = await startCuttingProxy((await sharedRedis()).port)
     const dying = await openReplica({ prefix, port: proxy.port })
-    // The server knows the scripts from now on, so that each is one command.
+    // The server knows the functions from now on, so that each is one command.
     await dying.store.create(exampleAccount('before'))
     const keysOfAccounts = async () =>
       ((await command('KEYS', `${prefix}:{*`)) as string[]).filter((key) => !key.includes('{all}'))
     const before = await keysOfAccounts()
-    let scripts = 0
-    proxy.loseCommands(([name = '']) => name.startsWith('EVAL') && ++scripts > 1)
+    const create = readLibrary().nameOf('create')
+    proxy.loseCommands(([name, called]) => name === 'FCALL' && called === create)
     dying.setPatience(0.25)
-    await expect(dying.store.create(exampleAccount('a'))).rejects.toThrow()
+    await expect(dying.store.create(withDomains(exampleAccount('a'), hosts(5_000)))).rejects.toThrow()
     const keys = (await keysOfAccounts()).filter((key) => !before.includes(key))
-    expect(keys.map((key) => key.replace(/.*:/, '')).toSorted()).toEqual(['log', 'meta', 'parts'])
+    expect(keys.map((key) => key.replace(/.*:/, ''))).toEqual(['parts'])
     for (const key of keys) expect(await command('PTTL', key)).toBeGreaterThan(0)
-  })
-})
-
-describe('an account whose id or key one that is being deleted still has', () => {
-  /** A list of all accounts that answers so, one reply after the other, and the last one for ever. */
-  function registryWith(...replies: unknown[][]) {
-    const run = async () => (replies.length > 1 ? replies.shift() : replies[0])
-    const database = { run, prefix: 'p', now: '' } as unknown as ConstructorParameters<typeof Registry>[0]
-    return new Registry(database)
-  }
-  const finished: string[] = []
-  const finish = async (doomed: string) => finished.push(doomed)
-
-  it('is registered once that one is deleted', async () => {
-    const registered = registryWith(['dying', '7'], ['ok', null, null, []]).register(
-      exampleAccount('a'),
-      '8',
-      {},
-      finish,
-    )
-    expect(await registered).toEqual({ evicted: undefined, doomed: [] })
-    expect(finished).toEqual(['7'])
-  })
-
-  it('is refused where that never ends', async () => {
-    finished.length = 0
-    const registered = registryWith(['dying', '7']).register(exampleAccount('a'), '8', {}, finish)
-    await expect(registered).rejects.toMatchObject({ problem: 'unavailable' })
-    expect(finished).toHaveLength(100)
+    expect(await dying.store.list().catch(() => [])).not.toContain('a')
   })
 })
 
@@ -131,9 +86,9 @@ describe.skipIf(!HAS_REDIS)('a server that takes part', () => {
     const leases = `${prefix}:{all}:replicas`
     await other.join()
     const [seconds] = (await connection.send(['TIME'])) as string[]
-    expect(Number(await connection.send(['ZSCORE', leases, 'other']))).toBeGreaterThan(Number(seconds) * 1_000)
+    expect(Number(await connection.send(['ZSCORE', leases, '1 other']))).toBeGreaterThan(Number(seconds) * 1_000)
     // The lease ends now.
-    await connection.send(['ZADD', leases, `${Number(seconds) * 1_000}`, 'other'])
+    await connection.send(['ZADD', leases, `${Number(seconds) * 1_000}`, '1 other'])
     expect(await one.join()).toMatchObject({ others: 0 })
   })
 
@@ -145,7 +100,7 @@ describe.skipIf(!HAS_REDIS)('a server that takes part', () => {
     }
     await join('one', 'c')
     expect(await join('other', 'd', 'c')).toMatchObject({ isJoined: false, others: 1, terms: { contract: 'c' } })
-    await connection.send(['ZREM', `${prefix}:{all}:replicas`, 'one'])
+    await connection.send(['ZREM', `${prefix}:{all}:replicas`, '0 one'])
     expect(await join('other', 'd')).toMatchObject({ isJoined: false, others: 0 })
     expect(await join('other', 'd', 'x')).toMatchObject({ isJoined: false })
     expect(await join('other', 'd', 'c')).toMatchObject({ isJoined: true, terms: { contract: 'd' } })

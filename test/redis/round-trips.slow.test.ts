@@ -1,6 +1,5 @@
-import { createHash } from 'node:crypto'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { readScriptsIn } from '../../src/redis/script.ts'
+import { readLibrary } from '../../src/redis/library.ts'
 import type { Understudy } from '../../src/start/server.ts'
 import { askControl } from '../support/control-plane.ts'
 import { startCuttingProxy } from '../support/cutting-proxy.ts'
@@ -9,12 +8,11 @@ import { startPatient } from '../support/replicas.ts'
 import { sendRequest } from '../support/request.ts'
 import { API_KEY } from '../support/service.ts'
 
-const FOLDERS = ['redis/scripts']
 /** What a replica sends without a request that waits for it: its heartbeat, uses of sandboxes, and the history. */
 const UNAWAITED = ['beat', 'use', 'record', 'history', 'XREAD', 'lost']
 
-/** Which script has which digest. */
-const SCRIPTS = new Map(FOLDERS.flatMap(readScriptsIn).map(({ digest, name }) => [digest, name]))
+/** The functions by the names that the store knows. */
+const FUNCTIONS = new Map([...readLibrary().functions.keys()].map((name) => [readLibrary().nameOf(name), name]))
 
 async function startAt(store: string): Promise<Understudy> {
   const understudy = await startPatient({ store, fixture: 'empty', apiKey: API_KEY, enforceQuotas: false })
@@ -28,11 +26,10 @@ async function start() {
   const proxy = await startCuttingProxy(redis.port)
   const understudy = await startAt(proxy.url)
   let sent: { name: string; bytes: number }[] = []
-  proxy.listen(([name = '', script = ''], bytes) => {
-    const digest = name === 'EVAL' ? createHash('sha1').update(script).digest('hex') : script
-    // Beside scripts, only the history has commands on keys that belong to no account.
-    const plain = script.includes('{all}') ? 'history' : name
-    sent.push({ name: name.startsWith('EVAL') ? (SCRIPTS.get(digest) ?? digest) : plain, bytes })
+  proxy.listen(([name = '', first = ''], bytes) => {
+    // Beside functions, only the history has commands on keys that belong to no account.
+    const plain = first.includes('{all}') ? 'history' : name
+    sent.push({ name: name === 'FCALL' ? (FUNCTIONS.get(first) ?? first) : plain, bytes })
   })
 
   // biome-ignore lint/suspicious/noExplicitAny: whose shape the contract has proved

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import type { StoreConnection } from '../../src/redis/connection.ts'
-import { readScriptsIn } from '../../src/redis/script.ts'
+import { readLibrary } from '../../src/redis/library.ts'
 import { checkServer, commandsIn } from '../../src/redis/server-check.ts'
 
 /** A server that answers so. */
-function checkOf(send: () => Promise<unknown>, run: () => Promise<unknown> = async () => []) {
-  return checkServer({ send, run } as unknown as StoreConnection, { prefix: 'p', scripts: [] })
+function checkOf(send: () => Promise<unknown>, call: () => Promise<unknown> = async () => []) {
+  return checkServer({ send, call } as unknown as StoreConnection, { prefix: 'p' })
 }
 
 /** A server that says this about itself, and permits everything. */
@@ -38,12 +38,12 @@ describe('the server of a store', () => {
     await expect(check(...facts)).rejects.toThrow(message)
   })
 
-  it.each(['INFO', 'EVALSHA'])('is refused where it does not know %s', async (renamed) => {
+  it.each(['INFO', 'FCALL'])('is refused where it does not know %s', async (renamed) => {
     const answer = (command: string, text: unknown) => async () => {
       if (command === renamed) throw new Error(`ERR unknown command '${command}', with args beginning with: `)
       return text
     }
-    const checked = checkOf(answer('INFO', 'redis_version:7.0.0\r\nrole:master'), answer('EVALSHA', []))
+    const checked = checkOf(answer('INFO', 'redis_version:7.0.0\r\nrole:master'), answer('FCALL', []))
     const message = `does not know the command ${renamed}; give it back its name if rename-command has taken it`
     await expect(checked).rejects.toMatchObject({ problem: 'unusable', message })
   })
@@ -68,26 +68,24 @@ describe('the server of a store', () => {
   })
 })
 
-describe('the scripts of the store', () => {
-  const scripts = ['redis/scripts'].flatMap(readScriptsIn)
-
+describe('the functions of the store', () => {
   it('name each command where they call it, so that the rights for it can be asked for', () => {
-    expect(scripts.length).toBeGreaterThan(10)
-    for (const { name, text } of scripts) {
-      const code = text.replaceAll(/--[^\n]*/g, '')
-      expect({ name, calls: code.match(/redis\.p?call\(/g)?.length ?? 0 }).toEqual({
-        name,
-        calls: commandsIn(code).length,
-      })
-    }
+    const code = readLibrary().text.replaceAll(/--[^\n]*/g, '')
+    // One call has the command of its caller, whose name for that is a definition here.
+    expect(code.match(/redis\.call\(command,/g)).toHaveLength(1)
+    const calls = code.match(/(redis\.p?call|(?<!function )call_with)\(/g) ?? []
+    expect(commandsIn(code)).toHaveLength(calls.length - 1)
+    expect(calls.length).toBeGreaterThan(100)
   })
 
   it('may have spaces before the name of a command', () => {
     expect(commandsIn(`redis.call( 'GET', a) redis.pcall(\n"HSET", b)`)).toEqual(['get', 'hset'])
   })
 
-  it('touch keys of one slot: those of all accounts, or those of one', () => {
-    // A key that is not among KEYS would be missed by a cluster, and by the check of rights.
-    for (const { name, text } of scripts) expect({ name, made: /['"]:\{/.test(text) }).toEqual({ name, made: false })
+  it('are declared with what they do', () => {
+    const { functions, nameOf } = readLibrary()
+    expect(functions.get('look')).toEqual({ isReadOnly: true })
+    expect(functions.get('change')).toEqual({ isReadOnly: false })
+    expect(nameOf('look')).toMatch(/^look_[0-9a-f]{16}$/)
   })
 })

@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { ConnectionState } from '../../src/redis/connection.ts'
-import { accountKeys } from '../../src/redis/keys.ts'
-import { readScript } from '../../src/redis/script.ts'
+import { accountKey, baseOf } from '../../src/redis/keys.ts'
+import { readLibrary } from '../../src/redis/library.ts'
 import { countersOf, enter, look, plannedCharge } from '../store/counting.ts'
 import { applyUpdate, change, domainsOf, exampleAccount, holdKeys, watch } from '../store/example-account.ts'
 import { type Choice, next, startCuttingProxy } from '../support/cutting-proxy.ts'
@@ -13,18 +13,12 @@ const CHARGE = plannedCharge()
 /** By what the times are multiplied while the server answers, and while it does not. */
 const [LONG, SHORT] = [25, 0.25]
 
-function script(name: string) {
-  return readScript(`redis/scripts/${name}.lua`)
+/** The calls of a function. */
+function callsOf(name: string): Choice {
+  return ([command, called]) => command === 'FCALL' && called === readLibrary().nameOf(name)
 }
 
-/** The runs of a script. */
-function runsOf(name: string): Choice {
-  const { digest, text } = script(name)
-  return ([command, program]) =>
-    (command === 'EVALSHA' && program === digest) || (command === 'EVAL' && program === text)
-}
-
-/** A replica whose connection goes through a proxy, and one whose connection is sound. Both know all scripts. */
+/** A replica whose connection goes through a proxy, and one whose connection is sound. The server knows all functions. */
 async function openTroubled() {
   const { port } = await sharedRedis()
   const prefix = freshPrefix()
@@ -33,13 +27,13 @@ async function openTroubled() {
   const troubled = await openReplica({ prefix, port: proxy.port })
   await sound.store.create(exampleAccount('acme', ['k1']))
   await look(troubled.store, 'k1')
-  /** Loses the reply to the next run of a script. */
-  const loseReplyTo = (name: string) => proxy.loseReplies(next(1, runsOf(name)))
+  /** Loses the reply to the next call of a function. */
+  const loseReplyTo = (name: string) => proxy.loseReplies(next(1, callsOf(name)))
   /** The same, and does something else before the command comes again; resolves to what that came to. */
   function actMeanwhile(name: string, act: () => Promise<unknown>): Promise<unknown>[] {
     const acts: Promise<unknown>[] = []
     proxy.loseReplies((words) => {
-      if (acts.length > 0 || !runsOf(name)(words)) return false
+      if (acts.length > 0 || !callsOf(name)(words)) return false
       acts.push(act())
       return true
     })
@@ -100,32 +94,28 @@ describe.skipIf(!HAS_REDIS)('a replica whose connection is cut after the server 
     loseReplyTo('recount')
     expect(await store.count('acme', (_, counting) => (counting.requests += 10))).toBe(13)
     expect((await enter(sound.store, 'k1', {}, () => 0)).ordinal).toBe(14)
-    for (const script of ['create', 'register', 'settle']) {
-      loseReplyTo(script)
-      expect(await store.create(exampleAccount(`of ${script}`), { limit: 99, evictable: true })).toBeUndefined()
+    for (const id of ['first', 'second']) {
+      loseReplyTo('create')
+      expect(await store.create(exampleAccount(id), { limit: 99, evictable: true })).toBeUndefined()
     }
-    loseReplyTo('register')
-    expect(await store.create(exampleAccount('last', ['k2']), { limit: 4, evictable: true })).toBe('of create')
-    expect(await sound.store.list()).toEqual(['acme', 'of register', 'of settle', 'last'])
-    for (const script of ['kill', 'release']) {
-      loseReplyTo(script)
-      await store.delete(script === 'kill' ? 'of register' : 'of settle')
-    }
+    loseReplyTo('create')
+    expect(await store.create(exampleAccount('last', ['k2']), { limit: 3, evictable: true })).toBe('first')
+    expect(await sound.store.list()).toEqual(['acme', 'second', 'last'])
+    loseReplyTo('finish')
+    await expect(store.delete('second')).resolves.toBeUndefined()
     expect(await sound.store.list()).toEqual(['acme', 'last'])
-    expect(proxy.lost).toBe(8)
+    expect(proxy.lost).toBe(6)
   })
 
   it('keeps the keys of an account right', async () => {
     const { proxy, sound, troubled, loseReplyTo } = await openTroubled()
-    for (const script of ['claim', 'change', 'unclaim']) {
-      loseReplyTo(script)
-      await applyUpdate(troubled.store, 'acme', holdKeys('k1', `key of ${script}`))
+    for (const hash of ['k2', 'k3']) {
+      loseReplyTo('change')
+      await applyUpdate(troubled.store, 'acme', holdKeys('k1', hash))
     }
-    expect(proxy.lost).toBe(3)
-    const holders = await Promise.all(
-      ['k1', 'key of claim', 'key of change', 'key of unclaim'].map((hash) => sound.store.find('key', hash)),
-    )
-    expect(holders).toEqual(['acme', undefined, undefined, 'acme'])
+    expect(proxy.lost).toBe(2)
+    const holders = await Promise.all(['k1', 'k2', 'k3'].map((hash) => sound.store.find('key', hash)))
+    expect(holders).toEqual(['acme', undefined, 'acme'])
   })
 
   it('counts a request once although what it was planned by has changed before the second attempt', async () => {
@@ -140,30 +130,31 @@ describe.skipIf(!HAS_REDIS)('a replica whose connection is cut after the server 
   it('does nothing when the first attempt arrives after the second', async () => {
     const { sound, prefix } = await openTroubled()
     const { incarnation = 0 } = (await look(sound.store, 'k1')) ?? {}
-    const keys = accountKeys(prefix, `${incarnation}`)
-    const token = `${await sound.connection.send(['HGET', keys[0] ?? '', 'token'])}`
+    const head = accountKey(prefix, `${incarnation}`, 'head')
+    const token = `${await sound.connection.send(['HGET', head, '#t'])}`
+    const call = (name: string, ...args: string[]) =>
+      sound.connection.call(name, baseOf(prefix), [`${incarnation}`, ...args])
     const bucket = ['/dmarc', '1', '30', '30', '0', '3600000', '0', '1']
-    const enterAs = (attempt: string) =>
-      sound.connection.run(script('enter'), keys, [
-        ...['operation', attempt, '1', token, token, token, '', '0', '0', '1', '3600000'],
-        ...bucket,
-      ])
-    expect(await enterAs('2')).toMatchObject({ 0: 'ok', 6: '0' })
-    expect(await enterAs('1')).toEqual(['late'])
-    expect(await enterAs('3')).toMatchObject({ 0: 'ok', 6: '0' })
-    expect((await countersOf(sound.store, 'acme')).quotas.get('/dmarc')?.used).toBe(1)
+    const enterAs = (number: string, attempt: string) =>
+      call('enter', '@9.1', 'other', number, attempt, '1', token, token, token, '', '0', '0', '1', '3600000', ...bucket)
+    const told = await enterAs('5', '2')
+    expect(told).toMatch(/^\d+ 0 0 1 n\n0\nq\/dmarc\n$/)
+    expect(await enterAs('5', '1')).toBe(told)
+    expect(await enterAs('5', '3')).toBe(told)
+    expect((await sound.store.count('acme', (_, { quotas }) => quotas.get('/dmarc')))?.used).toBe(1)
+    // A later operation has taken the slot.
+    expect(await enterAs('133', '1')).toMatch(/^\d+ 1 1 2 n/)
+    expect(await enterAs('5', '1')).toEqual(['late'])
     const recountAs = (attempt: string, sequence: string) =>
-      sound.connection.run(script('recount'), keys, ['other', attempt, token, sequence, '7', ''])
-    expect(await recountAs('2', '1')).toMatchObject({ 0: 'ok' })
-    expect(await recountAs('1', '2')).toEqual(['late'])
-    expect(await recountAs('3', '2')).toMatchObject({ 0: 'ok' })
-    const late = ['another', '1', token, '1', '9', '']
-    expect(await sound.connection.run(script('recount'), keys, late)).toEqual(['conflict'])
+      call('recount', 'operation', attempt, token, sequence, '7', '')
+    expect(await recountAs('2', '2')).toEqual(['ok'])
+    expect(await recountAs('1', '2')).toEqual(['conflict'])
+    expect(await recountAs('3', '2')).toEqual(['ok'])
   })
 
   it('says that it does not know what became of a change when every reply is lost, and is right about what comes after', async () => {
     const { proxy, sound, troubled, add } = await openTroubled()
-    proxy.loseReplies(runsOf('change'))
+    proxy.loseReplies(callsOf('change'))
     troubled.setPatience(SHORT)
     await expect(add('a.example')).rejects.toMatchObject({ problem: 'unknown', reported: true })
     expect(troubled.connection.figures.unknowns).toBe(1)
@@ -175,9 +166,9 @@ describe.skipIf(!HAS_REDIS)('a replica whose connection is cut after the server 
 
   it('does nothing where the command itself was lost, and tries again', async () => {
     const { proxy, sound, troubled, add } = await openTroubled()
-    proxy.loseCommands(next(1, runsOf('change')))
+    proxy.loseCommands(next(1, callsOf('change')))
     expect(await add('a.example')).toMatchObject({ ok: true })
-    proxy.loseCommands(next(1, runsOf('enter')))
+    proxy.loseCommands(next(1, callsOf('enter')))
     expect((await enter(troubled.store, 'k1', {}, () => 0)).ordinal).toBe(1)
     expect((await sound.store.read('acme')).domains.size).toBe(1)
   })

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { type CuttingProxy, isScript } from '../support/cutting-proxy.ts'
+import { type CuttingProxy, isCall } from '../support/cutting-proxy.ts'
 import type { RedisServer } from '../support/redis-server.ts'
 import type { Replica } from '../support/replicas.ts'
 
@@ -42,7 +42,7 @@ export const TROUBLES: Readonly<Record<string, Trouble>> = {
   },
 
   async 'replies are lost after the change'({ proxies, random }) {
-    for (const proxy of proxies) proxy.loseReplies((words) => isScript(words) && random() < 0.05)
+    for (const proxy of proxies) proxy.loseReplies((words) => isCall(words) && random() < 0.05)
     await pause(100)
   },
 

@@ -44,13 +44,13 @@ import { IDLE } from '../../src/proxy/relay.ts'
 import { LOST_REQUEST, ORDER_PATIENCE } from '../../src/proxy/traffic.ts'
 import { JUDGING_LIMITS, READING_LIMIT } from '../../src/proxy/witness.ts'
 import { DEADLINE, FIRST_CONNECTING, LARGE_DEADLINE } from '../../src/redis/connection.ts'
+import { REMEMBERED as REPEATED } from '../../src/redis/database.ts'
 import { MEMBERS } from '../../src/redis/exchange-codec.ts'
-import { formerKeys } from '../../src/redis/keys.ts'
+import { readLibrary } from '../../src/redis/library.ts'
 import { BEAT_EVERY, PATIENCE as DOOR_PATIENCE, LEASE } from '../../src/redis/membership.ts'
 import { REMEMBERED as COMPARED_KEYS } from '../../src/redis/observer.ts'
 import { WAITING as UNSENT } from '../../src/redis/outbox.ts'
 import { PATIENCE as ROUNDUP } from '../../src/redis/roundup.ts'
-import { readScript } from '../../src/redis/script.ts'
 import { LOADING } from '../../src/redis/server-check.ts'
 import { EXPLAINING, HELD, OF_JOURNAL as OF_STORE, WINDOW } from '../../src/redis/shared-exchange-log.ts'
 import { CATCHING_UP, STARTING } from '../../src/redis/tail.ts'
@@ -90,9 +90,8 @@ import { MOST_DOMAINS } from '../../src/verify/probe.ts'
 const { settings } = await loadContract({ overlays: [] })
 const control = await loadControlApi()
 const limits = readLimits(control)
-const scripts = readScript('redis/scripts/step.lua').text
-/** A number that the scripts of the store on Redis have by this name. */
-const inScript = (name: string) => Number(new RegExp(`^local ${name} = (\\d+)$`, 'm').exec(scripts)?.[1])
+/** A number that the functions of the store on Redis have by this name. */
+const inLibrary = (name: string) => Number(new RegExp(`^local ${name} = (\\d+)$`, 'm').exec(readLibrary().text)?.[1])
 const schema = (pointer: string) => Number(valueAt(control.document.source, `/components/schemas/${pointer}`))
 const day = (instant: number) => new Date(instant).toISOString().slice(0, 10)
 
@@ -181,10 +180,9 @@ const VALUES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     'keys that an account has made of which a start beyond loopback computes the secrets': `the last ${number(LIMITS.derivedKeys)}`,
   },
   'Accounts on a store that several servers share (`--store`)': {
-    'changes of an account that a rewind can undo': `${number(inScript('RECORDS') - 1)} or ${bytes(inScript('BYTES'))}`,
-    'of these, changes of more than a quarter of that or of 1,000 domains and groups, such as the reset of a large account': `the last ${formerKeys('', '').length}`,
-    'requests, refunds and settings of counters that a rewind can undo': number(inScript('RECORDS')),
-    'time for which others wait for a change that was too late three times': milliseconds(inScript('TURN')),
+    'changes of an account that a rewind can undo': `${number(inLibrary('RECORDS') - 1)} or ${bytes(inLibrary('BYTES'))}`,
+    'requests of each server to an account that it remembers, to count none twice': number(REPEATED),
+    'time for which others wait for a change that was too late three times': milliseconds(inLibrary('TURN') / 1000),
     'attempts at a change of an account that others change at the same time': number(MAX_ATTEMPTS),
   },
   'Requests on a store that several servers share': {

@@ -3,6 +3,7 @@ import { createServer, connect as openSocket } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { SILENT } from '../../src/http/log.ts'
+import { readLibrary } from '../../src/redis/library.ts'
 import { FORMAT } from '../../src/redis/membership.ts'
 import { SENT } from '../../src/redis/server-check.ts'
 import type { ServerOptions } from '../../src/start/options.ts'
@@ -164,7 +165,8 @@ describe.skipIf(!HAS_REDIS)('a store with which no server can work', { tags: ['s
   it.each<[rights: string[], missing: string]>([
     [['+@all', '-hset', '-xadd', '-zadd'], 'give it ~PREFIX:* and +hset +xadd +zadd'],
     [['+@all', '-info'], 'give it +info'],
-    [['+@all', '-evalsha'], 'give it +eval +evalsha'],
+    [['+@all', '-fcall'], 'give it +fcall +function|load'],
+    [['+@all', '-function|load'], 'give it ~PREFIX:* and +function|load'],
     [['+@all', '-xread'], 'give it ~PREFIX:* and +xread'],
     [['+@all', 'resetkeys', '~other:*'], 'give it ~PREFIX:*'],
   ])('does not permit its user what is needed: %j', async (rights, missing) => {
@@ -226,6 +228,37 @@ describe.skipIf(!HAS_REDIS)('a store that others use, or have used', { tags: ['s
     const servers = await Promise.all([1, 2, 3].map(() => start(where)))
     expect(new Set(servers.map(({ apiKey }) => apiKey)).size).toBe(1)
     for (const server of servers) expect(await idsOf(server)).toEqual(['default'])
+  })
+
+  it('loses the functions of former versions once no server uses it, and keeps those of others', async () => {
+    const redis = await startRedis()
+    const load = (name: string) => {
+      const code = `redis.register_function('f_${name}', function() return 1 end)`
+      return redis.command('FUNCTION', 'LOAD', `#!lua name=${name}\n${code}`)
+    }
+    const names = async () => {
+      const listed = (await redis.command('FUNCTION', 'LIST')) as unknown as readonly (readonly [string, string])[]
+      return listed.map(([, name]) => name).toSorted()
+    }
+    for (const name of ['dmarc_understudy_former', 'other']) await load(name)
+    await start({ store: redis.url })
+    const own = readLibrary().name
+    expect(await names()).toEqual([own, 'other'].toSorted())
+    // While a server takes part, it may be of that version.
+    await load('dmarc_understudy_former')
+    await start({ store: redis.url })
+    expect(await names()).toEqual([own, 'dmarc_understudy_former', 'other'].toSorted())
+  })
+
+  it('goes on where its functions are removed while servers run', async () => {
+    const redis = await startRedis()
+    const service = await start({ store: redis.url, apiKey: 'a-key' })
+    await redis.command('FUNCTION', 'FLUSH')
+    const options = { authorization: 'Bearer a-key' }
+    const created = await sendRequest('POST', `${service.baseUrl}/domaingroups`, { name: 'Web' }, options)
+    expect(created.status, created.text).toBe(200)
+    await redis.command('FUNCTION', 'FLUSH')
+    expect((await askControl(service, 'GET', '/accounts/default')).status).toBe(200)
   })
 
   it('is used also where a second connection comes late, and there are requests to be read', async () => {

@@ -31,8 +31,8 @@ export interface CuttingProxy {
   loseReplies(choice: Choice): void
   /** Cuts the connection instead of delivering the commands that are chosen. */
   loseCommands(choice: Choice): void
-  /** Gives Redis other scripts than the client sends, from the beginning on. */
-  rewriteScripts(rewrite: (text: string) => string): void
+  /** Gives Redis other functions than the client sends. */
+  rewriteFunctions(rewrite: (text: string) => string): void
   /** Leads new connections to another server. */
   leadTo(port: number): void
   /** Ends all of the above. */
@@ -48,14 +48,14 @@ export async function startCuttingProxy(port: number): Promise<CuttingProxy> {
 }
 
 /** Choices that hold for the next commands that another choice takes, so many of them. */
-export function next(count: number, choice: Choice = isScript): Choice {
+export function next(count: number, choice: Choice = isCall): Choice {
   let left = count
   return (words) => left > 0 && choice(words) && left-- > 0
 }
 
-/** Changes of accounts and what counts requests are scripts. */
-export function isScript([name = '']: readonly string[]): boolean {
-  return name === 'EVALSHA' || name === 'EVAL' || name === 'FCALL'
+/** Changes of accounts and what counts requests are calls of functions. */
+export function isCall([name = '']: readonly string[]): boolean {
+  return name === 'FCALL'
 }
 
 const NONE: Choice = () => false
@@ -120,7 +120,7 @@ async function openCuttingProxy(redis: number): Promise<CuttingProxy> {
     loseCommands: (choice) => {
       state.losesCommand = choice
     },
-    rewriteScripts: (rewrite) => {
+    rewriteFunctions: (rewrite) => {
       state.rewrite = rewrite
     },
     leadTo: (other) => {
@@ -203,7 +203,7 @@ class Link {
     }
     this.#state.commands.set(name, (this.#state.commands.get(name) ?? 0) + 1)
     this.#pending.push({ words, bytes: command.length, isLost: this.#state.losesReply(words) })
-    this.#redis.write(name === 'EVAL' && rewrite !== undefined ? rewriteScript(command, rewrite) : command)
+    this.#redis.write(name === 'FUNCTION' && rewrite !== undefined ? rewriteLibrary(command, rewrite) : command)
   }
 
   #answer(reply: Buffer): void {
@@ -222,8 +222,8 @@ class Link {
   }
 }
 
-/** The server knows the script by the digest of another text, so that the client sends its text each time. */
-function rewriteScript(command: Buffer, rewrite: (text: string) => string): Buffer {
-  const [name = '', text = '', ...rest] = wordsOf(command, Number.POSITIVE_INFINITY)
-  return Buffer.from(writeCommand([name, rewrite(text), ...rest]))
+/** The command `FUNCTION LOAD` with another text. */
+function rewriteLibrary(command: Buffer, rewrite: (text: string) => string): Buffer {
+  const words = wordsOf(command, Number.POSITIVE_INFINITY)
+  return Buffer.from(writeCommand([...words.slice(0, -1), rewrite(words.at(-1) ?? '')]))
 }
