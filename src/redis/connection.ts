@@ -5,6 +5,7 @@ import { StoreError } from '../store/store-error.ts'
 import { StoreFigures } from './figures.ts'
 import { readLibrary } from './library.ts'
 import { explainReply } from './reply-problem.ts'
+import { type Awaited, ReplyWatch } from './reply-watch.ts'
 import type { Script } from './script.ts'
 import { StoreClock } from './store-clock.ts'
 
@@ -12,10 +13,6 @@ import { StoreClock } from './store-clock.ts'
 export const DEADLINE = 800
 /** The same for a command of the control plane that copies or reads a whole, possibly large, account. */
 export const LARGE_DEADLINE = 5_000
-/** In milliseconds: the timer delay that shows a busy process, and how long a reply is then awaited. */
-const [BUSY, GRACE] = [25, 100]
-/** How often the wait is extended while the process stays busy. */
-const MAX_GRACES = 5
 /** In milliseconds, the pauses before the next attempts to connect. */
 const PAUSES = [20, 50, 100, 200, 350, 500]
 /** In milliseconds, how long an attempt to connect may take. */
@@ -103,14 +100,9 @@ function clientOptions(address: StoreAddress, name: string, connectTimeout: numb
 }
 
 /** A command that is under way. */
-interface Call {
+interface Call extends Awaited {
   name: string
   isSafe: boolean
-  /** In milliseconds. */
-  deadline: number
-  /** Whether the deadline is longer than usual. */
-  isLong: boolean
-  until: number
   /** How often it was sent. */
   sent: number
 }
@@ -131,8 +123,9 @@ export class StoreConnection {
   /** The problem of the first attempt to connect, if there was one. */
   readonly firstAttempt: Promise<string | undefined>
   readonly #listeners = new Set<(state: ConnectionState) => void>()
-  /** Commands under way that may take longer than others. */
-  readonly #long = new Set<Call>()
+  readonly #watch = new ReplyWatch((deadline) => {
+    if (this.#client !== undefined) this.#lose(this.#client, `The store has not answered within ${deadline} ms`)
+  })
   /** The callers that wait for a connection. */
   readonly #waiting = new Waiters()
   #client: RedisClientType | undefined
@@ -220,20 +213,15 @@ export class StoreConnection {
     const { repeat } = options
     const library = readLibrary()
     const { isReadOnly = library.functions.get(name)?.isReadOnly === true } = options
+    const { repeatable = isReadOnly || repeat !== undefined, blocks = false } = options
     const call = this.#begin(name, isReadOnly, options)
-    const given = { ...options, isReadOnly, repeatable: options.repeatable ?? (isReadOnly || repeat !== undefined) }
-    const head = ['FCALL', library.nameOf(name), '1', base]
-    const write = (attempt: number) =>
-      attempt > 1 && repeat !== undefined ? [...head, ...repeat(attempt)] : [...head, ...args]
-    try {
-      return await this.#call(call, write, given)
-    } catch (error) {
-      if (!isUnknownFunction(error)) throw error
-      call.sent--
-      await this.#call(call, () => ['FUNCTION', 'LOAD', 'REPLACE', library.text], { repeatable: true })
-      call.sent = 0
-      return this.#call(call, write, given)
-    }
+    const called = library.nameOf(name)
+    const write = (attempt: number) => [
+      ...['FCALL', called, '1', base],
+      ...(attempt > 1 && repeat !== undefined ? repeat(attempt) : args),
+    ]
+    const given = { isReadOnly, repeatable, blocks }
+    return this.#call(call, write, given)
   }
 
   /** The same for one command, as a list of words. */
@@ -250,6 +238,7 @@ export class StoreConnection {
     const client = this.#client
     this.#client = undefined
     client?.destroy()
+    this.#watch.close()
     this.#waiting.wake()
   }
 
@@ -279,6 +268,11 @@ export class StoreConnection {
       } catch (error) {
         if (error instanceof Error && isReply(error)) {
           this.figures.noteReply(elapsed() - sentAt)
+          if (isUnknownFunction(error)) {
+            call.sent--
+            await this.#load(client, call)
+            continue
+          }
           if (error.message.startsWith('NOSCRIPT')) call.sent--
           throw this.#explain(client, error)
         }
@@ -291,33 +285,23 @@ export class StoreConnection {
   }
 
   /** Rejects if there is no reply in time. Then the connection may be dead, and is replaced. */
-  #reply(client: RedisClientType, words: readonly string[], call: Call): Promise<RedisReply> {
-    const { until, deadline, isLong } = call
-    if (isLong) this.#long.add(call)
-    const reply = client.sendCommand(words as string[]) as unknown as Promise<RedisReply>
-    return new Promise((resolve, reject) => {
-      let timer: NodeJS.Timeout
-      let [due, graces] = [until, 0]
-      const expire = () => {
-        // Replies come in order, so this call also waits for the replies of longer commands.
-        const last = Math.max(until, ...[...this.#long].map((each) => each.until))
-        if (last > elapsed()) {
-          due = last
-          timer = setTimeout(expire, last - elapsed())
-          return
-        }
-        // If the process itself was busy, it may not have sent the command, or not have read the reply.
-        if (elapsed() - due > BUSY && graces++ < MAX_GRACES) {
-          due = elapsed() + GRACE
-          timer = setTimeout(expire, GRACE)
-        } else this.#lose(client, `The store has not answered within ${deadline} ms`)
-      }
-      timer = setTimeout(expire, Math.max(1, until - elapsed()))
-      reply.then(resolve, reject).finally(() => {
-        clearTimeout(timer)
-        this.#long.delete(call)
-      })
-    })
+  async #reply(client: RedisClientType, words: readonly string[], call: Call): Promise<RedisReply> {
+    this.#watch.add(call)
+    try {
+      return (await client.sendCommand(words as string[])) as unknown as RedisReply
+    } finally {
+      this.#watch.remove(call)
+    }
+  }
+
+  /** Gives the library to a server that does not have it. A lost connection shows at the next attempt of the caller. */
+  async #load(client: RedisClientType, call: Call): Promise<void> {
+    try {
+      await this.#reply(client, ['FUNCTION', 'LOAD', 'REPLACE', readLibrary().text], call)
+    } catch (error) {
+      if (error instanceof Error && isReply(error)) throw this.#explain(client, error)
+      this.#lose(client, 'The connection to the store was lost')
+    }
   }
 
   /** The client, as soon as there is one; `undefined` if that takes too long. */
