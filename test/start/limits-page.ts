@@ -181,7 +181,7 @@ const VALUES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   },
   'Accounts on a store that several servers share (`--store`)': {
     'changes of an account that a rewind can undo': `${number(inLibrary('RECORDS') - 1)} or ${bytes(inLibrary('BYTES'))}`,
-    'requests of each server to an account that it remembers, to count none twice': number(REPEATED),
+    'last requests of each server that an account remembers': number(REPEATED),
     'time for which others wait for a change that was too late three times': milliseconds(inLibrary('TURN') / 1000),
     'attempts at a change of an account that others change at the same time': number(MAX_ATTEMPTS),
   },
