@@ -77,6 +77,10 @@ export interface Entry {
   weight: number
   /** The error that caused a response with status 500. */
   failure: unknown
+  /** Whether its parts are made when they are first read. It shares none with its neighbours, and knows its weight. */
+  isLazy?: true
+  /** The ordinal that the shared store has given to it, which may differ a little. */
+  recorded?: number
 }
 
 /**

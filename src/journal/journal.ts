@@ -30,6 +30,14 @@ const VALUE = 500
 /** The owner of the entries: an account, no account (`null`), or all of them (`undefined`). */
 export type Scope = string | null | undefined
 
+/** The entries of an account, or of none, that were dropped because of the total weight. */
+export interface Dropped {
+  account: string | undefined
+  count: number
+  /** The ordinal of the last of them, or a later one before the next entry. */
+  upto: number
+}
+
 /** An exchange before it is recorded. */
 export type NewEntry = Omit<Entry, 'ordinal' | 'weight'>
 
@@ -41,6 +49,7 @@ export class Journal {
   readonly #rings = new Map<string | undefined, Ring>()
   readonly #listeners = new Set<(entry: Entry) => void>()
   readonly #restartListeners = new Set<() => void>()
+  readonly #thinListeners = new Set<(dropped: Dropped) => void>()
   /** A body that is sent repeatedly is cut only once. */
   readonly #cut = new WeakMap<Content, Content>()
   #ordinal = 0
@@ -123,6 +132,11 @@ export class Journal {
   listenRestart(listener: () => void): () => void {
     this.#restartListeners.add(listener)
     return () => this.#restartListeners.delete(listener)
+  }
+
+  /** Calls `listener` when entries are dropped because of their total weight. */
+  listenThinned(listener: (dropped: Dropped) => void): void {
+    this.#thinListeners.add(listener)
   }
 
   /** Notes that the entries of an account may keep more older states in memory. For `outdated`, see `Ring`. */
@@ -262,8 +276,12 @@ export class Journal {
     let forgotten = 0
     for (const [account, ring] of this.#rings) {
       const before = ring.weight
-      forgotten += ring.thin(level, ring === newest ? 1 : 0)
+      const count = ring.thin(level, ring === newest ? 1 : 0)
+      forgotten += count
       this.#weight += ring.weight - before
+      const next = ring.at(ring.first)
+      const upto = next === undefined ? this.#ordinal : next.ordinal - 1
+      if (count > 0) for (const listener of this.#thinListeners) listener({ account, count, upto })
       if (ring.weight === 0) this.#rings.delete(account)
     }
     if (this.#forgotten === 0 && forgotten > 0) this.#onForget?.()

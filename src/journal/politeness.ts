@@ -1,4 +1,5 @@
 import { refreshDay } from '../domain/dmarc.ts'
+import type { Allowance } from '../domain/quotas.ts'
 import { bytesOf, type Content } from '../http/content.ts'
 import type { Entry } from './entry.ts'
 
@@ -64,10 +65,9 @@ export const COMPARED = 4_096
 const PATIENCE = 1_000
 
 /** The parts of a request that are checked. */
-export type ObservedConduct = Pick<
-  Entry,
-  'operation' | 'method' | 'target' | 'requestId' | 'status' | 'allowance' | 'at' | 'injected'
->
+export type ObservedConduct = Pick<Entry, 'operation' | 'method' | 'target' | 'status' | 'at' | 'injected'> & {
+  allowance: Pick<Allowance, 'resetAt'> | undefined
+}
 
 /**
  * Compares requests with earlier requests with the same key. The data of a key is small and lives as long as the object

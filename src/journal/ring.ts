@@ -63,8 +63,10 @@ export class Ring {
     this.noteOutdated(outdated)
     this.#lowerMarks(entry)
     const last = this.at(this.#next - 1)
-    if (last !== undefined) shareParts(entry, last)
-    entry.weight = weightOf(entry, last)
+    if (entry.isLazy !== true) {
+      if (last !== undefined) shareParts(entry, last)
+      entry.weight = weightOf(entry, last)
+    }
     this.#weight += entry.weight
     this.#slots[this.#next % this.#limit] = entry
     this.#next++
@@ -118,7 +120,7 @@ export class Ring {
     if (this.#oldestPast < this.#first) this.#oldestPast = this.#first
     this.#skipWithoutPast()
     const oldest = this.at(this.#first)
-    if (oldest === undefined) return
+    if (oldest === undefined || oldest.isLazy === true) return
     const weight = weightInherited(oldest, dropped)
     oldest.weight += weight
     this.#weight += weight

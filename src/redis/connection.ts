@@ -6,7 +6,6 @@ import { StoreFigures } from './figures.ts'
 import { readLibrary } from './library.ts'
 import { explainReply } from './reply-problem.ts'
 import { type Awaited, ReplyWatch } from './reply-watch.ts'
-import type { Script } from './script.ts'
 import { StoreClock } from './store-clock.ts'
 
 /** In milliseconds, how long a command may take, all waiting included. */
@@ -178,36 +177,9 @@ export class StoreConnection {
   }
 
   /**
-   * Runs a script as one atomic step. Rejects with a `StoreError`: `unavailable` if nothing was done, `unknown` if it
-   * was sent and got no reply, `full` if the server has no memory left.
-   */
-  async run(
-    script: Script,
-    keys: readonly string[],
-    args: readonly string[],
-    options: CommandOptions = {},
-  ): Promise<RedisReply> {
-    const { repeat } = options
-    const write = (program: readonly string[], attempt: number) => [
-      ...program,
-      String(keys.length),
-      ...keys,
-      ...(attempt > 1 && repeat !== undefined ? repeat(attempt) : args),
-    ]
-    const call = this.#begin(script.name, script.isReadOnly, options)
-    const given = { ...options, repeatable: options.repeatable ?? (script.isReadOnly || repeat !== undefined) }
-    try {
-      return await this.#call(call, (attempt) => write(['EVALSHA', script.digest], attempt), given)
-    } catch (error) {
-      // Another server, or a restarted server, does not know the script yet.
-      if (!(error instanceof Error && error.message.startsWith('NOSCRIPT'))) throw error
-      return this.#call(call, (attempt) => write(['EVAL', script.text], attempt), given)
-    }
-  }
-
-  /**
-   * Calls a function of the library on the keys that begin with `base`. Rejects as `run` does. A server that does not
-   * know the library, because it is new or its functions were removed, gets it.
+   * Calls a function of the library on the keys that begin with `base`. Rejects with a
+   * `StoreError`: `unavailable` if nothing was done, `unknown` if it was sent and got no reply, `full` if the server has no
+   * memory left. A server that does not know the library, because it is new or its functions were removed, gets it.
    */
   async call(name: string, base: string, args: readonly string[], options: CommandOptions = {}): Promise<RedisReply> {
     const { repeat } = options
@@ -273,7 +245,6 @@ export class StoreConnection {
             await this.#load(client, call)
             continue
           }
-          if (error.message.startsWith('NOSCRIPT')) call.sent--
           throw this.#explain(client, error)
         }
         // A client that is not connected any more has sent nothing.

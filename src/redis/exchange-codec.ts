@@ -4,6 +4,7 @@ import type { Contract } from '../contract/contract.ts'
 import type { DomainGroup } from '../domain/account.ts'
 import type { Problem } from '../domain/errors.ts'
 import { isObject, writeJson } from '../ground/json.ts'
+import { FirstResults } from '../ground/memo.ts'
 import { outline } from '../ground/show.ts'
 import { bytesOf, type Content, isCut, textOf } from '../http/content.ts'
 import { type Entry, type InjectionRecord, type KeyEvidence, NO_KEY } from '../journal/entry.ts'
@@ -61,9 +62,12 @@ type StoredFailure = { text: string; message?: string; problem?: StoreProblem }
 /** Up to this size, all members of a group are kept. Of a larger group, only those that explain the request are. */
 export const MEMBERS = 50
 
+/** The bodies of responses, which are the same objects as long as the data is the same. */
+const responseTexts = new FirstResults<CodedBody>()
+
 /** The text of an exchange. `body` is the JSON value of the request, if it has one. */
 export function encodeExchange(entry: NewEntry, body: unknown, contract: Contract, redact: Redact): string {
-  const { problems, violations, injection, group, failure, keyEvidence } = entry
+  const { problems, violations, injection, group, failure, keyEvidence, moment, responseBody } = entry
   const target = redactTarget(entry.target, redact)
   const path = redact(entry.path)
   // JSON leaves out what is undefined.
@@ -81,22 +85,25 @@ export function encodeExchange(entry: NewEntry, body: unknown, contract: Contrac
     ...(problems.length > 0 && encodeProblems(problems, redact)),
     v: entry.violatesContract ? 1 : undefined,
     d: entry.decided,
-    rb: entry.responseBody && encodeBody(entry.responseBody, redact),
+    rb: responseBody && responseTexts.get(responseBody, [redact], () => encodeBody(responseBody, redact)),
     rv: violations.length > 0 ? redactWithin(violations, redact) : undefined,
     i: injection && redactInjection(injection, redact),
     j: entry.injected ? 1 : undefined,
     e: keyEvidence === NO_KEY ? undefined : keyEvidence,
-    m: entry.moment,
+    m: moment && { incarnation: moment.incarnation, version: moment.version, sequence: moment.sequence },
     g: group && redactWithin(shortenGroup(group, body, contract), redact),
     f: failure === undefined ? undefined : redactWithin(describeFailure(failure), redact),
   }
   return JSON.stringify(stored)
 }
 
+/** The data about an exchange that only the store knows. */
+type KnownByStore = Pick<Entry, 'ordinal' | 'account'>
+
 /** The exchange in a text, with the data that only the store knows. @throws SyntaxError if the text contains none */
 export function decodeExchange(
   text: string,
-  { ordinal, account }: Pick<Entry, 'ordinal' | 'account'>,
+  { ordinal, account }: KnownByStore,
   operations: ReadonlyMap<string, Operation>,
 ): Entry {
   const stored = JSON.parse(text) as CodedExchange
@@ -134,6 +141,64 @@ export function decodeExchange(
     weight: 0,
     failure: stored.f && restoreFailure(stored.f),
   }
+}
+
+/** In bytes, what an entry needs beside its text, which it has twice when it was read. */
+const ENTRY = 1_000
+
+/** The parts that are read from the text when somebody asks for one of them. */
+const LAZY = [
+  ...['key', 'at', 'method', 'target', 'path', 'headers', 'body', 'operation', 'allowance', 'status', 'code'],
+  ...['problems', 'violatesContract', 'decided', 'responseHeaders', 'responseBody', 'violations', 'injection'],
+  ...['injected', 'keyEvidence', 'group', 'moment', 'duration', 'failure'],
+] as const
+
+/** An exchange of the store as an entry. Most entries are never read, so their texts are not decoded. */
+class StoredEntry {
+  readonly isLazy = true
+  readonly account: string | undefined
+  readonly requestId: string
+  readonly weight: number
+  readonly before = undefined
+  readonly after = undefined
+  readonly recorded: number
+  /** The place in the journal, which is known later, see `Order`. */
+  ordinal: number
+  readonly #text: string
+  readonly #operations: ReadonlyMap<string, Operation>
+  #parts: Entry | undefined
+
+  constructor(text: string, { recorded, account }: Recorded, operations: ReadonlyMap<string, Operation>) {
+    this.recorded = recorded
+    this.ordinal = recorded
+    this.account = account
+    this.#text = text
+    this.#operations = operations
+    this.weight = ENTRY + 2 * text.length
+    this.requestId = /^\{"r":\["([^"\\]*)"/.exec(text)?.[1] ?? this.parts.requestId
+  }
+
+  get parts(): Entry {
+    const { ordinal, account } = this
+    this.#parts ??= decodeExchange(this.#text, { ordinal, account }, this.#operations)
+    return this.#parts
+  }
+}
+
+for (const name of LAZY) {
+  Object.defineProperty(StoredEntry.prototype, name, {
+    get(this: StoredEntry) {
+      return this.parts[name as keyof Entry]
+    },
+  })
+}
+
+/** The ordinal that the store has given, and the account. */
+type Recorded = { recorded: number } & Pick<Entry, 'account'>
+
+/** The same as `decodeExchange`, but the text is decoded when it is needed. */
+export function openExchange(text: string, known: Recorded, operations: ReadonlyMap<string, Operation>): Entry {
+  return new StoredEntry(text, known, operations) as unknown as Entry
 }
 
 const NO_PROBLEMS: Entry['problems'] = []

@@ -1,36 +1,48 @@
 import type { Circumstances } from '../accounts/exchange-log.ts'
+import type { Operation } from '../contract/api.ts'
 import type { Contract } from '../contract/contract.ts'
 import { Coverage } from '../coverage/coverage.ts'
 import { observationOf } from '../coverage/observation.ts'
-import { memoizeWeakly } from '../ground/memo.ts'
+import { memoize, memoizeWeakly } from '../ground/memo.ts'
 import { bytesOf, type Content } from '../http/content.ts'
-import type { Entry } from '../journal/entry.ts'
 import type { NewEntry } from '../journal/journal.ts'
-import { COMPARED, type ImpoliteKind, Manners, type WireEvidence } from '../journal/politeness.ts'
+import { COMPARED, type ImpoliteKind, Manners } from '../journal/politeness.ts'
 import { digestOf } from './exchange-codec.ts'
 
 /** How many accounts, and how many keys, are remembered. The least recently seen ones are forgotten. */
 export const REMEMBERED = 10_000
 
 /**
- * In milliseconds, how much the times of two replicas may differ; the times of one replica are rounded. A client that
- * retries at once through another replica must not seem to have asked before the answer.
+ * In milliseconds, how much the times of two servers may differ; the times of one server are rounded. A client that
+ * retries at once through another server must not seem to have asked before the answer.
  */
 const INEXACT = { own: 1, other: 20 }
 
 /** A body as far as it can be compared: a digest replaces the content. */
 type StoredContent = [digest: string, size: number] | null
 
-/** The wire data of a request with a key, for all replicas. Times are those of the store. */
-type WireTimes = [
-  ...[key: string, started: number, ended: number, target: string],
-  ...[requestBody: StoredContent, responseBody: StoredContent],
+/** What all servers must know about a request with a key to compare it with others. `ended` is in the store's time. */
+export type Wire = [
+  ...[key: string, started: number, ended: number, requestBody: StoredContent, responseBody: StoredContent],
+  ...[method: string, target: string, operation: string, status: number | null, resetAt: number | null, at: number],
+  ...[isInjected: boolean, isRefused: boolean],
 ]
 
-/** The additional data about an exchange that this replica has answered. */
-export interface OwnExchange {
+/** The additional data about an exchange that this server has answered. */
+export interface OwnExchange extends Pick<Circumstances, 'query' | 'body' | 'principal'> {
   entry: NewEntry
-  circumstances: Circumstances
+  wire: Wire | undefined
+}
+
+/** An exchange in the order of all servers. */
+export interface OrderedExchange {
+  account: string | undefined
+  incarnation: string
+  /** Whether its account had ended before it was recorded. */
+  isOrphan: boolean
+  wire: Wire | undefined
+  /** Present if this server has answered it. */
+  own: OwnExchange | undefined
 }
 
 /** What an exchange has covered: rules and edges of limits by their names, and the kinds of impolite behaviour. */
@@ -40,50 +52,48 @@ export interface Sight {
 }
 
 /**
- * Observes the exchanges of all replicas in their order. Only the replica that answered a request can tell what the
- * request covers. But the requests before it may have come to any replica.
+ * Observes the exchanges of all servers in their order. Only the server that answered a request can tell what the
+ * request covers. But the requests before it may have come to any server.
  */
 export class ExchangeObserver {
   readonly #contract: Contract
+  readonly #operations: ReadonlyMap<string, Operation>
   readonly #coverages = new Map<string | undefined, { incarnation: string; coverage: Coverage }>()
   #manners: Manners
   /** The object that stands for each key. */
   readonly #keys = new Map<string, object>()
-  readonly #digestOf = memoizeWeakly((body: Content): string => digestOf(bytesOf(body)))
+  readonly #digestOfBody = memoizeWeakly((body: Content): string => digestOf(bytesOf(body)))
+  readonly #digestOfTarget = memoize((target: string): string => digestOf(target), { limit: 1_000 })
   #shown: string[] = []
 
-  constructor(contract: Contract) {
+  constructor(contract: Contract, operations: ReadonlyMap<string, Operation>) {
     this.#contract = contract
+    this.#operations = operations
     this.#manners = this.#newManners()
   }
 
   /** The data to compare a request with its neighbours; `undefined` if the request has no valid key. */
-  describeWire(entry: NewEntry, circumstances: Circumstances, now: number): string | undefined {
-    const { operation, method, target, status, injected } = entry
+  describe(entry: NewEntry, circumstances: Circumstances, now: number): Wire | undefined {
+    const { operation, method, target, status = null, injected, code, allowance, at } = entry
     const { principal, history, started, ended, requestBody, responseBody } = circumstances
     if (principal === undefined || operation === undefined) return undefined
     const isRead = operation.id === 'listDmarc' && method === 'GET' && status === operation.success.status && !injected
-    const wire: WireTimes = [
+    return [
       ...([`${history?.incarnation} ${principal.key.id}`, now - (ended - started), now] as const),
-      digestOf(target),
-      requestBody === undefined ? null : this.#describe(requestBody),
-      isRead && responseBody !== undefined ? [this.#digestOf(responseBody), responseBody.size] : null,
+      requestBody === undefined ? null : this.#describeBody(requestBody),
+      isRead && responseBody !== undefined ? [this.#digestOfBody(responseBody), responseBody.size] : null,
+      ...([method, this.#digestOfTarget(target), operation.id, status, allowance?.resetAt ?? null, at] as const),
+      ...([injected, code !== undefined] as const),
     ]
-    return JSON.stringify(wire)
   }
 
-  /** Observes the next exchange. `own` is present if this replica has answered it. */
-  look(
-    entry: Entry,
-    about: { account: string | undefined; incarnation: string; isOrphan: boolean },
-    wire: string | undefined,
-    own: OwnExchange | undefined,
-  ): Sight {
+  /** Observes the next exchange. */
+  look(exchange: OrderedExchange): Sight {
+    const { wire, own, isOrphan } = exchange
     const impolite: ImpoliteKind[] = []
-    const inexact = own === undefined ? INEXACT.other : INEXACT.own
-    if (wire !== undefined) this.#compare(entry, JSON.parse(wire) as WireTimes, inexact, (kind) => impolite.push(kind))
     this.#shown = []
-    if (!about.isOrphan) this.#observe(entry, about, own)
+    if (wire !== undefined) this.#compare(wire, own === undefined ? INEXACT.other : INEXACT.own, impolite)
+    if (!isOrphan) this.#observe(exchange)
     return { shown: this.#shown, impolite }
   }
 
@@ -104,37 +114,34 @@ export class ExchangeObserver {
   }
 
   /** A longer body is never compared. */
-  #describe(body: Content): StoredContent {
-    return body.size > COMPARED ? ['', body.size] : [this.#digestOf(body), body.size]
+  #describeBody(body: Content): StoredContent {
+    return body.size > COMPARED ? ['', body.size] : [this.#digestOfBody(body), body.size]
   }
 
-  #compare(entry: Entry, wire: WireTimes, inexact: number, note: (kind: ImpoliteKind) => void): void {
-    const [key, started, ended, target, requestBody, responseBody] = wire
-    const evidence: WireEvidence = {
-      started,
-      ended: ended - inexact,
-      requestBody: restore(requestBody),
-      responseBody: restore(responseBody),
+  #compare(wire: Wire, inexact: number, impolite: ImpoliteKind[]): void {
+    const [key, started, ended, requestBody, responseBody, method, target, operation, status, resetAt, at, injected] =
+      wire
+    const conduct = {
+      ...{ method, target, at, injected, operation: this.#operations.get(operation), status: status ?? undefined },
+      allowance: resetAt === null ? undefined : { resetAt },
     }
+    const bodies = { requestBody: restore(requestBody), responseBody: restore(responseBody) }
     const standIn = this.#keys.get(key) ?? {}
     remember(this.#keys, key, standIn)
-    this.#manners.look({ ...entry, target }, standIn, evidence, note)
+    this.#manners.look(conduct, standIn, { started, ended: ended - inexact, ...bodies }, (kind) => impolite.push(kind))
   }
 
-  #observe(
-    entry: Entry,
-    { account, incarnation }: { account: string | undefined; incarnation: string },
-    own: OwnExchange | undefined,
-  ): void {
-    const { status, code, operation, injected, at } = entry
-    if (status === undefined) return
-    if (own === undefined) {
-      if (operation === undefined || code !== undefined || injected) return
+  #observe({ account, incarnation, wire, own }: OrderedExchange): void {
+    if (own !== undefined) {
+      const { entry, query, body } = own
+      if (entry.status === undefined) return
+      this.#coverageOf(account, incarnation).observe(observationOf(entry, entry.status, query, body))
+    } else if (wire !== undefined) {
+      const [, , , , , , , id, status, , at, isInjected, isRefused] = wire
+      const operation = this.#operations.get(id)
+      if (status === null || isInjected || isRefused || operation === undefined) return
       this.#coverageOf(account, incarnation).noteSuccess(operation, at)
-      return
     }
-    const { query, body } = own.circumstances
-    this.#coverageOf(account, incarnation).observe(observationOf(own.entry, status, query, body))
   }
 
   /** Shows what is covered for the first time, and how often an operation has succeeded. The store counts. */

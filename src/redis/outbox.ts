@@ -1,69 +1,50 @@
-import { createHash } from 'node:crypto'
 import { Waiters } from '../ground/waiters.ts'
 import { StoreError } from '../store/store-error.ts'
 import type { ConnectionState, StoreConnection } from './connection.ts'
-import type { Script } from './script.ts'
 
-/** In bytes, how many exchanges may wait while the store is away. Then the oldest ones are lost. */
+/** In bytes, how much may wait while the store is away. Then the oldest items are lost. */
 export const WAITING = 16 << 20
 /** How many items, and how many bytes, one step of the store takes. */
 const BATCH = { items: 200, bytes: 1 << 20 }
-/** Approximate bytes of an item without its text. */
-const ITEM = 300
+/** In milliseconds, how long items are gathered before they are sent. */
+const GATHERING = 10
 /** In milliseconds, how long a caller waits until all items are done. */
 const FLUSHING = 1_000
 /** In milliseconds, the pause before the next attempt. */
 const PAUSE = 100
 
-/** A task for the store. The names are those of `record.lua`. */
-export interface OutboxItem {
-  kind: 'exchange' | 'shown' | 'impolite' | 'example' | 'clear' | 'reset' | 'end' | 'clear-verdict'
-  /** The key of the coverage of its account; absent if it concerns no account. */
-  coverageKey?: string
-  /** The text of an exchange. Only exchanges may be lost. */
-  text?: string
-  [field: string]: unknown
-}
-
-interface Numbered {
-  number: number
-  item: OutboxItem
-}
-
-export interface OutboxOptions {
-  connection: StoreConnection
-  script: Script
-  /** The keys of the script without those of accounts. */
-  keys: readonly string[]
-  /** The data that each batch sends to the script beside its items. */
-  terms: object
-  /** Called for each item that never reaches the store. */
-  lost(item: OutboxItem): void
+export interface OutboxOptions<Item> {
+  connection: Pick<StoreConnection, 'listen' | 'patience'>
+  /** Does a batch. The same number means that it is the same batch, which may be done already. */
+  send(items: readonly Item[], number: number): Promise<void>
+  /** Called for the items that never reach the store, with their batch if they were in one. */
+  lost(items: readonly Item[], number: number | undefined): void
   /** Called with the reason if the store could not do a batch, which is lost then; not if the store was away. */
   failed(error: unknown): void
   /** In bytes, how much may wait; tests use less. */
   waiting?: number
 }
 
-/** Sends the data of the replica to the store, in order and in batches. The store does a repeated batch only once. */
-export class Outbox {
-  readonly #options: OutboxOptions
+/** Sends the data of the server to the store, in order and in batches. */
+export class Outbox<Item extends { bytes: number }> {
+  readonly #options: OutboxOptions<Item>
   readonly #limit: number
-  #items: Numbered[] = []
+  #items: Item[] = []
   #bytes = 0
-  /** The number of items so far, and the number up to which all are done or lost. */
+  /** The numbers of items so far, of those that are done or lost, and of those that are not gathered any more. */
   #added = 0
   #done = 0
+  #due = 0
   #batches = 0
-  #lost = 0
+  #gathering: NodeJS.Timeout | undefined
   #isRunning = false
   #isClosed = false
-  /** The callers that wait until all items up to a number are done. */
+  /** The callers that wait until so many items are done. */
   readonly #waiters = new Waiters<number>()
   readonly #pauses = new Waiters()
   readonly #unlisten: () => void
 
-  constructor(options: OutboxOptions) {
+  constructor(options: OutboxOptions<Item>) {
     this.#options = options
     this.#limit = options.waiting ?? WAITING
     this.#unlisten = options.connection.listen(({ isReady }: ConnectionState) => {
@@ -71,23 +52,17 @@ export class Outbox {
     })
   }
 
-  /** How many exchanges never reached the store. */
-  get lost(): number {
-    return this.#lost
-  }
-
   /** How many items wait. */
   get size(): number {
     return this.#items.length
   }
 
-  add(item: OutboxItem): void {
-    this.#items.push({ number: ++this.#added, item })
-    this.#bytes += bytesOf(item)
+  add(item: Item): void {
+    this.#items.push(item)
+    this.#added++
+    this.#bytes += item.bytes
     if (this.#bytes > this.#limit) this.#dropOldest()
-    if (this.#isRunning || this.#isClosed) return
-    this.#isRunning = true
-    setImmediate(() => void this.#run())
+    if (!this.#isRunning) this.#schedule()
   }
 
   /** Resolves when all items so far are done. Rejects as soon as an attempt fails. */
@@ -95,7 +70,9 @@ export class Outbox {
     if (this.#done >= this.#added) return
     if (this.#isClosed) throw new StoreError('closed', 'The store is closed')
     const limit = FLUSHING * this.#options.connection.patience
-    if (await this.#waiters.wait(limit, this.#added)) return
+    const done = this.#waiters.wait(limit, this.#added)
+    this.#hurry()
+    if (await done) return
     const error = new StoreError('unavailable', `The store has not taken everything within ${limit} ms`)
     throw Object.assign(error, { reported: true })
   }
@@ -104,113 +81,88 @@ export class Outbox {
   async close(): Promise<void> {
     await this.flush().catch(() => {})
     this.#isClosed = true
+    clearTimeout(this.#gathering)
     this.#unlisten()
     this.#pauses.wake()
   }
 
-  async #run(): Promise<void> {
-    while (this.#items.length > 0 && !this.#isClosed) await this.#perform(this.#take())
-    this.#isRunning = false
+  get #isFull(): boolean {
+    return this.#items.length >= BATCH.items || this.#bytes >= BATCH.bytes
   }
 
-  #take(): OutboxItem[] {
+  #schedule(): void {
+    if (this.#isClosed || this.#items.length === 0) return
+    if (this.#isFull) this.#hurry()
+    else this.#gathering ??= setTimeout(() => this.#hurry(), GATHERING).unref()
+  }
+
+  /** Sends all items so far without further gathering. */
+  #hurry(): void {
+    clearTimeout(this.#gathering)
+    this.#gathering = undefined
+    this.#due = this.#added
+    if (this.#isRunning) return
+    this.#isRunning = true
+    void this.#run()
+  }
+
+  async #run(): Promise<void> {
+    while (this.#items.length > 0 && !this.#isClosed && (this.#done < this.#due || this.#isFull)) {
+      await this.#perform(this.#take())
+    }
+    this.#isRunning = false
+    this.#schedule()
+  }
+
+  #take(): Item[] {
     let bytes = 0
     let count = 0
     while (count < this.#items.length && count < BATCH.items && (count === 0 || bytes < BATCH.bytes)) {
-      bytes += bytesOf((this.#items[count] as Numbered).item)
+      bytes += (this.#items[count] as Item).bytes
       count++
     }
     this.#bytes -= bytes
-    this.#batches++
-    return this.#items.splice(0, count).map(({ item }) => item)
+    return this.#items.splice(0, count)
   }
 
   /** Sends a batch repeatedly until it is done. */
-  async #perform(taken: OutboxItem[]): Promise<void> {
-    let items = taken
-    let { script } = this.#options
-    while (items.length > 0) {
+  async #perform(items: readonly Item[]): Promise<void> {
+    const number = ++this.#batches
+    while (!this.#isClosed) {
       try {
-        await this.#send(items, script)
+        await this.#options.send(items, number)
         break
       } catch (error) {
-        if (error instanceof StoreError && error.problem === 'full' && script === this.#options.script) {
-          // Changes of accounts are refused for the same reason. Orders that free memory are still done.
-          this.#lose(items.filter((item) => !isOrder(item)))
-          items = items.filter(isOrder)
-          script = withoutMemory(script)
-        } else if (!(error instanceof StoreError)) {
-          this.#options.failed(error)
-          this.#waiters.fail(error)
-          this.#lose(items)
-          break
-        } else {
+        if (error instanceof StoreError && error.problem !== 'full') {
           this.#waiters.fail(error)
           if (!this.#isClosed) await this.#pauses.wait(PAUSE)
-          if (this.#isClosed) return
+          continue
         }
+        // Where the store is full, changes of accounts are refused for the same reason.
+        if (!(error instanceof StoreError)) {
+          this.#options.failed(error)
+          this.#waiters.fail(error)
+        }
+        this.#options.lost(items, number)
+        break
       }
     }
     this.#finish()
   }
 
-  async #send(items: readonly OutboxItem[], script: Script): Promise<void> {
-    const { connection, keys, terms } = this.#options
-    const coverages = new Map<string, number>()
-    const texts: string[] = []
-    const written = items.map(({ coverageKey, text, ...item }) => {
-      if (text !== undefined) texts.push(text)
-      if (coverageKey === undefined) return item
-      const place = coverages.get(coverageKey) ?? coverages.size + 1
-      coverages.set(coverageKey, place)
-      return { ...item, coverage: place, ...(text !== undefined && { text: texts.length }) }
-    })
-    const batch = JSON.stringify({ ...terms, number: this.#batches, items: written })
-    await connection.run(script, [...keys, ...coverages.keys()], [batch, ...texts], { repeatable: true })
-  }
-
   #finish(): void {
-    const [next] = this.#items
-    this.#done = next === undefined ? this.#added : next.number - 1
+    this.#done = this.#added - this.#items.length
     this.#waiters.wake((number) => number <= this.#done)
   }
 
+  /** Drops a quarter more than needed, so that this happens rarely. */
   #dropOldest(): void {
-    const kept: Numbered[] = []
-    const dropped: OutboxItem[] = []
-    // Drops a quarter more than needed, so that this happens rarely.
-    const wanted = this.#limit * 0.75
-    for (const each of this.#items) {
-      const { item } = each
-      if (this.#bytes <= wanted || isOrder(item)) kept.push(each)
-      else {
-        this.#bytes -= bytesOf(item)
-        dropped.push(item)
-      }
+    let count = 0
+    for (; this.#bytes > this.#limit * 0.75 && count < this.#items.length; count++) {
+      this.#bytes -= (this.#items[count] as Item).bytes
     }
-    this.#items = kept
-    this.#lose(dropped)
+    this.#options.lost(this.#items.splice(0, count), undefined)
+    // The items of a batch under way are older.
+    if (!this.#isRunning) this.#finish()
   }
-
-  #lose(items: readonly OutboxItem[]): void {
-    for (const item of items) {
-      if (item.kind === 'exchange') this.#lost++
-      this.#options.lost(item)
-    }
-  }
-}
-
-/** Whether a caller has ordered the item, so that it must not be lost. */
-function isOrder({ kind }: OutboxItem): boolean {
-  return kind === 'clear' || kind === 'reset' || kind === 'end' || kind === 'clear-verdict'
-}
-
-/** The same script, but allowed to run without free memory in the store. */
-function withoutMemory(script: Script): Script {
-  const text = script.text.replace(/^#!lua$/m, '#!lua flags=allow-oom')
-  return { ...script, text, digest: createHash('sha1').update(text).digest('hex') }
-}
-
-function bytesOf({ text, example }: OutboxItem): number {
-  return ITEM + (text?.length ?? 0) + (typeof example === 'string' ? example.length : 0)
 }

@@ -23,7 +23,7 @@ export interface StoreServer {
 /** Commands that are sent as they are. The commands of functions are read from the library. */
 export const SENT: readonly string[] = [
   ...['fcall', 'function', 'info', 'time', 'zrem', 'zrange', 'unlink', 'hscan', 'scan'],
-  ...['xadd', 'xread', 'xrange', 'xrevrange', 'hget', 'hmget', 'hgetall', 'hsetnx', 'hincrby'],
+  ...['xadd', 'xread', 'xrange', 'xrevrange', 'hget', 'hmget', 'hgetall', 'hvals', 'hsetnx', 'hincrby'],
 ]
 /** The arguments of commands whose first argument is not one key. `K` stands for a key. */
 const SHAPES: Readonly<Record<string, readonly string[]>> = {
@@ -37,6 +37,7 @@ const SHAPES: Readonly<Record<string, readonly string[]>> = {
   xread: ['STREAMS', 'K', '0'],
   xadd: ['K', '*', 'name', 'value'],
   xrevrange: ['K', '+', '-'],
+  xinfo: ['stream', 'K'],
 }
 
 /**

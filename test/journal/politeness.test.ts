@@ -38,7 +38,7 @@ function notedOfLast(steps: readonly Step[]): ImpoliteKind[] {
     const method = operation?.method ?? ''
     noted = []
     manners.look(
-      entry({ at: START, operation, method, status: operation?.success.status, ...chosen }),
+      { ...entry({ at: START, operation, method, status: operation?.success.status }), ...chosen },
       key,
       { started, ended, requestBody: contentOf(sent ?? ''), responseBody: contentOf(received ?? '') },
       (kind) => noted.push(kind),

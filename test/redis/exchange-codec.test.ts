@@ -9,7 +9,7 @@ import { describeEntry } from '../../src/journal/description.ts'
 import type { Entry } from '../../src/journal/entry.ts'
 import { Journal, type NewEntry } from '../../src/journal/journal.ts'
 import { Secrets } from '../../src/journal/redaction/secrets.ts'
-import { decodeExchange, encodeExchange } from '../../src/redis/exchange-codec.ts'
+import { decodeExchange, encodeExchange, openExchange } from '../../src/redis/exchange-codec.ts'
 import { StoreError } from '../../src/store/store-error.ts'
 import { budget } from '../support/budget.ts'
 import { entry } from '../support/entry.ts'
@@ -110,6 +110,20 @@ describe('An exchange in the store', () => {
         expect(describeAs(pass(given))).toEqual(describeAs(given))
       }),
       { numRuns: budget({ quick: 300, full: 5_000 }) },
+    )
+  })
+
+  it('is the same where its text is decoded only when somebody reads a part', () => {
+    fc.assert(
+      fc.property(anyExchange, (chosen) => {
+        const text = encode(exchangeOf(chosen))
+        const known = { ordinal: 7, account: chosen.account }
+        const { weight, ...whole } = decodeExchange(text, known, operations)
+        const opened = openExchange(text, { recorded: 7, account: chosen.account }, operations)
+        const parts = Object.keys(whole).map((name) => [name, opened[name as keyof Entry]])
+        expect(Object.fromEntries(parts)).toEqual(whole)
+      }),
+      { numRuns: 100 },
     )
   })
 

@@ -32,7 +32,6 @@ export interface ReplicaOptions {
   server?: RedisServer
   prefix?: string
   journal?: Partial<JournalLimits>
-  window?: number
   waiting?: number
   /** By what the times are multiplied that a step may take, for a test about them. */
   patience?: () => number
@@ -83,7 +82,6 @@ export async function startReplica(
     others: () => options.others ?? 1,
     ...(options.log !== undefined && { log: options.log }),
     readAccount: async (id) => ((await store.find('id', id)) === undefined ? undefined : store.read(id)),
-    ...(options.window !== undefined && { window: options.window }),
     ...(options.waiting !== undefined && { waiting: options.waiting }),
   })
   await exchanges.start()

@@ -145,7 +145,7 @@ describe.skipIf(!HAS_REDIS)('A key of the store that was deleted', () => {
     const ids = await idsOf(first)
     const account = (await partOf(prefix, 'default')).slice(prefix.length)
     await first.stop()
-    const others = ['marker', 'exchanges', 'rings', 'weights', 'history', 'histories', 'questions']
+    const others = ['marker', 'journal', 'coverage', 'counts', 'examples', 'present', 'totals', 'news', 'questions']
     const keys = [...[...REGISTRY, ...others].map((name) => `:{all}:${name}`), `${account}:head`, `${account}:parts`]
     for (const [index, lost] of keys.entries()) {
       const { server, copy } = await startCopy(prefix, lost)

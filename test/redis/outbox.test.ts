@@ -1,96 +1,101 @@
 import { describe, expect, it } from 'vitest'
-import type { RedisReply, StoreConnection } from '../../src/redis/connection.ts'
-import { Outbox, type OutboxItem } from '../../src/redis/outbox.ts'
-import { readScript, type Script } from '../../src/redis/script.ts'
+import { Outbox } from '../../src/redis/outbox.ts'
 import { StoreError } from '../../src/store/store-error.ts'
+import { range } from '../support/at-once.ts'
 
-interface Sent {
-  script: Script
+interface Item {
   number: number
-  items: OutboxItem[]
-  texts: readonly string[]
-  coverages: readonly string[]
+  bytes: number
 }
 
 /** An outbox, in which so many bytes may wait, and a store that answers as a test decides. */
-function storeOf(answer: (sent: Sent, count: number) => void, waiting?: number) {
-  const all: Sent[] = []
-  const connection = {
-    patience: 1,
-    listen: () => () => {},
-    run: async (
-      script: Script,
-      keys: readonly string[],
-      [batch = '', ...texts]: readonly string[],
-    ): Promise<RedisReply> => {
-      const { number, items } = JSON.parse(batch)
-      const sent = { script, number, items, texts, coverages: keys.slice(1) }
-      all.push(sent)
-      answer(sent, all.length)
-      return '1-0'
+function storeOf(answer: (count: number) => void, waiting?: number) {
+  const all: { number: number; items: readonly Item[] }[] = []
+  const lost: Item[] = []
+  const outbox = new Outbox<Item>({
+    connection: { patience: 1, listen: () => () => {} },
+    async send(items, number) {
+      all.push({ number, items })
+      answer(all.length)
     },
-  } as unknown as StoreConnection
-  const lost: OutboxItem[] = []
-  const script = readScript('redis/scripts/record.lua')
-  const outbox = new Outbox({
-    ...{ connection, script, keys: ['k'], terms: { replica: 'r' }, failed: () => {} },
-    lost: (item) => void lost.push(item),
+    lost: (items) => void lost.push(...items),
+    failed: () => {},
     ...(waiting !== undefined && { waiting }),
   })
   return { all, lost, outbox }
 }
 
-const exchange = (number: number, text = 'e'): OutboxItem => ({ kind: 'exchange', number, text, coverageKey: 'c' })
+const item = (number: number, bytes = 300): Item => ({ number, bytes })
 
 describe('An outbox', () => {
-  it('sends everything in order, in few steps, with the key of each account once', async () => {
+  it('sends everything in order, in few steps', async () => {
     const { all, outbox } = storeOf(() => {})
-    for (let number = 1; number <= 250; number++) outbox.add(exchange(number, `e${number}`))
-    outbox.add({ kind: 'clear', account: 'a', coverageKey: 'other' })
+    for (const number of range(1, 250)) outbox.add(item(number))
     await outbox.flush()
-    expect(all.map(({ number, items }) => `${number}: ${items.length}`)).toEqual(['1: 200', '2: 51'])
-    expect(all[1]?.items.at(-1)).toEqual({ kind: 'clear', account: 'a', coverage: 2 })
-    expect(all[1]?.coverages).toEqual(['c', 'other'])
-    expect(all[1]?.items[0]).toMatchObject({ number: 201, text: 1, coverage: 1 })
-    expect(all[1]?.texts[0]).toBe('e201')
+    expect(all.map(({ number, items }) => `${number}: ${items.length}`)).toEqual(['1: 200', '2: 50'])
+    expect(all.flatMap(({ items }) => items.map(({ number }) => number))).toEqual(range(1, 250))
   })
 
-  it('loses the oldest exchanges when too much waits, and nothing that somebody has asked for', async () => {
+  it('sends what nobody waits for a little later, together with what follows at once', async () => {
+    const { all, outbox } = storeOf(() => {})
+    outbox.add(item(1))
+    await Promise.resolve()
+    outbox.add(item(2))
+    expect([all.length, outbox.size]).toEqual([0, 2])
+    await expect.poll(() => all.map(({ items }) => items.length)).toEqual([2])
+  })
+
+  it('loses the oldest items when too many wait', async () => {
     let isAway = true
     const { all, lost, outbox } = storeOf(() => {
       if (isAway) throw new StoreError('unavailable', 'Away')
     }, 10_000)
-    outbox.add(exchange(0))
+    outbox.add(item(0))
     await expect(outbox.flush()).rejects.toThrow('Away')
-    outbox.add({ kind: 'clear', account: 'a' })
-    for (let number = 1; number <= 50; number++) outbox.add(exchange(number, 'x'.repeat(700)))
-    expect(outbox.lost).toBe(lost.length)
+    for (const number of range(1, 50)) outbox.add(item(number, 1_000))
     expect(lost[0]).toMatchObject({ number: 1 })
     isAway = false
     await outbox.flush()
-    const sent = all.slice(1).flatMap(({ items }) => items)
-    expect(sent.filter(({ kind }) => kind === 'clear')).toHaveLength(1)
-    expect(new Set(sent.map((item) => item['number'])).size + lost.length).toBe(52)
+    const sent = new Set(all.flatMap(({ items }) => items.map(({ number }) => number)))
+    expect([...lost.map(({ number }) => number), ...sent].toSorted((one, other) => one - other)).toEqual(range(0, 50))
     expect(outbox.size).toBe(0)
   })
 
-  it('gives up a batch that the store cannot do, and goes on', async () => {
-    const { all, lost, outbox } = storeOf((_, count) => {
-      if (count === 1) throw new Error('WRONGTYPE')
+  it('sends a batch again with its number until it is done', async () => {
+    const { all, outbox } = storeOf((count) => {
+      if (count === 1) throw new StoreError('unknown', 'The reply was lost')
     })
-    outbox.add(exchange(1))
-    await expect(outbox.flush()).rejects.toThrow('WRONGTYPE')
-    outbox.add(exchange(2))
+    outbox.add(item(1))
+    await expect(outbox.flush()).rejects.toThrow('lost')
     await outbox.flush()
-    expect([lost.length, all.length, outbox.lost]).toEqual([1, 2, 1])
+    expect(all.map(({ number, items }) => [number, items.length])).toEqual([
+      [1, 1],
+      [1, 1],
+    ])
+  })
+
+  it.each([
+    ['cannot do', () => new Error('WRONGTYPE'), true],
+    ['has no memory for', () => new StoreError('full', 'No memory'), false],
+  ])('gives up a batch that the store %s, and goes on', async (_, problem, isTold) => {
+    const { all, lost, outbox } = storeOf((count) => {
+      if (count === 1) throw problem()
+    })
+    outbox.add(item(1))
+    const flushed = outbox.flush()
+    if (isTold) await expect(flushed).rejects.toThrow('WRONGTYPE')
+    else await flushed
+    outbox.add(item(2))
+    await outbox.flush()
+    expect([lost.length, all.length]).toEqual([1, 2])
   })
 
   it('sends the rest when it is closed, and takes nothing then', async () => {
     const { all, outbox } = storeOf(() => {})
-    outbox.add(exchange(1))
+    outbox.add(item(1))
     await outbox.close()
     expect(all).toHaveLength(1)
-    outbox.add(exchange(2))
+    outbox.add(item(2))
     await expect(outbox.flush()).rejects.toThrow('closed')
   })
 })

@@ -45,15 +45,17 @@ import { LOST_REQUEST, ORDER_PATIENCE } from '../../src/proxy/traffic.ts'
 import { JUDGING_LIMITS, READING_LIMIT } from '../../src/proxy/witness.ts'
 import { DEADLINE, FIRST_CONNECTING, LARGE_DEADLINE } from '../../src/redis/connection.ts'
 import { REMEMBERED as REPEATED } from '../../src/redis/database.ts'
+import { EXPLAINING } from '../../src/redis/examples.ts'
 import { MEMBERS } from '../../src/redis/exchange-codec.ts'
 import { readLibrary } from '../../src/redis/library.ts'
 import { BEAT_EVERY, PATIENCE as DOOR_PATIENCE, LEASE } from '../../src/redis/membership.ts'
 import { REMEMBERED as COMPARED_KEYS } from '../../src/redis/observer.ts'
 import { WAITING as UNSENT } from '../../src/redis/outbox.ts'
+import { READING } from '../../src/redis/recorded-exchange.ts'
 import { PATIENCE as ROUNDUP } from '../../src/redis/roundup.ts'
 import { LOADING } from '../../src/redis/server-check.ts'
-import { EXPLAINING, HELD, OF_JOURNAL as OF_STORE, WINDOW } from '../../src/redis/shared-exchange-log.ts'
-import { CATCHING_UP, STARTING } from '../../src/redis/tail.ts'
+import { WINDOW } from '../../src/redis/shared-exchange-log.ts'
+import { HELD, LATE } from '../../src/redis/shared-journal.ts'
 import { MAX_ATTEMPTS } from '../../src/redis/updates.ts'
 import { BOUNDS } from '../../src/reports/bounds.ts'
 import { ANNOTATIONS, LARGEST_SUMMARY } from '../../src/reports/github.ts'
@@ -187,11 +189,11 @@ const VALUES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   },
   'Requests on a store that several servers share': {
     'exchanges that wait while the store is away': bytes(UNSENT),
-    'exchanges that the store keeps': `${number(LIBRARY_OPTIONS.journal.default)} of each account, and as many bytes as ${percent(OF_STORE)} of what the journal of a server may have`,
-    'newest exchanges that the store keeps beside that': number(WINDOW),
+    'exchanges that the store keeps': `${number(LIBRARY_OPTIONS.journal.default)} of each account, and as many bytes as the journal of a server may have`,
+    'exchanges of each account that the store keeps at least, for servers that are behind': number(WINDOW),
     'time in which a server waits until the others have sent what they have': `${ROUNDUP} ms`,
-    'time in which a server waits for what the others have recorded': seconds(CATCHING_UP),
-    'exchanges of a server that the store has not told back yet': `${number(HELD.exchanges)}, or ${bytes(HELD.bytes)} of their bodies`,
+    'time by which an exchange may come late, and is still sorted among those of other servers': milliseconds(LATE),
+    'batches of exchanges of a server that the store has not told back yet': number(HELD),
     'time in which a violation is explained by the server that has answered the request': milliseconds(
       EXPLAINING.patience,
     ),
@@ -252,7 +254,7 @@ const VALUES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     'time for which a server that is heard of no more counts as running': seconds(LEASE),
     'time to connect at the start': seconds(FIRST_CONNECTING),
     'time in which the start waits for a store that loads its data': milliseconds(LOADING),
-    'time for one step of reading the journal at the start': seconds(STARTING),
+    'time for one step of reading the journal at the start': seconds(READING),
     'numbers for requests of no account that a server reserves ahead': number(BLOCK),
     'accounts that a start beyond loopback searches for computable keys': number(SEARCHED),
     'copies of accounts that a server keeps': 'the memory without the share of the journal',

@@ -1,5 +1,5 @@
 import { isObject } from '../../ground/json.ts'
-import { memoizeWeakly } from '../../ground/memo.ts'
+import { memoize, memoizeWeakly } from '../../ground/memo.ts'
 import { queryOf, readParameters } from '../../http/target.ts'
 import type { Entry } from '../entry.ts'
 import { findKeys, HIDDEN } from './key-shapes.ts'
@@ -33,6 +33,14 @@ const credentialsIn = memoizeWeakly((headers: readonly string[]) => {
   return { own, all }
 })
 
+/** How many functions that hide secrets are kept, and how many texts of up to how many characters each remembers. */
+const REMEMBERED = { redactors: 64, limit: 200, longest: 200 }
+/**
+ * The functions of the last accounts, by what they hide. Similar requests repeat most of their texts, and to search all of
+ * them would take half of the time that a shared journal takes.
+ */
+const recent = new Map<SecretIndex, { name: string; redact: Redact }>()
+
 /**
  * Creates a function that hides the credentials of a request, the secrets of its account, and all texts that look like
  * a key. A request without an account may carry a secret of any account, so each of its words is looked up.
@@ -45,9 +53,17 @@ export function redactorFor(
   const { own } = credentialsIn(headers)
   const foreign = account === undefined ? secrets.findIn([target, ...headers]) : []
   const unknown = [...findCredentials(headers, target), ...foreign].filter((secret) => !known.has(secret))
-  const indexes = [known, new SecretIndex(unknown)]
   const ownLabel = key === undefined ? HIDDEN : `${key}.${HIDDEN}`
-  return (text) => hideSecrets(text, indexes, (found) => (own.has(found) ? ownLabel : HIDDEN))
+  const labelOf = (found: string) => (own.has(found) ? ownLabel : HIDDEN)
+  const indexes = [known, new SecretIndex(unknown)]
+  if (unknown.length > 0) return (text) => hideSecrets(text, indexes, labelOf)
+  const name = [ownLabel, ...own].join('\n')
+  const former = recent.get(known)
+  if (former?.name === name) return former.redact
+  const redact = memoize((text) => hideSecrets(text, [known], labelOf), REMEMBERED)
+  if (recent.size >= REMEMBERED.redactors) recent.clear()
+  recent.set(known, { name, redact })
+  return redact
 }
 
 /** Creates a function that hides the secrets of all accounts, in a text that belongs to no request. */
