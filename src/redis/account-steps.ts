@@ -22,6 +22,7 @@ export type Gone = typeof GONE
 
 /** A request that has entered an account. */
 export interface EnteredStep {
+  /** The account that the request finds. It may be later than its counts, if the account had to be read anew. */
   copy: AccountCopy
   /** The time of the store, in milliseconds since the Unix epoch. */
   real: number
@@ -126,9 +127,7 @@ export class AccountSteps {
     if (outcome !== 'ok' && outcome !== 'stale') throw unexpected(reply)
     const brought = await this.#bring(news[1] === expected.token ? expected : copy, version, news)
     if (brought === GONE || outcome === 'stale') return brought
-    // Changes that came after the request may be known already, but the request has not found them.
-    const found = { ...brought, version: Number(news[0]), token: news[1] as string }
-    return this.#conclude(told as string, found, plan, state)
+    return this.#conclude(told as string, brought, plan, state)
   }
 
   /** `planned` is the state on which the plan is based; the parts that plans read are those of `copy`. */
@@ -243,8 +242,7 @@ export class AccountSteps {
       ...[token, sequence, `${requests}`, this.#database.now],
       ...changes.flatMap(([name, before = '', after = '']) => [name, before, after]),
     ]
-    const operation = this.#database.newOperation()
-    const reply = await this.#database.callAgain('recount', [incarnation, operation, ...args])
+    const reply = await this.#database.callOnce('recount', incarnation, args)
     const [outcome] = reply
     if (outcome === 'gone') return this.#forget(incarnation)
     if (outcome === 'conflict') {

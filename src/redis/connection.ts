@@ -245,7 +245,7 @@ export class StoreConnection {
             await this.#load(client, call)
             continue
           }
-          throw this.#explain(client, error)
+          throw this.#explain(client, error, call)
         }
         // A client that is not connected any more has sent nothing.
         if (error instanceof Error && /The client is (offline|closed)/.test(error.message)) call.sent--
@@ -270,7 +270,7 @@ export class StoreConnection {
     try {
       await this.#reply(client, ['FUNCTION', 'LOAD', 'REPLACE', readLibrary().text], call)
     } catch (error) {
-      if (error instanceof Error && isReply(error)) throw this.#explain(client, error)
+      if (error instanceof Error && isReply(error)) throw this.#explain(client, error, call)
       this.#lose(client, 'The connection to the store was lost')
     }
   }
@@ -288,21 +288,24 @@ export class StoreConnection {
   #giveUp({ name, isSafe, sent }: Call): StoreError {
     const reason = this.#state.isReady ? 'The store has not answered' : this.#state.reason
     if (this.#isClosed && sent === 0) return new StoreError('closed', 'The store is closed')
-    const isUnknown = sent > 0 && !isSafe
-    if (isUnknown) this.figures.unknowns++
-    else this.figures.unavailable++
-    const error = isUnknown
-      ? new StoreError('unknown', `${reason}; whether it has done "${name}" is unknown`)
-      : new StoreError('unavailable', reason)
-    // Each change of the connection's state is logged, but not each request that fails because of it.
-    error.reported = true
-    return error
+    if (sent > 0 && !isSafe) return this.#unknown(name, reason)
+    this.figures.unavailable++
+    return Object.assign(new StoreError('unavailable', reason), { reported: true })
   }
 
-  #explain(client: RedisClientType, error: Error): Error {
+  #explain(client: RedisClientType, error: Error, { name, isSafe, sent }: Call): Error {
     const explained = explainReply(error.message)
     if (explained?.isOfConnection === true) this.#lose(client, explained.error.message)
-    return explained?.error ?? error
+    if (explained === undefined || isSafe || sent <= 1) return explained?.error ?? error
+    // The server refuses this attempt, but may have done an earlier one, whose reply was lost.
+    return this.#unknown(name, explained.error.message)
+  }
+
+  #unknown(name: string, reason: string): StoreError {
+    this.figures.unknowns++
+    const error = new StoreError('unknown', `${reason}; whether it has done "${name}" is unknown`)
+    // Each change of the connection's state is logged, but not each request that fails because of it.
+    return Object.assign(error, { reported: true })
   }
 
   /** Replaces an unusable connection. */

@@ -7,16 +7,25 @@ import { baseOf } from './keys.ts'
 
 /** About how many fields of a large hash are read at a time. The server serves no other client meanwhile. */
 const PAGE = '10000'
+const ONLY: ServerPlace = { number: 0, since: '0' }
 /** How many operations of each server an account remembers, to recognize those that come again. */
 export const REMEMBERED = 128
+
+/** A server among those that use the store. */
+export interface ServerPlace {
+  /** Of all servers that take part at the same time, no other has it. */
+  number: number
+  /** When the server got the number, in microseconds on the clock of the store. */
+  since: string
+}
 
 export interface DatabaseOptions {
   connection: StoreConnection
   /** The beginning of the names of all keys. */
   prefix: string
   settings: Pick<Settings, 'nameComparison'>
-  /** The number of this server among those that use the store at the same time. Default: 0. */
-  serverNumber?: (() => number) | undefined
+  /** The present place of this server. Default: the place of the only one. */
+  place?: (() => ServerPlace) | undefined
   /** Gives the time in place of the server, for tests with their own clock. */
   clock?: Clock | undefined
 }
@@ -29,17 +38,17 @@ export class RedisDatabase {
   /** Names this process. No other process ever has the same name. */
   readonly instance = randomBytes(9).toString('base64url')
   readonly #base: string
-  readonly #serverNumber: () => number
+  readonly #place: () => ServerPlace
   readonly #clock: Clock | undefined
   #operations = 0
   #slots = 0
 
-  constructor({ connection, prefix, settings, serverNumber = () => 0, clock }: DatabaseOptions) {
+  constructor({ connection, prefix, settings, place = () => ONLY, clock }: DatabaseOptions) {
     this.connection = connection
     this.prefix = prefix
     this.settings = settings
     this.#base = baseOf(prefix)
-    this.#serverNumber = serverNumber
+    this.#place = place
     this.#clock = clock
   }
 
@@ -72,9 +81,10 @@ export class RedisDatabase {
     args: readonly string[],
     deadline = DEADLINE,
   ): Promise<Reply> {
-    const number = ++this.#slots
-    const slot = `@${this.#serverNumber()}.${number % REMEMBERED}`
-    const write = (attempt: string) => [incarnation, slot, this.instance, `${number}`, attempt, ...args]
+    const operation = ++this.#slots
+    const { number, since } = this.#place()
+    const known = [`@${number}.${operation % REMEMBERED}`, `${since}.${this.instance}`, `${operation}`]
+    const write = (attempt: string) => [incarnation, ...known, attempt, ...args]
     const repeat = (attempt: number) => write(`${attempt}`)
     const reply = await this.call<Reply>(name, write('1'), { repeat, deadline })
     return refuseLate(reply, name)

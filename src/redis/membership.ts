@@ -5,6 +5,7 @@ import { Waiters } from '../ground/waiters.ts'
 import type { Readiness, StoreState } from '../store/readiness.ts'
 import { StoreError } from '../store/store-error.ts'
 import type { ConnectionState, StoreConnection } from './connection.ts'
+import type { ServerPlace } from './database.ts'
 import { baseOf, commonKey } from './keys.ts'
 
 /**
@@ -86,6 +87,8 @@ export class Membership implements Barrier, Readiness {
   #born = ''
   /** This server among the others: its number, a space, and its name. */
   #member = ''
+  /** When it has joined, in microseconds on the clock of the store. */
+  #since = '0'
   #events: MembershipEvents | undefined
   #state: ConnectionState = { isReady: true }
   #awaySince = 0
@@ -109,9 +112,8 @@ export class Membership implements Barrier, Readiness {
     this.#base = baseOf(options.prefix)
   }
 
-  /** The number of this server. Of all servers that take part at the same time, no other has it. */
-  get number(): number {
-    return Number.parseInt(this.#member, 10) || 0
+  get place(): ServerPlace {
+    return { number: Number.parseInt(this.#member, 10) || 0, since: this.#since }
   }
 
   get state(): StoreState {
@@ -147,11 +149,12 @@ export class Membership implements Barrier, Readiness {
       throw new StoreError('unusable', `its key ${marker} is not of this program; use another --store-prefix`)
     })
     const [joined, others, format, found, ...rest] = reply as [number, number, ...string[]]
-    const [overlaysFound, optionsFound, born, member] = rest
+    const [overlaysFound, optionsFound, born, member, since] = rest
     const isJoined = joined === 1
     if (isJoined) {
       this.#born = `${born}`
       this.#member = `${member}`
+      this.#since = `${since}`
       this.members = others + 1
     }
     const terms = {

@@ -139,7 +139,7 @@ export class RedisStore implements Store, StoreExtras {
   delete(accountId: string): Promise<void> {
     return this.#with(accountId, async (incarnation) => {
       this.copies.forget(incarnation)
-      return (await this.#registry.finish(incarnation)) === 'ended' ? undefined : GONE
+      return (await this.#registry.finish(incarnation, accountId)) === 'gone' ? GONE : undefined
     })
   }
 

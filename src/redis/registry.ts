@@ -6,7 +6,7 @@ import { baseOf, commonKey, decodeId, encodeId } from './keys.ts'
 
 /** In milliseconds, how long uses of accounts are collected before they are sent together. */
 const GATHERING = 100
-/** How many ids are read at a time. Lua can pass this number of arguments. */
+/** How many ids are read at a time. */
 const PAGE = 5_000
 /** About how many keys of the server are looked at in one step of the search for accounts. */
 const SEARCHED = 2_000
@@ -79,13 +79,13 @@ export class Registry {
 
   async list(): Promise<string[]> {
     const ids: string[] = []
-    for (let from = 0; ; from += PAGE) {
-      const args = [`${from}`, `${from + PAGE - 1}`]
-      const page = await this.#database.call<readonly (string | null)[]>('list', args)
-      // An account that is deleted meanwhile has no id.
-      for (const id of page) if (id !== null) ids.push(decodeId(id))
-      if (page.length < PAGE) return ids
-    }
+    let from = '0'
+    do {
+      const [next, page] = await this.#database.call('list', [from, `${PAGE}`])
+      for (const id of page as readonly string[]) ids.push(decodeId(id))
+      from = next as string
+    } while (from !== '')
+    return ids
   }
 
   /**

@@ -84,7 +84,7 @@ async function join(connection: StoreConnection, shown: string, options: Complet
   const restoration = new Restoration()
   const store = new RedisStore({
     ...{ connection, prefix, settings: contract.settings, copiesLimit: memory },
-    serverNumber: () => membership.number,
+    place: () => membership.place,
     async lost(account, key) {
       log.warn({ account, key }, LOST_ACCOUNT)
       // Every server needs this account. Its restoration may itself find it lost, and cannot wait for itself.

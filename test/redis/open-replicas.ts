@@ -1,6 +1,7 @@
 import { onTestFinished } from 'vitest'
 import type { Clock } from '../../src/ground/clock.ts'
 import { openConnection, type StoreConnection } from '../../src/redis/connection.ts'
+import type { ServerPlace } from '../../src/redis/database.ts'
 import { RedisStore } from '../../src/redis/redis-store.ts'
 import { SETTINGS } from '../store/example-account.ts'
 import { atOnce } from '../support/at-once.ts'
@@ -22,6 +23,7 @@ export interface ReplicaOptions {
   prefix?: string
   clock?: Clock
   copiesLimit?: number
+  place?: () => ServerPlace
 }
 
 /** How many replicas were opened: each has a number of its own, as servers do that have joined. */
@@ -33,8 +35,8 @@ export async function openReplica({ port, prefix = freshPrefix(), ...options }: 
   // A busy machine is no server that is away.
   let patience = PATIENCE
   const connection = await openConnection(address, { now: 0, patience: () => patience })
-  const number = numbers++
-  const store = new RedisStore({ connection, prefix, settings: SETTINGS, serverNumber: () => number, ...options })
+  const place = { number: numbers++, since: '0' }
+  const store = new RedisStore({ connection, prefix, settings: SETTINGS, place: () => place, ...options })
   onTestFinished(async () => {
     await store.close()
     connection.close()

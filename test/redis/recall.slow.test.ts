@@ -7,6 +7,7 @@ import { accept } from '../../src/domain/errors.ts'
 import { PersistentMap } from '../../src/domain/persistent-map.ts'
 import { REMEMBERED } from '../../src/redis/database.ts'
 import { accountKey } from '../../src/redis/keys.ts'
+import { readLibrary } from '../../src/redis/library.ts'
 import type { RedisStore } from '../../src/redis/redis-store.ts'
 import { encodeAccount } from '../../src/store/record.ts'
 import type { Moment } from '../../src/store/store.ts'
@@ -14,8 +15,9 @@ import { countersOf, hit, look, plannedCharge } from '../store/counting.ts'
 import { applyUpdate, change, exampleAccount, holdKeys, hosts, NOTHING, watch } from '../store/example-account.ts'
 import { atOnce } from '../support/at-once.ts'
 import { budget } from '../support/budget.ts'
+import { startCuttingProxy } from '../support/cutting-proxy.ts'
 import { freshPrefix, HAS_REDIS, sharedRedis } from '../support/redis-server.ts'
-import { openReplicas } from './open-replicas.ts'
+import { openReplica, openReplicas } from './open-replicas.ts'
 
 const HOUR = 3_600_000
 const seed = Number(process.env['SEED'] ?? randomInt(2 ** 31))
@@ -220,6 +222,31 @@ describe.skipIf(!HAS_REDIS)(`What a request has found, with seed ${seed},`, () =
     expect(new Set(requests.map(({ moment }) => moment.sequence)).size).toBe(requests.length)
   })
 
+  it('is recalled as it was answered, also if the account had to be read anew and has changed before that', async () => {
+    const { one, other, prefix } = await openTwo()
+    const proxy = await startCuttingProxy((await sharedRedis()).port)
+    const { store } = await openReplica({ prefix, port: proxy.port })
+    await look(store, 'k1')
+    await change(one, addDomains(1_500))
+    let changed: Promise<unknown> | undefined
+    proxy.listen(([, called]) => {
+      if (called !== readLibrary().nameOf('enter')) return
+      // The reply waits for it.
+      proxy.delay(100)
+      changed ??= applyUpdate(other, 'acme', watch('later.example'))
+    })
+    const entered = await store.enter('k1', {
+      clock: () => 0,
+      longestWindow: HOUR,
+      plan: () => ({ ...NOT_COUNTED, isCounted: true }),
+      conclude: ({ account, moment }) => ({ account, moment }),
+    })
+    await changed
+    if (entered?.moment === undefined) throw new Error('The store names what requests find.')
+    const recalled = await one.recall(entered.moment)
+    expect(recalled && encodeAccount(recalled.state)).toEqual(encodeAccount(entered.account))
+  })
+
   it('is not recalled across a change of very many parts, rather than wrong, but after it', async () => {
     const { one, other } = await openTwo()
     await applyUpdate(one, 'acme', watch('a.example'))
@@ -268,6 +295,9 @@ describe.skipIf(!HAS_REDIS)(`What a request has found, with seed ${seed},`, () =
     const journal = accountKey(prefix, `${incarnation}`, 'journal')
     await connection.send(['XADD', journal, '1-0', 'e', '', 'u', `${sequence + 1} ${undo}`])
     await expectRecalled(other, found)
+    // A server that was restored from a backup has given the number twice.
+    await connection.send(['XADD', journal, '2-0', 'e', '', 'u', `${sequence + 1} n\n0\nq/domains\n5:1`])
+    expect(await other.recall(found.moment)).toBeUndefined()
   })
 
   it('is not recalled of an account that has ended, nor of a version that the server has lost', async () => {

@@ -1,4 +1,6 @@
 import { describe, expect, it } from 'vitest'
+import type { ApiKey } from '../../src/domain/keys.ts'
+import { accountKey, baseOf } from '../../src/redis/keys.ts'
 import { readLibrary } from '../../src/redis/library.ts'
 import { Membership, type ServerTerms } from '../../src/redis/membership.ts'
 import { applyUpdate, exampleAccount, hosts, watch, withDomains } from '../store/example-account.ts'
@@ -49,6 +51,63 @@ describe.skipIf(!HAS_REDIS)('the list of accounts', () => {
     expect(isDone).toBe(false)
     clock.now++
     await updated
+    // The clock was set back.
+    await command('HSET', head, '#turn', `another ${(START + 3_600_000) * 1_000}`)
+    await applyUpdate(store, 'a', watch('b.example'))
+  })
+
+  it('is read page by page, and misses no account if others are deleted meanwhile', async () => {
+    const { store, connection, prefix } = await open()
+    for (const id of ['a', 'b', 'c', 'd']) await store.create(exampleAccount(id))
+    const read = (from: string) => connection.call('list', baseOf(prefix), [from, '2']) as Promise<[string, string[]]>
+    const [place, first] = await read('0')
+    await store.delete('a')
+    expect([first, ...(await read(place))]).toEqual([['a', 'b'], expect.any(String), ['c', 'd']])
+  })
+
+  it('is as it was if parts of a new account have expired before its creation', async () => {
+    const { store, connection, prefix, command } = await open()
+    await store.create(exampleAccount('a'), { evictable: true })
+    const keys = async () => new Set((await command('KEYS', `${prefix}:*`)) as string[])
+    const before = await keys()
+    const args = ['77', 'operation', 'b', '3', '1', '0', '', '', '0', '.id', '"b"']
+    expect(await connection.call('create', baseOf(prefix), args)).toEqual(['late'])
+    expect(await keys()).toEqual(before)
+    expect(await store.list()).toEqual(['a'])
+  })
+
+  it('has the room of an account that was lost', async () => {
+    const { store, prefix, command } = await open()
+    const limit = { limit: 1, evictable: true }
+    await store.create(exampleAccount('a'), limit)
+    const incarnation = await command('HGET', `${prefix}:{all}:accounts`, 'a')
+    await command('DEL', accountKey(prefix, incarnation as string, 'head'))
+    expect(await store.create(exampleAccount('b'), limit)).toBe('a')
+    expect(await command('HKEYS', `${prefix}:{all}:accounts`)).toEqual(['b'])
+  })
+
+  it('does not name an account any more that was deleted, also if it was lost before', async () => {
+    const { store, prefix, command } = await open()
+    await store.create(exampleAccount('a', ['k1']))
+    const incarnation = await command('HGET', `${prefix}:{all}:accounts`, 'a')
+    await command('DEL', accountKey(prefix, incarnation as string, 'head'))
+    await store.delete('a')
+    for (const name of ['accounts', 'keys']) expect(await command('HLEN', `${prefix}:{all}:${name}`)).toBe(0)
+    await expect(store.delete('a')).rejects.toMatchObject({ problem: 'unknown-account' })
+  })
+
+  it('frees the keys of a lost account, whatever their labels are, and says each time that it was lost', async () => {
+    const { store, connection, prefix, command } = await open()
+    const [key] = exampleAccount('a', ['k1']).keys
+    const label = 'half \ud83d, "hash":"k2"'
+    await store.create({ ...exampleAccount('a'), keys: [{ ...(key as ApiKey), label }] })
+    await store.create(exampleAccount('b', ['k2']))
+    const incarnation = (await command('HGET', `${prefix}:{all}:accounts`, 'a')) as string
+    await command('DEL', accountKey(prefix, incarnation, 'head'))
+    const finish = () => connection.call('finish', baseOf(prefix), [incarnation, 'operation', 'a', ''])
+    expect([await finish(), await finish()]).toEqual([2, 2])
+    expect([await store.find('key', 'k1'), await store.find('id', 'a')]).toEqual([undefined, undefined])
+    expect(await store.find('key', 'k2')).toBe('b')
   })
 
   it('forgets the parts of a large account whose creator has ended before it was complete', async () => {
@@ -90,6 +149,23 @@ describe.skipIf(!HAS_REDIS)('a server that takes part', () => {
     // The lease ends now.
     await connection.send(['ZADD', leases, `${Number(seconds) * 1_000}`, '1 other'])
     expect(await one.join()).toMatchObject({ others: 0 })
+  })
+
+  it('gets another number if another one has got its own, because its lease was over', async () => {
+    const { connection, prefix } = await open()
+    const member = (instance: string) =>
+      new Membership(connection, { prefix, instance, terms, drawId: () => `id of ${instance}` })
+    const [one, other] = [member('one'), member('other')]
+    await one.join()
+    const first = one.place
+    await connection.send(['DEL', `${prefix}:{all}:replicas`])
+    await other.join()
+    expect(other.place).toMatchObject({ number: first.number })
+    expect(Number(other.place.since)).toBeGreaterThan(Number(first.since))
+    one.watch({ away() {}, back() {}, full() {}, async emptied() {}, async lost() {} })
+    await expect.poll(() => one.place.number).toBe(1)
+    expect(Number(one.place.since)).toBeGreaterThan(Number(other.place.since))
+    await one.leave()
   })
 
   it('cannot replace the contract of others, but that of nobody', async () => {

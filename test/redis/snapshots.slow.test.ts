@@ -45,6 +45,14 @@ describe.skipIf(!HAS_REDIS)('Snapshots on Redis', () => {
     expect((await bytesOf()) - before).toBeLessThan(80_000)
   })
 
+  it('are not taken of an account whose parts are lost, and the reason is told', async () => {
+    const { store, keys } = await open()
+    const [parts = ''] = (await keys()).filter((key) => key.endsWith(':parts'))
+    await (await sharedRedis()).command('DEL', parts)
+    const message = expect.stringContaining(`lacks the key ${parts} of an account`)
+    await expect(take(store, 's')).rejects.toMatchObject({ problem: 'damaged', message })
+  })
+
   it('leave nothing behind when they are replaced, deleted, or end with their account', async () => {
     const { store, keys } = await open()
     const bare = await keys()

@@ -128,7 +128,8 @@ local function log_record(base, incarnation, id, fields, bytes)
 end
 
 -- A command without a reply is sent again, and its first attempt may arrive later. So the head remembers the last
--- operations of each server, in slots that it uses in turn. `known` is the text in the slot of the operation. Returns
+-- operations of each server, in slots that it uses in turn. `known` is the text in the slot of the operation. `server` is
+-- the time when the server has joined, in microseconds, a dot and its name: servers of earlier had the same slots. Returns
 -- what the operation has answered; nothing if it was not done; or that this is unknown, because a later one was done.
 local function recognize(known, server, number, attempt)
   if not known then return nil end
@@ -136,7 +137,7 @@ local function recognize(known, server, number, attempt)
   if by == server then
     if last == number then return answered end
     if tonumber(last) > tonumber(number) then return nil, true end
-  elseif attempt ~= '1' then
+  elseif attempt ~= '1' and tonumber(string.match(by, '^%d+')) >= tonumber(string.match(server, '^%d+')) then
     return nil, true
   end
   return nil
@@ -196,25 +197,33 @@ local function end_account(base, incarnation, id, hashes, operation)
   redis.call('SET', of(base, incarnation, 'ended'), operation or '', 'PX', LATE)
 end
 
+-- The id of an account, if it is known, and whether its head is there.
+local function read_id(base, incarnation)
+  local id = redis.call('HGET', of(base, incarnation, 'head'), '#id')
+  if id then return id, true end
+  -- The value of the part is JSON.
+  local part = redis.call('HGET', of(base, incarnation, 'parts'), '.id')
+  return part and string.sub(part, 2, -2), false
+end
+
 -- Finds an account by its id, or by the hash of a key: its incarnation, its id, and 1, or 0 if its head is lost.
 declare('find', { 'no-writes' }, function(base, args)
   local incarnation = redis.call('HGET', all(base, args[1] == 'id' and 'accounts' or 'keys'), args[2])
   if not incarnation or args[2] == '' then return {} end
-  local id = redis.call('HGET', of(base, incarnation, 'head'), '#id')
-  if id then return { incarnation, id, 1 } end
-  -- The value of the part is JSON.
-  local part = redis.call('HGET', of(base, incarnation, 'parts'), '.id') or '""'
-  return { incarnation, args[1] == 'id' and args[2] or string.sub(part, 2, -2), 0 }
+  local id, is_there = read_id(base, incarnation)
+  return { incarnation, args[1] == 'id' and args[2] or id or '', is_there and 1 or 0 }
 end)
 
--- The ids of a range of all accounts, in the order of their creation.
+-- Ids of accounts in the order of their creation: the place where the former page has ended, and how many are wanted.
+-- Returns the place where this page ends, which is empty if it is the last one, and the ids. Deletions move no place.
 declare('list', { 'no-writes' }, function(base, args)
   local ids = {}
-  local incarnations = redis.call('ZRANGE', all(base, 'order'), args[1], args[2])
-  for index, incarnation in ipairs(incarnations) do
-    ids[index] = incarnation ~= '' and redis.call('HGET', of(base, incarnation, 'head'), '#id')
+  local page = redis.call('ZRANGE', all(base, 'order'), '(' .. args[1], '+inf', 'BYSCORE', 'LIMIT', 0, args[2], 'WITHSCORES')
+  for index = 1, #page, 2 do
+    -- The head of an account may be lost.
+    ids[#ids + 1] = redis.call('HGET', of(base, page[index], 'head'), '#id') or nil
   end
-  return ids
+  return { #page < 2 * tonumber(args[2]) and '' or page[#page], ids }
 end)
 
 -- An id that no account has or had.
@@ -272,17 +281,16 @@ declare('create', {}, function(base, args)
       return { 'held', index - FIRST_KEY, redis.call('HGET', of(base, holder, 'head'), '#id') }
     end
   end
+  if redis.call('HLEN', parts) + (#args - LAST_KEY) / 2 ~= tonumber(size) then return { 'late' } end
   local count, evicted = count_accounts(base), false
   if limit ~= '' and count >= tonumber(limit) then
     local victim = find_evicted(base, given, idle)
     if not victim then return { 'full', count } end
-    local known = redis.call('HMGET', of(base, victim, 'head'), '#id', '#k')
-    evicted = known[1]
-    end_account(base, victim, known[1], known[2])
+    evicted = read_id(base, victim)
+    end_account(base, victim, evicted, redis.call('HGET', of(base, victim, 'head'), '#k'))
   end
 
   call_with('HSET', parts, args, LAST_KEY + 1, #args)
-  if redis.call('HLEN', parts) ~= tonumber(size) then return { 'late' } end
   redis.call('PERSIST', parts)
   redis.call('HSET', head, '#v', '1', '#t', operation, '#g', operation, '#n', '0', '#s', '0', '#r', '0', '#q', '0',
     '#b', '0', '#e', evictable, '#c', '0', '#id', id, '#k', table.concat(args, '\n', FIRST_KEY, LAST_KEY))
@@ -307,10 +315,11 @@ declare('finish', { 'allow-oom' }, function(base, args)
     return 1
   end
   local ended = redis.call('GET', of(base, incarnation, 'ended'))
-  if ended then return ended == operation and 1 or 0 end
-  local held = cjson.decode(redis.call('HGET', of(base, incarnation, 'parts'), '.keys') or '[]')
-  for _, key in ipairs(held) do hash = hash .. '\n' .. key.hash end
-  end_account(base, incarnation, id ~= '' and id, hash, operation)
+  if ended then return ended == operation and 1 or ended == operation .. ' lost' and 2 or 0 end
+  -- The JSON is not decoded, because Lua refuses some characters that labels may have.
+  local held = redis.call('HGET', of(base, incarnation, 'parts'), '.keys') or ''
+  for each in string.gmatch(held, '"hash":"([^"]*)"') do hash = hash .. '\n' .. each end
+  end_account(base, incarnation, id ~= '' and id, hash, operation .. ' lost')
   return 2
 end)
 
@@ -470,11 +479,15 @@ declare('change', {}, function(base, args)
     if record then
       return { 'ok', string.match(record[1], '^%d+'), known[1], known[2], known[3], changes() }
     end
-    -- If the log does not reach back to the copy, its record may have been removed.
-    if known[2] ~= token and changes() == 1 then return { 'late' } end
+    -- If the log does not reach back to the version that it would have made, its record may have been removed.
+    local own = show(tonumber(version) + 1) .. '-0'
+    local reaches = redis.call('XRANGE', of(base, incarnation, 'log'), '-', own, 'COUNT', 1)[1]
+    if known[2] ~= token and not reaches then return { 'late' } end
   end
   local holder, ends = string.match(known[7] or '', '^(%S+) (%S+)$')
-  local is_held = holder ~= nil and holder ~= who and read_micros(given) < tonumber(ends)
+  local left = holder and tonumber(ends) - read_micros(given) or 0
+  -- A clock that was set back does not make a turn longer.
+  local is_held = holder ~= nil and holder ~= who and left > 0 and left <= TURN
   if known[2] ~= token or is_held then
     -- A change that takes long to decide would always lose against fast changes. So a server that has lost often gets a
     -- turn, and the other servers wait.
@@ -602,18 +615,20 @@ declare('counters', { 'no-writes' }, function(base, args)
 end)
 
 -- Sets counters if they, and the account, have not changed since the caller read them.
--- Arguments: incarnation, operation, attempt, token, sequence, number of requests, test time, then triples: a counter, the old
--- text, the new text; an empty text means no counter.
+-- Arguments: incarnation, slot, server, number, attempt, token, sequence, number of requests, test time, then triples: a
+-- counter, the old text, the new text; an empty text means no counter.
 declare('recount', {}, function(base, args)
-  local incarnation, operation, attempt, token, sequence, requests, given = unpack(args, 1, 7)
+  local incarnation, slot, server, number, attempt, token, sequence, requests, given = unpack(args, 1, 9)
   local head = of(base, incarnation, 'head')
-  local known = redis.call('HMGET', head, '#v', '#t', '#s', '#n', '#e', '#c', '#b', '#q')
+  local known = redis.call('HMGET', head, '#v', '#t', '#s', '#n', '#e', '#c', '#b', '#q', slot)
   if not known[1] then return { 'gone' } end
-  if attempt ~= '1' and find_record(base, incarnation, operation) then return { 'ok' } end
+  local told, is_late = recognize(known[9], server, number, attempt)
+  if told then return { told } end
+  if is_late then return { 'late' } end
   -- Each change of the counters increases the sequence.
   if known[2] ~= token or known[3] ~= sequence then return { 'conflict' } end
   local undo, windows = { 'n', known[4] }, tonumber(known[8] or 0)
-  for index = 8, #args, 3 do
+  for index = 10, #args, 3 do
     local name, before, after = unpack(args, index, index + 2)
     if after == '' then redis.call('HDEL', head, name) else redis.call('HSET', head, name, after) end
     if string.sub(name, 1, 1) == 'q' then
@@ -623,9 +638,10 @@ declare('recount', {}, function(base, args)
     undo[#undo + 1] = before
   end
   local next_sequence = show(tonumber(sequence) + 1)
-  local fields = { 'c', operation, '~', next_sequence .. ' ' .. table.concat(undo, '\n') }
+  local fields = { 'c', '', '~', next_sequence .. ' ' .. table.concat(undo, '\n') }
   local bytes = log_record(base, incarnation, known[1] .. '-*', fields, tonumber(known[7]))
-  redis.call('HSET', head, '#n', requests, '#s', next_sequence, '#c', '1', '#b', show(bytes), '#q', show(windows))
+  redis.call('HSET', head, '#n', requests, '#s', next_sequence, '#c', '1', '#b', show(bytes), '#q', show(windows),
+    slot, write_memory(server, number, 'ok'))
   if known[5] == '1' then use_changed(base, incarnation, given, known[6] == '0') end
   return { 'ok' }
 end)
@@ -676,7 +692,9 @@ declare('take_snapshot', {}, function(base, args)
   if not known and redis.call('HLEN', snapshots) >= tonumber(limit) then return { 'too-many' } end
 
   local real = math.floor(read_micros(given, named['#r']) / 1000)
-  local clock = cjson.decode(redis.call('HGET', parts, '.clock'))
+  local written = redis.call('HGET', parts, '.clock')
+  if not written then return { 'damaged' } end
+  local clock = cjson.decode(written)
   -- The names of domains begin with `d`, those of groups with `g`.
   local domains, groups = 0, 0
   for _, field in ipairs(redis.call('HKEYS', parts)) do
@@ -725,7 +743,8 @@ declare('recall', { 'no-writes' }, function(base, args)
   local fields, counters, present, undone = redis.call('HGETALL', of(base, incarnation, 'head')), {}, nil, {}
   local function note(text)
     local number = tonumber(string.match(text, '^(%d+) n\n') or 0)
-    if number > sequence then undone[number] = text end
+    -- If a restored server has given a number twice, it is unknown which change is meant.
+    if number > sequence then undone[number] = (undone[number] or text) == text and text or '' end
   end
   for index = 1, #fields, 2 do
     local letter, text = string.sub(fields[index], 1, 1), fields[index + 1]
@@ -766,7 +785,7 @@ declare('recall', { 'no-writes' }, function(base, args)
         for at = 1, #record[2], 2 do if record[2][at] == 'u' then note(record[2][at + 1]) end end
       end
     end
-    if not undone[number] then return { 'unknown' } end
+    if (undone[number] or '') == '' then return { 'unknown' } end
     texts[#texts + 1] = undone[number]
   end
   return { 'ok', changes, texts, counters }

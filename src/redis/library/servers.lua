@@ -5,10 +5,6 @@
 -- Each of these keys has an entry without a name, which its deletion removes.
 local HASHES, QUEUES = { 'accounts', 'keys', 'numbers' }, { 'order', 'unchanged', 'changed' }
 
-local function read_millis()
-  return math.floor(read_micros('') / 1000)
-end
-
 local function find_losses(base)
   local lost = {}
   for _, name in ipairs(HASHES) do
@@ -29,7 +25,8 @@ end
 declare('join', { 'allow-oom' }, function(base, args)
   local marker, leases = all(base, 'marker'), all(base, 'replicas')
   local instance, lease, format, contract = args[1], tonumber(args[2]), args[3], args[4]
-  local now = read_millis()
+  local micros = read_micros('')
+  local now = math.floor(micros / 1000)
   redis.call('ZREMRANGEBYSCORE', leases, '-inf', now)
   local taken, own = {}, nil
   local members = redis.call('ZRANGE', leases, 0, -1)
@@ -52,12 +49,13 @@ declare('join', { 'allow-oom' }, function(base, args)
   own = own or number .. ' ' .. instance
   if is_joined then redis.call('ZADD', leases, now + lease, own) else redis.call('ZREM', leases, own) end
   for field = 1, 5 do found[field] = found[field] or '' end
-  return { is_joined and 1 or 0, others, found[1], found[2], found[3], found[4], found[5], own }
+  return { is_joined and 1 or 0, others, found[1], found[2], found[3], found[4], found[5], own, show(micros) }
 end)
 
 -- Tells a server each half second the state of the store: the time in microseconds, whether its keys are still the known
 -- ones, how many servers there are, and which keys about all accounts are lost. It extends the lease of a server that may
--- continue. Arguments: the member as `join` has named it, lease in ms, contract, id of the marker.
+-- continue. If another server has got its number meanwhile, because its lease had ended, no contract is told, so that it
+-- joins again. Arguments: the member as `join` has named it, lease in ms, contract, id of the marker.
 declare('beat', { 'allow-oom' }, function(base, args)
   local leases = all(base, 'replicas')
   local micros = read_micros('')
@@ -65,7 +63,10 @@ declare('beat', { 'allow-oom' }, function(base, args)
   local present = redis.call('HMGET', all(base, 'marker'), 'contract', 'born')
   if present[1] == args[3] and present[2] == args[4] then
     redis.call('ZREMRANGEBYSCORE', leases, '-inf', now)
-    redis.call('ZADD', leases, now + tonumber(args[2]), args[1])
+    for _, member in ipairs(redis.call('ZRANGE', leases, 0, -1)) do
+      if member ~= args[1] and string.match(member, '^%d+') == string.match(args[1], '^%d+') then present = {} end
+    end
+    if present[1] then redis.call('ZADD', leases, now + tonumber(args[2]), args[1]) end
   end
   return { show(micros), present[1] or '', present[2] or '', redis.call('ZCARD', leases), find_losses(base) }
 end)
