@@ -47,7 +47,7 @@ async function tryToRead(incarnation: string, database: RedisDatabase): Promise<
     }
     ;[version, token, gate] = told.slice(1) as [string, string, string]
   }
-  if (!parts.has('.id')) throw lacksParts(database.prefix, incarnation)
+  if (!parts.has('.id')) throw lackOfParts(incarnation, database)
   return {
     incarnation,
     state: joinParts(parts, database.settings),
@@ -59,16 +59,17 @@ async function tryToRead(incarnation: string, database: RedisDatabase): Promise<
   }
 }
 
-/** The changed parts of a record of the log: `+` marks a new value, and `-` a removed part. */
-export function readRecord(fields: readonly string[]): PartChange[] {
-  return readTexts(fields).map(([name, text]) => [name.slice(1), name.startsWith('+') ? text : undefined])
-}
-
-export function lacksParts(prefix: string, incarnation: string): StoreError {
+/** The error for an account whose state was lost, but not its head. */
+export function lackOfParts(incarnation: string, { prefix }: RedisDatabase): StoreError {
   const [head, parts] = [accountKey(prefix, incarnation, 'head'), accountKey(prefix, incarnation, 'parts')]
   const message = `The store lacks the key ${parts} of an account: it was deleted, or evicted because the setting maxmemory-policy permits that`
   return new StoreError(
     'damaged',
     `${message}; restore it from a backup, or delete ${head}, too, which ends the account`,
   )
+}
+
+/** The changed parts of a record of the log: `+` marks a new value, and `-` a removed part. */
+export function readRecord(fields: readonly string[]): PartChange[] {
+  return readTexts(fields).map(([name, text]) => [name.slice(1), name.startsWith('+') ? text : undefined])
 }

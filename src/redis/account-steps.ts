@@ -4,7 +4,7 @@ import type { Hits } from '../domain/quotas.ts'
 import { applyChanges, type PartChange, partsOf, type StoredPart } from '../store/parts.ts'
 import type { Capacity } from '../store/store.ts'
 import { StoreError } from '../store/store-error.ts'
-import { type LogRecord, readAccount, readRecord } from './account-reading.ts'
+import { type LogRecord, lackOfParts, readAccount, readRecord } from './account-reading.ts'
 import { DEADLINE, type RedisReply } from './connection.ts'
 import type { AccountCopy, Copies } from './copies.ts'
 import { readCount, readCounters, readEnterReply, writeHits, writePlan, writeTally } from './counter-texts.ts'
@@ -184,6 +184,7 @@ export class AccountSteps {
     const reply = await this.#database.callAgain('change', [incarnation, operation, ...this.#writeStep(step)], deadline)
     const [outcome, ...told] = reply
     if (outcome === 'gone') return this.#forget(incarnation)
+    if (outcome === 'damaged') throw lackOfParts(incarnation, this.#database)
     if (outcome === 'held') {
       const hash = step.addedKeys[told[0] as number]
       throw heldKey(state.keys.find((key) => key.hash === hash)?.id, told[1])

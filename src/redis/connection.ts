@@ -270,7 +270,13 @@ export class StoreConnection {
     try {
       await this.#reply(client, ['FUNCTION', 'LOAD', 'REPLACE', readLibrary().text], call)
     } catch (error) {
-      if (error instanceof Error && isReply(error)) throw this.#explain(client, error, call)
+      if (error instanceof Error && isReply(error)) {
+        // The attempts before it may have been done.
+        const explained = this.#explain(client, error, { ...call, sent: call.sent + 1 })
+        // Without its functions, a server that has no memory for them can do nothing, not even reads.
+        if (!(explained instanceof StoreError && explained.isOutOfMemory)) throw explained
+        throw Object.assign(new StoreError('unavailable', explained.message), { reported: true })
+      }
       this.#lose(client, 'The connection to the store was lost')
     }
   }
@@ -362,7 +368,11 @@ export class StoreConnection {
     const greeting = async () => {
       await client.connect()
       const asked = elapsed()
-      const [seconds, micros] = await client.sendCommand<[string, string]>(['TIME'])
+      // The start describes a replica in more detail. Later, the address may still lead to a server that was replaced by
+      // another one, and has become a replica with old data.
+      const role = this.#wasConnected ? client.sendCommand<string>(['INFO', 'replication']) : ''
+      const [[seconds, micros], text] = await Promise.all([client.sendCommand<[string, string]>(['TIME']), role])
+      if (/^role:slave\r?$/m.test(text)) throw explainReply('READONLY')?.error
       this.clock.see(Number(seconds) * 1_000_000 + Number(micros))
       this.clock.learn(Number(seconds) * 1_000 + Math.floor(Number(micros) / 1_000), asked)
     }
@@ -391,6 +401,7 @@ function isUnknownFunction(error: unknown): boolean {
 /** Why no connection could be opened. */
 function explainFailure(error: unknown): string {
   if (!(error instanceof Error)) return 'The store cannot be reached'
+  if (error instanceof StoreError) return error.message
   if (isReply(error)) return explainReply(error.message)?.error.message ?? `The store answers "${error.message}"`
   const { code, errors } = error as Error & { code?: string; errors?: readonly Error[] }
   // A hostname with several addresses gives one error for each of them.

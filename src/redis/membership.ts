@@ -185,6 +185,12 @@ export class Membership implements Barrier, Readiness {
     if (!this.isOpen) await this.#waiting.wait(this.#closedUntil - elapsed())
   }
 
+  /** Looks after the store at once, and so makes again what it has lost. That itself may call this, so it is not awaited forever. */
+  async check(): Promise<void> {
+    this.#beatNow()
+    await Promise.race([this.#beating, pause(PATIENCE * this.#connection.patience, undefined, { ref: false })])
+  }
+
   /** Leaves, so that other servers need not wait for the end of the lease. */
   async leave(): Promise<void> {
     this.#isOver = true
@@ -200,8 +206,10 @@ export class Membership implements Barrier, Readiness {
 
   #follow(state: ConnectionState): void {
     if (this.#isOver) return
-    // Requests wait a little: most connections return at once. Then the server checks the store.
-    this.#close()
+    // Requests wait a little: most connections return at once. Then the server checks the store. If the check fails too,
+    // they do not wait any more.
+    if (state.isReady || this.#state.isReady) this.#close()
+    else this.#open()
     if (state.isReady) this.#beatNow()
     else this.#tell(state)
   }

@@ -27,6 +27,8 @@ import { type ListedAccount, Registry } from './registry.ts'
 import { RedisSnapshots } from './snapshots.ts'
 import { MAX_ATTEMPTS, tooManyOthers, Updates } from './updates.ts'
 
+/** How often work is done again because keys about all accounts were lost before it. */
+const MAX_LOSSES = 3
 /** In bytes, how much memory a process uses for copies of accounts by default. */
 const COPIES_LIMIT = 256 * 2 ** 20
 
@@ -35,6 +37,8 @@ export interface RedisStoreOptions extends DatabaseOptions {
   copiesLimit?: number | undefined
   /** Called when the key of an account was deleted or evicted. Then the caller looks for the account again. */
   lost?: ((accountId: string, key: string) => Promise<void>) | undefined
+  /** Makes lost keys about all accounts again. Default: `repair`. */
+  mend?: (() => Promise<unknown>) | undefined
   /** The restoration of accounts that is under way, if any. Until its end, no key counts as unknown. */
   restoring?: (() => Promise<unknown> | undefined) | undefined
 }
@@ -61,6 +65,7 @@ export class RedisStore implements Store, StoreExtras {
   readonly #updates: Updates
   readonly #snapshots: RedisSnapshots
   readonly #lost: RedisStoreOptions['lost']
+  readonly #mend: () => Promise<unknown>
   readonly #restoring: RedisStoreOptions['restoring']
   /** By incarnation, the last one of the counts that run one after another. */
   readonly #counting = new Map<string, Promise<unknown>>()
@@ -69,8 +74,9 @@ export class RedisStore implements Store, StoreExtras {
   readonly #pending = new Set<Promise<unknown>>()
   #closing: Promise<void> | undefined
 
-  constructor({ copiesLimit = COPIES_LIMIT, lost, restoring, ...options }: RedisStoreOptions) {
+  constructor({ copiesLimit = COPIES_LIMIT, lost, mend, restoring, ...options }: RedisStoreOptions) {
     this.#lost = lost
+    this.#mend = mend ?? (() => this.#registry.repair())
     this.#restoring = restoring
     this.copies = new Copies(copiesLimit)
     this.#database = new RedisDatabase(options)
@@ -86,20 +92,20 @@ export class RedisStore implements Store, StoreExtras {
     return this.#track(() => this.#registry.repair())
   }
 
-  async list(): Promise<string[]> {
-    return this.#registry.list()
+  list(): Promise<string[]> {
+    return this.#persist(() => this.#registry.list())
   }
 
-  async find(by: 'id' | 'key', name: string): Promise<string | undefined> {
-    return (await this.#locate(by, name))?.id
+  find(by: 'id' | 'key', name: string): Promise<string | undefined> {
+    return this.#persist(async () => (await this.#locate(by, name))?.id)
   }
 
-  async newId(): Promise<string> {
-    return this.#registry.newId()
+  newId(): Promise<string> {
+    return this.#persist(() => this.#registry.newId())
   }
 
-  async hasRoom(capacity: Capacity): Promise<boolean> {
-    return this.#registry.hasRoom(capacity)
+  hasRoom(capacity: Capacity): Promise<boolean> {
+    return this.#persist(() => this.#registry.hasRoom(capacity))
   }
 
   async create(state: AccountState, capacity: Capacity = {}): Promise<string | undefined> {
@@ -305,10 +311,24 @@ export class RedisStore implements Store, StoreExtras {
     throw tooManyOthers()
   }
 
+  /** Does work, and does it again as long as it is refused because of lost keys. */
+  async #persist<Value>(act: () => Promise<Value>): Promise<Value> {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await act()
+      } catch (error) {
+        if (!(error instanceof Error && error.message.startsWith('LOST '))) throw error
+        if (attempt === MAX_LOSSES)
+          throw new StoreError('unavailable', 'The store loses keys faster than they are made')
+        await this.#mend()
+      }
+    }
+  }
+
   /** Tracks work, so that `close` can wait for it. */
   #track<Value>(act: () => Promise<Value>): Promise<Value> {
     if (this.#closing !== undefined) return Promise.reject(new StoreError('closed', 'The store is closed'))
-    const pending = act().finally(() => this.#pending.delete(pending))
+    const pending = this.#persist(act).finally(() => this.#pending.delete(pending))
     this.#pending.add(pending)
     return pending
   }

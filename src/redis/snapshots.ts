@@ -1,7 +1,7 @@
 import { joinParts } from '../store/parts.ts'
 import type { FormerAccount, SnapshotOutcome, SnapshotRequest, SnapshotSummary } from '../store/store.ts'
 import { StoreError } from '../store/store-error.ts'
-import { lacksParts } from './account-reading.ts'
+import { lackOfParts } from './account-reading.ts'
 import { GONE, type Gone } from './account-steps.ts'
 import { LARGE_DEADLINE } from './connection.ts'
 import { readCounters } from './counter-texts.ts'
@@ -30,7 +30,7 @@ export class RedisSnapshots {
     const args = [this.#database.newOperation(), encodeId(name), `${limit}`, replace ? '1' : '0', this.#database.now]
     const [outcome, told] = await this.#database.callOnce('take_snapshot', incarnation, args, LARGE_DEADLINE)
     if (outcome === 'gone') return GONE
-    if (outcome === 'damaged') throw lacksParts(this.#database.prefix, incarnation)
+    if (outcome === 'damaged') throw lackOfParts(incarnation, this.#database)
     if (outcome === 'taken' || outcome === 'too-many') return { ok: false, reason: outcome }
     return { ok: true, snapshot: summarize(name, readEntry(told as string)) }
   }

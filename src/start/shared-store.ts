@@ -90,6 +90,7 @@ async function join(connection: StoreConnection, shown: string, options: Complet
       // Every server needs this account. Its restoration may itself find it lost, and cannot wait for itself.
       if (account === DEFAULT_ACCOUNT && restoration.underWay === undefined) await restoration.run()
     },
+    mend: () => (restoration.provide === undefined ? repair(store, log) : membership.check()),
     // While the barrier is closed, it is unknown whether the store is still the same one.
     restoring: () => restoration.underWay ?? (membership.isOpen ? undefined : membership.opened()),
   })

@@ -9,6 +9,8 @@ const HINTS: readonly (readonly [failure: RegExp, hint: string])[] = [
   [/certificate|CERT_|SELF_SIGNED|altnames/i, 'name the file of its authority in NODE_EXTRA_CA_CERTS'],
   [/NOAUTH/, 'write redis://USER:PASSWORD@HOST'],
   [/DB index/, 'end the URL with the number of a database that it has'],
+  // What a connection needs, before any other right can be asked for.
+  [/NOPERM/, 'give it +@connection +time'],
   [/WRONGPASS|invalid password|AUTH/, 'check user and password in the URL'],
 ]
 /** Errors if only one side speaks TLS. Neither side reports this cause. */

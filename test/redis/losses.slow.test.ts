@@ -10,6 +10,9 @@ import { sendRequest } from '../support/request.ts'
 const KEY = 'the-key-of-default'
 /** Those about all accounts that are made again from the accounts. */
 const REGISTRY = ['accounts', 'keys', 'order', 'numbers', 'changed', 'unchanged']
+/** Those of an account, and those of the servers. */
+const ACCOUNT = ['head', 'parts', 'log', 'snapshots', 'snapshot:.+:parts', 'snapshot:.+:counters', 'ended']
+const SERVER = ['marker', 'replicas']
 
 async function start(storePrefix: string, options: ServerOptions = {}) {
   const said: string[] = []
@@ -35,12 +38,14 @@ type Server = Awaited<ReturnType<typeof start>>
 
 /** Writes keys of all kinds; the key of the account `shop`. */
 async function fill({ ask, send }: Server): Promise<string> {
+  await ask('POST', '/accounts', { id: 'deleted' })
+  await ask('DELETE', '/accounts/deleted')
   const shop: string = (await ask('POST', '/accounts', { id: 'shop', fixture: 'empty' })).data.api_key
   await ask('PUT', '/accounts/shop/state', { domains: hosts(1_001) })
   await ask('POST', '/accounts/shop/faults', { respond: { error: 'internal_error' }, match: { path: '/dmarc' } })
-  await ask('POST', '/accounts/shop/snapshots', { name: 's' })
   for (const key of [KEY, shop, 'sandbox_changed', 'sandbox_unchanged']) await send('GET', '/domains', undefined, key)
   await send('GET', '/dmarc', undefined, shop)
+  await ask('POST', '/accounts/shop/snapshots', { name: 's' })
   await send('POST', '/domains', { domains: ['one.example'] }, 'sandbox_changed')
   for (let each = 0; each < 7; each++) await send('POST', '/domains', { nonsense: 1 })
   await ask('DELETE', '/verdict')
@@ -85,12 +90,12 @@ async function partOf(prefix: string, account: string): Promise<string> {
   return `${prefix}:{${await (await sharedRedis()).command('HGET', `${prefix}:{all}:accounts`, account)}}`
 }
 
-/** A server on a copy of all keys under a prefix, but for one, and for the leases: it would wait for servers that are elsewhere. */
-async function startCopy(prefix: string, lost = '') {
+/** A server on a copy of the keys under a prefix that are not lost. Without the leases, it waits for no server. */
+async function startCopy(prefix: string, isLost = (_: string) => false) {
   const { command } = await sharedRedis()
   const copy = freshPrefix()
   for (const key of await keysOf(prefix)) {
-    const isLeft = key === prefix + lost || key.endsWith(':{all}:replicas')
+    const isLeft = isLost(key.slice(prefix.length)) || key.endsWith(':{all}:replicas')
     if (!isLeft) await command('COPY', key, copy + key.slice(prefix.length))
   }
   return { server: await start(copy), copy }
@@ -105,8 +110,12 @@ describe.skipIf(!HAS_REDIS)('A key of the store that was deleted', () => {
     expect(await refusalsOf(server, shop)).toEqual([])
     const ids = await idsOf(server)
     const keys = (await keysOf(prefix)).map((key) => key.slice(prefix.length))
-    expect(keys.filter((key) => REGISTRY.some((name) => key === `:{all}:${name}`))).toHaveLength(REGISTRY.length)
-    expect(keys.length).toBeGreaterThan(30)
+    const kinds = [
+      ...[...REGISTRY, ...SERVER].map((name) => `{all}:${name}`),
+      ...ACCOUNT.map((name) => `{\\d+}:${name}`),
+    ]
+    const absent = kinds.filter((kind) => !keys.some((key) => new RegExp(`^:${kind}$`).test(key)))
+    expect(absent).toEqual([])
     // A server that has the account in memory does not miss its parts.
     const missed = keys.filter((key) => !/:(head|parts)$/.test(key))
     // A loss is noticed at the next look, so several servers wait for theirs at the same time.
@@ -145,22 +154,58 @@ describe.skipIf(!HAS_REDIS)('A key of the store that was deleted', () => {
     const ids = await idsOf(first)
     const account = (await partOf(prefix, 'default')).slice(prefix.length)
     await first.stop()
-    const others = ['marker', 'journal', 'coverage', 'counts', 'examples', 'present', 'totals', 'news', 'questions']
-    const keys = [...[...REGISTRY, ...others].map((name) => `:{all}:${name}`), `${account}:head`, `${account}:parts`]
-    for (const [index, lost] of keys.entries()) {
-      const { server, copy } = await startCopy(prefix, lost)
-      expect(await refusalsOf(server, shop), lost).toEqual([])
-      expect(await idsOf(server), lost).toEqual(expect.arrayContaining(ids))
-      if (index < REGISTRY.length) expect(server.said.join(), lost).toContain(`"${copy}${lost}"`)
+    const alone = [...REGISTRY.map((name) => `:{all}:${name}`), ':{all}:marker', `${account}:head`, `${account}:parts`]
+    const missed = new Set(alone)
+    const losses: [what: string, isLost: (key: string) => boolean, isNamed?: boolean][] = [
+      ...alone.map((lost, index): (typeof losses)[0] => [lost, (key) => key === lost, index < REGISTRY.length]),
+      ['what nobody misses', (key) => !missed.has(key) && !/:(head|parts)$/.test(key)],
+      ['some about all accounts', (key) => /^:\{all}:(accounts|keys|order)$/.test(key)],
+      ['all about all accounts', (key) => key.startsWith(':{all}:')],
+    ]
+    for (const [what, isLost, isNamed] of losses) {
+      const { server, copy } = await startCopy(prefix, isLost)
+      expect(await refusalsOf(server, shop), what).toEqual([])
+      expect(await idsOf(server), what).toEqual(expect.arrayContaining(ids))
+      if (isNamed) expect(server.said.join(), what).toContain(`"${copy}${what}"`)
       await server.stop()
     }
+  })
+
+  it('is never taken for an empty one, as long as it is not made again', async () => {
+    const { command } = await sharedRedis()
+    const prefix = freshPrefix()
+    const [server, other] = [await start(prefix), await start(prefix)]
+    const shop = await fill(server)
+    const common = (await keysOf(prefix)).filter((key) => key.startsWith(`${prefix}:{all}:`))
+    const registry = common.filter((key) => REGISTRY.some((name) => key.endsWith(`}:${name}`)))
+    for (const lost of [registry, common]) {
+      // The other server does not know any of these accounts yet, or asks whether they are still there.
+      const before = await idsOf(server)
+      await command('DEL', ...lost)
+      const answers = await Promise.all([
+        other.send('GET', '/domains', undefined, 'sandbox_changed'),
+        other.send('GET', '/domains', undefined, shop),
+        server.send('GET', '/domains'),
+        other.ask('GET', '/accounts/shop/domains?limit=1'),
+      ])
+      expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200])
+      expect(answers[0]?.body.data.domains).toEqual(['one.example'])
+      await command('DEL', ...lost)
+      expect((await server.ask('POST', '/accounts', { id: 'shop' })).status).toBe(409)
+      await command('DEL', ...lost)
+      expect(await idsOf(other)).toEqual(before)
+    }
+    const creations = range(1, 20).map((index) => server.ask('POST', '/accounts', { id: `new-${index}` }))
+    await command('DEL', `${prefix}:{all}:accounts`)
+    expect((await Promise.all(creations)).map(({ status }) => status)).toEqual(creations.map(() => 201))
+    expect(await idsOf(other)).toEqual(expect.arrayContaining(range(1, 20).map((index) => `new-${index}`)))
   })
 
   it('and cannot be made again is named, with what helps', async () => {
     const { command } = await sharedRedis()
     const prefix = freshPrefix()
     const first = await start(prefix)
-    await fill(first)
+    const key = await fill(first)
     const shop = await partOf(prefix, 'shop')
     const [copy = ''] = (await keysOf(prefix)).filter((key) => /:snapshot:.*:parts$/.test(key))
     await command('DEL', copy)
@@ -168,6 +213,10 @@ describe.skipIf(!HAS_REDIS)('A key of the store that was deleted', () => {
     expect(restored.error.message).toContain(`lacks the key ${copy} of the snapshot "s"`)
     expect((await first.ask('DELETE', '/accounts/shop/snapshots/s')).status).toBe(200)
     await command('DEL', `${shop}:parts`)
+    // A server that has the account in memory keeps no part of it as if it were the whole.
+    expect((await first.send('POST', '/domains', { domains: ['late.example'] }, key)).status).toBe(500)
+    const taken = await first.ask('POST', '/accounts/shop/snapshots', { name: 'late' })
+    expect(taken.error.message).toContain(`lacks the key ${shop}:parts of an account`)
     const other = await start(prefix)
     const { error } = await other.ask('GET', '/accounts/shop/domains')
     expect(error.message).toContain(`lacks the key ${shop}:parts of an account`)

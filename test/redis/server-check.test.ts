@@ -1,7 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import type { StoreConnection } from '../../src/redis/connection.ts'
+import { openConnection, type StoreConnection } from '../../src/redis/connection.ts'
 import { readLibrary } from '../../src/redis/library.ts'
-import { checkServer, commandsIn } from '../../src/redis/server-check.ts'
+import { checkServer, commandsIn, SENT } from '../../src/redis/server-check.ts'
+import { atOnce } from '../support/at-once.ts'
+import { HAS_REDIS, startRedis } from '../support/redis-server.ts'
 
 /** A server that answers so. */
 function checkOf(send: () => Promise<unknown>, call: () => Promise<unknown> = async () => []) {
@@ -59,6 +61,28 @@ describe('the server of a store', () => {
     )
     const message = `does not let its user do what is needed; give it ~p:* and ${named}`
     await expect(checked).rejects.toMatchObject({ problem: 'unusable', message })
+  })
+
+  it.skipIf(!HAS_REDIS)('is refused without the right to any command that is needed', async () => {
+    const redis = await startRedis()
+    const named = new Map([
+      ['fcall', '+fcall +function|load'],
+      ['function', '~p:* and +function|load'],
+      ['info', '+info'],
+    ])
+    // Without it, there is no connection.
+    const commands = new Set([...SENT, ...commandsIn(readLibrary().text)].filter((command) => command !== 'time'))
+    expect(commands.size).toBeGreaterThan(30)
+    await atOnce(commands.size, async (index) => {
+      const command = `${[...commands][index]}`
+      await redis.command('ACL', 'SETUSER', command, 'on', 'nopass', '~*', '+@all', `-${command}`)
+      const address = { kind: 'tcp', port: redis.port, username: command, password: 'any' } as const
+      const connection = await openConnection(address, { now: 0, patience: () => 25 })
+      const hint = named.get(command) ?? `~p:* and +${command}`
+      const message = `does not let its user do what is needed; give it ${hint}`
+      await expect(checkServer(connection, { prefix: 'p' }), command).rejects.toMatchObject({ message })
+      connection.close()
+    })
   })
 
   it('is awaited for a moment while it loads its data', async () => {

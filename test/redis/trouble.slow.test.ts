@@ -65,6 +65,14 @@ describe.skipIf(!HAS_REDIS)('a replica whose connection is cut after the server 
     expect(await domainsOf(sound.store)).toEqual(domains)
   })
 
+  it('changes it once also where the functions are removed before the second attempt', async () => {
+    const { sound, actMeanwhile, add } = await openTroubled()
+    const flushes = actMeanwhile('change', () => sound.connection.send(['FUNCTION', 'FLUSH']))
+    expect(await add('own.example')).toMatchObject({ ok: true })
+    expect(await Promise.all(flushes)).toEqual(['OK'])
+    expect(await domainsOf(sound.store)).toEqual(['own.example'])
+  })
+
   it('counts a request once, and tells what it has counted', async () => {
     const { proxy, sound, troubled, loseReplyTo } = await openTroubled()
     const rules = [{ id: 'fault_1', skip: 0, times: 9, probability: 0.5, ends: Number.POSITIVE_INFINITY }]
@@ -136,7 +144,23 @@ describe.skipIf(!HAS_REDIS)('a replica whose connection is cut after the server 
       sound.connection.call(name, baseOf(prefix), [`${incarnation}`, ...args])
     const bucket = ['/dmarc', '1', '30', '30', '0', '3600000', '0', '1']
     const enterAs = (number: string, attempt: string) =>
-      call('enter', '@9.1', '1.other', number, attempt, '1', token, token, token, '', '0', '0', '1', '3600000', ...bucket)
+      call(
+        'enter',
+        '@9.1',
+        '1.other',
+        number,
+        attempt,
+        '1',
+        token,
+        token,
+        token,
+        '',
+        '0',
+        '0',
+        '1',
+        '3600000',
+        ...bucket,
+      )
     const told = await enterAs('5', '2')
     expect(told).toMatch(/^\d+ 0 0 1 n\n0\nq\/dmarc\n$/)
     expect(await enterAs('5', '1')).toBe(told)

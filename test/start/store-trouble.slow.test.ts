@@ -5,7 +5,16 @@ import type { ServerOptions } from '../../src/start/options.ts'
 import type { Understudy } from '../../src/start/server.ts'
 import { atOnce, range } from '../support/at-once.ts'
 import { askControl, type ControlResponse } from '../support/control-plane.ts'
-import { freshPrefix, HAS_REDIS, type RedisServer, sharedRedis, startRedis } from '../support/redis-server.ts'
+import { type CuttingProxy, startCuttingProxy } from '../support/cutting-proxy.ts'
+import { RedisConnection } from '../support/redis-connection.ts'
+import {
+  freshPrefix,
+  HAS_REDIS,
+  type RedisOptions,
+  type RedisServer,
+  sharedRedis,
+  startRedis,
+} from '../support/redis-server.ts'
 import { startPatient } from '../support/replicas.ts'
 import { type Received, sendRequest } from '../support/request.ts'
 import { expectLawful } from '../support/service.ts'
@@ -38,9 +47,13 @@ async function start(options: ServerOptions): Promise<Server> {
     error: note,
     info: (_: object, words: string) => void (/store/i.test(words) && said.push(words)),
   }
-  const given = { fixture: 'empty', apiKey: KEY, log, ...options }
+  const given = { fixture: 'empty', apiKey: KEY, enforceQuotas: false, log, ...options }
   const service = await startPatient(given, { patience: () => patience })
-  onTestFinished(() => service.stop())
+  onTestFinished(() => {
+    // The store may be away for good.
+    patience = SHORT
+    return service.stop()
+  })
   async function send(method: string, path: string, body: unknown, key = KEY): Promise<Received> {
     const received = await sendRequest(method, service.baseUrl + path, body, { authorization: `Bearer ${key}` })
     expectLawful(service.contract, method, path, received)
@@ -59,94 +72,205 @@ async function start(options: ServerOptions): Promise<Server> {
   }
 }
 
-const startOn = (redis: RedisServer) => start({ store: redis.url })
+interface Ground {
+  redis: RedisServer
+  /** Between the servers and Redis. */
+  proxy: CuttingProxy
+  servers: readonly [Server, Server]
+}
 
-/** Kills a Redis. A server that notices it while it is patient lets requests wait for long. */
-async function kill(redis: RedisServer): Promise<void> {
-  patience = SHORT
-  await redis.kill()
+interface Trouble {
+  redis?: RedisOptions
+  begin(ground: Ground): Promise<unknown>
+  /** Why the servers are not ready. Without it, they are. */
+  reason?: RegExp
+  /** Whether they can read the journal all the same. */
+  hasJournal?: boolean
+  /** What they say that they refuse, if they are ready. */
+  limitation?: string
+  /** The statuses of a read and a change, and of the same at the control plane. */
+  answers: readonly [read: number, change: number, controlRead: number, controlChange: number]
+  end(ground: Ground): Promise<unknown>
+  /** The domains after the recovery; at the beginning, there is `one.example`. */
+  domains?: readonly string[]
+  /** What is logged beside the loss and the return of the store. */
+  said?: RegExp
+}
+
+const NOTHING = [500, 500, 503, 503] as const
+const SPIN = `#!lua name=spin
+redis.register_function('spin', function() while true do end end)`
+
+const TROUBLES: Readonly<Record<string, Trouble>> = {
+  'is killed, and is there again with its data': {
+    redis: { appendonly: 'yes', appendfsync: 'always' },
+    begin: ({ redis }) => redis.kill(),
+    reason: /^The (connection to the store was lost|store cannot be reached: .*ECONN)/,
+    answers: NOTHING,
+    end: ({ redis }) => redis.restart(),
+  },
+  'is killed, and is there again without data': {
+    begin: ({ redis }) => redis.kill(),
+    reason: /^The (connection to the store was lost|store cannot be reached: .*ECONN)/,
+    answers: NOTHING,
+    end: ({ redis }) => redis.restart(),
+    domains: [],
+    said: /^The store was emptied or replaced/,
+  },
+  'is stopped, and continues': {
+    begin: async ({ redis }) => redis.pause(),
+    reason: /not answered within \d+ ms/,
+    answers: NOTHING,
+    end: async ({ redis }) => redis.resume(),
+  },
+  'has no memory left': {
+    begin: ({ redis }) => redis.command('CONFIG', 'SET', 'maxmemory', '1mb'),
+    limitation: 'Changes are refused, because the store has no memory left (its setting maxmemory).',
+    answers: [200, 500, 200, 507],
+    end: ({ redis }) => redis.command('CONFIG', 'SET', 'maxmemory', '0'),
+    said: /^The store has (no )?memory (left|again)/,
+  },
+  'has neither memory nor functions': {
+    async begin({ redis }) {
+      await redis.command('CONFIG', 'SET', 'maxmemory', '1mb')
+      await redis.command('FUNCTION', 'FLUSH')
+    },
+    reason: /has no memory left: .+ maxmemory/,
+    hasJournal: true,
+    answers: NOTHING,
+    end: ({ redis }) => redis.command('CONFIG', 'SET', 'maxmemory', '0'),
+  },
+  'loses its functions and scripts': {
+    async begin({ redis }) {
+      await redis.command('FUNCTION', 'FLUSH')
+      await redis.command('SCRIPT', 'FLUSH')
+    },
+    answers: [200, 200, 200, 201],
+    end: async () => {},
+    domains: ['one.example', 'lost.example'],
+  },
+  'becomes a read-only replica': {
+    begin: ({ redis }) => redis.command('REPLICAOF', '127.0.0.1', '1'),
+    reason: /read-only replica/,
+    answers: NOTHING,
+    end: ({ redis }) => redis.command('REPLICAOF', 'NO', 'ONE'),
+  },
+  'has too few replicas': {
+    begin: ({ redis }) => redis.command('CONFIG', 'SET', 'min-replicas-to-write', '1'),
+    reason: /too few replicas/,
+    answers: NOTHING,
+    end: ({ redis }) => redis.command('CONFIG', 'SET', 'min-replicas-to-write', '0'),
+  },
+  'is busy with a function of somebody else': {
+    redis: { 'busy-reply-threshold': '20' },
+    async begin({ redis }) {
+      await redis.command('FUNCTION', 'LOAD', SPIN)
+      void redis.command('FCALL', 'spin', '0')
+    },
+    reason: /busy with a script/,
+    answers: NOTHING,
+    async end({ redis }) {
+      const other = new RedisConnection({ path: redis.socket })
+      await other.command('FUNCTION', 'KILL')
+      other.close()
+    },
+  },
+  'fails over to a replica that misses the last changes': {
+    async begin({ redis, proxy, servers: [one, other] }) {
+      const replica = await startRedis({ replicaof: `127.0.0.1 ${redis.port}` })
+      await expect.poll(() => replica.info('replication')).toMatchObject({ master_link_status: 'up' })
+      const offset = async () => (await redis.info('replication'))['master_repl_offset']
+      await expect.poll(() => replica.info('replication')).toMatchObject({ slave_repl_offset: await offset() })
+      await replica.command('REPLICAOF', 'NO', 'ONE')
+      // Both servers know what is about to be lost.
+      expect((await one.add('two.example')).status).toBe(200)
+      expect(await other.domains()).toEqual(['one.example', 'two.example'])
+      patience = SHORT
+      await redis.kill()
+      proxy.refuse()
+      proxy.leadTo(replica.port)
+    },
+    reason: /^The (connection to the store was lost|store cannot be reached: .*ECONN)/,
+    answers: NOTHING,
+    end: async ({ proxy }) => proxy.restore(),
+  },
 }
 
 /** Expects a server whose store is away to say so everywhere. */
-async function expectAway(server: Server, reason: RegExp, connected = 0): Promise<void> {
-  patience = SHORT
-  for (const received of [await server.get(), await server.add('lost.example')]) {
-    expect([received.status, received.body.error.code]).toEqual([500, 'internal_error'])
-  }
+async function expectAway(server: Server, reason: RegExp, hasJournal = false): Promise<void> {
+  await expect.poll(async () => (await server.ask('/ready')).error?.message).toMatch(reason)
   const ready = await server.ask('/ready')
   expect([ready.status, ready.error.code]).toEqual([503, 'unavailable'])
-  await expect.poll(async () => (await server.ask('/ready')).error?.message).toMatch(reason)
   expect((await server.ask('/health')).status).toBe(200)
   expect((await server.get('/nowhere')).status).toBe(404)
   const accounts = ['/accounts', '/accounts/default', '/accounts/default/domains']
-  for (const path of [...accounts, '/verdict', '/requests', '/coverage']) {
-    const { status, error } = await server.ask(path)
-    expect({ path, status, code: error?.code }).toEqual({ path, status: 503, code: 'unavailable' })
+  const paths = [...accounts, ...(hasJournal ? [] : ['/verdict', '/requests', '/coverage'])]
+  for (const { status, error } of await Promise.all(paths.map((path) => server.ask(path)))) {
+    expect([status, error?.code]).toEqual([503, 'unavailable'])
   }
-  const metrics = await server.ask('/metrics')
-  expect(metrics.text).toMatch(/^dmarc_understudy_ready 0$/m)
-  expect(metrics.text).toContain(`\ndmarc_understudy_store_connected ${connected}\n`)
+  expect((await server.ask('/metrics')).text).toMatch(/^dmarc_understudy_ready 0$/m)
 }
 
-async function expectBack(server: Server): Promise<void> {
-  patience = LONG
-  // Before, it knows nothing; no key is refused meanwhile.
+/** Expects a server to be ready again soon, and not to give any other state until then. */
+async function expectBack(server: Server, domains: readonly string[]): Promise<void> {
   for (;;) {
-    const { status } = await server.get()
-    if (status === 200) break
-    expect(status).toBe(500)
+    const { status, body } = await server.get()
+    if (status !== 500) expect([status, body.data?.domains]).toEqual([200, domains])
+    const ready = await server.ask('/ready')
+    if (status === 200 && ready.data?.limitation === null) break
   }
-  await server.untilReady(200)
   expect((await server.ask('/ready')).data).toMatchObject({ status: 'ready', store: 'redis', limitation: null })
 }
 
-describe.skipIf(!HAS_REDIS)('a server whose store', () => {
-  it('is killed answers 500 at once, and goes on where it was when the store is there again', async () => {
-    const redis = await startRedis({ appendonly: 'yes', appendfsync: 'always' })
-    const servers = [await startOn(redis), await startOn(redis)] as const
+async function answersOf(server: Server): Promise<number[]> {
+  const answers = await Promise.all([server.get(), server.ask('/accounts')])
+  const [read, control] = answers.map(({ status }) => status)
+  const created = await askControl(server, 'POST', '/accounts', { id: 'another' })
+  return [read, (await server.add('lost.example')).status, control, created.status] as number[]
+}
+
+describe.skipIf(!HAS_REDIS)('servers whose store', () => {
+  it.each(Object.entries(TROUBLES))('%s say so, give no other answers, and go on by themselves', async (_, trouble) => {
+    const redis = await startRedis(trouble.redis)
+    const proxy = await startCuttingProxy(redis.port)
+    const servers = [await start({ store: proxy.url }), await start({ store: proxy.url })] as const
+    const ground = { redis, proxy, servers }
     expect((await servers[0].add('one.example')).status).toBe(200)
-    await kill(redis)
-    for (const server of servers) await expectAway(server, /^The store cannot be reached: .*ECONNREFUSED/)
-    patience = LONG
-    await redis.restart()
+    expect(await servers[1].domains()).toEqual(['one.example'])
+    // A server that notices its loss while it is patient lets requests wait for long.
+    const { reason, limitation = null, domains = ['one.example'] } = trouble
+    const isFailover = trouble === TROUBLES['fails over to a replica that misses the last changes']
+    if (reason !== undefined && !isFailover) patience = SHORT
+    await trouble.begin(ground)
+    for (const server of reason === undefined ? servers.slice(0, 1) : servers) {
+      expect(await answersOf(server)).toEqual(trouble.answers)
+    }
     for (const server of servers) {
-      await expectBack(server)
-      expect(await server.domains()).toEqual(['one.example'])
+      if (reason !== undefined) await expectAway(server, reason, trouble.hasJournal)
+      else await expect.poll(async () => (await server.ask('/ready')).data?.limitation).toBe(limitation)
+    }
+    patience = LONG
+    await trouble.end(ground)
+    for (const server of servers) await expectBack(server, domains)
+    expect((await servers[0].add('three.example')).status).toBe(200)
+    expect(await servers[1].domains()).toEqual([...domains, 'three.example'])
+    for (const { said } of servers) {
       // One line at each change of state, and none for a request.
-      expect(server.said).toEqual([
-        'The store is shared.',
+      const changes = said.filter((line) => !trouble.said?.test(line))
+      const [away, back] = [
         'The store is away: until it is back, requests are answered with 500.',
         'The store is back.',
-      ])
+      ]
+      expect(changes).toEqual(['The store is shared.', ...(reason === undefined ? [] : [away, back])])
+      if (trouble.said !== undefined) expect(said.length).toBeGreaterThan(changes.length)
     }
   })
+})
 
-  it('comes back empty has the default account again, and nothing else', async () => {
-    const redis = await startRedis()
-    const servers = [await startOn(redis), await startOn(redis)] as const
-    const shop = await servers[0].createAccount({ id: 'shop' })
-    expect((await servers[1].get('/domains', shop.apiKey)).status).toBe(200)
-    await servers[0].add('one.example')
-    await kill(redis)
-    await servers[0].untilReady(503)
-    await redis.restart()
-    // A request that waits for the store longer than it may could meet it before the account is there again.
-    for (const server of servers) await server.untilReady(200)
-    for (const server of servers) {
-      await expectBack(server)
-      expect(await server.domains()).toEqual([])
-      expect((await server.get('/domains', shop.apiKey)).status).toBe(401)
-      expect((await server.ask('/accounts')).data.accounts).toMatchObject([{ id: 'default' }])
-      // Whoever comes second finds the account that the first has made again.
-      expect(server.said.filter((line) => /^The store was (emptied or )?replaced/.test(line))).toHaveLength(1)
-    }
-    expect((await servers[1].add('two.example')).status).toBe(200)
-    expect(await servers[0].domains()).toEqual(['two.example'])
-  })
-
+describe.skipIf(!HAS_REDIS)('a server whose store', () => {
   it('is emptied while it runs notices it', async () => {
     const redis = await startRedis()
-    const server = await startOn(redis)
+    const server = await start({ store: redis.url })
     await server.add('one.example')
     await redis.command('FLUSHALL')
     await expect.poll(async () => (await server.get()).body.data?.domains).toEqual([])
@@ -156,37 +280,13 @@ describe.skipIf(!HAS_REDIS)('a server whose store', () => {
 
   it.each(['kill', 'pause'] as const)('is away at the end (%s) stops all the same', async (trouble) => {
     const redis = await startRedis()
-    const server = await startOn(redis)
+    const server = await start({ store: redis.url })
     await server.add('one.example')
     patience = SHORT
     await redis[trouble]()
     await server.get()
     await server.stop()
     if (trouble === 'pause') redis.resume()
-  })
-
-  it('has forgotten its scripts, and has no memory left, refuses changes, and goes on reading', async () => {
-    const redis = await startRedis()
-    const server = await startOn(redis)
-    await redis.command('SCRIPT', 'FLUSH')
-    await server.add('one.example')
-    await redis.command('CONFIG', 'SET', 'maxmemory', '1mb')
-    expect((await server.add('two.example')).status).toBe(500)
-    // It is no refusal of the key.
-    expect((await server.get('/domains', 'sandbox_new')).status).toBe(500)
-    expect(await server.domains()).toEqual(['one.example'])
-    const limitation = async () => (await server.ask('/ready')).data.limitation
-    const FULL = 'Changes are refused, because the store has no memory left (its setting maxmemory).'
-    await expect.poll(limitation).toBe(FULL)
-    expect(await server.ask('/ready')).toMatchObject({ status: 200, data: { status: 'ready' } })
-    await redis.command('CONFIG', 'SET', 'maxmemory', '0')
-    expect((await server.add('two.example')).status).toBe(200)
-    await expect.poll(limitation).toBeNull()
-    expect(server.said).toEqual([
-      'The store is shared.',
-      'The store has no memory left (its setting maxmemory): changes are refused.',
-      'The store has memory again.',
-    ])
   })
 })
 
@@ -199,9 +299,10 @@ describe.skipIf(!HAS_REDIS)('a server whose place others have taken', () => {
     const contract = `${await command('HGET', marker, 'contract')}`
     await command('HSET', marker, 'contract', 'another')
     await server.untilReady(503)
-    await expectAway(server, /^Servers with another contract have taken over/, 1)
+    expect(await answersOf(server)).toEqual(NOTHING)
+    await expectAway(server, /^Servers with another contract have taken over/)
     await command('HSET', marker, 'contract', contract)
-    await expectBack(server)
+    await expectBack(server, [])
   })
 })
 

@@ -28,6 +28,27 @@ local CHUNK = 6000
 -- How many changes of counters are undone at most.
 local UNDONE = 10000
 
+-- Each of these keys has an entry without a name, which its deletion removes.
+local HASHES, QUEUES = { 'accounts', 'keys', 'numbers' }, { 'order', 'unchanged', 'changed' }
+
+local function find_losses(base)
+  local lost = {}
+  for _, name in ipairs(HASHES) do
+    if redis.call('HEXISTS', all(base, name), '') == 0 then lost[#lost + 1] = name end
+  end
+  for _, name in ipairs(QUEUES) do
+    if not redis.call('ZSCORE', all(base, name), '') then lost[#lost + 1] = name end
+  end
+  return lost
+end
+
+-- The refusal of what depends on lost keys: an account that is not listed may still be there. Nothing is done. The caller
+-- has the keys made again, and asks again.
+local LOST = { err = 'LOST The store has lost keys about all accounts' }
+local function is_lost(base)
+  return #find_losses(base) > 0
+end
+
 -- Calls a command with the texts from one index to another, in several steps if there are many.
 local function call_with(command, key, texts, from, to)
   for first = from, to, CHUNK do
@@ -209,6 +230,7 @@ end
 -- Finds an account by its id, or by the hash of a key: its incarnation, its id, and 1, or 0 if its head is lost.
 declare('find', { 'no-writes' }, function(base, args)
   local incarnation = redis.call('HGET', all(base, args[1] == 'id' and 'accounts' or 'keys'), args[2])
+  if not incarnation and is_lost(base) then return LOST end
   if not incarnation or args[2] == '' then return {} end
   local id, is_there = read_id(base, incarnation)
   return { incarnation, args[1] == 'id' and args[2] or id or '', is_there and 1 or 0 }
@@ -217,6 +239,7 @@ end)
 -- Ids of accounts in the order of their creation: the place where the former page has ended, and how many are wanted.
 -- Returns the place where this page ends, which is empty if it is the last one, and the ids. Deletions move no place.
 declare('list', { 'no-writes' }, function(base, args)
+  if is_lost(base) then return LOST end
   local ids = {}
   local page = redis.call('ZRANGE', all(base, 'order'), '(' .. args[1], '+inf', 'BYSCORE', 'LIMIT', 0, args[2], 'WITHSCORES')
   for index = 1, #page, 2 do
@@ -228,6 +251,7 @@ end)
 
 -- An id that no account has or had.
 declare('new_id', {}, function(base)
+  if is_lost(base) then return LOST end
   while true do
     local id = 'account-' .. redis.call('HINCRBY', all(base, 'numbers'), 'ids', 1)
     if redis.call('HEXISTS', all(base, 'accounts'), id) == 0 then return id end
@@ -236,6 +260,7 @@ end)
 
 -- Whether there is room for another account: limit, idle time, test time.
 declare('room', { 'no-writes' }, function(base, args)
+  if is_lost(base) then return LOST end
   if args[1] == '' or count_accounts(base) < tonumber(args[1]) then return 1 end
   return find_evicted(base, args[3], args[2]) and 1 or 0
 end)
@@ -269,6 +294,7 @@ declare('create', {}, function(base, args)
   local done = redis.call('HMGET', head, '#v', '#evicted')
   if done[1] then return { 'ok', done[2] } end
   if redis.call('EXISTS', of(base, incarnation, 'ended')) == 1 then return { 'late' } end
+  if is_lost(base) then return LOST end
 
   -- An account without a head is lost, and takes no name.
   local function is_there(other)
@@ -496,6 +522,9 @@ declare('change', {}, function(base, args)
     end
     return { 'conflict', known[1], known[2], known[3], changes(), is_held and '1' or '0' }
   end
+  -- A part of the state would look like the whole.
+  if redis.call('HEXISTS', parts, '.id') == 0 then return { 'damaged' } end
+  if at_rule > at_gain and is_lost(base) then return LOST end
   for index = at_gain + 1, at_rule do
     local other = redis.call('HGET', keys, args[index])
     local id = other and other ~= incarnation and redis.call('HGET', of(base, other, 'head'), '#id')
@@ -684,6 +713,7 @@ declare('take_snapshot', {}, function(base, args)
     end
   end
   if not named['#v'] then return { 'gone' } end
+  if redis.call('HEXISTS', parts, '.id') == 0 then return { 'damaged' } end
   local told, is_late = recognize(named[slot], server, number, attempt)
   if told then return { 'ok', told } end
   if is_late then return { 'late' } end

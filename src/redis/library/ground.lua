@@ -1,7 +1,12 @@
 -- The beginning of the library of functions. The other files follow in one text, so that they share all of this.
 
--- Registers a function. Its callers give one key, the common beginning of all keys, and arguments.
+-- Registers a function. Its callers give one key, the common beginning of all keys, and arguments. A function with
+-- `no-writes` changes nothing. The server is not told so, because then it would run the function also where it has become
+-- a read-only replica, whose data may be old.
 local function declare(name, flags, act)
+  for index = 1, #flags do
+    if flags[index] == 'no-writes' then flags[index] = 'allow-oom' end
+  end
   flags[#flags + 1] = 'allow-cross-slot-keys'
   redis.register_function({
     function_name = name .. '_@DIGEST@',
