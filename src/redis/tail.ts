@@ -151,7 +151,7 @@ export class Tail {
   /** Whether the last news are missing in the store, and not only too old. */
   async #hasLost({ id }: News): Promise<boolean> {
     const [first] = await this.#range('-', '+', 1)
-    return first !== undefined && !isBefore(id, first.id)
+    return first === undefined || !isBefore(id, first.id)
   }
 
   async #restart(hasLost: boolean): Promise<void> {
