@@ -1,9 +1,10 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect } from 'vitest'
+import { FORMAT } from '../../src/redis/membership.ts'
 import { CERTIFICATE } from '../proxy/certificate.ts'
 import { listenOn, tlsBefore } from '../support/listening.ts'
-import { it } from '../support/program.ts'
+import { expectRefusal, it } from '../support/program.ts'
 import { freshPrefix, HAS_REDIS, sharedRedis } from '../support/redis-server.ts'
 
 describe.skipIf(!HAS_REDIS)('servers with --store', () => {
@@ -15,6 +16,15 @@ describe.skipIf(!HAS_REDIS)('servers with --store', () => {
     expect(second.stderr()).toBe(
       '--fixture demo: applies to new accounts only; the account in the store stays as it is\n',
     )
+  })
+
+  it('refuse to start where the data has the format of an earlier version, and say what to do', async () => {
+    const { url, command } = await sharedRedis()
+    const prefix = freshPrefix()
+    await command('HSET', `${prefix}:{all}:marker`, 'format', '1', 'contract', 'any')
+    const remedy = 'use the version that made them, or another --store-prefix'
+    const problem = `holds accounts under ${prefix} in format 1, and this version reads format ${FORMAT}; ${remedy}`
+    await expectRefusal(['serve', '--store', url, '--store-prefix', prefix], 3, `The store ${url}/0 ${problem}`)
   })
 
   it('trust a private authority that the environment names', async ({ serveProcess, folder }) => {

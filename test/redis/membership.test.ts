@@ -57,3 +57,12 @@ it('lets them wait no longer than its patience', async () => {
   await membership.opened()
   await expect.poll(() => membership.isOpen).toBe(true)
 })
+
+it('lets nobody wait for a store that is lost again before it has answered', async () => {
+  const { membership, tell } = takePart({ patience: 1_000 })
+  tell({ isReady: false, reason: 'gone' })
+  tell({ isReady: true })
+  expect(membership.isOpen).toBe(false)
+  tell({ isReady: false, reason: 'gone again' })
+  expect(membership.isOpen).toBe(true)
+})

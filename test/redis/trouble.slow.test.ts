@@ -32,8 +32,8 @@ async function openTroubled() {
   /** The same, and does something else before the command comes again; resolves to what that came to. */
   function actMeanwhile(name: string, act: () => Promise<unknown>): Promise<unknown>[] {
     const acts: Promise<unknown>[] = []
-    proxy.loseReplies((words) => {
-      if (acts.length > 0 || !callsOf(name)(words)) return false
+    proxy.loseReplies((...command) => {
+      if (acts.length > 0 || !callsOf(name)(...command)) return false
       acts.push(act())
       return true
     })
@@ -279,12 +279,18 @@ describe.skipIf(!HAS_REDIS)('a replica whose server is away', () => {
     await replica.store.create(exampleAccount('acme'))
   })
 
-  it('says why the server refuses changes', async () => {
+  it('asks no server that has become a replica, also where it only reads, and says why', async () => {
     const { server, replica, states, add } = await open()
     await server.command('REPLICAOF', '127.0.0.1', '1')
     const message = expect.stringContaining('read-only replica')
-    await expect(add('a.example')).rejects.toMatchObject({ problem: 'unavailable', message })
+    await expect(replica.store.read('acme')).rejects.toMatchObject({ problem: 'unavailable', message })
+    replica.setPatience(SHORT)
+    for (const name of ['a.example', 'b.example']) {
+      await expect(add(name)).rejects.toMatchObject({ problem: 'unavailable', message })
+    }
     expect(states.at(-1)).toMatchObject({ isReady: false, reason: message })
+    // Not even for a moment.
+    expect([states.length, replica.connection.figures.reconnects]).toEqual([2, 0])
     await server.command('REPLICAOF', 'NO', 'ONE')
     await untilReady(replica)
     expect(await add('a.example')).toMatchObject({ ok: true })

@@ -1,11 +1,12 @@
 import { mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
+import { readLibrary } from '../../src/redis/library.ts'
 import type { ServerOptions } from '../../src/start/options.ts'
 import type { Understudy } from '../../src/start/server.ts'
 import { atOnce, range } from '../support/at-once.ts'
 import { askControl, type ControlResponse } from '../support/control-plane.ts'
-import { type CuttingProxy, startCuttingProxy } from '../support/cutting-proxy.ts'
+import { type Choice, type CuttingProxy, startCuttingProxy } from '../support/cutting-proxy.ts'
 import { RedisConnection } from '../support/redis-connection.ts'
 import {
   freshPrefix,
@@ -268,6 +269,23 @@ describe.skipIf(!HAS_REDIS)('servers whose store', () => {
 })
 
 describe.skipIf(!HAS_REDIS)('a server whose store', () => {
+  it('has no memory left between the count of a request and its change answers 500, and has not changed', async () => {
+    const redis = await startRedis()
+    const proxy = await startCuttingProxy(redis.port)
+    const server = await start({ store: proxy.url })
+    await server.add('one.example')
+    const fillings: Promise<unknown>[] = []
+    proxy.loseReplies(([command, called]) => {
+      if (command !== 'FCALL' || called !== readLibrary().nameOf('enter') || fillings.length > 0) return false
+      return fillings.push(redis.command('CONFIG', 'SET', 'maxmemory', '1mb')) > 0
+    })
+    expect((await server.add('two.example')).status).toBe(500)
+    expect([proxy.lost, await Promise.all(fillings)]).toEqual([1, ['OK']])
+    expect(await server.domains()).toEqual(['one.example'])
+    await redis.command('CONFIG', 'SET', 'maxmemory', '0')
+    expect((await server.add('two.example')).status).toBe(200)
+  })
+
   it('is emptied while it runs notices it', async () => {
     const redis = await startRedis()
     const server = await start({ store: redis.url })
@@ -287,6 +305,52 @@ describe.skipIf(!HAS_REDIS)('a server whose store', () => {
     await server.get()
     await server.stop()
     if (trouble === 'pause') redis.resume()
+  })
+})
+
+const STALLS: Readonly<Record<string, (proxy: CuttingProxy, choice: Choice) => void>> = {
+  'is slow': (proxy, choice) => proxy.delay(2_000, choice),
+  'is refused': (proxy, choice) => proxy.loseCommands(choice),
+  'is a black hole': (proxy, choice) => proxy.stall(choice),
+}
+
+describe.skipIf(!HAS_REDIS)('a server whose second connection to the store', () => {
+  /** A server whose second connection has the trouble, and one without any. */
+  async function startTroubled(trouble: string) {
+    patience = 2
+    const { port, url } = await sharedRedis()
+    const proxy = await startCuttingProxy(port)
+    const storePrefix = freshPrefix()
+    const server = await start({ store: proxy.url, storePrefix })
+    const other = await start({ store: url, storePrefix })
+    let chosen = 0
+    STALLS[trouble]?.(proxy, (_, connection) => connection.endsWith('-tail') && ++chosen > 0)
+    await expect.poll(() => chosen).toBeGreaterThan(0)
+    return { proxy, server, other }
+  }
+
+  it.each(Object.keys(STALLS))('%s answers all that needs no journal', async (trouble) => {
+    const { proxy, server, other } = await startTroubled(trouble)
+    expect(await answersOf(server)).toEqual([200, 200, 200, 201])
+    expect(await other.domains()).toEqual(['lost.example'])
+    expect((await other.add('two.example')).status).toBe(200)
+    expect(await server.domains()).toEqual(['lost.example', 'two.example'])
+    expect((await server.ask('/ready')).data).toMatchObject({ status: 'ready', limitation: null })
+    proxy.restore()
+    const operations = async () => {
+      const { data } = await server.ask('/requests')
+      return data?.requests.filter(({ operation }: { operation: string }) => operation === 'addDomains').length
+    }
+    await expect.poll(operations).toBe(2)
+  })
+
+  it.each(Object.keys(STALLS))('%s answers with the journal too', { fails: true }, async (trouble) => {
+    const { server } = await startTroubled(trouble)
+    await server.add('one.example')
+    const answers = await Promise.all(
+      ['/requests', '/verdict', '/coverage', '/metrics'].map((path) => server.ask(path)),
+    )
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200])
   })
 })
 

@@ -3,8 +3,11 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { onTestFinished } from 'vitest'
 import { Values, wordsOf, writeCommand } from './resp.ts'
 
-/** Whether something is to happen to a command; `words` are its name in upper case and its first two arguments. */
-export type Choice = (words: readonly string[]) => boolean
+/**
+ * Whether something is to happen to a command; `words` are its name in upper case and its first two arguments, and
+ * `connection` is the name that its connection has at Redis.
+ */
+export type Choice = (words: readonly string[], connection: string) => boolean
 
 /** What stands between a replica and Redis, and what may go wrong there. */
 export interface CuttingProxy {
@@ -22,8 +25,10 @@ export interface CuttingProxy {
   refuse(): void
   /** Keeps all connections open, and lets nothing through until `restore`. */
   blackhole(): void
-  /** Gives replies so many milliseconds later. */
-  delay(milliseconds: number): void
+  /** Gives the replies to the commands that are chosen so many milliseconds later. */
+  delay(milliseconds: number, choice?: Choice): void
+  /** Keeps the connections open that send commands that are chosen, and lets nothing more through. */
+  stall(choice: Choice): void
   /**
    * Delivers the commands that are chosen, waits until Redis has carried them out, and cuts the connection instead of
    * giving the reply.
@@ -50,7 +55,7 @@ export async function startCuttingProxy(port: number): Promise<CuttingProxy> {
 /** Choices that hold for the next commands that another choice takes, so many of them. */
 export function next(count: number, choice: Choice = isCall): Choice {
   let left = count
-  return (words) => left > 0 && choice(words) && left-- > 0
+  return (words, connection) => left > 0 && choice(words, connection) && left-- > 0
 }
 
 /** Changes of accounts and what counts requests are calls of functions. */
@@ -59,6 +64,7 @@ export function isCall([name = '']: readonly string[]): boolean {
 }
 
 const NONE: Choice = () => false
+const ALL: Choice = () => true
 
 /** The same, which the caller ends. */
 async function openCuttingProxy(redis: number): Promise<CuttingProxy> {
@@ -67,6 +73,8 @@ async function openCuttingProxy(redis: number): Promise<CuttingProxy> {
   const state: State = {
     losesReply: NONE,
     losesCommand: NONE,
+    stalls: NONE,
+    isDelayed: ALL,
     delay: 0,
     isBlack: false,
     lost: 0,
@@ -111,8 +119,11 @@ async function openCuttingProxy(redis: number): Promise<CuttingProxy> {
       cut()
     },
     blackhole: () => blacken(true),
-    delay: (milliseconds) => {
-      state.delay = milliseconds
+    delay: (milliseconds, choice = ALL) => {
+      Object.assign(state, { delay: milliseconds, isDelayed: choice })
+    },
+    stall: (choice) => {
+      state.stalls = choice
     },
     loseReplies: (choice) => {
       state.losesReply = choice
@@ -128,7 +139,7 @@ async function openCuttingProxy(redis: number): Promise<CuttingProxy> {
     },
     restore() {
       refuses = false
-      Object.assign(state, { losesReply: NONE, losesCommand: NONE, delay: 0 })
+      Object.assign(state, { losesReply: NONE, losesCommand: NONE, stalls: NONE, isDelayed: ALL, delay: 0 })
       blacken(false)
     },
     async end() {
@@ -143,6 +154,8 @@ async function openCuttingProxy(redis: number): Promise<CuttingProxy> {
 interface State {
   losesReply: Choice
   losesCommand: Choice
+  stalls: Choice
+  isDelayed: Choice
   delay: number
   isBlack: boolean
   lost: number
@@ -157,7 +170,8 @@ class Link {
   readonly #redis: Socket
   readonly #state: State
   /** The commands that have no reply yet, and whether that is to be lost. */
-  readonly #pending: { words: readonly string[]; bytes: number; isLost: boolean }[] = []
+  readonly #pending: { words: readonly string[]; bytes: number; isLost: boolean; delay: number }[] = []
+  #name = ''
 
   constructor(client: Socket, port: number, state: State) {
     this.#client = client
@@ -193,16 +207,19 @@ class Link {
 
   #deliver(command: Buffer): void {
     if (this.#client.destroyed) return
-    const { rewrite } = this.#state
+    const { rewrite, losesReply, isDelayed } = this.#state
     const words = wordsOf(command)
-    const [name = ''] = words
-    if (this.#state.losesCommand(words)) {
+    const [name = '', first = '', second = ''] = words
+    if (name === 'CLIENT' && first.toUpperCase() === 'SETNAME') this.#name = second
+    if (this.#state.stalls(words, this.#name)) this.hold(true)
+    if (this.#state.losesCommand(words, this.#name)) {
       this.#state.lost++
       this.cut()
       return
     }
     this.#state.commands.set(name, (this.#state.commands.get(name) ?? 0) + 1)
-    this.#pending.push({ words, bytes: command.length, isLost: this.#state.losesReply(words) })
+    const delay = isDelayed(words, this.#name) ? this.#state.delay : 0
+    this.#pending.push({ words, bytes: command.length, isLost: losesReply(words, this.#name), delay })
     this.#redis.write(name === 'FUNCTION' && rewrite !== undefined ? rewriteLibrary(command, rewrite) : command)
   }
 
@@ -216,7 +233,7 @@ class Link {
       this.cut()
       return
     }
-    const { delay } = this.#state
+    const delay = answered?.delay ?? 0
     if (delay === 0) this.#client.write(reply)
     else setTimeout(() => this.#client.destroyed || this.#client.write(reply), delay)
   }
