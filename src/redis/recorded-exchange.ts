@@ -53,7 +53,8 @@ export async function readJournals(reader: ExchangeReader, upto: number): Promis
   const { connection, base } = reader
   const command = ['HVALS', `${base}all}:accounts`]
   const present = await connection.send(command, { isReadOnly: true, deadline: READING })
-  const incarnations = ['', ...(present as readonly string[])]
+  // The entry without a name shows that the key is not lost.
+  const incarnations = [...new Set(['', ...(present as readonly string[])])]
   const placed: PlacedExchange[] = []
   const turns = new Turns()
   for (let first = 0; first < incarnations.length; first += PAGE.journals) {

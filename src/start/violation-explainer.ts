@@ -9,7 +9,7 @@ import type { Entry } from '../journal/entry.ts'
 import type { Journal } from '../journal/journal.ts'
 import { redactDeeply } from '../journal/redaction/redacted-log.ts'
 import type { Store } from '../store/store.ts'
-import { StoreError } from '../store/store-error.ts'
+import { isAway, StoreError } from '../store/store-error.ts'
 
 /** Creates the function that explains a violation after its response; `undefined` if that fails because of a bug. */
 export function createExplainer({
@@ -41,8 +41,9 @@ export function createExplainer({
         ...stateWriterOf(contract, entry.at),
       })
     } catch (err) {
-      // The server has stopped meanwhile.
-      if (err instanceof StoreError && err.problem === 'closed') return undefined
+      // The server has stopped, or the store is away or was emptied, which is reported elsewhere.
+      if (err instanceof StoreError && ['closed', 'unknown-account'].includes(err.problem)) return undefined
+      if (isAway(err)) return undefined
       const shown = redactDeeply(err, journal.redactorFor(entry))
       log.error({ request_id: entry.requestId, err: shown }, 'The violation could not be explained.')
       return undefined
