@@ -21,8 +21,9 @@ export interface SentExchange {
   owner: StoredOwner | undefined
   /** In microseconds, see `StoreClock.reached`. */
   stamp: number
-  /** The fields of its record, see `readRecord`. */
-  fields: ReadonlyMap<string, string>
+  /** The fields of its record, see `readRecord`: names and values alternate. */
+  fields: readonly string[]
+  isViolation: boolean
   /** What it adds to the counts. */
   counts: readonly (readonly [name: string, amount: number])[]
   /** The same for those that count only while its account is there: the responses for its coverage, and `ruled`. */
@@ -63,12 +64,12 @@ export function composeExchange(
   const text = encodeExchange(entry, body, contract, redact)
   const isNobodys = account === undefined && principal === undefined
   const presented = violatesContract && isNobodys ? hashOfPresentedKey(entry) : undefined
-  const fields = new Map([['e', text]])
-  if (account !== undefined) fields.set('a', encodeId(account))
-  if (wire !== undefined && !isAlone) fields.set('w', JSON.stringify(wire))
-  if (violatesContract) fields.set('v', '1')
-  if (presented !== undefined) fields.set('p', presented)
-  if (moment?.undo !== undefined) fields.set('u', `${moment.sequence + 1} ${moment.undo}`)
+  const fields = ['e', text]
+  if (account !== undefined) fields.push('a', encodeId(account))
+  if (wire !== undefined && !isAlone) fields.push('w', JSON.stringify(wire))
+  if (violatesContract) fields.push('v', '1')
+  if (presented !== undefined) fields.push('p', presented)
+  if (moment?.undo !== undefined) fields.push('u', `${moment.sequence + 1} ${moment.undo}`)
   const counts: [name: string, amount: number][] = [['requests', 1]]
   counts.push(['seconds', duration / 1000])
   if (judged) counts.push(['judged', 1])
@@ -77,7 +78,7 @@ export function composeExchange(
   const covered = entry.injection?.source === 'rule' ? ['ruled'] : []
   if (status !== undefined) covered.push(responseField(operation?.id, status, code, injected))
   return {
-    ...{ kind: 'exchange', stamp, fields, counts, covered },
+    ...{ kind: 'exchange', stamp, fields, counts, covered, isViolation: violatesContract },
     owner: account === undefined ? undefined : { id: account, incarnation: `${history?.incarnation ?? 0}` },
     own: { entry, query, body, principal, wire },
     bytes: EXCHANGE + text.length + (requestBody?.size ?? 0),
@@ -95,16 +96,16 @@ export function writeBatch(items: readonly OutboxItem[]): string[] {
     const part = kinds[item.kind]
     if (item.kind === 'exchange') {
       const account = numberOf(item.owner)
-      const fields = [...item.fields].flat()
-      part.add(account, item.stamp, item.fields.has('v') ? 1 : 0, fields.length, ...fields)
+      part.add(`${account}`, `${item.stamp}`, item.isViolation ? '1' : '0', `${item.fields.length}`)
+      part.append(item.fields)
       for (const [name, amount] of item.counts) sums.set(name, (sums.get(name) ?? 0) + amount)
       for (const name of item.covered) covered.set(`${account}\n${name}`, (covered.get(`${account}\n${name}`) ?? 0) + 1)
-    } else if (item.kind === 'shown') part.add(numberOf(item.owner), item.ordinal, item.name)
-    else if (item.kind === 'impolite') part.add(item.manner, item.ordinal, item.request)
-    else part.add(item.place, item.ordinal, item.text)
+    } else if (item.kind === 'shown') part.add(`${numberOf(item.owner)}`, `${item.ordinal}`, item.name)
+    else if (item.kind === 'impolite') part.add(item.manner, `${item.ordinal}`, item.request)
+    else part.add(`${item.place}`, `${item.ordinal}`, item.text)
   }
-  for (const [name, amount] of sums) parts.sums.add(name, amount)
-  for (const [name, amount] of covered) parts.covered.add(...name.split('\n'), amount)
+  for (const [name, amount] of sums) parts.sums.add(name, `${amount}`)
+  for (const [name, amount] of covered) parts.covered.add(...name.split('\n'), `${amount}`)
   return [...Object.values(parts), ...Object.values(kinds)].flatMap((part) => part.write())
 
   /** The number of an account in the batch, which names each once; 1 for nobody. */
@@ -123,9 +124,14 @@ class Part {
   readonly #words: string[] = []
   #count = 0
 
-  add(...words: (string | number)[]): void {
+  add(...words: string[]): void {
     this.#count++
-    for (const word of words) this.#words.push(String(word))
+    this.append(words)
+  }
+
+  /** Adds words to the last element. */
+  append(words: readonly string[]): void {
+    for (const word of words) this.#words.push(word)
   }
 
   write(): string[] {

@@ -62,19 +62,25 @@ type StoredFailure = { text: string; message?: string; problem?: StoreProblem }
 /** Up to this size, all members of a group are kept. Of a larger group, only those that explain the request are. */
 export const MEMBERS = 50
 
-/** The bodies of responses, which are the same objects as long as the data is the same. */
-const responseTexts = new FirstResults<CodedBody>()
+/**
+ * The JSON of the parts that are the same objects in many exchanges: the bodies of responses and the groups as long as the
+ * data is the same, and the header fields of similar requests. To write them anew would take half of the time.
+ */
+const [headerTexts, responseTexts, groupTexts] = [
+  new FirstResults<string>(),
+  new FirstResults<string>(),
+  new FirstResults<string>(),
+]
 
 /** The text of an exchange. `body` is the JSON value of the request, if it has one. */
 export function encodeExchange(entry: NewEntry, body: unknown, contract: Contract, redact: Redact): string {
-  const { problems, violations, injection, group, failure, keyEvidence, moment, responseBody } = entry
+  const { headers, problems, violations, injection, group, failure, keyEvidence, moment, responseBody } = entry
   const target = redactTarget(entry.target, redact)
   const path = redact(entry.path)
   // JSON leaves out what is undefined.
-  const stored: CodedExchange = {
+  const stored: Omit<CodedExchange, 'h'> = {
     r: [entry.requestId, entry.at, entry.duration, redact(entry.method), target],
     t: path === pathIn(target) ? undefined : path,
-    h: redactHeaders(entry.headers, redact),
     rh: redactHeaders(entry.responseHeaders, redact),
     b: entry.body && encodeBody(entry.body, redact),
     o: entry.operation?.id,
@@ -85,16 +91,27 @@ export function encodeExchange(entry: NewEntry, body: unknown, contract: Contrac
     ...(problems.length > 0 && encodeProblems(problems, redact)),
     v: entry.violatesContract ? 1 : undefined,
     d: entry.decided,
-    rb: responseBody && responseTexts.get(responseBody, [redact], () => encodeBody(responseBody, redact)),
     rv: violations.length > 0 ? redactWithin(violations, redact) : undefined,
     i: injection && redactInjection(injection, redact),
     j: entry.injected ? 1 : undefined,
     e: keyEvidence === NO_KEY ? undefined : keyEvidence,
     m: moment && { incarnation: moment.incarnation, version: moment.version, sequence: moment.sequence },
-    g: group && redactWithin(shortenGroup(group, body, contract), redact),
     f: failure === undefined ? undefined : redactWithin(describeFailure(failure), redact),
   }
-  return JSON.stringify(stored)
+  const others = [
+    `"h":${headerTexts.get(headers, [redact], () => JSON.stringify(redactHeaders(headers, redact)))}`,
+    ...(responseBody === undefined
+      ? []
+      : [`"rb":${responseTexts.get(responseBody, [redact], () => JSON.stringify(encodeBody(responseBody, redact)))}`]),
+    ...(group === undefined ? [] : [`"g":${writeGroup(group, body, contract, redact)}`]),
+  ]
+  return `${JSON.stringify(stored).slice(0, -1)},${others.join(',')}}`
+}
+
+function writeGroup(group: DomainGroup, body: unknown, contract: Contract, redact: Redact): string {
+  const write = () => JSON.stringify(redactWithin(shortenGroup(group, body, contract), redact))
+  // Which members of a larger group are written depends on the request.
+  return group.domains.length > MEMBERS ? write() : groupTexts.get(group, [redact], write)
 }
 
 /** The data about an exchange that only the store knows. */

@@ -2,8 +2,7 @@ import type { Operation } from '../contract/api.ts'
 import { Turns } from '../ground/turns.ts'
 import type { Entry } from '../journal/entry.ts'
 import type { SentExchange } from './batch.ts'
-import type { RedisReply, StoreConnection } from './connection.ts'
-import { readTexts } from './database.ts'
+import type { StoreConnection } from './connection.ts'
 import { openExchange } from './exchange-codec.ts'
 import { decodeId } from './keys.ts'
 import type { OrderedExchange } from './observer.ts'
@@ -36,7 +35,8 @@ interface StreamRecord {
   recorded: number
   /** Empty for nobody. */
   incarnation: string
-  fields: ReadonlyMap<string, string>
+  /** Names and values alternate. */
+  fields: readonly string[]
 }
 
 export interface ExchangeReader {
@@ -61,7 +61,7 @@ export async function readJournals(reader: ExchangeReader, upto: number): Promis
     const part = incarnations.slice(first, first + PAGE.journals)
     for (const journal of await Promise.all(part.map((each) => readJournal(reader, each, upto)))) {
       for (const record of journal) {
-        const stamp = Number(record.fields.get('s') ?? 0)
+        const stamp = Number(fieldIn(record.fields, 's') ?? 0)
         placed.push({ recorded: record.recorded, stamp, exchange: readRecord(record, undefined, 0, reader) })
       }
       if (turns.isOver()) await turns.next()
@@ -113,15 +113,22 @@ function readRecord(
   { operations, failed }: ExchangeReader,
 ): JournalExchange | undefined {
   try {
-    const [id, wire, own] = [fields.get('a'), fields.get('w'), sent?.own]
+    const [id, wire, own] = [fieldIn(fields, 'a'), fieldIn(fields, 'w'), sent?.own]
     const known = id === undefined ? undefined : decodeId(id)
     const account = incarnation === '' ? undefined : known
     return {
-      entry: openExchange(fields.get('e') ?? '', { recorded, account }, operations),
-      ...{ account, incarnation, isOrphan: account !== known, own, place, isViolation: fields.has('v') },
+      entry: openExchange(fieldIn(fields, 'e') ?? '', { recorded, account }, operations),
+      ...{
+        account,
+        incarnation,
+        isOrphan: account !== known,
+        own,
+        place,
+        isViolation: fieldIn(fields, 'v') !== undefined,
+      },
       owner: known ?? own?.principal?.account.id,
       wire: own === undefined && wire !== undefined ? JSON.parse(wire) : own?.wire,
-      presented: fields.get('p'),
+      presented: fieldIn(fields, 'p'),
     }
   } catch (error) {
     failed(error)
@@ -147,7 +154,12 @@ async function readRange(
   const key = incarnation === '' ? `${base}all}:journal` : `${base}${incarnation}}:journal`
   const command = ['XRANGE', key, `${from}`, `${upto}`, 'COUNT', `${PAGE.exchanges}`]
   const reply = await connection.send(command, { isReadOnly: true, deadline: READING })
-  return (reply as readonly [string, RedisReply][]).map(([id, fields]) => {
-    return { recorded: Number.parseInt(id, 10), incarnation, fields: new Map(readTexts(fields)) }
+  return (reply as readonly [string, readonly string[]][]).map(([id, fields]) => {
+    return { recorded: Number.parseInt(id, 10), incarnation, fields }
   })
+}
+
+function fieldIn(fields: readonly string[], name: string): string | undefined {
+  for (let index = 0; index < fields.length; index += 2) if (fields[index] === name) return fields[index + 1]
+  return undefined
 }

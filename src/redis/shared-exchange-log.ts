@@ -21,6 +21,8 @@ import { readCounts, readCoverage, readFirst } from './stored-counts.ts'
 
 /** How many exchanges of an account the store keeps at least, for servers that are a little behind. */
 export const WINDOW = 50
+/** How many different header fields of requests, and up to how many characters of them, are kept to be shared. */
+const SHARED = { limit: 200, longest: 2_000 }
 /** In milliseconds, how often the log reports servers that have not sent their data in time. */
 const SAYING = 60_000
 const INCOMPLETE =
@@ -53,6 +55,7 @@ export class SharedExchangeLog<Explanation> implements ExchangeLog<Explanation> 
   readonly #roundup: Roundup
   readonly #observer: ExchangeObserver
   readonly #examples: Examples<Explanation>
+  readonly #headers = new Map<string, readonly string[]>()
   #hasFailed = false
   #lost = 0
   /** How many answers did not wait for all other servers, and when the log has last reported it. */
@@ -125,6 +128,7 @@ export class SharedExchangeLog<Explanation> implements ExchangeLog<Explanation> 
   take(entry: NewEntry, circumstances: Circumstances): NewEntry {
     const { connection, contract } = this.#options
     const { reached } = connection.clock
+    entry.headers = this.#shareHeaders(entry.headers)
     const wire = this.#observer.describe(entry, circumstances, connection.clock.now())
     const exchange = composeExchange(entry, circumstances, {
       ...{ contract, wire, stamp: reached, isAlone: this.#others <= 0 },
@@ -215,6 +219,16 @@ export class SharedExchangeLog<Explanation> implements ExchangeLog<Explanation> 
 
   outdated(): number {
     return 0
+  }
+
+  /** The same object for the same header fields, so that what depends only on them is made once. */
+  #shareHeaders(headers: readonly string[]): readonly string[] {
+    const text = headers.join('\n')
+    const known = this.#headers.get(text)
+    if (known !== undefined || text.length > SHARED.longest) return known ?? headers
+    if (this.#headers.size >= SHARED.limit) this.#headers.clear()
+    this.#headers.set(text, headers)
+    return headers
   }
 
   get #others(): number {
