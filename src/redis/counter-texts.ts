@@ -65,7 +65,7 @@ export interface EnterReply {
   /** The number of earlier requests, and of earlier changes of the counters. */
   requests: number
   sequence: number
-  /** What undoes its counts, see `accounts.lua`; absent if it was not counted. */
+  /** What undoes its counts, see `requests.lua`; absent if it was not counted. */
   undo: string | undefined
 }
 

@@ -73,7 +73,7 @@ export class RedisDatabase {
 
   /**
    * Calls a function on an account, which is done once, however often it is sent: the account remembers the last
-   * operations of each server, see `recognize` in `accounts.lua`. @throws StoreError
+   * operations of each server, see `recognize` in `requests.lua`. @throws StoreError
    */
   async callOnce<Reply extends RedisReply = readonly RedisReply[]>(
     name: string,

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 
 /** The files of the library, in their order. A file uses what the files before it have defined. */
-const FILES = ['ground', 'journal', 'accounts', 'servers']
+const FILES = ['ground', 'journal', 'accounts', 'changes', 'requests', 'former', 'servers']
 /** The beginning of the names of all versions of the library. */
 const FAMILY = 'dmarc_understudy_'
 /** What stands for the digest in the files. */

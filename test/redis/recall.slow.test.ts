@@ -227,7 +227,7 @@ describe.skipIf(!HAS_REDIS)(`What a request has found, with seed ${seed},`, () =
     const proxy = await startCuttingProxy((await sharedRedis()).port)
     const { store } = await openReplica({ prefix, port: proxy.port })
     await look(store, 'k1')
-    await change(one, addDomains(1_500))
+    await change(one, addDomains(1_501))
     let changed: Promise<unknown> | undefined
     proxy.listen(([, called]) => {
       if (called !== readLibrary().nameOf('enter')) return
@@ -251,7 +251,7 @@ describe.skipIf(!HAS_REDIS)(`What a request has found, with seed ${seed},`, () =
     const { one, other } = await openTwo()
     await applyUpdate(one, 'acme', watch('a.example'))
     const before = await enter(one)
-    await change(one, addDomains(1_500))
+    await change(one, addDomains(1_501))
     const after = [await enter(other)]
     await applyUpdate(one, 'acme', watch('b.example'))
     after.push(await enter(other, { isCounted: true, charge: { ...CHARGE, bucket: 'k1 /dmarc' } }))
