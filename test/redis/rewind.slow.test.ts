@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest'
+import { REMEMBERED } from '../../src/redis/database.ts'
 import type { ServerOptions } from '../../src/start/options.ts'
+import { atOnce } from '../support/at-once.ts'
 import { type ControlPlane, startControlPlane } from '../support/control-plane.ts'
 import { freshPrefix, HAS_REDIS, sharedRedis } from '../support/redis-server.ts'
 
@@ -36,6 +38,15 @@ describe.skipIf(!HAS_REDIS)('Of two servers on one store,', () => {
     await other.patch(`${PATH}/clock`, { advance: 'P30D' })
     await other.put(`${PATH}/state`, { domains: ['c.example'], plan: 'above-stone' })
     expect((await other.get(`${PATH}/state?before=${request}`)).data).toEqual(before[0])
+    expect((await other.post(`${PATH}/rewind`, { request_id: request })).status).toBe(200)
+    expect(await seenOf(one)).toEqual(before)
+  })
+
+  it('each rewinds over more requests than the account remembers, because the journal has what undoes their counts', async () => {
+    const [one, other] = await startTwo({ enforceQuotas: false })
+    const before = await seenOf(one)
+    const request = idOf(await one.ask(KEY, 'GET', '/domains'))
+    await atOnce(REMEMBERED + 20, () => one.ask(KEY, 'GET', '/domains'))
     expect((await other.post(`${PATH}/rewind`, { request_id: request })).status).toBe(200)
     expect(await seenOf(one)).toEqual(before)
   })
