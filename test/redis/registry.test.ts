@@ -98,6 +98,18 @@ describe.skipIf(!HAS_REDIS)('the list of accounts', () => {
     await expect(store.delete('a')).rejects.toMatchObject({ problem: 'unknown-account' })
   })
 
+  it('leaves nothing of an account of which all was lost but its journal, when its key is used', async () => {
+    const { store, prefix, command } = await open()
+    await store.create(exampleAccount('a', ['k1']))
+    const incarnation = `${await command('HGET', `${prefix}:{all}:accounts`, 'a')}`
+    const keyOf = (name: string) => accountKey(prefix, incarnation, name)
+    await command('XADD', keyOf('journal'), '1-0', 'e', '')
+    await command('HSET', keyOf('coverage'), 'rule', '1')
+    await command('DEL', keyOf('head'), keyOf('parts'))
+    expect(await store.find('key', 'k1')).toBeUndefined()
+    expect(await command('KEYS', `${prefix}:{${incarnation}}:*`)).toEqual([keyOf('ended')])
+  })
+
   it('frees the keys of a lost account, whatever their labels are, and says each time that it was lost', async () => {
     const { store, connection, prefix, command } = await open()
     const [key] = exampleAccount('a', ['k1']).keys

@@ -100,7 +100,7 @@ local function end_account(base, incarnation, id, hashes, operation)
     redis.call('UNLINK', of(base, incarnation, copy .. ':parts'), of(base, incarnation, copy .. ':counters'))
   end
   for _, name in ipairs({ 'head', 'parts', 'log', 'snapshots' }) do redis.call('UNLINK', of(base, incarnation, name)) end
-  if id then end_journal(base, incarnation, id) end
+  end_journal(base, incarnation, id)
   redis.call('SET', of(base, incarnation, 'ended'), operation or '', 'PX', LATE)
 end
 
