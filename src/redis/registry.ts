@@ -12,7 +12,7 @@ const PAGE = 5_000
 const SEARCHED = 2_000
 /** How many accounts are listed again in one step. */
 const ADOPTED = 200
-/** The numbers that give ids to requests without an account, and to accounts. */
+/** The numbers that give ids to requests without an account, see `shareAnonymousIds`. */
 const REQUESTS = ['unauthenticated', 'malformed', 'crowded']
 
 export interface ListedAccount {
@@ -94,7 +94,7 @@ export class Registry {
    */
   async repair(): Promise<readonly string[]> {
     const { prefix, connection, now } = this.#database
-    const lost = await this.#database.call<readonly string[]>('losses', [])
+    const [areAll, lost] = await this.#database.call<readonly [number, readonly string[]]>('losses', [])
     if (lost.length === 0) return []
     const options = { repeatable: true, deadline: LARGE_DEADLINE }
     const found = await this.#search()
@@ -105,7 +105,7 @@ export class Registry {
     const given = found.map(([, id]) => Number(/^account-(\d{1,15})$/.exec(id)?.[1] ?? 0))
     // Ids of requests must not repeat. There were fewer requests than milliseconds since the Unix epoch.
     const far = `${connection.clock.now()}`
-    const isNew = found.length === 0 && lost.length > REQUESTS.length
+    const isNew = areAll === 1 && found.length === 0
     const requests = lost.includes('numbers') && !isNew ? REQUESTS.flatMap((name) => [name, far]) : []
     const last = given.reduce((most, each) => Math.max(most, each), 0)
     await this.#database.call('complete', ['ids', `${last}`, ...requests], options)

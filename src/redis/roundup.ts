@@ -3,8 +3,6 @@ import type { StoreConnection } from './connection.ts'
 
 /** In milliseconds, how long to wait for the answers. A killed server gives none. */
 export const PATIENCE = 50
-/** About how many questions and answers the store keeps. */
-const KEPT = 1_000
 
 export interface RoundupOptions {
   connection: StoreConnection
@@ -41,7 +39,7 @@ export class Roundup {
     if (missing <= 0) return undefined
     const asked = { question: `${server} ${++this.#asked}`, missing }
     const answered = this.#waiters.wait(PATIENCE * connection.patience, asked)
-    const time = connection.call('ask', base, [asked.question]).catch(() => {
+    const time = connection.call('say', base, ['question', asked.question]).catch(() => {
       // Without the question, there are no answers.
       this.#waiters.wake((each) => each === asked)
       return undefined
@@ -62,7 +60,7 @@ export class Roundup {
     const { connection, base, flush } = this.#options
     try {
       await flush()
-      await connection.send(['XADD', `${base}all}:questions`, 'MAXLEN', '~', `${KEPT}`, '*', 'answer', question])
+      await connection.call('say', base, ['answer', question])
     } catch {
       // The server that has asked goes on after the time limit.
     }

@@ -12,6 +12,8 @@ import { createGroup } from '../../src/domain/groups.ts'
 import { LIMITS } from '../../src/domain/limits.ts'
 import { PersistentMap } from '../../src/domain/persistent-map.ts'
 import { type Json, valueAt } from '../../src/ground/json.ts'
+import { SHOWN as SHOWN_IMPOLITE } from '../../src/journal/politeness.ts'
+import { EXAMPLES } from '../../src/journal/verdict.ts'
 import { readLibrary } from '../../src/redis/library.ts'
 import type { ServerOptions } from '../../src/start/options.ts'
 import { startUnderstudy } from '../../src/start/server.ts'
@@ -372,7 +374,9 @@ it('the documents have the numbers of the table', () => {
   expect(readLimits(controlApi)).toMatchObject({ keysPerAccount, faultsPerAccount, snapshotsPerAccount })
   const literals = JSON.stringify(source).match(/"maximum":(\d+)/g) ?? []
   expect(literals).toContain(`"maximum":${LIMITS.messages}`)
-  expect(readLibrary().text).toContain(`LAST_INSTANT = ${LIMITS.lastInstant}\n`)
+  for (const line of [`LAST_INSTANT = ${LIMITS.lastInstant}`, `SHOWN = ${SHOWN_IMPOLITE}`, `SHOWN = ${EXAMPLES}`]) {
+    expect(readLibrary().text).toContain(`local ${line}\n`)
+  }
 })
 
 describe('The keys of a fixture', () => {

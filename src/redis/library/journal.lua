@@ -8,6 +8,7 @@
 -- The exchanges are in the order of their stamps. In `counts`, `settled` is a time: later records have later stamps. So
 -- whoever has read all records so far knows the order up to that time.
 
+-- How many first exchanges of each kind are kept, see journal/politeness.ts, and how many news and questions.
 local SHOWN = 10
 local NEWS = 1000
 -- In milliseconds, how long a batch may come again.
@@ -64,11 +65,12 @@ local function drop_coverage(base, incarnation)
   redis.call('DEL', key)
 end
 
--- Ends the history of an account. It is a part of the step that deletes the account.
+-- Ends the history of an account. It is a part of the step that deletes the account. The id is unknown if all of the
+-- account was lost; then nobody can be told of its end.
 local function end_journal(base, incarnation, id)
-  redis.call('DEL', of(base, incarnation, 'journal'))
+  redis.call('UNLINK', of(base, incarnation, 'journal'))
   drop_coverage(base, incarnation)
-  tell(base, 'end', id, '')
+  if id then tell(base, 'end', id, '') end
 end
 
 -- Whether an exchange is among the first ones of its kind, since the start or since the clearing. Both count its place.
@@ -267,9 +269,10 @@ declare('settle', { 'allow-oom' }, function(base, args)
   return show(upto)
 end)
 
--- Asks the other servers to send what they have; returns the time.
-declare('ask', {}, function(base, args)
-  redis.call('XADD', all(base, 'questions'), 'MAXLEN', '~', NEWS, '*', 'question', args[1])
+-- Asks the other servers to send what they have, or answers such a question; returns the time. Arguments: `question` or
+-- `answer`, and the text of the question.
+declare('say', {}, function(base, args)
+  redis.call('XADD', all(base, 'questions'), 'MAXLEN', '~', NEWS, '*', args[1], args[2])
   return show(read_present(read_settled(base)))
 end)
 

@@ -57,9 +57,10 @@ declare('beat', { 'allow-oom' }, function(base, args)
   return { show(micros), present[1] or '', present[2] or '', redis.call('ZCARD', leases), find_losses(base) }
 end)
 
--- The keys about all accounts that are lost.
+-- The keys about all accounts that are lost, after 1 if all of them are, as under a prefix that nobody has used.
 declare('losses', { 'no-writes' }, function(base)
-  return find_losses(base)
+  local lost = find_losses(base)
+  return { #lost == #HASHES + #QUEUES and 1 or 0, lost }
 end)
 
 -- Lists accounts again, as far as lost keys had listed them: test time, incarnations. An account whose id another one has
