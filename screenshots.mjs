@@ -88,7 +88,7 @@ async function takePictures() {
       })
       const page = await context.newPage()
       await page.route(/\/__admin\/.*(?:requests|explain)/, evenOut)
-      await page.goto(`${origin}/__admin/#default/${tab}`)
+      await page.goto(`${origin}/__admin/accounts/default/${tab}`)
       await page.locator('#connection', { hasText: 'Live' }).waitFor()
       await page.locator(`#panel.panel-${tab}`).waitFor()
       await show(page)

@@ -21,7 +21,7 @@ export async function measureDashboard(plan, folder) {
   const demo = await startCandidate('demo', serveCommand('demo'))
   const large = await startCandidate('large', serveCommand(fixture))
   try {
-    const page = await (await fetch(pageAt(demo.port))).arrayBuffer()
+    const page = await (await fetch(`http://127.0.0.1:${demo.port}/__admin/`)).arrayBuffer()
     return {
       gzippedBytes: gzipSync(Buffer.from(page)).length,
       ...(await measureLoads(browser, demo.port, plan.pageLoads)),
@@ -33,8 +33,8 @@ export async function measureDashboard(plan, folder) {
   }
 }
 
-function pageAt(port, hash = '') {
-  return `http://127.0.0.1:${port}/__admin/${hash}`
+function pageAt(port, place) {
+  return `http://127.0.0.1:${port}/__admin/accounts/${place}`
 }
 
 /** Milliseconds from the navigation to the first paint and to the figures of the overview: the medians of cold loads. */
@@ -43,7 +43,7 @@ async function measureLoads(browser, port, count) {
   for (let load = 0; load < count; load++) {
     const context = await browser.newContext({ viewport: VIEWPORT })
     const page = await context.newPage()
-    await page.goto(pageAt(port, '#default/overview'))
+    await page.goto(pageAt(port, 'default/overview'))
     overviews.push(await page.evaluate(untilShown, '#panel :is(svg, .figure)'))
     paints.push(await page.evaluate(() => performance.getEntriesByName('first-contentful-paint')[0].startTime))
     await context.close()
@@ -54,7 +54,7 @@ async function measureLoads(browser, port, count) {
 async function measureTable(browser, port) {
   const context = await browser.newContext({ viewport: VIEWPORT })
   const page = await context.newPage()
-  await page.goto(pageAt(port, '#default/domains'))
+  await page.goto(pageAt(port, 'default/domains'))
   const table = await page.evaluate(untilShown, '#domain-rows [data-domain]')
   await page.locator('#domain-rows [data-domain]').first().waitFor()
   const frames = await page.evaluate(scrollThrough)

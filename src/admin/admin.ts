@@ -32,15 +32,14 @@ import {
   describeReadiness,
   describeUnavailable,
   JSON_TYPE,
+  openDashboard,
   PAGES,
   type PlainResponse,
   UNIFORM_HEADERS,
   writeFailure,
 } from './pages.ts'
+import { ADMIN_PATH, acceptsHtml, isPageAddress, isRoot, opensPage } from './paths.ts'
 import { describeRefusal, refusalFor } from './refusals.ts'
-
-/** The path of the control plane. All of its paths are below it. */
-export const ADMIN_PATH = '/__admin'
 
 export interface AdminDeps extends Pick<ControlDeps, 'instance' | 'urls' | 'readiness'> {
   control: () => Promise<Control>
@@ -113,8 +112,12 @@ export function createAdmin(deps: AdminDeps): (request: ServerRequest, response:
     control: Control,
   ): Promise<PlainResponse | undefined> {
     const { path, query } = readTarget(request.url ?? '')
-    const rejected = isOpen(path, deps.token !== undefined) ? undefined : (guard(request) ?? refuseHost(request))
+    const isPage = isPageAddress(path) && opensPage(request)
+    // A browser cannot send the token when it opens the page. The page holds no data and asks for the token.
+    const isOpen = isPublic(path) || (deps.token !== undefined && (isPage || isRoot(path)))
+    const rejected = isOpen ? undefined : (guard(request) ?? refuseHost(request))
     if (rejected) return describe(rejected, control)
+    if (isPage) return openDashboard(control)
     const routed = readersFor(control).route(request.method ?? '', path === ADMIN_PATH ? `${ADMIN_PATH}/` : path)
     if (!routed.ok) {
       const refusal = routed.allow === undefined ? nothingAt(path, control) : routed
@@ -210,13 +213,9 @@ function createReaders({ api, limits }: Control) {
   return { bodies, route: createRouter(api, { pathMatching: 'exact', head: 'get' }) }
 }
 
-/**
- * Whether any client may read the path. The health of the server is public. The dashboard page is open if there is a
- * token, because a browser cannot send one when it opens the page. The page holds no data and asks for the token.
- */
-function isOpen(path: string, hasToken: boolean): boolean {
-  const isDashboard = path === ADMIN_PATH || path === `${ADMIN_PATH}/`
-  return path === `${ADMIN_PATH}/health` || path === `${ADMIN_PATH}/ready` || (hasToken && isDashboard)
+/** Whether any client may read the path. The health of the server is public. */
+function isPublic(path: string): boolean {
+  return path === `${ADMIN_PATH}/health` || path === `${ADMIN_PATH}/ready`
 }
 
 /** Whether a request has a large body or a body of unknown size. */
@@ -270,7 +269,7 @@ function validated(operation: Operation | undefined, status: number, body: unkno
 
 /** Redirects a browser to the dashboard, and tells any other client the URLs. */
 function welcome(headers: IncomingMessage['headers'], { baseUrl, adminUrl }: ServerUrls): PlainResponse {
-  if (/\btext\/html\b/.test(headers.accept ?? '')) {
+  if (acceptsHtml(headers)) {
     return { status: 302, headers: { Location: `${ADMIN_PATH}/` }, text: '' }
   }
   return describeData({

@@ -6,6 +6,7 @@ import { valueAt } from '../ground/json.ts'
 import type { Control } from './control.ts'
 import { readLimits } from './document.ts'
 import { describeFaults, type FaultFacts } from './fault-facts.ts'
+import { PAGE_VIEWS, type PageView } from './paths.ts'
 
 /** The build creates it from src/dashboard. The path is correct both from the sources and from the built program. */
 const PAGE = new URL('../../dist/dashboard.html', import.meta.url)
@@ -21,6 +22,8 @@ export interface Dashboard {
 /** The values that the page offers as choices and that the control plane has no operation for. */
 export interface PageFacts {
   basePath: string
+  /** The views, in the order of their tabs. */
+  views: readonly PageView[]
   plans: readonly string[]
   fixtures: readonly string[]
   operations: readonly {
@@ -77,6 +80,7 @@ function describeFacts({ contract, observed }: Control['deps'], api: Api): PageF
   const choices = (pointer: string) => valueAt(api.document.resolved, `/components/schemas${pointer}/enum`) as string[]
   return {
     basePath,
+    views: PAGE_VIEWS,
     plans: settings.plans.order,
     fixtures: FIXTURE_NAMES,
     operations: operations.map((operation) => {

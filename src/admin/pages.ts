@@ -50,8 +50,11 @@ export const PAGES: Readonly<Record<string, (control: Control) => PlainResponse 
     const { writeMetrics } = await import('./metrics.ts')
     return writeMetrics(deps)
   },
-  async getDashboard(control) {
-    const { readDashboard } = await import('./dashboard.ts')
-    return { type: 'text/html; charset=utf-8', ...(await readDashboard(control)) }
-  },
+  getDashboard: openDashboard,
+}
+
+/** The page. It is the same at each of its addresses. */
+export async function openDashboard(control: Control): Promise<PlainResponse> {
+  const { readDashboard } = await import('./dashboard.ts')
+  return { type: 'text/html; charset=utf-8', ...(await readDashboard(control)) }
 }

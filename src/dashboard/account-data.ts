@@ -1,9 +1,9 @@
 import { computed } from '@preact/signals'
+import { openTab } from './address.ts'
 import { call, type Query } from './client.ts'
 import { FACTS, isOffered } from './facts.ts'
 import { createResource } from './resource.ts'
 import type { Group, Snapshot } from './responses.ts'
-import { openTab } from './selection.ts'
 
 interface Known {
   ids: readonly string[]

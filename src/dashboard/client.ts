@@ -1,10 +1,8 @@
+import { chosenAccount, ROOT } from './address.ts'
 import { FACTS } from './facts.ts'
 import { isObject, readRefusal, Unreachable } from './refusals.ts'
 import type { BodyOf, CallId, DataOf } from './responses.ts'
-import { chosenAccount } from './selection.ts'
 import { askForToken, readToken } from './token.tsx'
-
-const ROOT = location.pathname.replace(/\/+$/, '')
 
 /** A parameter of the path. */
 type Parameter = 'account' | 'domain' | 'fault' | 'group' | 'key' | 'request-id' | 'set' | 'snapshot'

@@ -1,9 +1,9 @@
 import { signal } from '@preact/signals'
+import { chosenAccount } from './address.ts'
 import { send } from './client.ts'
 import { isNotFound, Refused, Unreachable } from './refusals.ts'
 import { noteRequest, refreshShown } from './resource.ts'
 import type { JournalEntry } from './responses.ts'
-import { chosenAccount } from './selection.ts'
 
 const LONGEST_PAUSE = 5_000
 const SHORTEST_PAUSE = 250

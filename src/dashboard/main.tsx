@@ -2,17 +2,16 @@ import { effect } from '@preact/signals'
 import { render } from 'preact'
 import { Header } from './account/header.tsx'
 import { summary } from './account-data.ts'
+import { chosenAccount, DEFAULT_ACCOUNT, followPlace, go, OFFERED_TABS, openTab, readAddress } from './address.ts'
 import { Dialogs } from './controls/dialog.tsx'
 import { ErrorText, showFailure, showNote, Toasts } from './controls/notices.tsx'
 import { connection, followExchanges, trouble } from './exchanges.ts'
 import { followRefreshes } from './overview/before-and-after.tsx'
 import { Refused } from './refusals.ts'
 import { followScope, requestList } from './requests/list.ts'
-import { RequestSheet } from './requests/request-sheet.tsx'
 import { followChoice, poll, refreshShown } from './resource.ts'
 import { StoryBar, UnfinishedStory } from './scenes/panel.tsx'
 import { followScene } from './scenes/story.ts'
-import { chosenAccount, DEFAULT_ACCOUNT, followSelection, OFFERED_TABS, openTab, readAddress } from './selection.ts'
 import { OpenPanel } from './tabs.tsx'
 import { PlayBanner } from './time/play-banner.tsx'
 import { followVerdict } from './verdict/verdict.tsx'
@@ -30,10 +29,10 @@ function startPage(): void {
   const place = document.getElementById('page')
   if (place === null) throw new Error('The page has no place for its content.')
   readAddress()
-  followSelection()
+  followPlace()
   followChoice(() => {
     showNote(`The account ${chosenAccount.peek()} does not exist any more.`)
-    chosenAccount.value = DEFAULT_ACCOUNT
+    go({ account: DEFAULT_ACCOUNT }, 'replace')
   })
   followRefreshes()
   openFirstTab()
@@ -43,7 +42,6 @@ function startPage(): void {
   followExchanges(requestList).catch(showFailure)
   followVerdict()
   followScene()
-  addEventListener('hashchange', readAddress)
   setInterval(whenVisible(poll), MILLISECONDS_BETWEEN_POLLS)
   // Data may have become old while the page was hidden.
   document.addEventListener('visibilitychange', whenVisible(refreshShown))
@@ -61,7 +59,7 @@ function openFirstTab(): void {
   effect(() => {
     const account = summary.data.value?.account
     if (account !== undefined && openTab.peek() === undefined)
-      openTab.value = account.domains > 0 ? OFFERED_TABS[0] : 'requests'
+      go({ tab: account.domains > 0 ? OFFERED_TABS[0] : 'requests' }, 'replace')
   })
 }
 
@@ -78,7 +76,6 @@ export function Page() {
       <main>
         <OpenPanel />
       </main>
-      <RequestSheet />
       <StoryBar />
       <Dialogs />
       <Toasts />

@@ -1,9 +1,9 @@
 import { effect, type ReadonlySignal, signal, untracked } from '@preact/signals'
+import { chosenAccount, DEFAULT_ACCOUNT, openTab, type Tab } from './address.ts'
 import { call } from './client.ts'
 import { isNotFound } from './refusals.ts'
 import { mayHaveChanged } from './requests/listed-request.ts'
 import type { JournalEntry } from './responses.ts'
-import { chosenAccount, DEFAULT_ACCOUNT, openTab, type Tab } from './selection.ts'
 
 /** The default time after a load in which requests do not cause another load, in milliseconds. */
 const USUAL_REST = 1_000

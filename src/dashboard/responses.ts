@@ -4,6 +4,7 @@ import type { OverviewReport } from '../admin/reports.ts'
 
 export type { PageFacts } from '../admin/dashboard.ts'
 export type { KindFacts } from '../admin/fault-facts.ts'
+export type { PageView } from '../admin/paths.ts'
 export type {
   AccountReport as Account,
   DomainEvent,

@@ -1,12 +1,12 @@
 import { signal } from '@preact/signals'
 import { summary } from './account-data.ts'
+import { chosenAccount } from './address.ts'
 import { call, readData, send } from './client.ts'
 import { Checkbox } from './controls/form.tsx'
 import { BASE_URL, FACTS } from './facts.ts'
 import { parseJson } from './formatting.ts'
 import { isObject, type Problem, Refused, readRefusal, Unreachable } from './refusals.ts'
 import type { CallId } from './responses.ts'
-import { chosenAccount } from './selection.ts'
 
 /** How long the page waits for a response of the service, in milliseconds. A fault rule can delay one for ever. */
 const PATIENCE = 20_000

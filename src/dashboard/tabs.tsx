@@ -2,6 +2,7 @@ import type { ComponentChildren, FunctionComponent } from 'preact'
 import { useEffect } from 'preact/hooks'
 import { AccountPanel } from './account/panel.tsx'
 import { summary } from './account-data.ts'
+import { go, keptParameters, OFFERED_TABS, openTab, type Tab } from './address.ts'
 import { CoveragePanel, coverageTally } from './coverage/panel.tsx'
 import { DomainsPanel } from './domains/panel.tsx'
 import { FaultsPanel } from './faults/panel.tsx'
@@ -11,7 +12,6 @@ import { OverviewPanel } from './overview/panel.tsx'
 import { total } from './requests/list.ts'
 import { RequestsPanel } from './requests/panel.tsx'
 import { ScenesPanel } from './scenes/panel.tsx'
-import { OFFERED_TABS, openTab, type Tab } from './selection.ts'
 import { TimePanel } from './time/panel.tsx'
 
 interface View {
@@ -62,7 +62,7 @@ export function Tabs() {
             aria-controls="panel"
             aria-selected={tab === open}
             tabIndex={tab === open ? 0 : -1}
-            onClick={() => (openTab.value = tab)}
+            onClick={() => openView(tab)}
             onKeyDown={(event) => moveByKey(event, index)}
           >
             {VIEWS[tab].title} {tally !== '' && <span class="tally">{tally}</span>}
@@ -73,12 +73,17 @@ export function Tabs() {
   )
 }
 
+/** Opens a view as it was left, but without details. */
+function openView(tab: Tab): void {
+  go({ tab, parameters: keptParameters(tab) })
+}
+
 function moveByKey(event: KeyboardEvent, index: number): void {
   const next = NEIGHBOURS[event.key]?.(index)
   if (next === undefined) return
   // The browser would also scroll the row by itself, slowly, and so away from the tab.
   event.preventDefault()
-  openTab.value = next
+  openView(next)
   document.getElementById(`tab-${next}`)?.focus()
 }
 

@@ -1,5 +1,5 @@
-import { ADMIN_PATH } from '../admin/admin.ts'
 import type { ObservedVerdict } from '../admin/handler.ts'
+import { ADMIN_PATH } from '../admin/paths.ts'
 import { isFailure, type JudgedDifference, partyOf } from '../conformance/finding.ts'
 import type { Contract } from '../contract/contract.ts'
 import { systemClock } from '../ground/clock.ts'

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
-import { ADMIN_PATH, createAdmin } from '../admin/admin.ts'
+import { createAdmin } from '../admin/admin.ts'
+import { ADMIN_PATH } from '../admin/paths.ts'
 import type { ServiceContract } from '../behaviour/operation.ts'
 import { OPERATIONS } from '../behaviour/operations/operations.ts'
 import { createCarrier } from '../http/engine/carrier.ts'

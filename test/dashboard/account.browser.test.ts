@@ -15,7 +15,7 @@ function argumentsOf(command: string): string[] {
 describe('the view Account', () => {
   it('shows how a client reaches the service, with a command that works', async () => {
     const service = await startService({ fixture: 'demo', apiKey: undefined })
-    const page = await openDashboard(service, '#default/account')
+    const page = await openDashboard(service, 'default/account')
     const command = await page.locator('#curl-line').textContent()
     expect(await page.locator('#base-url').textContent()).toBe(service.baseUrl)
     const [, , header = '', url = ''] = argumentsOf(command ?? '')
@@ -30,7 +30,7 @@ describe('the view Account', () => {
   it('names the variable in place of a key that is secret, and the key of a sandbox itself', async () => {
     const service = await startService()
     await service.send('GET', '/domains', undefined, { authorization: 'Bearer sandbox_mine' })
-    const page = await openDashboard(service, '#sandbox_mine/account')
+    const page = await openDashboard(service, 'sandbox_mine/account')
     await page.locator('#curl-line', { hasText: 'Bearer sandbox_mine' }).waitFor()
     await page.locator('#account').selectOption('default')
     const { api_key } = await ask<{ api_key: string | null }>(service, '/accounts/default')
@@ -40,7 +40,7 @@ describe('the view Account', () => {
   })
 
   it('shows the remaining quotas of each key, uses one up, refills it, and changes the plan', async () => {
-    const { service, page } = await start({}, '#default/account')
+    const { service, page } = await start({}, 'default/account')
     const count = page.locator('#quotas .count').first()
     const press = (name: string) => page.getByRole('button', { name }).click()
     await service.get('/dmarc')
@@ -66,13 +66,13 @@ describe('the view Account', () => {
   })
 
   it('says that quotas are not enforced where they are not', async () => {
-    const { page } = await start({ enforceQuotas: false }, '#default/account')
+    const { page } = await start({ enforceQuotas: false }, 'default/account')
     await page.locator('#quota-note', { hasText: 'Requests are counted, but none is refused' }).waitFor()
     await page.getByText('not enforced', { exact: true }).waitFor()
   })
 
   it('creates a key, shows its secret once, disables and deletes it', async () => {
-    const { service, page } = await start({}, '#default/account')
+    const { service, page } = await start({}, 'default/account')
     await page.getByLabel('Label of a new key').fill('CI <b>')
     await page.keyboard.press('Enter')
     const dialog = page.locator('dialog', { hasText: 'export API_KEY=' })

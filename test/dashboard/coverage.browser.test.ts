@@ -3,7 +3,7 @@ import { start } from './dashboard-page.ts'
 
 describe('the view Coverage', () => {
   it('shows how much of the contract was covered, and commands for the rest, which stay open while requests come', async () => {
-    const { service, page } = await start({}, '#default/coverage')
+    const { service, page } = await start({}, 'default/coverage')
     const bars = page.locator('#coverage-bars')
     await bars.getByText('0 / 8').waitFor()
     const gaps = page.locator('#gaps li')

@@ -7,23 +7,39 @@ import { startService, type TestService } from '../support/service.ts'
 /** `own` is for a test that replaces the page's clock, or counts what the page does by itself. */
 type DashboardOptions = PageOptions & { own?: boolean }
 
-/** A page that shows the dashboard of a service. The test fails if the browser has complained about the page. */
+/**
+ * A page that shows the dashboard of a service, at a place such as `default/requests`. The test fails if the browser has
+ * complained about the page.
+ */
 export async function openDashboard(
   service: TestService,
-  hash = '',
+  place = '',
   { own = false, ...options }: DashboardOptions = {},
 ): Promise<Page> {
   const page = await (own ? newCleanPage(options) : reusePage(options))
-  await page.goto(adminUrl(service, `/${hash}`))
+  await page.goto(adminUrl(service, place === '' ? '/' : `/accounts/${place}`))
   return page
 }
 
 /** A service, and a page that shows its requests as they happen. */
-export async function start(options: ServerOptions = {}, hash = '', context: DashboardOptions = {}) {
+export async function start(options: ServerOptions = {}, place = '', context: DashboardOptions = {}) {
   const service = await startService(options)
-  const page = await openDashboard(service, hash, context)
+  const page = await openDashboard(service, place, context)
   await untilLive(page)
   return { service, page }
+}
+
+/** Goes to another place of the open page, as a link in it does. */
+export async function goTo(page: Page, place: string): Promise<void> {
+  await page.evaluate(
+    `history.pushState(null, '', '/__admin/accounts/${place}'); dispatchEvent(new PopStateEvent('popstate'))`,
+  )
+}
+
+/** The place that the address of the page names, such as `default/requests?search=post`. */
+export function placeOf(page: Page): string {
+  const { pathname, search } = new URL(page.url())
+  return pathname.replace(/^\/__admin\/accounts\//, '') + search
 }
 
 /** Waits until the page gets the server's events. */

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { DmarcRecord } from '../../src/dashboard/responses.ts'
 import type { Fixture } from '../../src/index.ts'
 import { openService, type TestService } from '../support/service.ts'
-import { ask, change, lookAgain, newGate, openDashboard, untilLive } from './dashboard-page.ts'
+import { ask, change, goTo, lookAgain, newGate, openDashboard, untilLive } from './dashboard-page.ts'
 
 const NOW = '2026-01-15T09:00:00Z'
 const MANY = 10_000
@@ -38,7 +38,7 @@ async function openDomains(
   { secret = false, viewport = { width: 1440, height: 2_000 }, own = false } = {},
 ) {
   const account = await createAccount(fixture, secret)
-  const page = await openDashboard(service, `#${account}/domains`, { viewport, own })
+  const page = await openDashboard(service, `${account}/domains`, { viewport, own })
   await untilLive(page)
   await page.locator('#domain-count').waitFor()
   return { account, page }
@@ -210,7 +210,7 @@ describe('ten thousand domains', () => {
   })
 
   async function openMany({ own = false } = {}): Promise<Page> {
-    const page = await openDashboard(service, `#${account}/domains`, { own })
+    const page = await openDashboard(service, `${account}/domains`, { own })
     await expect.poll(() => count(page)).toBe('10,000 domains')
     return page
   }
@@ -517,9 +517,9 @@ describe('domains that other clients change', () => {
     const { account: fast, page } = await openDomains({ domains: ['fast.example'] })
     const gate = newGate()
     await page.route(`**/accounts/${slow}/domains?*`, (route) => gate.opened.then(() => route.continue()))
-    await page.evaluate(`location.hash = '#${slow}/domains'`)
+    await goTo(page, `${slow}/domains`)
     await expect.poll(() => page.locator('#account').inputValue()).toBe(slow)
-    await page.evaluate(`location.hash = '#${fast}/domains'`)
+    await goTo(page, `${fast}/domains`)
     gate.open()
     await expect.poll(() => namesOf(page)).toEqual(['fast.example'])
     expect(await count(page)).toBe('1 domain')

@@ -8,7 +8,7 @@ import { API_KEY, type TestService } from '../support/service.ts'
 import { ask, change, start } from './dashboard-page.ts'
 
 const FACTS = describeFaults(await loadControlApi())
-const HASH = '#default/faults'
+const HASH = 'default/faults'
 const FAMILIES = {
   respond: 'Another response',
   connection: 'The connection fails',

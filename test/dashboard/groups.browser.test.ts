@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { findAccessibilityProblems } from '../support/accessibility.ts'
 import type { PageOptions } from '../support/browser.ts'
 import type { TestService } from '../support/service.ts'
-import { ask, change, start } from './dashboard-page.ts'
+import { ask, change, placeOf, start } from './dashboard-page.ts'
 
 const DOMAINS = ['one.example', 'two.example', 'three.example']
 const FIXTURE = {
@@ -30,7 +30,7 @@ function rows(page: Page) {
 
 /** Opens the view. Without a key of its own, the account has one that everybody knows. */
 async function open(options: object = {}, look: PageOptions = {}) {
-  const { service, page } = await start({ fixture: FIXTURE, ...options }, '#default/groups', look)
+  const { service, page } = await start({ fixture: FIXTURE, ...options }, 'default/groups', look)
   await page.locator('#group-count').waitFor()
   return { service, page }
 }
@@ -63,7 +63,7 @@ describe('the view Groups', () => {
     await domain.getByRole('heading', { name: 'two.example' }).waitFor()
     await domain.getByRole('button', { name: 'Marketing' }).click()
     await page.locator('#group-sheet').getByRole('heading', { name: 'Marketing' }).waitFor()
-    expect(new URL(page.url()).hash).toBe('#default/groups')
+    expect(placeOf(page)).toBe('default/groups')
   })
 
   it('creates a group with members that are chosen by mouse, and the request is in the journal', async () => {

@@ -9,7 +9,7 @@ const STEP = 1_000
 
 /** A page whose time passes only when the test says so. */
 async function startStill(tab: string) {
-  const { service, page } = await start({ fixture: 'demo', now: NOW, frozen: true }, `#default/${tab}`, { own: true })
+  const { service, page } = await start({ fixture: 'demo', now: NOW, frozen: true }, `default/${tab}`, { own: true })
   await page.clock.install()
   await page.reload()
   await untilLive(page)
@@ -123,7 +123,7 @@ describe('a view whose data cannot be loaded', () => {
       await page.route(`**/accounts/default/${part}*`, (route) =>
         fails ? route.fulfill({ status: 503, json: { success: false, error } }) : route.continue(),
       )
-      await page.goto(adminUrl(service, `/#default/${tab}`))
+      await page.goto(adminUrl(service, `/accounts/default/${tab}`))
       await page.reload()
       const alert = page.locator(`.panel-${tab}`).getByRole('alert').filter({ hasText: 'The store is away.' })
       await alert.waitFor()

@@ -11,7 +11,7 @@ import { adminUrl, ask, change, lookAgain, newGate, openDashboard, start } from 
 
 const NOW = '2026-01-15T09:00:00Z'
 const DEMO = { fixture: 'demo', now: NOW } as const
-const HASH = '#default/overview'
+const HASH = 'default/overview'
 
 async function recordsOf(service: TestService): Promise<DmarcRecord[]> {
   return JSON.parse((await service.get('/dmarc')).text).data

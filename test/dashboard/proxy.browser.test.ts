@@ -2,6 +2,7 @@ import { describe, expect } from 'vitest'
 import { newCleanPage } from '../support/browser.ts'
 import { it } from '../support/program.ts'
 import { API_KEY, startService } from '../support/service.ts'
+import { placeOf } from './dashboard-page.ts'
 
 describe('the page of a proxy', () => {
   it('shows the requests that were passed on, their verdict and coverage, and nothing that a proxy cannot do', async ({
@@ -38,8 +39,8 @@ describe('the page of a proxy', () => {
 
     await page.locator('#tab-coverage').click()
     await page.locator('#coverage-bars').getByText('2 / 8').waitFor()
-    await page.goto(`${new URL(baseUrl).origin}/__admin/#default/faults`)
-    await expect.poll(() => page.evaluate('location.hash')).toBe('#default/requests')
+    await page.goto(`${new URL(baseUrl).origin}/__admin/accounts/default/faults`)
+    await expect.poll(() => placeOf(page)).toBe('default/requests')
     expect(refusals).toEqual([])
   })
 })

@@ -6,9 +6,9 @@ import { ACCOUNT, withKey } from '../support/account.ts'
 import { sendRequest } from '../support/request.ts'
 import { API_KEY, startService, type TestService } from '../support/service.ts'
 import { AUTHORIZED, CLOSE, JSON_BODY, requestBytes } from '../support/wire.ts'
-import { ask, change, newGate, openDashboard, start, untilLive } from './dashboard-page.ts'
+import { ask, change, goTo, newGate, openDashboard, placeOf, start, untilLive } from './dashboard-page.ts'
 
-const REQUESTS = '#default/requests'
+const REQUESTS = 'default/requests'
 /** Right-to-left override and right-to-left isolate. */
 const RTL = '\u202E\u2067'
 const ATTACK = '<img src=x onerror="document.title=1"><script>document.title=1</script>'
@@ -168,14 +168,14 @@ describe('the list of requests', () => {
   it('leaves an account that a restart of the server has lost', async () => {
     const service = await startService()
     await change(service, 'POST', '/accounts', { id: 'short-lived' })
-    const page = await openDashboard(service, '#short-lived/requests')
+    const page = await openDashboard(service, 'short-lived/requests')
     await untilLive(page)
     await service.stop()
     await page.locator('#notice', { hasText: 'The server does not answer.' }).waitFor()
     const again = await startInPlaceOf(service)
     await again.sendOnce('/api/v1/dmarc')
     await expect.poll(() => shownPaths(page)).toEqual(['/api/v1/dmarc'])
-    expect(new URL(page.url()).hash).toBe(REQUESTS)
+    expect(placeOf(page)).toBe(REQUESTS)
   })
 
   it('shows the requests of the chosen account alone, and has one stream', async () => {
@@ -187,7 +187,7 @@ describe('the list of requests', () => {
     page.on('requestfailed', (request) => open.delete(request.url()))
     await untilLive(page)
     for (const id of ['other', 'default', 'other', 'default', 'other']) {
-      await page.evaluate(`location.hash = '#${id}/requests'`)
+      await goTo(page, `${id}/requests`)
     }
     await service.get('/domains')
     await service.send('GET', '/dmarc', undefined, withKey('other-key'))
@@ -452,7 +452,7 @@ describe('the details of a request', () => {
     await detail.getByText('“How many times” must be').waitFor()
     await page.getByRole('button', { name: 'Show the rules' }).click()
     await expect.poll(() => page.locator('#request-sheet').count()).toBe(0)
-    expect(new URL(page.url()).hash).toBe('#default/faults')
+    expect(placeOf(page)).toBe('default/faults')
     await page.locator('#tab-requests').click()
     await openNewest(page)
     await page.getByText('Let the next such request fail…').click()

@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
 import type { TestService } from '../support/service.ts'
-import { ask, change, isTooWide, openDashboard, start } from './dashboard-page.ts'
+import { ask, change, goTo, isTooWide, openDashboard, start } from './dashboard-page.ts'
 
 const STATE = '/accounts/default/state'
 const NOW = '2026-03-10T09:00:00Z'
@@ -65,7 +65,7 @@ async function showScene(fixture: string, number: number) {
   const account = `sandbox_${fixture}`
   const { service, page } = await start({ fixture, ...FROZEN })
   await change(service, 'POST', '/accounts', { id: account })
-  await page.evaluate(`location.hash = '#${account}/scenes'`)
+  await goTo(page, `${account}/scenes`)
   await press(page, `Show this scene, number ${number}`)
   await settled(page, number)
   return { service, page }
@@ -84,7 +84,7 @@ async function snapshotNames(service: TestService): Promise<string[]> {
 
 describe('the story of demo', () => {
   it('is told from the beginning to the end by keyboard, and leaves the account as it was', async () => {
-    const { service, page } = await start({ fixture: 'demo', ...FROZEN }, '#default/scenes')
+    const { service, page } = await start({ fixture: 'demo', ...FROZEN }, 'default/scenes')
     const before = await everything(service)
     const { scenes } = await ask<{ scenes: Scene[] }>(service, '/accounts/default/scenes')
     await page.locator('#scene-list').waitFor()
@@ -151,7 +151,7 @@ describe('the story of agency', () => {
   })
 
   it('says why a fault does not act where the key of the account is secret', async () => {
-    const { page } = await start({ fixture: 'agency', ...FROZEN }, '#default/scenes')
+    const { page } = await start({ fixture: 'agency', ...FROZEN }, 'default/scenes')
     await press(page, 'Show this scene, number 6')
     await settled(page, 6)
     expect(await story(page).locator('.outcomes .warn').innerText()).toMatch(/key of the account is secret/)
@@ -160,7 +160,7 @@ describe('the story of agency', () => {
 
 describe('a story', () => {
   it('highlights what a scene looks at, as long as it is told, in words that have their own direction', async () => {
-    const { page } = await start({ fixture: fixtureOf(PIN, QUIET), ...FROZEN }, '#default/scenes')
+    const { page } = await start({ fixture: fixtureOf(PIN, QUIET), ...FROZEN }, 'default/scenes')
     const row = page.locator('#domain-rows [data-domain="shop.example"]')
     const shadow = `getComputedStyle(document.querySelector('#domain-rows [data-domain="shop.example"]')).boxShadow`
     await begin(page)
@@ -176,7 +176,7 @@ describe('a story', () => {
   })
 
   it('shows in each scene exactly what it showed before, in both directions, and leaves keys alone while somebody types', async () => {
-    const { service, page } = await start({ fixture: fixtureOf(QUIET, PIN, ADDITION), ...FROZEN }, '#default/scenes')
+    const { service, page } = await start({ fixture: fixtureOf(QUIET, PIN, ADDITION), ...FROZEN }, 'default/scenes')
     const seen: string[] = []
     const note = async (step: number) => {
       await settled(page, step)
@@ -219,7 +219,7 @@ describe('a story', () => {
       ...ADDITION,
       calls: [{ operation: 'addDomains', body: { domains: ['new.example'] }, expect: 'domain_add_failed' }],
     }
-    const { page } = await start({ fixture: fixtureOf(surprise, accepted, REFUSAL), ...FROZEN }, '#default/scenes')
+    const { page } = await start({ fixture: fixtureOf(surprise, accepted, REFUSAL), ...FROZEN }, 'default/scenes')
     await begin(page)
     expect(await story(page).locator('.outcomes .warn').innerText()).toMatch(
       /Refused, which the scene does not expect: \d{3} domain_delete_failed/,
@@ -233,12 +233,12 @@ describe('a story', () => {
   })
 
   it('offers the way back where its page was closed in the middle', async () => {
-    const { service, page } = await start({ fixture: fixtureOf(PIN, QUIET), ...FROZEN }, '#default/scenes')
+    const { service, page } = await start({ fixture: fixtureOf(PIN, QUIET), ...FROZEN }, 'default/scenes')
     const before = await ask(service, STATE)
     await begin(page)
     expect(await snapshotNames(service)).toEqual([expect.stringMatching(/^scene-[0-9a-f]{8}$/)])
     await page.close()
-    const other = await openDashboard(service, '#default/overview')
+    const other = await openDashboard(service, 'default/overview')
     await other.locator('#unfinished-story').waitFor()
     expect(await ask(service, STATE)).not.toEqual(before)
     await press(other, 'Restore the state before the story')
@@ -249,9 +249,9 @@ describe('a story', () => {
   })
 
   it('says on both pages that two of them tell one', async () => {
-    const { service, page } = await start({ fixture: fixtureOf(PIN, QUIET), ...FROZEN }, '#default/scenes')
+    const { service, page } = await start({ fixture: fixtureOf(PIN, QUIET), ...FROZEN }, 'default/scenes')
     await begin(page)
-    const other = await openDashboard(service, '#default/scenes')
+    const other = await openDashboard(service, 'default/scenes')
     await other.locator('#unfinished-story', { hasText: 'another page is telling it now' }).waitFor()
     await press(other, 'Begin the story')
     await press(other, 'Begin')
@@ -263,7 +263,7 @@ describe('a story', () => {
   })
 
   it('ends in clear words where its snapshot is gone, as after a start of the server', async () => {
-    const { service, page } = await start({ fixture: fixtureOf(PIN, QUIET), ...FROZEN }, '#default/scenes')
+    const { service, page } = await start({ fixture: fixtureOf(PIN, QUIET), ...FROZEN }, 'default/scenes')
     await begin(page)
     const [name] = await snapshotNames(service)
     await change(service, 'DELETE', `/accounts/default/snapshots/${name}`)
@@ -279,12 +279,12 @@ describe('a story', () => {
   })
 
   it('belongs to its account, also when another one is chosen or it is deleted', async () => {
-    const { service, page } = await start({ fixture: 'empty', ...FROZEN }, '#default/scenes')
+    const { service, page } = await start({ fixture: 'empty', ...FROZEN }, 'default/scenes')
     await page.locator('.empty', { hasText: 'has no scenes' }).waitFor()
     await change(service, 'POST', '/accounts', { id: 'shop', fixture: fixtureOf(PIN, QUIET) })
-    await page.evaluate(`location.hash = '#shop/scenes'`)
+    await goTo(page, 'shop/scenes')
     await begin(page)
-    await page.evaluate(`location.hash = '#default/requests'`)
+    await goTo(page, 'default/requests')
     await story(page).locator('.warn', { hasText: 'told in the account shop' }).waitFor()
     await press(page, 'Next')
     await settled(page, 2)
@@ -298,7 +298,7 @@ describe('a story', () => {
   })
 
   it('does not begin where there is no room for another snapshot, and says why', async () => {
-    const { service, page } = await start({ fixture: fixtureOf(PIN), ...FROZEN }, '#default/scenes')
+    const { service, page } = await start({ fixture: fixtureOf(PIN), ...FROZEN }, 'default/scenes')
     for (let index = 0; index < 100; index++) {
       await change(service, 'POST', '/accounts/default/snapshots', { name: `s${index}` })
     }
@@ -308,7 +308,7 @@ describe('a story', () => {
   })
 
   it('leaves more than half of any window to what it looks at', async () => {
-    const { page } = await start({ fixture: 'demo', ...FROZEN }, '#default/scenes')
+    const { page } = await start({ fixture: 'demo', ...FROZEN }, 'default/scenes')
     await begin(page)
     for (const [width, height] of [
       [360, 740],

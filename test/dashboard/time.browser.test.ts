@@ -6,7 +6,7 @@ import { ask, change, openDashboard, start } from './dashboard-page.ts'
 
 const NOW = '2026-01-15T09:30:00Z'
 const FROZEN = { fixture: 'demo', now: NOW, frozen: true }
-const TIME = '#default/time'
+const TIME = 'default/time'
 /** A play needs a page whose timers the test moves on. */
 const OWN = { own: true }
 

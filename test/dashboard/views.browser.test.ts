@@ -88,7 +88,7 @@ const DRAWN = 'new Promise((resolve) => requestAnimationFrame(() => requestAnima
 const calls = new WeakMap<Page, ReturnType<typeof watchCalls>>()
 
 async function openAccount(account: string, tab: Tab = 'account'): Promise<Page> {
-  const page = await openDashboard(service, `#${account}/${tab}`)
+  const page = await openDashboard(service, `${account}/${tab}`)
   calls.set(page, watchCalls(page))
   await untilLive(page)
   return page

@@ -1,5 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { accounts } from '../account-data.ts'
+import { chosenAccount, DEFAULT_ACCOUNT, go } from '../address.ts'
 import { call } from '../client.ts'
 import { Button } from '../controls/button.tsx'
 import { confirmed, openDialog, showSecret } from '../controls/dialog.tsx'
@@ -10,7 +11,6 @@ import { FACTS, PLAYS_SERVICE } from '../facts.ts'
 import { formatCount, formatNumber } from '../formatting.ts'
 import { refreshShown } from '../resource.ts'
 import type { BodyOf } from '../responses.ts'
-import { chosenAccount, DEFAULT_ACCOUNT } from '../selection.ts'
 import { Tabs } from '../tabs.tsx'
 import { ClockLine } from '../time/clock.tsx'
 import { VerdictPill } from '../verdict/verdict.tsx'
@@ -97,7 +97,7 @@ function AccountChoice() {
       ref={place}
       value={chosen}
       onChange={({ currentTarget }) => {
-        chosenAccount.value = currentTarget.value
+        go({ account: currentTarget.value })
         onClosed()
       }}
       onBlur={onClosed}
@@ -144,7 +144,7 @@ async function createAccount(): Promise<void> {
   })
   if (created === undefined) return
   const { id } = created.account
-  chosenAccount.value = id
+  go({ account: id })
   accounts.refresh().catch(() => undefined)
   await showSecret(`The account ${id}`, created.api_key)
 }
@@ -191,7 +191,7 @@ async function deleteAccount(): Promise<void> {
   const text = 'Its state, keys, requests and snapshots are deleted. This cannot be undone.'
   if (!(await confirmed(`Delete ${account}?`, text, 'Delete'))) return
   await call('deleteAccount', { parameters: { account } })
-  if (account === chosenAccount.peek()) chosenAccount.value = DEFAULT_ACCOUNT
+  if (account === chosenAccount.peek()) go({ account: DEFAULT_ACCOUNT }, 'replace')
   showNote(`The account ${account} was deleted.`)
   await accounts.refresh()
 }

@@ -101,7 +101,7 @@ function isBeside({ target, currentTarget, clientX, clientY }: MouseEvent): bool
   return clientX < left || clientX > right || clientY < top || clientY > bottom
 }
 
-interface SheetProps {
+export interface SheetProps {
   title: string
   id?: string
   /** Content beside the title, such as buttons to the next item. */

@@ -1,11 +1,11 @@
 import { computed, signal } from '@preact/signals'
 import { groups, groupsByDomain, readAll, summary } from '../account-data.ts'
+import { chosenAccount, createParameter, go } from '../address.ts'
 import { call, type Query } from '../client.ts'
 import { FACTS } from '../facts.ts'
 import { Refused } from '../refusals.ts'
 import { createResource } from '../resource.ts'
 import type { MonitoredDomain } from '../responses.ts'
-import { chosenAccount } from '../selection.ts'
 import { filterDomains, type Order, sortDomains } from './selection.ts'
 
 /** How often the load restarts because another client removed the domain after which a page begins. */
@@ -109,7 +109,11 @@ export async function reloadDomain(name: string): Promise<void> {
 
 export const order = signal<Order>({ by: 'added', descending: false })
 /** The filter of the table. An empty policy or profile means all. */
-export const filter = { search: signal(''), policy: signal(''), profile: signal('') }
+export const filter = {
+  search: createParameter({ tab: 'domains', name: 'search', history: 'replace' }),
+  policy: createParameter({ tab: 'domains', name: 'policy' }),
+  profile: createParameter({ tab: 'domains', name: 'profile' }),
+}
 
 const sorted = computed(() => {
   const { by } = order.value
@@ -134,14 +138,12 @@ export function dayBefore(day: string, days: number): string {
   return new Date(Date.parse(`${day}T00:00:00Z`) - days * 86_400_000).toISOString().slice(0, 10)
 }
 
-export const opened = signal<{ account: string; domain: string } | undefined>(undefined)
-
 export function openDomain(domain: string): void {
-  opened.value = { account: chosenAccount.peek(), domain }
+  go({ subject: domain })
 }
 
 export function closeDomain(): void {
-  opened.value = undefined
+  go({})
 }
 
 /** Loads all data that depends on the list of domains. */

@@ -1,15 +1,16 @@
 import { useEffect } from 'preact/hooks'
+import { chosenAccount, subject } from '../address.ts'
 import { Button } from '../controls/button.tsx'
+import { ListAndDetail } from '../controls/detail.tsx'
 import { type Choice, SearchField, Select } from '../controls/form.tsx'
 import { Loaded, Loading } from '../controls/loaded.tsx'
 import { FACTS } from '../facts.ts'
 import { formatNumber, formatShown } from '../formatting.ts'
 import type { MonitoredDomain } from '../responses.ts'
-import { chosenAccount, openTab, useLook } from '../selection.ts'
 import { addDomains, removeDomains } from './change.tsx'
-import { closeDomain, filter, monitored, openDomain, opened, order, progress, shown } from './monitored.ts'
+import { filter, monitored, order, progress, shown } from './monitored.ts'
 import { type Column, NO_RECORD } from './selection.ts'
-import { DomainSheet } from './sheet.tsx'
+import { DomainDetail } from './sheet.tsx'
 import { COLUMNS, DomainTable, selected } from './table.tsx'
 
 function selectNone(): void {
@@ -18,29 +19,17 @@ function selectNone(): void {
 
 export function DomainsPanel() {
   const account = chosenAccount.value
-  useLook(
-    (look) => {
-      filter.search.value = look.search ?? ''
-      filter.policy.value = ''
-      filter.profile.value = ''
-      if (look.domain === undefined) closeDomain()
-      else openDomain(look.domain)
-    },
-    // Another view may be about to open.
-    () => openTab.peek() === 'domains',
-  )
-  // The selection and the open sheet do not apply to another account.
+  const name = subject.value
+  // The selection does not apply to another account.
   useEffect(() => selectNone, [account])
-  const sheet = opened.value
   return (
-    <>
+    <ListAndDetail detail={name !== undefined && <DomainDetail key={name} name={name} />}>
       <h2 class="unseen">Domains</h2>
       <Tools />
       <Loaded of={monitored} loading={<Progress />}>
         {(domains) => <Rows domains={domains} />}
       </Loaded>
-      {sheet?.account === account && <DomainSheet name={sheet.domain} />}
-    </>
+    </ListAndDetail>
   )
 }
 

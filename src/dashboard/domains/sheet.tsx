@@ -1,27 +1,28 @@
 import { groups, groupsByDomain, summary } from '../account-data.ts'
+import { chosenAccount } from '../address.ts'
 import { HistoryChart } from '../charts/history-chart.tsx'
 import { send } from '../client.ts'
 import { Button, Copyable } from '../controls/button.tsx'
-import { Sheet } from '../controls/dialog.tsx'
+import { Detail } from '../controls/detail.tsx'
+import { Link } from '../controls/link.tsx'
 import { useAnswer } from '../controls/loaded.tsx'
 import { Badge, Pairs, Part } from '../controls/marks.tsx'
 import { ErrorText } from '../controls/notices.tsx'
 import { formatCount, formatDay, formatInstant, formatShare } from '../formatting.ts'
 import type { DataOf, DomainEvent, MonitoredDomain } from '../responses.ts'
-import { chosenAccount, show } from '../selection.ts'
 import { changeDomain, removeDomains, removePins } from './change.tsx'
-import { closeDomain, dayBefore, monitored, openDomain, refreshDate } from './monitored.ts'
+import { closeDomain, dayBefore, monitored, refreshDate } from './monitored.ts'
 import { lastRecordText, layOut } from './record-text.ts'
 import { Policy } from './table.tsx'
 import { shareOf } from './trends.ts'
 
 const HISTORY_DAYS = 90
 
-export function DomainSheet({ name }: { name: string }) {
+export function DomainDetail({ name }: { name: string }) {
   const domains = monitored.data.value
   const domain = domains?.find((each) => each.domain === name)
   return (
-    <Sheet title={name} id="domain-sheet" onClose={closeDomain}>
+    <Detail title={name} id="domain-sheet" onClose={closeDomain}>
       {domain === undefined ? (
         <p class="empty">
           {domains === undefined
@@ -31,7 +32,7 @@ export function DomainSheet({ name }: { name: string }) {
       ) : (
         <Content domain={domain} />
       )}
-    </Sheet>
+    </Detail>
   )
 }
 
@@ -110,9 +111,9 @@ function Facts({ domain }: { domain: MonitoredDomain }) {
         [
           'Inherits from',
           source !== null && (
-            <button type="button" class="link mono" onClick={() => openDomain(source)}>
+            <Link class="mono" to={{ subject: source }}>
               {source}
-            </button>
+            </Link>
           ),
         ],
         ['Pinned', pins.length > 0 && <Names names={pins.map(([field, value]) => `${field} ${value}`)} tone="odd" />],
@@ -129,14 +130,9 @@ function Memberships({ name }: { name: string }) {
     <ul class="row" id="domain-groups">
       {memberships.map((group) => (
         <li key={group.id} data-group={group.name}>
-          <Button
-            kind="link"
-            words={<bdi>{group.name}</bdi>}
-            work={() => {
-              closeDomain()
-              show({ tab: 'groups', group: group.name })
-            }}
-          />
+          <Link to={{ tab: 'groups', subject: group.id }}>
+            <bdi>{group.name}</bdi>
+          </Link>
         </li>
       ))}
     </ul>

@@ -5,8 +5,10 @@
 import { signal } from '@preact/signals'
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { groupsByDomain, summary } from '../account-data.ts'
+import { subject } from '../address.ts'
 import { Sparkline } from '../charts/sparkline.tsx'
 import { Checkbox, NameBox } from '../controls/form.tsx'
+import { Link } from '../controls/link.tsx'
 import { heightOfLine, useRows } from '../controls/long-list.tsx'
 import { Badge, type Tone } from '../controls/marks.tsx'
 import { formatNumber, formatShare } from '../formatting.ts'
@@ -211,7 +213,7 @@ function Row({ domain, index, row, isActive, onFocus }: RowProps) {
       style={{ transform: `translateY(${index * row}px)` }}
       onFocusIn={onFocus}
       onClick={({ target }) => {
-        const isControl = target instanceof Element && target.closest('button, label, input') !== null
+        const isControl = target instanceof Element && target.closest('a, button, label, input') !== null
         // A click that ends a text selection must not open the sheet.
         if (!isControl && getSelection()?.isCollapsed !== false) openDomain(name)
       }}
@@ -220,17 +222,16 @@ function Row({ domain, index, row, isActive, onFocus }: RowProps) {
         <NameBox name={name} selected={selected} data-kind="select" tabIndex={tabIndex} />
       </span>
       <span role="cell" class="domain">
-        <button
-          type="button"
-          class="link mono truncate"
-          data-kind="open"
+        <Link
+          to={{ subject: name }}
+          class="mono truncate"
+          kind="open"
           tabIndex={tabIndex}
           title={name}
-          aria-haspopup="dialog"
-          onClick={() => openDomain(name)}
+          current={subject.value === name}
         >
           <span class="truncate">{name}</span>
-        </button>
+        </Link>
       </span>
       <span role="cell" class="policy">
         <Policy domain={domain} />

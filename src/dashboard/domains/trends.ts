@@ -1,7 +1,7 @@
 import { signal } from '@preact/signals'
+import { chosenAccount } from '../address.ts'
 import { call } from '../client.ts'
 import type { DmarcRecord, MonitoredDomain } from '../responses.ts'
-import { chosenAccount } from '../selection.ts'
 import { dayBefore } from './monitored.ts'
 
 export const TREND_DAYS = 30

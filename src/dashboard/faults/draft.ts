@@ -1,7 +1,7 @@
 import { signal } from '@preact/signals'
+import { chosenAccount, go } from '../address.ts'
 import { FACTS } from '../facts.ts'
 import type { FaultRule, KindFacts } from '../responses.ts'
-import { chosenAccount, openTab } from '../selection.ts'
 
 /** The kinds of faults that share a choice in the form. */
 export type Family = 'error' | 'status' | Exclude<KindFacts['field'], 'respond'>
@@ -39,8 +39,7 @@ export type Draft = typeof EMPTY
 export const draft = signal<Draft>(EMPTY)
 
 export function showRules(account: string): void {
-  chosenAccount.value = account
-  openTab.value = 'faults'
+  go({ account, tab: 'faults' })
 }
 
 /** Opens the form with a rule that the user can change, by default for the chosen account. */

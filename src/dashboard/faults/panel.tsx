@@ -1,14 +1,14 @@
 import { faultSets, faults } from '../account-data.ts'
+import { chosenAccount } from '../address.ts'
 import { call } from '../client.ts'
 import { Button } from '../controls/button.tsx'
 import { confirmed } from '../controls/dialog.tsx'
+import { Link } from '../controls/link.tsx'
 import { Loaded, useAnswer } from '../controls/loaded.tsx'
 import { Badge } from '../controls/marks.tsx'
 import { showNote } from '../controls/notices.tsx'
 import { formatCount, formatInstant, formatNumber } from '../formatting.ts'
-import { openRequest } from '../requests/request-sheet.tsx'
 import type { Fault, FaultSet } from '../responses.ts'
-import { chosenAccount } from '../selection.ts'
 import { FaultForm } from './form.tsx'
 import { describeRule, kindOf, RuleAsCode } from './words.tsx'
 
@@ -99,7 +99,7 @@ function LastRequests({ fault, hits }: { fault: string; hits: number }) {
     <ul class="fault-requests" aria-label={`The last requests of ${fault}`}>
       {data.requests.toReversed().map(({ request_id: id, method, path, status, code, at, fault: injection }) => (
         <li key={id} data-request={id}>
-          <Button words={<span class="mono">{`${method} ${path}`}</span>} kind="link" work={() => openRequest(id)} />
+          <Link class="mono" to={{ tab: 'requests', subject: id }}>{`${method} ${path}`}</Link>
           <span>{status === null ? 'no response' : [status, code].filter(Boolean).join(' ')}</span>
           <span class="soft">{[formatInstant(at), injection?.effect].filter(Boolean).join(' · ')}</span>
         </li>

@@ -1,8 +1,8 @@
+import { chosenAccount, ROOT } from '../address.ts'
 import { Copyable } from '../controls/button.tsx'
 import { FACTS } from '../facts.ts'
 import { formatJson } from '../formatting.ts'
 import type { FaultRule, KindFacts } from '../responses.ts'
-import { chosenAccount } from '../selection.ts'
 import { quoteWord } from '../service-calls.tsx'
 import { readToken } from '../token.tsx'
 import { familyOf } from './draft.ts'
@@ -53,9 +53,8 @@ function whenOf(rule: FaultRule): string | false {
 }
 
 function curlOfRule(rule: FaultRule): string {
-  const root = `${location.origin}${location.pathname.replace(/\/+$/, '')}`
   const token = readToken() === null ? '' : ' -H "Authorization: Bearer $ADMIN_TOKEN"'
-  const url = `${root}/accounts/${encodeURIComponent(chosenAccount.value)}/faults`
+  const url = `${location.origin}${ROOT}/accounts/${encodeURIComponent(chosenAccount.value)}/faults`
   return `curl -sS${token} --json ${quoteWord(JSON.stringify(rule))} ${quoteWord(url)}`
 }
 

@@ -1,13 +1,15 @@
-import { computed, signal, useSignal } from '@preact/signals'
+import { computed, useSignal } from '@preact/signals'
+import { useRef } from 'preact/hooks'
 import { groups } from '../account-data.ts'
+import { createParameter, go, subject } from '../address.ts'
 import { Button } from '../controls/button.tsx'
-import { Sheet } from '../controls/dialog.tsx'
+import { Detail, ListAndDetail } from '../controls/detail.tsx'
 import { Checkbox, filterBy, NameBox, SearchField } from '../controls/form.tsx'
+import { Link } from '../controls/link.tsx'
 import { Loaded } from '../controls/loaded.tsx'
 import { LongList } from '../controls/long-list.tsx'
 import { formatCount, formatNumber, formatShown } from '../formatting.ts'
 import type { Group } from '../responses.ts'
-import { chosenAccount, show, useLook } from '../selection.ts'
 import { addMembers, createGroup, deleteGroup, removeMembers, renameGroup } from './change.tsx'
 
 const PREVIEWED = 6
@@ -15,44 +17,25 @@ const PREVIEWED = 6
 /** The number of members from which a search is shown. */
 const MANY = 8
 
-const opened = signal<{ account: string; id: string; name: string } | undefined>(undefined)
-const search = signal('')
+const search = createParameter({ tab: 'groups', name: 'search', history: 'replace' })
 
 const shown = computed(() => filterBy(groups.data.value ?? [], search.value, ({ id, name }) => [name, id]))
 
-function open({ id, name }: Group): void {
-  opened.value = { account: chosenAccount.peek(), id, name }
-}
-
 function close(): void {
-  opened.value = undefined
+  go({})
 }
 
 export function GroupsPanel() {
-  const list = groups.data.value
-  useLook(
-    (look) => {
-      search.value = look.search ?? ''
-      const group = groups.data.peek()?.find(({ name }) => name === look.group)
-      if (group === undefined) close()
-      else open(group)
-    },
-    // Only the list can say which group it is.
-    (look) => look.group === undefined || groups.data.value !== undefined,
-  )
-  const sheet = opened.value
+  const about = subject.value
   return (
-    <>
+    <ListAndDetail detail={about !== undefined && <GroupDetail key={about} about={about} />}>
       <h2 class="unseen">Groups</h2>
       <div class="row no-print">
         <SearchField id="group-filter" label="Search groups" text={search} />
         <Button words="New group…" kind="primary" work={create} />
       </div>
       <Loaded of={groups}>{(all) => <Rows list={all} />}</Loaded>
-      {sheet !== undefined && sheet.account === chosenAccount.value && list !== undefined && (
-        <GroupSheet key={sheet.id} name={sheet.name} group={list.find(({ id }) => id === sheet.id)} />
-      )}
-    </>
+    </ListAndDetail>
   )
 }
 
@@ -92,7 +75,7 @@ function Rows({ list }: { list: readonly Group[] }) {
 function Row({ group, tabIndex }: { group: Group; tabIndex: number }) {
   const { id, name, domains } = group
   return (
-    <button type="button" class="group" tabIndex={tabIndex} aria-haspopup="dialog" onClick={() => open(group)}>
+    <Link class="group" tabIndex={tabIndex} to={{ subject: id }} current={subject.value === id}>
       <bdi class="name truncate" title={name}>
         {name}
       </bdi>
@@ -102,22 +85,28 @@ function Row({ group, tabIndex }: { group: Group; tabIndex: number }) {
       </span>
       <span class="id soft mono">{id}</span>
       <span class="number">{formatCount(domains.length, 'member')}</span>
-    </button>
+    </Link>
   )
 }
 
-/** Everything about one group. `group` is `undefined` if it no longer exists, and `name` its last known name. */
-function GroupSheet({ group, name }: { group: Group | undefined; name: string }) {
+/** Everything about one group, of which the address has the id or the name. */
+function GroupDetail({ about }: { about: string }) {
+  const list = groups.data.value
+  const group = list?.find(({ id }) => id === about) ?? list?.find(({ name }) => name === about)
+  const last = useRef(about)
+  if (group !== undefined) last.current = group.name
   return (
-    <Sheet title={group?.name ?? name} id="group-sheet" onClose={close}>
+    <Detail title={last.current} id="group-sheet" onClose={close}>
       {group === undefined ? (
         <p class="empty" role="status">
-          This group does not exist any more. Its members stay monitored.
+          {list === undefined
+            ? 'The groups are being loaded…'
+            : 'This account has no such group. If it was deleted, its members stay monitored.'}
         </p>
       ) : (
         <Content group={group} />
       )}
-    </Sheet>
+    </Detail>
   )
 }
 
@@ -189,15 +178,9 @@ function Members({ group }: { group: Group }) {
           {(member, tabIndex) => (
             <div class="member">
               <NameBox name={member} selected={selected} tabIndex={tabIndex} />
-              <button
-                type="button"
-                class="link mono truncate"
-                tabIndex={tabIndex}
-                title={member}
-                onClick={() => show({ tab: 'domains', domain: member })}
-              >
+              <Link class="mono truncate" tabIndex={tabIndex} title={member} to={{ tab: 'domains', subject: member }}>
                 {member}
-              </button>
+              </Link>
             </div>
           )}
         </LongList>

@@ -1,9 +1,10 @@
 import { effect, signal } from '@preact/signals'
 import { overview } from '../account-data.ts'
+import { chosenAccount } from '../address.ts'
 import { Button } from '../controls/button.tsx'
+import { Link } from '../controls/link.tsx'
 import { formatDay, formatNumber, formatShare } from '../formatting.ts'
 import type { Overview } from '../responses.ts'
-import { chosenAccount, show } from '../selection.ts'
 import { compareOverviews, nameOfPolicy } from './comparison.ts'
 
 /** The earlier overview of the comparison; `undefined` without a comparison. */
@@ -87,7 +88,9 @@ function Names({ title, domains }: { title: string; domains: readonly { domain: 
       <ul class="names">
         {domains.map(({ domain, text }) => (
           <li key={domain} data-domain={domain}>
-            <Button words={<bdi>{domain}</bdi>} kind="link" work={() => show({ tab: 'domains', domain })} />
+            <Link to={{ tab: 'domains', subject: domain }}>
+              <bdi>{domain}</bdi>
+            </Link>
             {text !== undefined && <span class="number">{text}</span>}
           </li>
         ))}

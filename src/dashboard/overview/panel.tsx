@@ -1,12 +1,13 @@
 import type { ComponentChildren } from 'preact'
 import { overview } from '../account-data.ts'
+import { chosenAccount, go } from '../address.ts'
 import { HistoryChart } from '../charts/history-chart.tsx'
 import { Button } from '../controls/button.tsx'
+import { Link } from '../controls/link.tsx'
 import { Badge, Card, type Tone } from '../controls/marks.tsx'
 import { ErrorText } from '../controls/notices.tsx'
 import { formatCount, formatDay, formatInstant, formatNumber, formatShare, roundToTenth } from '../formatting.ts'
 import type { Overview } from '../responses.ts'
-import { chosenAccount, show } from '../selection.ts'
 import { BeforeAndAfter } from './before-and-after.tsx'
 import { nameOfPolicy, POLICIES } from './comparison.ts'
 
@@ -91,8 +92,8 @@ function NoDomains() {
       <h2>No figures yet</h2>
       <p>This account has no domains. Figures begin at the first daily refresh after a domain is added.</p>
       <p class="row centred">
-        <Button words="Add domains" kind="primary" work={() => show({ tab: 'domains' })} />
-        <Button words="See the requests" work={() => show({ tab: 'requests' })} />
+        <Button words="Add domains" kind="primary" work={() => go({ tab: 'domains' })} />
+        <Button words="See the requests" work={() => go({ tab: 'requests' })} />
       </p>
     </div>
   )
@@ -152,7 +153,9 @@ function AttentionTable({ data: { attention, attention_count, period_days } }: {
                     <Badge tone={SEVERITIES[severity][1]}>{SEVERITIES[severity][0]}</Badge>
                   </td>
                   <td class="attention-domain">
-                    <Button words={<bdi>{domain}</bdi>} kind="link" work={() => show({ tab: 'domains', domain })} />
+                    <Link to={{ tab: 'domains', subject: domain }}>
+                      <bdi>{domain}</bdi>
+                    </Link>
                   </td>
                   <td class="wide">{reason}</td>
                   <td class="number fit">

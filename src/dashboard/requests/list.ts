@@ -1,9 +1,9 @@
 import { batch, computed, effect, signal } from '@preact/signals'
+import { chosenAccount, createParameter } from '../address.ts'
 import { call, type Query } from '../client.ts'
 import { restartStream } from '../exchanges.ts'
 import { formatCount, formatNumber } from '../formatting.ts'
 import type { JournalEntry } from '../responses.ts'
-import { chosenAccount } from '../selection.ts'
 import {
   findWords,
   type ListedRequest,
@@ -23,9 +23,14 @@ const MILLISECONDS_BEFORE_COUNT = 400
 /** Whose requests the list has: those of the chosen account, those without an account, or all. */
 export type Scope = 'account' | 'none' | 'all'
 
-export const scope = signal<Scope>('account')
+export const scope = createParameter<Scope>({
+  tab: 'requests',
+  name: 'whose',
+  initial: 'account',
+  accepts: (text): text is Scope => text === 'none' || text === 'all' || text === 'account',
+})
 export const conditions = signal(NO_CONDITIONS)
-export const words = signal('')
+export const words = createParameter({ tab: 'requests', name: 'search', history: 'replace' })
 /** The rendered requests, with the newest first. */
 const drawn = signal<readonly ListedRequest[]>([])
 /** How many requests in the journal meet the conditions; `undefined` until it is known. */

@@ -1,17 +1,19 @@
 import { batch } from '@preact/signals'
 import { Component } from 'preact'
 import { summary } from '../account-data.ts'
+import { chosenAccount, subject } from '../address.ts'
 import { call } from '../client.ts'
 import { Button, Copyable } from '../controls/button.tsx'
+import { ListAndDetail } from '../controls/detail.tsx'
 import { confirmed } from '../controls/dialog.tsx'
 import { SearchField, Select } from '../controls/form.tsx'
+import { Link } from '../controls/link.tsx'
 import { Badge } from '../controls/marks.tsx'
 import { showNote } from '../controls/notices.tsx'
 import { restartStream } from '../exchanges.ts'
 import { FACTS, PLAYS_SERVICE } from '../facts.ts'
 import { formatCount, formatDuration, formatInstant } from '../formatting.ts'
 import { createResource, refreshShown } from '../resource.ts'
-import { chosenAccount, useLook } from '../selection.ts'
 import { curlOf } from '../service-calls.tsx'
 import {
   arrivals,
@@ -29,7 +31,7 @@ import {
 } from './list.ts'
 import { type Conditions, type ListedRequest, NO_CONDITIONS, targetOf } from './listed-request.ts'
 import { RequestMarks, StatusBadge } from './marks.tsx'
-import { closeRequest, openRequest } from './request-sheet.tsx'
+import { noteOrdinal, openRequest, RequestDetail } from './request-sheet.tsx'
 
 /** How many characters of the path and query are in a row. The details show all of it. */
 const LONGEST_TARGET = 300
@@ -46,18 +48,14 @@ const keyless = createResource({
 })
 
 export function RequestsPanel() {
-  useLook(({ search = '', request }) => {
-    words.value = search
-    if (request === undefined) closeRequest()
-    else openRequest(request)
-  })
+  const id = subject.value
   return (
-    <>
+    <ListAndDetail detail={id !== undefined && <RequestDetail requestId={id} />}>
       <h2 class="unseen">Requests</h2>
       <RequestToolbar />
       <Keyless />
       {shown.value.length > 0 ? <RequestTable /> : <Nothing />}
-    </>
+    </ListAndDetail>
   )
 }
 
@@ -266,9 +264,9 @@ class Row extends Component<RowProps> {
           <bdi dir="ltr">{method}</bdi>
         </td>
         <td class="wide mono">
-          <button type="button" class="link target" aria-haspopup="dialog">
+          <Link class="target" to={{ subject: request_id }} onGo={() => noteOrdinal(request_id, ordinal)}>
             <bdi dir="ltr">{target.length > LONGEST_TARGET ? `${target.slice(0, LONGEST_TARGET)}…` : target}</bdi>
-          </button>
+          </Link>
         </td>
         <td class="status">
           <StatusBadge status={status} />

@@ -1,12 +1,12 @@
-import { signal, useSignalEffect } from '@preact/signals'
+import { signal } from '@preact/signals'
 import { useEffect, useState } from 'preact/hooks'
+import { go, subject } from '../address.ts'
 import { call } from '../client.ts'
-import { Sheet } from '../controls/dialog.tsx'
+import { Detail } from '../controls/detail.tsx'
 import { useAnswer } from '../controls/loaded.tsx'
 import { ErrorText } from '../controls/notices.tsx'
 import { isNotFound } from '../refusals.ts'
 import type { JournalEntry } from '../responses.ts'
-import { openTab } from '../selection.ts'
 import { ExplanationView } from './explanation.tsx'
 import { shown } from './list.ts'
 import { type ListedRequest, targetOf, toListed } from './listed-request.ts'
@@ -17,35 +17,26 @@ const ID = 'request-sheet'
 const LONGEST_TITLE = 160
 const MILLISECONDS_BETWEEN_CHECKS = 3_000
 
-/** The request whose details are open. Its ordinal is known if the user opened it from the list. */
-interface OpenRequest {
-  requestId: string
-  ordinal: number | undefined
+/** The request that the user has opened from the list. Another request may have the same id. */
+const picked = signal<{ requestId: string; ordinal: number } | undefined>(undefined)
+
+export function noteOrdinal(requestId: string, ordinal: number): void {
+  picked.value = { requestId, ordinal }
 }
 
-const openedRequest = signal<OpenRequest | undefined>(undefined)
-
-/** Shows the details of a request above any view. The request need not be in the list. */
-export function openRequest(requestId: string, ordinal?: number): void {
-  openedRequest.value = { requestId, ordinal }
+/** Shows the details of a request of the list. */
+export function openRequest(requestId: string, ordinal: number): void {
+  noteOrdinal(requestId, ordinal)
+  go({ subject: requestId })
 }
 
-export function closeRequest(): void {
-  openedRequest.value = undefined
+function ordinalOf(requestId: string | undefined): number | undefined {
+  return picked.value?.requestId === requestId ? picked.value?.ordinal : undefined
 }
 
-export function RequestSheet() {
-  useSignalEffect(() => {
-    // Another part of the page has opened another view.
-    void openTab.value
-    closeRequest()
-  })
-  const open = openedRequest.value
-  return open === undefined ? null : <OpenSheet open={open} />
-}
-
-function OpenSheet({ open }: { open: OpenRequest }) {
-  const { requestId } = open
+/** The details of a request, which need not be in the list. */
+export function RequestDetail({ requestId }: { requestId: string }) {
+  const ordinal = ordinalOf(requestId)
   const { data: explanation, failure } = useAnswer([requestId], (signal) =>
     call('explainRequest', { parameters: { 'request-id': requestId }, signal }),
   )
@@ -56,10 +47,10 @@ function OpenSheet({ open }: { open: OpenRequest }) {
   const { newer, older } = neighbours()
   const title = exchange === undefined ? 'Request' : titleOf(exchange)
   return (
-    <Sheet
+    <Detail
       id={ID}
       title={title}
-      onClose={closeRequest}
+      onClose={() => go({})}
       beside={
         <>
           <Step id="newer" words="↑ Newer" to={newer} />
@@ -75,7 +66,7 @@ function OpenSheet({ open }: { open: OpenRequest }) {
             <RequestMarks request={toListed(exchange)} />
           </div>
         )}
-        {exchange !== undefined && open.ordinal !== undefined && exchange.ordinal !== open.ordinal && (
+        {exchange !== undefined && ordinal !== undefined && exchange.ordinal !== ordinal && (
           <p class="refusal warn">A later request has the same id. This is the later one.</p>
         )}
         {gone && (
@@ -92,7 +83,7 @@ function OpenSheet({ open }: { open: OpenRequest }) {
         {explanation !== undefined && <ExplanationView explanation={explanation} gone={gone} />}
         {explanation === undefined && failure === undefined && <p class="soft">Loading the explanation…</p>}
       </div>
-    </Sheet>
+    </Detail>
   )
 }
 
@@ -161,7 +152,7 @@ function useStepsByKey(): void {
       if ((key !== 'ArrowUp' && key !== 'ArrowDown') || altKey || ctrlKey || metaKey || shiftKey) return
       if (!(target instanceof Element) || event.defaultPrevented) return
       // The arrow keys scroll a body and move the cursor in a field. Another dialog may also be above this one.
-      const isBusy = target.matches('pre, input, select, textarea') || target.closest('dialog')?.id !== ID
+      const isBusy = target.matches('pre, input, select, textarea') || target.closest(`#${ID}`) === null
       if (isBusy && target !== document.body) return
       event.preventDefault()
       const { newer, older } = neighbours()
@@ -175,10 +166,11 @@ function useStepsByKey(): void {
 
 /** The requests before and after the open one, if the list contains it. */
 function neighbours(): { newer: ListedRequest | undefined; older: ListedRequest | undefined } {
-  const open = openedRequest.value
+  const open = subject.value
+  const known = ordinalOf(open)
   const list = shown.value
   const index = list.findIndex(({ ordinal, request_id }) =>
-    open?.ordinal === undefined ? request_id === open?.requestId : ordinal === open.ordinal,
+    known === undefined ? request_id === open : ordinal === known,
   )
   return index < 0 ? { newer: undefined, older: undefined } : { newer: list[index - 1], older: list[index + 1] }
 }

@@ -1,6 +1,7 @@
 import { computed } from '@preact/signals'
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
 import { isOfStory, snapshots } from '../account-data.ts'
+import { chosenAccount } from '../address.ts'
 import { call } from '../client.ts'
 import { Button } from '../controls/button.tsx'
 import { confirmed } from '../controls/dialog.tsx'
@@ -9,7 +10,6 @@ import { ErrorText, showFailure, showNote } from '../controls/notices.tsx'
 import { formatCount, formatInstant } from '../formatting.ts'
 import { createResource, refreshShown } from '../resource.ts'
 import type { Scene, Snapshot, Story } from '../responses.ts'
-import { chosenAccount } from '../selection.ts'
 import { beginStory, describeCall, endStory, goTo, isForStory, lookAgain, moving, telling } from './story.ts'
 
 const scenes = createResource({

@@ -1,14 +1,13 @@
 import { effect, signal } from '@preact/signals'
 import { SCENE_SNAPSHOT } from '../account-data.ts'
+import { chosenAccount, go, OFFERED_TABS } from '../address.ts'
 import { call, send } from '../client.ts'
 import { storyIsTold } from '../controls/dialog.tsx'
 import { showNote } from '../controls/notices.tsx'
 import { FACTS } from '../facts.ts'
 import { isNotFound, isObject, messageOf, Refused } from '../refusals.ts'
-import { closeRequest } from '../requests/request-sheet.tsx'
 import { refreshShown } from '../resource.ts'
 import type { Scene, SceneCall, Story } from '../responses.ts'
-import { chosenAccount, OFFERED_TABS, show } from '../selection.ts'
 import { callService, type Way } from '../service-calls.tsx'
 
 interface Outcome {
@@ -118,7 +117,7 @@ export async function endStory(): Promise<void> {
       showNote('The account is as it was before the story.')
     }
     telling.value = undefined
-    show({ tab: 'scenes' })
+    go({ tab: 'scenes' })
     await refreshShown()
   })
 }
@@ -126,7 +125,7 @@ export async function endStory(): Promise<void> {
 export function lookAgain(): void {
   const told = telling.peek()
   if (told === undefined) return
-  chosenAccount.value = told.account
+  go({ account: told.account })
   const look = told.story.scenes[told.step]?.look_at
   if (look !== undefined) showLook(look, told)
 }
@@ -146,8 +145,7 @@ async function playScene(): Promise<void> {
   const told = telling.peek()
   const scene = told?.story.scenes[told.step]
   if (told === undefined || scene === undefined) return
-  chosenAccount.value = told.account
-  closeRequest()
+  go({ account: told.account })
   // The subject may exist only after the calls. Until then, only its tab is open.
   const { look_at: look, calls = [] } = scene
   if (look !== undefined) showLook(calls.length > 0 ? { tab: look.tab } : look)
@@ -167,10 +165,14 @@ async function playScene(): Promise<void> {
  * Shows the subject of a scene. In the tab of the requests, it is the last request of the scene. A tab that this page
  * does not have is ignored.
  */
-function showLook({ tab, ...what }: NonNullable<Scene['look_at']>, told?: Telling): void {
+function showLook({ tab, domain, group, search }: NonNullable<Scene['look_at']>, told?: Telling): void {
   const sent = told?.outcomes.findLast(({ requestId }) => requestId !== null)?.requestId
-  const request = tab === 'requests' && sent != null ? { request: sent } : {}
-  show({ ...what, ...request, tab: OFFERED_TABS.find((each) => each === tab) })
+  const request = tab === 'requests' ? (sent ?? undefined) : undefined
+  go({
+    tab: OFFERED_TABS.find((each) => each === tab),
+    subject: request ?? domain ?? group,
+    parameters: search === undefined ? {} : { search },
+  })
 }
 
 /** Restores the account to its state before the story. If that is impossible, the story says why. */

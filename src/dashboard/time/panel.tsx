@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks'
 import { overview, summary } from '../account-data.ts'
+import { chosenAccount, go } from '../address.ts'
 import { HistoryChart } from '../charts/history-chart.tsx'
 import { Button } from '../controls/button.tsx'
 import { confirmed } from '../controls/dialog.tsx'
@@ -7,7 +8,6 @@ import { Form, TextField, textOf } from '../controls/form.tsx'
 import { Loaded } from '../controls/loaded.tsx'
 import { Card } from '../controls/marks.tsx'
 import { formatCount, formatDay, formatMoment, formatNumber, readWritten, writeMinute } from '../formatting.ts'
-import { chosenAccount } from '../selection.ts'
 import { ClockSection, shownTime } from './clock.tsx'
 import { deletePlayed, leftBehind, originalOf, play, stage, startPlay } from './play.ts'
 import { TimelineSection } from './timeline-section.tsx'
@@ -153,7 +153,7 @@ function LeftBehind() {
         {others.map((id) => (
           <li key={id} class="row">
             <span class="grow mono">{id}</span>
-            <Button words="Show" work={() => (chosenAccount.value = id)} aria-label={`Show ${id}`} />
+            <Button words="Show" work={() => go({ account: id })} aria-label={`Show ${id}`} />
             <Button words="Delete" kind="danger" work={() => remove(id)} aria-label={`Delete ${id}`} />
           </li>
         ))}

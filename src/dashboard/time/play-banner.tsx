@@ -1,9 +1,9 @@
+import { chosenAccount, go } from '../address.ts'
 import { Button } from '../controls/button.tsx'
 import { confirmed } from '../controls/dialog.tsx'
 import { type Choice, LabelledSelect } from '../controls/form.tsx'
 import { ErrorText } from '../controls/notices.tsx'
 import { formatInstant } from '../formatting.ts'
-import { chosenAccount } from '../selection.ts'
 import {
   adoptPlay,
   continuePlay,
@@ -45,7 +45,7 @@ function Controls({ account, original, now, end }: Play) {
         {!isOver && !isPlaying.value && ', paused'}
       </p>
       <div class="row">
-        {!isShown && <Button words={`Show ${account}`} work={() => (chosenAccount.value = account)} />}
+        {!isShown && <Button words={`Show ${account}`} work={() => go({ account })} />}
         {!isOver && (
           <>
             {isPlaying.value ? (
@@ -79,7 +79,7 @@ function Remains({ account, original }: { account: string; original: string }) {
   async function goBack(): Promise<void> {
     const text = `It was made to play ${original}, perhaps by another page that still plays it. ${original} does not change.`
     if (!(await confirmed(`Delete the account ${account}?`, text, 'Delete'))) return
-    chosenAccount.value = original
+    go({ account: original })
     await deletePlayed(account)
   }
   return (
@@ -89,7 +89,7 @@ function Remains({ account, original }: { account: string; original: string }) {
       </p>
       <div class="row">
         <Button words="Play on" work={adoptPlay} />
-        <Button words={`Back to ${original}`} work={() => (chosenAccount.value = original)} />
+        <Button words={`Back to ${original}`} work={() => go({ account: original })} />
         <Button words={`Delete ${account}`} kind="danger" work={goBack} />
       </div>
     </section>

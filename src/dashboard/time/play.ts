@@ -1,11 +1,11 @@
 import { computed, signal } from '@preact/signals'
 import { accounts } from '../account-data.ts'
+import { chosenAccount, go } from '../address.ts'
 import { call } from '../client.ts'
 import { showNote } from '../controls/notices.tsx'
 import { FACTS } from '../facts.ts'
 import { isNotFound, Refused } from '../refusals.ts'
 import { refreshShown } from '../resource.ts'
-import { chosenAccount } from '../selection.ts'
 import { describeDays } from './play-events.ts'
 
 const DAY = 86_400_000
@@ -61,7 +61,7 @@ export async function startPlay(start: string, end: number): Promise<void> {
   if (play.peek() !== undefined) await endPlay()
   const { account, now } = await createPlay(original, start)
   play.value = { account, original, now: Date.parse(now), end }
-  chosenAccount.value = account
+  go({ account })
   await loadStage(account)
   continuePlay()
 }
@@ -164,7 +164,7 @@ export async function endPlay(): Promise<void> {
   play.value = undefined
   stage.value = undefined
   playTrouble.value = undefined
-  if (chosenAccount.peek() === playing.account) chosenAccount.value = playing.original
+  if (chosenAccount.peek() === playing.account) go({ account: playing.original }, 'replace')
   await deletePlayed(playing.account)
 }
 
@@ -181,7 +181,7 @@ function leaveLostPlay({ account, original }: Play): void {
   play.value = undefined
   stage.value = undefined
   showNote(`The account ${account} was deleted, so its play is over.`)
-  if (chosenAccount.peek() === account) chosenAccount.value = original
+  if (chosenAccount.peek() === account) go({ account: original }, 'replace')
 }
 
 async function loadStage(account: string): Promise<void> {

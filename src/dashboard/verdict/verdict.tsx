@@ -1,5 +1,6 @@
 import { computed, signal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
+import { createParameter, go } from '../address.ts'
 import { call } from '../client.ts'
 import { Button } from '../controls/button.tsx'
 import { confirmed, Sheet } from '../controls/dialog.tsx'
@@ -10,7 +11,6 @@ import { isOffered, PLAYS_SERVICE } from '../facts.ts'
 import { formatCount, formatNumber } from '../formatting.ts'
 import { createResource } from '../resource.ts'
 import type { Verdict } from '../responses.ts'
-import { show } from '../selection.ts'
 
 const MILLISECONDS_AFTER_REQUEST = 400
 /** The verdict covers all accounts, but the stream has only the requests of one. So the verdict is loaded regularly. */
@@ -71,15 +71,15 @@ function describe(report: Verdict): { tone: Tone; words: string } {
   return { tone: '', words: judged === 0 ? 'nothing checked yet' : 'not everything is checked' }
 }
 
-const isOpen = signal(false)
+/** It is a part of the address of each view. */
+const sheet = createParameter({ name: 'sheet' })
 
 function close(): void {
-  isOpen.value = false
+  sheet.value = ''
 }
 
 function openRequest(request: string): void {
-  close()
-  show({ tab: 'requests', request })
+  go({ tab: 'requests', subject: request })
 }
 
 export function VerdictPill() {
@@ -91,14 +91,14 @@ export function VerdictPill() {
         id="verdict"
         class={`pill dot ${tone} ${tone === '' ? 'hollow' : ''}`}
         aria-haspopup="dialog"
-        onClick={() => (isOpen.value = true)}
+        onClick={() => (sheet.value = 'verdict')}
       >
         {`A${SCOPE.slice(1)}: ${words}`}
       </button>
       <span class="unseen" role="status">
         {tone === 'bad' && 'The contract was violated.'}
       </span>
-      {isOpen.value && (
+      {sheet.value === 'verdict' && (
         <Sheet id="verdict-sheet" title={`Verdict of ${SCOPE}`} onClose={close}>
           <VerdictDetails />
         </Sheet>
