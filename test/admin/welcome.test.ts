@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest'
+import { PAGE_VIEWS } from '../../src/admin/paths.ts'
 import type { ServerOptions } from '../../src/start/options.ts'
 import { askControl, startControlPlane } from '../support/control-plane.ts'
 import { sendRequest } from '../support/request.ts'
-import { startService } from '../support/service.ts'
+import { startService, type TestService } from '../support/service.ts'
 
 describe('the root of the server', () => {
   it('tells any other client what is here', async () => {
@@ -80,5 +81,54 @@ describe('a path that the control plane does not have', () => {
     const { status, error } = await get(path)
     expect({ status, code: error.code }).toEqual({ status: 404, code: 'not_found' })
     expect(error.message).not.toContain('Did you mean')
+  })
+})
+
+describe('the address of a view of the dashboard', () => {
+  const BROWSER = { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' }
+  const PATHS = [
+    '/accounts/default',
+    '/accounts/default/',
+    ...PAGE_VIEWS.map((view) => `/accounts/default/${view}`),
+    '/accounts/nobody/requests/0f0f0f0f?search=a&unknown=1',
+    '/accounts/default/domains/shop.example',
+  ]
+
+  async function open(service: TestService, path: string, headers: Record<string, string> = BROWSER) {
+    const response = await fetch(`${new URL(service.baseUrl).origin}/__admin${path}`, { headers })
+    return { status: response.status, type: response.headers.get('content-type'), text: await response.text() }
+  }
+
+  it('gives a browser the page, the same at each address', async () => {
+    const service = await startService()
+    const { text } = await open(service, '/')
+    expect(text).toContain('<!doctype html>')
+    for (const path of PATHS) {
+      expect([path, await open(service, path)]).toEqual([path, { status: 200, type: 'text/html; charset=utf-8', text }])
+    }
+  })
+
+  it.each([
+    ['any other client gets data there', '/accounts/default/requests', { accept: '*/*' }, 200],
+    ['any other client gets no page', '/accounts/default/requests/some-id', {}, 404],
+    ['what is no view stays data for a browser', '/accounts/default/state', BROWSER, 200],
+    ['what is no view stays unknown', '/accounts/default/nothing', BROWSER, 404],
+    ['what is below the details stays unknown', '/accounts/default/requests/some-id/more', BROWSER, 404],
+    [
+      'a page of another site gets nothing',
+      '/accounts/default/requests',
+      { ...BROWSER, origin: 'http://a.example' },
+      403,
+    ],
+  ])('%s', async (_, path, headers, status) => {
+    const answer = await open(await startService(), path, headers)
+    expect([answer.status, answer.type]).toEqual([status, 'application/json'])
+  })
+
+  it('needs no token, because the page asks for it, and the data at the same path does', async () => {
+    const service = await startService({ adminToken: 'token-of-the-test' })
+    expect((await open(service, '/accounts/default/requests')).status).toBe(200)
+    expect((await open(service, '/accounts/default/requests', {})).status).toBe(401)
+    expect((await open(service, '/accounts/default/state')).status).toBe(401)
   })
 })

@@ -1,14 +1,12 @@
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { PAGE_VIEWS, type PageView } from '../../src/admin/paths.ts'
 import { findAccessibilityProblems } from '../support/accessibility.ts'
 import { BUDGET } from '../support/budget.ts'
 import { askControl } from '../support/control-plane.ts'
 import { findLayoutProblems } from '../support/layout.ts'
 import { openService, type TestService } from '../support/service.ts'
 import { openDashboard, untilLive, watchCalls } from './dashboard-page.ts'
-
-const TABS = ['overview', 'domains', 'groups', 'requests', 'time', 'scenes', 'faults', 'account', 'coverage'] as const
-type Tab = (typeof TABS)[number]
 
 /** Layout mistakes are nearly all seen at the first two sizes; contrast depends on the scheme. */
 const LOOKS = [
@@ -70,7 +68,7 @@ async function fillHostile(): Promise<void> {
 }
 
 /** Opens a tab and waits until its first data is there. */
-async function openTab(page: Page, tab: Tab): Promise<void> {
+async function openTab(page: Page, tab: PageView): Promise<void> {
   await page.locator(`#tab-${tab}`).click()
   await page.locator(`#panel.panel-${tab}`).waitFor({ state: 'attached' })
   await settle(page)
@@ -87,14 +85,14 @@ const DRAWN = 'new Promise((resolve) => requestAnimationFrame(() => requestAnima
 
 const calls = new WeakMap<Page, ReturnType<typeof watchCalls>>()
 
-async function openAccount(account: string, tab: Tab = 'account'): Promise<Page> {
+async function openAccount(account: string, tab: PageView = 'account'): Promise<Page> {
   const page = await openDashboard(service, `${account}/${tab}`)
   calls.set(page, watchCalls(page))
   await untilLive(page)
   return page
 }
 
-/** What opens a sheet, a drawer or a dialog in a tab, each tried once: a row of each list, and buttons with an ellipsis. */
+/** What opens a sheet, a drawer or a dialog in a tab, each tried once: a row of each list, and buttons with an ellipsis. Rows are links. */
 const OPENERS = `#panel :is([data-request], [data-domain], [data-group]), #panel button, header button`
 
 /** The places in a tab that open something, as indexes of the elements of \`OPENERS\`. */
@@ -140,10 +138,10 @@ async function examine(page: Page, problems: Problems, account: string, view: st
 }
 let examined = 0
 
-/** Notes what is wrong with the dialog or sheet that is open, if one is, and closes it with Escape. */
-async function examineDialog(page: Page, problems: Problems, account: string, tab: Tab): Promise<void> {
+/** Notes what is wrong with the dialog, sheet or details that are open, if any are, and closes them with Escape. */
+async function examineDialog(page: Page, problems: Problems, account: string, tab: PageView): Promise<void> {
   await settle(page)
-  const dialog = page.locator('dialog[open]')
+  const dialog = page.locator('dialog[open], .detail')
   if ((await dialog.count()) === 0) return
   const heading = dialog.last().locator('h2').first()
   const title = (await dialog.last().getAttribute('aria-label')) ?? (await heading.textContent())
@@ -170,7 +168,7 @@ describe('every view of the dashboard', () => {
       const page = await openAccount(account)
       const problems = new Problems()
       const tried = new Set<string>()
-      for (const tab of TABS) {
+      for (const tab of PAGE_VIEWS) {
         await openTab(page, tab)
         await examine(page, problems, account, tab)
         for (const { index, kind } of await findOpeners(page)) {
@@ -189,9 +187,9 @@ describe('every view of the dashboard', () => {
   it('is reached by the keyboard alone, in the order in which it is read, with a focus that is seen', async () => {
     const page = await openAccount('default')
     expect(await page.locator('[role=tab]').evaluateAll((tabs) => tabs.map(({ id }) => id))).toEqual(
-      TABS.map((tab) => `tab-${tab}`),
+      PAGE_VIEWS.map((tab) => `tab-${tab}`),
     )
-    for (const tab of TABS) {
+    for (const tab of PAGE_VIEWS) {
       await openTab(page, tab)
       await page.evaluate('document.activeElement.blur()')
       const problems = await page.evaluate<string[]>('globalThis.visited = [], []')

@@ -27,7 +27,7 @@ export function Link({ to, class: look = '', kind, children, id, label, title, t
     <a
       href={hrefOf(to)}
       id={id}
-      class={look}
+      class={`link ${look}`}
       data-kind={kind}
       aria-label={label}
       aria-current={current ? 'true' : undefined}
