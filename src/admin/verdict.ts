@@ -59,13 +59,13 @@ export function describeExample({ exchange, problems, summary, correction, ...ex
 
 function summarise({ requests, judged, violations }: VerdictCounts, first: Example | undefined): string {
   if (violations > 0) {
-    const what = violations === 1 ? '1 request violates' : `${violations} requests violate`
+    const what = violations === 1 ? '1 request violates' : `${violations.toLocaleString('en')} requests violate`
     const example = first && ` The first is ${first.method} ${first.path}: ${first.message}`
-    return `${what} the contract, of ${requests}.${example ?? ''}`
+    return `${what} the contract, of ${requests.toLocaleString('en')}.${example ?? ''}`
   }
   if (requests === 0) return 'No request has come, so nothing was checked.'
   if (judged === 0) {
-    return `Nothing was checked: no request passed its key, plan and quota, and the faults. Requests that came: ${requests}.`
+    return `Nothing was checked: no request passed its key, plan and quota, and the faults. Requests that came: ${requests.toLocaleString('en')}.`
   }
-  return `No request violates the contract. Requests that were checked: ${judged}.`
+  return `No request violates the contract. Requests that were checked: ${judged.toLocaleString('en')}.`
 }

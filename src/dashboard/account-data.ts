@@ -2,7 +2,7 @@ import { computed } from '@preact/signals'
 import { openTab } from './address.ts'
 import { call, type Query } from './client.ts'
 import { FACTS, isOffered } from './facts.ts'
-import { createResource } from './resource.ts'
+import { createResource, noteVersion } from './resource.ts'
 import type { Group, Snapshot } from './responses.ts'
 
 interface Known {
@@ -27,10 +27,14 @@ async function loadAccounts(): Promise<Known> {
 
 /** The chosen account: its plan, clock and sizes, and its key if the key is not secret. */
 export const summary = createResource({
-  load: (account) => call('getAccount', { parameters: { account } }),
+  async load(account) {
+    const report = await call('getAccount', { parameters: { account } })
+    noteVersion(account, report.version)
+    return report
+  },
   afterRequests: 400,
   changesOnly: true,
-  polled: true,
+  polled: 'always',
 })
 
 export const groups = createResource({
@@ -92,7 +96,8 @@ export const faults = createResource({
   load: (account) => readAll('faults', (query) => call('listFaults', { parameters: { account }, query })),
   tabs: TABS,
   afterRequests: 150,
-  polled: true,
+  // A rule also ends by the time alone.
+  polled: 'always',
 })
 
 export const faultSets = createResource({

@@ -1,5 +1,4 @@
 import { signal } from '@preact/signals'
-import { chosenAccount } from './address.ts'
 import { send } from './client.ts'
 import { isNotFound, Refused, Unreachable } from './refusals.ts'
 import { noteRequest, refreshShown } from './resource.ts'
@@ -7,6 +6,9 @@ import type { JournalEntry } from './responses.ts'
 
 const LONGEST_PAUSE = 5_000
 const SHORTEST_PAUSE = 250
+
+/** The server sends something at least every 15 seconds. A stream that is silent for longer than this is lost. */
+const LONGEST_SILENCE = 45_000
 
 const DATA = 'data: '
 
@@ -52,7 +54,7 @@ export async function followExchanges(sink: Sink): Promise<never> {
       for await (const entry of readEvents(response)) {
         if (ended.aborted) break
         sink.take(entry)
-        if (entry.account === chosenAccount.peek()) noteRequest(entry)
+        noteRequest(entry)
       }
     } catch (error) {
       cause = error
@@ -66,6 +68,7 @@ export async function followExchanges(sink: Sink): Promise<never> {
     // A reload detects that the account no longer exists.
     if (isNotFound(cause)) void refreshShown()
     await pauseFor(Math.min(LONGEST_PAUSE, SHORTEST_PAUSE * 2 ** failures), ended)
+    await untilSeen(ended)
     // If the load failed, its stream must not continue beside the next one.
     attempt.abort()
   }
@@ -79,6 +82,16 @@ function pauseFor(milliseconds: number, ended: AbortSignal): Promise<void> {
   })
 }
 
+/** Waits while nobody sees the page, but ends early at a restart. */
+function untilSeen(ended: AbortSignal): Promise<void> {
+  if (!document.hidden || ended.aborted) return Promise.resolve()
+  return new Promise((resolve) => {
+    const options = { once: true, signal: ended }
+    document.addEventListener('visibilitychange', () => resolve(), options)
+    ended.addEventListener('abort', () => resolve(), { once: true })
+  })
+}
+
 /** Reads the entries of a stream of server-sent events. The browser's `EventSource` cannot send a token. */
 async function* readEvents({ body }: Response): AsyncGenerator<JournalEntry, void> {
   if (body === null) return
@@ -86,7 +99,7 @@ async function* readEvents({ body }: Response): AsyncGenerator<JournalEntry, voi
   const reader = body.getReader()
   let rest = ''
   for (;;) {
-    const { done, value } = await reader.read()
+    const { done, value } = await readInTime(reader)
     if (done) return
     const blocks = (rest + decoder.decode(value, { stream: true })).split('\n\n')
     rest = blocks.pop() ?? ''
@@ -94,5 +107,19 @@ async function* readEvents({ body }: Response): AsyncGenerator<JournalEntry, voi
       const lines = block.split('\n').filter((line) => line.startsWith(DATA))
       if (lines.length > 0) yield JSON.parse(lines.map((line) => line.slice(DATA.length)).join('\n'))
     }
+  }
+}
+
+/** Reads the next part of a stream. @throws Unreachable after a long silence. */
+async function readInTime(reader: ReadableStreamDefaultReader<Uint8Array>) {
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const silence = new Promise<never>((_, reject) => {
+    const words = `The server has sent nothing for ${LONGEST_SILENCE / 1_000} seconds.`
+    timer = setTimeout(() => reject(new Unreachable(words)), LONGEST_SILENCE)
+  })
+  try {
+    return await Promise.race([reader.read(), silence])
+  } finally {
+    clearTimeout(timer)
   }
 }

@@ -14,12 +14,12 @@ import { StoryBar, UnfinishedStory } from './scenes/panel.tsx'
 import { followScene } from './scenes/story.ts'
 import { OpenPanel } from './tabs.tsx'
 import { PlayBanner } from './time/play-banner.tsx'
-import { followVerdict } from './verdict/verdict.tsx'
 
 // The page is a normal client of the control plane. Any client can send any text to the service, so the page shows such
 // text only as text nodes, never as markup.
 
-const MILLISECONDS_BETWEEN_POLLS = 5_000
+/** What other clients of the control plane change appears within ten seconds. */
+const MILLISECONDS_BETWEEN_POLLS = 9_000
 
 // The browser paints the name of the page from the document only if scripts do not block it.
 if (document.hidden) startPage()
@@ -40,7 +40,6 @@ function startPage(): void {
   render(<Page />, place)
   followScope()
   followExchanges(requestList).catch(showFailure)
-  followVerdict()
   followScene()
   setInterval(whenVisible(poll), MILLISECONDS_BETWEEN_POLLS)
   // Data may have become old while the page was hidden.

@@ -20,8 +20,11 @@ interface Source<Data> {
   changesOnly?: boolean
   /** The least time between a load and the next load after a request, in milliseconds. */
   restOf?(data: Data): number
-  /** Whether other clients of the control plane can change it. If so, it is loaded every few seconds. */
-  polled?: boolean
+  /**
+   * Whether other clients of the control plane can change it. Data of the chosen account is then loaded again after the
+   * version of the account has changed; data that all accounts share, and with `always`, every few seconds.
+   */
+  polled?: boolean | 'always'
   /** Whether it is the same for all accounts. */
   shared?: boolean
   /** Whether a load without a known change is useful. It applies to loads after requests and to polling. */
@@ -40,8 +43,10 @@ export interface Resource<Data> {
 }
 
 interface Watched {
+  /** Whether it is loaded at each poll. */
+  readonly isPolledAlways: boolean
   isShown(): boolean
-  /** Whether other clients may have changed it, and no load is under way or will be soon. */
+  /** Whether other clients may have changed it, as far as it is known, and no load is under way or will be soon. */
   isDueToPoll(): boolean
   forget(): void
   refresh(): Promise<void>
@@ -49,6 +54,8 @@ interface Watched {
 }
 
 const watched: Watched[] = []
+/** The version of the chosen account when it was last read. */
+let version: string | undefined
 /** Called when the chosen account no longer exists. */
 let onLoss: () => void = () => undefined
 
@@ -65,19 +72,24 @@ export function createResource<Data>({
 }: Source<Data>): Resource<Data> {
   const data = signal<Data | undefined>(undefined)
   const failure = signal<unknown>(undefined)
+  const isPolledAlways = shared || polled === 'always'
   let current: Promise<void> | undefined
   let again: Promise<void> | undefined
   /** Whether a request makes a load necessary. */
   let isDue = false
   let resting: ReturnType<typeof setTimeout> | undefined
+  /** The version of the account that the data is at least as new as. */
+  let loadedVersion: string | undefined
 
   async function loadOnce(): Promise<void> {
     const account = chosenAccount.peek()
+    const versionBefore = version
     try {
       const loaded = await load(account)
       if (!shared && account !== chosenAccount.peek()) return
       data.value = loaded
       failure.value = undefined
+      loadedVersion = versionBefore
     } catch (error) {
       if (!shared && account !== chosenAccount.peek()) return
       failure.value = error
@@ -106,6 +118,14 @@ export function createResource<Data>({
     if (isShown() && !document.hidden && isStale()) refresh().catch(() => undefined)
   }
 
+  /** Whether the server may have other data than the page. */
+  function mayDiffer(): boolean {
+    if (isPolledAlways || data.peek() === undefined || failure.peek() !== undefined) return true
+    // The version and the first data are asked for together, and the version first.
+    loadedVersion ??= version
+    return loadedVersion !== version
+  }
+
   function isShown(): boolean {
     return tabs === undefined || tabs.some((tab) => tab === openTab.peek())
   }
@@ -127,15 +147,16 @@ export function createResource<Data>({
   }
 
   watched.push({
-    ...{ refresh, isShown },
-    isDueToPoll: () => polled && current === undefined && !isDue && isStale(),
+    ...{ refresh, isShown, isPolledAlways },
+    isDueToPoll: () => polled !== false && current === undefined && !isDue && mayDiffer() && isStale(),
     forget() {
       if (shared) return
       data.value = undefined
       failure.value = undefined
+      loadedVersion = undefined
     },
     noteRequest(request) {
-      if (afterRequests === undefined || isDue) return
+      if (afterRequests === undefined || isDue || (!shared && request.account !== chosenAccount.peek())) return
       // A fault can move the clock with any request.
       if (changesOnly && !mayHaveChanged(request) && request.fault === null) return
       isDue = true
@@ -160,14 +181,22 @@ async function refreshEach(isWanted: (each: Watched) => boolean): Promise<void> 
   await Promise.allSettled(watched.filter(isWanted).map((each) => each.refresh()))
 }
 
-/** Tells the resources that the service has answered a request of the chosen account. */
+/** Tells the resources that the service has answered a request. */
 export function noteRequest(request: JournalEntry): void {
   for (const each of watched) each.noteRequest(request)
 }
 
-/** Loads the visible data that other clients of the control plane can change. */
+/** Takes the version from a report about an account. While it is the same, other data of the account is, too. */
+export function noteVersion(account: string, read: string): void {
+  if (account === chosenAccount.peek()) version = read
+}
+
+/** Loads the visible data that other clients of the control plane may have changed. */
 export async function poll(): Promise<void> {
-  await refreshEach((each) => each.isShown() && each.isDueToPoll())
+  const isDue = (each: Watched) => each.isShown() && each.isDueToPoll()
+  await refreshEach((each) => each.isPolledAlways && isDue(each))
+  // Only now it is known whether the version has changed.
+  await refreshEach((each) => !each.isPolledAlways && isDue(each))
 }
 
 /** Loads the data of a tab when it is opened, and all data when another account is chosen. */
@@ -178,7 +207,10 @@ export function followChoice(leaveLostAccount: () => void): void {
     const chosen = chosenAccount.value
     void openTab.value
     untracked(() => {
-      if (chosen !== account) for (const each of watched) each.forget()
+      if (chosen !== account) {
+        version = undefined
+        for (const each of watched) each.forget()
+      }
       account = chosen
       void refreshShown()
     })

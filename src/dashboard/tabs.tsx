@@ -3,6 +3,7 @@ import { useEffect } from 'preact/hooks'
 import { AccountPanel } from './account/panel.tsx'
 import { summary } from './account-data.ts'
 import { go, keptParameters, OFFERED_TABS, openTab, type Tab } from './address.ts'
+import { Loaded } from './controls/loaded.tsx'
 import { CoveragePanel, coverageTally } from './coverage/panel.tsx'
 import { DomainsPanel } from './domains/panel.tsx'
 import { FaultsPanel } from './faults/panel.tsx'
@@ -65,7 +66,7 @@ export function Tabs() {
             onClick={() => openView(tab)}
             onKeyDown={(event) => moveByKey(event, index)}
           >
-            {VIEWS[tab].title} {tally !== '' && <span class="tally">{tally}</span>}
+            {VIEWS[tab].title} {VIEWS[tab].tally !== undefined && <span class="tally">{tally}</span>}
           </button>
         )
       })}
@@ -103,7 +104,13 @@ function bringIntoView(tab: HTMLElement | null): void {
 
 export function OpenPanel(): ComponentChildren {
   const tab = openTab.value
-  if (tab === undefined) return null
+  // The account decides which tab opens first.
+  if (tab === undefined)
+    return (
+      <Loaded of={summary} what="the account">
+        {() => null}
+      </Loaded>
+    )
   const { Panel } = VIEWS[tab]
   return (
     <section role="tabpanel" id="panel" class={`panel-${tab}`} aria-labelledby={`tab-${tab}`} tabIndex={-1}>

@@ -14,7 +14,7 @@ describe('a new account', () => {
     const { status: served, headers } = await ask(data.api_key, 'GET', '/domains')
     expect(served).toBe(200)
     expect(headers['x-ratelimit-limit']).toBe('30')
-    expect((await get('/accounts/account-1')).data).toEqual({ account: data.account, api_key: data.api_key })
+    expect((await get('/accounts/account-1')).data).toMatchObject({ account: data.account, api_key: data.api_key })
     expect((await get('/accounts')).data.accounts).toMatchObject([{ id: 'default' }, { id: 'account-1' }])
   })
 
@@ -59,6 +59,40 @@ async function deleteUnderRequest() {
   }
   return { plane, id, key, answer }
 }
+
+/** What changes the version of an account: the words, and the request. */
+const CHANGES: [what: string, method: 'post' | 'put' | 'patch' | 'delete', path: string, body?: object][] = [
+  ['the plan', 'patch', '', { plan: 'above-stone' }],
+  ['the clock', 'patch', '/clock', { advance: 'PT1H' }],
+  ['a key', 'post', '/keys', { label: 'CI' }],
+  ['a rule', 'post', '/faults', { times: 1, respond: { error: 'rate_limited' } }],
+  ['a pin', 'put', '/domains/demo.example/dmarc', { dmarc: 50 }],
+  ['a snapshot', 'post', '/snapshots', { name: 's' }],
+  ['the end of a snapshot', 'delete', '/snapshots/s'],
+  ['a reset', 'post', '/reset', {}],
+]
+
+describe('the version of an account', () => {
+  it('is the same while nothing changes, and another one after each change', async () => {
+    const start = { now: '2026-01-15T09:00:00Z', frozen: true, fixture: { domains: ['demo.example'] } }
+    const plane = await startControlPlane(start)
+    const { get, ask, create } = plane
+    const { key } = await create({ id: 'one', ...start })
+    const read = async () => (await get('/accounts/one')).data.version as string
+    let version = await read()
+    await ask(key, 'GET', '/domains')
+    await get('/accounts/one/overview')
+    expect(await read()).toBe(version)
+    for (const [what, method, path, body] of CHANGES) {
+      expect((await plane[method](`/accounts/one${path}`, body)).status, what).toBeLessThan(300)
+      const next = await read()
+      expect(next, what).not.toBe(version)
+      version = next
+    }
+    await ask(key, 'POST', '/domains', { domains: ['other.example'] })
+    expect(await read()).not.toBe(version)
+  })
+})
 
 describe('an account', () => {
   it('is gone with its key, its journal and its snapshots once it is deleted', async () => {

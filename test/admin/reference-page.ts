@@ -11,7 +11,7 @@ export interface Played {
 
 const WIDTH = 116
 /** Values that differ in each run, with each client, or with each version of the contract. */
-const VARYING = new Set(['instance', 'duration_ms', 'total', 'percent', 'headers', 'exchange'])
+const VARYING = new Set(['instance', 'version', 'duration_ms', 'total', 'percent', 'headers', 'exchange'])
 /** Refusals that every route has, and that the head of the page describes. */
 const COMMON = ['InvalidQuery', 'Unauthorized', 'Forbidden', 'InternalError', 'Unavailable']
 

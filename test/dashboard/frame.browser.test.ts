@@ -3,7 +3,18 @@ import { describe, expect, it } from 'vitest'
 import { newCleanPage, newPage, reusePage } from '../support/browser.ts'
 import { askControl } from '../support/control-plane.ts'
 import { API_KEY, startService, type TestService } from '../support/service.ts'
-import { adminUrl, ask, change, goTo, lookAgain, openDashboard, placeOf, start, untilLive } from './dashboard-page.ts'
+import {
+  adminUrl,
+  ask,
+  change,
+  goTo,
+  isTooWide,
+  lookAgain,
+  openDashboard,
+  placeOf,
+  start,
+  untilLive,
+} from './dashboard-page.ts'
 
 const TOKEN = 'open-sesame'
 
@@ -209,7 +220,7 @@ describe('the frame of the page', () => {
     await page.goto(adminUrl(service, '/'))
     const options = page.locator('#account option')
     await expect.poll(() => options.count()).toBe(5)
-    expect(await page.locator('#account-count').textContent()).toBe('of 5')
+    expect(await page.locator('#account-count').textContent()).toBe('5 accounts')
     await createAccount(service, 'newcomer')
     await lookAgain(page)
     await expect.poll(() => options.last().textContent()).toBe('newcomer')
@@ -357,3 +368,89 @@ async function isTabInSight(page: Page, tab: string): Promise<boolean> {
   const { x = -1, width = 0 } = (await page.locator(`#tab-${tab}`).boundingBox()) ?? {}
   return x >= 0 && x + width < 361
 }
+
+/** The width and the height of a window, and whether the header has all in two rows. */
+const WINDOWS: [width: number, height: number, isFlat: boolean][] = [
+  [390, 844, false],
+  [768, 1024, false],
+  [1024, 768, true],
+  [1280, 720, true],
+  [1440, 900, true],
+  [1920, 1080, true],
+  [3840, 2160, true],
+]
+
+describe('the header', () => {
+  it.each(WINDOWS)(
+    'does not move what is below it while the page loads, and fits in %d × %d',
+    async (width, height, isFlat) => {
+      const service = await startService({ fixture: 'demo', now: '2026-01-15T09:00:00Z', frozen: true })
+      const name = 'the-account-of-the-team-that-moves-to-another-provider-in-spring'
+      await createAccount(service, name)
+      await createAccount(service, 'other')
+      await service.send('POST', '/domains', { wrong: 1 })
+      for (const view of ['overview', 'account', 'coverage', 'faults']) {
+        const page = await newCleanPage({ viewport: { width, height } })
+        await page.addInitScript(`{
+        window.shifts = 0
+        new PerformanceObserver((list) => {
+          for (const { value } of list.getEntries()) window.shifts += value
+        }).observe({ type: 'layout-shift', buffered: true })
+      }`)
+        await page.goto(adminUrl(service, `/accounts/${name}/${view}`))
+        await untilLive(page)
+        await page.getByRole('button', { name: 'All accounts: 1 violation' }).waitFor()
+        await page.getByRole('tabpanel').getByRole('heading').first().waitFor()
+        await page.getByTitle('The clock of this account').waitFor()
+        expect(await page.evaluate('window.shifts'), view).toBeLessThan(0.05)
+        expect(await isTooWide(page), view).toBe(false)
+        const [top, tabs] = await Promise.all(
+          [page.getByRole('banner'), page.getByRole('tablist')].map((part) => part.boundingBox()),
+        )
+        if (isFlat) expect((top?.height ?? 0) / (tabs?.height ?? 1), view).toBeLessThan(2.5)
+        for (const button of await page.getByRole('banner').getByRole('button').all()) {
+          const { x = 0, width: own = 0 } = (await button.boundingBox()) ?? {}
+          expect(x + own, `${view}: ${await button.textContent()}`).toBeLessThanOrEqual(width)
+        }
+        expect(await page.evaluate(SCROLLERS), view).toBeLessThanOrEqual(1)
+        await page.close()
+      }
+    },
+  )
+
+  it('shows the whole name and the whole verdict to whoever points at them', async () => {
+    const service = await startService()
+    const name = 'n'.repeat(100)
+    await createAccount(service, name)
+    const page = await openDashboard(service, `${name}/account`)
+    await untilLive(page)
+    expect(await page.getByRole('combobox', { name: 'Account' }).getAttribute('title')).toBe(name)
+    await page.getByTitle('All accounts: no request yet').waitFor()
+  })
+})
+
+/** How many elements scroll the page or a great part of it, up and down. */
+const SCROLLERS = `[...document.querySelectorAll('html, html *')].filter((node) =>
+  node.scrollHeight > node.clientHeight + 1 && node.clientHeight > innerHeight / 2 &&
+  (node === document.documentElement
+    ? getComputedStyle(node).overflowY !== 'hidden'
+    : ['auto', 'scroll'].includes(getComputedStyle(node).overflowY))).length`
+
+describe('a question before something is destroyed', () => {
+  it('leaves the focus on the safe button', async () => {
+    const service = await startService({ fixture: 'demo' })
+    await createAccount(service, 'other')
+    const page = await openDashboard(service, 'other/account')
+    await untilLive(page)
+    for (const opener of ['Reset…', 'Delete…', /^Delete the key/]) {
+      await page.getByRole('button', { name: opener }).first().click()
+      const dialog = page.getByRole('dialog')
+      expect(
+        await dialog.getByRole('button', { name: 'Cancel' }).evaluate((node) => node === document.activeElement),
+      ).toBe(true)
+      await page.keyboard.press('Enter')
+      await expect.poll(() => dialog.count()).toBe(0)
+    }
+    expect(await ask(service, '/accounts/other')).toMatchObject({ account: { id: 'other' } })
+  })
+})

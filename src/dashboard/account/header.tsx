@@ -8,7 +8,7 @@ import { type Choice, LabelledSelect, Options, TextField, textOf } from '../cont
 import { showNote } from '../controls/notices.tsx'
 import { connection, restartStream } from '../exchanges.ts'
 import { FACTS, PLAYS_SERVICE } from '../facts.ts'
-import { formatCount, formatNumber } from '../formatting.ts'
+import { formatCount } from '../formatting.ts'
 import { refreshShown } from '../resource.ts'
 import type { BodyOf } from '../responses.ts'
 import { Tabs } from '../tabs.tsx'
@@ -39,21 +39,23 @@ export function Header() {
           <h1>dmarc-understudy</h1>
         </div>
         <div class="states">
-          <span id="connection" class={`pill dot ${tone}`} role="status">
-            {words}
+          <span class="connection-place">
+            <span id="connection" class={`pill dot ${tone}`} role="status">
+              {words}
+            </span>
           </span>
           <VerdictPill />
         </div>
+        {PLAYS_SERVICE && <AccountPicker />}
+      </div>
+      <div class="bar-tabs">
+        <Tabs />
         {PLAYS_SERVICE && (
-          <>
-            <div class="no-print">
-              <ClockLine />
-            </div>
-            <AccountPicker />
-          </>
+          <div class="clock-place no-print">
+            <ClockLine />
+          </div>
         )}
       </div>
-      <Tabs />
     </header>
   )
 }
@@ -63,12 +65,10 @@ function AccountPicker() {
   const count = accounts.data.value?.count ?? 0
   return (
     <div id="account-picker" class="no-print">
+      <span id="account-count" class="soft">
+        {count > 1 ? formatCount(count, 'account') : ''}
+      </span>
       <AccountChoice />
-      {count > 1 && (
-        <span id="account-count" class="soft" title={`There are ${formatCount(count, 'account')}.`}>
-          of {formatNumber(count)}
-        </span>
-      )}
       <Button words="New…" id="account-new" work={createAccount} />
       <Button words="Reset…" id="account-reset" work={resetAccount} />
       {chosen !== DEFAULT_ACCOUNT && <Button words="Delete…" id="account-delete" kind="danger" work={deleteAccount} />}
@@ -94,6 +94,7 @@ function AccountChoice() {
     <select
       id="account"
       aria-label="Account"
+      title={chosen}
       ref={place}
       value={chosen}
       onChange={({ currentTarget }) => {
@@ -122,12 +123,18 @@ async function createAccount(): Promise<void> {
   const content = (
     <>
       <p class="soft">
-        The account has its own state, key, clock, quotas and faults. It shares them with no other account.
+        The account has its own domains, key, clock, quotas and fault rules. It shares them with no other account.
       </p>
       <div class="fields">
         <TextField label="Name" name="id" placeholder="generated" spellcheck={false} />
         <FixtureChoice usual={usual} />
-        <TextField label="Seed" name="seed" inputMode="numeric" placeholder={usual} />
+        <TextField
+          label="Seed"
+          title="All figures and ids derive from this number."
+          name="seed"
+          inputMode="numeric"
+          placeholder={usual}
+        />
         <TextField
           label="Time at the beginning"
           name="now"
@@ -163,8 +170,8 @@ async function resetAccount(): Promise<void> {
   const content = (
     <>
       <p>
-        The account goes back to the moment of its creation. Later keys, faults, pins, requests and coverage are
-        removed. Snapshots stay.
+        The account goes back to the moment of its creation. Later keys, fault rules, records that were set by hand,
+        requests and coverage are removed. Snapshots stay.
       </p>
       <FixtureChoice usual="the one of its creation" />
     </>

@@ -4,7 +4,7 @@ import { call } from '../client.ts'
 import { Button, Copyable } from '../controls/button.tsx'
 import { confirmed, showSecret } from '../controls/dialog.tsx'
 import { Form, Options, Select, TextField, textOf } from '../controls/form.tsx'
-import { Loaded } from '../controls/loaded.tsx'
+import { Loaded, Waiting } from '../controls/loaded.tsx'
 import { Badge, Card, Meter, Pairs } from '../controls/marks.tsx'
 import { showFailure } from '../controls/notices.tsx'
 import { BASE_URL, FACTS } from '../facts.ts'
@@ -17,14 +17,15 @@ export const quotas = createResource({
   load: (account) => call('getQuotas', { parameters: { account } }),
   tabs: ['account', 'time'],
   afterRequests: 400,
-  polled: true,
+  // The version of the account does not cover its counters.
+  polled: 'always',
 })
 
 export function AccountPanel() {
   return (
     <div class="halves">
       <div class="stack">
-        <Loaded of={summary}>
+        <Loaded of={summary} loading={<Place what="account" />}>
           {({ account, api_key: apiKey }) => (
             <>
               <Reach apiKey={apiKey} />
@@ -34,10 +35,21 @@ export function AccountPanel() {
         </Loaded>
       </div>
       <div class="stack">
-        <Loaded of={quotas}>{(data) => <Remaining data={data} />}</Loaded>
+        <Loaded of={quotas} what="the quotas">
+          {(data) => <Remaining data={data} />}
+        </Loaded>
         <Keys />
       </div>
     </div>
+  )
+}
+
+/** A place of the final size, so that nothing below it moves when the data arrives. */
+function Place({ what }: { what: 'account' | 'quotas' }) {
+  return (
+    <Waiting what={`the ${what}`}>
+      <div class={`card skeleton ${what}`} />
+    </Waiting>
   )
 }
 
@@ -80,11 +92,21 @@ function About({ account: { id, plan, seed, fixture, created_at } }: { account: 
           <Options values={plans} />
         </select>
       </label>
-      <p class="soft">The service refuses the keys of an account whose plan is too low.</p>
+      <p class="soft">
+        The plan decides whether the account may use the API: the service refuses the keys of a plan that is too low.
+      </p>
       <Pairs
         entries={[
-          ['Fixture', fixture ?? 'none by name'],
-          ['Seed', <span class="mono">{seed}</span>],
+          ['Filled from', fixture === null ? 'a fixture of its own' : `the fixture ${fixture}`],
+          [
+            'Seed',
+            <span
+              title="The number from which all figures, keys and ids derive. The same seed gives the same account."
+              class="mono"
+            >
+              {seed}
+            </span>,
+          ],
           ['Created', formatInstant(created_at)],
         ]}
       />
@@ -141,7 +163,11 @@ function QuotaLine({ quota: { key, bucket, limit, remaining, resets_at } }: { qu
   return (
     <div class="quota" title={`The window ends at ${formatInstant(resets_at)}.`}>
       <span class="mono">/{bucket}</span>
-      <Meter share={remaining / limit} label={`Remaining quota of ${bucket}`} text={`${remaining} of ${limit}`} />
+      <Meter
+        share={remaining / limit}
+        label={`Remaining quota of ${bucket}`}
+        text={`${formatNumber(remaining)} of ${formatNumber(limit)}`}
+      />
       <span class="count">{`${formatNumber(remaining)} / ${formatNumber(limit)}`}</span>
       <span class="row">
         <Button words="Use up" small aria-label={`Use up the quota of ${bucket}`} work={() => set(0)} />
@@ -158,7 +184,7 @@ function Keys() {
       <Form id="key-form" submit="Create a key" work={createKey}>
         <TextField label="Label of a new key" name="label" placeholder="such as: CI" />
       </Form>
-      <Loaded of={keys}>
+      <Loaded of={keys} what="the keys">
         {(list) =>
           list.length === 0 ? (
             <p class="soft">No keys, so no client can use this account.</p>
@@ -186,8 +212,8 @@ function KeyItem({ apiKey: { id, label, created_at, disabled, in_grace } }: { ap
         <strong class="mono">{id}</strong>{' '}
         {disabled ? <Badge tone="bad">disabled</Badge> : <Badge tone="good">enabled</Badge>}{' '}
         {in_grace && (
-          <Badge tone="warn" title="A new key has higher quotas for some days.">
-            in grace period
+          <Badge tone="warn" title="A new key has higher quotas for a week.">
+            in grace period: higher quotas
           </Badge>
         )}
         <div class="soft">{[label, `created ${formatInstant(created_at)}`].filter(Boolean).join(' · ')}</div>

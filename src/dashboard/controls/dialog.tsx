@@ -33,6 +33,8 @@ function Modal({ label, id, class: kind = '', lasting = false, light = false, on
     const opener = document.activeElement
     if (light && storyIsTold.peek()) dialog?.show()
     else dialog?.showModal()
+    // Whoever presses Enter or the space bar without reading must not destroy anything.
+    dialog?.querySelector<HTMLElement>('.safe')?.focus()
     return () => {
       removed.current = true
       dialog?.close()
@@ -200,7 +202,7 @@ function ModalDialog({ title, content, question, close }: OpenDialog) {
   const lasting = question?.lasting ?? false
   const heading = <h2>{title}</h2>
   const cancel = (words: string) => (
-    <button type="button" onClick={() => close()}>
+    <button type="button" class={question?.danger ? 'safe' : ''} onClick={() => close()}>
       {words}
     </button>
   )

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
-import { Refused } from '../refusals.ts'
+import { connection } from '../exchanges.ts'
 import type { Resource } from '../resource.ts'
 import { Button } from './button.tsx'
 import { ErrorText } from './notices.tsx'
@@ -10,7 +10,9 @@ const PATIENCE = 1_000
 
 interface LoadedProps<Data> {
   of: Resource<Data>
-  /** The content before the data arrives; by default, words after a second. */
+  /** The name of the data in a sentence, such as `the figures`. */
+  what?: string
+  /** The content before the data arrives. By default, words say after a second what the page waits for. */
   loading?: ComponentChildren
   children(data: Data): ComponentChildren
 }
@@ -19,29 +21,44 @@ interface LoadedProps<Data> {
  * Shows the data of a resource. Before the data arrives, it says that it loads or why it cannot load. Later it says why
  * the data is old.
  */
-export function Loaded<Data>({ of: resource, loading = <Loading />, children }: LoadedProps<Data>) {
+export function Loaded<Data>({ of: resource, what, loading, children }: LoadedProps<Data>) {
   const data = resource.data.value
   const failure = resource.failure.value
   if (data === undefined) {
-    if (failure === undefined) return <>{loading}</>
-    return (
-      <div class="refusal bad" role="alert">
-        <ErrorText error={failure} />{' '}
-        <Button words="Try again" small work={() => resource.refresh().catch(() => undefined)} />
-      </div>
-    )
+    if (failure === undefined) return loading ?? <Waiting what={what} />
+    return <Failed of={resource} />
   }
   return (
     <>
-      {/* The top of the page says if the server does not answer. */}
-      {failure instanceof Refused && (
-        <p class="refusal warn" role="status">
-          This may be out of date. <ErrorText error={failure} />
-        </p>
-      )}
+      <Old of={resource} />
       {children(data)}
     </>
   )
+}
+
+/** Says why a resource could not be loaded. */
+function Failed({ of: resource }: { of: Resource<unknown> }) {
+  return (
+    <div class="refusal bad" role="alert">
+      <ErrorText error={resource.failure.value} /> <TryAgain of={resource} />
+    </div>
+  )
+}
+
+/** Says why the data of a resource is old, if it is. */
+export function Old({ of: resource, says = 'This may be out of date.' }: { of: Resource<unknown>; says?: string }) {
+  const failure = resource.failure.value
+  // The top of the page says if no part of the server answers.
+  if (failure === undefined || connection.value === 'lost') return null
+  return (
+    <p class="refusal warn" role="status">
+      {says} <ErrorText error={failure} /> <TryAgain of={resource} />
+    </p>
+  )
+}
+
+function TryAgain({ of: resource }: { of: Resource<unknown> }) {
+  return <Button words="Try again" small work={() => resource.refresh().catch(() => undefined)} />
 }
 
 /**
@@ -64,6 +81,25 @@ export function useAnswer<Data>(
     return () => leaving.abort()
   }, of)
   return answer.subject === subject ? answer : {}
+}
+
+/**
+ * Says after a second what the page waits for. `children` is the place of what is awaited. The words lie on it, so that
+ * nothing moves when they appear.
+ */
+export function Waiting({
+  what = 'the server',
+  children,
+}: {
+  what?: string | undefined
+  children?: ComponentChildren
+}) {
+  return (
+    <div class="waiting">
+      {children}
+      <Loading>{`Waiting for ${what}…`}</Loading>
+    </div>
+  )
 }
 
 /** Says that something loads, after a short delay. */

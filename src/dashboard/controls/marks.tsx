@@ -17,6 +17,12 @@ export function Badge({ tone = '', title, children }: BadgeProps) {
   )
 }
 
+/** A text of the server. Names in backticks, such as `domains`, appear as code. */
+export function Prose({ text }: { text: string }) {
+  // Each second part is what the parentheses have matched. A backtick without a partner stays as it is.
+  return <>{text.split(/`([^`]+)`/).map((part, index) => (index % 2 === 1 ? <code key={index}>{part}</code> : part))}</>
+}
+
 /** A horizontal bar. `share` is from 0 to 1, and `low` is the limit of a low share. Screen readers read `text`. */
 export function Meter({ share, label, text, low = 0.2 }: { share: number; label: string; text: string; low?: number }) {
   return <meter min={0} max={1} low={low} value={share} aria-label={label} aria-valuetext={text} title={text} />

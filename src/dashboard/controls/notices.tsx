@@ -2,6 +2,7 @@ import { signal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import { messageOf, Refused } from '../refusals.ts'
+import { Prose } from './marks.tsx'
 
 const MILLISECONDS_OF_NOTE = 4_000
 const MILLISECONDS_OF_FAILURE = 12_000
@@ -34,11 +35,13 @@ export function ErrorText({ error, rename = (text) => text }: { error: unknown; 
   const others = error.problems.filter(({ message }) => message !== error.message)
   return (
     <>
-      <strong>{error.code}</strong> {rename(error.message)}
+      <strong>{error.code}</strong> <Prose text={rename(error.message)} />
       {error.problems.length > 1 && others.length > 0 && (
         <ul>
           {others.map(({ code, message }) => (
-            <li key={message}>{`${code}: ${rename(message)}`}</li>
+            <li key={message}>
+              {code}: <Prose text={rename(message)} />
+            </li>
           ))}
         </ul>
       )}

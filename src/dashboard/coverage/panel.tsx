@@ -3,8 +3,8 @@ import { call } from '../client.ts'
 import { Button, Copyable } from '../controls/button.tsx'
 import { filterBy, SearchField } from '../controls/form.tsx'
 import { Loaded } from '../controls/loaded.tsx'
-import { Badge, Meter } from '../controls/marks.tsx'
-import { formatShown } from '../formatting.ts'
+import { Badge, Meter, Prose } from '../controls/marks.tsx'
+import { formatNumber, formatShown } from '../formatting.ts'
 import { createResource } from '../resource.ts'
 import type { Coverage, Gap } from '../responses.ts'
 
@@ -21,11 +21,24 @@ const coverage = createResource({
 
 /** A part of the contract that no request of the account covers. */
 interface NamedGap {
-  kind: 'response' | 'rule' | 'edge'
+  kind: 'response' | 'rule' | 'limit'
   name: string
   says?: string
   gap: Gap
 }
+
+/** The parts of the summary: their titles, and what is counted. */
+const PARTS: Readonly<Record<keyof Coverage['summary'], readonly [title: string, says: string]>> = {
+  operations: ['Operations', 'each method and path of the API'],
+  responses: ['Responses', 'each status and error code that an operation can answer'],
+  rules: ['Rules', 'each sentence of the specification that a request can show'],
+  edges: ['Limits', 'each limit twice: a value exactly at it, and one just beyond it'],
+}
+
+const SIDES = {
+  at: 'A value exactly at the limit, which is accepted.',
+  beyond: 'A value just beyond the limit, which is refused.',
+} as const
 
 function gapsOf({ operations, rules, edges }: Coverage): NamedGap[] {
   const responses = operations.flatMap(({ operation, responses }) =>
@@ -39,7 +52,9 @@ function gapsOf({ operations, rules, edges }: Coverage): NamedGap[] {
   return [
     ...responses,
     ...rules.filter(({ seen }) => !seen).map((gap): NamedGap => ({ kind: 'rule', name: gap.id, says: gap.says, gap })),
-    ...edges.filter(({ seen }) => !seen).map((gap): NamedGap => ({ kind: 'edge', name: gap.id, gap })),
+    ...edges
+      .filter(({ seen }) => !seen)
+      .map((gap): NamedGap => ({ kind: 'limit', name: gap.id, says: SIDES[gap.side], gap })),
   ]
 }
 
@@ -50,7 +65,11 @@ export function coverageTally(): string | undefined {
 }
 
 export function CoveragePanel() {
-  return <Loaded of={coverage}>{(data) => <Report coverage={data} />}</Loaded>
+  return (
+    <Loaded of={coverage} what="the coverage">
+      {(data) => <Report coverage={data} />}
+    </Loaded>
+  )
 }
 
 function Report({ coverage: data }: { coverage: Coverage }) {
@@ -62,14 +81,25 @@ function Report({ coverage: data }: { coverage: Coverage }) {
           <Button words="Refresh" work={() => coverage.refresh()} />
         </div>
         <div id="coverage-bars" class="stack">
-          {Object.entries(data.summary).map(([name, { seen, total, percent }]) => (
-            <div key={name} class="quota coverage">
-              <span>{name}</span>
-              <Meter share={percent / 100} low={0} label={`Coverage of ${name}`} text={`${seen} of ${total}`} />
-              <span class="count">{`${seen} / ${total}`}</span>
-              <span class="soft">{`${percent} %`}</span>
-            </div>
-          ))}
+          {(Object.keys(PARTS) as (keyof typeof PARTS)[]).map((part) => {
+            const [title, says] = PARTS[part]
+            const { seen, total, percent } = data.summary[part]
+            return (
+              <div key={part} class="quota coverage">
+                <span>
+                  {title} <span class="soft">{says}</span>
+                </span>
+                <Meter
+                  share={percent / 100}
+                  low={0}
+                  label={`Coverage of ${title.toLowerCase()}`}
+                  text={`${formatNumber(seen)} of ${formatNumber(total)}`}
+                />
+                <span class="count">{`${formatNumber(seen)} / ${formatNumber(total)}`}</span>
+                <span class="soft">{`${percent} %`}</span>
+              </div>
+            )
+          })}
         </div>
       </section>
       <Gaps coverage={data} />
@@ -90,10 +120,13 @@ function Gaps({ coverage }: { coverage: Coverage }) {
           id="gap-filter"
           class="no-print"
           label="Filter gaps"
-          placeholder="Filter: rule createDomainGroup 409"
+          placeholder="Filter, such as: response createDomainGroup 409"
           text={filter}
         />
       </div>
+      <p class="soft">
+        Open a line for a command that shows it. A response that a fault rule has made counts as nothing.
+      </p>
       <ul id="gaps" class="card ruled">
         {shown.map((gap) => (
           <GapItem key={`${gap.kind} ${gap.name}`} {...gap} />
@@ -112,11 +145,17 @@ function GapItem({ kind, name, says, gap: { curl, hint } }: NamedGap) {
       <details>
         <summary>
           <Badge>{kind}</Badge> <span class="mono">{name}</span>{' '}
-          {says !== undefined && <span class="soft">{says}</span>}
+          {says !== undefined && (
+            <span class="soft">
+              <Prose text={says} />
+            </span>
+          )}
         </summary>
         <div class="stack">
           {curl?.map((command) => <Copyable key={command} text={command} label={`Copy the command for ${name}`} />) ?? (
-            <p class="soft">{hint ?? 'No command that covers it is known.'}</p>
+            <p class="soft">
+              <Prose text={hint ?? 'No command that covers it is known.'} />
+            </p>
           )}
         </div>
       </details>

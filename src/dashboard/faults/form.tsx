@@ -3,7 +3,7 @@ import { faults, keys } from '../account-data.ts'
 import { call } from '../client.ts'
 import { Button } from '../controls/button.tsx'
 import { type Choice, Form, LabelledSelect, TextField } from '../controls/form.tsx'
-import { Card } from '../controls/marks.tsx'
+import { Card, Prose } from '../controls/marks.tsx'
 import { showNote } from '../controls/notices.tsx'
 import { FACTS } from '../facts.ts'
 import { codesOf, type Draft, draft, type Family, kindIn, OFTEN, PRESETS, proposeRule, readRule } from './draft.ts'
@@ -119,7 +119,9 @@ function Effect() {
           />
         </label>
       )}
-      <p class="soft">{kindIn(draft.value)?.says}</p>
+      <p class="soft">
+        <Prose text={kindIn(draft.value)?.says ?? ''} />
+      </p>
     </>
   )
 }
@@ -201,11 +203,11 @@ function Choices({ legend, name, values, isExplained = false, children }: Choice
   )
 }
 
-/** A value with its explanation, which has names in backticks. */
+/** A value with its explanation. */
 function Explained({ value, says }: { value: string; says: string }) {
   return (
     <span>
-      <strong>{value}</strong> {says.split('`').map((part, index) => (index % 2 === 1 ? <code>{part}</code> : part))}
+      <strong>{value}</strong> <Prose text={says} />
     </span>
   )
 }

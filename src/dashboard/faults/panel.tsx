@@ -5,7 +5,7 @@ import { Button } from '../controls/button.tsx'
 import { confirmed } from '../controls/dialog.tsx'
 import { Link } from '../controls/link.tsx'
 import { Loaded, useAnswer } from '../controls/loaded.tsx'
-import { Badge } from '../controls/marks.tsx'
+import { Badge, Prose } from '../controls/marks.tsx'
 import { showNote } from '../controls/notices.tsx'
 import { formatCount, formatInstant, formatNumber } from '../formatting.ts'
 import type { Fault, FaultSet } from '../responses.ts'
@@ -15,11 +15,13 @@ import { describeRule, kindOf, RuleAsCode } from './words.tsx'
 const LAST_REQUESTS = 5
 
 export function FaultsPanel() {
+  // The list comes first on the page, so the form would move when the list arrives.
+  const isListed = faults.data.value !== undefined || faults.failure.value !== undefined
   return (
     <>
       <FaultList />
-      <FaultForm />
-      <FaultSets />
+      {isListed && <FaultForm />}
+      {isListed && <FaultSets />}
     </>
   )
 }
@@ -30,13 +32,17 @@ function FaultList() {
     <section class="stack" aria-labelledby="faults-title">
       <div class="row">
         <h2 id="faults-title" class="grow">
-          Rules
+          Fault rules
         </h2>
         {rules !== undefined && rules.length > 0 && (
           <Button words="Remove all" id="faults-clear" kind="danger" work={() => removeAll(rules)} />
         )}
       </div>
-      <Loaded of={faults}>
+      <p class="soft">
+        A rule makes the service fail on purpose, to test how a client bears it. The journal marks each response of a
+        rule as injected, so that nobody takes it for the behaviour of the service.
+      </p>
+      <Loaded of={faults} what="the rules">
         {(list) => (
           <ul id="faults" class="stack">
             {list.map((fault) => (
@@ -67,14 +73,14 @@ function FaultCard({ id, set, matched, hits, state, rule }: Fault) {
       <div class="row">
         <h3 class="fault-title grow">{describeRule(rule)}</h3>
         <Badge tone={state === 'active' ? 'good' : ''}>{state}</Badge>
-        <Badge>{`matched ${formatNumber(matched)}`}</Badge>
+        <Badge title="Requests that meet the conditions of the rule">{`matched ${formatCount(matched, 'request')}`}</Badge>
         <Badge tone={hits > 0 ? 'odd' : ''}>
           {hits === 1 ? 'applied once' : `applied ${formatNumber(hits)} times`}
         </Badge>
       </div>
       <p class="soft">
-        {kindOf(rule)?.says}
-        {rule.description !== undefined && ` ${rule.description}.`}
+        <Prose text={kindOf(rule)?.says ?? ''} />
+        {rule.description !== undefined && <Prose text={` ${rule.description}.`} />}
       </p>
       <LastRequests fault={id} hits={hits} />
       <div class="row">
@@ -92,7 +98,8 @@ function FaultCard({ id, set, matched, hits, state, rule }: Fault) {
 function LastRequests({ fault, hits }: { fault: string; hits: number }) {
   const query = { limit: LAST_REQUESTS, fault }
   const load = (signal: AbortSignal) => call('listRequests', { query, signal })
-  const { data } = useAnswer([fault, hits], hits === 0 ? undefined : load)
+  const { data, failure } = useAnswer([fault, hits], hits === 0 ? undefined : load)
+  if (hits > 0 && data === undefined && failure === undefined) return <Place rows={Math.min(hits, LAST_REQUESTS)} />
   // The rule or the journal may be removed in the meantime.
   if (hits === 0 || data === undefined || data.requests.length === 0) return null
   return (
@@ -108,12 +115,23 @@ function LastRequests({ fault, hits }: { fault: string; hits: number }) {
   )
 }
 
+/** The place of the last requests until they arrive, so that nothing moves then. */
+function Place({ rows }: { rows: number }) {
+  return (
+    <ul class="fault-requests" aria-hidden="true">
+      {Array.from({ length: rows }, (_, row) => (
+        <li key={row} />
+      ))}
+    </ul>
+  )
+}
+
 /** The built-in sets, and those in the file of the server. */
 function FaultSets() {
   return (
     <section class="stack" aria-labelledby="fault-sets-title">
       <h2 id="fault-sets-title">Ready-made sets</h2>
-      <Loaded of={faultSets}>
+      <Loaded of={faultSets} what="the ready-made sets">
         {(sets) => (
           <ul id="fault-sets" class="fault-cards">
             {sets.map((set) => (
@@ -139,7 +157,9 @@ function SetCard({ name, description, rules }: FaultSet) {
         <h3 class="fault-title grow">{name}</h3>
         <Button words="Add" work={add} aria-label={`Add the set ${name}`} />
       </div>
-      <p class="soft">{description}</p>
+      <p class="soft">
+        <Prose text={description} />
+      </p>
       <details>
         <summary>{formatCount(rules.length, 'rule')}</summary>
         <ol class="fault-words">

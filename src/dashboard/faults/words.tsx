@@ -1,7 +1,7 @@
 import { chosenAccount, ROOT } from '../address.ts'
 import { Copyable } from '../controls/button.tsx'
 import { FACTS } from '../facts.ts'
-import { formatJson } from '../formatting.ts'
+import { formatCount, formatJson, formatNumber } from '../formatting.ts'
 import type { FaultRule, KindFacts } from '../responses.ts'
 import { quoteWord } from '../service-calls.tsx'
 import { readToken } from '../token.tsx'
@@ -12,7 +12,7 @@ export function describeRule(rule: FaultRule): string {
   const { skip = 0, probability, expires_after: life } = rule
   const conditions = [
     whenOf(rule),
-    skip > 0 && `after ${skip} ${skip === 1 ? 'other' : 'others'}`,
+    skip > 0 && `after ${formatCount(skip, 'other')}`,
     probability !== undefined && `with the probability ${probability}`,
     life !== undefined && `for ${life}`,
   ]
@@ -30,7 +30,7 @@ function requestsOf({ match = {}, times }: FaultRule): string {
   const known = FACTS.operations.find(({ id }) => id === operation)
   const named = known === undefined ? [method, path ?? operation] : [known.method, known.path]
   const plain = named.filter(Boolean).join(' ') || (times === undefined || times === 1 ? 'request' : 'requests')
-  const which = times === undefined ? 'Each' : times === 1 ? 'The next' : `The next ${times}`
+  const which = times === undefined ? 'Each' : times === 1 ? 'The next' : `The next ${formatNumber(times)}`
   return `${which} ${plain}${key === undefined ? '' : ` of the key ${key}`}`
 }
 
@@ -41,7 +41,7 @@ function effectOf(rule: FaultRule): string {
     connection && `connection ${connection}`,
     corrupt && `response ${corrupt}`,
     event && `event ${event}`,
-    delay + jitter > 0 && `delay of ${delay}${jitter > 0 ? `–${delay + jitter}` : ''} ms`,
+    delay + jitter > 0 && `delay of ${formatNumber(delay)}${jitter > 0 ? `–${formatNumber(delay + jitter)}` : ''} ms`,
   ]
   return effects.filter(Boolean).join(' and ') || 'nothing'
 }

@@ -4,6 +4,7 @@ import { chosenAccount, go } from '../address.ts'
 import { HistoryChart } from '../charts/history-chart.tsx'
 import { Button } from '../controls/button.tsx'
 import { Link } from '../controls/link.tsx'
+import { Old, Waiting } from '../controls/loaded.tsx'
 import { Badge, Card, type Tone } from '../controls/marks.tsx'
 import { ErrorText } from '../controls/notices.tsx'
 import { formatCount, formatDay, formatInstant, formatNumber, formatShare, roundToTenth } from '../formatting.ts'
@@ -24,11 +25,7 @@ export function OverviewPanel() {
   if (data.domains === 0) return <NoDomains />
   return (
     <>
-      {failure !== undefined && (
-        <p class="refusal warn" role="status">
-          These figures are not the newest. <ErrorText error={failure} />
-        </p>
-      )}
+      <Old of={overview} says="These figures are not the newest." />
       <Heading data={data} />
       <BeforeAndAfter now={data} />
       <Tiles data={data} />
@@ -116,11 +113,13 @@ function Failure({ error }: { error: unknown }) {
 /** A placeholder with the final size, so that the layout does not jump. */
 function Skeleton() {
   return (
-    <div class="stack overview-loading" role="status" aria-label="The figures are being loaded">
-      {['head', 'tiles', 'policies', 'chart', 'table'].map((part) => (
-        <div key={part} class={`card skeleton ${part}`} />
-      ))}
-    </div>
+    <Waiting what="the figures of this account">
+      <div class="stack overview-loading" role="status" aria-label="The figures are being loaded">
+        {['head', 'tiles', 'policies', 'chart', 'table'].map((part) => (
+          <div key={part} class={`card skeleton ${part}`} />
+        ))}
+      </div>
+    </Waiting>
   )
 }
 

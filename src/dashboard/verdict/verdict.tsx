@@ -1,10 +1,10 @@
-import { computed, signal } from '@preact/signals'
+import { computed } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { createParameter, go } from '../address.ts'
 import { call } from '../client.ts'
 import { Button } from '../controls/button.tsx'
 import { confirmed, Sheet } from '../controls/dialog.tsx'
-import { Badge, Pairs, Part, type Tone } from '../controls/marks.tsx'
+import { Badge, Pairs, Part, Prose, type Tone } from '../controls/marks.tsx'
 import { ErrorText, showNote } from '../controls/notices.tsx'
 import { connection } from '../exchanges.ts'
 import { isOffered, PLAYS_SERVICE } from '../facts.ts'
@@ -12,47 +12,21 @@ import { formatCount, formatNumber } from '../formatting.ts'
 import { createResource } from '../resource.ts'
 import type { Verdict } from '../responses.ts'
 
-const MILLISECONDS_AFTER_REQUEST = 400
-/** The verdict covers all accounts, but the stream has only the requests of one. So the verdict is loaded regularly. */
-const MILLISECONDS_BETWEEN_LOADS = 2_000
-/** After this time without an answer, the verdict counts as old. */
-const MILLISECONDS_UNTIL_OLD = 4_000
-
 /** The subject of the verdict. A proxy does not know accounts. */
 const SCOPE = PLAYS_SERVICE ? 'all accounts' : 'all clients'
 
-/** Whether the clients of all accounts complied with the contract. */
-const verdict = createResource({ load: loadVerdict, afterRequests: MILLISECONDS_AFTER_REQUEST, shared: true })
-
-/** Whether the last answer of the server is too old. */
-const old = signal(false)
-let watchdog: ReturnType<typeof setTimeout> | undefined
+/**
+ * Whether the clients of all accounts complied with the contract. The stream has only the requests of one account, so the
+ * verdict is also loaded regularly.
+ */
+const verdict = createResource({ load: () => call('getVerdict'), afterRequests: 400, polled: true, shared: true })
 
 /** The verdict for display. It is green only while the server confirms it. */
 const shownVerdict = computed(() => {
-  const isCurrent = connection.value !== 'lost' && verdict.failure.value === undefined && !old.value
+  const isCurrent = connection.value !== 'lost' && verdict.failure.value === undefined
   const report = verdict.data.value
   return report === undefined || !isCurrent ? { tone: '', words: 'verdict unknown' } : describe(report)
 })
-
-/** Loads the verdict regularly while the page is visible. */
-export function followVerdict(): void {
-  function load(): void {
-    if (!document.hidden) verdict.refresh().catch(() => undefined)
-  }
-  setInterval(load, MILLISECONDS_BETWEEN_LOADS)
-  document.addEventListener('visibilitychange', load)
-}
-
-async function loadVerdict(): Promise<Verdict> {
-  const report = await call('getVerdict')
-  old.value = false
-  clearTimeout(watchdog)
-  watchdog = setTimeout(() => {
-    old.value = true
-  }, MILLISECONDS_UNTIL_OLD)
-  return report
-}
 
 function describe(report: Verdict): { tone: Tone; words: string } {
   const { passed, requests, judged, service } = report
@@ -84,16 +58,18 @@ function openRequest(request: string): void {
 
 export function VerdictPill() {
   const { tone, words } = shownVerdict.value
+  const text = `A${SCOPE.slice(1)}: ${words}`
   return (
     <>
       <button
         type="button"
         id="verdict"
+        title={text}
         class={`pill dot ${tone} ${tone === '' ? 'hollow' : ''}`}
         aria-haspopup="dialog"
         onClick={() => (sheet.value = 'verdict')}
       >
-        {`A${SCOPE.slice(1)}: ${words}`}
+        {text}
       </button>
       <span class="unseen" role="status">
         {tone === 'bad' && 'The contract was violated.'}
@@ -121,7 +97,7 @@ function VerdictDetails() {
       {report !== undefined && (
         <>
           <p class={`refusal ${tone}`}>
-            <strong>{words[0]?.toUpperCase() + words.slice(1)}.</strong> {report.message}
+            <strong>{words[0]?.toUpperCase() + words.slice(1)}.</strong> <Prose text={report.message} />
           </p>
           <Counts report={report} />
           <Violations report={report} />
@@ -161,7 +137,7 @@ function Counts({ report: { requests, judged, injected, violations, service } }:
       entries={[
         ['Requests', formatNumber(requests)],
         ['Checked against the contract', formatNumber(judged)],
-        ['Answered by a fault', injected > 0 && formatNumber(injected)],
+        ['Answered by a fault rule, not by the service', injected > 0 && formatNumber(injected)],
         ['Violations', formatNumber(violations.count)],
         ['Violations by code', codes.length > 0 && codes.join(', ')],
         ['Passed on to the service', service && formatNumber(service.exchanges)],
@@ -177,14 +153,20 @@ function Violations({ report: { violations } }: { report: Verdict }) {
   const { first, count } = violations
   return (
     <Part
-      title={count > first.length ? `The first ${first.length} of ${formatCount(count, 'violation')}` : 'Violations'}
+      title={
+        count > first.length
+          ? `The first ${formatNumber(first.length)} of ${formatCount(count, 'violation')}`
+          : 'Violations'
+      }
     >
       <ul id="violations" class="ruled">
         {first.map(({ request_id, account, method, path, status, code, message }) => (
           <Wrong key={request_id} about={`${method} ${path}`} request={request_id}>
             {code !== null && <Badge tone="bad">{`${status ?? ''} ${code}`}</Badge>}{' '}
             {account !== null && <Badge>{account}</Badge>}
-            <p class="soft">{message}</p>
+            <p class="soft">
+              <Prose text={message} />
+            </p>
           </Wrong>
         ))}
       </ul>
@@ -200,7 +182,9 @@ function Findings({ report: { service } }: { report: Verdict }) {
         {service.first.map(({ id, label, request_id, method, path, status, message }) => (
           <Wrong key={id} about={`${method} ${path}`} request={request_id}>
             <Badge tone="bad">{label}</Badge> {status !== null && <Badge>{status}</Badge>}
-            <p class="soft">{message}</p>
+            <p class="soft">
+              <Prose text={message} />
+            </p>
           </Wrong>
         ))}
       </ul>
@@ -230,7 +214,7 @@ function Politeness({ report: { politeness } }: { report: Verdict }) {
         {politeness.map(({ kind, message, request_ids }) => (
           <li key={kind} class="stack">
             <p>
-              <Badge tone="warn">{kind}</Badge> {message}
+              <Badge tone="warn">{kind}</Badge> <Prose text={message} />
             </p>
             <div class="row">
               {request_ids.map((id, index) => (
