@@ -47,7 +47,7 @@ export interface ExchangeLog<Explanation> {
   take(entry: NewEntry, circumstances: Circumstances): NewEntry
   /** Resolves when the journal has every exchange that any process has taken before. */
   caughtUp(): Awaitable<void>
-  /** The coverage by the requests of an account and the requests without an account; by default by all requests. */
+  /** The coverage by the requests of an account; by default by all requests. */
   coverage(accountId?: string): Awaitable<Coverage>
   /** The coverage by all requests since the start, including those of accounts that were deleted or reset. */
   totals(): Awaitable<Coverage>
@@ -121,10 +121,7 @@ export class LocalExchangeLog<Explanation> implements ExchangeLog<Explanation> {
   caughtUp(): void {}
 
   coverage(accountId?: string): Coverage {
-    const histories =
-      accountId === undefined
-        ? [...this.#histories.values()]
-        : [this.#histories.get(accountId), this.#histories.get(undefined)]
+    const histories = accountId === undefined ? [...this.#histories.values()] : [this.#histories.get(accountId)]
     return this.#merge(histories.map((history) => history?.coverage))
   }
 

@@ -10,7 +10,7 @@ import type { Entry } from '../journal/entry.ts'
 import type { Journal, Scope } from '../journal/journal.ts'
 import { countConditions, type Difference, differencesOf, matcherOf, type RequestMatch } from '../journal/match.ts'
 import { redactWithin } from '../journal/redaction/redaction.ts'
-import { hashOfPresentedKey } from '../journal/verdict.ts'
+import { findWords, SEARCHED_WORDS, wordsIn } from '../journal/search.ts'
 import { readdress } from './address.ts'
 import { type AccountHandler, type ControlCall, type ControlOutcome, done, type Handler, listed } from './handler.ts'
 import { type PageOf, readLimit, reports } from './paging.ts'
@@ -28,15 +28,8 @@ const NO_ACCOUNT = 'none'
 type RequestsPage = PageOf<'requests', RequestReport, number>
 
 export const listAllRequests: Handler<RequestsPage> = async (call) => {
-  const { account, key_of: owner, ...query } = call.query
-  if (owner === undefined) {
-    return listEntries({ ...call, query }, account === NO_ACCOUNT ? null : undefined, { injected: [] })
-  }
-  if ((await call.store.find('id', owner)) === undefined) return invalid('key_of', owner, 'no-account')
-  const { keys } = await call.store.read(owner)
-  const hashes = new Set<string | undefined>(keys.map(({ hash }) => hash))
-  const presents = (entry: Entry) => hashes.has(hashOfPresentedKey(entry))
-  return listEntries({ ...call, query }, null, { injected: [] }, presents)
+  const { account, ...query } = call.query
+  return listEntries({ ...call, query }, account === NO_ACCOUNT ? null : undefined, { injected: [] })
 }
 
 export const listRequests: AccountHandler<RequestsPage> = (call) =>
@@ -173,11 +166,10 @@ async function listEntries(
   call: ControlCall,
   scope: Scope,
   known: { keys?: string[]; injected: number[] },
-  isMeant?: EntryTest,
 ): Promise<ControlOutcome<RequestsPage>> {
   const { contract, exchanges } = call
   const { journal } = exchanges
-  const { limit: _, before, status, violation, refused, injected, ...match } = call.query
+  const { limit: _, before, search, status, violation, refused, injected, ...match } = call.query
   const wanted: RequestMatch = {
     ...match,
     ...(status !== undefined && { status: Number(status) }),
@@ -187,6 +179,9 @@ async function listEntries(
   }
   const limit = readLimit(call)
   if (typeof limit !== 'number') return limit
+  const words = wordsIn(search ?? '')
+  if (words.length > SEARCHED_WORDS)
+    return invalid('search', search, 'words', { limit: SEARCHED_WORDS, count: words.length })
   await exchanges.caughtUp()
   const entries = () => journal.newestFirst(scope)
   const refusal = await checkRequestMatch(wanted, { contract, entries, ...known, fieldOf: (name) => name })
@@ -194,7 +189,10 @@ async function listEntries(
   const describe = (entry: Entry) => describeEntry(entry, contract.catalogue, journal.redactorFor(entry))
   const { page, next, count } = await selectEntries(journal, scope, {
     before: before === undefined ? Number.POSITIVE_INFINITY : Number(before),
-    matches: both(countConditions(wanted) === 0 ? undefined : matcherOf(wanted, contract.basePath), isMeant),
+    matches: both(
+      countConditions(wanted) === 0 ? undefined : matcherOf(wanted, contract.basePath),
+      words.length === 0 ? undefined : findWords(words, journal),
+    ),
     limit,
     bytes: call.limits.pageBytes,
     sizeOf: (entry) => Buffer.byteLength(JSON.stringify(describe(entry))),

@@ -99,6 +99,11 @@ export function secretIn(
   return scheme === 'Bearer' || settings.authorizationScheme === 'any-case' ? secret : undefined
 }
 
+/** The same, even if the service does not accept the form of the field. It tells whose request it is. */
+export function presentedSecretIn(authorization: string | undefined): string | undefined {
+  return /^Bearer +(\S+)$/i.exec(authorization ?? '')?.[1]
+}
+
 const NO_RULES: readonly MatchingRule[] = []
 const UNCOUNTED = {
   isCounted: false,
@@ -108,10 +113,16 @@ const UNCOUNTED = {
   toldQuota: undefined,
 }
 
+/** The plan for a request that is refused whatever its account is: nothing counts, and no fault rule applies. */
+export function planUnadmitted(keyHash: string, account: AccountState): AdmissionPlan {
+  return { ...UNCOUNTED, key: account.keys.find(({ hash }) => hash === keyHash), rules: NO_RULES }
+}
+
 /** Plans the decision by key, plan, quota and fault rule, in the order of `x-settings`. It is pure. */
 export function planAdmission(request: GateRequest, account: AccountState, terms: GateTerms): AdmissionPlan {
-  const key = account.keys.find(({ hash }) => hash === request.keyHash)
-  if (key === undefined || key.disabled) return { ...UNCOUNTED, key, rules: NO_RULES }
+  const unadmitted = planUnadmitted(request.keyHash, account)
+  const { key } = unadmitted
+  if (key === undefined || key.disabled) return unadmitted
   const { operation } = request
   let refusal: Refusal | undefined
   let charge: PlannedCharge | undefined

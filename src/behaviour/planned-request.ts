@@ -7,6 +7,9 @@ export interface PlannedRequest extends Omit<SampleRequest, 'query'> {
   method: string
   /** Below the base URL of its plane, query included. */
   path: string
-  /** The key of a request to the service; by default a valid one. */
-  key?: 'valid' | 'wrong' | 'none'
+  /**
+   * The key of a request to the service; by default a valid one. A `misspaced` one is that after two spaces: the service
+   * does not accept it, but the request is one of its account.
+   */
+  key?: 'valid' | 'wrong' | 'misspaced' | 'none'
 }

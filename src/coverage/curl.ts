@@ -22,7 +22,7 @@ export function writeCurl(
   const command = composeCurl({
     method,
     url: (isOfService ? baseUrl : adminUrl) + path,
-    key: isOfService && key === 'valid' ? { secret: publicKey } : undefined,
+    key: isOfService && (key === 'valid' || key === 'misspaced') ? { secret: publicKey, form: key } : undefined,
     fields: [
       ...(isOfService && key === 'wrong' ? ['Authorization: Bearer no-such-key'] : []),
       ...(body !== undefined && !typed ? ['Content-Type: application/json'] : []),
@@ -39,7 +39,7 @@ interface CurlRequest {
   method: string
   url: string
   /** A key that is secret comes from the variable `API_KEY`. */
-  key: { secret: string | undefined } | undefined
+  key: { secret: string | undefined; form?: 'valid' | 'misspaced' } | undefined
   /** Header fields such as `Accept: text/plain`. */
   fields: readonly string[]
   body: string | Buffer | undefined
@@ -56,10 +56,8 @@ export function composeCurl({ method, url, key, fields, body, padTo }: CurlReque
   if (/\/\.\.?(?:[/?]|$)/.test(url)) words.push('--path-as-is')
   // The shell replaces the variable within double quotes.
   if (key !== undefined) {
-    words.push(
-      '-H',
-      key.secret === undefined ? '"Authorization: Bearer $API_KEY"' : quoteWord(`Authorization: Bearer ${key.secret}`),
-    )
+    const field = `Authorization: Bearer${key.form === 'misspaced' ? '  ' : ' '}`
+    words.push('-H', key.secret === undefined ? `"${field}$API_KEY"` : quoteWord(field + key.secret))
   }
   words.push(...fields.flatMap((field) => ['-H', quoteWord(field)]), quoteWord(url))
   const command = words.join(' ')

@@ -106,7 +106,7 @@ function* candidatesAtTheGate(scene: GapScene): Generator<PlannedRequests> {
   const { operation, behaviour } = scene
   const plain = plainSample(behaviour)
   const keyless = admitted(scene)
-  yield perform(scene, keyless, plain(keyless), NO_KEY_SENT)
+  yield perform(scene, keyless, plain(keyless), NOT_ACCEPTED)
   yield* candidatesOfPlans(scene)
 
   for (const disabled of [false, true]) {
@@ -168,7 +168,8 @@ interface PlannedKey {
   request: Pick<PlannedRequest, 'key' | 'headers'>
 }
 
-const NO_KEY_SENT: PlannedKey = { hash: '', request: { key: 'none' } }
+/** No valid key. A request without any key would belong to no account, and not to the coverage of this one. */
+const NOT_ACCEPTED: PlannedKey = { hash: '', request: { key: 'misspaced' } }
 
 /** The credentials of a request that names no key: a valid key. */
 function usualCredentials({ keys }: AccountState): PlannedKey {

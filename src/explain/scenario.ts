@@ -81,6 +81,11 @@ export function scenarioOf(
   const { account, body, failure, status, injected, target } = entry
   const no = (why: string) => ({ ok: false as const, why })
   if (account === undefined) return no('The request belongs to no account, so there is none to set up.')
+  // Clients write the first two fields by themselves.
+  const isRefusedByField = ['host', 'malformed'].includes(entry.problems[0]?.reason ?? '')
+  const isKeyUnread = entry.keyEvidence.ordinal === 0 && entry.code === 'unauthorized'
+  if (isRefusedByField || isKeyUnread)
+    return no('The request was refused because of the form of a header field, which the code would not repeat.')
   const isUnknown = body !== undefined && isUnread(body)
   if (body !== undefined && isCut(body) && (!isUnknown || entry.problems[0]?.reason === 'bytes')) {
     return no('The journal keeps only the beginning of the body, so the request cannot be sent again.')

@@ -129,6 +129,6 @@ export function isUnread({ held, size }: Content): boolean {
 }
 
 /** The ellipsis after a cut body tells `redact` that a secret may begin at its end. */
-function readableBody(body: Content, redact: Redact): string {
+export function readableBody(body: Content, redact: Redact): string {
   return isCut(body) ? redact(`${textOf(body)}…`).slice(0, -1) : redact(textOf(body))
 }

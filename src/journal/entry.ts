@@ -30,7 +30,7 @@ export interface Entry {
   /** The number of this exchange among all exchanges of all servers that share the store. */
   ordinal: number
   requestId: string
-  /** Absent if the request has no valid key. */
+  /** The account whose key the request presents, also if it was refused before the key counted. */
   account: string | undefined
   /** Id of the key. */
   key: string | undefined
@@ -99,15 +99,15 @@ export interface Past extends Readonly<Counting> {
   mark: number
 }
 
-/** The known facts about the key of a request. */
+/** The known facts about the key of a request, if the gate looked at it. */
 export interface KeyEvidence {
-  /** Its position among the account's keys, from 1; 0 if it is none of them. */
+  /** Its position among the account's keys, from 1; 0 if it is none of them, or did not count. */
   ordinal: number
   disabled: boolean
   inGrace: boolean
 }
 
-/** The evidence of a request without a key, or with a key that belongs to no account. */
+/** The evidence of a request without a key, with a key that belongs to no account, or with a key that did not count. */
 export const NO_KEY: KeyEvidence = { ordinal: 0, disabled: false, inGrace: false }
 
 /** What is the same for all exchanges that the gate of the service has not seen. */
@@ -127,6 +127,11 @@ export function keyEvidenceOf(principal: Principal | undefined, gracePeriod: num
   const { account, key, now } = principal
   const ordinal = account.keys.indexOf(key) + 1
   return { ordinal, disabled: key.disabled, inGrace: isInGrace(key, now, gracePeriod) }
+}
+
+/** Whether a request id is one of its account. All other ids come from one sequence of the server. */
+export function hasIdOfAccount({ keyEvidence }: Pick<Entry, 'keyEvidence'>): boolean {
+  return keyEvidence.ordinal > 0 && !keyEvidence.disabled
 }
 
 /** The first value of a header field. Names and values alternate in `headers`. */

@@ -1,3 +1,4 @@
+import { presentedSecretIn } from '../behaviour/gate.ts'
 import type { AccountState } from '../domain/account.ts'
 import type { ApiKey } from '../domain/keys.ts'
 import { hashKey } from '../ground/secrets.ts'
@@ -18,6 +19,8 @@ export interface Judged extends WireEvidence {
   judged: boolean
   /** The account and the valid key of the request, if it has one. The account is as it was before the request. */
   principal: { account: AccountState; key: ApiKey } | undefined
+  /** The account whose key the request presents, if the request was refused before its key counted. */
+  owner: { account: AccountState } | undefined
 }
 
 /** The counts behind the verdict, with the impolite requests. */
@@ -109,9 +112,9 @@ export class Verdict<Explanation> implements Reckoning<Explanation> {
   }
 
   note(entry: Entry, exchange: Judged): void {
-    const { principal } = exchange
+    const { principal, owner } = exchange
     for (const tally of this.#tallies) tally.addRequest(entry, exchange)
-    if (entry.violatesContract) this.#addViolation(entry, principal?.account)
+    if (entry.violatesContract) this.#addViolation(entry, (principal ?? owner)?.account)
     if (principal === undefined) return
     this.#manners.look(entry, principal.key, exchange, (kind) => {
       for (const tally of this.#tallies) tally.addImpolite(kind, entry)
@@ -164,7 +167,7 @@ export function violatedCode({ decided, code, problems }: Pick<Entry, 'decided' 
 
 /** The hash of the key that a request presents. */
 export function hashOfPresentedKey({ headers }: Pick<Entry, 'headers'>): string | undefined {
-  const secret = /^Bearer +(\S+)$/i.exec(fieldOf(headers, 'authorization') ?? '')?.[1]
+  const secret = presentedSecretIn(fieldOf(headers, 'authorization'))
   return secret === undefined ? undefined : hashKey(secret)
 }
 

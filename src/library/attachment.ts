@@ -64,7 +64,7 @@ export async function attach({ address, baseUrl, accounts, apiKey, nameUser }: A
   }
   const parts = {
     ...{ baseUrl, client, feed, shows },
-    watches: new ViolationWatches(violations, async () => undefined),
+    watches: new ViolationWatches(violations),
   }
   // The account that it stands on is created by the same rules as all others.
   const { createAccount } = openLibrary({ ...parts, account: { id: '', apiKey: undefined } })

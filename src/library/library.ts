@@ -6,7 +6,6 @@ import type { Contract } from '../contract/contract.ts'
 import type { CoverageReport } from '../coverage/report.ts'
 import type { ExplanationReport } from '../explain/explanation.ts'
 import type { RequestReport } from '../journal/description.ts'
-import type { Store } from '../store/store.ts'
 import { Account, type AccountOptions, type AccountWithKey, withFixture } from './account.ts'
 import { AccountScope } from './account-scope.ts'
 import { type ControlClient, DirectClient } from './control-client.ts'
@@ -107,20 +106,19 @@ export interface ServerParts {
   apiKey: string | undefined
   exchanges: ExchangeLog<ExplanationReport | undefined>
   contract: Contract
-  store: Pick<Store, 'find'>
   stopping: AbortSignal
 }
 
 /** The library of a server in the same process. */
 export function openDirectLibrary(
   load: () => Promise<Control>,
-  { baseUrl, apiKey, exchanges, contract, store, stopping }: ServerParts,
+  { baseUrl, apiKey, exchanges, contract, stopping }: ServerParts,
 ): Library {
   return openLibrary({
     baseUrl,
     client: new DirectClient(load, stopping),
     feed: new DirectFeed(exchanges.journal, contract, stopping),
-    watches: new ViolationWatches(violationsIn(exchanges), (hash) => store.find('key', hash)),
+    watches: new ViolationWatches(violationsIn(exchanges)),
     account: { id: DEFAULT_ACCOUNT, apiKey },
   })
 }

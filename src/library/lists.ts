@@ -22,6 +22,11 @@ export interface RequestFilter {
   injected?: boolean
   /** Id of the fault rule that acted on it. */
   fault?: string
+  /**
+   * Words with spaces between them, of which each must occur, in any case: in method, path, query, status (also `4xx`),
+   * code, operation, id, in the words `injected`, `fault` and `violation`, or in the bodies.
+   */
+  search?: string
   /** An ordinal. The list has only requests before it. */
   before?: number
   /** The number of newest requests in the list; by default all. */
@@ -30,10 +35,8 @@ export interface RequestFilter {
 
 /** The requests in a list of all accounts. */
 export interface AllRequestsFilter extends RequestFilter {
-  /** `none` for requests without an account, which have no valid key. */
+  /** `none` for requests without an account: they present no key of an account. */
   account?: 'none'
-  /** The id of an account: of the requests without an account, those with one of its keys, such as to a wrong path. */
-  key_of?: string
 }
 
 /**

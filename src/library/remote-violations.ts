@@ -1,6 +1,6 @@
 import type { RequestReport } from '../journal/description.ts'
 import { ControlError } from './control-error.ts'
-import { type AllRequestsFilter, readRequests } from './lists.ts'
+import { readRequests } from './lists.ts'
 import type { RemoteClient } from './remote-client.ts'
 import type { KnownViolation, ViolationReport, ViolationSource } from './violations.ts'
 
@@ -48,12 +48,7 @@ export class RemoteViolations implements ViolationSource {
   }
 
   async #read(account: string): Promise<RequestReport[]> {
-    const lists = await Promise.all([
-      readRequests(this.#client, 'listRequests', { violation: true }, { account }),
-      // Those with a wrong path or method, and those with a disabled key.
-      readRequests(this.#client, 'listAllRequests', { violation: true, key_of: account } as AllRequestsFilter),
-    ])
-    return lists.flat().toSorted((one, other) => one.ordinal - other.ordinal)
+    return readRequests(this.#client, 'listRequests', { violation: true }, { account })
   }
 
   /** Resolves when the violation is explained, which needs the account. */

@@ -84,16 +84,13 @@ export interface ViolationSource {
 /** Assigns each violation to a watch. */
 export class ViolationWatches {
   readonly #source: ViolationSource
-  readonly #ownerOf: (keyHash: string) => Promise<string | undefined>
   readonly #open = new Set<Watch>()
   /** The name of the former user of an account, by the account's id and its key's hash. The oldest are dropped. */
   readonly #former = new Map<string, string>()
   #unsubscribe: (() => void) | undefined
 
-  /** `ownerOf` returns the account of the key with this hash. */
-  constructor(source: ViolationSource, ownerOf: (keyHash: string) => Promise<string | undefined>) {
+  constructor(source: ViolationSource) {
     this.#source = source
-    this.#ownerOf = ownerOf
   }
 
   /** Invalid options are reported by `end`. */
@@ -137,7 +134,7 @@ export class ViolationWatches {
     }
   }
 
-  /** Charges a violation to a watch. This happens at once unless the owner of the key must be looked up. */
+  /** Charges a violation to a watch. */
   #assign(violation: KnownViolation): void {
     const { account: id, presented } = violation
     const watches = [...this.#open]
@@ -153,15 +150,7 @@ export class ViolationWatches {
     const alone = others.length === 0 && only?.seesOthers === true ? only : rest
     if (known !== undefined) known.charge(violation)
     else if (former !== undefined) rest?.charge(violation, former)
-    else if (presented === undefined) alone?.charge(violation)
-    else {
-      // The key may have been created while its account was in use. Each watch waits for the look-up.
-      const charged = this.#ownerOf(presented).then(
-        (owner) => (watches.find(({ account }) => account?.id === (owner ?? '')) ?? alone)?.charge(violation),
-        () => alone?.charge(violation),
-      )
-      for (const watch of watches) watch.waitFor(charged)
-    }
+    else alone?.charge(violation)
   }
 }
 
@@ -195,7 +184,6 @@ class Watch {
   readonly permits: boolean
   #count = 0
   readonly #kinds = new Map<string, ViolationKind>()
-  readonly #pending = new Set<Promise<unknown>>()
 
   constructor({ account, name, seesOthers = true, permits = false }: WatchOptions) {
     this.account = account
@@ -218,15 +206,8 @@ class Watch {
     }
   }
 
-  /** The watch does not end before the promise is fulfilled. */
-  waitFor(promise: Promise<unknown>): void {
-    const settled: Promise<void> = promise.then(() => void this.#pending.delete(settled))
-    this.#pending.add(settled)
-  }
-
   /** @throws ViolationError */
   async judge(): Promise<void> {
-    await Promise.all(this.#pending)
     const count = this.#count
     if (count === 0) return
     const kinds = [...this.#kinds.values()]

@@ -95,7 +95,7 @@ export async function openControlPlane(options: ControlPlaneOptions): Promise<Co
         query: readQuery(splitTarget(request.target).query) as Record<string, string>,
         body: envelopeIn(request.body, LARGEST_JSON),
         judged: judgement.isJudged,
-        principal: undefined,
+        ...{ principal: undefined, owner: undefined },
         ...{ started: passed.started, ended: passed.ended, requestBody: undefined, responseBody: undefined },
       })
     },

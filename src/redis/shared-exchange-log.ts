@@ -1,7 +1,7 @@
 import type { AccountHistory, Circumstances, ExchangeFigures, ExchangeLog } from '../accounts/exchange-log.ts'
 import type { Operation } from '../contract/api.ts'
 import type { Contract } from '../contract/contract.ts'
-import { type Coverage, mergeCoverage } from '../coverage/coverage.ts'
+import { Coverage } from '../coverage/coverage.ts'
 import { elapsed } from '../ground/clock.ts'
 import { nameInstance } from '../ground/secrets.ts'
 import type { Log } from '../http/log.ts'
@@ -152,9 +152,7 @@ export class SharedExchangeLog<Explanation> implements ExchangeLog<Explanation> 
     const { connection, contract } = this.#options
     const command = ['HGET', `${this.#base}all}:accounts`, encodeId(accountId)]
     const incarnation = await connection.send(command, { isReadOnly: true })
-    const parts = [this.#readCoverage('all}:coverage')]
-    if (incarnation !== null) parts.push(this.#readCoverage(`${incarnation}}:coverage`))
-    return mergeCoverage(await Promise.all(parts), contract)
+    return incarnation === null ? new Coverage(contract) : this.#readCoverage(`${incarnation}}:coverage`)
   }
 
   async totals(): Promise<Coverage> {

@@ -32,7 +32,7 @@ export function createEntrance(deps: EntranceDeps) {
     const { request, operation, refusal, needsNoKey } = routed
     // Such a refusal is the same for every key, unless the response also shows the quota of the key.
     const isAnonymous = needsNoKey && !(gate.tellsUncharged && routed.neighbour !== undefined)
-    if (refusal !== undefined && isAnonymous) return enterAnonymously(routed)
+    if (refusal !== undefined && isAnonymous) return enterUnadmitted(routed)
     const preferred = operation && sources.ofHeaders(request.headers, operation)
     // Of several refusals, one that needs no key comes first, then that of the gate, then that of the route.
     return whenReady(gate.admit(routed, preferred === undefined), (result) =>
@@ -42,7 +42,15 @@ export function createEntrance(deps: EntranceDeps) {
 
   /** Treats the request as one without an account; no store access, no count. */
   function enterAnonymously(routed: Routed): Admitted | Refused {
-    const result = gate.admitAnonymously(routed)
+    return refuseAtOnce(routed, gate.admitAnonymously(routed))
+  }
+
+  /** The same, but the account of a presented key gets the request into its journal. */
+  function enterUnadmitted(routed: Routed): Awaitable<Admitted | Refused> {
+    return whenReady(gate.identify(routed), (result) => refuseAtOnce(routed, result))
+  }
+
+  function refuseAtOnce(routed: Routed, result: GateResult): Admitted | Refused {
     return makeGated(routed, result, routed.refusal ?? result.decision.refusal, undefined)
   }
 
@@ -54,7 +62,7 @@ export function createEntrance(deps: EntranceDeps) {
   /** The value of the stage, from the decision of the gate. A refused request meets no fault. */
   function makeGated(
     routed: Routed,
-    { decision, history, before, moment }: GateResult,
+    { decision, owner, history, before, moment }: GateResult,
     refusal: Refusal<string> | undefined,
     preferred: Injection | undefined,
   ): Admitted | Refused {
@@ -66,6 +74,7 @@ export function createEntrance(deps: EntranceDeps) {
       operation: routed.operation,
       principal,
       disabled,
+      owner,
       history,
       before,
       moment,
@@ -90,7 +99,7 @@ export function createEntrance(deps: EntranceDeps) {
     return whenReady(gate.refund(gated), (left) => ({ ...outcome, allowance: left ?? outcome.allowance }))
   }
 
-  return { admit, enterAnonymously, tellAnonymous, refund }
+  return { admit, enterAnonymously, enterUnadmitted, tellAnonymous, refund }
 }
 
 /** Creates the function that gives a request its id: that of the client, if it is echoed, or else our own. */

@@ -6,7 +6,10 @@ import {
   type GateDecision,
   type GateRequest,
   type GateTerms,
+  type Principal,
   planAdmission,
+  planUnadmitted,
+  presentedSecretIn,
   secretIn,
   tellRefund,
   tellsUncharged,
@@ -19,7 +22,7 @@ import { timeOn } from '../domain/clock.ts'
 import type { ApiKey } from '../domain/keys.ts'
 import { type Allowance, bucketOf } from '../domain/quotas.ts'
 import type { Settings } from '../domain/settings.ts'
-import { type Awaitable, whenReady } from '../ground/awaitable.ts'
+import { type Awaitable, attempt, whenReady } from '../ground/awaitable.ts'
 import type { Clock } from '../ground/clock.ts'
 import { memoize, memoizeWeakly } from '../ground/memo.ts'
 import { hashKey } from '../ground/secrets.ts'
@@ -57,6 +60,8 @@ interface PresentedKey {
 /** The gate's decision about a request, and where the request is recorded. */
 export interface GateResult {
   decision: GateDecision
+  /** The principal whose key the request presents, if it was refused before the key counted. */
+  owner: Principal | undefined
   /** Where the request is recorded; absent if its key belongs to no account. */
   history: AccountHistory | undefined
   /** What the request found in its account. */
@@ -66,7 +71,13 @@ export interface GateResult {
 }
 
 /** The result of a request whose key belongs to no account. */
-const NO_ACCOUNT: GateResult = { decision: UNKNOWN_KEY, history: undefined, before: undefined, moment: undefined }
+const NO_ACCOUNT: GateResult = {
+  decision: UNKNOWN_KEY,
+  owner: undefined,
+  history: undefined,
+  before: undefined,
+  moment: undefined,
+}
 
 /**
  * Creates what lets requests enter their accounts. It finds the key of a request and gives `behaviour/gate.ts` to the
@@ -79,7 +90,8 @@ export function createGate({ contract, store, clock, worlds, enforceQuotas }: Ga
   /** The decision about a request without an account; no store access, no count. */
   const admitAnonymously: (routed: Routed) => GateResult =
     settings.quotaHeaders === 'any-request' ? tellUntouched : () => NO_ACCOUNT
-  const readKey = createKeyReader(settings)
+  const readKey = createKeyReader((authorization) => secretIn(authorization, settings))
+  const readPresentedKey = createKeyReader(presentedSecretIn)
 
   /** Decides whether a request is admitted, and counts it. `meetsFaults`: whether fault rules may act on it. */
   function admit(routed: Routed, meetsFaults: boolean): Awaitable<GateResult> {
@@ -87,7 +99,7 @@ export function createGate({ contract, store, clock, worlds, enforceQuotas }: Ga
     const { method = '', headers } = routed.request
     const { authorization } = headers
     const presented = authorization === undefined ? undefined : readKey(authorization)
-    if (presented === undefined) return admitAnonymously(routed)
+    if (presented === undefined) return identify(routed)
     const { hash } = presented
     const request: GateRequest = { keyHash: hash, method, operation, neighbour, meetsFaults }
     // One call of the store does everything: no change can come in between, and a request waits at most once.
@@ -96,6 +108,40 @@ export function createGate({ contract, store, clock, worlds, enforceQuotas }: Ga
     if (result !== undefined && !(result instanceof Promise)) return result
     if (result === undefined && worlds.openSandbox === undefined) return admitAnonymously(routed)
     return admitLater(result, presented, admission, routed)
+  }
+
+  /**
+   * The result of a request that is refused whatever its account is. Nothing is counted and no sandbox is opened; the
+   * account of the presented key only gets the request into its journal. So a store that fails is no obstacle.
+   */
+  function identify(routed: Routed): Awaitable<GateResult> {
+    const { authorization } = routed.request.headers
+    const presented = authorization === undefined ? undefined : readPresentedKey(authorization)
+    const anonymous = admitAnonymously(routed)
+    if (presented === undefined) return anonymous
+    return attempt<GateResult>(
+      () =>
+        whenReady(store.enter(presented.hash, identificationOf(presented, anonymous)), (found) => found ?? anonymous),
+      () => anonymous,
+    )
+  }
+
+  function identificationOf(presented: PresentedKey, anonymous: GateResult): Admission<AdmissionPlan, GateResult> {
+    return {
+      clock,
+      longestWindow: longest,
+      plan: (account) => planUnadmitted(presented.hash, account),
+      conclude({ account, incarnation, real, plan, countersBefore, moment }) {
+        const { key } = plan
+        if (key === undefined) return anonymous
+        if (presented.isPlain) worlds.meetKey(account, presented)
+        const history = worlds.historyOf(account.id, incarnation)
+        const owner = { account, key, now: timeOn(account.clock, real) }
+        const unused = { bucket: undefined, hits: undefined }
+        const before = countersBefore && { account, ...unused, ...countersBefore, mark: history.outdated }
+        return { ...anonymous, owner, history, before, moment }
+      },
+    }
   }
 
   function tellUntouched(routed: Routed): GateResult {
@@ -112,7 +158,7 @@ export function createGate({ contract, store, clock, worlds, enforceQuotas }: Ga
   }
 
   return {
-    ...{ admit, admitAnonymously, refund },
+    ...{ admit, admitAnonymously, identify, refund },
     /** Whether responses show uncharged quotas, so that the key matters even for a wrong method. */
     tellsUncharged: tellsUncharged(settings),
   }
@@ -134,7 +180,7 @@ export function createGate({ contract, store, clock, worlds, enforceQuotas }: Ga
         const { bucket, formerHits: hits } = decision
         const history = worlds.historyOf(account.id, incarnation)
         const past = countersBefore && { account, bucket, hits, ...countersBefore, mark: history.outdated }
-        return { decision, history, before: past, moment }
+        return { decision, owner: undefined, history, before: past, moment }
       },
     }
   }
@@ -159,11 +205,13 @@ export function createGate({ contract, store, clock, worlds, enforceQuotas }: Ga
 }
 
 /** Creates the function that reads the key in a field Authorization; `undefined` if there is none. */
-function createKeyReader(settings: Settings): (authorization: string) => PresentedKey | undefined {
+function createKeyReader(
+  secretOf: (authorization: string) => string | undefined,
+): (authorization: string) => PresentedKey | undefined {
   // Clients repeat a few keys. A guessed key of a megabyte is not worth caching.
   return memoize(
     (authorization) => {
-      const secret = secretIn(authorization, settings)
+      const secret = secretOf(authorization)
       return secret === undefined ? undefined : { secret, hash: hashKey(secret), isPlain: !hasKeyForm(secret) }
     },
     { limit: 10_000, longest: 200 },

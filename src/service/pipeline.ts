@@ -92,9 +92,11 @@ export function createPipeline(deps: PipelineDeps): Service {
   }
 
   /** A preflight request needs no key, costs no quota, and meets no fault. */
-  function answerPreflight(routed: Routed): Outcome {
-    const gated = { ...entrance.enterAnonymously(routed), unspent: undefined }
-    return outcomeOf(gated, undefined, { status: 204, headers: {}, body: contentOf(''), foreign: true })
+  function answerPreflight(routed: Routed): Awaitable<Outcome> {
+    return whenReady(entrance.enterUnadmitted(routed), (gated) => {
+      const reply = { status: 204, headers: {}, body: contentOf(''), foreign: true }
+      return outcomeOf({ ...gated, unspent: undefined }, undefined, reply)
+    })
   }
 }
 

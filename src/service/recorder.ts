@@ -45,6 +45,7 @@ export function createRecorder({ contract, exchanges, clock, log }: RecorderDeps
       // To refuse the path or the method is a check against the contract, too.
       judged: checked !== undefined || outcome.violatesContract,
       principal: gated.principal,
+      owner: gated.owner,
       started,
       ended,
       requestBody: checked?.content,
@@ -81,9 +82,10 @@ export function createRecorder({ contract, exchanges, clock, log }: RecorderDeps
   function entryOf(outcome: Outcome, responseHeaders: Headers, duration: number): NewEntry {
     const { gated, checked, reply, problems, violatesContract, failure, before, moment, after, allowance, decided } =
       outcome
-    const { requestId, operation, principal, disabled, routed } = gated
+    const { requestId, operation, principal, disabled, owner, routed } = gated
     const { request, path } = routed
-    const known = principal ?? disabled
+    const seen = principal ?? disabled
+    const known = seen ?? owner
     const content = checked?.content
     return {
       requestId,
@@ -108,7 +110,7 @@ export function createRecorder({ contract, exchanges, clock, log }: RecorderDeps
       violations: reply?.breach?.violations ?? NONE,
       injection: injectionIn(outcome),
       injected: isInjected(outcome),
-      keyEvidence: keyEvidenceOf(known, gracePeriod),
+      keyEvidence: keyEvidenceOf(seen, gracePeriod),
       group: checked?.group,
       before,
       moment,
@@ -151,7 +153,7 @@ export function createMalformedRecorder({
       query: {},
       body: undefined,
       judged: true,
-      principal: undefined,
+      ...{ principal: undefined, owner: undefined },
       started: 0,
       ended: 0,
       requestBody: undefined,

@@ -43,6 +43,8 @@ interface Gated {
   requestId: string
   /** The principal whose disabled key the request carries. */
   disabled: Principal | undefined
+  /** The principal whose key the request presents, if it was refused before the key counted. */
+  owner: Principal | undefined
   /** Where the request is recorded, if its key belongs to an account. */
   history: AccountHistory | undefined
   /** The state that the request found, and its identification in the store. */

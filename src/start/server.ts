@@ -94,7 +94,7 @@ async function composeServer(
   internal: InternalOptions,
 ): Promise<Understudy> {
   const standIn = await openStandIn(options, behaviours, internal)
-  const { opened, urls, control, stopping, contract, instance, kept, exposed, store, exchanges, apiKey } = standIn
+  const { opened, urls, control, stopping, contract, instance, kept, exposed, exchanges, apiKey } = standIn
   try {
     const server = createServerFor(standIn, given, options)
     const origin = await listen(server, options.port, options.host)
@@ -112,7 +112,7 @@ async function composeServer(
       adminUrl: options.admin ? urls.adminUrl : undefined,
       ...{ instance, kept, exposed, contract },
       skipped: opened.skipped,
-      ...openDirectLibrary(control, { baseUrl, apiKey, exchanges, contract, store, stopping: stopping.signal }),
+      ...openDirectLibrary(control, { baseUrl, apiKey, exchanges, contract, stopping: stopping.signal }),
       stop: stopOnce,
       [Symbol.asyncDispose]: stopOnce,
     }

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { CoverageReport } from '../../src/coverage/report.ts'
 import { type ObservedService, startObserved } from '../support/observed-service.ts'
+import { sendPlanned } from '../support/planned-requests.ts'
 
 async function coverage(service: ObservedService, path = '/accounts/default/coverage'): Promise<CoverageReport> {
   return (await service.ask('GET', path)).data
@@ -31,12 +32,26 @@ describe('coverage', () => {
     expect(await coverage(service)).toEqual(report)
   })
 
-  it('takes account of requests without a key, and names what belongs to no operation', async () => {
+  it('of an account counts its requests alone, also to a wrong path; that of all counts those without a key, too', async () => {
     const service = await startObserved()
     await service.send('GET', '/domains', undefined, { authorization: null })
+    await service.send('GET', '/nothing', undefined, { authorization: null })
+    const untouched = await coverage(service)
+    expect([untouched.summary.operations.seen, untouched.outside]).toEqual([0, []])
     await service.get('/nothing')
-    const report = await coverage(service)
+    const notFound = { status: 404, code: 'not_found', injected: 0, documented: false }
+    expect((await coverage(service)).outside).toEqual([{ ...notFound, genuine: 1 }])
+    const report = await coverage(service, '/coverage')
     expect(responseOf(report, 'listDomains', 401, 'unauthorized')).toMatchObject({ genuine: 1 })
-    expect(report.outside).toEqual([{ status: 404, code: 'not_found', genuine: 1, injected: 0, documented: false }])
+    expect(report.outside).toEqual([{ ...notFound, genuine: 2 }])
+  })
+
+  it('gives for a refused key a command with the key in another form, so that it counts for this account', async () => {
+    const service = await startObserved()
+    const { rules } = await coverage(service)
+    const gap = rules.find(({ id }) => id.endsWith('key-required'))
+    expect(gap?.curl?.at(-1)).toContain('"Authorization: Bearer  $API_KEY"')
+    await sendPlanned(service, gap?.request ?? [])
+    expect((await coverage(service)).rules.find(({ id }) => id === gap?.id)?.seen).toBe(true)
   })
 })

@@ -37,10 +37,9 @@ function entriesOf({ operations, rules, edges }: CoverageReport): Map<string, En
   return entries
 }
 
-/** How often everything was shown, by all that was sent since the account began anew or without a key. */
+/** How often everything was shown, by all requests of the account since it began anew. */
 async function shownIn(service: ObservedService): Promise<Map<string, number>> {
-  const { body } = await service.ask('GET', '/coverage')
-  return new Map([...entriesOf(body.data)].map(([name, { times }]) => [name, times]))
+  return new Map([...entriesOf(await reportOf(service))].map(([name, { times }]) => [name, times]))
 }
 
 async function begin(service: ObservedService): Promise<void> {

@@ -20,7 +20,7 @@ function shownPaths(page: Page): Promise<string[]> {
 
 function shownOrdinals(page: Page): Promise<number[]> {
   return page
-    .locator('#request-rows tr')
+    .locator('#request-rows tr[data-ordinal]')
     .evaluateAll((rows) => rows.map((row) => Number(row.getAttribute('data-ordinal'))))
 }
 
@@ -87,7 +87,7 @@ describe('the list of requests', () => {
     await service.get('/domains')
     await service.send('POST', '/domaingroups', { name: '' })
     await expect.poll(() => shownPaths(page)).toEqual(['/api/v1/domaingroups', '/api/v1/domains', '/api/v1/dmarc'])
-    expect(await page.locator('#request-rows tr').first().textContent()).toMatch(
+    expect(await page.locator('#request-rows tr[data-ordinal]').first().textContent()).toMatch(
       /^09:30:00POST\/api\/v1\/domaingroups400invalid_name.*violates the contract$/,
     )
     expect(await page.locator('#request-count').textContent()).toBe('3 requests')
@@ -110,7 +110,7 @@ describe('the list of requests', () => {
       await sendRequest('POST', `${service.baseUrl}/domains?n=${number}`, body, { authorization: `Bearer ${API_KEY}` })
     }
     const page = await openDashboard(service, REQUESTS)
-    await expect.poll(() => page.locator('#request-rows tr').count()).toBe(300)
+    await expect.poll(() => page.locator('#request-rows tr[data-ordinal]').count()).toBe(300)
     const paths = await shownPaths(page)
     expect([paths[0], paths[299]]).toEqual(['/api/v1/domains?n=320', '/api/v1/domains?n=21'])
     expect(await page.locator('#request-count').textContent()).toBe('latest 300 of 320 requests')
@@ -195,30 +195,116 @@ describe('the list of requests', () => {
     await expect.poll(() => [...open]).toEqual([expect.stringContaining('/accounts/other/events')])
   })
 
-  it('looks for words among the latest, and asks the server for one operation', async () => {
+  it('looks for words in all requests, with their bodies, and adds new ones that contain them', async () => {
     const { service, page } = await start({}, REQUESTS)
     await service.get('/dmarc')
-    await service.get('/domaingroups?id=nobody')
-    await page.getByText('nobody').waitFor()
-    await page.locator('#request-filter').fill('get 4xx')
-    await expect.poll(() => shownPaths(page)).toEqual(['/api/v1/domaingroups?id=nobody'])
-    await service.get('/domaingroups?id=neither')
-    await page.getByText('neither').waitFor()
+    await service.send('POST', '/domaingroups', { name: 'Lamps' })
+    const field = page.getByRole('searchbox', { name: 'Words to look for in the requests' })
+    await field.fill('post lamps')
+    await page.getByText('1 of 2 requests contains these words').waitFor()
+    expect(await shownPaths(page)).toEqual(['/api/v1/domaingroups'])
+    await service.send('POST', '/domaingroups?again', { name: 'Lamps' })
     await service.get('/domains')
-    await expect.poll(() => page.locator('#request-count').textContent()).toBe('2 of the 4 requests')
-    expect(await shownPaths(page)).toEqual(['/api/v1/domaingroups?id=neither', '/api/v1/domaingroups?id=nobody'])
-    await page.locator('#request-filter').fill('get 4xx nowhere')
-    await expect
-      .poll(() => page.locator('#requests-empty').textContent())
-      .toBe('None of the 4 requests that are loaded contains these words.')
-    await page.locator('#request-filter').press('Escape')
+    await page.getByText('2 of 4 requests contain these words').waitFor()
+    expect(await shownPaths(page)).toEqual(['/api/v1/domaingroups?again', '/api/v1/domaingroups'])
+    expect(page.url()).toContain('?search=post+lamps')
+    await page.reload()
+    await page.getByText('2 of 4 requests contain these words').waitFor()
+    expect(await field.inputValue()).toBe('post lamps')
+    await field.fill('lamps nowhere')
+    await page.getByText('None of the 4 requests contains these words.').waitFor()
+    await field.press('Escape')
     await expect.poll(() => shownPaths(page)).toHaveLength(4)
-    await page.locator('#request-operation').selectOption('listDomains')
+    await field.fill('a b c d e f g h i j k')
+    await page.getByText('only the first 10 words, up to 200 characters, are looked for').waitFor()
+  })
+
+  it('asks the server for one operation and for kinds, which stand in the address', async () => {
+    const { service, page } = await start({}, REQUESTS)
+    await service.get('/dmarc')
+    await service.get('/domains')
+    await page.getByText('2 requests').waitFor()
+    await page.getByRole('combobox', { name: 'Operation' }).selectOption('listDomains')
     await expect.poll(() => shownPaths(page)).toEqual(['/api/v1/domains'])
     await page.getByRole('button', { name: 'Violations' }).click()
-    await expect
-      .poll(() => page.locator('#requests-empty').textContent())
-      .toBe('No request in the journal is of this kind.')
+    await page.getByText('No request in the journal is of this kind.').waitFor()
+    expect(new URL(page.url()).search).toBe('?violation=true&operation=listDomains')
+    await page.goBack()
+    await expect.poll(() => shownPaths(page)).toEqual(['/api/v1/domains'])
+    await page.goForward()
+    await page.getByText('No request in the journal is of this kind.').waitFor()
+    await page.reload()
+    await page.getByText('No request in the journal is of this kind.').waitFor()
+    const pressed = page.getByRole('button', { name: 'Violations', pressed: true })
+    await pressed.waitFor()
+    await pressed.click()
+    await page.getByRole('combobox', { name: 'Operation' }).selectOption('')
+    await expect.poll(() => shownPaths(page)).toHaveLength(2)
+    expect(new URL(page.url()).search).toBe('')
+  })
+
+  it('leads back to the oldest request, page after page, while new ones stand at the top', async () => {
+    const service = await startService({ enforceQuotas: false })
+    for (let number = 1; number <= 620; number++) await service.get(`/domains?n=${number}`)
+    const page = await openDashboard(service, REQUESTS)
+    const link = page.getByRole('link', { name: 'Older requests' })
+    await page.getByText('latest 300 of 620 requests').waitFor()
+    await service.get('/dmarc')
+    await page.getByText('latest 300 of 621 requests').waitFor()
+    await expect.poll(async () => (await shownPaths(page))[0]).toBe('/api/v1/dmarc')
+    await link.click()
+    await page.getByText('older 300 of 621 requests').waitFor()
+    await expect.poll(async () => (await shownPaths(page))[0]).toBe('/api/v1/domains?n=321')
+    await link.click()
+    await expect.poll(async () => (await shownPaths(page)).at(-1)).toBe('/api/v1/domains?n=1')
+    expect([await link.count(), (await shownPaths(page)).length]).toEqual([0, 21])
+    await page.reload()
+    await expect.poll(() => shownPaths(page)).toHaveLength(21)
+    await service.get('/dmarc')
+    await page.getByText('older 21 of 622 requests').waitFor()
+    expect(await shownPaths(page)).toHaveLength(21)
+    await page.goBack()
+    await expect.poll(async () => (await shownPaths(page)).at(-1)).toBe('/api/v1/domains?n=22')
+    // A request of a page has an address of its own, from which the page can be reached again.
+    await page.getByRole('link', { name: 'n=300', exact: false }).click()
+    await page.getByText('listDomains succeeded.').waitFor()
+    expect(new URL(page.url()).searchParams.get('before')).toBe('322')
+    await page.getByRole('link', { name: 'Newest requests' }).click()
+    await expect.poll(async () => (await shownPaths(page))[0]).toBe('/api/v1/dmarc')
+    // The search goes over all pages.
+    await page.getByRole('searchbox', { name: /^Words/ }).fill('n=7 get')
+    await page.getByText('11 of 622 requests contain these words').waitFor()
+    expect((await shownPaths(page)).at(-1)).toBe('/api/v1/domains?n=7')
+  })
+
+  it('names the day above the first row of each day, on the clock of the account', async () => {
+    const { service, page } = await start({}, REQUESTS)
+    await service.get('/dmarc')
+    await service.get('/domains')
+    await page.getByRole('rowheader', { name: '15 January 2026' }).waitFor()
+    await change(service, 'PATCH', '/accounts/default/clock', { advance: 'P40D' })
+    await service.get('/nothing')
+    await page.getByRole('rowheader', { name: '24 February 2026' }).waitFor()
+    const rows = await page.getByRole('row').allTextContents()
+    expect(rows.slice(1).map((text) => text.slice(0, 16))).toEqual([
+      '24 February 2026',
+      '09:30:00GET/api/',
+      '15 January 2026',
+      '09:30:00GET/api/',
+      '09:30:00GET/api/',
+    ])
+    await page.getByRole('combobox', { name: 'Whose requests' }).selectOption('all')
+    await page.getByRole('cell', { name: '24 Feb 09:30:00' }).waitFor()
+  })
+
+  it('has a request with a wrong path or method, with code that sends it again', async () => {
+    const { service, page } = await start({}, REQUESTS)
+    await service.get('/Domains')
+    await service.send('PUT', '/domains', {})
+    await expect.poll(() => shownPaths(page)).toEqual(['/api/v1/domains', '/api/v1/Domains'])
+    expect(await page.getByText('belongs to no account').count()).toBe(0)
+    await page.getByRole('link', { name: '/api/v1/Domains', exact: true }).click()
+    await page.getByRole('heading', { name: 'Send it again' }).waitFor()
   })
 
   it('asks the server for a kind, which need not be among the latest, and takes new ones', async () => {
@@ -236,11 +322,11 @@ describe('the list of requests', () => {
       await chosen.click()
       await expect.poll(() => shownPaths(page)).toContain(first)
       expect(await page.locator('#request-rows').textContent()).toContain(mark)
-      const before = await page.locator('#request-rows tr').count()
+      const before = await page.locator('#request-rows tr[data-ordinal]').count()
       await service.get('/dmarc')
       await service.send('POST', '/domains?n=2', { domains: ['no host'] }, { prefer: 'code=rate_limited' })
       if (name !== 'Injected') await service.send('POST', '/domains?n=3', { domains: ['no host'] })
-      await expect.poll(() => page.locator('#request-rows tr').count()).toBe(before + fresh)
+      await expect.poll(() => page.locator('#request-rows tr[data-ordinal]').count()).toBe(before + fresh)
       expect(await shownPaths(page)).not.toContain('/api/v1/domains')
       await chosen.click()
     }
@@ -288,6 +374,58 @@ describe('the list of requests', () => {
     const { service, page } = await start({ journal: 0 }, REQUESTS)
     await service.get('/domains')
     await page.getByText('1 request came, but the journal does not have it.').waitFor()
+  })
+})
+
+describe('the address of a request', () => {
+  it('opens it beside the list with its search, and is reached by Back, Forward and a link', async () => {
+    const { service, page } = await start({}, REQUESTS)
+    for (const number of [1, 2]) await service.get(`/dmarc?n=${number}`)
+    await service.get('/domains')
+    await page.getByRole('searchbox', { name: /^Words/ }).fill('dmarc')
+    await page.getByText('2 of 3 requests contain these words').waitFor()
+    const row = page.getByRole('link', { name: '/api/v1/dmarc?n=1' })
+    await row.click()
+    const detail = page.getByRole('region', { name: 'GET /api/v1/dmarc?n=1' })
+    await detail.getByText('listDmarc succeeded.').waitFor()
+    const [requestId] = (await ask<{ requests: { request_id: string }[] }>(service, '/accounts/default/requests'))
+      .requests
+    const address = page.url()
+    expect(address).toContain(`/accounts/default/requests/${requestId?.request_id}?search=dmarc`)
+    expect(await row.getAttribute('href')).toBe(new URL(address).pathname + new URL(address).search)
+    await page.goBack()
+    await expect.poll(() => detail.count()).toBe(0)
+    expect(await shownPaths(page)).toHaveLength(2)
+    await page.goForward()
+    await detail.waitFor()
+    const other = await page.context().newPage()
+    await other.goto(address)
+    await other.getByRole('region', { name: 'GET /api/v1/dmarc?n=1' }).waitFor()
+    await other.getByText('2 of 3 requests contain these words').waitFor()
+    await other.close()
+  })
+
+  it('says so if the request does not exist', async () => {
+    const service = await startService()
+    const page = await openDashboard(service, `${REQUESTS}/never-sent`)
+    await page.getByRole('alert').getByText('There is no request "never-sent".').waitFor()
+    await page.getByText('No requests yet.').waitFor()
+  })
+
+  it('opens a sheet above the list on a narrow screen, and a region beside it on a wide one', async () => {
+    const { service, page } = await start({}, REQUESTS)
+    await service.get('/domains')
+    await openNewest(page)
+    await page.setViewportSize({ width: 1_200, height: 800 })
+    expect(await page.getByRole('region', { name: 'GET /api/v1/domains' }).count()).toBe(1)
+    expect(await shownPaths(page)).toHaveLength(1)
+    await page
+      .getByRole('row')
+      .filter({ has: page.locator('[aria-current="true"]') })
+      .getByText('/api/v1/domains')
+      .waitFor()
+    await page.setViewportSize({ width: 390, height: 800 })
+    await page.getByRole('dialog', { name: 'GET /api/v1/domains' }).waitFor()
   })
 })
 

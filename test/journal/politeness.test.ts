@@ -132,7 +132,7 @@ it('keeps the first ids of each kind, counts all, and knows the whole after it w
   const verdict = new Verdict(async () => '', settings)
   const operation = operations.find(({ id }) => id === 'addDomains')
   const principal = { account: {}, key: {} } as Judged['principal']
-  const evidence = { judged: true, principal, requestBody: contentOf(''), responseBody: undefined }
+  const evidence = { judged: true, principal, owner: undefined, requestBody: contentOf(''), responseBody: undefined }
   let time = 0
   const write = (requestId: string) => {
     const sent = entry({ requestId, operation, method: 'POST', status: operation?.success.status })

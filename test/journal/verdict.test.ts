@@ -3,7 +3,13 @@ import { EXAMPLES, hasPassed, orderCodes, Verdict } from '../../src/journal/verd
 import { range } from '../support/at-once.ts'
 import { entry } from '../support/entry.ts'
 
-const EXCHANGE = { judged: true, principal: undefined, requestBody: undefined, responseBody: undefined }
+const EXCHANGE = {
+  judged: true,
+  principal: undefined,
+  owner: undefined,
+  requestBody: undefined,
+  responseBody: undefined,
+}
 
 function startVerdict() {
   let explained = 0

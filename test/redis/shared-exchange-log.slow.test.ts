@@ -11,7 +11,16 @@ import { API_KEY } from '../support/service.ts'
 import { dumpStore, type Replica, type ReplicaOptions, startReplica, startReplicas } from './history-replica.ts'
 
 const NOBODY: Circumstances = {
-  ...{ history: undefined, query: {}, body: undefined, judged: false, principal: undefined, started: 0, ended: 0 },
+  ...{
+    history: undefined,
+    query: {},
+    body: undefined,
+    judged: false,
+    principal: undefined,
+    owner: undefined,
+    started: 0,
+    ended: 0,
+  },
   ...{ requestBody: undefined, responseBody: undefined },
 }
 

@@ -1,7 +1,7 @@
 import { expect } from 'vitest'
 import type { PlannedRequest } from '../../src/behaviour/planned-request.ts'
 import type { ObservedService } from './observed-service.ts'
-import type { TestResponse } from './service.ts'
+import { API_KEY, type TestResponse } from './service.ts'
 
 /** Sends planned requests over HTTP in their order; the answer of the service to the last. */
 export async function sendPlanned(
@@ -20,9 +20,12 @@ export async function sendPlanned(
 
 function sendOne({ send }: ObservedService, request: PlannedRequest): Promise<TestResponse> {
   const { method, path, key = 'valid', headers = {}, body, padTo = 0 } = request
-  const authorization = { valid: {}, wrong: { authorization: 'Bearer no-such-key' }, none: { authorization: null } }[
-    key
-  ]
+  const authorization = {
+    valid: {},
+    wrong: { authorization: 'Bearer no-such-key' },
+    misspaced: { authorization: `Bearer  ${API_KEY}` },
+    none: { authorization: null },
+  }[key]
   const text = body === undefined || typeof body === 'string' ? body : JSON.stringify(body)
   return send(method, path, text?.padEnd(padTo), { ...authorization, ...headers })
 }

@@ -10,7 +10,7 @@ export interface ListedRequest
   fresh?: boolean
 }
 
-/** The filter for the server. The page itself searches for words in the loaded requests. */
+/** The filter for the server, besides words. */
 export interface Conditions {
   violation: boolean
   injected: boolean
@@ -36,26 +36,37 @@ export function meets(entry: ListedRequest, { violation, injected, refused, oper
   )
 }
 
-/** The requests that contain every word, such as `post 4xx invalid_domain injected`. */
-export function findWords(entries: readonly ListedRequest[], text: string): readonly ListedRequest[] {
-  const wanted = text.toLowerCase().split(/\s+/).filter(Boolean)
-  if (wanted.length === 0) return entries
-  return entries.filter((entry) => {
-    const words = wordsFor(entry)
-    return wanted.every((word) => words.includes(word))
-  })
+/** Whether a request contains every word, such as `post`, `4xx` and `injected`. The server uses the same rules. */
+export function containsAll(entry: JournalEntry, words: readonly string[]): boolean {
+  if (words.length === 0) return true
+  const text = textFor(entry)
+  return words.every((word) => text.includes(word))
 }
 
 function isRefused({ status }: ListedRequest): boolean {
   return status !== null && status >= 400
 }
 
-function wordsFor(entry: ListedRequest): string {
-  const { method, status, code, operation, account, request_id } = entry
+/** What stands for a secret is no word. */
+const PLACEHOLDER = /(?:key_\w+\.)?\[redacted\]/g
+
+function textFor(entry: JournalEntry): string {
+  const { method, status, code, operation, request_id, request, response } = entry
   const statuses = status === null ? ['no response'] : [status, `${String(status)[0]}xx`]
-  const marks = [entry.injected && 'injected', entry.fault !== null && 'fault', entry.violates_contract && 'violation']
-  const words = [method, targetOf(entry), ...statuses, code, operation, ...marks, account ?? 'no account', request_id]
-  return words.filter(Boolean).join(' ').toLowerCase()
+  const isViolation = entry.violates_contract || entry.violations.length > 0
+  const marks = [entry.injected && 'injected', entry.fault !== null && 'fault', isViolation && 'violation']
+  const words = [
+    method,
+    targetOf(entry),
+    ...statuses,
+    code,
+    operation,
+    request_id,
+    ...marks,
+    request.body,
+    response.body,
+  ]
+  return words.filter(Boolean).join('\n').replaceAll(PLACEHOLDER, ' ').toLowerCase()
 }
 
 /** How many requests are shown at most. The journal has the others. */

@@ -1,4 +1,3 @@
-import { batch } from '@preact/signals'
 import { Component } from 'preact'
 import { summary } from '../account-data.ts'
 import { chosenAccount, subject } from '../address.ts'
@@ -12,26 +11,25 @@ import { Badge } from '../controls/marks.tsx'
 import { showNote } from '../controls/notices.tsx'
 import { restartStream } from '../exchanges.ts'
 import { FACTS, PLAYS_SERVICE } from '../facts.ts'
-import { formatCount, formatDuration, formatInstant } from '../formatting.ts'
+import { formatCount, formatDay, formatDuration, formatInstant } from '../formatting.ts'
 import { createResource, refreshShown } from '../resource.ts'
 import { curlOf } from '../service-calls.tsx'
+import { dividersIn } from './days.ts'
 import {
   arrivals,
-  conditions,
-  drawnCount,
   forgetSkipped,
   isPaused,
+  olderBefore,
   pause,
-  type Scope,
   sayHowMany,
-  scope,
+  sayNothingFound,
   shown,
   total,
-  words,
 } from './list.ts'
-import { type Conditions, type ListedRequest, NO_CONDITIONS, targetOf } from './listed-request.ts'
+import { type Conditions, type ListedRequest, targetOf } from './listed-request.ts'
 import { RequestMarks, StatusBadge } from './marks.tsx'
-import { noteOrdinal, openRequest, RequestDetail } from './request-sheet.tsx'
+import { isOpen, noteOrdinal, openRequest, RequestDetail } from './request-sheet.tsx'
+import { before, conditions, placeBefore, type Scope, scope, searched, want, wantAll, words } from './selection.ts'
 
 /** How many characters of the path and query are in a row. The details show all of it. */
 const LONGEST_TARGET = 300
@@ -54,6 +52,7 @@ export function RequestsPanel() {
       <h2 class="unseen">Requests</h2>
       <RequestToolbar />
       <Keyless />
+      <PageOfOlder />
       {shown.value.length > 0 ? <RequestTable /> : <Nothing />}
     </ListAndDetail>
   )
@@ -78,10 +77,11 @@ function RequestToolbar() {
         <SearchField
           id="request-filter"
           label="Words to look for in the requests"
-          placeholder="Words, such as POST 4xx invalid_domain"
+          placeholder="Words of paths, codes, ids or bodies, such as POST 4xx invalid_domain"
           text={words}
+          onInput={({ currentTarget }) => want({ words: currentTarget.value })}
           onKeyDown={(event) => {
-            if (event.key === 'Escape') words.value = ''
+            if (event.key === 'Escape') want({ words: '' })
           }}
         />
         <Select
@@ -92,7 +92,13 @@ function RequestToolbar() {
           value={conditions.value.operation}
           onChoose={(operation) => want({ operation })}
         />
-        <Select id="request-scope" aria-label="Whose requests" values={SCOPES} chosen={scope} />
+        <Select
+          id="request-scope"
+          aria-label="Whose requests"
+          values={SCOPES}
+          value={scope.value}
+          onChoose={(chosen) => want({ scope: chosen as Scope })}
+        />
       </div>
       <div class="row">
         {TOGGLES.map(([name, title]) => (
@@ -103,25 +109,23 @@ function RequestToolbar() {
             work={() => want({ [name]: !conditions.peek()[name] })}
           />
         ))}
-        <p id="request-count" class="soft grow">
+        <p id="request-count" class="soft grow" role="status">
           {sayHowMany()}
         </p>
-        <Button
-          id="request-pause"
-          words={isPaused.value ? 'Go on' : 'Pause'}
-          aria-pressed={isPaused}
-          work={() => pause(!isPaused.peek())}
-        />
+        {before.value === '' && (
+          <Button
+            id="request-pause"
+            words={isPaused.value ? 'Go on' : 'Pause'}
+            aria-pressed={isPaused}
+            work={() => pause(!isPaused.peek())}
+          />
+        )}
         {scope.value === 'account' && (
           <Button words="Clear the journal…" id="requests-clear" kind="danger" work={clearJournal} />
         )}
       </div>
     </div>
   )
-}
-
-function want(changed: Partial<Conditions>): void {
-  conditions.value = { ...conditions.peek(), ...changed }
 }
 
 /** Asks for confirmation, and removes the requests of the chosen account from the journal. */
@@ -146,7 +150,7 @@ function sayWhatIsLost(count: number, account: string): string {
   return `${first} The explanations, the way back to the account before ${them}, and the code that sends ${them} again are lost. The verdict and the coverage stay, and so does the account in its present state.`
 }
 
-/** Leads to requests without an account, because a request with a wrong key does not appear in its account. */
+/** Leads to requests without an account, because a request with a wrong key does not appear in any. */
 function Keyless() {
   const count = keyless.data.value ?? 0
   if (scope.value !== 'account') {
@@ -161,22 +165,27 @@ function Keyless() {
 }
 
 function Lead({ text, words: link, to }: { text: string; words: string; to: Scope }) {
-  function look(): void {
-    batch(() => {
-      scope.value = to
-      conditions.value = NO_CONDITIONS
-      words.value = ''
-    })
-  }
   return (
     <p id="keyless" class="soft">
-      {text} <Button kind="link" words={link} work={look} />
+      {text} <Button kind="link" words={link} work={() => wantAll(to)} />
+    </p>
+  )
+}
+
+/** Says that the list does not have the newest requests, and leads to them. */
+function PageOfOlder() {
+  if (before.value === '') return null
+  return (
+    <p class="soft">
+      Older requests, as they were loaded. <Link to={placeBefore(undefined)}>Newest requests</Link>
     </p>
   )
 }
 
 function Nothing() {
-  if (total.value === undefined) return <p class="empty">Loading the requests…</p>
+  if (total.value === undefined) {
+    return <p class="empty">{searched.value.length > 0 ? 'Searching all requests…' : 'Loading the requests…'}</p>
+  }
   const why = whyNothing()
   if (why !== undefined) {
     return (
@@ -190,9 +199,9 @@ function Nothing() {
 
 /** The reason why no request is shown; `undefined` if there was none yet. */
 function whyNothing(): string | undefined {
-  const [loaded, came] = [drawnCount.value, arrivals.value]
-  const are = loaded === 1 ? 'is' : 'are'
-  if (loaded > 0) return `None of the ${formatCount(loaded, 'request')} that ${are} loaded contains these words.`
+  const came = arrivals.value
+  const unfound = sayNothingFound()
+  if (unfound !== undefined) return unfound
   if (Object.values(conditions.value).some(Boolean)) return 'No request in the journal is of this kind.'
   if (came === 0) return undefined
   const them = came === 1 ? 'it' : 'them'
@@ -212,10 +221,14 @@ function FirstRequest() {
 }
 
 function RequestTable() {
-  const withAccount = scope.value === 'all'
+  const isOfAll = scope.value === 'all'
+  const list = shown.value
+  // The clocks of several accounts differ, so each row has its day there.
+  const days = isOfAll ? undefined : dividersIn(list)
+  const older = olderBefore.value
   return (
     <div class="table">
-      <table id="request-table">
+      <table id="request-table" class={isOfAll ? 'dated' : ''}>
         <thead>
           <tr>
             <th class="at">Time</th>
@@ -228,27 +241,49 @@ function RequestTable() {
           </tr>
         </thead>
         <tbody id="request-rows">
-          {shown.value.map((request) => (
-            <Row key={request.ordinal} request={request} withAccount={withAccount} />
-          ))}
+          {list.map((request) => [
+            days?.has(request) && <DayRow key={days.get(request)} day={request.at.slice(0, 10)} />,
+            <Row key={request.ordinal} request={request} isOfAll={isOfAll} isCurrent={isOpen(request)} />,
+          ])}
         </tbody>
       </table>
+      {older !== undefined && (
+        <p class="older no-print">
+          <Link to={placeBefore(older)} onGo={() => document.querySelector('.list-side .table')?.scrollTo(0, 0)}>
+            Older requests
+          </Link>
+        </p>
+      )}
     </div>
+  )
+}
+
+function DayRow({ day }: { day: string }) {
+  return (
+    <tr class="day">
+      <th colSpan={7} scope="rowgroup">
+        {formatDay(day)}
+      </th>
+    </tr>
   )
 }
 
 interface RowProps {
   request: ListedRequest
-  withAccount: boolean
+  /** Whether the list has the requests of all accounts. */
+  isOfAll: boolean
+  /** Whether its details are shown. */
+  isCurrent: boolean
 }
 
-/** A row never changes, so it is rendered once, although the list is rendered many times per second. */
+/** A row hardly ever changes, so it is rendered once, although the list is rendered many times per second. */
 class Row extends Component<RowProps> {
-  override shouldComponentUpdate({ request, withAccount }: RowProps): boolean {
-    return request !== this.props.request || withAccount !== this.props.withAccount
+  override shouldComponentUpdate({ request, isOfAll, isCurrent }: RowProps): boolean {
+    const { props } = this
+    return request !== props.request || isOfAll !== props.isOfAll || isCurrent !== props.isCurrent
   }
 
-  override render({ request, withAccount }: RowProps) {
+  override render({ request, isOfAll, isCurrent }: RowProps) {
     const { request_id, ordinal, account, at, method, status, code, duration_ms, fresh } = request
     const target = targetOf(request)
     const open = () => openRequest(request_id, ordinal)
@@ -257,6 +292,7 @@ class Row extends Component<RowProps> {
       <tr class={fresh === true ? 'fresh' : ''} data-ordinal={ordinal} data-request={request_id} onClick={open}>
         <td class="at soft">
           <time dateTime={at} title={formatInstant(at)}>
+            {isOfAll && `${formatDay(at.slice(0, 10), 'short')} `}
             {at.slice(11, 19)}
           </time>
         </td>
@@ -264,7 +300,12 @@ class Row extends Component<RowProps> {
           <bdi dir="ltr">{method}</bdi>
         </td>
         <td class="wide mono">
-          <Link class="target" to={{ subject: request_id }} onGo={() => noteOrdinal(request_id, ordinal)}>
+          <Link
+            class="target"
+            current={isCurrent}
+            to={{ subject: request_id }}
+            onGo={() => noteOrdinal(request_id, ordinal)}
+          >
             <bdi dir="ltr">{target.length > LONGEST_TARGET ? `${target.slice(0, LONGEST_TARGET)}…` : target}</bdi>
           </Link>
         </td>
@@ -275,7 +316,7 @@ class Row extends Component<RowProps> {
         <td class="number duration soft">{formatDuration(duration_ms)}</td>
         <td class="marks">
           <RequestMarks request={request} />
-          {withAccount && <Badge>{account ?? 'no account'}</Badge>}
+          {isOfAll && <Badge>{account ?? 'no account'}</Badge>}
         </td>
       </tr>
     )

@@ -30,6 +30,11 @@ export function openRequest(requestId: string, ordinal: number): void {
   go({ subject: requestId })
 }
 
+/** Whether a request of the list is the one whose details are shown. */
+export function isOpen({ request_id, ordinal }: Pick<ListedRequest, 'request_id' | 'ordinal'>): boolean {
+  return subject.value === request_id && (ordinalOf(request_id) ?? ordinal) === ordinal
+}
+
 function ordinalOf(requestId: string | undefined): number | undefined {
   return picked.value?.requestId === requestId ? picked.value?.ordinal : undefined
 }

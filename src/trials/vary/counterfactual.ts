@@ -4,6 +4,7 @@ import { type Alternative, type Choices, nameOf, tryToCompile } from '../../cont
 import type { Contract } from '../../contract/contract.ts'
 import { ContractError } from '../../contract/contract-error.ts'
 import type { AccountState } from '../../domain/account.ts'
+import { hasIdOfAccount } from '../../journal/entry.ts'
 import type { ServerOptions } from '../../start/options.ts'
 import { areSameStates, differencesOf, isKeptBody, type ReplayedAnswer } from './answer.ts'
 import { requestIn } from './baselines.ts'
@@ -122,14 +123,14 @@ async function answerAgain(
 }
 
 /**
- * Whether the answer equals the recorded one. The ids of requests without an account depend on all such requests, so
+ * Whether the answer equals the recorded one. The ids of requests without a valid key depend on all such requests, so
  * they may differ.
  */
 function isRecorded({ status, headers, body }: ReplayedAnswer, { entry }: RecordedRequest): boolean {
   if (status !== entry.status || headers.length !== entry.responseHeaders.length) return false
   const isOther = headers.some(
     (each, index) =>
-      each !== entry.responseHeaders[index] && !(entry.account === undefined && headers[index - 1] === 'X-Request-Id'),
+      each !== entry.responseHeaders[index] && !(headers[index - 1] === 'X-Request-Id' && !hasIdOfAccount(entry)),
   )
   return !isOther && isKeptBody(body, entry.responseBody)
 }

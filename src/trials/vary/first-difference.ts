@@ -1,7 +1,7 @@
 import type { Contract } from '../../contract/contract.ts'
 import type { FirstDifference, ShownResponse } from '../../evidence/dependencies.ts'
 import { type Content, textOf } from '../../http/content.ts'
-import type { Entry } from '../../journal/entry.ts'
+import { type Entry, hasIdOfAccount } from '../../journal/entry.ts'
 import { type Redact, redactorFor } from '../../journal/redaction/redaction.ts'
 import type { Secrets } from '../../journal/redaction/secrets.ts'
 import { findDifference } from '../../reports/difference.ts'
@@ -100,8 +100,8 @@ function differenceIn(
 ): FirstDifference | undefined {
   const received = { status: entry.status, headers: entry.responseHeaders, body: entry.responseBody }
   const fields = differentFieldsOf(expected.headers, received.headers).filter(
-    // The ids of requests without an account depend on all such requests.
-    ([name]) => entry.account !== undefined || name !== 'x-request-id',
+    // The ids of requests without a valid key depend on all such requests.
+    ([name]) => hasIdOfAccount(entry) || name !== 'x-request-id',
   )
   const isSameBody = isKeptBody(expected.body, received.body)
   if (expected.status === received.status && fields.length === 0 && isSameBody) return undefined
