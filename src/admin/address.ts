@@ -10,7 +10,7 @@ const HOST = /^(?:[\w.-]+|\[[\dA-Fa-f:.]+\])(?::\d+)?$/
 export function urlsFor(host: string | undefined, own: ServerUrls): ServerUrls {
   if (host === undefined || !HOST.test(host) || !URL.canParse(`http://${host}`)) return own
   const at = (url: string) => url.replace(/^http:\/\/[^/]+/, `http://${host}`)
-  return { baseUrl: at(own.baseUrl), adminUrl: at(own.adminUrl) }
+  return { ...own, baseUrl: at(own.baseUrl), adminUrl: at(own.adminUrl) }
 }
 
 /** A text that was written earlier, with the URLs replaced by those for the present client. */

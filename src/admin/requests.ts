@@ -3,6 +3,7 @@ import { DEFAULT_ACCOUNT } from '../accounts/worlds.ts'
 import type { AccountState } from '../domain/account.ts'
 import { type ExplanationReport, explainEntry } from '../explain/explanation.ts'
 import { explainElsewhere } from '../explain/foreign-service.ts'
+import { pageAddress } from '../explain/page-address.ts'
 import { show } from '../ground/show.ts'
 import { Turns } from '../ground/turns.ts'
 import { describeEntry, type RequestReport } from '../journal/description.ts'
@@ -139,10 +140,11 @@ async function explainExample(
     [id, id.toLowerCase()].includes(example?.request_id ?? ''),
   )
   if (kept === undefined) return notFound('request', id)
-  const { correction, reproduction } = kept
+  const { correction, reproduction, request_id, account } = kept
   const write = (text: string) => readdress(text, ownUrls(), urls())
   return done({
     ...kept,
+    page: pageAddress(request_id, account, urls()) ?? null,
     correction: correction && { ...correction, before: correction.before.map(write), curl: write(correction.curl) },
     reproduction: reproduction && {
       ...reproduction,

@@ -1,4 +1,5 @@
 import type { ExplanationReport } from '../explain/explanation.ts'
+import { pageAddress } from '../explain/page-address.ts'
 import type { Entry } from '../journal/entry.ts'
 import { hasPassed, type Reckoning, type VerdictCounts } from '../journal/verdict.ts'
 import { readdress } from './address.ts'
@@ -9,6 +10,7 @@ export const getVerdict: Handler<VerdictReport> = async ({ exchanges, observed, 
   const report = await reportVerdict(await exchanges.verdict())
   for (const example of report.violations.first) {
     if (example.correction !== null) example.correction = readdress(example.correction, ownUrls(), urls())
+    example.page = pageAddress(example.request_id, example.account, urls()) ?? null
   }
   if (observed === undefined) return done(report)
   const judged = await observed.verdict()
@@ -51,10 +53,12 @@ export function describeViolation(entry: Entry, explanation: ExplanationReport |
 
 /** A violation in the form of the verdict, from its explanation. */
 export function describeExample({ exchange, problems, summary, correction, ...explained }: ExplanationReport): Example {
-  const { request_id, account, operation, status, code } = explained
+  const { request_id, account, operation, status, code, position, page } = explained
   const { method, path } = exchange
-  const message = problems[0]?.message ?? summary
-  return { request_id, account, operation, method, path, status, code, message, correction: correction?.curl ?? null }
+  const what = problems[0]?.message ?? summary
+  const message = position == null ? what : `${what} ${position.says}`
+  const described = { request_id, account, operation, method, path, status, code, message }
+  return { ...described, correction: correction?.curl ?? null, page }
 }
 
 function summarise({ requests, judged, violations }: VerdictCounts, first: Example | undefined): string {

@@ -21,6 +21,8 @@ import {
   unknownGroupId,
 } from './samples.ts'
 
+/** The snapshot that keeps an account as it was before the steps remove something. */
+export const FORMER_STATE = 'before-correction'
 /** A sample that needs a domain in use adds this feature to a domain. */
 const FEATURE = 'mta-sts'
 
@@ -34,19 +36,37 @@ export class Rehearsal implements SampleAccount {
   #state: AccountState
   #quotas = new Map<string, Hits>()
   #restoring: (() => void) | undefined
+  readonly #spares: boolean
+  #isKept = false
 
-  constructor(contract: ServiceContract, account: AccountState, now = account.createdAt) {
+  /**
+   * `spares`: whether the steps belong to a user, who must lose nothing by them. Then they remove only what they have
+   * added. If the account has no room for that, they take a snapshot first.
+   */
+  constructor(
+    contract: ServiceContract,
+    account: AccountState,
+    now = account.createdAt,
+    { spares = false }: { spares?: boolean } = {},
+  ) {
     this.contract = contract
     this.now = now
     this.#state = account
+    this.#spares = spares
   }
 
   get state(): AccountState {
     return this.#state
   }
 
+  /** Whether the steps take a snapshot, because they remove something that the account had. */
+  get keepsFormerState(): boolean {
+    return this.#isKept
+  }
+
   copy(): Rehearsal {
-    const copy = new Rehearsal(this.contract, this.#state, this.now)
+    const copy = new Rehearsal(this.contract, this.#state, this.now, { spares: this.#spares })
+    copy.#isKept = this.#isKept
     copy.steps.push(...this.steps)
     copy.#quotas = new Map(this.#quotas)
     return copy
@@ -130,6 +150,7 @@ export class Rehearsal implements SampleAccount {
   removable(count = 1): string[] {
     const { settings } = this.contract
     const wanted = Math.max(1, count)
+    if (this.#spares) return this.#add(wanted)
     this.#add(wanted - removableDomains(this.#state, wanted, settings).length)
     return removableDomains(this.#state, wanted, settings)
   }
@@ -162,6 +183,7 @@ export class Rehearsal implements SampleAccount {
     const { groupCap } = this.contract.settings
     if (groupCap === 'none' || this.#state.groups.size < groupCap) return
     const { id = '' } = someGroup(this.#state) ?? {}
+    this.#keepFormerState()
     this.#send('deleteDomainGroup', undefined, { id })
   }
 
@@ -177,6 +199,11 @@ export class Rehearsal implements SampleAccount {
     const { memberCap } = this.contract.settings
     if (memberCap === 'none') return someGroup(this.#state) ?? this.#createGroup([])
     for (const group of this.#state.groups.values()) if (group.domains.length < memberCap) return group
+    return this.#createGroup([])
+  }
+
+  /** A group that the steps create. */
+  ownGroup(): DomainGroup {
     return this.#createGroup([])
   }
 
@@ -250,6 +277,7 @@ export class Rehearsal implements SampleAccount {
     if (!this.canMonitor(count)) return false
     const excess = this.#state.domains.size + count - domainCap
     if (excess <= 0) return true
+    this.#keepFormerState()
     for (const { name, features } of [...this.#state.domains.values()].slice(0, excess)) {
       if (features.length > 0) this.#use(name, [])
     }
@@ -259,13 +287,24 @@ export class Rehearsal implements SampleAccount {
     return true
   }
 
-  #add(count: number): void {
+  #keepFormerState(): void {
+    if (!this.#spares || this.#isKept) return
+    this.#isKept = true
+    this.administer('POST', '/snapshots', { name: FORMER_STATE, replace: true })
+  }
+
+  /** Adds at least `count` domains. Returns `count` of them. */
+  #add(count: number): string[] {
     if (count > 0) this.#makeRoom(count)
     const most = this.#limitOf('addDomains', 'domains', 'maxItems') ?? Number.POSITIVE_INFINITY
     const fewest = this.fewest('addDomains', 'domains')
+    const added: string[] = []
     for (let left = count; left > 0; left -= most) {
-      this.#send('addDomains', { domains: freshDomains(this.#state, Math.max(Math.min(left, most), fewest)) })
+      const domains = freshDomains(this.#state, Math.max(Math.min(left, most), fewest))
+      this.#send('addDomains', { domains })
+      added.push(...domains)
     }
+    return added.slice(0, Math.max(0, count))
   }
 
   /** Plans a request that changes the account, and applies the change. Returns the `data` of its answer. */

@@ -65,6 +65,7 @@ interface LogLine {
   account?: string
   fault?: string
   ms?: number
+  page?: string
   err?: { stack?: string; message?: string }
 }
 
@@ -87,11 +88,12 @@ export function prettify(line: string, isColoured: boolean): string {
 }
 
 function describeRequest(
-  { method = '', path = '', status, code, account, fault, ms }: LogLine,
+  { method = '', path = '', status, code, account, fault, ms, page }: LogLine,
   paint: (style: 'red' | 'yellow' | 'green', text: string) => string,
 ): string {
   const style = status === undefined || status >= 500 ? 'red' : status >= 400 ? 'yellow' : 'green'
   const outcome = paint(style, status === undefined ? 'no response' : [status, code].filter(Boolean).join(' '))
   const notes = [account, fault && `fault ${fault}`, ms !== undefined && `${ms} ms`].filter(Boolean).join(', ')
-  return `${printable(`${method} ${path}`)} → ${outcome} (${notes})`
+  const address = page === undefined ? '' : ` ${printable(page)}`
+  return `${printable(`${method} ${path}`)} → ${outcome} (${notes})${address}`
 }

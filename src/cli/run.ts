@@ -1,5 +1,5 @@
 import { printable } from '../ground/show.ts'
-import { type Options, someOf, wholeNumber } from '../start/option.ts'
+import { type Options, optIn, someOf, wholeNumber } from '../start/option.ts'
 import { exitCodeOf } from '../trials/command.ts'
 import { describeRun, FAILURES } from '../trials/run-report.ts'
 import { runTrial, type TrialResult } from '../trials/trial.ts'
@@ -23,6 +23,9 @@ const OPTIONS = {
     placeholder: 'PERCENT',
     help: 'Fail if the command saw less of the responses, by operation, status and code, that a client can bring about.',
   },
+  keep: optIn(
+    'Keep the server after the command until the program is told to stop, so that the dashboard can show each request.',
+  ),
   ...REPORT_OPTIONS,
 } as const satisfies Options
 
@@ -37,24 +40,38 @@ export const run: Command = {
     const { values, command } = reading
     await checkFiles(values.report)
     const work = async (execution: Execution) => {
-      const result = await runOnce(reading, execution)
-      const { end } = result
-      if (end.timedOut) execution.say(`the command ran longer than ${values.timeout} and was ended (--timeout)`)
-      if (end.leftBehind.length > 0) execution.say(describeLeftBehind(end.leftBehind))
-      const report = describeRun({ command, ...execution.times, result, ...values })
-      const delivered = await execution.deliver(report, values.report)
-      // The exit code of a failed command takes precedence.
-      return exitCodeOf(end) === 0 ? delivered : report.exitCode
+      async function report(result: TrialResult): Promise<number> {
+        const { end } = result
+        if (end.timedOut) execution.say(`the command ran longer than ${values.timeout} and was ended (--timeout)`)
+        if (end.leftBehind.length > 0) execution.say(describeLeftBehind(end.leftBehind))
+        const described = describeRun({ command, ...execution.times, result, ...values })
+        const delivered = await execution.deliver(described, values.report)
+        // The exit code of a failed command takes precedence.
+        return exitCodeOf(end) === 0 ? delivered : described.exitCode
+      }
+      if (!values.keep) return report(await runOnce(reading, execution))
+      let exitCode = 0
+      await runOnce(reading, execution, async (result, place) => {
+        exitCode = await report(result)
+        execution.say(`the server stays until you stop the program, for example with Ctrl-C: ${place}`)
+        await terminal.untilStopped()
+      })
+      return exitCode
     }
     return execute('run', terminal, work, { isOver: false, exitsWithParent: values.exitWithParent })
   },
 }
 
-/** Runs the command against a new server that is discarded afterwards. */
+/**
+ * Runs the command against a new server that is discarded afterwards, or as soon as `kept` resolves. `kept` gets the
+ * address of the dashboard, or of the service if there is none.
+ */
 async function runOnce(
   reading: ReadTrial<typeof OPTIONS>,
   { terminal, signal, onSignal }: Execution,
+  kept?: (result: TrialResult, place: string) => Promise<void>,
 ): Promise<TrialResult> {
+  let place = ''
   const { values, sources, command } = reading
   const say = (line: string) => terminal.printError(`dmarc-understudy: ${line}`)
   const readyFile = values.readyFile === undefined ? undefined : new ReadyFile(values.readyFile, sources.readyFile)
@@ -70,7 +87,9 @@ async function runOnce(
         signal,
         onSignal,
         waiting: (names) => say(`processes that the command left behind do not end at once: ${list(names)}`),
+        ...(kept && { served: (result) => kept(result, place) }),
         serving(service) {
+          place = service.adminUrl === undefined ? service.baseUrl : `${service.adminUrl}/`
           if (service.apiKey === undefined)
             throw new UsageError(`${values.store === undefined ? sources.data : sources.store}: ${KEY_UNKNOWN}`)
           for (const line of describeStart(service, reading)) say(line)

@@ -5,6 +5,9 @@ import { pointerOf } from '../ground/schema.ts'
 
 export type CodeByKeyword = Readonly<Record<string, string>>
 
+/** Stands for the value of a field that may hold a secret. */
+export const HIDDEN_VALUE = '…'
+
 /** The error codes of keywords in schemas without their own `x-error`. */
 export function defaultCodesOf(document: Json): CodeByKeyword {
   return (document['x-error-defaults'] ?? {}) as CodeByKeyword
@@ -18,7 +21,16 @@ export function problemsOf(errors: readonly ErrorObject[], defaults: CodeByKeywo
   if (errors.length === 0) return []
   const summed = errors.filter(({ keyword }) => SUMMARIES.has(keyword)).map(({ schemaPath }) => `${schemaPath}/`)
   const listed = errors.filter(({ schemaPath }) => !summed.some((path) => schemaPath.startsWith(path)))
-  return listed.map((error) => problemOf(error, defaults))
+  return withoutEchoes(listed.map((error) => problemOf(error, defaults)))
+}
+
+/** An empty text also breaks the pattern of its schema, which is no second thing to correct. */
+function withoutEchoes(problems: Problem<string>[]): Problem<string>[] {
+  const empty = problems.filter(({ reason, value }) => reason === 'minLength' && value === '')
+  if (empty.length === 0) return problems
+  const isEcho = ({ code, reason, field }: Problem<string>) =>
+    reason === 'pattern' && empty.some((each) => each.field === field && each.code === code)
+  return problems.filter((problem) => !isEcho(problem))
 }
 
 /**
@@ -43,9 +55,17 @@ export function problemOf(error: ErrorObject, defaults: CodeByKeyword): Problem<
     reason: keyword === 'type' && about['expected'] !== undefined ? 'titled-type' : keyword,
     field: pointerOf(error),
     // A message must not show a secret, not even an invalid one.
-    value: parentSchema?.['writeOnly'] === true && data !== '' ? '…' : (params['propertyName'] ?? data),
+    value: parentSchema?.['writeOnly'] === true && data !== '' ? HIDDEN_VALUE : valueIn(error),
     about,
   }
+}
+
+/** What the request has at the place of the problem; `undefined` if it has nothing there. */
+function valueIn({ keyword, params, data }: ErrorObject): unknown {
+  if (keyword === 'required') return undefined
+  const unknown: unknown = params['additionalProperty']
+  if (typeof unknown === 'string' && isObject(data)) return data[unknown]
+  return params['propertyName'] ?? data
 }
 
 /** The values of an enum, or the fields that an `anyOf` requires one of. */

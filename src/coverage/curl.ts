@@ -5,6 +5,8 @@ import { quoteWord } from '../ground/shell-word.ts'
 export interface ServerUrls {
   baseUrl: string
   adminUrl: string
+  /** Whether there is a dashboard at `adminUrl`. */
+  hasPage?: boolean | undefined
 }
 
 /**
@@ -28,10 +30,15 @@ export function writeCurl(
       ...(body !== undefined && !typed ? ['Content-Type: application/json'] : []),
       ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
     ],
-    body: body === undefined || typeof body === 'string' ? body : JSON.stringify(body),
+    body: bodyText(body),
     padTo,
   })
   return times === 1 ? command : `for i in $(seq ${times}); do ${command}; done`
+}
+
+/** The body of a planned request as it is sent. */
+export function bodyText(body: unknown): string | undefined {
+  return body === undefined || typeof body === 'string' ? body : JSON.stringify(body)
 }
 
 /** A request as curl sends it. */

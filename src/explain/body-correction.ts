@@ -42,9 +42,15 @@ const REMEDIES: readonly (readonly [wrong: (problem: Problem<string>) => boolean
   [({ reason }) => reason === 'bytes', shrink],
 ]
 
+/** A field with several problems is corrected once, because the other problems are those of its former value. */
 function each(remedy: FieldRemedy): BodyRemedy {
   return (draft, problems, purpose) => {
-    for (const problem of problems) remedy(draft, nameOf(problem), problem, purpose)
+    const corrected = new Set<string>()
+    for (const problem of problems) {
+      const name = nameOf(problem)
+      if (!corrected.has(name)) remedy(draft, name, problem, purpose)
+      corrected.add(name)
+    }
   }
 }
 
@@ -185,16 +191,19 @@ function correctName(
   draft: BodyDraft,
   name: string,
   { reason, about }: Problem<string>,
-  { rehearsal }: CorrectionPurpose,
+  purpose: CorrectionPurpose,
 ): void {
+  const { rehearsal } = purpose
   const given = draft.get(name)
   if (reason === 'maxLength') {
     const { nameLengthUnit } = rehearsal.contract.settings
     const corrected = cutName(String(given), Number(about?.['limit']), nameLengthUnit)
     draft.set(name, corrected, `\`${name}\` was cut to ${about?.['limit']} ${UNITS[nameLengthUnit]}.`)
   } else {
-    const corrected = rehearsal.freshName()
-    draft.set(name, corrected, `\`${name}\` is ${quoted(corrected)}, because ${quoted(given)} is no name.`)
+    const present = presentName(purpose)
+    const corrected = present ?? rehearsal.freshName()
+    const whose = present === undefined ? '' : ', as it is now'
+    draft.set(name, corrected, `\`${name}\` is ${quoted(corrected)}${whose}, because ${quoted(given)} is no name.`)
   }
 }
 
@@ -227,14 +236,17 @@ function makeRoom(draft: BodyDraft, problems: readonly Problem<string>[], purpos
   }
 }
 
+/** The name of the group in the query. A correction that needs any name does not change it. */
+function presentName({ query, rehearsal }: CorrectionPurpose): string | undefined {
+  return rehearsal.state.groups.get(query['id'] ?? '')?.name
+}
+
 const UNITS = { 'code-points': 'characters', 'utf-16': 'UTF-16 units', 'utf-8': 'bytes' } as const
 
-function cleanGroupName(draft: BodyDraft, name: string, _: Problem<string>, { rehearsal }: CorrectionPurpose): void {
+function cleanGroupName(draft: BodyDraft, name: string, _: Problem<string>, purpose: CorrectionPurpose): void {
+  const { rehearsal } = purpose
   const given = String(draft.get(name))
-  const cleaned = cleanName(given)
-  // Another remedy may just have changed it.
-  if (cleaned === given) return
-  const corrected = cleaned === '' ? rehearsal.freshName() : cleaned
+  const corrected = cleanName(given) || (presentName(purpose) ?? rehearsal.freshName())
   draft.set(name, corrected, `\`${name}\` is ${quoted(corrected)} instead of ${quoted(given)}.`)
 }
 
@@ -250,13 +262,15 @@ function fillIn(draft: BodyDraft, named: string, { reason = '' }: Problem<string
   const anyField = LACKS_ANY.has(reason)
   const name = anyField ? (Object.keys(fields)[0] ?? '') : named
   const field = anyField || required.includes(name) ? fields[name] : undefined
-  const value = field?.make(purpose.rehearsal)
+  const present = name === 'name' ? presentName(purpose) : undefined
+  const value = present ?? field?.make(purpose.rehearsal)
   if (field === undefined || value === undefined) {
     draft.drop(name, 'it must name at least one domain')
     return
   }
   const says = typeof value === 'string' ? `is ${quoted(value)}` : `names ${value.map(quoted).join(', ')}`
-  draft.set(name, value, `\`${name}\` ${says}, because ${field.because}.`)
+  const whose = present === undefined ? '' : ', as it is now'
+  draft.set(name, value, `\`${name}\` ${says}${whose}, because ${field.because}.`)
 }
 
 /** Removes entries at the end of the longest array until the body is small enough. */

@@ -1,7 +1,7 @@
 import { conform } from '../behaviour/conformity.ts'
 import { decide } from '../behaviour/judge.ts'
 import type { ConformingRequest, ServiceContract } from '../behaviour/operation.ts'
-import { Rehearsal } from '../behaviour/rehearsal.ts'
+import { FORMER_STATE, Rehearsal } from '../behaviour/rehearsal.ts'
 import type { Operation } from '../contract/api.ts'
 import type { AccountState } from '../domain/account.ts'
 import type { Problem } from '../domain/errors.ts'
@@ -36,6 +36,8 @@ interface RequestDraft {
 /** This is more than any request needs. Each pass corrects one kind of problem. */
 const PASSES = 24
 
+const KEPT = `Something must be removed first to make room, so the snapshot ${FORMER_STATE} keeps the account as it was.`
+
 /** The query and the body, with as much as possible of the sent ones; `undefined` if they cannot be corrected. */
 export function correctContent(
   sent: RequestDraft,
@@ -43,7 +45,7 @@ export function correctContent(
   contract: ServiceContract,
 ): AcceptedContent | undefined {
   const { operation, parameters: given, rest } = sent
-  const rehearsal = new Rehearsal(contract, account)
+  const rehearsal = new Rehearsal(contract, account, undefined, { spares: true })
   const recovered = bodyIn(sent, contract.settings)
   const clues = [rest, recovered.body?.['id']].filter((clue): clue is string => typeof clue === 'string')
   const { parameters, changes } = correctQuery(given, clues, operation, rehearsal)
@@ -56,7 +58,8 @@ export function correctContent(
     const { body } = draft
     const problems = findProblems({ operation, query, body }, rehearsal)
     if (problems.length === 0) {
-      return { rehearsal, parameters, body, changes: [...recovered.changes, ...changes, ...draft.changes] }
+      const kept = rehearsal.keepsFormerState ? [KEPT] : []
+      return { rehearsal, parameters, body, changes: [...recovered.changes, ...changes, ...draft.changes, ...kept] }
     }
     if (!correctBody(draft, problems, { operation, query, rehearsal })) return undefined
   }

@@ -6,7 +6,7 @@ import { type Operation, pointerOf } from '../contract/api.ts'
 import type { Contract } from '../contract/contract.ts'
 import type { Open } from '../contract/names.ts'
 import { isRefusedBy } from '../contract/rules.ts'
-import { type ServerUrls, writeCurl } from '../coverage/curl.ts'
+import { bodyText, type ServerUrls, writeCurl } from '../coverage/curl.ts'
 import { RuleEvidence } from '../coverage/evidence.ts'
 import { observationOf } from '../coverage/observation.ts'
 import { type AccountState, type MonitoredDomain, replicateAccount } from '../domain/account.ts'
@@ -20,7 +20,6 @@ import { bytesOf, textOf } from '../http/content.ts'
 import { createQueryReader, queryOf } from '../http/target.ts'
 import {
   describeEntry,
-  describeProblem,
   describeQuota,
   isUnread,
   type ProblemReport,
@@ -32,6 +31,9 @@ import { StoreError } from '../store/store-error.ts'
 import { type ChangesReport, describeChanges, type FoundChanges } from './changes.ts'
 import { correctRequest, type RefusedRequest } from './correction.ts'
 import { describeCredentials } from './credentials.ts'
+import { findJsonPosition, type JsonPosition } from './json-position.ts'
+import { pageAddress } from './page-address.ts'
+import { describeReceived } from './received-value.ts'
 import { type ReproductionReport, reproduce } from './reproduction.ts'
 import { partFor } from './set-up.ts'
 
@@ -47,11 +49,22 @@ export interface ExplanationReport extends ChangesReport, ReproductionReport {
   assumptions: { id: string; spec: string }[]
   rules: { id: string; says: string }[]
   problems: ProblemReport[]
+  /** The place at which the body is no JSON. */
+  position: JsonPosition | null
   quota: RequestReport['quota']
   clock: string
   fault: RequestReport['fault']
   failure: string | null
-  correction: { changes: string[]; before: string[]; curl: string; requests: object[] } | null
+  correction: {
+    changes: string[]
+    before: string[]
+    curl: string
+    /** The corrected request in the form of the received one. */
+    request: { method: string; path: string; body: string | null }
+    requests: object[]
+  } | null
+  /** The address of the request in the dashboard. */
+  page: string | null
   exchange: RequestReport
 }
 
@@ -78,7 +91,9 @@ export interface ExplanationSource {
 
 export function explainEntry(entry: Entry, source: ExplanationSource): ExplanationReport {
   const { account, contract, urls, redact, publicKey, past, writeState, writeDomain } = source
-  const problems = entry.problems.map((problem) => describeProblem(problem, contract.catalogue, redact))
+  const problems = entry.problems.map((each) => describeReceived(each, entry.body, contract.catalogue, redact))
+  const isNoJson = entry.problems.some(({ code }) => code === 'invalid_json')
+  const position = isNoJson ? findJsonPosition(entry.body, redact) : undefined
   const assumptions = assumptionsBehind(entry, source)
   const refused = entry.code !== undefined && entry.code !== 'internal_error' && !entry.injected
   // A fault may have hidden from the client the error in its request.
@@ -90,11 +105,12 @@ export function explainEntry(entry: Entry, source: ExplanationSource): Explanati
     operation: entry.operation?.id ?? null,
     status: entry.status ?? null,
     code: entry.code ?? null,
-    summary: summarise(entry, problems, contract.settings),
+    summary: summarise(entry, problems, position, contract.settings),
     documented: entry.status !== undefined && assumptions.length === 0 && !entry.injected,
     assumptions,
     rules: rulesBehind(entry, contract),
     problems,
+    position: position ?? null,
     quota: describeQuota(entry.allowance),
     clock: described.at,
     fault: described.fault,
@@ -102,7 +118,8 @@ export function explainEntry(entry: Entry, source: ExplanationSource): Explanati
     correction: correctable ? correct(entry, source) : null,
     ...describeChanges(past.changes, writeDomain, redact),
     ...reproduce(entry, { state: past.state, present: account, contract, redact, writeState }, urls, publicKey),
-    exchange: described,
+    page: pageAddress(entry.requestId, entry.account, urls) ?? null,
+    exchange: { ...described, problems },
   }
 }
 
@@ -114,10 +131,12 @@ function correct(
   const correction = correctRequest(received(entry), entry.problems, runAtOnce(replicateAccount(account)), contract)
   const before = correction.before.map((each) => withoutSecrets(each, redact))
   const request = withoutSecrets(correction.request, redact)
+  const { method, path, body } = request
   return {
     changes: correction.changes.map(redact),
     before: before.map((each) => writeCurl(each, urls, publicKey)),
     curl: writeCurl(request, urls, publicKey),
+    request: { method, path: contract.basePath + path, body: bodyText(body) ?? null },
     requests: [...before, request],
   }
 }
@@ -147,7 +166,12 @@ function received({ method, target, headers, body }: Entry): RefusedRequest {
 }
 
 /** The exchange, in one or two sentences. */
-function summarise(entry: Entry, problems: readonly { message: string }[], settings: Settings): string {
+function summarise(
+  entry: Entry,
+  problems: readonly { message: string }[],
+  position: JsonPosition | undefined,
+  settings: Settings,
+): string {
   const { injected, status, code, operation, failure, decided } = entry
   if (injected) return summariseInjected(entry)
   if (failure !== undefined) {
@@ -167,8 +191,8 @@ function summarise(entry: Entry, problems: readonly { message: string }[], setti
   const [first, ...others] = problems
   const more = others.length === 0 ? '' : others.length === 1 ? ' One more problem' : ` ${others.length} more problems`
   const then = more === '' ? '' : `${more} would remain after this one.`
-  const key = code === 'unauthorized' ? describeCredentials(entry, settings) : undefined
-  return `Refused with ${code}: ${first?.message ?? ''}${key === undefined ? '' : ` ${key}`}${then}`
+  const detail = code === 'unauthorized' ? describeCredentials(entry, settings) : position?.says
+  return `Refused with ${code}: ${first?.message ?? ''}${detail === undefined ? '' : ` ${detail}`}${then}`
 }
 
 function summariseInjected(entry: Entry): string {

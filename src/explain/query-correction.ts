@@ -1,3 +1,4 @@
+import { changesAccount } from '../behaviour/operation.ts'
 import type { Rehearsal } from '../behaviour/rehearsal.ts'
 import type { Operation } from '../contract/api.ts'
 import type { AccountState, DomainGroup } from '../domain/account.ts'
@@ -39,12 +40,16 @@ export function correctQuery(
   if (typeof given === 'string' && rehearsal.state.groups.has(given)) return { parameters: named.parameters, changes }
 
   const meant = clues.map((clue) => groupFor(clue, rehearsal.state, settings)).find((group) => group !== undefined)
-  const present = rehearsal.state.groups.size > 0
-  const { id, name } = meant ?? rehearsal.group()
+  const isEmpty = rehearsal.state.groups.size === 0
+  const changesGroup = changesAccount(operation)
+  // A group that the client has not named must not be changed, and much less deleted.
+  const isNew = meant === undefined && (isEmpty || changesGroup)
+  const { id, name } = meant ?? (isNew ? rehearsal.ownGroup() : rehearsal.group())
+  const why = isEmpty ? 'because there is none' : 'so that no other group changes; name the group that you mean instead'
   changes.push(
-    meant !== undefined || present
-      ? `The query parameter \`id\` is ${id}, which the group ${quoted(name)} has.`
-      : `The query parameter \`id\` is ${id}, which a group has that is created first, because there is none.`,
+    isNew
+      ? `The query parameter \`id\` is ${id}, which a group has that is created first, ${why}.`
+      : `The query parameter \`id\` is ${id}, which the group ${quoted(name)} has.`,
   )
   return { parameters: [['id', id], ...named.parameters.filter(([name]) => name !== 'id')], changes }
 }

@@ -80,7 +80,8 @@ export function scenarioOf(
 ): { ok: true; scenario: Scenario } | { ok: false; why: string } {
   const { account, body, failure, status, injected, target } = entry
   const no = (why: string) => ({ ok: false as const, why })
-  if (account === undefined) return no('The request belongs to no account, so there is none to set up.')
+  if (account === undefined && !isForAnyAccount(entry))
+    return no('The request belongs to no account, so there is none to set up.')
   // Clients write the first two fields by themselves.
   const isRefusedByField = ['host', 'malformed'].includes(entry.problems[0]?.reason ?? '')
   const isKeyUnread = entry.keyEvidence.ordinal === 0 && entry.code === 'unauthorized'
@@ -124,6 +125,11 @@ export function scenarioOf(
       expected,
     },
   }
+}
+
+/** Whether the path or the method is refused, which every account and every key brings about. */
+function isForAnyAccount({ operation, problems: [problem] }: Entry): boolean {
+  return operation === undefined && problem?.code === 'not_found' && ['path', 'method'].includes(problem.reason ?? '')
 }
 
 function titleOf({ operation, method, path, status, code }: Entry, redact: Redact): string {

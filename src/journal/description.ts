@@ -28,7 +28,7 @@ export interface ProblemReport {
   code: Open<ErrorCode>
   field: string | null
   message: string
-  received: unknown
+  received: string | null
 }
 
 /** A request to the service with its response, without secrets. The control plane's document describes every field. */
@@ -84,13 +84,18 @@ export function describeEntry(entry: Entry, catalogue: Catalogue, redact: Redact
 export function describeProblem(problem: Problem<string>, catalogue: Catalogue, redact: Redact): ProblemReport {
   const { field, value } = problem
   const { code, message } = catalogue.answer(problem)
-  const received = value === undefined ? undefined : shorten(redact(writeJson(value) ?? outline(value)), RECEIVED)
+  const received = value === undefined ? undefined : shortenReceived(writeJson(value) ?? outline(value), redact)
   return {
     code,
     field: field === undefined ? null : redact(field),
     message: redact(message),
     received: received ?? null,
   }
+}
+
+/** The text of a received value in the form for a report. */
+export function shortenReceived(text: string, redact: Redact): string {
+  return shorten(redact(text), RECEIVED)
 }
 
 export function describeQuota(allowance: Allowance | undefined): RequestReport['quota'] {

@@ -30,6 +30,8 @@ export interface AttachmentTerms {
   apiKey: string | undefined
   /** Names the user of an account. The ids of accounts derive from it, so that they are the same in each run. */
   nameUser(): string
+  /** Whether the server goes on when its users have ended. */
+  lasts?: boolean
 }
 
 /** The operations that clear the journal of an account. */
@@ -40,12 +42,19 @@ const CLEARING: ReadonlySet<CallId> = new Set<CallId>(['clearRequests', 'resetAc
  * created here are seen here: one takes the place of `default`, which belongs to all.
  * @throws ControlError if there is no such server, or if the account cannot be created
  */
-export async function attach({ address, baseUrl, accounts, apiKey, nameUser }: AttachmentTerms): Promise<Attachment> {
+export async function attach({
+  address,
+  baseUrl,
+  accounts,
+  apiKey,
+  nameUser,
+  lasts = false,
+}: AttachmentTerms): Promise<Attachment> {
   const stopping = new AbortController()
   const remote = await RemoteClient.connect(address, stopping.signal)
   const own = new Set<string>()
   const present = new Map<string, AccountWithKey>()
-  const violations = new RemoteViolations(remote, () => present.keys())
+  const violations = new RemoteViolations(remote, () => present.keys(), lasts)
   const shows = (id: string) => own.has(id)
   const feed = new RemoteFeed(remote, shows)
   // Requests from before belong to others.

@@ -125,6 +125,8 @@ export function openDirectLibrary(
 
 function violationsIn(exchanges: ServerParts['exchanges']): ViolationSource {
   return {
+    // The server ends with the process of the tests.
+    lasts: false,
     caughtUp: () => exchanges.caughtUp(),
     subscribe: (listener) =>
       exchanges.subscribeViolations(({ entry, account, presented, explain }) => {

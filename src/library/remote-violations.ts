@@ -15,9 +15,12 @@ export class RemoteViolations implements ViolationSource {
   /** The newest violation of each account that was told. */
   readonly #told = new Map<string, number>()
 
+  readonly lasts: boolean
+
   /** `accounts` are those that exist and that are read. */
-  constructor(client: RemoteClient, accounts: () => Iterable<string>) {
+  constructor(client: RemoteClient, accounts: () => Iterable<string>, lasts: boolean) {
     this.#client = client
+    this.lasts = lasts
     this.#accounts = accounts
   }
 

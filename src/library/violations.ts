@@ -79,6 +79,8 @@ export interface ViolationSource {
   subscribe(listener: (violation: KnownViolation) => void): () => void
   /** Resolves when the listeners have been told of every violation so far. */
   caughtUp(): Awaitable<void>
+  /** Whether its server goes on after the tests, so that the address of a request can still be opened. */
+  readonly lasts: boolean
 }
 
 /** Assigns each violation to a watch. */
@@ -119,7 +121,7 @@ export class ViolationWatches {
       this.#unsubscribe = undefined
       this.#former.clear()
     } else this.#remember(watch)
-    await watch.judge()
+    await watch.judge(this.#source.lasts)
   }
 
   #remember({ account, name }: Watch): void {
@@ -206,15 +208,15 @@ class Watch {
     }
   }
 
-  /** @throws ViolationError */
-  async judge(): Promise<void> {
+  /** `namesPages`: whether the message has the address of each request. @throws ViolationError */
+  async judge(namesPages: boolean): Promise<void> {
     const count = this.#count
     if (count === 0) return
     const kinds = [...this.#kinds.values()]
     const firsts = await Promise.all(kinds.map(({ first }) => first))
     const isAnonymous = this.account === undefined
     const described = firsts.map(({ report, former }, index) =>
-      writeViolation(report, kinds[index]?.count ?? 1, isAnonymous ? (former ?? null) : undefined),
+      writeViolation(report, kinds[index]?.count ?? 1, isAnonymous ? (former ?? null) : undefined, namesPages),
     )
     const more = kinds.reduce((left, kind) => left - kind.count, count)
     const what = count === 1 ? '1 request violates' : `${count} requests violate`
@@ -228,8 +230,13 @@ class Watch {
  * The text about violations of one kind, in a few lines. `sender` is the late sender of the first one, or null if the
  * sender is unknown.
  */
-function writeViolation(report: ViolationReport, times: number, sender: string | null | undefined): string {
-  const { method, path, status, code, message, correction, operation, request_id } = report
+function writeViolation(
+  report: ViolationReport,
+  times: number,
+  sender: string | null | undefined,
+  namesPages: boolean,
+): string {
+  const { method, path, status, code, message, correction, operation, request_id, page } = report
   const answer = [status, code].filter((each) => each !== null).join(' ')
   const late =
     sender === null ? 'It is not known which test has sent it.' : `It came after the end of the test: ${sender}`
@@ -239,6 +246,7 @@ function writeViolation(report: ViolationReport, times: number, sender: string |
     ...(sender === undefined ? [] : [late]),
     ...(correction === null ? [] : [`Correct: ${correction}`]),
     `Read more: ${place} in dmarc-understudy/openapi.yaml, or understudy.explain('${request_id}') in the test.`,
+    ...(namesPages && page != null ? [`See it: ${page}`] : []),
   ].join('\n')
 }
 

@@ -8,6 +8,7 @@ import type { ObservedService } from '../admin/handler.ts'
 import { OPERATIONS } from '../behaviour/operations/operations.ts'
 import { bindBehaviours } from '../behaviour/service-contract.ts'
 import type { Contract } from '../contract/contract.ts'
+import type { ServerUrls } from '../coverage/curl.ts'
 import { envelopeIn } from '../exchanges/reading.ts'
 import { systemClock } from '../ground/clock.ts'
 import type { ServerRequest } from '../http/engine/node-internals.ts'
@@ -35,7 +36,7 @@ export interface ControlPlaneOptions {
   /** Identifies this run of the program. */
   instance: string
   /** Known as soon as the proxy listens. */
-  urls: { baseUrl: string; adminUrl: string }
+  urls: ServerUrls
   log: Log
   verdict: ObservedService['verdict']
 }

@@ -103,7 +103,7 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
       say(`Requests have the Host ${name.slice(0, 100)}, which is no name of the proxy, so it is passed on as it is.`),
   })
   const origin = await relay.listen()
-  const urls = { baseUrl: origin + target.basePath, adminUrl: origin + ADMIN_PATH }
+  const urls = { baseUrl: origin + target.basePath, adminUrl: origin + ADMIN_PATH, hasPage: admin }
   if (admin) {
     const { openControlPlane } = await import('./control-plane.ts')
     const verdict = () => describeVerdict(witness, options)

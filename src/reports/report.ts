@@ -93,6 +93,8 @@ export interface ReportedRequest {
   /** Includes the query. */
   readonly path: string
   readonly requestId?: string | undefined
+  /** The address of the request in a dashboard that can be opened. */
+  readonly page?: string | undefined
   readonly account?: string | undefined
   readonly operation?: string | undefined
   readonly status?: number | undefined

@@ -109,6 +109,8 @@ function describeWhole(
     `${paint(LEVEL_STYLES[level], level)}  ${paint('bold', inline(rule.name))}  ${paint('dim', inline(rule.id))}${times}`,
     ...texts.flatMap((text) => foldToWidth(text, columns - 2)).map((line) => `  ${line}`),
     ...(remedy?.command === undefined ? [] : [`  ${paint('cyan', inline(remedy.command, LONGEST_COMMAND))}`]),
+    // It is not folded, so that a terminal can open it.
+    ...(request?.page === undefined ? [] : [`  ${inline(request.page, LONGEST_COMMAND)}`]),
     '',
   ]
 }

@@ -1,5 +1,7 @@
 import type { ExchangeLog } from '../accounts/exchange-log.ts'
 import type { Contract } from '../contract/contract.ts'
+import type { ServerUrls } from '../coverage/curl.ts'
+import { pageAddress } from '../explain/page-address.ts'
 import { type Clock, elapsed } from '../ground/clock.ts'
 import { memoize } from '../ground/memo.ts'
 import type { Arrival } from '../http/arrival.ts'
@@ -19,6 +21,8 @@ export interface RecorderDeps {
   exchanges: Pick<ExchangeLog<unknown>, 'journal' | 'take'>
   clock: Clock
   log: Log
+  /** Absent if nobody can reach the service over HTTP. */
+  urls?: ServerUrls | undefined
 }
 
 const NOTHING = Buffer.alloc(0)
@@ -28,7 +32,7 @@ const NONE: NewEntry['violations'] = []
 export type Recorder = (outcome: Outcome, headers: Headers) => void
 
 /** Creates the function that records each exchange: in the journal, for the coverage of the contract and in the log. */
-export function createRecorder({ contract, exchanges, clock, log }: RecorderDeps): Recorder {
+export function createRecorder({ contract, exchanges, clock, log, urls }: RecorderDeps): Recorder {
   const { journal } = exchanges
   const { gracePeriod } = contract.settings
   const nameAccount = memoize(nameInLog, { limit: 10_000 })
@@ -54,6 +58,13 @@ export function createRecorder({ contract, exchanges, clock, log }: RecorderDeps
     if (log !== SILENT) writeLog(outcome, entry, duration)
   }
 
+  /** The address of a refused request. The log hides some ids of accounts, so it has no address with such an id. */
+  function pageOf({ requestId, account, status = 0, violatesContract }: NewEntry): string | undefined {
+    if (urls === undefined || (status < 400 && !violatesContract)) return undefined
+    if (account !== undefined && nameAccount(account) !== account) return undefined
+    return pageAddress(requestId, account, urls)
+  }
+
   function writeLog({ gated, reply, injection }: Outcome, entry: NewEntry, duration: number): void {
     const { requestId, operation, principal, routed } = gated
     if (reply?.breach) {
@@ -73,6 +84,7 @@ export function createRecorder({ contract, exchanges, clock, log }: RecorderDeps
         code: reply?.code,
         fault: injection?.id ?? injection?.source,
         ms: duration,
+        page: pageOf(entry),
       },
       'request',
     )

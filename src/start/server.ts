@@ -98,7 +98,7 @@ async function composeServer(
   try {
     const server = createServerFor(standIn, given, options)
     const origin = await listen(server, options.port, options.host)
-    Object.assign(urls, { baseUrl: origin + contract.basePath, adminUrl: origin + ADMIN_PATH })
+    Object.assign(urls, { baseUrl: origin + contract.basePath, adminUrl: origin + ADMIN_PATH, hasPage: options.admin })
     let stopped: Promise<void> | undefined
     async function stop(): Promise<void> {
       stopping.abort()

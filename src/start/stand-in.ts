@@ -10,6 +10,7 @@ import type { OperationBehaviour, ServiceContract } from '../behaviour/operation
 import { bindBehaviours } from '../behaviour/service-contract.ts'
 import { type Contract, loadContract } from '../contract/contract.ts'
 import { readOverlays } from '../contract/overlay.ts'
+import type { ServerUrls } from '../coverage/curl.ts'
 import type { AccountState } from '../domain/account.ts'
 import type { FaultRule } from '../domain/faults.ts'
 import type { ExplanationReport } from '../explain/explanation.ts'
@@ -66,7 +67,7 @@ export interface StandIn {
   /** The control plane. It is loaded at its first use. */
   readonly control: () => Promise<Control>
   /** The addresses for clients; a door fills them in. */
-  readonly urls: { baseUrl: string; adminUrl: string }
+  readonly urls: ServerUrls
   readonly namesUs: HostCheck
   readonly instance: string
   readonly log: Log
@@ -104,7 +105,7 @@ export async function openStandIn(
   setMaxListeners(0, stopping.signal)
   try {
     const { store, clock, nextId, readiness, traffic } = opened
-    const urls = { baseUrl: '', adminUrl: '' }
+    const urls: ServerUrls = { baseUrl: '', adminUrl: '' }
     const { journal, exchanges, worlds } = await openAccounts(options, internal, prepared, opened, memory.journal, urls)
     const { apiKey, kept, exposed } = await provideAccounts(options, opened, worlds, fixture, log)
     const { enforceQuotas, prefer, simulator, responseValidation } = options
@@ -112,7 +113,7 @@ export async function openStandIn(
     const control = createControlLoader({ ...shared, instance, faultSets, urls: () => urls, readiness, traffic })
     const namesUs = createHostCheck(options.host, allowedOrigins(options, contract))
     const service = createPipeline({
-      ...{ ...shared, nextId, log, prefer, simulator, responseValidation, namesUs },
+      ...{ ...shared, urls, nextId, log, prefer, simulator, responseValidation, namesUs },
       stopping: internal.hurries ? AbortSignal.abort() : stopping.signal,
       cors: corsFor(options, contract),
     })

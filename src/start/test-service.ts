@@ -13,11 +13,13 @@ interface TrialServer {
   baseUrl: string | undefined
   /** Absent if it has no control plane. */
   adminUrl: string | undefined
+  /** Whether the command keeps it after the tests. */
+  kept: boolean
 }
 
 function findTrialServer({ env } = process): TrialServer | undefined {
-  const { UNDERSTUDY_TRIAL: trial, UNDERSTUDY_BASE_URL: baseUrl, UNDERSTUDY_ADMIN_URL: adminUrl } = env
-  return trial === undefined || trial === '' ? undefined : { trial, baseUrl, adminUrl }
+  const { UNDERSTUDY_TRIAL: trial, UNDERSTUDY_BASE_URL: baseUrl, UNDERSTUDY_ADMIN_URL: adminUrl, UNDERSTUDY_KEPT } = env
+  return trial === undefined || trial === '' ? undefined : { trial, baseUrl, adminUrl, kept: UNDERSTUDY_KEPT === 'true' }
 }
 
 /** What an option of the tests means for the server of a trial. All others are refused, because they cannot be kept. */
@@ -70,7 +72,7 @@ function insteadOf(name: keyof ServerOptions): string {
 export async function openTestService(options: ServerOptions, nameFile: () => string): Promise<Understudy> {
   const server = findTrialServer()
   if (server === undefined) return startUnderstudy(options)
-  const { trial, baseUrl, adminUrl } = server
+  const { trial, baseUrl, adminUrl, kept: lasts } = server
   if (baseUrl === undefined || adminUrl === undefined) {
     const missing = baseUrl === undefined ? 'UNDERSTUDY_BASE_URL' : 'UNDERSTUDY_ADMIN_URL'
     const remedy = 'run the command without --no-admin, or the tests without UNDERSTUDY_TRIAL'
@@ -85,7 +87,7 @@ export async function openTestService(options: ServerOptions, nameFile: () => st
   signal?.throwIfAborted()
   const { attach } = await import('../library/attachment.ts')
   const { library, instance, detach } = await attach({
-    ...{ baseUrl, apiKey },
+    ...{ baseUrl, apiKey, lasts },
     // The same on every machine, because a plan of `explore` names the keys of the accounts, which derive from it.
     nameUser: () => nameFile().replace(process.cwd(), '').replaceAll('\\', '/'),
     address: { url: adminUrl.replace(/\/+$/, ''), token },

@@ -18,6 +18,10 @@ interface ReportedRun extends Pick<Report, 'startedAt'> {
   failOn: readonly RunFailure[]
   /** Per cent of the responses. */
   minCoverage: number | undefined
+  /** Whether the server stays after the command. */
+  keep: boolean
+  /** Whether the server has a dashboard. */
+  admin: boolean
 }
 
 /** The report of a run. */
@@ -42,7 +46,7 @@ export function describeRun(run: ReportedRun): Report {
     startedAt,
     seconds: end.seconds,
     command,
-    facts: describeFacts(verdict, coverage),
+    facts: describeFacts(run),
     findings,
     checks: [
       check('command', 'The command succeeds', failures),
@@ -93,7 +97,7 @@ function describeVerdict({ requests, judged, violations }: VerdictReport): strin
 function describeViolations({ result: { verdict, contract }, failOn }: ReportedRun): Finding[] {
   const level = levelOf('violation', failOn)
   return verdict.violations.first.map((example) => {
-    const { request_id, account, operation, method, path, status, code, message, correction } = example
+    const { request_id, account, operation, method, path, status, code, message, correction, page } = example
     return {
       rule: violationRule(code),
       level,
@@ -107,6 +111,7 @@ function describeViolations({ result: { verdict, contract }, failOn }: ReportedR
         operation: operation ?? undefined,
         status: status ?? undefined,
         code: code ?? undefined,
+        page: page ?? undefined,
       },
       ...(correction !== null && {
         remedy: { text: 'This request is accepted:', command: withVariables(correction, contract) },
@@ -192,7 +197,8 @@ function levelOf(failure: RunFailure, failOn: readonly RunFailure[]): FindingLev
 /** The most operations that a message names. */
 const NAMED = 4
 
-function describeFacts({ requests, judged, injected, violations }: VerdictReport, coverage: CoverageReport): Fact[] {
+function describeFacts({ result: { verdict, coverage }, keep, admin }: ReportedRun): Fact[] {
+  const { requests, judged, injected, violations } = verdict
   const { operations, responses } = coverage.summary
   const codes = Object.entries(violations.by_code).map(([code, count]) => `${count} ${code}`)
   const never = coverage.operations.filter((each) => !isCalled(each)).map(({ operation }) => operation)
@@ -200,6 +206,7 @@ function describeFacts({ requests, judged, injected, violations }: VerdictReport
     Requests: `${requests}, ${judged} checked against the contract${injected > 0 ? `, ${injected} answered by a fault` : ''}`,
     Violations: violations.count > 0 && `${violations.count}: ${codes.join(', ')}`,
     Covered: `${responses.percent} % of the responses (${responses.seen} of ${responses.total}), ${operations.seen} of ${operations.total} operations`,
+    'See more': violations.count > 0 && admin && !keep && 'with --keep, the server stays, and its dashboard explains each request',
     'Never called': never.length > 0 && nameSome(never, NAMED),
   })
 }

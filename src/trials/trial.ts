@@ -23,7 +23,7 @@ export interface Trial extends Omit<CommandRun, 'patience' | 'started'>, Served 
 }
 
 /** A server for one run of commands of the user. */
-interface Served extends Pick<CommandRun, 'signal'> {
+interface Served<End = CommandEnd> extends Pick<CommandRun, 'signal'> {
   /** The name of the trial. The command gets it in UNDERSTUDY_TRIAL. */
   name: string
   /** The environment of this process. The variables of the trial are added to it. */
@@ -38,6 +38,11 @@ interface Served extends Pick<CommandRun, 'signal'> {
   onlyJudges?: boolean | undefined
   /** Called when the server answers, before the command starts. */
   serving?(service: Understudy): void
+  /**
+   * Called with the result while the server still answers. Without it, the result has no addresses of requests, because
+   * nobody can open them any more.
+   */
+  served?(result: TrialResult<End>): Promise<void>
   /** See `InternalOptions`. */
   turnstile?: InternalOptions['turnstile']
   /**
@@ -87,17 +92,18 @@ export function runTrial(trial: Trial): Promise<TrialResult> {
 
 /** The environment of a command that uses this key of the service. */
 export function environmentIn(
-  { environment, name, variables }: Pick<Trial, 'environment' | 'name' | 'variables'>,
+  { environment, name, variables, served }: Pick<Trial, 'environment' | 'name' | 'variables' | 'served'>,
   { baseUrl, adminUrl = '' }: Understudy,
   apiKey = '',
 ): NodeJS.ProcessEnv {
   const addresses = { baseUrl, apiKey, adminUrl, port: new URL(baseUrl).port }
-  return { ...environment, ...environmentFor(addresses, name, variables) }
+  const kept = { UNDERSTUDY_KEPT: served && 'true' }
+  return { ...environment, ...kept, ...environmentFor(addresses, name, variables) }
 }
 
 /** Starts a server, runs something against it, and stops the server. @throws errors of both */
 export async function serveTrial<End>(
-  trial: Served,
+  trial: Served<End>,
   run: (service: Understudy, parts: StandIn) => Promise<End>,
 ): Promise<TrialResult<End>> {
   const { options, contract, plan, signal, onlyJudges, refusalDelay = 0 } = trial
@@ -143,7 +149,7 @@ export async function serveTrial<End>(
     const end = await run(service, parts)
     // The server processes the last requests of the command, of which nobody awaits the answer.
     for (let turn = 0; turn < TURNS; turn++) await new Promise((resolve) => setImmediate(resolve))
-    return {
+    const result = {
       end,
       contract: service.contract,
       exchanges,
@@ -151,13 +157,21 @@ export async function serveTrial<End>(
       lost,
       asked,
       // All requests since the start, even if the command has cleared, reset or deleted their accounts.
-      verdict: await reportVerdict(await parts.exchanges.wholeVerdict()),
+      verdict: await verdictOf(parts, trial.served !== undefined),
       coverage: reportCoverage(await parts.exchanges.totals()),
-      accounts: onlyJudges ? new Map() : await readAccounts(parts),
+      accounts: onlyJudges ? new Map<string, AccountState>() : await readAccounts(parts),
     }
+    await trial.served?.(result)
+    return result
   } finally {
     await service.stop()
   }
+}
+
+async function verdictOf({ exchanges }: StandIn, hasPages: boolean): Promise<VerdictReport> {
+  const verdict = await reportVerdict(await exchanges.wholeVerdict())
+  if (!hasPages) for (const example of verdict.violations.first) delete example.page
+  return verdict
 }
 
 /** Holds each answer that says that a quota is used up for so many milliseconds, or until the server stops. */

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { PlannedRequest } from '../../src/behaviour/planned-request.ts'
 import { openMemoryStore } from '../../src/store/memory.ts'
+import { overlayWith } from '../cli/overlays.ts'
 import { ACCOUNT, DISABLED_KEY, pathOf, SECOND_KEY, withKey } from '../support/account.ts'
 import { type ObservedService, startObserved } from '../support/observed-service.ts'
 import { sendPlanned } from '../support/planned-requests.ts'
@@ -166,7 +167,73 @@ describe('an explanation says in words', () => {
   })
 })
 
+/** The newest request is one with this body, which is sent as it stands. */
+async function explainBody(body: string, options = {}) {
+  const service = await startObserved({ fixture: ACCOUNT, ...options })
+  await sends('POST', '/domaingroups', body, { 'content-type': 'application/json' })(service)
+  return service.explain()
+}
+
+describe('each problem of an explanation says what was received', () => {
+  it.each<[body: string, received: [field: string, received: string | null][]]>([
+    ['{"name": ""}', [['/name', '""']]],
+    ['{"name": " \\t"}', [['/name', '" \\t"']]],
+    ['{"name": 7.0}', [['/name', '7.0']]],
+    ['{"name": 12345678901234567890}', [['/name', '12345678901234567890']]],
+    ['{"name": null}', [['/name', 'null']]],
+    ['{"name": {"a": [1,  2]}}', [['/name', '{"a": [1,  2]}']]],
+    ['{"name": "a", "name": ""}', [['/name', '""']]],
+    ['{"domains": []}', [['/name', null]]],
+    ['{"name": "x", "colour": "red"}', [['/colour', '"red"']]],
+    ['{"name": "x", "domains": ["", 7]}', [['/domains/1', '7'], ['/domains/0', '""']]],
+    ['[ ]', [['', '[ ]']]],
+  ])('%s', async (body, received) => {
+    const { problems, exchange, summary } = await explainBody(body)
+    expect(problems.map((problem) => [problem.field, problem.received])).toEqual(received)
+    expect(exchange.problems).toEqual(problems)
+    if (received.length === 1) expect(summary).not.toContain('more problem')
+  })
+
+  it('also where the service stores it in another form', async () => {
+    const overlays = [overlayWith("$['x-settings']['space-around-names']", { value: 'trimmed' })]
+    const { problems } = await explainBody('{"name": "  "}', { overlays })
+    expect(problems).toMatchObject([{ code: 'invalid_name', received: '"  "' }])
+  })
+})
+
 describe('an explanation', () => {
+  it('says where the body is no JSON', async () => {
+    const { position, summary, correction } = await explainBody('{"name": "x",}')
+    const says = 'The JSON breaks at line 1, column 13: a comma stands before the closing }: {"name": "x"→,←}'
+    expect(position).toEqual({ line: 1, column: 13, offset: 12, before: '{"name": "x"', at: ',', after: '}', says })
+    expect(summary).toBe(`Refused with invalid_json: Request body must contain valid JSON. ${says}`)
+    expect(correction?.request).toEqual({ method: 'POST', path: '/api/v1/domaingroups', body: '{"name":"x"}' })
+  })
+
+  it('has the corrected request as curl sends it, also of an example that the journal has dropped', async () => {
+    const service = await startObserved({ fixture: ACCOUNT })
+    await add('no host', 'new.example')(service)
+    const [kept] = (await service.ask('GET', '/verdict')).data.violations.first
+    const explained = await service.explain()
+    const { curl, request } = explained.correction ?? {}
+    expect(request).toEqual({ method: 'POST', path: '/api/v1/domains', body: '{"domains":["new.example"]}' })
+    for (const part of Object.values(request ?? {})) expect(curl).toContain(part)
+    await service.ask('DELETE', '/accounts/default/requests')
+    const again = await service.explain(kept.request_id)
+    expect(again.correction).toEqual(explained.correction)
+    expect([again.page, kept.page]).toEqual([explained.page, explained.page])
+  })
+
+  it('has the address of the request in the dashboard', async () => {
+    const service = await startObserved()
+    await get('/domains')(service)
+    const own = await service.explain()
+    expect(own.page).toBe(`${service.adminUrl}/accounts/default/requests/${own.request_id}`)
+    await get('/domains', { authorization: null })(service)
+    const nobodys = await service.explain()
+    expect(nobodys.page).toBe(`${service.adminUrl}/accounts/default/requests/${nobodys.request_id}?whose=none`)
+  })
+
   it.each(['nothing', '00000000-0000-4000-8000-000000000000', '__proto__'])('is not found for %s', async (id) => {
     const service = await startObserved()
     expect((await service.ask('GET', `/explain/${id}`)).status).toBe(404)

@@ -12,6 +12,10 @@ describe('a pretty log', () => {
     [{ ...got('/x\u009b31m'), status: 404, code: 'not_found' }, 'GET /x\\u009b31m → 404 not_found (1 ms)'],
     [{ ...got('/api/v1/dmarc'), account: 'a', fault: 'f-1' }, 'GET /api/v1/dmarc → no response (a, fault f-1, 1 ms)'],
     [
+      { ...got('/api/v1/x'), status: 404, page: 'http://127.0.0.1:4010/__admin/accounts/default/requests/1' },
+      'GET /api/v1/x → 404 (1 ms) http://127.0.0.1:4010/__admin/accounts/default/requests/1',
+    ],
+    [
       { level: 40, reason: 'broken', msg: 'A damaged account is left out.' },
       'warning: A damaged account is left out. {"reason":"broken"}',
     ],

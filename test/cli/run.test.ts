@@ -4,7 +4,8 @@ import { describe, expect } from 'vitest'
 import { sample } from '../support/budget.ts'
 import { expectRefusal, it } from '../support/program.ts'
 import { expectReport } from '../support/report-schema.ts'
-import { LAWFUL, runClient, VIOLATING } from './run-client.ts'
+import { startInProcess } from '../support/program-in-process.ts'
+import { ENVIRONMENT, LAWFUL, runClient, VIOLATING } from './run-client.ts'
 
 const SLOW = { tags: ['slow'] }
 
@@ -15,6 +16,26 @@ describe.concurrent('run', () => {
     expect(stderr).toMatch(/^Requests +2, 2 checked against the contract$/m)
     expect(stderr).toMatch(/^Covered +[\d.]+ % of the responses \(2 of \d+\), 2 of 8 operations$/m)
     expect(stderr).toContain('PASSED  The command succeeded. It sent 2 requests; none of them violates the contract.')
+  })
+
+  it('keeps the server on demand, and names the address of each violation, also in the variables of the command', async ({
+    folder,
+  }) => {
+    const file = join(folder, 'run.json')
+    const client = `eval "$CLIENT"; exec >/dev/null; ${VIOLATING}; test "$UNDERSTUDY_KEPT" = true`
+    const program = startInProcess(['run', '--keep', '--report', `json=${file}`, '--', 'sh', '-c', client], {
+      environment: ENVIRONMENT,
+    })
+    await expect.poll(program.stderr, { timeout: 20_000 }).toContain('the server stays until you stop the program')
+    const [page = ''] = /http:\S+\/accounts\/default\/requests\/[0-9a-f-]{36}/.exec(program.stderr()) ?? []
+    expect((await fetch(page, { headers: { accept: 'text/html' } })).status).toBe(200)
+    const written = JSON.parse(readFileSync(file, 'utf8'))
+    expectReport('run', written)
+    expect(written.verdict.violations.first[0].page).toBe(page)
+    program.stop()
+    expect((await program.ended).code).toBe(1)
+    expect(program.stderr()).toContain('FAILED  The command succeeded.')
+    await expect(fetch(page)).rejects.toThrow()
   })
 
   it('fails with one that violates it, says where, why, and what would be right, and shows no secret', async ({
@@ -28,6 +49,9 @@ describe.concurrent('run', () => {
     expect(code).toBe(1)
     expect(stderr).toMatch(/POST \/api\/v1\/domains → 400 unknown_field {2}openapi\.yaml:\d+ {2}request [0-9a-f-]{36}/)
     expect(stderr).toContain('The field `domain` is not supported.')
+    // The server is gone, and so are its addresses.
+    expect(stderr).not.toContain('/requests/')
+    expect(stderr).toMatch(/^See more +with --keep, the server stays/m)
     expect(stderr).toMatch(/curl .*"\$UNDERSTUDY_BASE_URL"\/domains --data-raw '\{"domains":\["new\.example"\]\}'/)
     expect(stderr).toMatch(/^FAILED {2}The command succeeded\. It sent 7 requests; 2 of them violate the contract\.$/m)
     // The first impolite request, and the others.

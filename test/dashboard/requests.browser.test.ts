@@ -471,7 +471,7 @@ describe('the details of a request', () => {
     const { service, page } = await start({ enforceQuotas: false }, REQUESTS)
     await service.send('POST', '/domains', '{"domains":["a.example"]}')
     const detail = await openNewest(page)
-    const body = detail.locator('section', { hasText: 'The request' }).locator('pre').last()
+    const body = detail.locator('section', { has: page.getByRole('heading', { name: 'The request', exact: true }) }).locator('pre')
     expect(await body.textContent()).toContain('\n  "domains": [')
     await detail.getByRole('button', { name: 'As sent' }).first().click()
     await expect.poll(() => body.textContent()).toBe('{"domains":["a.example"]}')
@@ -538,7 +538,7 @@ describe('the details of a request', () => {
     known.changes = []
     await page.keyboard.press('Escape')
     await openNewest(page)
-    await detail.getByText('It changed nothing in the account.').waitFor()
+    await detail.getByText('This request changed nothing in the account.').waitFor()
   })
 
   it('lead back: a rewind asks, says what is lost, and undoes what came since', async () => {

@@ -4,6 +4,7 @@ import { correctRequest } from '../../src/explain/correction.ts'
 import type { ServerOptions } from '../../src/start/options.ts'
 import { ACCOUNT, changeAccount, DISABLED_KEY } from '../support/account.ts'
 import { sample } from '../support/budget.ts'
+import { overlayWith } from '../cli/overlays.ts'
 import { withIds } from '../support/example-service.ts'
 import { type ObservedService, startObserved } from '../support/observed-service.ts'
 import { sendPlanned } from '../support/planned-requests.ts'
@@ -101,7 +102,6 @@ const KEYS: Row[] = [
 const IDS: Row[] = [
   route('an unknown id', 'GET /api/v1/domaingroups?id=00000000', 'GET /domaingroups?id={Marketing}'),
   route('an empty id', 'GET /api/v1/domaingroups?id=', 'GET /domaingroups?id={Marketing}'),
-  route('no id', 'DELETE /api/v1/domaingroups', 'DELETE /domaingroups?id={Marketing}'),
   route('a name as the id', 'PATCH /api/v1/domaingroups?id=sales', 'PATCH /domaingroups?id={Sales}', NAMED),
   route('a misspelt parameter', 'DELETE /api/v1/domaingroups?ID={Sales}', 'DELETE /domaingroups?id={Sales}'),
   route(
@@ -161,7 +161,7 @@ const BODIES: Row[] = [
   create('an object in an array', [{ name: 'New' }], { name: 'New' }),
   add('JSON within JSON', JSON.stringify('{"domains":["new.example"]}'), NEW),
   create('a name alone', '"New"', { name: 'New' }),
-  update('null', 'null', { name: 'Marketing 2' }),
+  update('null', 'null', { name: 'Sales' }),
   add('too many bytes', `{"domains":["new.example"]${' '.repeat(2 ** 20)}}`, NEW),
 ]
 
@@ -190,7 +190,9 @@ const FIELDS: Row[] = [
     ['PATCH', '/domaingroups?id={Sales}', { name: 'New' }],
   ],
   create('no name', domains('one.example'), { ...domains('one.example'), name: 'Marketing 2' }),
-  update('nothing to update', {}, { name: 'Marketing 2' }),
+  update('nothing to update', {}, { name: 'Sales' }),
+  update('a blank name of a group', { name: ' ' }, { name: 'Sales' }),
+  create('an empty name', { name: '' }, { name: 'Marketing 2' }, '`name` is "Marketing 2", because "" is no name.'),
   create('null', { name: 'New', domains: null }, { name: 'New' }, '`domains` was left out: null is not of type array.'),
   create('a number as the name', { name: 7 }, { name: '7' }, '`name` is of type string, which 7 is not.'),
   add('a string of domains', { domains: 'a.example, b.example' }, domains('a.example', 'b.example')),
@@ -248,14 +250,6 @@ const DOMAINS: Row[] = [
     domains('two.example', 'x.example'),
     domains('two.example'),
     '`domains[1]` was left out: "x.example" is not monitored.',
-  ),
-  remove(
-    'removal of nothing that can be removed',
-    domains('*.two.example', 'x@two.example'),
-    domains('one.example'),
-    '`domains[0]` was left out: "*.two.example" is no hostname.',
-    '`domains[1]` was left out: "x@two.example" is no hostname.',
-    '`domains` names "one.example", because a domain is needed that can be removed, and the request named none.',
   ),
   create(
     'members that are not monitored',
@@ -370,6 +364,34 @@ describe('what has to be sent before a correction', () => {
     const { before, changes } = await correct({ fixture: 'empty' }, method, '/domaingroups?id=x', body)
     expect(before).toEqual([groupFirst])
     expect(changes).toHaveLength(1)
+  })
+
+  it.each([
+    ['DELETE without an id', 'DELETE', '/domaingroups', undefined],
+    ['DELETE with the id of no group', 'DELETE', '/domaingroups?id=00000000', undefined],
+    ['PATCH without an id', 'PATCH', '/domaingroups', { name: 'New' }],
+    ['PATCH with the id of no group and nothing else', 'PATCH', '/domaingroups?id=00000000', {}],
+    ['PURGE', 'PURGE', '/domaingroups', undefined],
+    ['DELETE of nothing that can be removed', 'DELETE', '/domains', domains('*.two.example', 'x@two.example')],
+    ['DELETE of no domain', 'DELETE', '/domains', domains()],
+    ['DELETE without a body', 'DELETE', '/domains', undefined],
+  ])('is what it removes or changes, where the request does not name it: %s', async (_, method, path, body) => {
+    const service = await startObserved({ fixture: ACCOUNT })
+    const before = await service.store.read('default')
+    const correction = await correctAndSend(service, asSent(method, BASE + path, body))
+    expect(correction.before).toMatchObject([{ plane: 'service', method: 'POST', path: path.split('?')[0] }])
+    const after = await service.store.read('default')
+    for (const [name] of before.domains.entries()) expect(after.domains.has(name), name).toBe(true)
+    for (const [id, group] of before.groups.entries()) expect(after.groups.get(id)).toEqual(group)
+  })
+
+  it('is a snapshot where something is removed to make room', async () => {
+    const overlays = [overlayWith("$['x-settings']['group-cap']", { value: 2 })]
+    const fixture = { groups: [{ name: 'Corporate' }, { name: 'Sales' }] }
+    const { before, changes } = await correct({ fixture, overlays }, 'DELETE', '/domaingroups')
+    const [first] = before
+    expect(first).toMatchObject({ path: '/accounts/default/snapshots', body: { name: 'before-correction' } })
+    expect(changes.join()).toContain('the snapshot before-correction keeps the account as it was.')
   })
 
   it('is a domain where one is to be removed and none can be', async () => {

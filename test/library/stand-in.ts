@@ -35,6 +35,7 @@ async function startAttached(options: ServerOptions = {}): Promise<Understudy> {
   const { library, instance, detach } = await attach({
     ...{ address, baseUrl, accounts: {}, apiKey: undefined },
     nameUser: () => 'test/library',
+    lasts: true,
   })
   const ended = { stop: detach, [Symbol.asyncDispose]: detach }
   return { ...server, ...library, contract, instance, ...ended }

@@ -20,6 +20,8 @@ describe.each(WAYS)('$way', ({ way, start }) => {
   const misspell = (sender: Sender = account) => send(understudy, sender, 'GET', '/domain')
   const withKey = (key: string): Sender => ({ baseUrl: account.baseUrl, headers: { authorization: `Bearer ${key}` } })
 
+  const pageOf = (id: string, request = '') => `${understudy.adminUrl}/accounts/${id}/requests/${request}`
+
   /** Sends something that is not HTTP, and waits until the server has ended the connection. */
   async function babble(): Promise<void> {
     const { hostname, port } = new URL(understudy.baseUrl)
@@ -52,6 +54,8 @@ describe.each(WAYS)('$way', ({ way, start }) => {
         'POST /api/v1/domains → 400 unknown_field, 2 times: The field `domain` is not supported.',
         `Correct: ${first[0]?.correction}`,
         `Read more: addDomains in dmarc-understudy/openapi.yaml, or understudy.explain('${headers['x-request-id']}') in the test.`,
+        // The server in the process of the tests ends with them.
+        ...(way === IN_PROCESS ? [] : [`See it: ${pageOf(account.id, headers['x-request-id'])}`]),
       ])
       expect(error.stack).toBe(`ViolationError: ${error.message}`)
     })

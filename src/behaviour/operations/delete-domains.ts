@@ -22,7 +22,7 @@ export const deleteDomains: OperationBehaviour = {
   fields: {
     domains: {
       make: (account, size = fewest(account)) => (account.canMonitor(size) ? account.removable(size) : undefined),
-      because: 'a domain is needed that can be removed, and the request named none',
+      because: 'the request names none that can be removed, so one is added first, and no other domain is lost',
       removes: true,
     },
   },

@@ -67,10 +67,11 @@ interface CopyButtonProps {
   /** The element with the text. It is selected if the browser does not allow the page to copy. */
   shown(): Element | null
   label?: string | undefined
+  words?: string
 }
 
-export function CopyButton({ text, shown, label }: CopyButtonProps) {
-  return <Button words="Copy" small aria-label={label} work={() => copyText(text, shown())} />
+export function CopyButton({ text, shown, label, words = 'Copy' }: CopyButtonProps) {
+  return <Button words={words} small={words === 'Copy'} aria-label={label} work={() => copyText(text, shown())} />
 }
 
 /** Copies a text. If the browser does not allow that, it selects the element with the text. */

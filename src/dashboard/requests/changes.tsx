@@ -2,7 +2,7 @@ import { Badge, Pairs, Part } from '../controls/marks.tsx'
 import { formatCount, formatNumber } from '../formatting.ts'
 import type { Change, Explanation } from '../responses.ts'
 
-const TITLE = 'What it changed in the account'
+const TITLE = 'What this request changed in the account'
 
 export function Changes({ explanation }: { explanation: Explanation }) {
   const { changes, changes_count: count, changes_note: note, account } = explanation
@@ -14,7 +14,7 @@ export function Changes({ explanation }: { explanation: Explanation }) {
       </Part>
     )
   }
-  if (changes.length === 0) return <p class="soft">It changed nothing in the account.</p>
+  if (changes.length === 0) return <p class="soft">This request changed nothing in the account.</p>
   const hidden = (count ?? changes.length) - changes.length
   return (
     <Part title={TITLE}>
@@ -95,5 +95,6 @@ function differingFields(before: object | null, after: object | null): [name: st
 
 function show(value: unknown): string {
   if (value === undefined) return 'nothing'
+  if (typeof value === 'number') return formatNumber(value)
   return typeof value === 'string' ? value : JSON.stringify(value)
 }

@@ -1,56 +1,91 @@
 import type { ComponentChildren } from 'preact'
-import { useRef, useState } from 'preact/hooks'
+import { useState } from 'preact/hooks'
+import { DEFAULT_ACCOUNT, hrefOf } from '../address.ts'
 import { call } from '../client.ts'
 import { Button, Copyable, CopyButton } from '../controls/button.tsx'
 import { confirmed } from '../controls/dialog.tsx'
 import { Pairs, Part } from '../controls/marks.tsx'
 import { showNote } from '../controls/notices.tsx'
 import { isOffered, PLAYS_SERVICE } from '../facts.ts'
-import { formatCount, formatDuration, formatInstant, formatJson, formatNumber, parseJson } from '../formatting.ts'
+import { formatCount, formatDuration, formatInstant, formatJson, formatNumber } from '../formatting.ts'
 import { refreshShown } from '../resource.ts'
-import type { Explanation, JournalEntry, Message, RequestProblem } from '../responses.ts'
+import type { Explanation, JournalEntry, RequestProblem } from '../responses.ts'
 import { Changes } from './changes.tsx'
+import { CodeText } from './code-text.tsx'
+import { CorrectionView } from './correction.tsx'
 import { targetOf } from './listed-request.ts'
+import { MessageView } from './message.tsx'
 import { NextFault } from './next-fault.tsx'
 
 const WAYS = ['curl', 'vitest', 'pytest'] as const
 
-/** How many characters of a body are shown at first. Browsers lay out longer texts slowly. */
-const LONGEST_BODY = 20_000
-
 export function ExplanationView({ explanation, gone }: { explanation: Explanation; gone: boolean }) {
-  const { summary, rules, assumptions, problems, fault, failure, correction, exchange } = explanation
+  const { summary, assumptions, problems, position, fault, failure, exchange } = explanation
   return (
     <>
-      <p class="summary">{summary}</p>
-      <RewindButton exchange={exchange} gone={gone} />
-      {correction !== null && (
-        <Part title="A request that the service accepts now">
-          <Bullets items={correction.changes} />
-          {[...correction.before, correction.curl].map((command) => (
-            <Copyable key={command} text={command} label="Copy the command" />
-          ))}
-        </Part>
-      )}
-      {/* A proxy cannot know the changes in the other service. */}
-      {PLAYS_SERVICE && <Changes explanation={explanation} />}
+      <p class="summary">
+        <CodeText text={summary} />
+      </p>
+      <div class="row no-print">
+        <RewindButton exchange={exchange} gone={gone} />
+        <CopyButton
+          words="Copy the address"
+          text={addressOf(explanation)}
+          shown={() => document.getElementById(ADDRESS)}
+        />
+      </div>
+      <div class="messages">
+        <MessageView
+          title="The request"
+          message={exchange.request}
+          position={position}
+          isTold={position !== null && summary.includes(position.says)}
+        />
+        <MessageView title="The response" message={exchange.response} />
+      </div>
+      <CorrectionView explanation={explanation} />
       <ListPart title="Problems; the response reports the first one" items={problems.map(describeProblem)} />
+      <Rules explanation={explanation} />
       <TextPart title="The fault" text={fault && formatJson(fault)} />
       <TextPart title="Internal error" text={failure} />
       <TextPart
         title={PLAYS_SERVICE ? 'Where the response violates the contract' : 'What is wrong in this exchange'}
         text={exchange.violations.length > 0 ? formatJson(exchange.violations) : null}
       />
+      {/* A proxy cannot know the changes in the other service. */}
+      {PLAYS_SERVICE && <Changes explanation={explanation} />}
       <Reproduction explanation={explanation} />
       <NextFault exchange={exchange} />
       <Part title="Circumstances">
         <Pairs entries={circumstancesOf(explanation)} />
       </Part>
-      <MessageView title="The request" message={exchange.request} />
-      <MessageView title="The response" message={exchange.response} />
-      <ListPart title="Rules of the specification" items={rules.map(({ id, says }) => nameAndText(id, says))} />
-      <ListPart title="Assumptions" items={assumptions.map(({ id, spec }) => nameAndText(id, spec))} />
+      <ListPart
+        title="Assumed, because the specification does not say it"
+        items={assumptions.map(({ id, spec }) => nameAndText(id, spec))}
+      />
     </>
+  )
+}
+
+/** Where the address stands, for a browser that does not let the page copy it. */
+const ADDRESS = 'request-address'
+
+function addressOf({ request_id, account }: Explanation): string {
+  const parameters: Record<string, string> = account === null ? { whose: 'none' } : {}
+  const place = { account: account ?? DEFAULT_ACCOUNT, tab: 'requests', subject: request_id, parameters } as const
+  return new URL(hrefOf(place), location.href).href
+}
+
+/** What the specification says about the response, and which of it is assumed. */
+function Rules({ explanation: { rules, assumptions, documented, exchange } }: { explanation: Explanation }) {
+  if (!PLAYS_SERVICE || exchange.injected || exchange.status === null) return null
+  const assumed = `${formatCount(assumptions.length, 'point')} of this response ${assumptions.length === 1 ? 'is' : 'are'} assumed; see the end of the details.`
+  return (
+    <Part title="Rules of the specification">
+      {rules.length > 0 && <Bullets items={rules.map(({ id, says }) => nameAndText(id, says))} />}
+      {documented && rules.length === 0 && <p class="soft">The specification shows this response.</p>}
+      {assumptions.length > 0 && <p class="soft">{assumed}</p>}
+    </Part>
   )
 }
 
@@ -86,14 +121,13 @@ function Bullets({ items }: { items: readonly ComponentChildren[] }) {
 function nameAndText(name: string, text: string) {
   return (
     <>
-      <code>{name}</code> {text}
+      <code>{name}</code> <CodeText text={text} />
     </>
   )
 }
 
 function circumstancesOf(explanation: Explanation): [name: string, value: ComponentChildren][] {
-  const { request_id, operation, account, clock, quota, documented, exchange } = explanation
-  const basis = documented ? 'documented' : 'assumed; the specification does not say it'
+  const { request_id, operation, account, clock, quota, exchange } = explanation
   const path = (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: A long text scrolls, which the keyboard must be able to do.
     <bdi class="mono long-text" tabIndex={0}>
@@ -103,24 +137,34 @@ function circumstancesOf(explanation: Explanation): [name: string, value: Compon
   return [
     ['Path', path],
     ['Request id', <span class="mono">{request_id}</span>],
+    [
+      'Address',
+      <bdi id={ADDRESS} class="mono">
+        {addressOf(explanation)}
+      </bdi>,
+    ],
     ['Operation', operation],
     ['Account', account ?? 'none: no valid key'],
     ['Key', exchange.key],
     ['Clock', formatInstant(clock)],
-    ['Quota', quota && `${quota.remaining} of ${quota.limit} left, until ${formatInstant(quota.resets_at)}`],
+    ['Quota', quota && describeQuota(quota)],
     ['Duration', formatDuration(exchange.duration_ms)],
-    ['Basis', exchange.injected ? 'injected; it does not show how the service behaves' : basis],
+    ['Injected', exchange.injected && 'The response does not show how the service behaves.'],
   ]
+}
+
+function describeQuota({ remaining, limit, resets_at }: NonNullable<Explanation['quota']>): string {
+  return `${formatNumber(remaining)} of ${formatNumber(limit)} left, until ${formatInstant(resets_at)}`
 }
 
 function describeProblem({ code, field, message, received }: RequestProblem): ComponentChildren {
   return (
     <>
       <strong>{code}</strong>
-      {field !== null && <code> {field}</code>} <bdi>{message}</bdi>
+      {field !== null && field !== '' && <code> {field}</code>} <CodeText text={message} />
       {received !== null && (
         <div class="soft">
-          Received <code>{typeof received === 'string' ? received : JSON.stringify(received)}</code>
+          Received <code>{received}</code>
         </div>
       )}
     </>
@@ -147,60 +191,6 @@ function Reproduction({ explanation }: { explanation: Explanation }) {
   )
 }
 
-/** The header fields and the body. A JSON body is indented, and a button shows the original text. */
-function MessageView({ title, message }: { title: string; message: Message }) {
-  const fields = Object.entries(message.headers).map(
-    ([name, value]) => [name, <bdi class="mono">{value}</bdi>] as const,
-  )
-  return (
-    <Part title={title}>
-      {fields.length === 0 ? <p class="soft">No headers.</p> : <Pairs entries={fields} />}
-      <Body title={title} message={message} />
-    </Part>
-  )
-}
-
-function Body({ title, message: { body, body_size, truncated } }: { title: string; message: Message }) {
-  const [asSent, setAsSent] = useState(false)
-  const [whole, setWhole] = useState(false)
-  const place = useRef<HTMLPreElement>(null)
-  if (body === null) {
-    const why = body_size > 0 ? `The body of ${formatCount(body_size, 'byte')} was not read.` : 'No body.'
-    return <p class="soft">{why}</p>
-  }
-  if (body === '' && body_size === 0) return <p class="soft">An empty body.</p>
-  const value = parseJson(body)
-  const pretty = value === undefined ? body : formatJson(value)
-  const text = asSent ? body : pretty
-  const isLong = text.length > LONGEST_BODY
-  const notes = [
-    formatCount(body_size, 'byte'),
-    truncated && 'the journal keeps only the beginning',
-    body.includes('\u{FFFD}') && 'bytes that are not UTF-8 are shown as \u{FFFD}',
-  ]
-  return (
-    <>
-      <div class="row">
-        <p class="soft grow">{notes.filter(Boolean).join('; ')}</p>
-        {pretty !== body && (
-          <button type="button" class="small no-print" aria-pressed={asSent} onClick={() => setAsSent(!asSent)}>
-            As sent
-          </button>
-        )}
-        <span class="no-print">
-          <CopyButton text={text} shown={() => place.current} label={`Copy the body of ${title.toLowerCase()}`} />
-        </span>
-      </div>
-      <pre ref={place}>{isLong && !whole ? `${text.slice(0, LONGEST_BODY)}…` : text}</pre>
-      {isLong && !whole && (
-        <div class="row no-print">
-          <Button words={`Show all ${formatNumber(text.length)} characters`} work={() => setWhole(true)} />
-        </div>
-      )}
-    </>
-  )
-}
-
 /** How many characters of the path and query are in the confirmation. */
 const LONGEST_TARGET = 200
 
@@ -208,13 +198,11 @@ function RewindButton({ exchange, gone }: { exchange: JournalEntry; gone: boolea
   const { account } = exchange
   if (account === null || gone || !isOffered('rewindAccount')) return null
   return (
-    <div class="row no-print">
-      <Button
-        words="Rewind to here…"
-        work={() => rewind(account, exchange)}
-        title="Return the account to how it was just before this request"
-      />
-    </div>
+    <Button
+      words="Rewind to here…"
+      work={() => rewind(account, exchange)}
+      title="Return the account to how it was just before this request"
+    />
   )
 }
 

@@ -1,0 +1,15 @@
+import type { ServerUrls } from '../coverage/curl.ts'
+
+/** The account whose list has the requests of no account. */
+const DEFAULT = 'default'
+
+/** The address of a request in the dashboard; `undefined` if there is no dashboard. */
+export function pageAddress(
+  requestId: string,
+  account: string | null | undefined,
+  { adminUrl, hasPage }: ServerUrls,
+): string | undefined {
+  if (!hasPage) return undefined
+  const whose = account == null ? '?whose=none' : ''
+  return `${adminUrl}/accounts/${encodeURIComponent(account ?? DEFAULT)}/requests/${encodeURIComponent(requestId)}${whose}`
+}

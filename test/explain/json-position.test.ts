@@ -1,0 +1,108 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { findJsonPosition } from '../../src/explain/json-position.ts'
+import { sourceAt } from '../../src/explain/json-tokens.ts'
+import { readJson } from '../../src/ground/json.ts'
+
+const asIs = (text: string) => text
+const positionIn = (body: string | Buffer, redact = asIs) => {
+  const held = Buffer.from(body as string)
+  return findJsonPosition({ held, size: held.length }, redact)
+}
+
+describe('the place where a body is no JSON', () => {
+  it.each<[what: string, body: string | Buffer, place: string, says: RegExp]>([
+    ['a comma before the end', '{"name":"x" ,}', '1:13 12 ","', /a comma stands before the closing }: .*→,←}$/],
+    ['a comma before the end of a list', '[1,\n 2,\n]', '2:3 6 ","', /before the closing \]/],
+    ['single quotes', "{'name':'x'}", `1:2 1 "'name'"`, /text stands in double quotes/],
+    ['typographic quotes', '{"name":“x”}', '1:9 8 "“x”"', /text stands in double quotes/],
+    ['a name without quotes', '{name:"x"}', '1:2 1 "name"', /a name stands in double quotes/],
+    ['a text without quotes', '{"name":x}', '1:9 8 "x"', /x is no value of JSON; text stands in double quotes/],
+    ['a text that is cut off', '{"name":"x', '1:11 10 ""', /the text ends within a string/],
+    ['an object that is cut off', '{"a":[1,{"b":2', '1:15 14 ""', /the text ends within an object/],
+    ['a list that is cut off', '{"a":[1', '1:8 7 ""', /the text ends within an array/],
+    ['white space', '\r\n ', '2:2 3 ""', /the text ends before there is a value/],
+    ['a byte order mark', '\ufeff{}', '1:1 0 "\ufeff"', /byte order mark \(U\+FEFF\)/],
+    ['two values', '{"a":1}\n{"b":2}', '2:1 8 "{"', /there is more after the end of the value/],
+    ['NaN', '{"a":NaN}', '1:6 5 "NaN"', /NaN is no value of JSON, which has no such number/],
+    ['None', '{"a":None}', '1:6 5 "None"', /None is no value of JSON, which has null/],
+    ['a number in another form', '{"a":01}', '1:6 5 "01"', /01 is no number of JSON/],
+    ['a line break in a string', '{"a":"x\ny"}', '1:8 7 "\n"', /U\+000A as it is, only as \\n: \{"a":"x→\\u000a←y"}$/],
+    ['an escape of another language', '{"a":"\\q"}', '1:7 6 "\\q"', /\\q is no escape of JSON/],
+    ['no comma', '{"a":1 "b":2}', '1:8 7 """', /a comma is missing between two values/],
+    ['no colon', '{"a" 1}', '1:6 5 "1"', /a colon is missing after the name/],
+    ['no value', '{"a":}', '1:6 5 "}"', /a value is missing here/],
+    ['a comment', '{ // x\n}', '1:3 2 "//"', /JSON has no comments/],
+    ['the wrong bracket', '[1}', '1:3 2 "}"', /} cannot close an array/],
+    ['a form', 'name=x', '1:1 0 "name=x"', /name=x is no value of JSON/],
+    ['Latin-1', Buffer.from('{"é":1}', 'latin1'), '1:3 2 "\ufffd"', /the byte 0xE9 is no UTF-8/],
+    ['UTF-16', Buffer.from('\ufeff{}', 'utf16le'), '1:1 0 "\ufffd"', /encoded in UTF-16/],
+    ['UTF-16 without a mark', Buffer.from('{"a":1}', 'utf16le'), '1:1 0 "{"', /encoded in UTF-16/],
+    [
+      'a name that stands twice',
+      '{"a":1,"\\u0061":2}',
+      '1:8 7 ""\\u0061""',
+      /this name stands twice in one object/,
+    ],
+  ])('is known of %s', (_, body, place, says) => {
+    const found = positionIn(body)
+    expect(found && `${found.line}:${found.column} ${found.offset} "${found.at}"`).toBe(place)
+    expect(found?.says).toMatch(says)
+  })
+
+  it('is known of each text that JSON.parse refuses, and of no other', () => {
+    const json = fc.json({ maxDepth: 3 })
+    const broken = fc.tuple(json, fc.nat(), fc.constantFrom('', ',', '"', "'", '{', ']', '0', '\\', '\n', ':', 'x'))
+    const text = fc.oneof(
+      json,
+      fc.string(),
+      broken.map(([whole, at, part]) => {
+        const place = at % (whole.length + 1)
+        return whole.slice(0, place) + part + whole.slice(place + 1)
+      }),
+    )
+    fc.assert(
+      fc.property(
+        text.filter((body) => body !== ''),
+        (body) => {
+          const isJson = readJson(body) !== undefined
+          const says = positionIn(body)?.says
+          if (isJson) expect(says ?? 'twice').toContain('twice')
+          else expect(says).toBeDefined()
+        },
+      ),
+      { numRuns: 500 },
+    )
+  })
+
+  it('is not told of a body of which only the beginning is kept', () => {
+    expect(findJsonPosition({ held: Buffer.from('{"a":[1,2'), size: 100 }, asIs)).toBeUndefined()
+    expect(findJsonPosition({ held: Buffer.from('{"a":x,"b":1'), size: 100 }, asIs)?.offset).toBe(5)
+  })
+
+  it('shows no part of a secret', () => {
+    const found = positionIn('{"key":"pass-1",}', (text) => text.replace('pass-1', '…'))
+    expect(found).toMatchObject({ line: 1, column: 16, before: '', at: '', after: '' })
+    expect(found?.says).not.toContain('pass')
+  })
+
+  it('is found in a body that is nested very deeply', () => {
+    expect(positionIn('['.repeat(100_000))?.offset).toBe(100_000)
+  })
+})
+
+describe('the source of a value in a JSON text', () => {
+  it.each<[text: string, pointer: string[], source: string | undefined]>([
+    ['{"a": 1.50 }', ['a'], '1.50'],
+    ['{"a": {"b": [ 1,  2 ]} }', ['a', 'b'], '[ 1,  2 ]'],
+    ['{"a": [10, [20, 30]]}', ['a', '1', '1'], '30'],
+    ['{"a": 1, "a": 2}', ['a'], '2'],
+    ['{"a": {"b": 1}, "a": {}}', ['a', 'b'], undefined],
+    ['{"\\u0061": "x"}', ['a'], '"x"'],
+    ['{"b": {"a": 1}}', ['a'], undefined],
+    [' [1] ', [], '[1]'],
+    ['[1', ['0'], undefined],
+  ])('%s %j', (text, steps, source) => {
+    expect(sourceAt(text, steps)).toBe(source)
+  })
+})
