@@ -9,7 +9,7 @@ import {
 import { clockAt } from '../domain/clock.ts'
 import { firstRefresh, refreshDay } from '../domain/dmarc.ts'
 import { faultId } from '../domain/faults.ts'
-import type { Fixture, FixtureNature } from '../domain/fixture.ts'
+import type { Fixture, FixtureFormerRecord, FixtureNature } from '../domain/fixture.ts'
 import { givenFields } from '../domain/given-fields.ts'
 import type { IdFormat } from '../domain/group-ids.ts'
 import { measureName, settingAgainstName } from '../domain/group-names.ts'
@@ -17,6 +17,7 @@ import { createGroup, membersBeside } from '../domain/groups.ts'
 import { writeInstant } from '../domain/iso-8601.ts'
 import { LIMITS } from '../domain/limits.ts'
 import { PersistentMap } from '../domain/persistent-map.ts'
+import type { FormerPin } from '../domain/pins.ts'
 import { kebab, type Settings } from '../domain/settings.ts'
 import { usualBeginning } from '../figures/profiles.ts'
 import { deriveKey, identityOf } from '../ground/secrets.ts'
@@ -162,14 +163,21 @@ function createDomain(
   { now, created }: { now: number; created: number },
   settings: Settings,
 ): MonitoredDomain {
-  const { name, features = [], added_at = DOMAIN_AGE, record } = domain
+  const { name, features = [], added_at = DOMAIN_AGE, record, record_since, former_records } = domain
   const monitored: MonitoredDomain = { name, addedAt: readMoment(added_at, created), features }
   if (settings.spelling === 'as-sent' && domain.spelling !== undefined) monitored.spelling = domain.spelling
   Object.assign(monitored, createNature(domain, created, settings))
   const shownFrom = Math.min(refreshDay(created, settings.refresh), firstRefresh(monitored, settings))
   if (shownFrom > refreshDay(now, settings.refresh)) monitored.shownFrom = shownFrom
   if (record !== undefined) monitored.pin = record
+  if (record_since !== undefined) monitored.pinnedAt = readMoment(record_since, created)
+  if (former_records !== undefined) monitored.formerPins = former_records.map((each) => createFormerPin(each, created))
   return monitored
+}
+
+function createFormerPin({ record, from, until }: FixtureFormerRecord, created: number): FormerPin {
+  const began = from === undefined ? {} : { from: readMoment(from, created) }
+  return { pin: record, ...began, until: readMoment(until, created) }
 }
 
 function createNature(
@@ -208,8 +216,15 @@ function refuseContradiction(account: AccountState, fixture: LoadedFixture, cont
   const { pointer, reason } = contradiction
   const [, index = ''] = /^\/domains\/(\d+)/.exec(pointer) ?? []
   const entry = fixture.domains?.[Number(index)]
-  const place = typeof entry === 'string' ? `/domains/${index}` : pointer.replace(/^(\/domains\/\d+)\/pin/, '$1/record')
+  const place = typeof entry === 'string' ? `/domains/${index}` : pinPlaceIn(pointer)
   throw errorIn(fixture, index === '' ? pointer : place, `The value ${reason}.`)
+}
+
+/** The place in a fixture of fixed values in an account. */
+function pinPlaceIn(pointer: string): string {
+  return pointer
+    .replace(/^(\/domains\/\d+)\/pin/, '$1/record')
+    .replace(/^(\/domains\/\d+)\/formerPins(\/\d+)\/pin/, '$1/former_records$2/record')
 }
 
 function* addGroups(

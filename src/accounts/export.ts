@@ -1,9 +1,10 @@
 import type { Contract } from '../contract/contract.ts'
 import type { AccountState, DomainNature, MonitoredDomain } from '../domain/account.ts'
 import { refreshOf } from '../domain/dmarc.ts'
-import type { Fixture, FixtureDomain, FixtureNature, Story } from '../domain/fixture.ts'
+import type { Fixture, FixtureDomain, FixtureFormerRecord, FixtureNature, Story } from '../domain/fixture.ts'
 import { givenFields } from '../domain/given-fields.ts'
 import { writeInstant } from '../domain/iso-8601.ts'
+import type { FormerPin } from '../domain/pins.ts'
 import { mapInTurns, runAtOnce, type Work } from '../ground/work.ts'
 
 /** Writes small accounts and single domains, as they are at the instant `now`. */
@@ -53,14 +54,19 @@ export function* fixtureExport(
 
 /** A domain in the form of a fixture. `refresh` is the same as for `fixtureExport`. */
 function exportDomain(domain: MonitoredDomain, refresh: string): FixtureDomain {
-  const { name, spelling = name, addedAt, features, pin } = domain
+  const { name, spelling = name, addedAt, features, pin, pinnedAt, formerPins = [] } = domain
   return {
     name: spelling,
     added_at: writeInstant(addedAt),
     ...(features.length > 0 && { features }),
     ...exportNature(domain, refresh),
-    ...(pin !== undefined && { record: pin }),
+    ...(pin !== undefined && { record: pin, ...(pinnedAt !== undefined && { record_since: writeInstant(pinnedAt) }) }),
+    ...(formerPins.length > 0 && { former_records: formerPins.map(exportFormerPin) }),
   }
+}
+
+function exportFormerPin({ pin, from, until }: FormerPin): FixtureFormerRecord {
+  return { record: pin, ...(from !== undefined && { from: writeInstant(from) }), until: writeInstant(until) }
 }
 
 function exportNature({ profile, since, volume, policy }: DomainNature, refresh: string): Omit<FixtureNature, 'name'> {

@@ -55,8 +55,15 @@ function readDomains(
     const pointer = `/domains/${index}`
     const namePointer = typeof entry === 'string' ? pointer : `${pointer}/name`
     const name = readName(fixture, namePointer, domain.name, rules, names)
-    const contradiction = contradictionIn(domain.record ?? {})
-    if (contradiction) throw errorIn(fixture, `${pointer}/record`, `The record ${contradiction}.`)
+    const { record = {}, former_records = [] } = domain
+    const places = [
+      ['record', record] as const,
+      ...former_records.map((each, place) => [`former_records/${place}/record`, each.record] as const),
+    ]
+    for (const [place, values] of places) {
+      const contradiction = contradictionIn(values)
+      if (contradiction) throw errorIn(fixture, `${pointer}/${place}`, `The record ${contradiction}.`)
+    }
     return name === domain.name ? { ...domain, name } : { ...domain, name, spelling: domain.name }
   })
 }

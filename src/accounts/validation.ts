@@ -2,7 +2,7 @@ import type { Api } from '../contract/api.ts'
 import type { Contract } from '../contract/contract.ts'
 import type { DomainGroup, MonitoredDomain } from '../domain/account.ts'
 import { timeOn } from '../domain/clock.ts'
-import { contradictionIn, refreshDay } from '../domain/dmarc.ts'
+import { contradictionIn, type RecordPin, refreshDay } from '../domain/dmarc.ts'
 import { settingAgainstName } from '../domain/group-names.ts'
 import { comparedName } from '../domain/groups.ts'
 import { PersistentMap } from '../domain/persistent-map.ts'
@@ -102,11 +102,16 @@ export function contradictionInPins(
 ): Contradiction | undefined {
   const day = refreshDay(now, contract.settings.refresh)
   // The check uses records with figures. Before its first figures, a record does not show what the domain publishes.
-  const present = domains.map((domain) => ({ ...domain, addedAt: 0 }))
+  const present = domains.map((domain) => ({ ...fixedAlways(domain, domain.pin), addedAt: 0 }))
   const former = formerDomains.map(({ name, nature }) => ({ name, addedAt: 0, features: [], ...nature }))
   const known = PersistentMap.of(present.map((domain) => [domain.name, domain] as const))
   const places = [
     ...present.map((domain, index) => ({ domain, place: `/domains/${index}` })),
+    ...domains.flatMap(({ formerPins = [], ...domain }, index) =>
+      formerPins.map(({ pin }, place) => {
+        return { domain: { ...fixedAlways(domain, pin), addedAt: 0 }, place: `/domains/${index}/formerPins/${place}` }
+      }),
+    ),
     ...former.map((domain, index) => ({ domain, place: `/formerDomains/${index}` })),
   ]
   for (const { domain, place } of places) {
@@ -120,6 +125,14 @@ export function contradictionInPins(
     return { pointer: violation.pointer.replace('/data/0', `${place}/${field}`), reason: violation.reason }
   }
   return undefined
+}
+
+/** The domain with these fixed values on all days. */
+function fixedAlways(
+  { pin: _, pinnedAt: __, formerPins: ___, ...domain }: MonitoredDomain,
+  pin: RecordPin | undefined,
+) {
+  return pin === undefined ? domain : { ...domain, pin }
 }
 
 /** The check includes the record of a domain that is added now. */

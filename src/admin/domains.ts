@@ -3,15 +3,16 @@ import type { MonitoredDomain } from '../domain/account.ts'
 import { contradictionIn, type RecordPin, refreshDay } from '../domain/dmarc.ts'
 import { accept } from '../domain/errors.ts'
 import { writeDay, writeInstant } from '../domain/iso-8601.ts'
+import { changePin } from '../domain/pins.ts'
 import type { ProfileName } from '../domain/profile.ts'
 import { explainFigures } from '../figures/causes.ts'
-import { recordOn } from '../figures/figures.ts'
+import { recordOn, reportsOn } from '../figures/figures.ts'
 import { usualBeginning } from '../figures/profiles.ts'
 import { valueAt } from '../ground/json.ts'
 import { type AccountCall, type AccountHandler, type ControlOutcome, done } from './handler.ts'
 import { answerPage, type PageOf } from './paging.ts'
 import { invalid, notFound } from './refusals.ts'
-import type { DomainReport, MonitoredDomainReport } from './reports.ts'
+import type { DomainEvent, DomainReport, MonitoredDomainReport } from './reports.ts'
 import { changeAsService } from './service-change.ts'
 
 /** The events of a domain are listed for this many days before and after today. */
@@ -30,7 +31,7 @@ function sizeOf({ features }: MonitoredDomain): number {
 }
 
 function reportDomain({ account, contract, now }: AccountCall, domain: MonitoredDomain): MonitoredDomainReport {
-  const { name, addedAt, features, pin = {} } = domain
+  const { name, addedAt, features, pin = {}, pinnedAt } = domain
   const today = refreshDay(now, contract.settings.refresh)
   const days = { first: today - EVENTS.before, last: today + EVENTS.after }
   const { character, published, inheritsFrom, causes } = explainFigures(account, domain, today, days, contract)
@@ -42,15 +43,23 @@ function reportDomain({ account, contract, now }: AccountCall, domain: Monitored
     policy: published ?? null,
     inherits_from: inheritsFrom ?? null,
     volume: Math.round(character.usual.volume * character.monthly),
+    reports: reportsOn(account, domain, today, contract),
     pinned: pin,
+    pinned_at: pinnedAt === undefined ? null : writeInstant(pinnedAt),
     record: recordOn(account, domain, today, contract) ?? null,
     events: causes.map(({ kind, from, until, description }) => ({
       kind,
+      state: stateOf(from, until, today),
       from: from === undefined ? null : writeDay(from),
       until: until === undefined ? null : writeDay(until),
       description,
     })),
   }
+}
+
+function stateOf(from: number | undefined, until: number | undefined, today: number): DomainEvent['state'] {
+  if (from !== undefined && from > today) return 'planned'
+  return until !== undefined && until <= today ? 'past' : 'present'
 }
 
 export interface NamedDomains {
@@ -73,15 +82,17 @@ export const pinDmarc: AccountHandler<DomainReport, RecordPin & { profile?: Prof
   const contradiction = contradictionIn(pin)
   if (contradiction) return invalid('', call.body, 'contradiction', { expected: contradiction })
   // If the request has no profile, the domain keeps its own: a fixed policy should not change the volume of mail.
-  return changeDomain(call, ({ pin: _, ...domain }) => ({
-    ...domain,
+  const fixed = Object.keys(pin).length > 0 ? pin : undefined
+  return changeDomain(call, (domain) => ({
+    ...changePin(domain, fixed, call.now, call.contract.settings.refresh),
     ...(profile !== undefined && profile !== domain.profile && { profile, since: usualBeginning(profile, today) }),
-    ...(Object.keys(pin).length > 0 && { pin }),
   }))
 }
 
 export const unpinDmarc: AccountHandler<DomainReport> = (call) => {
-  return changeDomain(call, ({ pin: _, profile: __, since: ___, ...domain }) => domain)
+  return changeDomain(call, ({ profile: _, since: __, ...domain }) =>
+    changePin(domain, undefined, call.now, call.contract.settings.refresh),
+  )
 }
 
 async function changeDomain(

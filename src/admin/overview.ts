@@ -1,12 +1,13 @@
 import type { Contract } from '../contract/contract.ts'
-import type { AccountState } from '../domain/account.ts'
+import type { AccountState, DomainGroup } from '../domain/account.ts'
 import { refreshDay, refreshOf } from '../domain/dmarc.ts'
 import { writeDay, writeInstant } from '../domain/iso-8601.ts'
 import { LIMITS } from '../domain/limits.ts'
 import { type Overview, summarise } from '../figures/overview.ts'
 import type { Awaitable } from '../ground/awaitable.ts'
 import { runInTurns } from '../ground/work.ts'
-import { type AccountCall, type AccountHandler, done } from './handler.ts'
+import { type AccountCall, type AccountHandler, type ControlOutcome, done } from './handler.ts'
+import { notFound } from './refusals.ts'
 import type { OverviewReport } from './reports.ts'
 
 /** The number of refreshes in a report if the request does not give one. */
@@ -18,6 +19,7 @@ export const KEPT_OVERVIEWS = 200
 
 /** A cached overview and the domains that it belongs to. */
 interface KeptOverview {
+  domains: AccountState['domains']
   contract: Contract
   seed: number
   today: number
@@ -26,19 +28,30 @@ interface KeptOverview {
   overview: Awaitable<Overview>
 }
 
-let kept = new WeakMap<AccountState['domains'], KeptOverview>()
+/** By the domains of an account, or by a group. Both are replaced when they change. */
+let kept = new WeakMap<AccountState['domains'] | DomainGroup, KeptOverview>()
 let keptCount = 0
 
-export const getOverview: AccountHandler<OverviewReport> = async (call) => {
+export const getOverview: AccountHandler<OverviewReport> = (call) => answerOverview(call)
+
+export const getGroupOverview: AccountHandler<OverviewReport> = (call) => {
+  const given = call.parameters['group'] ?? ''
+  const group = call.account.groups.get(given)
+  return group === undefined ? notFound('group', given) : answerOverview(call, group)
+}
+
+/** The overview of all domains, or of the members of a group. */
+async function answerOverview(call: AccountCall, group?: DomainGroup): Promise<ControlOutcome<OverviewReport>> {
   const { account, contract, now, query, limits } = call
   const { refresh, countPeriod } = contract.settings
   const today = refreshDay(now, refresh)
+  const size = group === undefined ? account.domains.size : group.domains.length
   const asked = Number(query['days'] ?? USUAL_DAYS)
-  const most = Math.max(FEWEST_DAYS, Math.floor(limits.overviewRecords / Math.max(1, account.domains.size)))
+  const most = Math.max(FEWEST_DAYS, Math.floor(limits.overviewRecords / Math.max(1, size)))
   // There are no days before 1970.
   const count = Math.min(asked, most, Math.max(1, today + 1))
-  const { policies, testing, attention, attentionCount, days } = await overviewOf(call, today, count)
-  const { messages = 0, passing = 0, share = null } = days.at(-1) ?? {}
+  const { policies, testing, attention, attentionCount, days } = await overviewOf(call, today, count, group)
+  const { messages = null, passing = null, share = null } = days.at(-1) ?? {}
   const next = refreshOf(today + 1, refresh)
   return done({
     now: writeInstant(now),
@@ -46,7 +59,7 @@ export const getOverview: AccountHandler<OverviewReport> = async (call) => {
     next_refresh_at: next > LIMITS.lastSetting ? null : writeInstant(next),
     period_days: countPeriod,
     ...{ messages, passing, share },
-    domains: account.domains.size,
+    domains: size,
     ...{ policies, testing },
     attention: attention.map(({ since, ...rest }) => ({
       ...rest,
@@ -62,16 +75,28 @@ export const getOverview: AccountHandler<OverviewReport> = async (call) => {
  * The overview at the refresh `today`, with at least `days` refreshes. A page requests it every few seconds. So the
  * result for the same domains and the same day is cached.
  */
-function overviewOf({ account, contract }: AccountCall, today: number, days: number): Awaitable<Overview> {
+function overviewOf(
+  { account, contract }: AccountCall,
+  today: number,
+  days: number,
+  group: DomainGroup | undefined,
+): Awaitable<Overview> {
   const { domains, seed } = account
-  const last = kept.get(domains)
-  const isSame = last !== undefined && last.contract === contract && last.seed === seed && last.today === today
+  const key = group ?? domains
+  const last = kept.get(key)
+  const isSame =
+    last !== undefined &&
+    last.domains === domains &&
+    last.contract === contract &&
+    last.seed === seed &&
+    last.today === today
   if (isSame && last.days >= days) return last.overview
   if (last === undefined && ++keptCount > KEPT_OVERVIEWS) {
     kept = new WeakMap()
     keptCount = 1
   }
-  const overview = runInTurns(summarise(account, today - days + 1, today, contract))
-  kept.set(domains, { contract, seed, today, days, overview })
+  const members = group?.domains.flatMap((name) => domains.get(name) ?? [])
+  const overview = runInTurns(summarise(account, today - days + 1, today, contract, members))
+  kept.set(key, { domains, contract, seed, today, days, overview })
   return overview
 }

@@ -7,6 +7,9 @@ import type { ProfileName } from '../domain/profile.ts'
 import type { KnownFaultRule } from '../faults/kinds.ts'
 import type { Severity } from '../figures/attention.ts'
 import type { CauseKind } from '../figures/causes.ts'
+import type { ReportState } from '../figures/figures.ts'
+import type { MailUnderChange } from '../figures/policy-change.ts'
+import type { SenderKind, SenderName } from '../figures/senders.ts'
 
 /** The control plane's report about an account. Instants are RFC 3339. */
 export interface AccountReport {
@@ -79,10 +82,14 @@ export interface MonitoredDomainReport extends DomainReport {
   policy: PolicyTags | null
   /** The monitored domain whose record applies, if it has none of its own. */
   inherits_from: string | null
-  /** Messages in an ordinary month. */
+  /** Messages that it sends in an ordinary month, whether receivers report them or not. */
   volume: number
+  /** Whether receivers report about its mail; `none` if no record applies, `fixed` if its figures are fixed. */
+  reports: ReportState
   /** The fixed fields of its record. */
   pinned: RecordPin
+  /** Since when they are fixed; null if they are so from the beginning, or if none is fixed. */
+  pinned_at: string | null
   /** The events that change its figures from 60 days ago to 90 days ahead, besides weekdays and seasons. */
   events: DomainEvent[]
 }
@@ -97,6 +104,8 @@ export interface GroupReport {
 /** The cause of a change in a domain's figures. The days are calendar days, such as 2026-01-15. */
 export interface DomainEvent {
   kind: CauseKind
+  /** By the account's clock. What is planned has not begun. */
+  state: 'past' | 'present' | 'planned'
   /** The first day; null if there is no beginning. */
   from: string | null
   /** The first day after the event; null if no end is known. */
@@ -128,9 +137,10 @@ export interface OverviewReport {
   next_refresh_at: string | null
   /** The number of days whose messages a refresh counts. */
   period_days: number
-  messages: number
-  /** The number of messages that pass DMARC. */
-  passing: number
+  /** Null if there are no reports about any domain. */
+  messages: number | null
+  /** The number of messages that pass DMARC; null like `messages`. */
+  passing: number | null
   /** The same in per cent; null without messages. */
   share: number | null
   domains: number
@@ -146,14 +156,64 @@ export interface OverviewReport {
     reason: string
     /** The day on which the problem began; null if it has no beginning. */
     since: string | null
-    /** Its messages that fail DMARC. */
-    messages: number
+    /** Its messages that fail DMARC; null if receivers report nothing about it. */
+    messages: number | null
   }[]
   attention_count: number
   /** The refreshes, the oldest first. The dates have the form 2026-01-15. */
-  days: { date: string; messages: number; passing: number; share: number | null }[]
+  days: { date: string; messages: number | null; passing: number | null; share: number | null }[]
   /** The number of requested days that are missing, because there are many domains. */
   days_omitted: number
+}
+
+/** The senders of the mail that a domain's record counts. The sums are null if nothing is known about them. */
+export interface SendersReport {
+  domain: string
+  /** The day of the record: that of the newest refresh. */
+  date: string
+  /** The number of days whose messages it counts. */
+  period_days: number
+  reports: ReportState
+  messages: number | null
+  passing: number | null
+  dkim_aligned: number | null
+  spf_aligned: number | null
+  share: number | null
+  /** Those with most mail first; null if they are not known. */
+  senders:
+    | {
+        sender: SenderName
+        /** The name for a person. */
+        name: string
+        /** Whether it is the domain's own mail, such mail that others pass on, or forged mail. */
+        kind: SenderKind
+        messages: number
+        passing: number
+        dkim_aligned: number
+        spf_aligned: number
+        /** Why its mail passes or fails, for a person. */
+        reason: string
+      }[]
+    | null
+  /** Why the senders are not known. */
+  note: string | null
+}
+
+/** What another policy would do to the mail that a domain's record counts. */
+export interface PolicyChangeReport {
+  domain: string
+  date: string
+  period_days: number
+  reports: ReportState
+  /** The tags that apply today; null if no record applies. */
+  now: PolicyTags | null
+  changed: PolicyTags
+  /** The mail of the domain itself; null if nothing is known about its senders. */
+  mail: MailUnderChange | null
+  /** The mail of the monitored domains below it that have no record of their own. */
+  below: { domains: number; unknown: number } & MailUnderChange
+  /** All of it in sentences for a person. */
+  message: string
 }
 
 /** A fault rule of an account, and its counts. */

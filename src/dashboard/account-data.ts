@@ -130,13 +130,13 @@ export const overview = createResource({
 export async function readAll<Name extends string, Item>(
   name: Name,
   load: (query: Query) => Promise<{ count: number; next: string | null } & Record<Name, readonly Item[]>>,
-  goesOn: (done: number, total: number) => boolean = () => true,
+  goesOn: (done: number, total: number, items: readonly Item[]) => boolean = () => true,
 ): Promise<Item[]> {
   const items: Item[] = []
   for (let query: Query = { limit: FACTS.pageLimit }; ; ) {
     const page = await load(query)
     items.push(...page[name])
-    if (page.next === null || !goesOn(items.length, page.count)) return items
+    if (page.next === null || !goesOn(items.length, page.count, [...items])) return items
     query = { ...query, after: page.next }
   }
 }

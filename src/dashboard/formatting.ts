@@ -46,9 +46,16 @@ export function formatDay(day: string, form: 'long' | 'short' = 'long'): string 
   return Number.isNaN(instant) ? day : (form === 'long' ? LONG : SHORT).format(instant)
 }
 
-/** Formats a share with one decimal like the service: `93.0 %`. */
-export function formatShare(share: number | null): string {
-  return share === null ? 'no mail' : `${share.toFixed(1)} %`
+/** Formats the messages that receivers report; null if they report nothing, which is not the same as no mail. */
+export function formatMessages(messages: number | null): string {
+  return messages === null ? NO_REPORTS : formatNumber(messages)
+}
+
+export const NO_REPORTS = 'no reports'
+
+/** Formats a share with one decimal like the service: `93.0 %`. Without a share, it says why, by the `messages`. */
+export function formatShare(share: number | null, messages: number | null = 0): string {
+  return share === null ? (messages === null ? NO_REPORTS : 'no mail') : `${share.toFixed(1)} %`
 }
 
 export function formatNumber(count: number, decimals = 0): string {

@@ -4,6 +4,7 @@ import type { Fault, FaultRule } from './faults.ts'
 import type { Fixture, Story } from './fixture.ts'
 import type { ApiKey } from './keys.ts'
 import type { PersistentMap } from './persistent-map.ts'
+import type { FormerPin } from './pins.ts'
 import type { ProfileName } from './profile.ts'
 
 /** The properties of a domain apart from its monitoring. By default, they follow from the seed and the name. */
@@ -28,6 +29,10 @@ export interface MonitoredDomain extends DomainNature {
   features: readonly string[]
   /** The fixed fields of its DMARC record. */
   pin?: RecordPin
+  /** When they were fixed, in milliseconds on the account's clock. Absent if they are fixed from the beginning. */
+  pinnedAt?: number
+  /** The fields that were fixed before, the oldest first. They may be dropped after `LIMITS.formerPins` changes. */
+  formerPins?: readonly FormerPin[]
   /** The first refresh day with a record, if the account began before the domain was added. */
   shownFrom?: number
 }

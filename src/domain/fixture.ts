@@ -10,11 +10,20 @@ export interface FixtureNature {
   policy?: Partial<PolicyTags>
 }
 
-/** A domain of a fixture. `added_at` is a moment. */
+/** A domain of a fixture. `added_at` and `record_since` are moments. */
 export interface FixtureDomain extends FixtureNature {
   features?: readonly string[]
   added_at?: string
   record?: RecordPin
+  record_since?: string
+  former_records?: readonly FixtureFormerRecord[]
+}
+
+/** Fields of a record that were fixed for some time. `from` and `until` are moments. */
+export interface FixtureFormerRecord {
+  record: RecordPin
+  from?: string
+  until: string
 }
 
 /** A key of a fixture, with its secret or its hash. Without either, no client can use it. */

@@ -46,6 +46,8 @@ export const LIMITS = {
   features: 50,
   /** Natures of removed domains: as many as the domains of a large fixture. */
   formerDomains: 50_000,
+  /** Earlier fixed values of a domain, so that records of past days stay as they were. */
+  formerPins: 30,
   scenes: 50,
   /** Calls of a scene. */
   calls: 20,

@@ -1,5 +1,6 @@
 import type { MonitoredDomain } from '../domain/account.ts'
 import { firstReportingDay, inheritTags, type PolicyTags, pinTags } from '../domain/dmarc.ts'
+import { pinOn, pinSpans } from '../domain/pins.ts'
 import { type Character, characterOf, episodesOf, policySteps, publishedTags } from './character.ts'
 import { type Episode, type EpisodeKind, touches } from './episodes.ts'
 import { type FigureRules, type Monitoring, sourceOf } from './figures.ts'
@@ -43,7 +44,7 @@ const WORDS: Readonly<Record<EpisodeKind, (episode: Episode) => string>> = {
 }
 
 /** What can change the figures of a domain. The weekdays and, slowly, the seasons change them as well. */
-export const CAUSES = [...(Object.keys(WORDS) as EpisodeKind[]), 'policy', 'addition', 'inheritance'] as const
+export const CAUSES = [...(Object.keys(WORDS) as EpisodeKind[]), 'policy', 'addition', 'inheritance', 'fixed'] as const
 
 export type CauseKind = (typeof CAUSES)[number]
 
@@ -66,13 +67,15 @@ export function explainFigures(
     return { kind, from: Number.isFinite(from) ? from : undefined, until, description: WORDS[kind](episode) }
   })
   const above = source === domain ? undefined : source
-  const steps = above === undefined ? stepsOf(character, first, last) : inheritance(seed, above, day, { first, last })
+  const steps =
+    above === undefined ? stepsOf(character, first, last) : inheritance(seed, above, day, { first, last }, rules)
+  const pins = pinsOf(domain, rules)
   const additions = source === undefined ? [] : [additionOf(domain, source, character, rules)]
   return {
     character,
     published,
     inheritsFrom: above?.name,
-    causes: [...causes, ...steps, ...additions.filter((each) => touches(each, first, last))].toSorted(
+    causes: [...causes, ...steps, ...[...pins, ...additions].filter((each) => touches(each, first, last))].toSorted(
       (one, other) => (one.from ?? 0) - (other.from ?? 0),
     ),
   }
@@ -108,15 +111,24 @@ function stepsOf(character: Character, first: number, last: number): Cause[] {
     .filter((step) => touches(step, first, last))
 }
 
+/** The fixed values of its record, now and before. */
+function pinsOf(domain: MonitoredDomain, { settings }: FigureRules): Cause[] {
+  return pinSpans(domain, settings.refresh).map(({ pin, from, until }): Cause => {
+    const values = Object.entries(pin).map(([field, value]) => `${field} ${value}`)
+    return { kind: 'fixed', from, until, description: `Fields of its record have fixed values: ${values.join(', ')}.` }
+  })
+}
+
 /** The inherited policy of a domain, and the changes in the record above it. */
 function inheritance(
   seed: number,
   source: MonitoredDomain,
   day: number,
   { first, last }: { first: number; last: number },
+  { settings }: FigureRules,
 ): Cause[] {
   const character = characterOf(seed, source)
-  const tags = pinTags(publishedTags(character, day), source.pin ?? {})
+  const tags = pinTags(publishedTags(character, day), pinOn(source, day, settings.refresh) ?? {})
   const policy = tags === undefined ? '' : `: ${inheritTags(tags).p}`
   const description = `It has no record, so the subdomain policy of ${source.name} applies${policy}.`
   const steps = stepsOf(character, first, last).map((step): Cause => {

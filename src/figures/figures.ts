@@ -8,8 +8,10 @@ import {
   type PolicyTags,
   pinFigures,
   pinTags,
+  type RecordPin,
   type RecordRules,
 } from '../domain/dmarc.ts'
+import { pinOn } from '../domain/pins.ts'
 import type { Settings } from '../domain/settings.ts'
 import { type Character, characterOf, publishedTags } from './character.ts'
 import { countMessages, movingCount, NO_MESSAGES } from './messages.ts'
@@ -110,23 +112,76 @@ function computeRecord(
   count = countMessages,
 ): DmarcRecord | undefined {
   const { settings, percentageStep } = rules
-  const { name, pin, shownFrom } = domain
+  const { name, shownFrom } = domain
+  const pin = pinOn(domain, day, settings.refresh)
   if (shownFrom !== undefined && day < shownFrom) return undefined
   const isReported = day >= firstReportingDay(domain, settings)
   if (!isReported && pin === undefined && settings.unprocessedDomains === 'absent') return undefined
   const isKnown = isReported || settings.policyBeforeRefresh === 'published'
-  const tags = isKnown ? tagsOn(seed, domain, character, source, day) : undefined
-  const counts =
-    isReported && source !== undefined
-      ? count(
-          character,
-          day - settings.countPeriod,
-          day,
-          Math.max(countedSince(domain, settings), countedSince(source, settings)),
-        )
-      : NO_MESSAGES
+  const tags = isKnown ? tagsOn(seed, domain, character, source, day, settings) : undefined
+  const days = isReported && source !== undefined ? countedDays(domain, source, day, settings) : undefined
+  const counts = days === undefined ? NO_MESSAGES : count(character, days.first, days.last, days.since)
   if (pin === undefined) return describeDomain(name, tags, counts, rules)
   return pinFigures(describeDomain(name, pinTags(tags, pin), counts, rules), pin, percentageStep)
+}
+
+/** The days whose mail a record counts: from `first` up to `last`, but no mail before `since`, a day with a fraction. */
+export interface CountedDays {
+  first: number
+  last: number
+  since: number
+}
+
+/** The days whose mail the record of `day` counts, if `source` requests the reports; `undefined` before the first. */
+export function countedDays(
+  domain: MonitoredDomain,
+  source: MonitoredDomain,
+  day: number,
+  settings: FigureRules['settings'],
+): CountedDays | undefined {
+  if (day < firstReportingDay(domain, settings)) return undefined
+  const since = Math.max(countedSince(domain, settings), countedSince(source, settings))
+  return { first: day - settings.countPeriod, last: day, since }
+}
+
+/**
+ * Whether receivers report about the mail of a domain. `none`: no record applies, so nobody knows what is sent in its
+ * name. `awaited`: the first report comes later. `fixed`: its figures are fixed values, whatever is sent.
+ */
+export type ReportState = 'received' | 'awaited' | 'none' | 'fixed'
+
+/** Whether there are reports for the record of the refresh `day`. */
+export function reportsOn(account: Monitoring, domain: MonitoredDomain, day: number, rules: FigureRules): ReportState {
+  const { settings } = rules
+  const { dmarc, dkim, spf, count } = pinOn(domain, day, settings.refresh) ?? {}
+  if ((dmarc ?? dkim ?? spf ?? count) !== undefined) return 'fixed'
+  if (day < firstReportingDay(domain, settings)) return 'awaited'
+  const source = recordSource(account, domain, day, rules)
+  if (source === undefined) return 'none'
+  return day < firstReportingDay(source, settings) ? 'awaited' : 'received'
+}
+
+/** `sourceOf` with the kept character of the domain. */
+export function recordSource(
+  account: Monitoring,
+  domain: MonitoredDomain,
+  day: number,
+  { settings }: FigureRules,
+): MonitoredDomain | undefined {
+  return sourceOf(account, domain, characterIn(account.seed, domain), day, settings)
+}
+
+/** The tags of the record that applies to the mail of a domain, with their fixed values; `undefined` without one. */
+export function tagsInEffect(
+  account: Monitoring,
+  domain: MonitoredDomain,
+  day: number,
+  { settings }: FigureRules,
+): PolicyTags | undefined {
+  const character = characterIn(account.seed, domain)
+  const source = sourceOf(account, domain, character, day, settings)
+  const tags = source && tagsOn(account.seed, domain, character, source, day, settings)
+  return pinTags(tags, pinOn(domain, day, settings.refresh) ?? {})
 }
 
 /** The tags that the domain publishes, or the inherited ones. */
@@ -136,10 +191,11 @@ function tagsOn(
   character: Character,
   source: MonitoredDomain | undefined,
   day: number,
+  { refresh }: FigureRules['settings'],
 ): PolicyTags | undefined {
   const own = publishedTags(character, day)
   if (source === domain || source === undefined) return own
-  const above = pinTags(publishedTags(characterIn(seed, source), day), source.pin ?? {})
+  const above = pinTags(publishedTags(characterIn(seed, source), day), pinOn(source, day, refresh) ?? {})
   return above && inheritTags(above)
 }
 
@@ -154,18 +210,21 @@ export function sourceOf(
   day: number,
   settings: FigureRules['settings'],
 ): MonitoredDomain | undefined {
-  if (hasRecord(character, domain)) return domain
+  const { refresh } = settings
+  if (hasRecord(character, pinOn(domain, day, refresh))) return domain
   const { name } = domain
   for (let dot = name.indexOf('.'); dot >= 0; dot = name.indexOf('.', dot + 1)) {
     const above = domains.get(name.slice(dot + 1))
-    if (above === undefined || !hasRecord(characterIn(seed, above), above)) continue
+    if (above === undefined) continue
+    const pin = pinOn(above, day, refresh)
+    if (!hasRecord(characterIn(seed, above), pin)) continue
     const isKnown = settings.policyBeforeRefresh === 'published' || day >= firstReportingDay(above, settings)
-    if (isKnown || above.pin?.p !== undefined) return above
+    if (isKnown || pin?.p !== undefined) return above
   }
   return undefined
 }
 
-function hasRecord({ tags, given }: Character, { pin }: MonitoredDomain): boolean {
+function hasRecord({ tags, given }: Character, pin: RecordPin | undefined): boolean {
   return tags !== undefined || given !== undefined || (pin !== undefined && pinTags(undefined, pin) !== undefined)
 }
 

@@ -108,8 +108,9 @@ function addDifference<Part extends object>(
   }
 }
 
-function weighDomain({ features, pin }: MonitoredDomain): number {
-  return DOMAIN + (pin === undefined ? 0 : ORIGINAL) + sum(features, ({ length }) => 2 * length + 16)
+function weighDomain({ features, pin, formerPins = [] }: MonitoredDomain): number {
+  const pins = formerPins.length + (pin === undefined ? 0 : 1)
+  return DOMAIN + pins * ORIGINAL + sum(features, ({ length }) => 2 * length + 16)
 }
 
 function weighGroup({ name, domains }: DomainGroup): number {

@@ -14,7 +14,8 @@ const MOMENT = "be an instant such as 2026-01-15T09:00:00Z, or a duration before
 const FIELDS =
   '$schema, title, description, plan, seed, clock, keys, domains, former_domains, groups, groups_created, scenes'
 
-const FIELDS_OF_A_DOMAIN = 'name, features, added_at, profile, since, volume, policy, record'
+const FIELDS_OF_A_DOMAIN =
+  'name, features, added_at, profile, since, volume, policy, record, record_since, former_records'
 
 async function refusalOf(path: string): Promise<string> {
   const error = await accountOf(path).then(

@@ -116,7 +116,14 @@ const CLAIMS: Readonly<Record<string, Readonly<Record<string, Claim>>>> = {
       expect(rows).toEqual(await figures(told))
       expect(rows).not.toEqual(await figures(told, 1))
     },
-    'A bad day on demand': (rows) => expect(row(rows, 'fjordlight.example')).toMatchObject({ p: 'none', dmarc: 12.5 }),
+    'A bad day on demand': async (rows, told) => {
+      expect(row(rows, 'fjordlight.example')).toMatchObject({ p: 'none', dmarc: 12.5 })
+      for (const days of [1, 30, 89]) {
+        const { p, dmarc } = row(await figures(told, days), 'fjordlight.example')
+        expect([days, p]).toEqual([days, 'reject'])
+        expect(dmarc).toBeGreaterThan(94)
+      }
+    },
   },
   agency: {
     'Three hundred domains': (rows) => expect(rows.size).toBe(300),

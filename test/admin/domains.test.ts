@@ -35,6 +35,7 @@ describe('the list of domains', () => {
     })
     expect(above?.events).toContainEqual({
       kind: 'attack',
+      state: 'present',
       from: '2026-01-09',
       until: expect.stringMatching(/^2026-0[23]-\d\d$/),
       description: expect.stringMatching(/^Others forge mail in its name, about \d+ messages a day\.$/),
@@ -59,7 +60,9 @@ describe('the list of domains', () => {
     await service.send('POST', '/domains', { domains: ['parked.example'] })
     const [report] = await listDomains(service)
     const description = 'It was added, so from now on the policy of its DNS shows.'
-    expect(report?.events).toEqual([{ kind: 'addition', from: '2026-01-16', until: '2026-02-15', description }])
+    expect(report?.events).toEqual([
+      { kind: 'addition', state: 'planned', from: '2026-01-16', until: '2026-02-15', description },
+    ])
   })
 
   it('has the kinds of events that its document lists', () => {

@@ -6,7 +6,7 @@ import { isObject, type Json, valueAt } from '../../src/ground/json.ts'
 /** What no schema limits, by what limits it instead. */
 const ELSEWHERE: Readonly<Record<string, readonly string[]>> = {
   'only compared with what there is; the header of a request has at most 16 KiB': [
-    ...['getAccount?account', 'deleteSnapshot?snapshot', 'updateKey?key', 'listAccounts?after', 'setFeatures?domain'],
+    ...['getAccount?account', 'deleteSnapshot?snapshot', 'updateKey?key', 'listAccounts?after', 'getSenders?domain'],
     ...['addFaultSet?set', 'deleteFault?fault', 'listAllRequests?operation', 'listAllRequests?method'],
     ...['listAllRequests?path', 'listAllRequests?code', 'explainRequest?request-id', 'exportState?before'],
     'updateGroup?group',

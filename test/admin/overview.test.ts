@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it, vi } from 'vitest'
 import type { DailyRecords, OverviewReport } from '../../src/admin/reports.ts'
 import type { DmarcRecord } from '../../src/domain/dmarc.ts'
+import type { FixtureDomain } from '../../src/domain/fixture.ts'
 import { DAY } from '../support/account.ts'
 import { budget } from '../support/budget.ts'
 import { askControl } from '../support/control-plane.ts'
@@ -14,6 +15,11 @@ async function overviewOf(service: TestService, query = ''): Promise<OverviewRep
   const { status, data } = await askControl(service, 'GET', `/accounts/default/overview${query}`)
   expect(status).toBe(200)
   return data
+}
+
+/** The figures with 0 messages where there are no reports, as GET /dmarc has it. */
+function orZero<Figures extends { messages: number | null; passing: number | null }>(figures: Figures) {
+  return { ...figures, messages: figures.messages ?? 0, passing: figures.passing ?? 0 }
 }
 
 /** What GET /dmarc says of all domains together. */
@@ -42,7 +48,7 @@ describe('the overview of an account', () => {
         await askControl(service, 'POST', '/accounts/default/reset', { fixture: { domains }, seed, now: NOW })
         const { days, policies, testing, ...overview } = await overviewOf(service, '?days=40')
         const records = await recordsOf(service)
-        expect(overview).toMatchObject({ ...sumsOf(records), domains: domains.length, period_days: 30 })
+        expect(orZero(overview)).toMatchObject({ ...sumsOf(records), domains: domains.length, period_days: 30 })
         expect(testing).toBe(records.filter((record) => record.testing === 'y').length)
         const having = (policy: string) => records.filter(({ p }) => p === policy).length
         expect([policies.reject, policies.quarantine]).toEqual([having('reject'), having('quarantine')])
@@ -50,7 +56,7 @@ describe('the overview of an account', () => {
         const query = `/accounts/default/dmarc?from=${days[0]?.date}&to=2026-01-15`
         const { data } = await askControl(service, 'GET', query)
         const sums = data.days.map(({ date, records }: DailyRecords) => ({ date, ...sumsOf(records) }))
-        expect(days).toEqual(sums)
+        expect(days.map(orZero)).toEqual(sums)
       }),
       { seed: 3, numRuns: budget({ quick: 3, whole: 12, full: 60 }) },
     )
@@ -110,7 +116,7 @@ describe('the overview of an account', () => {
     await service.send('POST', '/domains', { domains: ['b.example'] })
     expect((await overviewOf(service)).domains).toBe(2)
     await service.send('DELETE', '/domains', { domains: ['a.example', 'b.example'] })
-    expect(await overviewOf(service)).toMatchObject({ domains: 0, messages: 0, share: null, attention: [] })
+    expect(await overviewOf(service)).toMatchObject({ domains: 0, messages: null, share: null, attention: [] })
   })
 
   it('changes at the daily refresh, and says when that is', async () => {
@@ -135,15 +141,52 @@ describe('the overview of an account', () => {
     expect([days.length, days_omitted, days.at(-1)?.date]).toEqual([count, 0, '2026-01-15'])
   })
 
-  it('of an account without domains, and of parked ones, has no mail and nothing to do', async () => {
-    for (const domains of [[], [{ name: 'a.example', profile: 'parked' as const }]]) {
-      const service = await startService({ now: NOW, fixture: { domains } })
-      const overview = await overviewOf(service, '?days=3')
-      expect(overview).toMatchObject({ messages: 0, passing: 0, share: null, attention: [], attention_count: 0 })
-      expect(overview.days).toEqual(
-        ['2026-01-13', '2026-01-14', '2026-01-15'].map((date) => ({ date, messages: 0, passing: 0, share: null })),
-      )
+  it.each<[what: string, messages: number | null, domains: FixtureDomain[]]>([
+    ['of parked domains has no mail', 0, [{ name: 'a.example', profile: 'parked' }]],
+    ['of an account without domains has no reports', null, []],
+    ['of domains to which no record applies has no reports', null, [{ name: 'a.example', profile: 'no-record' }]],
+    ['of domains without a first report has no reports', null, [{ name: 'a.example', added_at: 'PT1M' }]],
+  ])('%s', async (_, messages, domains) => {
+    const service = await startService({ now: NOW, fixture: { domains } })
+    const overview = await overviewOf(service, '?days=3')
+    const none = { messages, passing: messages, share: null }
+    expect(overview).toMatchObject(none)
+    expect(overview.days).toEqual(['2026-01-13', '2026-01-14', '2026-01-15'].map((date) => ({ date, ...none })))
+  })
+
+  it('says of a domain to which no record applies that nothing is known, not that nothing fails', async () => {
+    const domains = [{ name: 'a.example', profile: 'no-record' as const, volume: 20 }]
+    const service = await startService({ now: NOW, fixture: { domains } })
+    expect((await overviewOf(service)).attention).toMatchObject([{ domain: 'a.example', messages: null }])
+  })
+
+  it('of a group has the members, their policies, and the worst of them', async () => {
+    const fixture = {
+      domains: [
+        { name: 'a.example', record: { p: 'reject' as const, count: 1000, dmarc: 25 } },
+        { name: 'b.example', record: { p: 'none' as const, count: 3000, dmarc: 100 } },
+        { name: 'c.example', record: { p: 'none' as const, count: 500, dmarc: 0 } },
+      ],
+      groups: [{ name: 'Shop', domains: ['a.example', 'b.example'] }, { name: 'Empty' }],
     }
+    const service = await startService({ now: NOW, fixture })
+    const [shop, empty] = (await askControl(service, 'GET', '/accounts/default/groups')).data.groups
+    const path = `/accounts/default/groups/${shop.id}/overview?days=2`
+    const { data } = await askControl(service, 'GET', path)
+    expect(data).toMatchObject({
+      ...{ domains: 2, messages: 4000, passing: 3250, share: 81.3 },
+      ...{ policies: { reject: 1, quarantine: 0, none: 1, missing: 0 }, attention_count: 1 },
+      attention: [{ domain: 'a.example', severity: 'high', messages: 750 }],
+    })
+    expect(data.days.map(({ messages }: { messages: number }) => messages)).toEqual([4000, 4000])
+    const none = await askControl(service, 'GET', `/accounts/default/groups/${empty.id}/overview`)
+    expect(none.data).toMatchObject({ domains: 0, messages: null, attention: [] })
+    await service.send('DELETE', '/domains', { domains: ['a.example'] })
+    expect((await askControl(service, 'GET', path)).data).toMatchObject({ domains: 1, messages: 3000, share: 100 })
+    await askControl(service, 'PUT', '/accounts/default/domains/b.example/dmarc', { count: 7, dmarc: 100 })
+    expect((await askControl(service, 'GET', path)).data).toMatchObject({ domains: 1, messages: 7 })
+    const unknown = await askControl(service, 'GET', '/accounts/default/groups/nothing/overview')
+    expect(unknown.error).toMatchObject({ code: 'not_found' })
   })
 
   it('is computed once for the same domains, day and number of refreshes, or fewer', async () => {
@@ -166,7 +209,11 @@ describe('the overview of an account', () => {
   it('takes a domain that is added later than now for one without mail', async () => {
     const fixture = { domains: [{ name: 'a.example', added_at: '2026-01-20T00:00:00Z' }] }
     const service = await startService({ now: NOW, fixture })
-    expect(await overviewOf(service)).toMatchObject({ ...sumsOf(await recordsOf(service)), domains: 1, attention: [] })
+    expect(orZero(await overviewOf(service))).toMatchObject({
+      ...sumsOf(await recordsOf(service)),
+      domains: 1,
+      attention: [],
+    })
   })
 
   it.each([

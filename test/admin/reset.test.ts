@@ -69,7 +69,7 @@ async function nothing(): Promise<void> {}
 
 const PROOFS: Readonly<Record<string, Proof>> = {
   'domains and groups': ['forgotten', removal('one.example'), all(state('domains'), state('groups'))],
-  'pins, profiles and features of domains': [
+  'fixed values, profiles and features of domains': [
     'forgotten',
     all(
       pin('one.example', { profile: 'parked', p: 'reject' }),

@@ -323,7 +323,7 @@ describe('the sheet of a domain', () => {
     await sheet.getByText(/v=DMARC1; p=/).waitFor()
   })
 
-  it("changes what the user touches of today's values, and removes the pins", async () => {
+  it("changes what the user touches of today's values, and removes the fixed values", async () => {
     const { account, page } = await openDomains({
       domains: [{ name: 'a.example', profile: 'enforced', record: { dkim: 90 } }],
     })
@@ -347,9 +347,9 @@ describe('the sheet of a domain', () => {
     await expect.poll(readPins).toMatchObject({ pinned, features: ['bimi', 'mta-sts'] })
     await expect.poll(() => rowOf(page, 'a.example').locator('.policy').textContent()).toContain('testing')
     await expect.poll(() => sheet.locator('#domain-record').textContent()).toContain('"count": 1200')
-    await press(sheet, 'Remove the pins')
+    await press(sheet, 'Remove the fixed values')
     await expect.poll(async () => (await readPins())?.pinned).toEqual({})
-    await expect.poll(() => sheet.getByRole('button', { name: 'Remove the pins' }).count()).toBe(0)
+    await expect.poll(() => sheet.getByRole('button', { name: 'Remove the fixed values' }).count()).toBe(0)
   })
 
   it('says so when another client removes the domain, and the page goes on', async () => {

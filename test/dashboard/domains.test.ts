@@ -15,7 +15,7 @@ function monitoredDomain(
   const usual = { ...policies, dmarc: 0, dkim: 0, spf: 0, count: 0 }
   return {
     ...{ domain, added_at: '2026-01-01T00:00:00Z', features: [], profile: 'enforced', policy: { p: 'none' } },
-    ...{ inherits_from: null, volume: 0, pinned: {}, events: [] },
+    ...{ inherits_from: null, volume: 0, reports: 'received', pinned: {}, pinned_at: null, events: [] },
     record: record === null ? null : { domain, ...usual, ...record },
     ...others,
   }

@@ -155,6 +155,7 @@ const VALUES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     'domains, groups and members of an account': 'what its memory permits',
     'scenes of an account': `${number(LIMITS.scenes)}, with ${number(LIMITS.calls)} calls each, and ${bytes(LIMITS.scenesBytes)} in all; bodies of ${number(LIMITS.sceneDepth)} levels`,
     'natures of removed domains that an account remembers': number(LIMITS.formerDomains),
+    'earlier fixed values of a domain': number(LIMITS.formerPins),
     'quota counters': 'one for each key and path',
     'responses that are kept for the next reader': bytes(KEPT),
     'domains of which figures are kept': number(KEPT_DOMAINS),

@@ -1,5 +1,5 @@
 import { useLayoutEffect, useRef, useState } from 'preact/hooks'
-import { formatCompact, formatDay, formatNumber, formatShare, roundToTenth } from '../formatting.ts'
+import { formatCompact, formatDay, formatMessages, formatNumber, formatShare, roundToTenth } from '../formatting.ts'
 import { type History, nearestIndex, type Plot, planPlot } from './plot.ts'
 
 interface HistoryChartProps extends History {
@@ -24,11 +24,12 @@ export function HistoryChart({ label, unit = 'Messages of 30 days', marks = [], 
   const date = dates[index]
   if (date === undefined) return <p class="empty">There was no refresh yet.</p>
   const plot = planPlot(history, width)
+  const count = messages[index] ?? null
   const mark = marks.find((each) => each.date === date)
   const words = [
     formatDay(date),
-    ...shares.map(({ name, values }) => `${name} ${formatShare(values[index] ?? null)}`),
-    `${formatNumber(messages[index] ?? 0)} messages`,
+    ...shares.map(({ name, values }) => `${name} ${formatShare(values[index] ?? null, count)}`),
+    ...(count === null ? [] : [`${formatNumber(count)} messages`]),
     ...(mark === undefined ? [] : [mark.text]),
   ]
 
@@ -52,12 +53,12 @@ export function HistoryChart({ label, unit = 'Messages of 30 days', marks = [], 
         {shares.map(({ name, values }, order) => (
           <span key={name} class="chart-key">
             <Swatch kind={`share-${order + 1}`} />
-            {name} <b>{formatShare(values[index] ?? null)}</b>
+            {name} <b>{formatShare(values[index] ?? null, count)}</b>
           </span>
         ))}
         <span class="chart-key">
           <Swatch kind="messages" />
-          {unit} <b>{formatNumber(messages[index] ?? 0)}</b>
+          {unit} <b>{formatMessages(count)}</b>
         </span>
         {mark && <span class="chart-key">{mark.text}</span>}
       </figcaption>
@@ -179,7 +180,7 @@ function FiguresTable({ label, unit, history }: { label: string; unit: string; h
                     {formatShare(values[day] ?? null)}
                   </td>
                 ))}
-                <td class="number">{formatNumber(messages[day] ?? 0)}</td>
+                <td class="number">{formatMessages(messages[day] ?? null)}</td>
               </tr>
             ))}
           </tbody>

@@ -89,7 +89,8 @@ function write([x, y]: readonly [number, number]): string {
 export interface History {
   /** The days of the refreshes, such as 2026-01-15, the oldest first. */
   dates: readonly string[]
-  messages: readonly number[]
+  /** Null on a day without reports. */
+  messages: readonly (number | null)[]
   /** Shares in per cent; null is a day without mail. The first is the main one, and there are at most three. */
   shares: readonly { name: string; values: readonly (number | null)[] }[]
 }
@@ -116,7 +117,7 @@ export function planPlot({ dates, messages, shares }: History, width: number) {
   const shareValues = shareTicks(shares.flatMap(({ values }) => values))
   const shareHeight = scaleLinear([shareValues[0] ?? 0, 100], [middle, MARGINS.top])
   const messageValues = roundTicks(
-    messages.reduce((most, each) => Math.max(most, each), 0),
+    messages.reduce<number>((most, each) => Math.max(most, each ?? 0), 0),
     3,
   )
   const top = middle + MARGINS.between

@@ -199,7 +199,7 @@ async function applyChange({ domain, profile }: MonitoredDomain, change: DomainC
   if (pin === 'none') {
     await call('unpinDmarc', { parameters })
     await reloadDomain(domain)
-    // Removing the pins also resets the chosen profile. The user did not ask for that, so it is set again.
+    // Removing the fixed values also resets the chosen profile. The user did not ask for that, so it is set again.
     const now = monitored.data.peek()?.find((each) => each.domain === domain)
     if (now !== undefined && now.profile !== profile) await call('pinDmarc', { parameters, body: { profile } })
   } else if (pin !== undefined) {
@@ -208,7 +208,7 @@ async function applyChange({ domain, profile }: MonitoredDomain, change: DomainC
   if (features !== undefined) await call('setFeatures', { parameters, body: { features } })
 }
 
-/** Removes the pins of a domain, so that its record follows the generated figures again. */
+/** Removes the fixed values of a domain, so that its record follows the generated figures again. */
 export async function removePins({ domain }: MonitoredDomain): Promise<void> {
   await call('unpinDmarc', { parameters: { domain } })
   await reloadDomain(domain)
@@ -231,8 +231,9 @@ function PinFields({ domain }: { domain: MonitoredDomain }) {
   return (
     <>
       <p class="soft">
-        The fields have today's values. A field that you change keeps its new value from now on. A field that you empty
-        follows the generated figures again. All other fields stay pinned or generated, as they were.
+        The fields have today's values. A field that you change has this fixed value from now on; the days before stay
+        as they were. A field that you empty follows the generated figures again. All other fields stay as they are. The
+        profile is the kind of domain for which the figures are generated.
       </p>
       <div class="fields">
         <LabelledSelect label="Profile" name="profile" values={FACTS.profiles} value={domain.profile} />
@@ -247,7 +248,10 @@ function PinFields({ domain }: { domain: MonitoredDomain }) {
       <datalist id="feature-names">
         <Options values={USUAL_FEATURES} />
       </datalist>
-      <p class="soft">A domain that a feature uses cannot be removed.</p>
+      <p class="soft">
+        A domain that a feature uses cannot be removed. Features are services such as mta-sts (encrypted delivery),
+        tls-rpt (reports about it) and bimi (logos).
+      </p>
     </>
   )
 }
@@ -255,11 +259,11 @@ function PinFields({ domain }: { domain: MonitoredDomain }) {
 function Field({ domain, field }: { domain: MonitoredDomain; field: (typeof PIN_FIELDS)[number] }) {
   const value = valueToday(domain, field)
   const values = choicesOf(field)
-  const title = LABELS[field] + (domain.pinned[field] === undefined ? '' : ' · pinned')
+  const title = LABELS[field] + (domain.pinned[field] === undefined ? '' : ' · fixed value')
   return values === undefined ? (
     <TextField label={title} name={field} inputMode="decimal" defaultValue={value} />
   ) : (
-    <LabelledSelect label={title} name={field} none="not pinned" values={values} value={value} />
+    <LabelledSelect label={title} name={field} none="no fixed value" values={values} value={value} />
   )
 }
 

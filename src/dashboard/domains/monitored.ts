@@ -6,7 +6,7 @@ import { FACTS } from '../facts.ts'
 import { Refused } from '../refusals.ts'
 import { createResource } from '../resource.ts'
 import type { MonitoredDomain } from '../responses.ts'
-import { filterDomains, type Order, sortDomains } from './selection.ts'
+import { COLUMN_NAMES, type Column, filterDomains, type Order, sortDomains } from './selection.ts'
 
 /** How often the load restarts because another client removed the domain after which a page begins. */
 const ATTEMPTS = 4
@@ -17,7 +17,7 @@ const ATTEMPTS = 4
 const YOUTH = { changed: 0.2, unchanged: 2 }
 const SHORTEST_YOUTH = 1_000
 
-/** The progress of loading; `undefined` while nothing loads. */
+/** How much of the list is loaded, if the shown list is not yet the whole one. */
 export const progress = signal<{ done: number; total: number } | undefined>(undefined)
 
 let loaded: ReturnType<typeof readMark>
@@ -37,16 +37,18 @@ export const monitored = createResource({
 
 async function loadDomains(account: string): Promise<readonly MonitoredDomain[]> {
   const mark = readMark()
+  if (monitored.data.peek() === undefined) progress.value = undefined
   try {
     for (let attempt = 1; ; attempt++) {
       try {
-        return await loadPages(account)
+        const all = await loadPages(account)
+        if (account === chosenAccount.peek()) progress.value = undefined
+        return all
       } catch (error) {
         if (!(error instanceof Refused && error.code === 'invalid_value') || attempt === ATTEMPTS) throw error
       }
     }
   } finally {
-    progress.value = undefined
     loaded = mark
     grow()
   }
@@ -70,10 +72,15 @@ function grow(): void {
 
 function loadPages(account: string): Promise<readonly MonitoredDomain[]> {
   const load = (query: Query) => call('listMonitoredDomains', { parameters: { account }, query })
-  return readAll('domains', load, (done, total) => {
+  const isFirst = monitored.data.peek() === undefined || progress.peek() !== undefined
+  return readAll('domains', load, (done, total, domains) => {
     // The result is discarded if the user has selected another account.
     if (account !== chosenAccount.peek()) return false
-    progress.value = { done, total }
+    if (isFirst) {
+      // The first rows are shown at once. A list that is whole stays until it is whole again.
+      progress.value = { done, total }
+      monitored.set(domains)
+    }
     return true
   })
 }
@@ -107,7 +114,22 @@ export async function reloadDomain(name: string): Promise<void> {
   await monitored.refresh()
 }
 
-export const order = signal<Order>({ by: 'added', descending: false })
+const sort = createParameter({ tab: 'domains', name: 'sort', initial: 'added', history: 'replace', accepts: isOrder })
+
+function isOrder(text: string): text is string {
+  return COLUMN_NAMES.some((name) => name === text.replace(/^-/, ''))
+}
+
+/** The order of the table. In the address, a minus means descending: `-count`. */
+export const order = computed((): Order => {
+  const descending = sort.value.startsWith('-')
+  return { by: sort.value.slice(descending ? 1 : 0) as Column, descending }
+})
+
+export function sortBy({ by, descending }: Order): void {
+  sort.value = `${descending ? '-' : ''}${by}`
+}
+
 /** The filter of the table. An empty policy or profile means all. */
 export const filter = {
   search: createParameter({ tab: 'domains', name: 'search', history: 'replace' }),

@@ -8,7 +8,7 @@ import { FACTS } from '../facts.ts'
 import { formatNumber, formatShown } from '../formatting.ts'
 import type { MonitoredDomain } from '../responses.ts'
 import { addDomains, removeDomains } from './change.tsx'
-import { filter, monitored, order, progress, shown } from './monitored.ts'
+import { filter, monitored, order, progress, shown, sortBy } from './monitored.ts'
 import { type Column, NO_RECORD } from './selection.ts'
 import { DomainDetail } from './sheet.tsx'
 import { COLUMNS, DomainTable, selected } from './table.tsx'
@@ -26,7 +26,7 @@ export function DomainsPanel() {
     <ListAndDetail detail={name !== undefined && <DomainDetail key={name} name={name} />}>
       <h2 class="unseen">Domains</h2>
       <Tools />
-      <Loaded of={monitored} loading={<Progress />}>
+      <Loaded of={monitored} loading={<Loading>The domains are being loaded…</Loading>}>
         {(domains) => <Rows domains={domains} />}
       </Loaded>
     </ListAndDetail>
@@ -47,6 +47,7 @@ function Tools() {
       <Select
         id="domain-profile"
         aria-label="Profile"
+        title="A profile is the kind of domain for which this stand-in makes the figures."
         none="All profiles"
         values={FACTS.profiles}
         chosen={filter.profile}
@@ -77,7 +78,7 @@ function PhoneOrder() {
       values={PHONE_ORDERS}
       onChoose={(chosen) => {
         const [column = 'added', down] = chosen.split(' ')
-        order.value = { by: column as Column, descending: down === 'true' }
+        sortBy({ by: column as Column, descending: down === 'true' })
       }}
     />
   )
@@ -92,6 +93,7 @@ function Rows({ domains }: { domains: readonly MonitoredDomain[] }) {
         <span id="domain-count" class="soft" role="status">
           {formatShown(matching.length, domains.length, 'domain')}
         </span>
+        <Progress />
         {chosen.length > 0 && (
           <>
             <strong>{formatNumber(chosen.length)} selected</strong>
@@ -113,9 +115,13 @@ function Rows({ domains }: { domains: readonly MonitoredDomain[] }) {
   )
 }
 
+/** How much of a long list is there, while the rest is still being loaded. */
 function Progress() {
-  const { done = 0, total = 0 } = progress.value ?? {}
+  const { done, total } = progress.value ?? {}
+  if (done === undefined || total === undefined) return null
   return (
-    <Loading>The domains are being loaded… {total > 0 && `${formatNumber(done)} of ${formatNumber(total)}`}</Loading>
+    <span id="domain-progress" class="soft" role="status">
+      {`${formatNumber(done)} of ${formatNumber(total)} loaded… Search, filters and sorting cover these until all are there.`}
+    </span>
   )
 }

@@ -5,7 +5,18 @@ export const NO_RECORD = 'no record'
 /** The protection by each policy. Any other text of a contract sorts first. */
 const RANKS: Readonly<Record<string, number>> = { [NO_RECORD]: 1, none: 2, quarantine: 3, reject: 4 }
 
-export type Column = 'added' | 'domain' | 'policy' | 'dmarc' | 'dkim' | 'spf' | 'count' | 'features' | 'groups'
+export const COLUMN_NAMES = [
+  'added',
+  'domain',
+  'policy',
+  'dmarc',
+  'dkim',
+  'spf',
+  'count',
+  'features',
+  'groups',
+] as const
+export type Column = (typeof COLUMN_NAMES)[number]
 
 export interface Order {
   by: Column
@@ -59,7 +70,8 @@ function keyOf(domain: MonitoredDomain, by: Column, groups: GroupsByDomain): str
     case 'added':
       return undefined
     default:
-      return domain.record?.[by]
+      // Nothing is known about the mail of a domain without reports, so it has no value to sort by.
+      return domain.reports === 'none' ? undefined : domain.record?.[by]
   }
 }
 

@@ -1,3 +1,4 @@
+import type { ComponentChildren } from 'preact'
 import { groups, groupsByDomain, summary } from '../account-data.ts'
 import { chosenAccount } from '../address.ts'
 import { HistoryChart } from '../charts/history-chart.tsx'
@@ -8,12 +9,15 @@ import { Link } from '../controls/link.tsx'
 import { useAnswer } from '../controls/loaded.tsx'
 import { Badge, Pairs, Part } from '../controls/marks.tsx'
 import { ErrorText } from '../controls/notices.tsx'
-import { formatCount, formatDay, formatInstant, formatShare } from '../formatting.ts'
-import type { DataOf, DomainEvent, MonitoredDomain } from '../responses.ts'
+import { formatCount, formatInstant, formatShare } from '../formatting.ts'
+import type { DataOf, MonitoredDomain } from '../responses.ts'
 import { changeDomain, removeDomains, removePins } from './change.tsx'
-import { closeDomain, dayBefore, monitored, refreshDate } from './monitored.ts'
+import { Events } from './events.tsx'
+import { closeDomain, dayBefore, monitored, progress, refreshDate } from './monitored.ts'
+import { PolicyChange } from './policy-change.tsx'
 import { lastRecordText, layOut } from './record-text.ts'
-import { Policy } from './table.tsx'
+import { Senders } from './senders.tsx'
+import { IN_USE, Policy } from './table.tsx'
 import { shareOf } from './trends.ts'
 
 const HISTORY_DAYS = 90
@@ -25,7 +29,7 @@ export function DomainDetail({ name }: { name: string }) {
     <Detail title={name} id="domain-sheet" onClose={closeDomain}>
       {domain === undefined ? (
         <p class="empty">
-          {domains === undefined
+          {domains === undefined || progress.value !== undefined
             ? 'The domains are being loaded…'
             : 'This account does not monitor this domain any more.'}
         </p>
@@ -37,7 +41,7 @@ export function DomainDetail({ name }: { name: string }) {
 }
 
 function Content({ domain }: { domain: MonitoredDomain }) {
-  const { domain: name, record, events, pinned } = domain
+  const { record, events, pinned, reports } = domain
   const { data: history, failure } = useHistory(domain)
   async function remove(): Promise<void> {
     if (await removeDomains([domain])) closeDomain()
@@ -47,11 +51,12 @@ function Content({ domain }: { domain: MonitoredDomain }) {
     <>
       <div class="row no-print">
         <Button words="Change…" kind="primary" work={() => changeDomain(domain)} />
-        {pins.length > 0 && <Button words="Remove the pins" work={() => removePins(domain)} />}
+        {pins.length > 0 && <Button words="Remove the fixed values" work={() => removePins(domain)} />}
         <Button words="Remove…" kind="danger" work={remove} />
       </div>
       <div class="row">
         <Policy domain={domain} />
+        {reports !== 'received' && reports !== 'fixed' && <span class="soft">{WITHOUT_REPORTS[reports]}</span>}
         {record !== null && record.count > 0 && (
           <span class="soft">
             DMARC {formatShare(record.dmarc)} · DKIM {formatShare(record.dkim)} · SPF {formatShare(record.spf)} ·{' '}
@@ -68,13 +73,12 @@ function Content({ domain }: { domain: MonitoredDomain }) {
         {history === undefined ? (
           failure === undefined && <p class="soft">The history is being loaded…</p>
         ) : (
-          <Chart name={name} days={history.days} events={events} />
-        )}
-        {pins.length > 0 && (
-          <p class="soft">What is pinned is shown on each day, also on those before it was pinned.</p>
+          <Chart domain={domain} days={history.days} />
         )}
         <Events events={events} />
       </Part>
+      <Senders domain={domain} />
+      <PolicyChange domain={domain} />
       <Part title="How it is monitored">
         <Facts domain={domain} />
       </Part>
@@ -90,15 +94,45 @@ function Content({ domain }: { domain: MonitoredDomain }) {
 }
 
 function Facts({ domain }: { domain: MonitoredDomain }) {
-  const { policy, inherits_from: source, profile, volume, added_at: addedAt, features, pinned } = domain
+  const {
+    policy,
+    inherits_from: source,
+    profile,
+    volume,
+    added_at: addedAt,
+    features,
+    pinned,
+    pinned_at: pinnedAt,
+  } = domain
   const pins = Object.entries(pinned)
   return (
     <Pairs
       entries={[
         ['Groups', <Memberships key="groups" name={domain.domain} />],
-        ['In use by', features.length > 0 ? <Names names={features} /> : 'no feature'],
-        ['Profile', profile],
-        ['Usual volume', `${formatCount(volume, 'message')} a month`],
+        [
+          'In use by',
+          features.length > 0 ? <Explained key="use" text={<Names names={features} />} about={IN_USE} /> : 'no feature',
+        ],
+        [
+          'Profile',
+          <Explained
+            key="profile"
+            text={profile}
+            about="The kind of domain for which this stand-in makes the figures."
+          />,
+        ],
+        [
+          'Sends',
+          <Explained
+            key="volume"
+            text={`${formatCount(volume, 'message')} a month`}
+            about={
+              domain.reports === 'none'
+                ? 'This is what it sends. Without a DMARC record, receivers report nothing of it.'
+                : 'This is what it usually sends. Its figures are what receivers report.'
+            }
+          />,
+        ],
         ['Added', formatInstant(addedAt)],
         [
           'Publishes',
@@ -116,9 +150,33 @@ function Facts({ domain }: { domain: MonitoredDomain }) {
             </Link>
           ),
         ],
-        ['Pinned', pins.length > 0 && <Names names={pins.map(([field, value]) => `${field} ${value}`)} tone="odd" />],
+        [
+          'Fixed values',
+          pins.length > 0 && (
+            <Explained
+              key="fixed"
+              text={<Names names={pins.map(([field, value]) => `${field} ${value}`)} tone="odd" />}
+              about={`Somebody gave these fields of its record fixed values, ${pinnedAt === null ? 'from the beginning' : `since ${formatInstant(pinnedAt)}`}. The days before stay as they were.`}
+            />
+          ),
+        ],
       ]}
     />
+  )
+}
+
+/** What is known about the mail of a domain without reports. */
+const WITHOUT_REPORTS = {
+  none: 'No reports: no DMARC record applies to it, so receivers report nothing, and nobody knows who sends in its name.',
+  awaited: 'No reports yet: the first ones come with the next daily refresh.',
+} as const
+
+/** A value with a sentence about what it means. */
+function Explained({ text, about }: { text: ComponentChildren; about: string }) {
+  return (
+    <>
+      {text} <span class="soft">{about}</span>
+    </>
   )
 }
 
@@ -153,7 +211,8 @@ function Names({ names, tone = 'warn' }: { names: readonly string[]; tone?: 'war
 
 type Days = DataOf<'listDailyRecords'>['days']
 
-function Chart({ name, days, events }: { name: string; days: Days; events: readonly DomainEvent[] }) {
+function Chart({ domain, days }: { domain: MonitoredDomain; days: Days }) {
+  const { domain: name, events, reports } = domain
   const records = days.map((day) => day.records[0])
   const dates = days.map(({ date }) => date)
   const line = (field: 'dmarc' | 'dkim' | 'spf') =>
@@ -162,7 +221,7 @@ function Chart({ name, days, events }: { name: string; days: Days; events: reado
     <HistoryChart
       label={`DMARC of ${name}`}
       dates={dates}
-      messages={records.map((record) => record?.count ?? 0)}
+      messages={records.map((record) => (record?.count === 0 && reports === 'none' ? null : (record?.count ?? null)))}
       shares={[
         { name: 'DMARC', values: line('dmarc') },
         { name: 'DKIM', values: line('dkim') },
@@ -173,26 +232,6 @@ function Chart({ name, days, events }: { name: string; days: Days; events: reado
       )}
     />
   )
-}
-
-function Events({ events }: { events: readonly DomainEvent[] }) {
-  if (events.length === 0) return <p class="soft">Nothing changes its figures but weekdays and seasons.</p>
-  return (
-    <ul class="list stack" id="domain-events">
-      {events.map(({ from, until, description }) => (
-        <li key={`${from} ${description}`}>
-          <span class="soft">{describePeriod(from, until)}</span>
-          <div>{description}</div>
-        </li>
-      ))}
-    </ul>
-  )
-}
-
-function describePeriod(from: string | null, until: string | null): string {
-  if (from !== null && until !== null) return `${formatDay(from)} to ${formatDay(until)}`
-  if (from !== null) return `Since ${formatDay(from)}`
-  return until === null ? 'Always' : `Until ${formatDay(until)}`
 }
 
 /** The daily records of a domain, and today's as the service writes it. They are loaded again when it changes. */

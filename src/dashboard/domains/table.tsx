@@ -7,13 +7,14 @@ import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/ho
 import { groupsByDomain, summary } from '../account-data.ts'
 import { subject } from '../address.ts'
 import { Sparkline } from '../charts/sparkline.tsx'
+import { Amount } from '../controls/amount.tsx'
 import { Checkbox, NameBox } from '../controls/form.tsx'
 import { Link } from '../controls/link.tsx'
 import { heightOfLine, useRows } from '../controls/long-list.tsx'
 import { Badge, type Tone } from '../controls/marks.tsx'
-import { formatNumber, formatShare } from '../formatting.ts'
+import { formatShare, NO_REPORTS } from '../formatting.ts'
 import type { MonitoredDomain } from '../responses.ts'
-import { openDomain, order, refreshDate } from './monitored.ts'
+import { openDomain, order, refreshDate, sortBy } from './monitored.ts'
 import { type Column, NO_RECORD, policyOf } from './selection.ts'
 import { showTrends, TREND_DAYS, trendOf } from './trends.ts'
 
@@ -23,7 +24,13 @@ interface SortingColumn {
   /** Whether the first click sorts in descending order. */
   numeric?: boolean
   class?: string
+  /** What the column means, if its title does not say it. */
+  about?: string
 }
+
+/** What it means that a domain is in use. */
+export const IN_USE =
+  'Monitoring features that use the domain, such as mta-sts (encrypted delivery). It cannot be removed.'
 
 export const COLUMNS: readonly SortingColumn[] = [
   { by: 'domain', title: 'Domain' },
@@ -32,7 +39,7 @@ export const COLUMNS: readonly SortingColumn[] = [
   { by: 'dkim', title: 'DKIM', numeric: true, class: 'number rare' },
   { by: 'spf', title: 'SPF', numeric: true, class: 'number rare' },
   { by: 'count', title: 'Messages', numeric: true, class: 'number' },
-  { by: 'features', title: 'In use', numeric: true, class: 'late' },
+  { by: 'features', title: 'In use', numeric: true, class: 'late', about: IN_USE },
   { by: 'groups', title: 'Groups', numeric: true, class: 'late' },
 ]
 /** The column after the trend. */
@@ -126,13 +133,13 @@ function TableHead({ domains }: { domains: readonly MonitoredDomain[] }) {
   )
 }
 
-function SortingHeader({ by, title, numeric = false, class: kind = '' }: SortingColumn) {
+function SortingHeader({ by, title, numeric = false, class: kind = '', about }: SortingColumn) {
   const { by: current, descending } = order.value
   const isCurrent = by === current
   const state = isCurrent ? (descending ? 'descending' : 'ascending') : 'none'
   return (
     <span role="columnheader" class={`${kind} ${by}`} aria-sort={state}>
-      <button type="button" onClick={() => sortBy(by, numeric)}>
+      <button type="button" title={about} onClick={() => stepOrder(by, numeric)}>
         {title}
         <span aria-hidden="true" class="arrow">
           {isCurrent ? (descending ? '▼' : '▲') : ''}
@@ -143,11 +150,11 @@ function SortingHeader({ by, title, numeric = false, class: kind = '' }: Sorting
 }
 
 /** The first click sorts by a column, the second reverses the order, the third restores the order of addition. */
-function sortBy(by: Column, numeric: boolean): void {
+function stepOrder(by: Column, numeric: boolean): void {
   const { by: current, descending } = order.value
-  if (by !== current) order.value = { by, descending: numeric }
-  else if (descending === numeric) order.value = { by, descending: !numeric }
-  else order.value = { by: 'added', descending: false }
+  if (by !== current) sortBy({ by, descending: numeric })
+  else if (descending === numeric) sortBy({ by, descending: !numeric })
+  else sortBy({ by: 'added', descending: false })
 }
 
 /** On a narrow screen, a row has two lines. */
@@ -245,7 +252,13 @@ function Row({ domain, index, row, isActive, onFocus }: RowProps) {
         </span>
       ))}
       <span role="cell" class="number count">
-        {record === null ? '–' : formatNumber(record.count)}
+        {domain.reports === 'none' ? (
+          <span class="soft">{NO_REPORTS}</span>
+        ) : record === null ? (
+          '–'
+        ) : (
+          <Amount count={record.count} />
+        )}
       </span>
       <span role="cell" class="trend">
         <Trend domain={domain} />
@@ -292,7 +305,8 @@ function Trend({ domain }: { domain: MonitoredDomain }) {
   if (values === undefined) return null
   const known = values.filter((value) => value !== null)
   const [oldest, newest] = [known[0], known.at(-1)]
-  if (oldest === undefined || newest === undefined) return <span class="soft">no mail</span>
+  if (oldest === undefined || newest === undefined)
+    return <span class="soft">{domain.reports === 'none' ? NO_REPORTS : 'no mail'}</span>
   const label = `DMARC from ${formatShare(oldest)} to ${formatShare(newest)} in ${TREND_DAYS} days`
   return <Sparkline values={values} label={label} />
 }

@@ -1,18 +1,24 @@
 import { computed, useSignal } from '@preact/signals'
 import { useRef } from 'preact/hooks'
-import { groups } from '../account-data.ts'
-import { createParameter, go, subject } from '../address.ts'
+import { groups, summary } from '../account-data.ts'
+import { chosenAccount, createParameter, go, subject } from '../address.ts'
+import { call } from '../client.ts'
 import { Button } from '../controls/button.tsx'
 import { Detail, ListAndDetail } from '../controls/detail.tsx'
 import { Checkbox, filterBy, NameBox, SearchField } from '../controls/form.tsx'
 import { Link } from '../controls/link.tsx'
-import { Loaded } from '../controls/loaded.tsx'
+import { Loaded, useAnswer } from '../controls/loaded.tsx'
 import { LongList } from '../controls/long-list.tsx'
-import { formatCount, formatNumber, formatShown } from '../formatting.ts'
-import type { Group } from '../responses.ts'
+import { Part } from '../controls/marks.tsx'
+import { ErrorText } from '../controls/notices.tsx'
+import { refreshDate } from '../domains/monitored.ts'
+import { formatCount, formatNumber, formatShare, formatShown } from '../formatting.ts'
+import { AttentionList, History, PolicyMix } from '../overview/parts.tsx'
+import type { Group, Overview } from '../responses.ts'
 import { addMembers, createGroup, deleteGroup, removeMembers, renameGroup } from './change.tsx'
 
 const PREVIEWED = 6
+const DAYS = 90
 
 /** The number of members from which a search is shown. */
 const MANY = 8
@@ -127,9 +133,51 @@ function Content({ group }: { group: Group }) {
       <p class="soft">
         Id <span class="mono">{group.id}</span>
       </p>
+      <Figures group={group} />
       <Members group={group} />
     </>
   )
+}
+
+/** The figures of all members together. */
+function Figures({ group }: { group: Group }) {
+  const { id, domains } = group
+  const account = chosenAccount.value
+  const now = summary.data.value?.account.now
+  const { data, failure } = useAnswer(
+    [JSON.stringify([account, id]), domains.join(), now && refreshDate(now)],
+    domains.length === 0
+      ? undefined
+      : (signal) => call('getGroupOverview', { parameters: { account, group: id }, query: { days: DAYS }, signal }),
+  )
+  if (domains.length === 0) return null
+  return (
+    <Part title="Figures of the group">
+      {failure !== undefined && (
+        <p class="refusal bad">
+          <ErrorText error={failure} />
+        </p>
+      )}
+      {data === undefined && failure === undefined && <p class="soft">The figures are being loaded…</p>}
+      {data !== undefined && (
+        <>
+          <p>{describeFigures(data)}</p>
+          <PolicyMix data={data} />
+          <History data={data} label={`DMARC of the group ${group.name}`} />
+          <h4>Members that need attention</h4>
+          <AttentionList data={data} label="Members that need attention" />
+        </>
+      )}
+    </Part>
+  )
+}
+
+function describeFigures({ domains, messages, passing, share, period_days }: Overview): string {
+  const members = formatCount(domains, 'member')
+  if (messages === null) return `There are no reports about the ${members} of the group.`
+  if (messages === 0) return `Receivers reported no mail of its ${members} in ${period_days} days.`
+  const passed = `${formatNumber(passing ?? 0)} of them (${formatShare(share)})`
+  return `Its ${members} sent ${formatCount(messages, 'message')} in ${period_days} days, and ${passed} pass DMARC.`
 }
 
 function Members({ group }: { group: Group }) {

@@ -3,7 +3,7 @@ import { overview } from '../account-data.ts'
 import { chosenAccount } from '../address.ts'
 import { Button } from '../controls/button.tsx'
 import { Link } from '../controls/link.tsx'
-import { formatDay, formatNumber, formatShare } from '../formatting.ts'
+import { formatDay, formatMessages, formatNumber, formatShare } from '../formatting.ts'
 import type { Overview } from '../responses.ts'
 import { compareOverviews, nameOfPolicy } from './comparison.ts'
 
@@ -23,8 +23,8 @@ export function BeforeAndAfter({ now }: { now: Overview }) {
 function Changes({ past, now }: { past: Overview; now: Overview }) {
   const { dates, messages, share, policies, joined, left, attention, changed } = compareOverviews(past, now)
   const rows: (readonly [string, string, string])[] = [
-    ['Passes DMARC', formatShare(share[0]), formatShare(share[1])],
-    [`Messages of ${now.period_days} days`, formatNumber(messages[0]), formatNumber(messages[1])],
+    ['Passes DMARC', formatShare(share[0], messages[0]), formatShare(share[1], messages[1])],
+    [`Messages of ${now.period_days} days`, formatMessages(messages[0]), formatMessages(messages[1])],
     ...policies.map(
       ({ policy, domains: [one, other] }) =>
         [`Domains with ${nameOfPolicy(policy)}`, formatNumber(one), formatNumber(other)] as const,
@@ -71,7 +71,7 @@ function Changes({ past, now }: { past: Overview; now: Overview }) {
           <Names
             title="Failing messages that changed most"
             domains={changed.map(({ domain, messages: [one, other] }) => {
-              return { domain, text: `${formatNumber(one)} → ${formatNumber(other)}` }
+              return { domain, text: `${formatMessages(one)} → ${formatMessages(other)}` }
             })}
           />
         </div>

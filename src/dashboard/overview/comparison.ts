@@ -33,8 +33,8 @@ export function compareOverviews(before: Overview, after: Overview) {
   }
 }
 
-function differenceOf([before, after]: readonly [number, number]): number {
-  return Math.abs(after - before)
+function differenceOf([before, after]: readonly [number | null, number | null]): number {
+  return Math.abs((after ?? 0) - (before ?? 0))
 }
 
 export function nameOfPolicy(policy: PolicyOrMissing): string {

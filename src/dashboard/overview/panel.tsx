@@ -1,22 +1,15 @@
 import type { ComponentChildren } from 'preact'
 import { overview } from '../account-data.ts'
 import { chosenAccount, go } from '../address.ts'
-import { HistoryChart } from '../charts/history-chart.tsx'
+import { Amount } from '../controls/amount.tsx'
 import { Button } from '../controls/button.tsx'
-import { Link } from '../controls/link.tsx'
 import { Old, Waiting } from '../controls/loaded.tsx'
-import { Badge, Card, type Tone } from '../controls/marks.tsx'
+import { Card } from '../controls/marks.tsx'
 import { ErrorText } from '../controls/notices.tsx'
-import { formatCount, formatDay, formatInstant, formatNumber, formatShare, roundToTenth } from '../formatting.ts'
+import { formatDay, formatInstant, formatNumber, formatShare, roundToTenth } from '../formatting.ts'
 import type { Overview } from '../responses.ts'
 import { BeforeAndAfter } from './before-and-after.tsx'
-import { nameOfPolicy, POLICIES } from './comparison.ts'
-
-const SEVERITIES: Readonly<Record<Overview['attention'][number]['severity'], readonly [word: string, tone: Tone]>> = {
-  high: ['High', 'bad'],
-  medium: ['Medium', 'warn'],
-  low: ['Low', ''],
-}
+import { AttentionList, History, PolicyMix } from './parts.tsx'
 
 export function OverviewPanel() {
   const data = overview.data.value
@@ -31,10 +24,20 @@ export function OverviewPanel() {
       <Tiles data={data} />
       <div class="overview-body">
         <div class="stack">
-          <PolicyMix data={data} />
-          <History data={data} />
+          <Card id="overview-policies" title="Policies">
+            <PolicyMix data={data} />
+          </Card>
+          <Card
+            id="overview-history"
+            title={data.days.length === 1 ? 'The newest refresh' : `The last ${data.days.length} refreshes`}
+          >
+            <History data={data} label="DMARC of all domains" />
+          </Card>
         </div>
-        <AttentionTable data={data} />
+        <section class="stack" aria-labelledby="overview-attention">
+          <h2 id="overview-attention">Domains that need attention</h2>
+          <AttentionList data={data} label="Domains that need attention" />
+        </section>
       </div>
     </>
   )
@@ -51,35 +54,6 @@ function Heading({ data: { refreshed_at, next_refresh_at } }: { data: Overview }
         <Button words="Print" small work={() => print()} />
       </span>
     </div>
-  )
-}
-
-function History({ data }: { data: Overview }) {
-  const { days, days_omitted, period_days, next_refresh_at } = data
-  const hasMail = days.some(({ messages }) => messages > 0)
-  return (
-    <Card id="overview-history" title={days.length === 1 ? 'The newest refresh' : `The last ${days.length} refreshes`}>
-      {hasMail ? (
-        <HistoryChart
-          label="DMARC of all domains"
-          unit={`Messages of ${period_days} days`}
-          dates={days.map(({ date }) => date)}
-          messages={days.map(({ messages }) => messages)}
-          shares={[{ name: 'Passes DMARC', values: days.map(({ share }) => share) }]}
-        />
-      ) : (
-        <p class="empty">
-          No mail was counted yet. A domain has figures from the first refresh after its addition
-          {next_refresh_at === null ? '.' : `; the next refresh is at ${formatInstant(next_refresh_at)}.`}
-        </p>
-      )}
-      {days_omitted > 0 && (
-        <p class="soft">
-          {`${formatCount(days_omitted, 'earlier day')} ${days_omitted === 1 ? 'is' : 'are'} left out, because `}
-          {data.domains > 10_000 ? 'the account has many domains.' : 'the calendar of the service begins in 1970.'}
-        </p>
-      )}
-    </Card>
   )
 }
 
@@ -123,80 +97,38 @@ function Skeleton() {
   )
 }
 
-function AttentionTable({ data: { attention, attention_count, period_days } }: { data: Overview }) {
-  return (
-    <section class="stack" aria-labelledby="overview-attention">
-      <div class="row">
-        <h2 id="overview-attention">Domains that need attention</h2>
-        {attention.length < attention_count && (
-          <span class="soft">{`the worst ${attention.length} of ${formatNumber(attention_count)}`}</span>
-        )}
-      </div>
-      {attention.length === 0 ? (
-        <p class="card empty">None: mail passes, and where it does not, the policy protects the domain.</p>
-      ) : (
-        <div class="table">
-          <table id="overview-rows" aria-labelledby="overview-attention">
-            <thead>
-              <tr>
-                <th class="fit">Severity</th>
-                <th class="attention-domain">Domain</th>
-                <th>Why</th>
-                <th class="fit number">{`Failing in ${period_days} days`}</th>
-              </tr>
-            </thead>
-            <tbody>
-              {attention.map(({ domain, severity, reason, messages }) => (
-                <tr key={domain} data-domain={domain}>
-                  <td class="fit">
-                    <Badge tone={SEVERITIES[severity][1]}>{SEVERITIES[severity][0]}</Badge>
-                  </td>
-                  <td class="attention-domain">
-                    <Link to={{ tab: 'domains', subject: domain }}>
-                      <bdi>{domain}</bdi>
-                    </Link>
-                  </td>
-                  <td class="wide">{reason}</td>
-                  <td class="number fit">
-                    {formatNumber(messages)}
-                    <span class="only-narrow"> failing</span>
-                  </td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </div>
-      )}
-    </section>
-  )
-}
-
 function Tiles({ data }: { data: Overview }) {
   const { messages, passing, share, domains, attention_count, attention, period_days, testing, days } = data
   const last = days.at(-2)
+  const failing = failingOf(data)
+  const lastFailing = last && failingOf(last)
   const worst = attention.filter(({ severity }) => severity === 'high').length
   return (
     <div class="tiles" id="overview-tiles">
-      <Tile name="Passes DMARC" figure={formatShare(share)}>
+      <Tile name="Passes DMARC" figure={formatShare(share, messages)}>
         {share !== null && last !== undefined && last.share !== null ? (
           <Change value={roundToTenth(share - last.share)} decimals={1} unit="points" good="more" />
         ) : (
           'No refresh to compare it with'
         )}
       </Tile>
-      <Tile name={`Messages of ${period_days} days`} figure={formatNumber(messages)}>
-        {last === undefined ? `${formatNumber(passing)} pass` : <Change value={messages - last.messages} unit="" />}
+      <Tile name={`Messages of ${period_days} days`} figure={<Amount count={messages} />}>
+        {last?.messages == null || messages === null ? (
+          passing !== null && `${formatNumber(passing)} pass`
+        ) : (
+          <Change value={messages - last.messages} unit="" />
+        )}
       </Tile>
-      <Tile name="Messages that fail" figure={formatNumber(messages - passing)}>
-        {last === undefined ? (
+      <Tile name="Messages that fail" figure={<Amount count={failing} />}>
+        {lastFailing == null || failing === null ? (
           'No refresh to compare it with'
         ) : (
-          <Change value={messages - passing - (last.messages - last.passing)} unit="" good="less" />
+          <Change value={failing - lastFailing} unit="" good="less" />
         )}
       </Tile>
       <Tile name="Domains that need attention" figure={formatNumber(attention_count)}>
         {[
-          worst > 0 && attention_count <= attention.length && `${worst} urgent`,
+          worst > 0 && attention_count <= attention.length && `${worst} of high severity`,
           `of ${formatNumber(domains)} monitored`,
           testing > 0 && `${formatNumber(testing)} with a policy in test mode`,
         ]
@@ -207,7 +139,11 @@ function Tiles({ data }: { data: Overview }) {
   )
 }
 
-function Tile({ name, figure, children }: { name: string; figure: string; children: ComponentChildren }) {
+function failingOf({ messages, passing }: Pick<Overview, 'messages' | 'passing'>): number | null {
+  return messages === null || passing === null ? null : messages - passing
+}
+
+function Tile({ name, figure, children }: { name: string; figure: ComponentChildren; children: ComponentChildren }) {
   return (
     <div class="card tile">
       <h3>{name}</h3>
@@ -238,28 +174,5 @@ function Change({ value, unit, decimals = 0, good }: ChangeProps) {
       </span>
       {' than at the refresh before'}
     </>
-  )
-}
-
-function PolicyMix({ data: { policies, domains } }: { data: Overview }) {
-  const shown = POLICIES.filter((policy) => policies[policy] > 0)
-  const words = shown.map((policy) => `${formatNumber(policies[policy])} ${nameOfPolicy(policy)}`)
-  return (
-    <Card id="overview-policies" title="Policies">
-      <div class="policy-bar" role="img" aria-label={`Domains by policy: ${words.join(', ')}`}>
-        {shown.map((policy) => (
-          <span key={policy} class={`policy-${policy}`} style={{ flexGrow: policies[policy] }} />
-        ))}
-      </div>
-      <ul class="policy-legend" id="overview-policy-legend">
-        {POLICIES.map((policy) => (
-          <li key={policy}>
-            <span class={`policy-swatch policy-${policy}`} aria-hidden="true" />
-            {nameOfPolicy(policy)} <b>{formatNumber(policies[policy])}</b>{' '}
-            <span class="soft">{`${Math.round((policies[policy] / Math.max(1, domains)) * 100)} %`}</span>
-          </li>
-        ))}
-      </ul>
-    </Card>
   )
 }

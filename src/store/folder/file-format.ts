@@ -4,6 +4,7 @@ import { countersFor } from '../../domain/counting.ts'
 import type { Fault, FaultTally } from '../../domain/faults.ts'
 import type { ApiKey } from '../../domain/keys.ts'
 import { LIMITS } from '../../domain/limits.ts'
+import type { FormerPin } from '../../domain/pins.ts'
 import { PROFILE_NAMES } from '../../domain/profile.ts'
 import type { Hits } from '../../domain/quotas.ts'
 import { isObject } from '../../ground/json.ts'
@@ -15,8 +16,11 @@ import type { AccountData, Use } from '../stored-account.ts'
 import { findBrokenLink } from './account-links.ts'
 
 const FORMAT = 'dmarc-understudy/account'
-/** Version 2 adds removed domains and the tags of a domain's own record. */
-const VERSION = 2
+/**
+ * Version 2 adds removed domains and the tags of a domain's own record. Version 3 adds the times of fixed values, and
+ * earlier fixed values.
+ */
+const VERSION = 3
 
 /** The content of a file, without its format and version. */
 export interface AccountContent {
@@ -30,7 +34,7 @@ export interface AccountContent {
 
 interface StoredFile extends AccountContent {
   format: typeof FORMAT
-  version: 1 | typeof VERSION
+  version: 1 | 2 | typeof VERSION
 }
 
 const text = { type: 'string' }
@@ -69,7 +73,7 @@ const pin = {
 // that an account can hold must be readable again.
 const usual = shapeOf<Omit<StoredFile, 'use'>>({
   format: { const: FORMAT },
-  version: { enum: [1, VERSION] },
+  version: { enum: [1, 2, VERSION] },
   account: shapeOf<AccountRecord>(
     {
       id: text,
@@ -109,9 +113,11 @@ const usual = shapeOf<Omit<StoredFile, 'use'>>({
           features: textList,
           ...nature,
           pin,
+          pinnedAt: time,
+          formerPins: listOf<FormerPin>({ pin, from: time, until: time }, ['from']),
           shownFrom: number,
         },
-        ['spelling', 'profile', 'since', 'volume', 'policy', 'pin', 'shownFrom'],
+        ['spelling', 'profile', 'since', 'volume', 'policy', 'pin', 'pinnedAt', 'formerPins', 'shownFrom'],
       ),
       formerDomains: listOf<FormerDomain>({
         name: text,

@@ -35,7 +35,13 @@ const fullRecord: AccountRecord = {
   keys: [{ id: 'key_1', hash: 'k1', label: 'ci', createdAt: 5, disabled: true }],
   domains: [
     { name: 'b.example', addedAt: 1, features: ['mta-sts'] },
-    { name: 'a.example', addedAt: 2, features: [] },
+    {
+      ...{ name: 'a.example', addedAt: 2, features: [], pin: { p: 'reject' }, pinnedAt: 5 },
+      formerPins: [
+        { pin: { count: 1 }, until: 3 },
+        { pin: { dkim: 9.5 }, from: 3, until: 4 },
+      ],
+    },
   ],
   formerDomains: [{ name: 'old.example', nature: { profile: 'parked', since: 3, policy: { p: 'reject' } } }],
   groups: [
@@ -50,7 +56,7 @@ const fullRecord: AccountRecord = {
 
 const fullFile = `${JSON.stringify({
   format: 'dmarc-understudy/account',
-  version: 2,
+  version: 3,
   account: fullRecord,
   quotas: { 'key_1/dmarc': { startedAt: 0, used: 2 } },
   tallies: { fault_1: { matched: 4, hits: 4 } },
@@ -197,12 +203,12 @@ describe('a folder of accounts', () => {
   it('reads files of version 1, which know no removed domains, and writes them in the present version', async () => {
     const { formerDomains: _, ...older } = fullRecord
     const { folder, read } = folderWith(
-      fullFile.replace(JSON.stringify(fullRecord), JSON.stringify(older)).replace('"version":2', '"version":1'),
+      fullFile.replace(JSON.stringify(fullRecord), JSON.stringify(older)).replace('"version":3', '"version":1'),
     )
     const store = await open(folder)
     expect(encodeAccount(await store.read('acme'))).toEqual(older)
     await store.update('acme', watch('c.example'))
-    expect(JSON.parse(read()).version).toBe(2)
+    expect(JSON.parse(read()).version).toBe(3)
   })
 
   it.each([['a file'], ['a file', 'below']])('cannot be at the path %s/%s', async (...names) => {
@@ -234,9 +240,9 @@ describe('a folder of accounts', () => {
     [FOREIGN, '[]'],
     [FOREIGN, 'null'],
     [FOREIGN, `{"__proto__": ${fullFile}}`],
-    ['was written by a newer dmarc-understudy (version 3; this one reads 2)', edited('"version":2', '"version":3')],
-    ['/version is missing', edited('"version":2,', '')],
-    ['/version is 0 but must be one of 1, 2', edited('"version":2', '"version":0')],
+    ['was written by a newer dmarc-understudy (version 4; this one reads 3)', edited('"version":3', '"version":4')],
+    ['/version is missing', edited('"version":3,', '')],
+    ['/version is 0 but must be one of 1, 2, 3', edited('"version":3', '"version":0')],
     ['/account/plan is missing', edited('"plan":"stone",', '')],
     ['/account/groups/1/name is 7 but must be of type string', edited('"name":"Web"', '"name":7')],
     ['/account/seed is 7.5 but must be of type integer', edited('"seed":7', '"seed":7.5')],

@@ -1,0 +1,122 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import type { MonitoredDomain } from '../../src/domain/account.ts'
+import type { RecordPin } from '../../src/domain/dmarc.ts'
+import { LIMITS } from '../../src/domain/limits.ts'
+import { changePin, pinOn } from '../../src/domain/pins.ts'
+import { explainFigures } from '../../src/figures/causes.ts'
+import { recordsFrom } from '../../src/figures/figures.ts'
+import { budget } from '../support/budget.ts'
+import { accountOf, DAY, domain, RULES, recordIn, TODAY } from './monitoring.ts'
+
+const { refresh } = RULES.settings
+const NOON = DAY / 2
+const plain = domain('shop.example', { profile: 'enforced', volume: 30_000 })
+const BAD: RecordPin = { p: 'none', dmarc: 12.5 }
+
+/** The domain after its fixed values were changed at noon of some days. */
+function changed(changes: readonly (readonly [day: number, pin: RecordPin | undefined])[]): MonitoredDomain {
+  return changes.reduce((each, [day, pin]) => changePin(each, pin, day * DAY + NOON, refresh), plain)
+}
+
+/** The records of the days from 30 days ago to 10 days ahead. */
+function history(each: MonitoredDomain) {
+  const days = recordsFrom(accountOf([each]), each, TODAY - 30, TODAY + 10, RULES)
+  return days.map((record, index) => ({ day: TODAY - 30 + index, record }))
+}
+
+/** The days whose records differ from those without any fixed value. */
+function changedDays(each: MonitoredDomain): number[] {
+  const usual = history(plain)
+  return history(each).flatMap(({ day, record }, index) =>
+    JSON.stringify(record) === JSON.stringify(usual[index]?.record) ? [] : [day],
+  )
+}
+
+const from = (first: number, last: number) => Array.from({ length: last - first + 1 }, (_, index) => first + index)
+
+describe('fixed values of a record', () => {
+  it('show from the refresh before they were set, and leave the days before as they were', () => {
+    const bad = changed([[TODAY, BAD]])
+    expect(recordIn(accountOf([bad]), bad.name)).toMatchObject(BAD)
+    expect(changedDays(bad)).toEqual(from(TODAY, TODAY + 10))
+  })
+
+  it('make one bad day, if they are removed a day later', () => {
+    const bad = changed([
+      [TODAY - 5, BAD],
+      [TODAY - 4, undefined],
+    ])
+    expect(changedDays(bad)).toEqual([TODAY - 5])
+  })
+
+  it('leave no trace if they are removed on the same day, and are one change if they are set twice', () => {
+    const taken = changed([
+      [TODAY, BAD],
+      [TODAY, undefined],
+    ])
+    expect(taken).toEqual(plain)
+    const twice = changed([
+      [TODAY - 2, BAD],
+      [TODAY, { ...BAD }],
+    ])
+    expect(twice).toEqual(changed([[TODAY - 2, BAD]]))
+  })
+
+  it('of a fixture hold from the beginning, and stay in the past after their removal', () => {
+    const always = { ...plain, pin: BAD }
+    expect(changedDays(always)).toEqual(from(TODAY - 30, TODAY + 10))
+    expect(changedDays(changePin(always, undefined, TODAY * DAY, refresh))).toEqual(from(TODAY - 30, TODAY - 1))
+  })
+
+  it('of a domain above decide what a domain without a record inherits, on the days on which they hold', () => {
+    const below = domain('news.shop.example', { profile: 'no-record' })
+    const above = changePin({ ...plain, profile: 'no-record' }, { p: 'reject', sp: 'quarantine' }, TODAY * DAY, refresh)
+    const account = accountOf([above, below])
+    const days = recordsFrom(account, below, TODAY - 1, TODAY, RULES)
+    expect(days.map((record) => [record?.p, (record?.count ?? 0) > 0])).toEqual([
+      ['none', false],
+      ['quarantine', true],
+    ])
+  })
+
+  it('are events of the domain, with the days from which and until which they hold', () => {
+    const bad = changed([
+      [TODAY - 5, BAD],
+      [TODAY - 4, { count: 7 }],
+    ])
+    const { causes } = explainFigures(accountOf([bad]), bad, TODAY, { first: TODAY - 9, last: TODAY + 9 }, RULES)
+    expect(causes.filter(({ kind }) => kind === 'fixed')).toEqual([
+      {
+        ...{ kind: 'fixed', from: TODAY - 5, until: TODAY - 4 },
+        description: 'Fields of its record have fixed values: p none, dmarc 12.5.',
+      },
+      {
+        ...{ kind: 'fixed', from: TODAY - 4, until: undefined },
+        description: 'Fields of its record have fixed values: count 7.',
+      },
+    ])
+  })
+
+  it('of each day are the last that were set on it or before, whatever the changes (seed 5)', () => {
+    const pins = fc.option(fc.record({ p: fc.constantFrom('none' as const, 'reject' as const), count: fc.nat(3) }), {
+      nil: undefined,
+    })
+    fc.assert(
+      fc.property(fc.array(fc.tuple(fc.nat(20), pins), { maxLength: 12 }), (drawn) => {
+        const changes = drawn.toSorted(([one], [other]) => one - other).map(([day, pin]) => [TODAY + day, pin] as const)
+        const each = changed(changes)
+        for (let day = TODAY - 1; day < TODAY + 25; day++) {
+          expect(pinOn(each, day, refresh)).toEqual(changes.findLast(([since]) => since <= day)?.[1])
+        }
+      }),
+      { seed: 5, numRuns: budget({ quick: 50, whole: 300, full: 3000 }) },
+    )
+  })
+
+  it('are remembered for a limited number of changes', () => {
+    const many = changed(from(0, LIMITS.formerPins + 9).map((ago) => [TODAY - 90 + ago, { count: ago }] as const))
+    expect(many.formerPins).toHaveLength(LIMITS.formerPins)
+    expect(many.formerPins?.at(-1)?.pin).toEqual({ count: LIMITS.formerPins + 8 })
+  })
+})

@@ -1,0 +1,154 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import type { MonitoredDomain } from '../../src/domain/account.ts'
+import { describeDomain, type MessageCounts } from '../../src/domain/dmarc.ts'
+import { PROFILE_NAMES } from '../../src/domain/profile.ts'
+import { characterOf, episodesOf } from '../../src/figures/character.ts'
+import { applyEpisode } from '../../src/figures/episodes.ts'
+import { reportsOn } from '../../src/figures/figures.ts'
+import { mixesOn, SENDERS, type SenderName, sendersOf } from '../../src/figures/senders.ts'
+import { budget } from '../support/budget.ts'
+import { accountOf, DAY, domain, RULES, recordIn, rulesWith, SEED, TODAY } from './monitoring.ts'
+
+const anyDomain: fc.Arbitrary<MonitoredDomain> = fc
+  .record(
+    {
+      name: fc.domain(),
+      addedAt: fc.integer({ min: (TODAY - 60) * DAY, max: TODAY * DAY }),
+      profile: fc.constantFrom(...PROFILE_NAMES),
+      since: fc.integer({ min: TODAY - 100, max: TODAY + 30 }),
+      volume: fc.nat(10_000_000),
+    },
+    { requiredKeys: ['name'] },
+  )
+  .map((each) => ({ addedAt: (TODAY - 400) * DAY, features: [], ...each }))
+
+function sumOf(all: readonly { counts: MessageCounts }[]): MessageCounts {
+  const sum = { both: 0, dkimOnly: 0, spfOnly: 0, neither: 0 }
+  for (const { counts } of all) for (const key of Object.keys(sum) as (keyof MessageCounts)[]) sum[key] += counts[key]
+  return sum
+}
+
+/** Who sent mail in the name of a domain, with the number of messages that pass and that fail. */
+function sendersIn(each: MonitoredDomain): Partial<Record<SenderName, [passing: number, failing: number]>> {
+  const senders = sendersOf(accountOf([each]), each, TODAY, RULES)
+  return Object.fromEntries(
+    senders.map(({ sender, counts: { both, dkimOnly, spfOnly, neither } }) => [
+      sender,
+      [both + dkimOnly + spfOnly, neither],
+    ]),
+  )
+}
+
+describe('the senders of a domain', () => {
+  it('add up to its record in GET /dmarc: its count and all of its shares (seed 6)', () => {
+    fc.assert(
+      fc.property(anyDomain, fc.nat(90), fc.constantFrom(1, 7, 30), (each, ahead, countPeriod) => {
+        const account = accountOf([each])
+        const rules = rulesWith({ countPeriod })
+        const record = recordIn(account, each.name, TODAY + ahead, rules)
+        const senders = sendersOf(account, each, TODAY + ahead, rules)
+        const { count, dmarc, dkim, spf } = describeDomain(each.name, undefined, sumOf(senders), rules)
+        expect({ count, dmarc, dkim, spf }).toEqual({
+          count: record.count,
+          dmarc: record.dmarc,
+          dkim: record.dkim,
+          spf: record.spf,
+        })
+        for (const { counts } of senders) {
+          expect(Object.values(counts).every((part) => Number.isSafeInteger(part) && part >= 0)).toBe(true)
+          expect(Object.values(counts).some((part) => part > 0)).toBe(true)
+        }
+      }),
+      { seed: 6, numRuns: budget({ quick: 60, whole: 400, full: 4000 }) },
+    )
+  })
+
+  it('have shares that are those of all mail of the day, whatever happens to it (seed 7)', () => {
+    fc.assert(
+      fc.property(anyDomain, fc.nat(200), (each, ahead) => {
+        const day = TODAY + ahead
+        const character = characterOf(SEED, each)
+        const episodes = episodesOf(character, day, day + 1)
+        const traffic = { ...character.usual }
+        for (const episode of episodes) applyEpisode(episode, traffic, day)
+        const mixes = mixesOn(character, episodes, day)
+        for (const alignment of ['dkimOnly', 'spfOnly', 'neither'] as const) {
+          const sum = [...mixes[alignment].values()].reduce((all, share) => all + share, 0)
+          expect(sum).toBeCloseTo(traffic[alignment], 6)
+        }
+      }),
+      { seed: 7, numRuns: budget({ quick: 200, whole: 1000, full: 10_000 }) },
+    )
+  })
+
+  const long = { since: TODAY + 400, volume: 100_000 } as const
+
+  it.each<[profile: MonitoredDomain['profile'], since: number, most: SenderName]>([
+    ['broken-spf', TODAY + 400, 'missing-in-spf'],
+    ['broken-dkim', TODAY + 400, 'forwarders'],
+    ['forwarding-heavy', TODAY + 400, 'mailing-lists'],
+    ['new-esp', TODAY - 10, 'new-provider'],
+    ['rolling-out', TODAY - 10, 'not-set-up'],
+    ['spoofed', TODAY - 7, 'forgers'],
+  ])('of the profile %s that fail most are those of its story', (profile, since, most) => {
+    const senders = sendersIn(domain('shop.example', { ...long, ...(profile && { profile }), since }))
+    const [worst] = Object.entries(senders).toSorted(([, [, one]], [, [, other]]) => other - one)
+    expect(worst?.[0]).toBe(most)
+  })
+
+  it('who only forge never pass, and those who are set up never fail', () => {
+    for (const profile of PROFILE_NAMES) {
+      const senders = sendersIn(domain('shop.example', { profile, since: TODAY - 9, volume: 100_000 }))
+      expect(senders.forgers?.[0] ?? 0, profile).toBe(0)
+      for (const name of ['own-servers', 'newsletter-provider', 'applications'] as const) {
+        expect(senders[name]?.[1] ?? 0, `${profile}: ${name}`).toBe(0)
+      }
+    }
+  })
+
+  it('are not known where no record applies, before the first report, and where no mail is counted', () => {
+    for (const each of [
+      domain('a.example', { profile: 'no-record' }),
+      domain('a.example', { profile: 'enforced', addedAt: TODAY * DAY }),
+      domain('a.example', { profile: 'parked' }),
+    ]) {
+      expect(sendersOf(accountOf([each]), each, TODAY, RULES)).toEqual([])
+    }
+  })
+
+  it('of a domain that inherits a record are those since both were monitored', () => {
+    const below = domain('news.a.example', { profile: 'no-record', volume: 90_000 })
+    const above = domain('a.example', { profile: 'enforced', addedAt: (TODAY - 3) * DAY })
+    const account = accountOf([above, below])
+    const { count } = recordIn(account, below.name)
+    const counts = Object.values(sumOf(sendersOf(account, below, TODAY, RULES)))
+    expect(counts.reduce((sum, each) => sum + each, 0)).toBe(count)
+    expect(count).toBeGreaterThan(5000)
+    expect(count).toBeLessThan(15_000)
+  })
+
+  it('have names that are all used', () => {
+    const seen = new Set<SenderName>()
+    for (let index = 0; index < 400; index++) {
+      const each = domain(`d${index}.example`, { volume: 20_000 })
+      for (const { sender } of sendersOf(accountOf([each]), each, TODAY, RULES)) seen.add(sender)
+    }
+    expect([...seen].toSorted()).toEqual([...SENDERS].toSorted())
+  })
+})
+
+it.each([
+  [{ profile: 'enforced' }, 'received'],
+  [{ profile: 'parked' }, 'received'],
+  [{ profile: 'no-record' }, 'none'],
+  [{ profile: 'no-record', pin: { p: 'none' } }, 'received'],
+  [{ profile: 'no-record', pin: { count: 7 } }, 'fixed'],
+  [{ profile: 'enforced', addedAt: TODAY * DAY }, 'awaited'],
+  [{ profile: 'enforced', pin: { p: 'reject' } }, 'received'],
+  [{ profile: 'enforced', pin: { dmarc: 9 }, pinnedAt: (TODAY + 1) * DAY }, 'received'],
+  [{ profile: 'enforced', pin: { dmarc: 9 }, pinnedAt: TODAY * DAY }, 'fixed'],
+] as const)('the reports about a domain with %o are %s', (more, expected) => {
+  const each = domain('a.example', more)
+  expect(reportsOn(accountOf([each]), each, TODAY, RULES)).toBe(expected)
+})
