@@ -18,7 +18,7 @@ const LEVELS: readonly (readonly string[])[] = [
   ['start', 'evidence'],
   ['library', 'doors'],
   ['service', 'admin', 'reports'],
-  ['redis', 'conformance'],
+  ['redis', 'conformance', 'comparison'],
   ['faults', 'explain', 'accounts'],
   ['choices'],
   ['coverage', 'exchanges'],

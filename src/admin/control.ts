@@ -10,7 +10,7 @@ import type { AdminRefusal } from './codes.ts'
 import { type ControlLimits, readLimits } from './document.ts'
 import type { ControlCall, ControlDeps, ControlOutcome, Handler } from './handler.ts'
 import { HANDLERS } from './handlers.ts'
-import { invalid, notFound, refusalFor } from './refusals.ts'
+import { invalid, refusalFor, unknownAccount } from './refusals.ts'
 
 export interface ControlRequest {
   /** The values of the path parameters. */
@@ -91,8 +91,7 @@ export class Control {
 
   /** The refusal of a request about an account that does not exist. */
   unknownAccount(id: string): AdminRefusal {
-    const isSandbox = this.deps.worlds.opensFor(id)
-    return isSandbox ? refuse({ code: 'not_found', reason: 'sandbox', value: id }) : notFound('account', id)
+    return unknownAccount(this.deps.worlds, id)
   }
 
   /**

@@ -1,5 +1,6 @@
 import * as accounts from './accounts.ts'
 import * as clock from './clock.ts'
+import * as comparison from './comparison.ts'
 import * as coverage from './coverage.ts'
 import * as records from './daily-records.ts'
 import * as domains from './domains.ts'
@@ -18,6 +19,7 @@ import * as verdict from './verdict.ts'
 const EXPORTS = {
   ...accounts,
   ...clock,
+  ...comparison,
   ...coverage,
   ...records,
   ...domains,

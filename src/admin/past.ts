@@ -1,9 +1,12 @@
 import { type AccountState, replicateAccount } from '../domain/account.ts'
+import { refuse } from '../domain/errors.ts'
 import { compareAccounts, knownChanges, NO_CHANGES, repeatChanges } from '../explain/changes.ts'
 import type { KnownPast } from '../explain/explanation.ts'
 import { runInTurns } from '../ground/work.ts'
 import type { Entry } from '../journal/entry.ts'
-import type { ControlCall } from './handler.ts'
+import type { AdminRefusal } from './codes.ts'
+import type { AccountCall, ControlCall } from './handler.ts'
+import { notFound } from './refusals.ts'
 
 /** The account as a request found it and its changes by the request, as far as they are kept. */
 export async function recallPast(
@@ -24,4 +27,25 @@ export async function recallPast(
 
 async function copyOf(state: AccountState): Promise<AccountState> {
   return runInTurns(replicateAccount(state))
+}
+
+/** The newest request of the account with this id. If there is none, the reason why it is not available. */
+export async function findEntry(
+  { account, exchanges }: AccountCall<unknown>,
+  id: string,
+): Promise<{ ok: true; entry: Entry } | AdminRefusal> {
+  await exchanges.caughtUp()
+  const { journal } = exchanges
+  const entry = journal.find(id, account.id)
+  if (entry !== undefined) return { ok: true, entry }
+  const elsewhere = journal.find(id)
+  if (elsewhere === undefined) return notFound('request', id)
+  const { account: holder } = elsewhere
+  if (holder === undefined) return refuse({ code: 'not_found', reason: 'no-account', value: id })
+  return refuse({ code: 'not_found', reason: 'elsewhere', value: id, about: { account: account.id, holder } })
+}
+
+/** The refusal if the state before a request in the journal is gone. */
+export function notKept(id: string): AdminRefusal {
+  return refuse({ code: 'not_found', reason: 'not-kept', value: id })
 }

@@ -14,6 +14,7 @@ export const PAGE_VIEWS = [
   'faults',
   'account',
   'coverage',
+  'compare',
 ] as const
 export type PageView = (typeof PAGE_VIEWS)[number]
 

@@ -1,5 +1,5 @@
 import type { AccountState } from '../domain/account.ts'
-import type { Counting } from '../domain/counting.ts'
+import type { Counting, ReadableCounters } from '../domain/counting.ts'
 import { writeInstant } from '../domain/iso-8601.ts'
 import { type ApiKey, isInGrace } from '../domain/keys.ts'
 import { bucketOf, currentHits, limitOf, type Quota, whatIsLeft } from '../domain/quotas.ts'
@@ -39,6 +39,8 @@ export const updateQuota: AccountHandler<QuotasReport, GivenQuota> = async (call
   return reportQuotas(call)
 }
 
+type CountedAccount = Pick<AccountCall<unknown>, 'account' | 'contract' | 'now'>
+
 interface CountedQuota {
   key: ApiKey
   /** The path without its first slash. */
@@ -58,7 +60,7 @@ function bucketName(path: string): string {
 }
 
 /** The quotas of each key. If the keys of an account share their quotas, only those of its first key. */
-function quotasOf({ account, contract, now }: AccountCall<unknown>): CountedQuota[] {
+function quotasOf({ account, contract, now }: CountedAccount): CountedQuota[] {
   const { quotaScope, gracePeriod } = contract.settings
   const paths = quotasByPath({ contract })
   const keys = quotaScope === 'key' ? account.keys : account.keys.slice(0, 1)
@@ -73,7 +75,7 @@ function quotasOf({ account, contract, now }: AccountCall<unknown>): CountedQuot
   )
 }
 
-function windowOf({ contract }: AccountCall<unknown>, { window }: Quota) {
+function windowOf({ contract }: CountedAccount, { window }: Quota) {
   return { window, start: contract.settings.quotaWindow }
 }
 
@@ -87,12 +89,16 @@ export async function openWindowEnds(call: AccountCall<unknown>): Promise<number
 }
 
 async function reportQuotas(call: AccountCall<unknown>): Promise<ControlOutcome<QuotasReport>> {
-  const quotas = await call.store.count(call.account.id, (_, counting) => counting.quotas)
+  const hits = await call.store.count(call.account.id, (_, counting) => counting.quotas)
+  return done({ enforced: call.enforceQuotas, quotas: describeQuotas(call, hits) })
+}
+
+/** The quotas of an account at a time, from the hits in its buckets. */
+export function describeQuotas(call: CountedAccount, hits: ReadableCounters['quotas']): QuotaReport[] {
   const shared = call.contract.settings.quotaScope === 'account'
-  const reports = quotasOf(call).map(({ key, name, quota, limit, counter }): QuotaReport => {
-    const hits = currentHits(quotas.get(counter), windowOf(call, quota), call.now)
-    const { remaining, resetAt } = whatIsLeft(hits, limit, quota.window)
+  return quotasOf(call).map(({ key, name, quota, limit, counter }): QuotaReport => {
+    const current = currentHits(hits.get(counter), windowOf(call, quota), call.now)
+    const { remaining, resetAt } = whatIsLeft(current, limit, quota.window)
     return { key: shared ? null : key.id, bucket: name, limit, remaining, resets_at: writeInstant(resetAt * 1000) }
   })
-  return done({ enforced: call.enforceQuotas, quotas: reports })
 }

@@ -1,4 +1,5 @@
 import { FixtureError, TooManyKeysError } from '../accounts/fixture.ts'
+import type { Worlds } from '../accounts/worlds.ts'
 import type { Catalogue } from '../contract/catalogue.ts'
 import { type Problem, type Problems, type Refusal, refuse } from '../domain/errors.ts'
 import { nearestName } from '../ground/edit-distance.ts'
@@ -13,6 +14,12 @@ export function notFound(what: string, value: string, names: readonly string[] =
   if (nearest !== undefined) return refuse({ code: 'not_found', reason: 'misspelt', value, about: { what, nearest } })
   if (names.length === 0) return refuse({ code: 'not_found', value, about: { what } })
   return refuse({ code: 'not_found', reason: 'choice', value, about: { what, allowed: names.join(', ') } })
+}
+
+/** The refusal of an account that does not exist. */
+export function unknownAccount(worlds: Pick<Worlds, 'opensFor'>, id: string): AdminRefusal {
+  const isSandbox = worlds.opensFor(id)
+  return isSandbox ? refuse({ code: 'not_found', reason: 'sandbox', value: id }) : notFound('account', id)
 }
 
 /** The refusal of a value that is not among the existing `names`. */

@@ -5,16 +5,16 @@ import { secretsOf } from '../accounts/fixture-keys.ts'
 import { findStory, fitStory, storyOf } from '../accounts/scenes.ts'
 import type { AccountState } from '../domain/account.ts'
 import { timeOn } from '../domain/clock.ts'
-import { accept, type Decision, refuse } from '../domain/errors.ts'
+import { accept, type Decision } from '../domain/errors.ts'
 import type { Fixture } from '../domain/fixture.ts'
 import type { ApiKey } from '../domain/keys.ts'
 import { hashKey } from '../ground/secrets.ts'
 import { runInTurns } from '../ground/work.ts'
-import type { Entry } from '../journal/entry.ts'
 import { reportAccount } from './accounts.ts'
-import type { AdminCode, AdminRefusal } from './codes.ts'
+import type { AdminCode } from './codes.ts'
 import { type AccountCall, type AccountHandler, done } from './handler.ts'
-import { notFound, taken, tooMany } from './refusals.ts'
+import { findEntry, notKept } from './past.ts'
+import { taken, tooMany } from './refusals.ts'
 import type { AccountReport, StoryReport } from './reports.ts'
 
 export const exportState: AccountHandler<Fixture> = async (call) => {
@@ -52,26 +52,6 @@ export const rewindAccount: AccountHandler<{ account: AccountReport }, { request
   if (!found.ok) return found
   const account = await call.worlds.rewind(found.entry)
   return account === undefined ? notKept(id) : done({ account: await reportAccount(call, account) })
-}
-
-/** The newest request of the account with this id. If there is none, the reason why it is not available. */
-async function findEntry(
-  { account, exchanges }: AccountCall<unknown>,
-  id: string,
-): Promise<{ ok: true; entry: Entry } | AdminRefusal> {
-  await exchanges.caughtUp()
-  const { journal } = exchanges
-  const entry = journal.find(id, account.id)
-  if (entry !== undefined) return { ok: true, entry }
-  const elsewhere = journal.find(id)
-  if (elsewhere === undefined) return notFound('request', id)
-  const { account: holder } = elsewhere
-  if (holder === undefined) return refuse({ code: 'not_found', reason: 'no-account', value: id })
-  return refuse({ code: 'not_found', reason: 'elsewhere', value: id, about: { account: account.id, holder } })
-}
-
-function notKept(id: string): AdminRefusal {
-  return refuse({ code: 'not_found', reason: 'not-kept', value: id })
 }
 
 /**

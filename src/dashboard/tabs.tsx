@@ -3,6 +3,7 @@ import { useEffect } from 'preact/hooks'
 import { AccountPanel } from './account/panel.tsx'
 import { summary } from './account-data.ts'
 import { go, keptParameters, OFFERED_TABS, openTab, type Tab } from './address.ts'
+import { ComparePanel } from './compare/panel.tsx'
 import { Loaded } from './controls/loaded.tsx'
 import { CoveragePanel, coverageTally } from './coverage/panel.tsx'
 import { DomainsPanel } from './domains/panel.tsx'
@@ -32,6 +33,7 @@ const VIEWS: Readonly<Record<Tab, View>> = {
   faults: { title: 'Faults', Panel: FaultsPanel, tally: () => summary.data.value?.account.faults },
   account: { title: 'Account', Panel: AccountPanel },
   coverage: { title: 'Coverage', Panel: CoveragePanel, tally: coverageTally },
+  compare: { title: 'Compare', Panel: ComparePanel },
 }
 
 const NEIGHBOURS: Readonly<Record<string, (index: number) => Tab | undefined>> = {

@@ -199,6 +199,26 @@ function tagsOn(
   return above && inheritTags(above)
 }
 
+/** The policy that applies to a domain on a day, as GET /dmarc writes it; `undefined` if it has and inherits no record. */
+export function policyOn(
+  account: Monitoring,
+  domain: MonitoredDomain,
+  day: number,
+  rules: FigureRules,
+): Omit<DmarcRecord, 'domain' | 'dmarc' | 'dkim' | 'spf' | 'count'> | undefined {
+  const tags = tagsInEffect(account, domain, day, rules)
+  if (tags === undefined) return undefined
+  const {
+    domain: _,
+    dmarc: __,
+    dkim: ___,
+    spf: ____,
+    count: _____,
+    ...policy
+  } = describeDomain(domain.name, tags, NO_MESSAGES, rules)
+  return policy
+}
+
 /**
  * The domain whose record requests the reports about this domain. It is the domain itself if it has a record, or the
  * nearest monitored domain above it with a record (RFC 9989 §4.10). Without such a domain there are no reports.

@@ -1,4 +1,5 @@
 import { FIXTURE_NAMES, loadFixture } from '../accounts/fixture.ts'
+import type { ComparisonReport } from '../admin/comparison.ts'
 import type { ControlRequest } from '../admin/control.ts'
 import type {
   AccountReport,
@@ -50,6 +51,9 @@ export interface AccountOptions {
 
 /** The options that a reset may change. All others are as at the account's creation. */
 export type ResetOptions = Pick<AccountOptions, 'fixture' | 'seed' | 'now' | 'frozen'>
+
+/** What an account can be compared with: another account, its snapshot, or its state before a request. */
+export type ComparedWith = Account | string | { snapshot: string } | { before: string }
 
 /** An account with a known key, because it was created here. */
 export type AccountWithKey = Account & { readonly apiKey: string }
@@ -249,6 +253,17 @@ export class Account {
   /** The parts of the contract that the account's requests have shown, with commands that would show the others. */
   coverage(): Promise<CoverageReport> {
     return this.#scope.ask('getCoverage')
+  }
+
+  /**
+   * Compares this account with another one, given as an account or by its id: what they hold, what they asked, and what
+   * they covered. With `{ snapshot }` or `{ before }`, it is compared with its snapshot or with its state before the request
+   * with this X-Request-Id; then only what it holds is compared. `limit` is the number of listed differences of each kind.
+   */
+  async compare(other: ComparedWith, options: { limit?: number } = {}): Promise<ComparisonReport> {
+    const way =
+      other instanceof Account ? { with: other.id } : typeof other === 'string' ? { with: other } : readFields(other)
+    return this.#scope.ask('compareAccount', { query: readParameters({ ...way, ...readFields(options) }) })
   }
 
   /** Explains one response, by its X-Request-Id. */

@@ -19,7 +19,9 @@ interface TrialServer {
 
 function findTrialServer({ env } = process): TrialServer | undefined {
   const { UNDERSTUDY_TRIAL: trial, UNDERSTUDY_BASE_URL: baseUrl, UNDERSTUDY_ADMIN_URL: adminUrl, UNDERSTUDY_KEPT } = env
-  return trial === undefined || trial === '' ? undefined : { trial, baseUrl, adminUrl, kept: UNDERSTUDY_KEPT === 'true' }
+  return trial === undefined || trial === ''
+    ? undefined
+    : { trial, baseUrl, adminUrl, kept: UNDERSTUDY_KEPT === 'true' }
 }
 
 /** What an option of the tests means for the server of a trial. All others are refused, because they cannot be kept. */

@@ -206,7 +206,11 @@ function describeFacts({ result: { verdict, coverage }, keep, admin }: ReportedR
     Requests: `${requests}, ${judged} checked against the contract${injected > 0 ? `, ${injected} answered by a fault` : ''}`,
     Violations: violations.count > 0 && `${violations.count}: ${codes.join(', ')}`,
     Covered: `${responses.percent} % of the responses (${responses.seen} of ${responses.total}), ${operations.seen} of ${operations.total} operations`,
-    'See more': violations.count > 0 && admin && !keep && 'with --keep, the server stays, and its dashboard explains each request',
+    'See more':
+      violations.count > 0 &&
+      admin &&
+      !keep &&
+      'with --keep, the server stays, and its dashboard explains each request',
     'Never called': never.length > 0 && nameSome(never, NAMED),
   })
 }

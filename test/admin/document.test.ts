@@ -27,6 +27,7 @@ const WITHOUT_HANDLER = [
 const HELPERS = [
   'KEPT_OVERVIEWS',
   'describeExample',
+  'describeQuotas',
   'describeViolation',
   'openWindowEnds',
   'refuseLateInstant',

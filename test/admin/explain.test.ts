@@ -185,7 +185,13 @@ describe('each problem of an explanation says what was received', () => {
     ['{"name": "a", "name": ""}', [['/name', '""']]],
     ['{"domains": []}', [['/name', null]]],
     ['{"name": "x", "colour": "red"}', [['/colour', '"red"']]],
-    ['{"name": "x", "domains": ["", 7]}', [['/domains/1', '7'], ['/domains/0', '""']]],
+    [
+      '{"name": "x", "domains": ["", 7]}',
+      [
+        ['/domains/1', '7'],
+        ['/domains/0', '""'],
+      ],
+    ],
     ['[ ]', [['', '[ ]']]],
   ])('%s', async (body, received) => {
     const { problems, exchange, summary } = await explainBody(body)

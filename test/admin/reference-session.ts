@@ -64,6 +64,11 @@ export const STEPS: readonly Step[] = [
   { operation: 'listAccounts' },
   { operation: 'getAccount' },
   { operation: 'updateAccount', body: { plan: 'above-stone' } },
+  {
+    operation: 'compareAccount',
+    before: [admin('POST', '/accounts', { id: 'other', like: ACCOUNT })],
+    query: 'with=other',
+  },
   { operation: 'deleteAccount', before: [admin('POST', '/accounts', { id: 'trial' })], path: { account: 'trial' } },
 
   { operation: 'importState', body: STATE },

@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import { describe, expect } from 'vitest'
 import { sample } from '../support/budget.ts'
 import { expectRefusal, it } from '../support/program.ts'
-import { expectReport } from '../support/report-schema.ts'
 import { startInProcess } from '../support/program-in-process.ts'
+import { expectReport } from '../support/report-schema.ts'
 import { ENVIRONMENT, LAWFUL, runClient, VIOLATING } from './run-client.ts'
 
 const SLOW = { tags: ['slow'] }

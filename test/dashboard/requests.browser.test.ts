@@ -471,7 +471,9 @@ describe('the details of a request', () => {
     const { service, page } = await start({ enforceQuotas: false }, REQUESTS)
     await service.send('POST', '/domains', '{"domains":["a.example"]}')
     const detail = await openNewest(page)
-    const body = detail.locator('section', { has: page.getByRole('heading', { name: 'The request', exact: true }) }).locator('pre')
+    const body = detail
+      .locator('section', { has: page.getByRole('heading', { name: 'The request', exact: true }) })
+      .locator('pre')
     expect(await body.textContent()).toContain('\n  "domains": [')
     await detail.getByRole('button', { name: 'As sent' }).first().click()
     await expect.poll(() => body.textContent()).toBe('{"domains":["a.example"]}')

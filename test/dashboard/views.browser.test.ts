@@ -6,7 +6,7 @@ import { BUDGET } from '../support/budget.ts'
 import { askControl } from '../support/control-plane.ts'
 import { findLayoutProblems } from '../support/layout.ts'
 import { openService, type TestService } from '../support/service.ts'
-import { openDashboard, untilLive, watchCalls } from './dashboard-page.ts'
+import { goTo, openDashboard, untilLive, watchCalls } from './dashboard-page.ts'
 
 /** Layout mistakes are nearly all seen at the first two sizes; contrast depends on the scheme. */
 const LOOKS = [
@@ -178,6 +178,9 @@ describe('every view of the dashboard', () => {
           await examineDialog(page, problems, account, tab)
         }
       }
+      await goTo(page, `${account}/compare/${account === HOSTILE ? 'default' : HOSTILE}`)
+      await settle(page)
+      await examine(page, problems, account, 'a comparison')
       expect(tried.size).toBeGreaterThan(10)
       expect(problems.byText).toEqual({})
       expect(await page.title()).toBe('dmarc-understudy')

@@ -38,12 +38,7 @@ describe('the place where a body is no JSON', () => {
     ['Latin-1', Buffer.from('{"é":1}', 'latin1'), '1:3 2 "\ufffd"', /the byte 0xE9 is no UTF-8/],
     ['UTF-16', Buffer.from('\ufeff{}', 'utf16le'), '1:1 0 "\ufffd"', /encoded in UTF-16/],
     ['UTF-16 without a mark', Buffer.from('{"a":1}', 'utf16le'), '1:1 0 "{"', /encoded in UTF-16/],
-    [
-      'a name that stands twice',
-      '{"a":1,"\\u0061":2}',
-      '1:8 7 ""\\u0061""',
-      /this name stands twice in one object/,
-    ],
+    ['a name that stands twice', '{"a":1,"\\u0061":2}', '1:8 7 ""\\u0061""', /this name stands twice in one object/],
   ])('is known of %s', (_, body, place, says) => {
     const found = positionIn(body)
     expect(found && `${found.line}:${found.column} ${found.offset} "${found.at}"`).toBe(place)

@@ -29,6 +29,23 @@ describe.each(WAYS_OF_CALLS)('$way', ({ start }) => {
       expect(await domains()).toEqual(['one.example', 'two.example'])
     })
 
+    it('is compared with another one, with its snapshot, and with its state before a request', async () => {
+      const other = await understudy.createAccount({ like: account.id })
+      await account.snapshots.take('clean')
+      const { headers } = await ask('POST', '/domains', { domains: ['three.example'] })
+      for (const way of [other, other.id, { snapshot: 'clean' }, { before: headers['x-request-id'] ?? '' }]) {
+        const { holds } = await account.compare(way)
+        expect(holds.domains).toMatchObject({
+          alike: 2,
+          only_in_one: { count: 1, listed: [{ name: 'three.example' }] },
+        })
+      }
+      const { asked } = await account.compare(other, { limit: 1 })
+      expect(asked).toMatchObject({ result: 'inconclusive', one: 1, other: 0 })
+      await expect(account.compare('nobody')).rejects.toMatchObject({ name: 'ControlError', code: 'not_found' })
+      await expect(account.compare(account)).rejects.toMatchObject({ code: 'invalid_value' })
+    })
+
     it('tells what there is of it', async () => {
       expect(await account.read()).toEqual({
         ...{ id: account.id, plan: 'stone', seed: 42, fixture: null, created_at: NOW, now: NOW, frozen: true },

@@ -27,6 +27,7 @@ const VERBS: Readonly<Record<string, readonly unknown[][]>> = {
   'account.export': [[X], [{ before: X }]],
   'account.rewind': [[X]],
   'account.explain': [[X]],
+  'account.compare': [[X], [{ snapshot: X }], ['other', { limit: X }]],
   'account.overview': [[X], [{ days: X }]],
   'account.listDailyRecords': [[X], [{ from: X, to: X }], [{ from: '2026-01-15', to: '2026-01-15', domain: [X] }]],
   'account.events': [[X], [{ signal: X }]],

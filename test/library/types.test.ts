@@ -5,6 +5,7 @@ import {
   type AccountWithKey,
   type Bucket,
   type ClockReport,
+  type ComparisonReport,
   type ControlError,
   type CoverageReport,
   type DmarcRecord,
@@ -44,6 +45,7 @@ async function compile(): Promise<void> {
   expectTypeOf(account.faults.add({ connection: 'reset', phase: 'after' })).resolves.toEqualTypeOf<FaultReport>()
   expectTypeOf(account.requests.verify({ body: { name: 'Shop' } })).resolves.toEqualTypeOf<VerificationReport>()
   expectTypeOf(account.coverage()).resolves.toEqualTypeOf<CoverageReport>()
+  expectTypeOf(account.compare(service.account)).resolves.toEqualTypeOf<ComparisonReport>()
   expectTypeOf(account.explain('id')).resolves.toEqualTypeOf<ExplanationReport>()
   expectTypeOf(account.export()).resolves.toEqualTypeOf<Fixture>()
   expectTypeOf((await account.domains.pin('a.example', { p: 'reject' })).record).toEqualTypeOf<DmarcRecord | null>()

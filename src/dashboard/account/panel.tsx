@@ -4,6 +4,7 @@ import { call } from '../client.ts'
 import { Button, Copyable } from '../controls/button.tsx'
 import { confirmed, showSecret } from '../controls/dialog.tsx'
 import { Form, Options, Select, TextField, textOf } from '../controls/form.tsx'
+import { Link } from '../controls/link.tsx'
 import { Loaded, Waiting } from '../controls/loaded.tsx'
 import { Badge, Card, Meter, Pairs } from '../controls/marks.tsx'
 import { showFailure } from '../controls/notices.tsx'
@@ -94,6 +95,11 @@ function About({ account: { id, plan, seed, fixture, created_at } }: { account: 
       </label>
       <p class="soft">
         The plan decides whether the account may use the API: the service refuses the keys of a plan that is too low.
+      </p>
+      <p>
+        <Link class="touch" to={{ tab: 'compare', parameters: {} }}>
+          Compare with another account, or with an earlier state…
+        </Link>
       </p>
       <Pairs
         entries={[

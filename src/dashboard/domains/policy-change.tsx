@@ -73,7 +73,6 @@ function Table({ mail, policy }: { mail: NonNullable<Change['mail']>; policy: st
             <tr key={fate}>
               <th scope="row">{words}</th>
               {[mail.now[fate], mail.changed[fate]].map((part, place) => (
-                // biome-ignore lint/suspicious/noArrayIndexKey: the columns never change their order.
                 <td key={place} class="number">
                   <Amount count={part.messages} />
                   <div class="soft">{describeOrigins(part)}</div>

@@ -71,7 +71,6 @@ function Table({ senders }: { senders: readonly Sender[] }) {
                 <Amount count={messages} />
               </td>
               {[passing, spf_aligned, dkim_aligned].map((part, place) => (
-                // biome-ignore lint/suspicious/noArrayIndexKey: the columns never change their order.
                 <td key={place} class="number fit">
                   {describePart(part, messages)}
                 </td>

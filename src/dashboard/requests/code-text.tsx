@@ -6,7 +6,6 @@ export function CodeText({ text }: { text: string }) {
   return (
     <bdi>
       {parts.map((part, index) =>
-        // biome-ignore lint/suspicious/noArrayIndexKey: The parts of a sentence have no other identity.
         index % 2 === 0 ? part : <code key={index}>{part}</code>,
       )}
     </bdi>

@@ -3,8 +3,8 @@ import { Part } from '../controls/marks.tsx'
 import { formatCount, formatJson, parseJson } from '../formatting.ts'
 import type { Explanation } from '../responses.ts'
 import { CodeText } from './code-text.tsx'
-import { targetOf } from './listed-request.ts'
 import { type ComparedLine, compareLines } from './line-difference.ts'
+import { targetOf } from './listed-request.ts'
 
 /** How many equal lines are shown beside a difference. */
 const BESIDE = 3
@@ -56,7 +56,6 @@ function Difference({ explanation: { exchange }, correction }: { explanation: Ex
       </p>
       <ol class="difference" aria-label="What was sent, and what is accepted">
         {foldLines(lines).map((line, index) => (
-          // biome-ignore lint/suspicious/noArrayIndexKey: Lines may be equal, and their order never changes.
           <Line key={index} line={line} />
         ))}
       </ol>

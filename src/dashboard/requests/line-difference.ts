@@ -52,9 +52,7 @@ function commonLengths(sent: readonly string[], accepted: readonly string[]): nu
     for (let other = accepted.length - 1; other >= 0; other--) {
       const [row = [], next = []] = [lengths[one], lengths[one + 1]]
       row[other] =
-        sent[one] === accepted[other]
-          ? (next[other + 1] ?? 0) + 1
-          : Math.max(next[other] ?? 0, row[other + 1] ?? 0)
+        sent[one] === accepted[other] ? (next[other + 1] ?? 0) + 1 : Math.max(next[other] ?? 0, row[other + 1] ?? 0)
     }
   }
   return lengths
