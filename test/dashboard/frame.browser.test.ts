@@ -203,7 +203,7 @@ describe('the frame of the page', () => {
     const confirmed = page.waitForResponse(
       (response) => response.url().endsWith('/accounts/kept') && response.request().method() === 'GET',
     )
-    await page.goto(adminUrl(service, '/#kept/account'))
+    await page.goto(adminUrl(service, '/accounts/kept/account'))
     await confirmed
     await page.locator('#keys li').waitFor()
     expect(await page.locator('#account').inputValue()).toBe('kept')

@@ -36,7 +36,7 @@ export function AccountPanel() {
         </Loaded>
       </div>
       <div class="stack">
-        <Loaded of={quotas} what="the quotas">
+        <Loaded of={quotas} loading={<Place what="quotas" />}>
           {(data) => <Remaining data={data} />}
         </Loaded>
         <Keys />
