@@ -264,8 +264,8 @@ export interface VerdictReport {
       message: string
       /** A command that sends the corrected request. */
       correction: string | null
-      /** The address of the request in the dashboard. Absent if the server does not stay, or has no dashboard. */
-      page?: string | null
+      /** The address of the request in the dashboard. */
+      page: string | null
     }[]
   }
   /** Uses of the service that its documentation asks clients to avoid. */

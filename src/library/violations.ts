@@ -246,7 +246,7 @@ function writeViolation(
     ...(sender === undefined ? [] : [late]),
     ...(correction === null ? [] : [`Correct: ${correction}`]),
     `Read more: ${place} in dmarc-understudy/openapi.yaml, or understudy.explain('${request_id}') in the test.`,
-    ...(namesPages && page != null ? [`See it: ${page}`] : []),
+    ...(namesPages && page !== null ? [`See it: ${page}`] : []),
   ].join('\n')
 }
 

@@ -170,7 +170,7 @@ export async function serveTrial<End>(
 
 async function verdictOf({ exchanges }: StandIn, hasPages: boolean): Promise<VerdictReport> {
   const verdict = await reportVerdict(await exchanges.wholeVerdict())
-  if (!hasPages) for (const example of verdict.violations.first) delete example.page
+  if (!hasPages) for (const example of verdict.violations.first) example.page = null
   return verdict
 }
 
