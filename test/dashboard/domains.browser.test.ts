@@ -16,6 +16,7 @@ interface Row {
   domain: string
   events: { description: string; from: string | null }[]
   pinned: object
+  reports: string
   features: string[]
 }
 
@@ -130,12 +131,20 @@ describe('the table of domains', () => {
     const { account, page } = await openDomains('demo')
     const { records } = await readRecords(account)
     const added = records.map(({ domain }) => domain)
+    const rows = await readRows(account)
+    const silent = new Set(rows.filter(({ reports }) => reports === 'none').map(({ domain }) => domain))
     const sorting = (title: string) =>
       page.locator('.domains .head [aria-sort]', { hasText: title }).getAttribute('aria-sort')
     const fields = { DMARC: 'dmarc', DKIM: 'dkim', SPF: 'spf', Messages: 'count' } as const
     for (const [title, field] of Object.entries(fields)) {
       await head(page, title).click()
-      const falling = records.toSorted((one, other) => other[field] - one[field]).map(({ domain }) => domain)
+      // Nothing is known about the mail of domains without reports, so they come last.
+      const falling = records
+        .toSorted(
+          (one, other) =>
+            Number(silent.has(one.domain)) - Number(silent.has(other.domain)) || other[field] - one[field],
+        )
+        .map(({ domain }) => domain)
       await expect.poll(() => namesOf(page)).toEqual(falling)
       expect(await sorting(title)).toBe('descending')
     }
@@ -282,6 +291,117 @@ describe('ten thousand domains', () => {
   })
 })
 
+describe('what the page says of mail', () => {
+  const openOne = async (fixture: string | Fixture, domain: string) => {
+    const account = await createAccount(fixture)
+    const page = await openDashboard(service, `${account}/domains/${domain}`, {
+      viewport: { width: 1440, height: 2_000 },
+    })
+    await page.getByRole('heading', { name: domain, exact: true }).waitFor()
+    return { account, page }
+  }
+
+  it('is "no reports" where no record applies, not "no mail", and what the domain sends is said as such', async () => {
+    const name = 'quiet.example'
+    const fixture: Fixture = { domains: [{ name, profile: 'no-record', volume: 20 }] }
+    const { page } = await openOne(fixture, name)
+    const row = page.getByRole('row', { name: new RegExp(name) })
+    await expect.poll(() => row.getByText('no reports', { exact: true }).count()).toBe(2)
+    expect(await page.getByText('no mail').count()).toBe(0)
+    await page.getByText('No reports: no DMARC record applies to it').waitFor()
+    await page.getByText('20 messages a month').waitFor()
+    await page.getByText('This is what it sends. Without a DMARC record, receivers report nothing of it.').waitFor()
+    await page.getByText('nobody knows who sends in its name').first().waitFor()
+  })
+
+  it('names the senders of a forged domain, and what another policy would do', async () => {
+    const { account, page } = await openOne('demo', 'winter-sale.example')
+    const senders = page.getByRole('table', { name: 'Senders' })
+    const forged = senders.getByRole('row', { name: /Unknown servers \(forged mail\)/ })
+    expect(await forged.textContent()).toMatch(/Neither SPF nor DKIM is aligned\..*0 %0 %0 %$/)
+    const { data } = await ask<{ data: never }>(
+      service,
+      `/accounts/${account}/domains/winter-sale.example/senders`,
+    ).then((data) => ({ data: data as unknown as { messages: number; senders: { messages: number }[] } }))
+    for (const { messages } of data.senders)
+      expect(await senders.textContent()).toContain(messages.toLocaleString('en'))
+    await page
+      .getByText(`${data.messages.toLocaleString('en')} messages in the 30 days up to 15 January 2026.`)
+      .waitFor()
+
+    await page.getByText(/^If the policy were quarantine, then of its [\d,]+ messages/).waitFor()
+    await page.getByRole('combobox', { name: 'The policy of the question' }).selectOption('reject')
+    await page.getByText(/^If the policy were reject, then of its [\d,]+ messages in the last 30 days/).waitFor()
+    const fates = page.getByRole('table', { name: 'What happens to the messages' })
+    expect(await fates.getByRole('row', { name: /^Rejected/ }).textContent()).toMatch(
+      /^Rejected0[\d,]+[\d,]+ legitimate, [\d,]+ forged$/,
+    )
+    expect(new URL(page.url()).searchParams.get('if')).toBe('reject')
+    await page.reload()
+    await page.getByText(/^If the policy were reject, then of its/).waitFor()
+  })
+
+  it('keeps what is planned apart from what has begun', async () => {
+    const fixture: Fixture = { domains: [{ name: 'a.example', profile: 'rolling-out', since: 'P1D', volume: 9000 }] }
+    const { page } = await openOne(fixture, 'a.example')
+    await page.getByRole('heading', { name: 'Planned' }).waitFor()
+    const planned = page.locator('#planned-events')
+    await planned.getByText(/^The policy is quarantine in test mode/).waitFor()
+    expect(await planned.textContent()).not.toContain('Since')
+    await page.locator('#domain-events').getByText('The policy is none: the rollout begins.').waitFor()
+  })
+
+  it('explains fixed values, and shows the days before them as they were', async () => {
+    const { account, page } = await openOne({ domains: [{ name: 'a.example', volume: 9000 }] }, 'a.example')
+    await change(service, 'PUT', `/accounts/${account}/domains/a.example/dmarc`, { dmarc: 12.5 })
+    await lookAgain(page)
+    await page.getByText('Somebody gave these fields of its record fixed values, since 2026-01-15').waitFor()
+    await page.getByText('Its figures have fixed values, so no sender explains them.').waitFor()
+    await page.getByText('The figures as a table').click()
+    const figures = page.getByRole('table', { name: 'DMARC of a.example' }).locator('tbody tr')
+    await expect.poll(() => figures.last().textContent()).toContain('12.5 %')
+    expect((await figures.allTextContents()).filter((text) => text.includes('12.5 %'))).toHaveLength(1)
+  })
+
+  it('shows a very large number short, with all of its digits as a title', async () => {
+    const count = 900_719_925_474
+    const { page } = await openOne({ domains: [{ name: 'a.example', record: { count, dmarc: 100 } }] }, 'a.example')
+    const row = page.getByRole('row', { name: /a\.example/ })
+    const cell = row.getByTitle('900,719,925,474')
+    expect(await cell.innerText()).toContain('900.7B')
+  })
+})
+
+describe('the rows of a long list', () => {
+  it('come with the first page, and the page says how many are there while the rest is loaded', async () => {
+    const domains = Array.from({ length: 2_500 }, (_, index) => `d${index}.example`)
+    const account = await createAccount({ domains })
+    const page = await openDashboard(service, `${account}/overview`, { own: true })
+    const gate = newGate()
+    await page.route('**/domains?*after=*', async (route) => {
+      await gate.opened
+      await route.continue()
+    })
+    await page.getByRole('tab', { name: 'Domains' }).click()
+    await page.getByRole('row', { name: /d0\.example/ }).waitFor()
+    await page
+      .getByText('1,000 of 2,500 loaded… Search, filters and sorting cover these until all are there.')
+      .waitFor()
+    gate.open()
+    await page.getByText('2,500 domains', { exact: true }).waitFor()
+    await page.getByText('loaded…').waitFor({ state: 'detached' })
+  })
+
+  it('keep their order in the address', async () => {
+    const { page } = await openDomains('demo')
+    await head(page, 'Messages').click()
+    await expect.poll(() => new URL(page.url()).searchParams.get('sort')).toBe('-count')
+    const names = await namesOf(page)
+    await page.reload()
+    await expect.poll(() => namesOf(page)).toEqual(names)
+  })
+})
+
 describe('the sheet of a domain', () => {
   it('has its history, its reasons, its groups, and its record byte for byte', async () => {
     const { account, page } = await openDomains('demo')
@@ -299,7 +419,10 @@ describe('the sheet of a domain', () => {
 
     const [group] = await readGroups(account)
     await openSheet(page, `${group?.domains[0]}`)
-    await press(sheet.locator('#domain-groups'), `${group?.name}`)
+    await sheet
+      .locator('#domain-groups')
+      .getByRole('link', { name: `${group?.name}` })
+      .click()
     await expect.poll(() => page.locator('#tab-groups').getAttribute('aria-selected')).toBe('true')
     await page.locator('#group-sheet').waitFor()
     await page.keyboard.press('Escape')
@@ -318,7 +441,7 @@ describe('the sheet of a domain', () => {
     })
     const sheet = await openSheet(page, 'mail.top.example')
     await sheet.getByText('no DMARC record').waitFor()
-    await press(sheet, 'top.example')
+    await sheet.getByRole('link', { name: 'top.example' }).click()
     await expect.poll(() => sheet.locator('h2').first().textContent()).toBe('top.example')
     await sheet.getByText(/v=DMARC1; p=/).waitFor()
   })

@@ -58,12 +58,38 @@ describe('the view Groups', () => {
 
     await page.locator('#group-filter').fill('')
     const sheet = await openGroup(page, 'Marketing')
-    await sheet.getByRole('button', { name: 'two.example' }).click()
+    await sheet.getByLabel('Members', { exact: true }).getByRole('link', { name: 'two.example' }).first().click()
     const domain = page.locator('#domain-sheet')
     await domain.getByRole('heading', { name: 'two.example' }).waitFor()
-    await domain.getByRole('button', { name: 'Marketing' }).click()
+    await domain.getByRole('link', { name: 'Marketing' }).click()
     await page.locator('#group-sheet').getByRole('heading', { name: 'Marketing' }).waitFor()
-    expect(placeOf(page)).toBe('default/groups')
+    expect(placeOf(page)).toContain('default/groups')
+  })
+
+  it('has the figures of a group: its mail, its policies, its days, and the worst members', async () => {
+    const fixture = {
+      domains: [
+        { name: 'one.example', record: { p: 'reject', count: 1000, dmarc: 25 } },
+        { name: 'two.example', record: { p: 'none', count: 3000, dmarc: 100 } },
+        { name: 'three.example', profile: 'no-record' },
+      ],
+      groups: [
+        { name: 'Marketing', domains: ['one.example', 'two.example'] },
+        { name: 'Silent', domains: ['three.example'] },
+      ],
+    }
+    const { page } = await open({ fixture })
+    const sheet = await openGroup(page, 'Marketing')
+    const words = 'Its 2 members sent 4,000 messages in 30 days, and 3,250 of them (81.3 %) pass DMARC.'
+    await sheet.getByText(words).waitFor()
+    await sheet.getByRole('img', { name: 'Domains by policy: 1 reject, 1 none' }).waitFor()
+    await sheet.getByRole('slider', { name: /DMARC of the group Marketing/ }).waitFor()
+    const worst = sheet.getByRole('table', { name: 'Members that need attention' }).locator('tbody tr')
+    expect(await worst.allTextContents()).toEqual([expect.stringMatching(/^Highone\.example.*750/)])
+    expect(await findAccessibilityProblems(page)).toEqual([])
+    await page.keyboard.press('Escape')
+    const silent = await openGroup(page, 'Silent')
+    await silent.getByText('There are no reports about the 1 member of the group.').waitFor()
   })
 
   it('creates a group with members that are chosen by mouse, and the request is in the journal', async () => {
@@ -158,7 +184,7 @@ describe('the view Groups', () => {
     await dialog.getByRole('button', { name: 'Rename', exact: true }).click()
     await dialog.getByRole('alert').getByText('not_found').waitFor()
     await dialog.getByRole('button', { name: 'Cancel' }).click()
-    await sheet.getByText('This group does not exist any more.').waitFor()
+    await sheet.getByText('This account has no such group.').waitFor()
     expect(await sheet.getByRole('heading', { name: 'Marketing' }).count()).toBe(1)
     await page.keyboard.press('Escape')
     await sheet.waitFor({ state: 'detached' })
@@ -176,7 +202,7 @@ describe('the view Groups', () => {
     const sheet = await openGroup(page, 'Group 0')
     const members = sheet.locator('#group-members > li')
     expect(await members.count()).toBeLessThan(80)
-    await sheet.getByRole('button', { name: 'd0.example', exact: true }).focus()
+    await members.getByRole('link', { name: 'd0.example', exact: true }).focus()
     await page.keyboard.press('End')
     await expect
       .poll(() => page.evaluate("document.activeElement.closest('li').textContent"))

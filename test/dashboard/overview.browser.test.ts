@@ -87,9 +87,9 @@ describe('the overview on the page', () => {
     await expect.poll(() => figures.count()).toBe(90)
     expect(await figures.last().textContent()).toContain(days.at(-1)?.messages?.toLocaleString('en'))
 
-    await rows.first().getByRole('button').click()
+    await rows.first().getByRole('link').click()
     await expect.poll(() => page.locator('#tab-domains').getAttribute('aria-selected')).toBe('true')
-    await page.getByRole('dialog', { name: 'news.fjordlight.example' }).waitFor()
+    await page.getByRole('heading', { name: 'news.fjordlight.example' }).waitFor()
   })
 
   it('compares before and after when a clock passes a refresh, whoever moves it, until that is closed', async () => {
@@ -150,11 +150,28 @@ describe('the overview on the page', () => {
     await page.getByRole('heading', { name: 'No figures yet' }).waitFor()
     await change(service, 'POST', '/accounts/default/domains', { domains: ['a.example'] })
     await lookAgain(page)
-    await page.getByText('No mail was counted yet').waitFor()
-    expect(await figure(page, 'Passes DMARC').textContent()).toBe('no mail')
+    await page.getByText('There are no reports yet.').waitFor()
+    expect(await figure(page, 'Passes DMARC').textContent()).toBe('no reports')
+    expect(await figure(page, 'Messages that fail').textContent()).toBe('no reports')
     await moveClock(service, 'P3D')
     await lookAgain(page)
     await page.getByRole('slider', { name: 'DMARC of all domains' }).waitFor()
+  })
+
+  it('has one scale of severity with words for it, and shows a very large number short', async () => {
+    const fixture = {
+      domains: [
+        { name: 'a.example', record: { p: 'reject' as const, count: 1_000_000_000_000, dmarc: 25 } },
+        { name: 'b.example', profile: 'no-record' as const },
+      ],
+    }
+    const { page } = await start({ fixture, now: NOW }, HASH)
+    await page.getByText('1 of high severity').waitFor()
+    expect(await page.getByText('urgent').count()).toBe(0)
+    await page.getByText(/^High: much mail of the domain is lost/).waitFor()
+    expect(await figure(page, 'Messages of 30 days').getByTitle('1,000,000,000,000').innerText()).toContain('1T')
+    const silent = page.locator('#overview-rows').getByRole('row', { name: /b\.example/ })
+    expect(await silent.textContent()).toMatch(/no reports$/)
   })
 
   it('shows that it loads, and why it cannot', async () => {
@@ -168,7 +185,7 @@ describe('the overview on the page', () => {
       if (fails) await route.fulfill({ status: 503, json: { success: false, error: refusal } })
       else await route.continue()
     })
-    await page.goto(adminUrl(service, `/${HASH}`))
+    await page.goto(adminUrl(service, `/accounts/${HASH}`))
     await page.getByRole('status', { name: 'The figures are being loaded' }).waitFor()
     gate.open()
     await page.getByRole('alert').filter({ hasText: 'The store is away.' }).waitFor()
@@ -187,7 +204,7 @@ describe('the overview on the page', () => {
     const service = await startService({ fixture: 'agency', now: NOW })
     const page = await openDashboard(service, HASH, { colorScheme: 'dark', viewport: { width: 1440, height: 900 } })
     await expect.poll(() => page.locator('#overview-rows tbody tr').count()).toBe(20)
-    await page.getByText(/^the worst 20 of [\d,]+$/).waitFor()
+    await page.getByText(/^The worst 20 of [\d,]+ are listed\.$/).waitFor()
     const pdf = (await page.pdf({ format: 'A4' })).toString('latin1')
     expect(pdf.match(/\/Type\s*\/Page[^s]/g)).toHaveLength(1)
     await page.emulateMedia({ media: 'print', colorScheme: 'dark' })

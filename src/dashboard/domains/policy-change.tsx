@@ -49,7 +49,11 @@ export function PolicyChange({ domain }: { domain: MonitoredDomain }) {
       )}
       {data !== undefined && (
         <>
-          <p aria-live="polite">{data.message}</p>
+          <p aria-live="polite">
+            {data.mail === null && data.below.domains === 0
+              ? 'Where the senders are not known, it is not known what another policy would do.'
+              : data.message}
+          </p>
           {data.mail !== null && data.mail.messages > 0 && <Table mail={data.mail} policy={policy} />}
         </>
       )}

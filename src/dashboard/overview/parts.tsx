@@ -87,7 +87,7 @@ export function AttentionList({ data, label }: { data: Overview; label: string }
           </tbody>
         </table>
       </div>
-      <p class="soft">
+      <p class="soft no-print">
         High: much mail of the domain is lost, or forged mail reaches people. Medium: some of its mail is lost, or much
         of it fails. Low: nothing is lost yet, or the problem is over.
       </p>
