@@ -15,7 +15,7 @@ import { baseOf, commonKey } from './keys.ts'
 const UNGUARDED = { isUnguarded: true, isReadOnly: true, repeatable: true }
 
 /** The format of all data under a prefix. This version cannot read a format with another number. */
-export const FORMAT = '2'
+export const FORMAT = '3'
 /** In milliseconds, how often a server checks whether the store is available, and is still the same one. */
 export const BEAT_EVERY = 500
 /** In milliseconds, how long other servers count a server after its last sign of life. */
