@@ -1,10 +1,9 @@
 import type { Contract } from '../contract/contract.ts'
 import type { AccountState, DomainNature, MonitoredDomain } from '../domain/account.ts'
-import { refreshOf } from '../domain/dmarc.ts'
+import { type FormerPin, refreshOf } from '../domain/dmarc.ts'
 import type { Fixture, FixtureDomain, FixtureFormerRecord, FixtureNature, Story } from '../domain/fixture.ts'
 import { givenFields } from '../domain/given-fields.ts'
 import { writeInstant } from '../domain/iso-8601.ts'
-import type { FormerPin } from '../domain/pins.ts'
 import { mapInTurns, runAtOnce, type Work } from '../ground/work.ts'
 
 /** Writes small accounts and single domains, as they are at the instant `now`. */

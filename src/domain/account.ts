@@ -1,10 +1,9 @@
 import type { ClockSetting } from './clock.ts'
-import type { PolicyTags, RecordPin } from './dmarc.ts'
+import type { FormerPin, PolicyTags, RecordPin } from './dmarc.ts'
 import type { Fault, FaultRule } from './faults.ts'
 import type { Fixture, Story } from './fixture.ts'
 import type { ApiKey } from './keys.ts'
 import type { PersistentMap } from './persistent-map.ts'
-import type { FormerPin } from './pins.ts'
 import type { ProfileName } from './profile.ts'
 
 /** The properties of a domain apart from its monitoring. By default, they follow from the seed and the name. */

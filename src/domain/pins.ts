@@ -1,14 +1,6 @@
 import type { MonitoredDomain } from './account.ts'
-import { type RecordPin, refreshDay } from './dmarc.ts'
+import { type FormerPin, type RecordPin, refreshDay } from './dmarc.ts'
 import { LIMITS } from './limits.ts'
-
-/** The fixed values of a record in a time that is over. Instants are in milliseconds on the account's clock. */
-export interface FormerPin {
-  pin: RecordPin
-  /** Absent if they were there from the beginning. */
-  from?: number
-  until: number
-}
 
 /** A domain's fixed values, now and before. */
 export type Pinned = Pick<MonitoredDomain, 'pin' | 'pinnedAt' | 'formerPins'>

@@ -30,7 +30,8 @@ interface Cause {
 const percent = (share: number) => `${Math.round(share * 100)} %`
 
 const WORDS: Readonly<Record<EpisodeKind, (episode: Episode) => string>> = {
-  attack: ({ strength }) => `Others forge mail in its name, about ${Math.round(strength / 30)} messages a day.`,
+  attack: ({ strength }) =>
+    `Others forge mail in its name, about ${Math.round(strength / 30).toLocaleString('en')} messages a day.`,
   'broken-dkim': ({ strength }) => `A sender of ${percent(strength)} of its mail signs with a wrong key.`,
   'broken-spf': ({ strength }) => `The SPF record misses a sender of ${percent(strength)} of its mail.`,
   'new-sender': ({ strength }) => `A new sender adds ${percent(strength)} to its mail and does not sign it.`,

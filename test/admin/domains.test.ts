@@ -38,7 +38,7 @@ describe('the list of domains', () => {
       state: 'present',
       from: '2026-01-09',
       until: expect.stringMatching(/^2026-0[23]-\d\d$/),
-      description: expect.stringMatching(/^Others forge mail in its name, about \d+ messages a day\.$/),
+      description: expect.stringMatching(/^Others forge mail in its name, about [\d,]+ messages a day\.$/),
     })
     const record = { p: 'none', count: 7 }
     expect(below).toMatchObject({ policy: null, inherits_from: 'a.example', pinned: { count: 7 }, record })

@@ -75,18 +75,25 @@ function Table({ mail, policy }: { mail: NonNullable<Change['mail']>; policy: st
         <tbody>
           {FATES.map(([fate, words]) => (
             <tr key={fate}>
-              <th scope="row">{words}</th>
-              {[mail.now[fate], mail.changed[fate]].map((part, place) => (
-                <td key={place} class="number">
-                  <Amount count={part.messages} />
-                  <div class="soft">{describeOrigins(part)}</div>
-                </td>
-              ))}
+              <td>{words}</td>
+              <Cell mail={mail.now[fate]} name="today" />
+              <Cell mail={mail.changed[fate]} name={`with ${policy}`} />
             </tr>
           ))}
         </tbody>
       </table>
     </div>
+  )
+}
+
+/** On a narrow screen, the table has no head, so each figure has its name. */
+function Cell({ mail, name }: { mail: Mail; name: string }) {
+  return (
+    <td class="number">
+      <Amount count={mail.messages} />
+      <span class="only-narrow"> {name}</span>
+      <div class="soft">{describeOrigins(mail)}</div>
+    </td>
   )
 }
 

@@ -63,23 +63,32 @@ function Table({ senders }: { senders: readonly Sender[] }) {
         <tbody>
           {senders.map(({ sender, name, kind, reason, messages, passing, spf_aligned, dkim_aligned }) => (
             <tr key={sender} data-sender={sender}>
-              <th scope="row" class="wide">
-                {name} {kind !== 'own' && <Badge tone={KINDS[kind][1]}>{KINDS[kind][0]}</Badge>}
-                <div class="soft reason">{reason}</div>
-              </th>
+              <td class="wide">
+                <strong>{name}</strong> {kind !== 'own' && <Badge tone={KINDS[kind][1]}>{KINDS[kind][0]}</Badge>}
+                <div class="soft">{reason}</div>
+              </td>
               <td class="number fit">
                 <Amount count={messages} />
+                <span class="only-narrow"> messages</span>
               </td>
-              {[passing, spf_aligned, dkim_aligned].map((part, place) => (
-                <td key={place} class="number fit">
-                  {describePart(part, messages)}
-                </td>
-              ))}
+              <Cell part={passing} whole={messages} name="pass" />
+              <Cell part={spf_aligned} whole={messages} name="SPF" />
+              <Cell part={dkim_aligned} whole={messages} name="DKIM" />
             </tr>
           ))}
         </tbody>
       </table>
     </div>
+  )
+}
+
+/** On a narrow screen, the table has no head, so each figure has its name. */
+function Cell({ part, whole, name }: { part: number; whole: number; name: string }) {
+  return (
+    <td class="number fit">
+      {describePart(part, whole)}
+      <span class="only-narrow"> {name}</span>
+    </td>
   )
 }
 

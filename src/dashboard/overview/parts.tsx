@@ -54,7 +54,7 @@ export function AttentionList({ data, label }: { data: Overview; label: string }
   return (
     <>
       {attention.length < attention_count && (
-        <p class="soft">{`The worst ${attention.length} of ${formatNumber(attention_count)} are listed.`}</p>
+        <p class="soft no-print">{`The worst ${attention.length} of ${formatNumber(attention_count)} are listed.`}</p>
       )}
       <div class="table">
         <table id="overview-rows" aria-label={label}>
