@@ -6,7 +6,6 @@ import { accept, refuse } from '../domain/errors.ts'
 import type { Fixture } from '../domain/fixture.ts'
 import { writeInstant } from '../domain/iso-8601.ts'
 import { StoreError, type StoreProblem } from '../store/store-error.ts'
-import { versionOf } from './account-version.ts'
 import { refuseLateInstant } from './clock.ts'
 import type { AdminCode, AdminRefusal } from './codes.ts'
 import { type AccountHandler, type ControlCall, done, type Handler, listed } from './handler.ts'
@@ -50,14 +49,9 @@ async function findModel({ store }: ControlCall<unknown>, like: string): Promise
   return store.read(like)
 }
 
-export const getAccount: AccountHandler<{
-  account: AccountReport
-  api_key: string | null
-  version: string
-}> = async (call) => {
+export const getAccount: AccountHandler<{ account: AccountReport; api_key: string | null }> = async (call) => {
   const account = await reportAccount(call, call.account)
-  const apiKey = call.worlds.findPublicKey(call.account) ?? null
-  return done({ account, api_key: apiKey, version: await versionOf(call) })
+  return done({ account, api_key: call.worlds.findPublicKey(call.account) ?? null })
 }
 
 export const updateAccount: AccountHandler<{ account: AccountReport }, { plan: string }> = async (call) => {

@@ -1,3 +1,4 @@
+import * as version from './account-version.ts'
 import * as accounts from './accounts.ts'
 import * as clock from './clock.ts'
 import * as comparison from './comparison.ts'
@@ -33,6 +34,7 @@ const EXPORTS = {
   ...snapshots,
   ...state,
   ...verdict,
+  ...version,
 }
 
 /**

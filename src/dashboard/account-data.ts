@@ -2,7 +2,7 @@ import { computed } from '@preact/signals'
 import { openTab } from './address.ts'
 import { call, type Query } from './client.ts'
 import { FACTS, isOffered } from './facts.ts'
-import { createResource, noteVersion } from './resource.ts'
+import { createResource } from './resource.ts'
 import type { Group, Snapshot } from './responses.ts'
 
 interface Known {
@@ -27,14 +27,10 @@ async function loadAccounts(): Promise<Known> {
 
 /** The chosen account: its plan, clock and sizes, and its key if the key is not secret. */
 export const summary = createResource({
-  async load(account) {
-    const report = await call('getAccount', { parameters: { account } })
-    noteVersion(account, report.version)
-    return report
-  },
+  load: (account) => call('getAccount', { parameters: { account } }),
   afterRequests: 400,
   changesOnly: true,
-  polled: 'always',
+  polled: true,
 })
 
 export const groups = createResource({

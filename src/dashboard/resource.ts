@@ -186,15 +186,21 @@ export function noteRequest(request: JournalEntry): void {
   for (const each of watched) each.noteRequest(request)
 }
 
-/** Takes the version from a report about an account. While it is the same, other data of the account is, too. */
-export function noteVersion(account: string, read: string): void {
-  if (account === chosenAccount.peek()) version = read
+/** Reads the version of the chosen account. While it is the same, the other data of the account is, too. */
+async function readVersion(): Promise<void> {
+  const account = chosenAccount.peek()
+  try {
+    const read = (await call('getVersion', { parameters: { account } })).version
+    if (account === chosenAccount.peek()) version = read
+  } catch (error) {
+    if (isNotFound(error)) await leaveIfLost(account)
+  }
 }
 
 /** Loads the visible data that other clients of the control plane may have changed. */
 export async function poll(): Promise<void> {
   const isDue = (each: Watched) => each.isShown() && each.isDueToPoll()
-  await refreshEach((each) => each.isPolledAlways && isDue(each))
+  await Promise.all([readVersion(), refreshEach((each) => each.isPolledAlways && isDue(each))])
   // Only now it is known whether the version has changed.
   await refreshEach((each) => !each.isPolledAlways && isDue(each))
 }
@@ -211,6 +217,8 @@ export function followChoice(leaveLostAccount: () => void): void {
         version = undefined
         for (const each of watched) each.forget()
       }
+      // It is asked for before the data, so that no change comes in between unseen.
+      if (chosen !== account) void readVersion()
       account = chosen
       void refreshShown()
     })

@@ -78,7 +78,7 @@ describe('the version of an account', () => {
     const plane = await startControlPlane(start)
     const { get, ask, create } = plane
     const { key } = await create({ id: 'one', ...start })
-    const read = async () => (await get('/accounts/one')).data.version as string
+    const read = async () => (await get('/accounts/one/version')).data.version as string
     let version = await read()
     await ask(key, 'GET', '/domains')
     await get('/accounts/one/overview')

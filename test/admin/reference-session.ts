@@ -63,6 +63,7 @@ export const STEPS: readonly Step[] = [
   { operation: 'createAccount', body: { id: ACCOUNT, fixture: 'empty', now: NOW, frozen: true, api_key: KEY } },
   { operation: 'listAccounts' },
   { operation: 'getAccount' },
+  { operation: 'getVersion' },
   { operation: 'updateAccount', body: { plan: 'above-stone' } },
   {
     operation: 'compareAccount',

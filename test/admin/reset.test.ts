@@ -33,7 +33,6 @@ const status =
   (deed: (service: TestService) => Promise<{ status: number }>): Deed =>
   async (service) =>
     (await deed(service)).status
-const readAccount: Deed = async (service) => (await askControl(service, 'GET', AT)).data.account
 const pin = (domain: string, body: object) => asks('PUT', `${AT}/domains/${domain}/dmarc`, body)
 const removal = (domain: string) => sends('DELETE', '/domains', { domains: [domain] })
 const ANOTHER = { fixture: 'agency', seed: 7, now: '2026-02-01T00:00:00Z', frozen: true }
@@ -82,7 +81,7 @@ const PROOFS: Readonly<Record<string, Proof>> = {
     all(pin('two.example', { profile: 'parked' }), removal('two.example')),
     state('former_domains'),
   ],
-  plan: ['forgotten', asks('PATCH', AT, { plan: 'above-stone' }), readAccount],
+  plan: ['forgotten', asks('PATCH', AT, { plan: 'above-stone' }), read(AT)],
   'keys that were created later': ['forgotten', asks('POST', `${AT}/keys`, { label: 'Later' }), read(`${AT}/keys`)],
   'that a key of the creation was disabled or deleted': [
     'forgotten',
@@ -124,7 +123,7 @@ const PROOFS: Readonly<Record<string, Proof>> = {
   'what an earlier reset has chosen': [
     'kept',
     asks('POST', `${AT}/reset`, ANOTHER),
-    all(readAccount, read(`${AT}/clock`)),
+    all(read(AT), read(`${AT}/clock`)),
   ],
 }
 

@@ -30,8 +30,8 @@ async function startStill(tab: string) {
 }
 
 describe('what an open page asks for', () => {
-  /** What every tab shows: the account, the list of accounts, and the verdict of them all. */
-  const FRAME = ['account', 'accounts', 'verdict']
+  /** What every tab asks: whether the account has changed, the list of accounts, and the verdict of them all. */
+  const FRAME = ['account/version', 'accounts', 'verdict']
   /** What a tab asks for beside it because no version tells whether it has changed. */
   const TABS: Readonly<Record<string, readonly string[]>> = {
     overview: [],
