@@ -45,6 +45,8 @@ interface ParameterSettings<Text extends string> {
   initial?: Text
   /** Whether Back returns to the former value. It is `replace` for what changes with each key. */
   history?: 'push' | 'replace'
+  /** Whether it keeps its value when another place is opened that does not name it. */
+  lasting?: boolean
   /** Whether a text of an address is a value. The initial value takes the place of any other text. */
   accepts?(text: string): text is Text
 }
@@ -54,6 +56,7 @@ interface Parameter {
   name: string
   initial: string
   isStep: boolean
+  isLasting: boolean
   value: Signal<string>
   accepts(text: string): boolean
 }
@@ -66,11 +69,13 @@ export function createParameter<Text extends string = string>({
   name,
   initial = '' as Text,
   history = 'push',
+  lasting = false,
   accepts = (_): _ is Text => true,
 }: ParameterSettings<Text>): Signal<Text> {
   const value = signal(initial)
   const isStep = history === 'push'
-  parameters.push({ tab, name, initial, isStep, value: value as unknown as Signal<string>, accepts })
+  const own = { isStep, isLasting: lasting, value: value as unknown as Signal<string>, accepts }
+  parameters.push({ tab, name, initial, ...own })
   return value
 }
 
@@ -104,8 +109,10 @@ export function go(place: Place, how: 'push' | 'replace' = 'push'): void {
 }
 
 function setParameters(view: Tab | undefined, textOf: (name: string) => string | null | undefined): void {
-  for (const { name, value, initial, accepts } of parametersOf(view)) {
+  for (const { name, value, initial, isLasting, accepts } of parametersOf(view)) {
     const given = textOf(name)
+    // An address that is read has no value (null) where it does not name a parameter. A place says nothing about it.
+    if (given === undefined && isLasting) continue
     value.value = given != null && accepts(given) ? given : initial
   }
 }

@@ -7,11 +7,15 @@ import { Dialogs } from './controls/dialog.tsx'
 import { ErrorText, showFailure, showNote, Toasts } from './controls/notices.tsx'
 import { connection, followExchanges, trouble } from './exchanges.ts'
 import { followRefreshes } from './overview/before-and-after.tsx'
+import { noteArrival } from './presentation/arrivals.ts'
+import { Presentation, SceneWords } from './presentation/presentation.tsx'
 import { Refused } from './refusals.ts'
 import { followScope, requestList } from './requests/list.ts'
 import { followChoice, poll, refreshShown } from './resource.ts'
-import { StoryBar, UnfinishedStory } from './scenes/panel.tsx'
-import { followScene } from './scenes/story.ts'
+import { StoryBar } from './scenes/bar.tsx'
+import { followScene, presenting, telling } from './scenes/story.ts'
+import { followStory } from './scenes/story-place.ts'
+import { UnfinishedStory } from './scenes/unfinished.tsx'
 import { OpenPanel } from './tabs.tsx'
 import { PlayBanner } from './time/play-banner.tsx'
 
@@ -39,8 +43,15 @@ function startPage(): void {
   place.replaceChildren()
   render(<Page />, place)
   followScope()
-  followExchanges(requestList).catch(showFailure)
+  followExchanges({
+    ...requestList,
+    take(entry) {
+      requestList.take(entry)
+      noteArrival(entry)
+    },
+  }).catch(showFailure)
   followScene()
+  followStory().catch(showFailure)
   setInterval(whenVisible(poll), MILLISECONDS_BETWEEN_POLLS)
   // Data may have become old while the page was hidden.
   document.addEventListener('visibilitychange', whenVisible(refreshShown))
@@ -73,9 +84,10 @@ export function Page() {
       <PlayBanner />
       <UnfinishedStory />
       <main>
+        {presenting.value && <SceneWords />}
         <OpenPanel />
       </main>
-      <StoryBar />
+      {presenting.value ? <Presentation /> : telling.value !== undefined && <StoryBar />}
       <Dialogs />
       <Toasts />
     </>

@@ -50,6 +50,8 @@ interface Watched {
   isDueToPoll(): boolean
   forget(): void
   refresh(): Promise<void>
+  /** Resolves when no load is under way. */
+  settle(): Promise<void> | undefined
   noteRequest(request: JournalEntry): void
 }
 
@@ -148,6 +150,7 @@ export function createResource<Data>({
 
   watched.push({
     ...{ refresh, isShown, isPolledAlways },
+    settle: () => again ?? current,
     isDueToPoll: () => polled !== false && current === undefined && !isDue && mayDiffer() && isStale(),
     forget() {
       if (shared) return
@@ -175,6 +178,11 @@ export function createResource<Data>({
 
 export async function refreshShown(): Promise<void> {
   await refreshEach((each) => each.isShown())
+}
+
+/** Waits for the loads of visible data that are under way. It never rejects. */
+export async function settleShown(): Promise<void> {
+  await Promise.allSettled(watched.filter((each) => each.isShown()).map((each) => each.settle()))
 }
 
 async function refreshEach(isWanted: (each: Watched) => boolean): Promise<void> {

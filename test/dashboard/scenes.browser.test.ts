@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
 import type { TestService } from '../support/service.ts'
-import { ask, change, goTo, isTooWide, openDashboard, start } from './dashboard-page.ts'
+import { ask, change, goTo, isTooWide, openDashboard, placeOf, start } from './dashboard-page.ts'
 
 const STATE = '/accounts/default/state'
 const NOW = '2026-03-10T09:00:00Z'
@@ -147,7 +147,7 @@ describe('the story of agency', () => {
       expect.stringMatching(/^POST …\/faults Done\.$/),
       expect.stringMatching(/^POST \/domains Refused, as expected: 500 internal_error/),
     ])
-    await page.locator('dialog', { hasText: 'new-client.example' }).waitFor()
+    await page.getByRole('region', { name: 'new-client.example' }).waitFor()
   })
 
   it('says why a fault does not act where the key of the account is secret', async () => {
@@ -288,7 +288,7 @@ describe('a story', () => {
     await story(page).locator('.warn', { hasText: 'told in the account shop' }).waitFor()
     await press(page, 'Next')
     await settled(page, 2)
-    expect(page.url()).toMatch(/#shop\/overview$/)
+    expect(placeOf(page)).toBe('shop/overview?scene=2')
     await change(service, 'DELETE', '/accounts/shop')
     await press(page, 'Back')
     await story(page).getByRole('alert').waitFor()

@@ -1,3 +1,4 @@
+import { signal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { connection } from '../exchanges.ts'
@@ -61,6 +62,9 @@ function TryAgain({ of: resource }: { of: Resource<unknown> }) {
   return <Button words="Try again" small work={() => resource.refresh().catch(() => undefined)} />
 }
 
+/** How many answers the shown views wait for. */
+export const awaitedAnswers = signal(0)
+
 /**
  * The answer of a call. It is asked again when one of the values in `of` changes, and forgotten when the first one
  * changes, which says what the answer is about. Without `load`, nothing is asked.
@@ -74,10 +78,14 @@ export function useAnswer<Data>(
   useEffect(() => {
     const leaving = new AbortController()
     const { signal } = leaving
-    load?.(signal).then(
-      (data) => signal.aborted || setAnswer({ subject, data }),
-      (failure) => signal.aborted || setAnswer({ subject, failure }),
-    )
+    if (load === undefined) return undefined
+    awaitedAnswers.value++
+    load(signal)
+      .then(
+        (data) => signal.aborted || setAnswer({ subject, data }),
+        (failure) => signal.aborted || setAnswer({ subject, failure }),
+      )
+      .finally(() => awaitedAnswers.value--)
     return () => leaving.abort()
   }, of)
   return answer.subject === subject ? answer : {}

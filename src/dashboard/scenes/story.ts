@@ -1,66 +1,21 @@
-import { effect, signal } from '@preact/signals'
+import { batch, computed, effect, signal } from '@preact/signals'
 import { SCENE_SNAPSHOT } from '../account-data.ts'
-import { chosenAccount, go, OFFERED_TABS } from '../address.ts'
-import { call, send } from '../client.ts'
+import { chosenAccount, createParameter, go, keptParameters, OFFERED_TABS, openTab, type Place } from '../address.ts'
+import { call } from '../client.ts'
 import { storyIsTold } from '../controls/dialog.tsx'
+import { awaitedAnswers } from '../controls/loaded.tsx'
 import { showNote } from '../controls/notices.tsx'
-import { FACTS } from '../facts.ts'
-import { isNotFound, isObject, messageOf, Refused } from '../refusals.ts'
-import { refreshShown } from '../resource.ts'
-import type { Scene, SceneCall, Story } from '../responses.ts'
-import { callService, type Way } from '../service-calls.tsx'
+import { isNotFound } from '../refusals.ts'
+import { refreshShown, settleShown } from '../resource.ts'
+import type { Scene, Story } from '../responses.ts'
+import { type Outcome, sendCall } from './scene-calls.ts'
 
-interface Outcome {
-  call: SceneCall
-  /** Whether the answer is the one that the scene expects. */
-  expected: boolean
-  text: string
-  /** The id of the request in the journal; null if it is not there. */
-  requestId: string | null
-}
+/** The longest wait for the figures that a scene looks at, in milliseconds. */
+const PATIENCE = 15_000
+const MILLISECONDS_BETWEEN_LOOKS = 50
 
-/** Explains why the control plane accepts a call that the service may refuse. */
-const WAY_AROUND =
-  'The key of the account is secret, so it was sent through the control plane, on which neither faults nor quotas act.'
-
-/** Sends a call of a scene for an account, and describes the answer. A refusal does not end the story. */
-async function sendCall(call: SceneCall, account: string): Promise<Outcome> {
-  const { expect } = call
-  try {
-    const { way, requestId } = await sendToOwner(call, account)
-    if (expect === undefined) return { call, expected: true, text: 'Done.', requestId }
-    const reason = way === 'control-plane' ? ` ${WAY_AROUND}` : ''
-    const text = `It was accepted, although the scene expects the refusal ${expect}.${reason}`
-    return { call, expected: false, text, requestId }
-  } catch (error) {
-    if (!(error instanceof Refused)) return { call, expected: false, text: messageOf(error), requestId: null }
-    const { status, code, message, requestId } = error
-    const expected = code === expect
-    const words = expected ? 'Refused, as expected' : 'Refused, which the scene does not expect'
-    return { call, expected, text: `${words}: ${status} ${code}. ${message}`, requestId }
-  }
-}
-
-export function describeCall({ operation, parameters = {}, query }: SceneCall): string {
-  const own = FACTS.operations.find(({ id }) => id === operation)
-  const [method, template] = own === undefined ? (FACTS.calls[operation] ?? ['', operation]) : [own.method, own.path]
-  const path = template
-    .replace('/accounts/{account}', '…')
-    .replace(/\{([^}]+)\}/g, (_, name: string) => parameters[name] ?? name)
-  return `${method} ${path}${query === undefined ? '' : `?${new URLSearchParams(query)}`}`.trim()
-}
-
-/** Resolves to the way of the call to the service, and to the id of its request in the journal. */
-async function sendToOwner(
-  { operation, parameters, query, body }: SceneCall,
-  account: string,
-): Promise<{ way?: Way; requestId: string | null }> {
-  if (FACTS.operations.some(({ id }) => id === operation)) {
-    return callService(operation, { account, ...(body && { body }), ...(query && { query }) })
-  }
-  await send(operation, { parameters: { ...parameters, account }, ...(body && { body }) })
-  return { requestId: null }
-}
+/** What a presentation shows of a scene, one after the other. Without a presentation, all of it is shown at once. */
+export type Stage = 'words' | 'calls' | 'look'
 
 export interface Telling {
   account: string
@@ -68,6 +23,8 @@ export interface Telling {
   step: number
   /** The snapshot of the account before the story. */
   snapshot: string
+  /** How far the scene is played. */
+  stage: Stage
   outcomes: readonly Outcome[]
   /** The reason why the story cannot continue. The account stays as it is then. */
   end: string | undefined
@@ -77,33 +34,124 @@ export const telling = signal<Telling | undefined>(undefined)
 
 export const moving = signal(false)
 
+/** The number of the told scene, in the address of whatever the page shows meanwhile. */
+export const sceneNumber = createParameter({
+  name: 'scene',
+  lasting: true,
+  accepts: (text): text is string => /^[1-9]\d?$/.test(text),
+})
+
+type Presents = 'yes' | ''
+/** Whether the page presents the story in large type. */
+export const presents = createParameter<Presents>({
+  name: 'present',
+  lasting: true,
+  accepts: (text): text is Presents => text === 'yes',
+})
+export const presenting = computed(() => presents.value === 'yes' && telling.value !== undefined)
+
 effect(() => {
   storyIsTold.value = telling.value !== undefined
 })
+
+export function sceneOf(told: Telling | undefined): Scene | undefined {
+  return told?.story.scenes[told.step]
+}
+
+export function stagesOf({ calls = [], look_at }: Scene): readonly Stage[] {
+  return ['words', ...(calls.length > 0 ? (['calls'] as const) : []), ...(look_at ? (['look'] as const) : [])]
+}
+
+function lastStageOf(scene: Scene): Stage {
+  return stagesOf(scene).at(-1) ?? 'words'
+}
+
+/** Whether all of the told scene was shown. */
+export function isPlayed(told: Telling): boolean {
+  const scene = sceneOf(told)
+  return scene === undefined || told.stage === lastStageOf(scene)
+}
+
+/** Whether a scene adds an entry to the history of the browser, or is told for the entry that the browser shows. */
+type History = 'push' | 'replace'
 
 /**
  * Takes a snapshot of the chosen account and begins its story with one of the scenes.
  *
  * @throws Refused if the snapshot is refused, for example because there are too many.
  */
-export async function beginStory(story: Story, step: number): Promise<void> {
+export async function beginStory(story: Story, step: number, history: History = 'push'): Promise<void> {
   const account = chosenAccount.peek()
   const snapshot = SCENE_SNAPSHOT + drawName()
   await work(async () => {
     await call('takeSnapshot', { parameters: { account }, body: { name: snapshot } })
-    telling.value = { account, story, step, snapshot, outcomes: [], end: undefined }
-    await playScene()
+    telling.value = { account, story, step, snapshot, stage: 'words', outcomes: [], end: undefined }
+    await playScene(history, !presenting.peek())
   })
 }
 
+interface Arrival {
+  history?: History
+  /** Whether the whole scene is shown at once. */
+  isWhole?: boolean
+}
+
 /** Ends the scene and begins another one, after it has restored the account to its state before the story. */
-export async function goTo(step: number): Promise<void> {
+export async function goTo(
+  step: number,
+  { history = 'push', isWhole = !presenting.peek() }: Arrival = {},
+): Promise<void> {
   await work(async (told) => {
     if (told === undefined || told.end !== undefined || told.story.scenes[step] === undefined) return
     if (!(await restore(told))) return
-    telling.value = { ...told, step, outcomes: [] }
-    await playScene()
+    telling.value = { ...told, step, stage: 'words', outcomes: [] }
+    await playScene(history, isWhole)
   })
+}
+
+/** Goes on by one stage, or to the words of the next scene. */
+export async function goOn(): Promise<void> {
+  const told = telling.peek()
+  const next = stageBeside(told, 1)
+  if (next === undefined) await goTo((told?.step ?? 0) + 1)
+  else await work(() => showStage(next))
+}
+
+/** Goes back by one stage, or to the end of the scene before. */
+export async function goBack(): Promise<void> {
+  const told = telling.peek()
+  const previous = stageBeside(told, -1)
+  if (previous === undefined) await goTo((told?.step ?? 0) - 1, { isWhole: true })
+  else if (!moving.peek()) update({ stage: previous })
+}
+
+function stageBeside(told: Telling | undefined, by: 1 | -1): Stage | undefined {
+  const scene = sceneOf(told)
+  if (told === undefined || scene === undefined) return undefined
+  const stages = stagesOf(scene)
+  const index = stages.indexOf(told.stage) + by
+  return index < 0 ? undefined : stages[index]
+}
+
+/** Shows all of the scene, as it is shown without a presentation. */
+export async function playRest(): Promise<void> {
+  await work(async (told) => {
+    const scene = sceneOf(told)
+    if (scene !== undefined) await showStage(lastStageOf(scene))
+  })
+}
+
+/** Presents the story. If none is told, the address begins the first scene. */
+export function present(): void {
+  // Between the two, the scene would be one that was not played to its end.
+  batch(() => {
+    update({ stage: 'words' })
+    presents.value = 'yes'
+  })
+}
+
+export function stopPresenting(): void {
+  presents.value = ''
 }
 
 /** Restores the account to its state before the story, and deletes the snapshot. */
@@ -117,17 +165,14 @@ export async function endStory(): Promise<void> {
       showNote('The account is as it was before the story.')
     }
     telling.value = undefined
-    go({ tab: 'scenes' })
+    go({ tab: 'scenes', parameters: { scene: '', present: '' } })
     await refreshShown()
   })
 }
 
-export function lookAgain(): void {
+export function lookAgain(history: History = 'push'): void {
   const told = telling.peek()
-  if (told === undefined) return
-  go({ account: told.account })
-  const look = told.story.scenes[told.step]?.look_at
-  if (look !== undefined) showLook(look, told)
+  if (told !== undefined) go({ account: told.account, ...placeOf(sceneOf(told)?.look_at, told.outcomes) }, history)
 }
 
 /** Runs one step at a time. A further step during that time is ignored, for example after a double key press. */
@@ -141,38 +186,77 @@ async function work(step: (told: Telling | undefined) => Promise<void>): Promise
   }
 }
 
-async function playScene(): Promise<void> {
+function update(change: Partial<Telling>): void {
   const told = telling.peek()
-  const scene = told?.story.scenes[told.step]
+  if (told !== undefined) telling.value = { ...told, ...change }
+}
+
+async function playScene(history: History, isWhole: boolean): Promise<void> {
+  const told = telling.peek()
+  const scene = sceneOf(told)
   if (told === undefined || scene === undefined) return
-  go({ account: told.account })
-  // The subject may exist only after the calls. Until then, only its tab is open.
   const { look_at: look, calls = [] } = scene
-  if (look !== undefined) showLook(calls.length > 0 ? { tab: look.tab } : look)
-  for (const each of calls) {
-    const outcome = await sendCall(each, told.account)
-    const present = telling.peek()
-    if (present === undefined) return
-    telling.value = { ...present, outcomes: [...present.outcomes, outcome] }
+  // The subject may exist only after the calls. Until then, only its tab is open.
+  const place = placeOf(calls.length > 0 && look ? { tab: look.tab } : look)
+  go({ account: told.account, ...place, parameters: { ...place.parameters, scene: String(told.step + 1) } }, history)
+  // The account was restored.
+  if (calls.length === 0 || !isWhole) void refreshShown()
+  if (isWhole) await showStage(lastStageOf(scene))
+}
+
+async function showStage(stage: Stage): Promise<void> {
+  const scene = sceneOf(telling.peek())
+  if (scene === undefined) return
+  if (scene.calls?.length && stage !== 'words') {
+    // A room sees the calls go.
+    update({ stage: 'calls' })
+    await sendCalls(scene)
   }
-  const refreshed = refreshShown()
-  if (look === undefined || calls.length === 0) return
-  await refreshed
-  showLook(look, telling.peek())
+  if (stage !== 'words') showLook(scene)
+  if (stage === 'look' && presenting.peek()) await settleView()
+  update({ stage })
+}
+
+/** Sends those calls of the scene that were not sent yet. */
+async function sendCalls({ calls = [] }: Scene): Promise<void> {
+  const told = telling.peek()
+  if (told === undefined || told.outcomes.length === calls.length) return
+  for (const each of calls.slice(told.outcomes.length)) {
+    const outcome = await sendCall(each, told.account)
+    update({ outcomes: [...(telling.peek()?.outcomes ?? []), outcome] })
+  }
+  await refreshShown()
+}
+
+function showLook({ look_at: look }: Scene): void {
+  if (look !== undefined) go(placeOf(look, telling.peek()?.outcomes), 'replace')
+}
+
+/** Waits until the view has what it shows, but not for ever. */
+async function settleView(): Promise<void> {
+  const until = Date.now() + PATIENCE
+  do {
+    await settleShown()
+    // What has been loaded may show something that loads more.
+    await new Promise((resolve) => setTimeout(resolve, MILLISECONDS_BETWEEN_LOOKS))
+  } while (awaitedAnswers.peek() > 0 && Date.now() < until)
 }
 
 /**
- * Shows the subject of a scene. In the tab of the requests, it is the last request of the scene. A tab that this page
- * does not have is ignored.
+ * The place of what a scene looks at. In the tab of the requests, it is the last request of the scene. A tab that this
+ * page does not have is ignored.
  */
-function showLook({ tab, domain, group, search }: NonNullable<Scene['look_at']>, told?: Telling): void {
-  const sent = told?.outcomes.findLast(({ requestId }) => requestId !== null)?.requestId
+function placeOf(look: Scene['look_at'], outcomes: readonly Outcome[] = []): Place {
+  const open = openTab.peek()
+  if (look === undefined) return open === undefined ? {} : { parameters: keptParameters(open) }
+  const { tab, domain, group, search } = look
+  const sent = outcomes.findLast(({ requestId }) => requestId !== null)?.requestId
   const request = tab === 'requests' ? (sent ?? undefined) : undefined
-  go({
+  return {
     tab: OFFERED_TABS.find((each) => each === tab),
     subject: request ?? domain ?? group,
     parameters: search === undefined ? {} : { search },
-  })
+  }
 }
 
 /** Restores the account to its state before the story. If that is impossible, the story says why. */
@@ -183,7 +267,7 @@ async function restore(told: Telling): Promise<boolean> {
     return true
   } catch (error) {
     if (!isNotFound(error)) throw error
-    telling.value = { ...told, end: await explainLoss(account) }
+    update({ end: await explainLoss(account) })
     return false
   }
 }
@@ -208,23 +292,12 @@ function drawName(): string {
   return [...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('')
 }
 
-export function isForStory({ target, altKey, ctrlKey, metaKey, shiftKey, isComposing }: KeyboardEvent): boolean {
-  if (altKey || ctrlKey || metaKey || shiftKey || isComposing) return false
-  if (document.querySelector('dialog:modal') !== null) return false
-  return !(isObject(target) && target instanceof Element && target.closest(USES_KEYS) !== null)
-}
-
-/** Elements that use letters or arrow keys themselves. */
-const USES_KEYS =
-  'input, select, textarea, [contenteditable], summary, [role=tab], [role=slider], [role=grid], [role=listbox], [role=menu], [role=row]'
-
 /** Highlights the subject of the scene in any view. A style sheet also applies to rows that are rendered later. */
 export function followScene(): void {
   const sheet = new CSSStyleSheet()
   document.adoptedStyleSheets = [...document.adoptedStyleSheets, sheet]
   effect(() => {
-    const told = telling.value
-    const { domain, group } = told?.story.scenes[told.step]?.look_at ?? {}
+    const { domain, group } = sceneOf(telling.value)?.look_at ?? {}
     const places = [
       ...(domain === undefined ? [] : [`[data-domain=${CSS.escape(domain)}]`]),
       ...(group === undefined ? [] : [`[data-group=${CSS.escape(group)}]`]),
