@@ -3,6 +3,7 @@ import { chosenAccount } from '../address.ts'
 import { FACTS } from '../facts.ts'
 import { targetOf } from '../requests/listed-request.ts'
 import type { JournalEntry } from '../responses.ts'
+import { readTimeOfDay } from '../time/clock.tsx'
 
 /** How many arrivals are shown. The view of the requests has the others. */
 const KEPT = 50
@@ -61,7 +62,7 @@ function toArrival(entry: JournalEntry): Arrival {
   const target = targetOf(entry)
   const isAnswer = !request.body
   return {
-    ...{ id: count++, time: new Date().toTimeString().slice(0, 8), requestId, method, status, code, isAnswer },
+    ...{ id: count++, time: readTimeOfDay(), requestId, method, status, code, isAnswer },
     target: (target.startsWith(FACTS.basePath) ? target.slice(FACTS.basePath.length) : target).slice(0, LONGEST),
     body: (request.body || response.body || '').slice(0, LONGEST).replace(/\s+/g, ' '),
   }

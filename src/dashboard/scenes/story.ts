@@ -13,6 +13,7 @@ import { type Outcome, sendCall } from './scene-calls.ts'
 /** The longest wait for the figures that a scene looks at, in milliseconds. */
 const PATIENCE = 15_000
 const MILLISECONDS_BETWEEN_LOOKS = 50
+const MOST_LOOKS = PATIENCE / MILLISECONDS_BETWEEN_LOOKS
 
 /** What a presentation shows of a scene, one after the other. Without a presentation, all of it is shown at once. */
 export type Stage = 'words' | 'calls' | 'look'
@@ -90,7 +91,7 @@ export async function beginStory(story: Story, step: number, history: History = 
   })
 }
 
-interface Arrival {
+interface SceneEntry {
   history?: History
   /** Whether the whole scene is shown at once. */
   isWhole?: boolean
@@ -99,7 +100,7 @@ interface Arrival {
 /** Ends the scene and begins another one, after it has restored the account to its state before the story. */
 export async function goTo(
   step: number,
-  { history = 'push', isWhole = !presenting.peek() }: Arrival = {},
+  { history = 'push', isWhole = !presenting.peek() }: SceneEntry = {},
 ): Promise<void> {
   await work(async (told) => {
     if (told === undefined || told.end !== undefined || told.story.scenes[step] === undefined) return
@@ -234,12 +235,19 @@ function showLook({ look_at: look }: Scene): void {
 
 /** Waits until the view has what it shows, but not for ever. */
 async function settleView(): Promise<void> {
-  const until = Date.now() + PATIENCE
-  do {
+  await Promise.race([settleAll(), pauseFor(PATIENCE)])
+}
+
+async function settleAll(): Promise<void> {
+  for (let looks = 0; looks === 0 || (awaitedAnswers.peek() > 0 && looks < MOST_LOOKS); looks++) {
     await settleShown()
     // What has been loaded may show something that loads more.
-    await new Promise((resolve) => setTimeout(resolve, MILLISECONDS_BETWEEN_LOOKS))
-  } while (awaitedAnswers.peek() > 0 && Date.now() < until)
+    await pauseFor(MILLISECONDS_BETWEEN_LOOKS)
+  }
+}
+
+function pauseFor(milliseconds: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, milliseconds))
 }
 
 /**
@@ -290,22 +298,4 @@ async function explainLoss(account: string): Promise<string> {
 function drawName(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(4))
   return [...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('')
-}
-
-/** Highlights the subject of the scene in any view. A style sheet also applies to rows that are rendered later. */
-export function followScene(): void {
-  const sheet = new CSSStyleSheet()
-  document.adoptedStyleSheets = [...document.adoptedStyleSheets, sheet]
-  effect(() => {
-    const { domain, group } = sceneOf(telling.value)?.look_at ?? {}
-    const places = [
-      ...(domain === undefined ? [] : [`[data-domain=${CSS.escape(domain)}]`]),
-      ...(group === undefined ? [] : [`[data-group=${CSS.escape(group)}]`]),
-    ]
-    sheet.replaceSync(
-      places.length === 0
-        ? ''
-        : `@media not print { ${places.join(', ')} { background: var(--accent-ground); box-shadow: inset 4px 0 0 var(--accent); } }`,
-    )
-  })
 }
