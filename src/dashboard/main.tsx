@@ -17,7 +17,7 @@ import { followScene } from './scenes/highlight.ts'
 import { presenting, telling } from './scenes/story.ts'
 import { followStory } from './scenes/story-place.ts'
 import { UnfinishedStory } from './scenes/unfinished.tsx'
-import { OpenPanel } from './tabs.tsx'
+import { followTitle, OpenPanel } from './tabs.tsx'
 import { PlayBanner } from './time/play-banner.tsx'
 
 // The page is a normal client of the control plane. Any client can send any text to the service, so the page shows such
@@ -35,6 +35,7 @@ function startPage(): void {
   if (place === null) throw new Error('The page has no place for its content.')
   readAddress()
   followPlace()
+  followTitle()
   followChoice(() => {
     showNote(`The account ${chosenAccount.peek()} does not exist any more.`)
     go({ account: DEFAULT_ACCOUNT }, 'replace')

@@ -1,8 +1,9 @@
+import { effect } from '@preact/signals'
 import type { ComponentChildren, FunctionComponent } from 'preact'
 import { useEffect } from 'preact/hooks'
 import { AccountPanel } from './account/panel.tsx'
 import { summary } from './account-data.ts'
-import { go, keptParameters, OFFERED_TABS, openTab, type Tab } from './address.ts'
+import { chosenAccount, go, keptParameters, OFFERED_TABS, openTab, type Tab } from './address.ts'
 import { ComparePanel } from './compare/panel.tsx'
 import { Loaded } from './controls/loaded.tsx'
 import { CoveragePanel, coverageTally } from './coverage/panel.tsx'
@@ -34,6 +35,15 @@ const VIEWS: Readonly<Record<Tab, View>> = {
   account: { title: 'Account', Panel: AccountPanel },
   coverage: { title: 'Coverage', Panel: CoveragePanel, tally: coverageTally },
   compare: { title: 'Compare', Panel: ComparePanel },
+}
+
+/** Names the open view in the title of the page, so that the history and the tabs of the browser tell the views apart. */
+export function followTitle(): void {
+  const product = document.title
+  effect(() => {
+    const tab = openTab.value
+    document.title = tab === undefined ? product : `${VIEWS[tab].title}, ${chosenAccount.value} – ${product}`
+  })
 }
 
 const NEIGHBOURS: Readonly<Record<string, (index: number) => Tab | undefined>> = {

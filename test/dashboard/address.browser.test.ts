@@ -76,6 +76,7 @@ describe('the address of the page', () => {
     const page = await openDashboard(service, 'default/requests', WIDE)
     await page.getByRole('combobox', { name: 'Account' }).selectOption('two')
     await expect.poll(() => placeOf(page)).toBe('two/requests')
+    expect(await page.title()).toBe('Requests, two – dmarc-understudy')
     await page.reload()
     await untilLive(page)
     expect(await page.getByRole('combobox', { name: 'Account' }).inputValue()).toBe('two')

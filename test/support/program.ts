@@ -68,7 +68,7 @@ export async function expectRefusal(
   options?: RunOptions,
 ): Promise<void> {
   const result = await runInProcess(args, options)
-  const line = result.stderr.replaceAll(/^(explore|dmarc-understudy vary): .*\n/gm, '')
+  const line = result.stderr.replaceAll(/^(explore|vary): .*\n/gm, '')
   expect(line).toMatch(/^dmarc-understudy: [^\n]+\n$/)
   const said = line.slice('dmarc-understudy: '.length, -1)
   if (typeof message !== 'string') expect(said).toMatch(message)
