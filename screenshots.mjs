@@ -15,11 +15,11 @@ const NOW = '2026-01-15T09:00:00Z'
 /** What takes a different time in each run is shown as this. */
 const MILLISECONDS = 1.4
 
-/** File name → the view, what is done in it, and what must be seen before the picture is taken. */
+/** File name → the place, what is done there, and what must be seen before the picture is taken. */
 const PICTURES = {
-  'dashboard-overview': { tab: 'overview', show: (page) => page.locator('#panel svg').first().waitFor() },
-  'dashboard-requests': { tab: 'requests', show: showRefusedRequest },
-  'dashboard-scene': { tab: 'scenes', show: showScene },
+  'dashboard-overview': { place: 'overview', show: (page) => page.locator('#panel svg').first().waitFor() },
+  'dashboard-requests': { place: 'requests', show: showRefusedRequest },
+  'dashboard-scene': { place: 'scenes/4?present=yes', show: showScene },
 }
 
 const { values: options, positionals: chosen } = parseArgs({
@@ -76,21 +76,28 @@ async function makeRequests() {
   await send('POST', '/domains', { domains: ['winter sale.example'] })
 }
 
+/** What a client that looks at everything sends. */
+async function readAsClient() {
+  const { data: account } = await (await fetch(`${origin}/__admin/accounts/default`)).json()
+  for (const path of ['/domains', '/dmarc', '/domaingroups', '/domaingroups?id=none']) {
+    await fetch(`${origin}/api/v1${path}`, { headers: { authorization: `Bearer ${account.api_key}` } })
+  }
+}
+
 async function takePictures() {
   mkdirSync(options.output, { recursive: true })
   const browser = await launchChromium()
   try {
-    for (const [name, { tab, show }] of Object.entries(PICTURES)) {
+    for (const [name, { place, show }] of Object.entries(PICTURES)) {
       if (chosen.length > 0 && !chosen.includes(name)) continue
       const context = await browser.newContext({
         ...{ viewport: { width: 1440, height: 900 }, deviceScaleFactor: 1, colorScheme: 'light' },
         ...{ reducedMotion: 'reduce', locale: 'en-GB', timezoneId: 'UTC' },
       })
       const page = await context.newPage()
+      await page.clock.setFixedTime(NOW)
       await page.route(/\/__admin\/.*(?:requests|explain)/, evenOut)
-      await page.goto(`${origin}/__admin/accounts/default/${tab}`)
-      await page.locator('#connection', { hasText: 'Live' }).waitFor()
-      await page.locator(`#panel.panel-${tab}`).waitFor()
+      await page.goto(`${origin}/__admin/accounts/default/${place}`)
       await show(page)
       await settle(page)
       const path = join(options.output, `${name}.png`)
@@ -112,17 +119,16 @@ async function evenOut(route) {
 
 /** Opens the newest request, which was refused. */
 async function showRefusedRequest(page) {
-  await page.locator('#request-rows tr', { hasText: 'invalid_domain' }).first().locator('button, td').first().click()
-  await page.locator('#detail', { hasText: 'invalid_domain' }).waitFor()
+  await page.locator('#request-rows tr', { hasText: 'invalid_domain' }).getByRole('link').first().click()
+  await page.getByText('A request that the service accepts now').waitFor()
 }
 
-/** Begins the story and goes to its second scene. */
+/** Goes from the words of the scene to what it looks at, while a client reads. */
 async function showScene(page) {
-  await page.locator('.story-begin button.primary').click()
-  await page.locator('#story [aria-busy=false]').waitFor()
-  await page.locator('#story button.primary:not([aria-disabled=true])').click()
-  await page.locator('#story', { hasText: 'Scene 2 of' }).waitFor()
-  await page.locator('#story [aria-busy=false]').waitFor()
+  await page.getByRole('button', { name: 'Next', exact: true }).click()
+  await page.locator('.domain-detail svg, .detail svg').first().waitFor()
+  await readAsClient()
+  await page.getByText('id=none').waitFor()
 }
 
 /** Waits for the fonts, and until nothing has changed in the page for half a second. */

@@ -21,7 +21,7 @@ describe('the address of the page', () => {
     const { domains } = await ask<{ domains: { domain: string }[] }>(service, '/accounts/default/domains?limit=1')
     const name = domains[0]?.domain ?? ''
     await tab(page, /Domains/).click()
-    await page.getByRole('combobox', { name: 'Policy' }).selectOption('reject')
+    await page.getByRole('combobox', { name: 'Policy', exact: true }).selectOption('reject')
     await page.getByRole('searchbox', { name: 'Search domains' }).fill('fjord')
     await page.getByRole('link', { name, exact: true }).click()
     const details = page.getByRole('region', { name, exact: true })
@@ -33,7 +33,7 @@ describe('the address of the page', () => {
     await details.waitFor()
     expect(placeOf(page)).toBe(whole)
     expect(await page.getByRole('searchbox', { name: 'Search domains' }).inputValue()).toBe('fjord')
-    expect(await page.getByRole('combobox', { name: 'Policy' }).inputValue()).toBe('reject')
+    expect(await page.getByRole('combobox', { name: 'Policy', exact: true }).inputValue()).toBe('reject')
 
     // Typing is no step of its own.
     const steps = ['default/domains?search=fjord&policy=reject', 'default/domains', 'default/overview']
