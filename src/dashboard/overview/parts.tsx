@@ -54,7 +54,7 @@ export function AttentionList({ data, label }: { data: Overview; label: string }
   return (
     <>
       {attention.length < attention_count && (
-        <p class="soft no-print">{`The worst ${attention.length} of ${formatNumber(attention_count)} are listed.`}</p>
+        <p class="soft">{`The worst ${attention.length} of ${formatNumber(attention_count)} are listed.`}</p>
       )}
       <div class="table">
         <table id="overview-rows" aria-label={label}>
@@ -87,7 +87,7 @@ export function AttentionList({ data, label }: { data: Overview; label: string }
           </tbody>
         </table>
       </div>
-      <p class="soft no-print">
+      <p class="soft">
         High: much mail of the domain is lost, or forged mail reaches people. Medium: some of its mail is lost, or much
         of it fails. Low: nothing is lost yet, or the problem is over.
       </p>
