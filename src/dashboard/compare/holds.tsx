@@ -31,7 +31,7 @@ const FIELDS: Readonly<Record<string, string>> = {
   members: 'Members',
   label: 'Label',
   disabled: 'Disabled',
-  remaining: 'Left',
+  remaining: 'Requests left',
   limit: 'Limit',
 }
 

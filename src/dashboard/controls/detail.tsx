@@ -28,13 +28,18 @@ export function ListAndDetail({ children, detail }: ListAndDetailProps) {
   )
 }
 
-/** The details of the open item. Escape and the button close them. Then the focus returns to what opened them. */
+/** The details of the open item. Escape and the button close them. Then the focus returns to what opened them, or to the row. */
 export function Detail(props: SheetProps) {
   return isWide.value ? <Beside {...props} /> : <Sheet {...props} />
 }
 
 function Beside({ title, id, beside, onClose, children }: SheetProps) {
   const place = useRef<HTMLElement>(null)
+  const row = useRef<HTMLElement>(null)
+  function close(): void {
+    row.current = document.querySelector('.list-side [aria-current="true"]')
+    onClose()
+  }
   useEffect(() => {
     const own = place.current
     const opener = document.activeElement
@@ -42,7 +47,8 @@ function Beside({ title, id, beside, onClose, children }: SheetProps) {
     if (opener !== document.body) own?.focus({ preventScroll: true })
     return () => {
       const isInside = own?.contains(document.activeElement) || document.activeElement === document.body
-      if (isInside && opener instanceof HTMLElement && opener.isConnected) opener.focus({ preventScroll: true })
+      const back = opener !== document.body && opener?.isConnected ? opener : row.current
+      if (isInside && back instanceof HTMLElement) back.focus({ preventScroll: true })
     }
   }, [])
   useEffect(() => {
@@ -50,7 +56,7 @@ function Beside({ title, id, beside, onClose, children }: SheetProps) {
       if (event.key !== 'Escape' || event.defaultPrevented || document.querySelector('dialog[open]') !== null) return
       if (event.target instanceof Element && event.target.matches('input, select, textarea')) return
       event.preventDefault()
-      onClose()
+      close()
     }
     document.addEventListener('keydown', onEscape)
     return () => document.removeEventListener('keydown', onEscape)
@@ -60,7 +66,7 @@ function Beside({ title, id, beside, onClose, children }: SheetProps) {
       <div class="bar-top">
         <h2>{title}</h2>
         {beside}
-        <button type="button" class="no-print" onClick={onClose}>
+        <button type="button" class="no-print" onClick={close}>
           Close
         </button>
       </div>

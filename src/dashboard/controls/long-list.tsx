@@ -6,10 +6,13 @@ import { rowAfterKey, scrollToShow, type View, windowOf } from './row-window.ts'
 const LEAST = 40
 /** The height of a row with one line of text, in rem. */
 const LINE = 2.8
+/** What each further line adds to them. */
+const NEXT_LEAST = 28
+const NEXT_LINE = 2.1
 
-/** A list with rows of equal height that renders only visible rows. `heightOf` is for rows with more than one line. */
-export function useRows(place: RefObject<HTMLElement | null>, count: number, heightOf = heightOfLine) {
-  const { height, row } = useRowSizes(place, heightOf)
+/** A list with rows of equal height that renders only visible rows. The style sets `--lines` for rows with two lines. */
+export function useRows(place: RefObject<HTMLElement | null>, count: number) {
+  const { height, row } = useRowSizes(place)
   const [top, setTop] = useState(0)
   const view: View = { top, height, row, count }
   const { first, end } = windowOf(view)
@@ -43,17 +46,15 @@ export function useRows(place: RefObject<HTMLElement | null>, count: number, hei
 }
 
 /** The heights of the visible part of a list and of its rows, in pixels. */
-function useRowSizes(
-  place: RefObject<HTMLElement | null>,
-  heightOf: (rem: number) => number,
-): { height: number; row: number } {
+function useRowSizes(place: RefObject<HTMLElement | null>): { height: number; row: number } {
   const [sizes, setSizes] = useState({ height: 600, row: 44 })
   useLayoutEffect(() => {
     const node = place.current
     if (node === null) return
     const measure = () => {
       const rem = Number.parseFloat(getComputedStyle(document.documentElement).fontSize)
-      const [height, row] = [node.clientHeight, heightOf(rem)]
+      const lines = Number(getComputedStyle(node).getPropertyValue('--lines') || 1)
+      const [height, row] = [node.clientHeight, heightOfLines(lines, rem)]
       setSizes((known) => (known.height === height && known.row === row ? known : { height, row }))
     }
     measure()
@@ -64,9 +65,9 @@ function useRowSizes(
   return sizes
 }
 
-/** The height of a row with one line of text, in pixels. */
-export function heightOfLine(rem: number): number {
-  return Math.max(LEAST, Math.round(LINE * rem))
+/** The height of a row with so many lines of text, in pixels. */
+function heightOfLines(lines: number, rem: number): number {
+  return Math.max(LEAST + (lines - 1) * NEXT_LEAST, Math.round((LINE + (lines - 1) * NEXT_LINE) * rem))
 }
 
 interface LongListProps<Item> {

@@ -77,7 +77,7 @@ function Content({ domain }: { domain: MonitoredDomain }) {
         )}
         <Events events={events} />
       </Part>
-      <Senders domain={domain} />
+      {reports !== 'none' && <Senders domain={domain} />}
       <PolicyChange domain={domain} />
       <Part title="How it is monitored">
         <Facts domain={domain} />
@@ -214,6 +214,8 @@ type Days = DataOf<'listDailyRecords'>['days']
 function Chart({ domain, days }: { domain: MonitoredDomain; days: Days }) {
   const { domain: name, events, reports } = domain
   const records = days.map((day) => day.records[0])
+  if (reports === 'none' && records.every((record) => (record?.count ?? 0) === 0))
+    return <p class="soft">Receivers reported nothing in these days.</p>
   const dates = days.map(({ date }) => date)
   const line = (field: 'dmarc' | 'dkim' | 'spf') =>
     records.map((record) => (record === undefined || shareOf(record) === null ? null : record[field]))

@@ -10,7 +10,7 @@ import { Sparkline } from '../charts/sparkline.tsx'
 import { Amount } from '../controls/amount.tsx'
 import { Checkbox, NameBox } from '../controls/form.tsx'
 import { Link } from '../controls/link.tsx'
-import { heightOfLine, useRows } from '../controls/long-list.tsx'
+import { useRows } from '../controls/long-list.tsx'
 import { Badge, type Tone } from '../controls/marks.tsx'
 import { formatShare, NO_REPORTS } from '../formatting.ts'
 import type { MonitoredDomain } from '../responses.ts'
@@ -46,12 +46,10 @@ export const COLUMNS: readonly SortingColumn[] = [
 const TREND_BEFORE: Column = 'features'
 export const selected = signal<ReadonlySet<string>>(new Set())
 
-const PHONE = '(max-width: 40rem)'
-
 /** The domains as a table with rows of equal height. Only visible rows are rendered. */
 export function DomainTable({ domains }: { domains: readonly MonitoredDomain[] }) {
   const place = useRef<HTMLDivElement>(null)
-  const rows = useRows(place, domains.length, heightOfRow)
+  const rows = useRows(place, domains.length)
   const [active, setActive] = useActive(domains)
   const focus = useFocus(place, active)
   const seen = domains.slice(rows.first, rows.end)
@@ -155,11 +153,6 @@ function stepOrder(by: Column, numeric: boolean): void {
   if (by !== current) sortBy({ by, descending: numeric })
   else if (descending === numeric) sortBy({ by, descending: !numeric })
   else sortBy({ by: 'added', descending: false })
-}
-
-/** On a narrow screen, a row has two lines. */
-function heightOfRow(rem: number): number {
-  return matchMedia(PHONE).matches ? Math.max(68, Math.round(4.9 * rem)) : heightOfLine(rem)
 }
 
 /** The index of the row that the tab key reaches. It follows its domain when rows are added, removed or sorted. */
@@ -301,12 +294,11 @@ function shareIn({ record }: MonitoredDomain, field: 'dmarc' | 'dkim' | 'spf'): 
 }
 
 function Trend({ domain }: { domain: MonitoredDomain }) {
-  const values = trendOf(domain)
+  const values = domain.reports === 'none' ? undefined : trendOf(domain)
   if (values === undefined) return null
   const known = values.filter((value) => value !== null)
   const [oldest, newest] = [known[0], known.at(-1)]
-  if (oldest === undefined || newest === undefined)
-    return <span class="soft">{domain.reports === 'none' ? NO_REPORTS : 'no mail'}</span>
+  if (oldest === undefined || newest === undefined) return <span class="soft">no mail</span>
   const label = `DMARC from ${formatShare(oldest)} to ${formatShare(newest)} in ${TREND_DAYS} days`
   return <Sparkline values={values} label={label} />
 }

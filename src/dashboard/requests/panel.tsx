@@ -77,7 +77,7 @@ function RequestToolbar() {
         <SearchField
           id="request-filter"
           label="Words to look for in the requests"
-          placeholder="Words of paths, codes, ids or bodies, such as POST 4xx invalid_domain"
+          placeholder="Search, such as POST 4xx invalid_domain"
           text={words}
           onInput={({ currentTarget }) => want({ words: currentTarget.value })}
           onKeyDown={(event) => {
