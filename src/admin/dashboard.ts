@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { FIXTURE_NAMES } from '../accounts/fixture.ts'
 import { type Api, codesOf } from '../contract/api.ts'
 import { valueAt } from '../ground/json.ts'
+import { SEARCHED_WORDS } from '../journal/search.ts'
 import type { Control } from './control.ts'
 import { readLimits } from './document.ts'
 import { describeFaults, type FaultFacts } from './fault-facts.ts'
@@ -40,6 +41,8 @@ export interface PageFacts {
   policies: readonly string[]
   faults: FaultFacts
   pageLimit: number
+  /** The most characters and words of a search in the journal. */
+  search: { characters: number; words: number }
   /** The operations of the control plane by operationId, each with its method and path. */
   calls: Readonly<Record<string, readonly [method: string, path: string]>>
   /** The operations of the control plane that the page offers; null for all. */
@@ -99,6 +102,10 @@ function describeFacts({ contract, observed }: Control['deps'], api: Api): PageF
     policies: choices('/Pin/properties/p'),
     faults: describeFaults(api),
     pageLimit: readLimits(api).pageLimit,
+    search: {
+      characters: Number(valueAt(api.document.resolved, '/components/parameters/search/schema/maxLength')),
+      words: SEARCHED_WORDS,
+    },
     calls: Object.fromEntries(api.operations.map(({ id, method, path }) => [id, [method, path]])),
     offers: observed === undefined ? null : [...observed.offers],
   }

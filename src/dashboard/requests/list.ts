@@ -2,6 +2,7 @@ import { batch, computed, effect, signal } from '@preact/signals'
 import { chosenAccount } from '../address.ts'
 import type { Query } from '../client.ts'
 import { restartStream } from '../exchanges.ts'
+import { FACTS } from '../facts.ts'
 import { formatCount, formatNumber } from '../formatting.ts'
 import type { JournalEntry } from '../responses.ts'
 import { containsAll, type ListedRequest, MOST_REQUESTS, meets, Newest, toListed } from './listed-request.ts'
@@ -49,7 +50,8 @@ export function sayHowMany(): string {
     isSearch
       ? `${formatNumber(match)} of ${formatCount(all, 'request')} ${match === 1 ? 'contains' : 'contain'} these words`
       : !isCut && formatCount(all, 'request'),
-    hasTooManyWords() && 'only the first 10 words, up to 200 characters, are looked for',
+    hasTooManyWords() &&
+      `only the first ${FACTS.search.words} words, up to ${FACTS.search.characters} characters, are looked for`,
     isPaused.value && `paused, ${formatCount(waiting.value, 'new request')}`,
     (count > 0 || !isExact) && `${isExact ? '' : 'more than '}${formatNumber(count)} passed too fast to be shown`,
   ]

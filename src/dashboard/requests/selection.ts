@@ -6,10 +6,6 @@ import { type Conditions, NO_CONDITIONS } from './listed-request.ts'
 
 /** The rest in which nothing is typed before the server is asked for the words, in milliseconds. */
 const MILLISECONDS_OF_REST = 250
-/** The most words and characters that the server looks for. */
-const MOST_WORDS = 10
-const MOST_CHARACTERS = 200
-
 /** Whose requests the list has: those of the chosen account, those without an account, or all. */
 export type Scope = 'account' | 'none' | 'all'
 
@@ -76,19 +72,20 @@ export function placeBefore(ordinal: number | undefined): Place {
 export const searched = signal<readonly string[]>([])
 
 function wordsIn(text: string): string[] {
-  return [...new Set(text.toLowerCase().slice(0, MOST_CHARACTERS).split(/\s+/).filter(Boolean))]
+  return [...new Set(text.toLowerCase().slice(0, FACTS.search.characters).split(/\s+/).filter(Boolean))]
 }
 
 /** Whether the field has more words than are looked for. */
 export function hasTooManyWords(): boolean {
-  return words.value.length > MOST_CHARACTERS || wordsIn(words.value).length > MOST_WORDS
+  const { characters, words: most } = FACTS.search
+  return words.value.length > characters || wordsIn(words.value).length > most
 }
 
 /** Keeps `searched` up to date. The words of an address are looked for at once. */
 export function followWords(): void {
   let isFirst = true
   effect(() => {
-    const wanted = wordsIn(words.value).slice(0, MOST_WORDS)
+    const wanted = wordsIn(words.value).slice(0, FACTS.search.words)
     const set = () => {
       if (wanted.join(' ') !== searched.peek().join(' ')) searched.value = wanted
     }
