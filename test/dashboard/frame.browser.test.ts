@@ -1,8 +1,8 @@
 import type { Page } from 'playwright-core'
-import { describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { newCleanPage, newPage, reusePage } from '../support/browser.ts'
 import { askControl } from '../support/control-plane.ts'
-import { API_KEY, startService, type TestService } from '../support/service.ts'
+import { API_KEY, openService, startService, type TestService } from '../support/service.ts'
 import {
   adminUrl,
   ask,
@@ -291,10 +291,10 @@ describe('the frame of the page', () => {
     expect(await page.evaluate('document.activeElement.id')).toBe('tab-time')
     await page.keyboard.press('End')
     expect([await page.evaluate('document.activeElement.id'), placeOf(page)]).toEqual([
-      'tab-coverage',
-      'default/coverage',
+      'tab-compare',
+      'default/compare',
     ])
-    await expect.poll(() => isTabInSight(page, 'coverage')).toBe(true)
+    await expect.poll(() => isTabInSight(page, 'compare')).toBe(true)
     await page.keyboard.press('ArrowRight')
     await expect.poll(() => page.evaluate('document.activeElement.id')).toBe('tab-overview')
     expect(await page.evaluate('handled')).toEqual([true, true, true])
@@ -381,23 +381,29 @@ const WINDOWS: [width: number, height: number, isFlat: boolean][] = [
 ]
 
 describe('the header', () => {
+  const name = 'the-account-of-the-team-that-moves-to-another-provider-in-spring'
+  let crowded: TestService
+
+  beforeAll(async () => {
+    crowded = await openService({ fixture: 'demo', now: '2026-01-15T09:00:00Z', frozen: true })
+    await createAccount(crowded, name)
+    await createAccount(crowded, 'other')
+    await crowded.send('POST', '/domains', { wrong: 1 })
+  })
+  afterAll(() => crowded.stop())
+
   it.each(WINDOWS)(
     'does not move what is below it while the page loads, and fits in %d × %d',
     async (width, height, isFlat) => {
-      const service = await startService({ fixture: 'demo', now: '2026-01-15T09:00:00Z', frozen: true })
-      const name = 'the-account-of-the-team-that-moves-to-another-provider-in-spring'
-      await createAccount(service, name)
-      await createAccount(service, 'other')
-      await service.send('POST', '/domains', { wrong: 1 })
-      for (const view of ['overview', 'account', 'coverage', 'faults']) {
-        const page = await newCleanPage({ viewport: { width, height } })
-        await page.addInitScript(`{
+      const page = await newCleanPage({ viewport: { width, height } })
+      await page.addInitScript(`{
         window.shifts = 0
         new PerformanceObserver((list) => {
           for (const { value } of list.getEntries()) window.shifts += value
         }).observe({ type: 'layout-shift', buffered: true })
       }`)
-        await page.goto(adminUrl(service, `/accounts/${name}/${view}`))
+      for (const view of ['overview', 'account', 'coverage', 'faults']) {
+        await page.goto(adminUrl(crowded, `/accounts/${name}/${view}`))
         await untilLive(page)
         await page.getByRole('button', { name: 'All accounts: 1 violation' }).waitFor()
         await page.getByRole('tabpanel').getByRole('heading').first().waitFor()
@@ -413,7 +419,6 @@ describe('the header', () => {
           expect(x + own, `${view}: ${await button.textContent()}`).toBeLessThanOrEqual(width)
         }
         expect(await page.evaluate(SCROLLERS), view).toBeLessThanOrEqual(1)
-        await page.close()
       }
     },
   )
