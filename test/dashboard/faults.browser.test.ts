@@ -79,7 +79,7 @@ describe('the faults of the dashboard', () => {
     await card(page).getByText('spent').waitFor()
     await expect.poll(() => card(page).locator('[data-request]').count()).toBe(3)
     expect((await service.get('/domains')).status).toBe(200)
-    await card(page).getByRole('button', { name: 'GET /api/v1/domains' }).first().click()
+    await card(page).getByRole('link', { name: 'GET /api/v1/domains' }).first().click()
     const detail = page.locator('#detail', { hasText: 'internal_error' })
     await detail.getByText('injected; it does not show how the service behaves').waitFor()
     expect(await detail.locator('h3', { hasText: 'The fault' }).count()).toBe(1)

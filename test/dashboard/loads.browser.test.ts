@@ -211,7 +211,10 @@ describe('a view whose data cannot be loaded', () => {
     ] as const) {
       fails = true
       await page.route(`**/accounts/default/${part}*`, (route) =>
-        fails ? route.fulfill({ status: 503, json: { success: false, error } }) : route.continue(),
+        // The address of the view itself may look the same.
+        fails && !route.request().isNavigationRequest()
+          ? route.fulfill({ status: 503, json: { success: false, error } })
+          : route.continue(),
       )
       await page.goto(adminUrl(service, `/accounts/default/${tab}`))
       await page.reload()
