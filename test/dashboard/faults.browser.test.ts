@@ -81,7 +81,7 @@ describe('the faults of the dashboard', () => {
     expect((await service.get('/domains')).status).toBe(200)
     await card(page).getByRole('link', { name: 'GET /api/v1/domains' }).first().click()
     const detail = page.locator('#detail', { hasText: 'internal_error' })
-    await detail.getByText('injected; it does not show how the service behaves').waitFor()
+    await detail.getByText('The response does not show how the service behaves.').waitFor()
     expect(await detail.locator('h3', { hasText: 'The fault' }).count()).toBe(1)
   })
 

@@ -377,7 +377,8 @@ const WINDOWS: [width: number, height: number, isFlat: boolean][] = [
   [1280, 720, true],
   [1440, 900, true],
   [1920, 1080, true],
-  [3840, 2160, true],
+  // A lower window of this width takes as much room from the header, and is drawn in half the time.
+  [3840, 1080, true],
 ]
 
 describe('the header', () => {

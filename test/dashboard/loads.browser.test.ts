@@ -187,6 +187,7 @@ describe('a view whose data does not arrive', () => {
     await page.goto(adminUrl(service, '/'))
     await page.clock.runFor(2_000)
     await page.getByText('Waiting for the account…').waitFor()
+    await page.evaluate(`Object.defineProperty(document, 'hidden', { configurable: true, value: true })`)
     await page.clock.runFor(10_000)
     const alert = page.getByRole('alert').filter({ hasText: 'The server did not answer within 10 seconds.' })
     await alert.waitFor()
