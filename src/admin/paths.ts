@@ -35,6 +35,25 @@ export function opensPage({ method, headers }: IncomingMessage): boolean {
   return (method === 'GET' || method === 'HEAD') && acceptsHtml(headers)
 }
 
+/**
+ * Whether a client shows HTML to a person. Some programs name `text/html` among what they accept: those that also name
+ * JSON, and older HTTP clients of Java, which name pictures as well, but no XHTML as every browser does.
+ */
 export function acceptsHtml({ accept = '' }: IncomingHttpHeaders): boolean {
-  return /\btext\/html\b/.test(accept)
+  const types = new Set(
+    accept
+      .toLowerCase()
+      .split(/\s*,\s*/)
+      .filter((type) => !NEVER.test(type))
+      .map(nameOf),
+  )
+  const isProgram = types.has('application/json') || (types.has('image/gif') && !types.has('application/xhtml+xml'))
+  return types.has('text/html') && !isProgram
+}
+
+/** The weight of a type that the client does not accept. */
+const NEVER = /;\s*q=0(?:\.0*)?$/
+
+function nameOf(type: string): string {
+  return type.replace(/;.*/, '').trim()
 }

@@ -42,15 +42,24 @@ export function findJsonPosition(body: Content | undefined, redact: Redact): Jso
   const isOpen = redact(text) === text
   const lines = text.slice(0, start).split(LINE_END)
   const line = lines.at(-1) ?? ''
-  const before = isOpen ? line.slice(-BESIDE) : ''
-  const at = isOpen ? text.slice(start, Math.min(end, start + THERE)) : ''
-  const [after = ''] = isOpen ? text.slice(end, end + BESIDE).split(LINE_END) : []
+  const before = isOpen ? sliceWhole(line, Math.max(0, line.length - BESIDE), line.length) : ''
+  const at = isOpen ? sliceWhole(text, start, Math.min(end, start + THERE)) : ''
+  const [after = ''] = isOpen ? sliceWhole(text, end, end + BESIDE).split(LINE_END) : []
   const place = { line: lines.length, column: line.length + 1, offset: start }
   const where = `The JSON breaks at line ${place.line}, column ${place.column}`
   const says = isOpen
     ? `${where}: ${wrong}: ${printable(`${before}→${at}←${after}`)}`
     : `${where}. The place is not shown, because the body has a secret.`
   return { ...place, before, at, after, says }
+}
+
+/** A part of a text, without the half of a surrogate pair that would stand at its begin or end. */
+function sliceWhole(text: string, start: number, end: number): string {
+  return text.slice(start + (splitsPair(text, start) ? 1 : 0), end - (splitsPair(text, end) ? 1 : 0))
+}
+
+function splitsPair(text: string, place: number): boolean {
+  return /^[\ud800-\udbff][\udc00-\udfff]$/.test(text.slice(Math.max(0, place - 1), place + 1))
 }
 
 function wrongEncoding(body: Content, text: string): BrokenPlace | undefined {

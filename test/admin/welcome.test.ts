@@ -110,6 +110,19 @@ describe('the address of a view of the dashboard', () => {
 
   it.each([
     ['any other client gets data there', '/accounts/default/requests', { accept: '*/*' }, 200],
+    [
+      'a program gets data that names HTML among what it accepts',
+      '/accounts/default/requests',
+      { accept: 'application/json, text/html;q=0.1' },
+      200,
+    ],
+    [
+      'the HTTP client of Java gets data',
+      '/accounts/default/requests',
+      { accept: 'text/html, image/gif, image/jpeg, *; q=.2, */*; q=.2' },
+      200,
+    ],
+    ['a client that refuses HTML gets data', '/accounts/default/requests', { accept: 'text/html;q=0, */*' }, 200],
     ['any other client gets no page', '/accounts/default/requests/some-id', {}, 404],
     ['what is no view stays data for a browser', '/accounts/default/state', BROWSER, 200],
     ['what is no view stays unknown', '/accounts/default/nothing', BROWSER, 404],

@@ -81,6 +81,14 @@ describe('the place where a body is no JSON', () => {
     expect(found?.says).not.toContain('pass')
   })
 
+  it.each(['', 'x'])('is shown without halves of surrogate pairs (%j before them)', (shift) => {
+    const many = `${shift}${'😀'.repeat(60)}`
+    for (const body of [`"${many}" ${many} "${many}"`, `"${many}" x "${many}"`, `${many}"${many}`]) {
+      const { before = '', at = '', after = '' } = positionIn(body) ?? {}
+      expect(`${before}|${at}|${after}`).toMatch(/^["\sx|\p{Emoji_Presentation}]+$/u)
+    }
+  })
+
   it('is found in a body that is nested very deeply', () => {
     expect(positionIn('['.repeat(100_000))?.offset).toBe(100_000)
   })

@@ -33,7 +33,7 @@ function List({ id, events }: { id: string; events: readonly DomainEvent[] }) {
   )
 }
 
-export function describePeriod({ state, from, until }: DomainEvent): string {
+function describePeriod({ state, from, until }: DomainEvent): string {
   const [begin, end] = [from, until].map((day) => (day === null ? '' : formatDay(day)))
   if (state === 'past') return from === null ? `Until ${end}` : `${begin} to ${end}`
   if (state === 'planned') return until === null ? `From ${begin}` : `From ${begin} to ${end}`
