@@ -14,6 +14,7 @@ import { GroupsPanel } from './groups/panel.tsx'
 import { OverviewPanel } from './overview/panel.tsx'
 import { total } from './requests/list.ts'
 import { RequestsPanel } from './requests/panel.tsx'
+import { scope } from './requests/selection.ts'
 import { ScenesPanel } from './scenes/panel.tsx'
 import { TimePanel } from './time/panel.tsx'
 
@@ -28,7 +29,11 @@ const VIEWS: Readonly<Record<Tab, View>> = {
   overview: { title: 'Overview', Panel: OverviewPanel },
   domains: { title: 'Domains', Panel: DomainsPanel, tally: () => summary.data.value?.account.domains },
   groups: { title: 'Groups', Panel: GroupsPanel, tally: () => summary.data.value?.account.groups },
-  requests: { title: 'Requests', Panel: RequestsPanel, tally: () => total.value },
+  requests: {
+    title: 'Requests',
+    Panel: RequestsPanel,
+    tally: () => (scope.value === 'account' ? total.value : undefined),
+  },
   time: { title: 'Time', Panel: TimePanel },
   scenes: { title: 'Scenes', Panel: ScenesPanel },
   faults: { title: 'Faults', Panel: FaultsPanel, tally: () => summary.data.value?.account.faults },

@@ -31,7 +31,7 @@ const FIELDS: Readonly<Record<string, string>> = {
   members: 'Members',
   label: 'Label',
   disabled: 'Disabled',
-  remaining: 'Requests left',
+  remaining: 'requests left',
   limit: 'Limit',
 }
 
@@ -138,7 +138,7 @@ function rowsOf(each: Difference, tab: Tab, one: ComparedSide, other: ComparedSi
     return {
       name: (
         <>
-          <bdi>{name}</bdi> <span class="soft">{words}</span>
+          <bdi>{name}</bdi>: <span class="soft">{words}</span>
         </>
       ),
       about: `${name}, ${words}`,

@@ -77,7 +77,7 @@ function RequestToolbar() {
         <SearchField
           id="request-filter"
           label="Words to look for in the requests"
-          placeholder="Search, such as POST 4xx invalid_domain"
+          placeholder="Search, such as POST 4xx"
           text={words}
           onInput={({ currentTarget }) => want({ words: currentTarget.value })}
           onKeyDown={(event) => {
@@ -155,7 +155,9 @@ function Keyless() {
   const count = keyless.data.value ?? 0
   if (scope.value !== 'account') {
     const whose =
-      scope.value === 'none' ? 'The requests without a valid key' : 'The requests of all accounts and of none'
+      scope.value === 'none'
+        ? 'The requests without a valid key. They belong to no account, so their times are of the clock of the server'
+        : 'The requests of all accounts and of none, each at the time of its own clock'
     return <Lead text={`${whose}.`} words="Back to this account" to="account" />
   }
   if (count === 0) return null
