@@ -58,6 +58,8 @@ interface Watched {
 const watched: Watched[] = []
 /** The version of the chosen account when it was last read. */
 let version: string | undefined
+/** Its version that was asked for just before its first data. */
+let firstVersion: string | undefined
 /** Called when the chosen account no longer exists. */
 let onLoss: () => void = () => undefined
 
@@ -123,9 +125,8 @@ export function createResource<Data>({
   /** Whether the server may have other data than the page. */
   function mayDiffer(): boolean {
     if (isPolledAlways || data.peek() === undefined || failure.peek() !== undefined) return true
-    // The version and the first data are asked for together, and the version first.
-    loadedVersion ??= version
-    return loadedVersion !== version
+    // The first data is asked for before the first version is known.
+    return (loadedVersion ?? firstVersion) !== version
   }
 
   function isShown(): boolean {
@@ -195,13 +196,15 @@ export function noteRequest(request: JournalEntry): void {
 }
 
 /** Reads the version of the chosen account. While it is the same, the other data of the account is, too. */
-async function readVersion(): Promise<void> {
+async function readVersion(): Promise<string | undefined> {
   const account = chosenAccount.peek()
   try {
     const read = (await call('getVersion', { parameters: { account } })).version
     if (account === chosenAccount.peek()) version = read
+    return read
   } catch (error) {
     if (isNotFound(error)) await leaveIfLost(account)
+    return undefined
   }
 }
 
@@ -223,10 +226,15 @@ export function followChoice(leaveLostAccount: () => void): void {
     untracked(() => {
       if (chosen !== account) {
         version = undefined
+        firstVersion = undefined
         for (const each of watched) each.forget()
       }
       // It is asked for before the data, so that no change comes in between unseen.
-      if (chosen !== account) void readVersion()
+      if (chosen !== account) {
+        void readVersion().then((read) => {
+          if (chosen === chosenAccount.peek()) firstVersion = read
+        })
+      }
       account = chosen
       void refreshShown()
     })
