@@ -37,7 +37,7 @@ function startPage(): void {
   followPlace()
   followTitle()
   followChoice(() => {
-    showNote(`The account ${chosenAccount.peek()} does not exist any more.`)
+    showNote(`There is no account ${chosenAccount.peek()}, so this is the account ${DEFAULT_ACCOUNT}.`)
     go({ account: DEFAULT_ACCOUNT }, 'replace')
   })
   followRefreshes()

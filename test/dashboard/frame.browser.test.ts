@@ -187,7 +187,9 @@ describe('the frame of the page', () => {
     await page.locator('#about-title', { hasText: 'short-lived' }).waitFor()
     await change(service, 'DELETE', '/accounts/short-lived')
     await lookAgain(page)
-    await page.locator('#toasts', { hasText: 'The account short-lived does not exist any more.' }).waitFor()
+    await page
+      .locator('#toasts', { hasText: 'There is no account short-lived, so this is the account default.' })
+      .waitFor()
     await expect.poll(() => page.locator('#account').inputValue()).toBe('default')
     await expect.poll(() => page.locator('#account option').allTextContents()).toEqual(['default'])
   })

@@ -20,7 +20,11 @@ export function Badge({ tone = '', title, children }: BadgeProps) {
 /** A text of the server. Names in backticks, such as `domains`, appear as code. */
 export function Prose({ text }: { text: string }) {
   // Each second part is what the parentheses have matched. A backtick without a partner stays as it is.
-  return <>{text.split(/`([^`]+)`/).map((part, index) => (index % 2 === 1 ? <code key={index}>{part}</code> : part))}</>
+  return (
+    <bdi>
+      {text.split(/`([^`]+)`/).map((part, index) => (index % 2 === 1 ? <code key={index}>{part}</code> : part))}
+    </bdi>
+  )
 }
 
 /** A horizontal bar. `share` is from 0 to 1, and `low` is the limit of a low share. Screen readers read `text`. */

@@ -30,7 +30,7 @@ function showToast(kind: '' | 'bad', content: ComponentChildren, milliseconds: n
  * `rename` replaces names of fields by labels.
  */
 export function ErrorText({ error, rename = (text) => text }: { error: unknown; rename?: (text: string) => string }) {
-  if (!(error instanceof Refused)) return <>{messageOf(error)}</>
+  if (!(error instanceof Refused)) return <Prose text={messageOf(error)} />
   // The message usually repeats the first problem.
   const others = error.problems.filter(({ message }) => message !== error.message)
   return (

@@ -1,8 +1,7 @@
 import { Copyable } from '../controls/button.tsx'
-import { Part } from '../controls/marks.tsx'
+import { Part, Prose } from '../controls/marks.tsx'
 import { formatCount, formatJson, parseJson } from '../formatting.ts'
 import type { Explanation } from '../responses.ts'
-import { CodeText } from './code-text.tsx'
 import { type ComparedLine, compareLines } from './line-difference.ts'
 import { targetOf } from './listed-request.ts'
 
@@ -19,7 +18,7 @@ export function CorrectionView({ explanation }: { explanation: Explanation }) {
       <ul class="stack list">
         {changes.map((change) => (
           <li key={change}>
-            <CodeText text={change} />
+            <Prose text={change} />
           </li>
         ))}
       </ul>

@@ -4,14 +4,13 @@ import { DEFAULT_ACCOUNT, hrefOf } from '../address.ts'
 import { call } from '../client.ts'
 import { Button, Copyable, CopyButton } from '../controls/button.tsx'
 import { confirmed } from '../controls/dialog.tsx'
-import { Pairs, Part } from '../controls/marks.tsx'
+import { Pairs, Part, Prose } from '../controls/marks.tsx'
 import { showNote } from '../controls/notices.tsx'
 import { isOffered, PLAYS_SERVICE } from '../facts.ts'
 import { formatCount, formatDuration, formatInstant, formatJson, formatNumber } from '../formatting.ts'
 import { refreshShown } from '../resource.ts'
 import type { Explanation, JournalEntry, RequestProblem } from '../responses.ts'
 import { Changes } from './changes.tsx'
-import { CodeText } from './code-text.tsx'
 import { CorrectionView } from './correction.tsx'
 import { targetOf } from './listed-request.ts'
 import { MessageView } from './message.tsx'
@@ -24,7 +23,7 @@ export function ExplanationView({ explanation, gone }: { explanation: Explanatio
   return (
     <>
       <p class="summary">
-        <CodeText text={summary} />
+        <Prose text={summary} />
       </p>
       <div class="row no-print">
         <RewindButton exchange={exchange} gone={gone} />
@@ -121,7 +120,7 @@ function Bullets({ items }: { items: readonly ComponentChildren[] }) {
 function nameAndText(name: string, text: string) {
   return (
     <>
-      <code>{name}</code> <CodeText text={text} />
+      <code>{name}</code> <Prose text={text} />
     </>
   )
 }
@@ -161,7 +160,7 @@ function describeProblem({ code, field, message, received }: RequestProblem): Co
   return (
     <>
       <strong>{code}</strong>
-      {field !== null && field !== '' && <code> {field}</code>} <CodeText text={message} />
+      {field !== null && field !== '' && <code> {field}</code>} <Prose text={message} />
       {received !== null && (
         <div class="soft">
           Received <code>{received}</code>
