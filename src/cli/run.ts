@@ -51,10 +51,16 @@ export const run: Command = {
       }
       if (!values.keep) return report(await runOnce(reading, execution))
       let exitCode = 0
+      let isStopped = false
+      // A signal that ends the command also ends the program: whoever sent it, such as a CI, sends no second one.
+      const stopped = terminal.untilStopped().then(() => {
+        isStopped = true
+      })
       await runOnce(reading, execution, async (result, place) => {
         exitCode = await report(result)
+        if (isStopped) return
         execution.say(`the server stays until you stop the program, for example with Ctrl-C: ${place}`)
-        await terminal.untilStopped()
+        await stopped
       })
       return exitCode
     }

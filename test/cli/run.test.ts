@@ -38,6 +38,17 @@ describe.concurrent('run', () => {
     await expect(fetch(page)).rejects.toThrow()
   })
 
+  it('does not keep the server if the program is told to stop while the command runs', async ({ folder }) => {
+    const begun = join(folder, 'begun')
+    const program = startInProcess(['run', '--keep', '--', 'sh', '-c', `echo > ${begun}; exec sleep 60`], {
+      environment: ENVIRONMENT,
+    })
+    await expect.poll(() => existsSync(begun), { timeout: 20_000 }).toBe(true)
+    program.stop()
+    await program.ended
+    expect(program.stderr()).not.toContain('the server stays')
+  })
+
   it('fails with one that violates it, says where, why, and what would be right, and shows no secret', async ({
     folder,
   }) => {
