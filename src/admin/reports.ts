@@ -262,7 +262,7 @@ export interface VerdictReport {
       status: number | null
       code: Open<ErrorCode> | null
       message: string
-      /** A command that sends the corrected request. */
+      /** Commands, joined by `&&`, of which the last one sends the corrected request. */
       correction: string | null
       /** The address of the request in the dashboard. */
       page: string | null

@@ -58,7 +58,9 @@ export function describeExample({ exchange, problems, summary, correction, ...ex
   const what = problems[0]?.message ?? summary
   const message = position == null ? what : `${what} ${position.says}`
   const described = { request_id, account, operation, method, path, status, code, message }
-  return { ...described, correction: correction?.curl ?? null, page }
+  // The request may need what the commands before it create.
+  const commands = correction && [...correction.before, correction.curl].join(' && ')
+  return { ...described, correction: commands, page }
 }
 
 function summarise({ requests, judged, violations }: VerdictCounts, first: Example | undefined): string {

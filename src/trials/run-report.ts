@@ -124,11 +124,11 @@ function describeViolations({ result: { verdict, contract }, failOn }: ReportedR
  * Makes a command independent of the server. The variables of `run` replace the address, which is gone later. They also
  * replace the key, which must not be in a report. The shell expands variables in double quotes.
  */
-function withVariables(curl: string, { basePath }: Contract): string {
-  const url = new RegExp(`('?)https?://[^/'\\s]+${basePath}(?=[/'\\s]|$)`)
-  return curl
+function withVariables(commands: string, { basePath }: Contract): string {
+  const url = new RegExp(`('?)https?://[^/'\\s]+${basePath}(?=[/'\\s]|$)`, 'g')
+  return commands
     .replace(
-      /-H (?:'Authorization: Bearer [^']*'|"Authorization: Bearer \$API_KEY")/,
+      /-H (?:'Authorization: Bearer [^']*'|"Authorization: Bearer \$API_KEY")/g,
       `-H "Authorization: Bearer $UNDERSTUDY_API_KEY"`,
     )
     .replace(url, '"$UNDERSTUDY_BASE_URL"$1')

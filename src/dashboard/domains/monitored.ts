@@ -8,6 +8,8 @@ import { createResource } from '../resource.ts'
 import type { MonitoredDomain } from '../responses.ts'
 import { COLUMN_NAMES, type Column, filterDomains, type Order, sortDomains } from './selection.ts'
 
+/** How many domains the first page has, so that the first rows of a long list come as soon as those of a short one. */
+const FIRST_ROWS = 100
 /** How often the load restarts because another client removed the domain after which a page begins. */
 const ATTEMPTS = 4
 /**
@@ -71,8 +73,12 @@ function grow(): void {
 }
 
 function loadPages(account: string): Promise<readonly MonitoredDomain[]> {
-  const load = (query: Query) => call('listMonitoredDomains', { parameters: { account }, query })
   const isFirst = monitored.data.peek() === undefined || progress.peek() !== undefined
+  const load = (query: Query) => {
+    const isBeginning = isFirst && query['after'] === undefined
+    const limited = isBeginning ? { limit: Math.min(FIRST_ROWS, FACTS.pageLimit) } : query
+    return call('listMonitoredDomains', { parameters: { account }, query: limited })
+  }
   return readAll('domains', load, (done, total, domains) => {
     // The result is discarded if the user has selected another account.
     if (account !== chosenAccount.peek()) return false
