@@ -124,7 +124,8 @@ export function readAddress(): void {
   const query = new URLSearchParams(location.search)
   const known = OFFERED_TABS.find((each) => each === view)
   write('replace', () => {
-    account.value = id || DEFAULT_ACCOUNT
+    // A longer id would make each request invalid.
+    account.value = id.length > LONGEST_ID ? DEFAULT_ACCOUNT : id || DEFAULT_ACCOUNT
     if (view !== '') tab.value = known ?? OFFERED_TABS[0]
     shownSubject.value = known === undefined ? undefined : about || undefined
     if (known !== undefined) setParameters(known, (name) => query.get(name))
@@ -180,8 +181,8 @@ function writeAddress(
 function decode(text: string): string {
   try {
     const id = decodeURIComponent(text)
-    // In the path of a call, dots would lead to another operation. A longer id would make the request invalid.
-    return /^\.{1,2}$/.test(id) || id.length > LONGEST_ID * 2 ? '' : id
+    // In the path of a call, dots would lead to another operation.
+    return /^\.{1,2}$/.test(id) ? '' : id
   } catch {
     return ''
   }

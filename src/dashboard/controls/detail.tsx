@@ -1,7 +1,7 @@
 import { signal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
-import { Sheet, type SheetProps } from './dialog.tsx'
+import { Sheet, SheetParts, type SheetProps } from './dialog.tsx'
 
 /** From this width on, the details of an item stand beside its list. The style sheets have the same width. */
 const WIDE = matchMedia('(min-width: 75rem)')
@@ -63,14 +63,9 @@ function Beside({ title, id, beside, onClose, children }: SheetProps) {
   }, [onClose])
   return (
     <section ref={place} id={id} class="detail" aria-label={title} tabIndex={-1}>
-      <div class="bar-top">
-        <h2>{title}</h2>
-        {beside}
-        <button type="button" class="no-print" onClick={close}>
-          Close
-        </button>
-      </div>
-      <div class="content">{children}</div>
+      <SheetParts title={title} beside={beside} onClose={close}>
+        {children}
+      </SheetParts>
     </section>
   )
 }

@@ -120,6 +120,17 @@ export interface SheetProps {
 export function Sheet({ title, id, beside, onClose, children }: SheetProps) {
   return (
     <Modal label={title} id={id} class="sheet" light onClose={onClose}>
+      <SheetParts title={title} beside={beside} onClose={onClose}>
+        {children}
+      </SheetParts>
+    </Modal>
+  )
+}
+
+/** The head and the content of a sheet, or of the same details beside their list. */
+export function SheetParts({ title, beside, onClose, children }: Omit<SheetProps, 'id'>) {
+  return (
+    <>
       <div class="bar-top">
         <h2>{title}</h2>
         {beside}
@@ -128,7 +139,7 @@ export function Sheet({ title, id, beside, onClose, children }: SheetProps) {
         </button>
       </div>
       <div class="content">{children}</div>
-    </Modal>
+    </>
   )
 }
 
