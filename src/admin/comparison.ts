@@ -10,7 +10,6 @@ import { type CoverageComparison, compareCoverage } from '../comparison/coverage
 import { compareHoldings, type HeldState, type HoldingsComparison } from '../comparison/holdings.ts'
 import type { ListLimits } from '../comparison/lists.ts'
 import { compareRequests, type RequestsComparison } from '../comparison/requests.ts'
-import type { Open, Plan } from '../contract/names.ts'
 import { reportCoverage } from '../coverage/report.ts'
 import type { AccountState } from '../domain/account.ts'
 import type { ReadableCounters } from '../domain/counting.ts'
@@ -24,21 +23,15 @@ import { readLimit } from './paging.ts'
 import { findEntry, notKept } from './past.ts'
 import { describeQuotas } from './quotas.ts'
 import { invalid, notFound, unknownAccount } from './refusals.ts'
+import type { AccountReport } from './reports.ts'
 
 /** One side of a comparison, as it was at the time `now` of its clock. */
-export interface ComparedSide {
+export interface ComparedSide
+  extends Pick<AccountReport, 'plan' | 'seed' | 'now' | 'frozen' | 'domains' | 'groups' | 'keys' | 'faults'> {
   account: string
   /** Its snapshot or its state before a request; both are null for the account as it is. */
   snapshot: string | null
   before: string | null
-  plan: Open<Plan>
-  seed: number
-  now: string
-  frozen: boolean
-  domains: number
-  groups: number
-  keys: number
-  faults: number
 }
 
 /** The differences between two accounts, or between an account and its earlier state. */
