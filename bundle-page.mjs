@@ -2,6 +2,7 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { rolldown } from 'rolldown'
+import { readLicences } from './bundle-licences.mjs'
 
 const SOURCES = new URL('src/dashboard/', import.meta.url)
 const PAGE = new URL('dist/dashboard.html', import.meta.url)
@@ -23,16 +24,9 @@ async function bundleScript(path) {
   return { code: output[0].code, modules: output[0].moduleIds }
 }
 
-/** The licences of the packages that these modules are of, which ask that everybody who gets the code gets them, too. */
-async function readLicences(modules) {
-  const names = modules.flatMap((id) => /node_modules[\\/]((?:@[^\\/]+[\\/])?[^\\/]+)[\\/][^:]*$/.exec(id)?.[1] ?? [])
-  const texts = new Map()
-  for (const name of [...new Set(names)].sort()) {
-    const text = (await readFile(new URL(`node_modules/${name}/LICENSE`, import.meta.url), 'utf8')).trim()
-    texts.set(text, [...(texts.get(text) ?? []), name])
-  }
-  const parts = [...texts].map(([text, packages]) => `${packages.join(', ')}\n\n${text}\n`)
-  const comment = `This page contains these packages:\n\n${parts.join('\n')}`
+/** The licences of the packages that the page contains. */
+async function writeLicences(modules) {
+  const comment = `This page contains these packages:\n\n${await readLicences(modules)}`
   if (comment.includes('--')) throw new Error('The text of a licence would end the comment.')
   return `<!--\n${comment}-->\n`
 }
@@ -49,7 +43,7 @@ const [reference, path] = SCRIPT.exec(page)
 const style = enclose('<style>', await readStyle(links), '</style>')
 const { code, modules } = await bundleScript(path)
 const script = enclose('<script type="module">', code, '</script>')
-const licences = await readLicences(modules)
+const licences = await writeLicences(modules)
 await mkdir(new URL('.', PAGE), { recursive: true })
 await writeFile(
   PAGE,

@@ -1,12 +1,15 @@
 // Makes the program of its sources: what a server loads at its start is one file, what it loads when it is asked for
-// stays apart, and packages stay packages. To find and read a file for each of the 90 modules that a server needs takes
+// stays apart, and most packages stay packages. To find and read a file for each of the 90 modules that a server needs takes
 // longer than to compile them: without this, the first answer comes 30 ms later.
-import { chmod } from 'node:fs/promises'
+import { chmod, rm, writeFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { build } from 'rolldown'
+import { readLicences } from './bundle-licences.mjs'
+import { fileFor, isExternal, minifyPackages } from './bundle-packages.mjs'
 import './bundle-page.mjs'
 
 const SOURCES = fileURLToPath(new URL('src/', import.meta.url))
+const DIST = new URL('dist/', import.meta.url)
 const ENTRIES = ['index', 'cli', 'vitest', 'node-test', 'prepare']
 const [SERVER, COMMAND_LINE] = [`${SOURCES}start/server.ts`, `${SOURCES}cli.ts`]
 /** These commands judge what is recorded, and start no server. */
@@ -25,27 +28,34 @@ function partOf(module, graph) {
   if (module === COMMAND_LINE) return null
   // What only tells its version, or lists its commands, does without a server.
   if (loadedWith(COMMAND_LINE, graph).has(module)) return 'command-line'
-  if (!loadedWith(SERVER, graph).has(module)) return null
+  if (!loadedWith(SERVER, graph).has(module)) return fileFor(module)
   // What only judges does without the packages of the server.
   return JUDGES.some((judge) => loadedWith(judge, graph).has(module)) ? 'contract' : 'server'
 }
 
-await build({
+// An earlier build may have made parts that do not exist any more.
+await rm(new URL('parts/', DIST), { recursive: true, force: true })
+const { output } = await build({
   input: {
     ...Object.fromEntries(ENTRIES.map((name) => [name, `${SOURCES}${name}.ts`])),
     // A thread begins with a file of its own. It is as deep as the parts, beside which it is looked for.
     'parts/judge-thread': `${SOURCES}proxy/judge-thread.ts`,
   },
-  external: /^@?[a-z]/,
+  external: isExternal,
+  plugins: [minifyPackages],
   platform: 'node',
   transform: { target: 'node20.19' },
   output: {
-    dir: fileURLToPath(new URL('dist/', import.meta.url)),
+    dir: fileURLToPath(DIST),
     // As deep as the sources, which find openapi.yaml and the fixtures from where they are.
     chunkFileNames: 'parts/[name].js',
+    comments: false,
     codeSplitting: { groups: [{ debugName: 'parts', name: partOf }] },
   },
 })
 
+const licences = await readLicences(output.flatMap(({ moduleIds = [] }) => moduleIds))
+await writeFile(new URL('LICENSES.txt', DIST), `This program contains these packages:\n\n${licences}`)
+
 // npm makes the programs of a package executable when it installs it. Here, `npx` runs the file of the build itself.
-await chmod(new URL('dist/cli.js', import.meta.url), 0o755)
+await chmod(new URL('cli.js', DIST), 0o755)

@@ -130,7 +130,7 @@ it('mixes policies and alignment as published, within three percentage points (s
 })
 
 it('names owners without a number as long as there are names, and makes the first brand of a large company largest', async () => {
-  const { faker } = await import('@faker-js/faker/locale/en')
+  const { faker } = await import('@faker-js/faker/locale/base')
   faker.seed(9)
   for (const story of STORIES) {
     const titles = inventOwners(faker, story, 30).map(({ title }) => title)
