@@ -3,10 +3,10 @@ import { describe, expect, it } from 'vitest'
 import { DEPARTURES } from './departures.ts'
 import { accusationsIn, check, idsOf } from './judging.ts'
 import { MISSED, NAMES, OPEN } from './known.ts'
+import { readLists, shameIn } from './lists.ts'
 import { play, Twins } from './playing.ts'
 import { PLAIN } from './profile.ts'
 import { usualSession } from './sessions.ts'
-import { readTable, shameIn } from './table.ts'
 
 const SAMPLE = ['no-success', 'added-count-off', 'first-group-for-all', 'record-twice', 'no-members-shown']
 
@@ -39,18 +39,18 @@ describe('an accusation', () => {
   })
 })
 
-describe('the table in docs/conformance.md', () => {
+describe('the lists in docs/conformance.md', () => {
   const page = readFileSync('docs/conformance.md', 'utf8')
 
-  it('has a row for each departure', () => {
-    expect([...readTable(page).keys()]).toEqual(DEPARTURES.map(({ id }) => id))
+  it('have each departure', () => {
+    expect([...readLists(page).keys()]).toEqual(DEPARTURES.map(({ id }) => id))
   })
 
-  it('says nothing of a departure that is missed and not known to be', () => {
+  it('say nothing of a departure that is missed and not known to be', () => {
     expect(shameIn(page).filter((each) => !MISSED.includes(each))).toEqual([])
   })
 
-  it('says that a departure is missed that is known to be; take away what was mended', () => {
+  it('say that a departure is missed that is known to be; take away what was mended', () => {
     expect(MISSED.filter((each) => !shameIn(page).includes(each))).toEqual([])
   })
 })

@@ -16,7 +16,7 @@ const WORDS: Readonly<Record<Cell, string>> = {
   misnamed: 'found as something else',
   'not shown': 'not shown',
   open: 'open',
-  missed: '**missed**',
+  missed: 'missed',
 }
 
 const BEGINS = '<!-- departures -->\n'
@@ -61,52 +61,57 @@ async function cellOf(tool: Tool, departure: Departure): Promise<Cell> {
   return alone.length > 0 ? called(alone, 'sole writer') : 'missed'
 }
 
-/** What each tool finds of a departure, as a line of the table. */
-export async function rowOf(departure: Departure): Promise<string> {
+/** What each tool finds of a departure. */
+export async function cellsOf(departure: Departure): Promise<readonly Cell[]> {
   const cells: Cell[] = []
   for (const tool of TOOLS) cells.push(await cellOf(tool, departure))
-  return writeRow(departure, cells)
+  return cells
 }
 
-function writeRow({ does, breaks }: Departure, cells: readonly Cell[]): string {
-  const words = cells.map((cell) => WORDS[cell])
-  return `| ${[does, breaks, ...words].map((each) => each.replaceAll('|', '\\|')).join(' | ')} |`
+/** The departures of which the tools find the same are one list, under this heading. */
+function writeHeading(cells: readonly Cell[]): string {
+  const [verify, usual, thorough] = cells.map((cell) => WORDS[cell])
+  return `**\`verify\`: ${verify}; a usual day: ${usual}; everything: ${thorough}**`
 }
 
-/** The lines of the table that a page has, by departure. */
-export function readTable(page: string): ReadonlyMap<string, { line: string; cells: readonly Cell[] }> {
-  const table = page.slice(page.indexOf(BEGINS) + BEGINS.length, page.indexOf(ENDS))
-  const lines = table.split('\n')
-  const cellNamed = (word: string) => (Object.keys(WORDS) as Cell[]).find((cell) => WORDS[cell] === word.trim())
+/** What the lists of a page say, by departure. */
+export function readLists(page: string): ReadonlyMap<string, readonly Cell[]> {
+  const named = new Map(Object.entries(WORDS).map(([cell, word]) => [word, cell as Cell]))
+  const said = new Map<string, readonly Cell[]>()
+  let cells: readonly Cell[] = []
+  for (const line of page.slice(page.indexOf(BEGINS) + BEGINS.length, page.indexOf(ENDS)).split('\n')) {
+    if (line.startsWith('- ')) said.set(line.slice(2), cells)
+    else if (line !== '')
+      cells = [...line.matchAll(/: (.+?)(?=;|\*\*$)/g)].map(([, word = '']) => named.get(word) ?? 'missed')
+  }
   return new Map(
-    DEPARTURES.flatMap((departure) => {
-      const line = lines.find((each) => each.startsWith(`| ${departure.does} |`))
-      const cells = line
-        ?.split(' | ')
-        .slice(-TOOLS.length)
-        .map((each) => cellNamed(each.replace(/ \|$/, '')) ?? 'missed')
-      return line === undefined || cells === undefined ? [] : [[departure.id, { line, cells }]]
+    DEPARTURES.flatMap(({ id, does }) => {
+      const found = said.get(does)
+      return found === undefined ? [] : [[id, found]]
     }),
   )
 }
 
-/** The page with these lines in the place of its table. */
-export function writeTable(page: string, lines: readonly string[]): string {
-  const heads = [
-    'what the service does',
-    'what it breaks',
-    '`verify`',
-    '`check` of a usual day',
-    '`check` of everything',
-  ]
-  const table = [`| ${heads.join(' | ')} |`, `|${heads.map(() => '---').join('|')}|`, ...lines].join('\n')
+/** The page with these findings in the place of its lists: first what all tools find. */
+export function writeLists(page: string, found: ReadonlyMap<string, readonly Cell[]>): string {
+  const ranks = Object.keys(WORDS)
+  const rankOf = (cells: readonly Cell[]) => cells.map((cell) => ranks.indexOf(cell)).join('')
+  const ranked = DEPARTURES.toSorted((one, other) =>
+    rankOf(found.get(one.id) ?? []).localeCompare(rankOf(found.get(other.id) ?? [])),
+  )
+  const headings = ranked.map(({ id }) => writeHeading(found.get(id) ?? []))
+  const lists = ranked.map(({ does }, index) => {
+    const heading = headings[index]
+    const isFirst = heading !== headings[index - 1]
+    return `${isFirst ? `\n${heading}\n\n` : ''}- ${does}\n`
+  })
   const before = page.slice(0, page.indexOf(BEGINS) + BEGINS.length)
-  return `${before}\n${table}\n\n${page.slice(page.indexOf(ENDS))}`
+  return `${before}${lists.join('')}\n${page.slice(page.indexOf(ENDS))}`
 }
 
-/** Cells of the table that should say something else, as `known.ts` names them. `verify` should ask for everything. */
+/** What the lists should not say, as `known.ts` names it. `verify` should ask for everything. */
 export function shameIn(page: string): string[] {
-  return [...readTable(page)].flatMap(([id, { cells }]) =>
+  return [...readLists(page)].flatMap(([id, cells]) =>
     cells.flatMap((cell, index) => {
       const isShame = cell === 'missed' || cell === 'misnamed' || (cell === 'not shown' && TOOLS[index] === 'verify')
       return isShame ? [`${TOOLS[index]} ${id}: ${cell}`] : []
