@@ -18,8 +18,8 @@ export function writeChart(results) {
 }
 
 /** Replaces what is between the two comments of that name. @throws Error if the file does not have them. */
-function replaceBetween(path, name, content) {
-  const [begin, end] = [`<!-- ${name}: written by node bench/chart.mjs -->`, `<!-- /${name} -->`]
+export function replaceBetween(path, name, content, writer = 'chart') {
+  const [begin, end] = [`<!-- ${name}: written by node bench/${writer}.mjs -->`, `<!-- /${name} -->`]
   const document = readFileSync(path, 'utf8')
   const [from, to] = [document.indexOf(begin), document.indexOf(end)]
   if (from < 0 || to < from) throw new Error(`${path} has no lines ${begin} and ${end}.`)

@@ -29,10 +29,10 @@ export function pinThisProcess() {
  */
 export function startProgram(
   args,
-  { program = process.execPath, cores = SERVER_CORE, stderr = 'inherit', isHeld = true } = {},
+  { program = process.execPath, cores = SERVER_CORE, stdin = 'ignore', stderr = 'inherit', isHeld = true } = {},
 ) {
   const [first, ...rest] = [...(pinned ? ['taskset', '-c', cores] : []), program, ...args]
-  const child = spawn(first, rest, { stdio: ['ignore', 'pipe', stderr] })
+  const child = spawn(first, rest, { stdio: [stdin, 'pipe', stderr] })
   child.stdout.setEncoding('utf8')
   started.add(child)
   if (!isHeld) neverHeld.add(child)

@@ -18,12 +18,21 @@ const ENSURE = shellClient(
 const READS = shellClient('send GET /domains')
 const ADDS = shellClient(`send POST /domains --fail --data '{"domains": ["a.example"]}'`)
 /** Listens on the port while it sends. */
-const listensOn = (port: number) => [
+/**
+ * A command that needs a port. Its first four starts are alone. Of the fifth and the sixth, which are beside each other, the
+ * one with the port keeps it until the other has tried.
+ */
+const listensOn = (port: number, tried: string) => [
   ...[process.execPath, '--input-type=module', '--eval'],
   [
     "import { createServer } from 'node:net'",
+    "import { appendFileSync, readFileSync } from 'node:fs'",
+    `const count = () => readFileSync('${tried}', 'utf8').length`,
     `const server = createServer().listen(${port}, '127.0.0.1')`,
-    "await new Promise((resolve, reject) => server.once('listening', resolve).once('error', reject))",
+    "const failed = await new Promise((resolve) => server.once('listening', resolve).once('error', resolve))",
+    `appendFileSync('${tried}', '.')`,
+    'if (failed) throw failed',
+    'while (count() === 5) await new Promise((resolve) => setTimeout(resolve, 20))',
     'const { UNDERSTUDY_BASE_URL: url, UNDERSTUDY_API_KEY: key } = process.env',
     "for (const _ of [1, 2]) await fetch(url + '/domains', { headers: { authorization: 'Bearer ' + key } })",
     'server.close()',
@@ -86,12 +95,12 @@ describe('explore --beside', () => {
     expect(code).toBe(0)
   })
 
-  it('says that both commands use one port', { tags: ['slow'] }, async () => {
+  it('says that both commands use one port', { tags: ['slow'] }, async ({ folder }) => {
     const taken = createServer().listen(0, '127.0.0.1')
     await once(taken, 'listening')
     const { port } = taken.address() as AddressInfo
     await new Promise((resolve) => taken.close(resolve))
-    const command = listensOn(port)
+    const command = listensOn(port, join(folder, 'tried'))
     const message = /EADDRINUSE.*; both commands run at the same time, so each needs a port of its own$/
     await expectRefusal(explore('--beside', line(command), '--', ...command), 1, message)
   })

@@ -1,0 +1,65 @@
+import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { startUnderstudy } from '../../src/index.ts'
+import { freshPrefix, HAS_REDIS, sharedRedis } from '../support/redis-server.ts'
+import { startPatient } from '../support/replicas.ts'
+import { socketDoor } from './doors.ts'
+import { type Door, REQUESTS, STORY_OPTIONS, tellStory } from './told-story.ts'
+
+/** The story as the port of a server in this process tells it. */
+let reference: string[]
+
+async function openSocketDoor(): Promise<Door> {
+  const service = await startUnderstudy(STORY_OPTIONS)
+  onTestFinished(() => service.stop())
+  return socketDoor({ baseUrls: [service.baseUrl], adminUrl: service.adminUrl ?? '' })
+}
+
+/** Each opens a door, which ends with the test. */
+const DOORS: Record<string, { open(): Promise<Door>; isAbsent?: boolean }> = {
+  'the same port, once more': { open: openSocketDoor },
+  'two servers on one Redis': {
+    isAbsent: !HAS_REDIS,
+    async open() {
+      const shared = { ...STORY_OPTIONS, store: (await sharedRedis()).url, storePrefix: freshPrefix() }
+      // The server that starts first counts the requests without an account from one.
+      const one = await startPatient(shared)
+      const other = await startPatient(shared)
+      onTestFinished(async () => void (await Promise.all([one.stop(), other.stop()])))
+      return socketDoor({ baseUrls: [one.baseUrl, other.baseUrl], adminUrl: other.adminUrl ?? '' })
+    },
+  },
+}
+
+describe('One story of sixty requests, faults, a verdict and an export has the same bytes', () => {
+  beforeAll(async () => {
+    const service = await startUnderstudy(STORY_OPTIONS)
+    reference = await tellStory(socketDoor({ baseUrls: [service.baseUrl], adminUrl: service.adminUrl ?? '' }))
+    await service.stop()
+  })
+
+  it('which are many: each kind of answer is among them', () => {
+    expect(REQUESTS).toBe(60)
+    const statuses = reference.map((paragraph) => paragraph.split('\n')[1])
+    expect([...new Set(statuses)].toSorted()).toEqual([
+      '0',
+      '200',
+      '201',
+      '400',
+      '401',
+      '404',
+      '405',
+      '409',
+      '413',
+      '429',
+      '503',
+    ])
+    expect(reference.filter((paragraph) => paragraph.includes('\nlost: '))).toHaveLength(3)
+  })
+
+  for (const [name, { open, isAbsent = false }] of Object.entries(DOORS)) {
+    it.skipIf(isAbsent)(`through ${name}`, async () => {
+      const told = await tellStory(await open())
+      expect(told).toEqual(reference)
+    })
+  }
+})
