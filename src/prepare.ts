@@ -1,5 +1,5 @@
-import { readdir, readFile, writeFile } from 'node:fs/promises'
-import { basename, dirname, join } from 'node:path'
+import { readdir, writeFile } from 'node:fs/promises'
+import { basename, dirname } from 'node:path'
 import { CONTROL_DOCUMENT, compileControlApi } from './admin/document.ts'
 import { Permitted } from './choices/permitted.ts'
 import { keepValidators } from './contract/choices.ts'
@@ -9,11 +9,12 @@ import { keepLines } from './contract/lines.ts'
 import { clearPrepared, isPrepared, markPrepared, writePrepared } from './contract/prepared.ts'
 import { compileStandalone } from './contract/standalone.ts'
 import { writeTolerantDocument } from './contract/tolerant.ts'
+import { placeOf, readPackageFile } from './ground/package-files.ts'
 import { keepForesight } from './verify/foresight.ts'
 
-const TOLERANT_DOCUMENT = join(import.meta.dirname, '../openapi.tolerant.yaml')
+const TOLERANT_DOCUMENT = 'openapi.tolerant.yaml'
 /** npm records the installed packages here. */
-const INSTALLED = join(import.meta.dirname, '../node_modules/.package-lock.json')
+const INSTALLED = 'node_modules/.package-lock.json'
 
 /** The last step of the build reads, checks and compiles the documents of the package. So a start need not do it. */
 async function prepare(): Promise<void> {
@@ -21,10 +22,10 @@ async function prepare(): Promise<void> {
   const service = await compileStandalone((compilerFor) => compileContract({ validated: false }, compilerFor))
   const control = await compileStandalone((compilerFor) => compileControlApi({ validated: false }, compilerFor))
   await writePrepared([
-    { text: await readFile(OWN_DOCUMENT), ...service },
-    { text: await readFile(CONTROL_DOCUMENT), ...control },
+    { text: readPackageFile(OWN_DOCUMENT), ...service },
+    { text: readPackageFile(CONTROL_DOCUMENT), ...control },
   ])
-  await writeFile(TOLERANT_DOCUMENT, await writeTolerantDocument(service.source))
+  await writeFile(placeOf(TOLERANT_DOCUMENT), await writeTolerantDocument(service.source))
   await keepWritten()
   await keepLines()
   await keepValidators(async (choices) => (await Permitted.read(choices)).prepareChecks())
@@ -34,9 +35,9 @@ async function prepare(): Promise<void> {
 
 /** All inputs of the result: the documents, the program and its packages; and the result itself. */
 async function listFiles(): Promise<string[]> {
-  const built = await readdir(import.meta.dirname, { recursive: true })
-  const program = built.filter((name) => name.endsWith('.js')).map((name) => join(import.meta.dirname, name))
-  const packages = (await readdir(dirname(INSTALLED)).catch((): string[] => [])).includes(basename(INSTALLED))
+  const built = await readdir(placeOf('dist'), { recursive: true })
+  const program = built.filter((name) => name.endsWith('.js')).map((name) => `dist/${name}`)
+  const packages = (await readdir(placeOf(dirname(INSTALLED))).catch((): string[] => [])).includes(basename(INSTALLED))
     ? [INSTALLED]
     : []
   return [OWN_DOCUMENT, CONTROL_DOCUMENT, TOLERANT_DOCUMENT, ...packages, ...program.toSorted()]

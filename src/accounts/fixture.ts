@@ -1,16 +1,12 @@
-import { readFileSync } from 'node:fs'
-import { readFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import { readInput } from '../contract/input-file.ts'
 import type { AccountOrigin } from '../domain/account.ts'
 import type { Fixture } from '../domain/fixture.ts'
 import { parseDuration } from '../domain/iso-8601.ts'
 import { clamp, LIMITS } from '../domain/limits.ts'
 import { isObject, type Json, parseJson, valueAt } from '../ground/json.ts'
+import { readPackageFile } from '../ground/package-files.ts'
 import { findViolation, type Violation } from '../ground/schema.ts'
 import { Turns } from '../ground/turns.ts'
-
-const FOLDER = join(import.meta.dirname, '../../fixtures/')
 
 /** The fixtures that come with the package. */
 export const FIXTURE_NAMES = ['demo', 'empty', 'edge-cases', 'agency'] as const
@@ -55,9 +51,9 @@ export function readMoment(moment: string, now: number): number {
   return clamp(before === undefined ? Date.parse(moment) : now - before, LIMITS.firstInstant, LIMITS.lastInstant)
 }
 
-const SCHEMA = `${FOLDER}fixture.schema.json`
-let fixtureSchema: Promise<object> | undefined
-let keptSchema: Promise<object> | undefined
+const readSchema = () => JSON.parse(readPackageFile('fixtures/fixture.schema.json').toString()) as Json
+let fixtureSchema: Json | undefined
+let keptSchema: Json | undefined
 const readyMade = new Map<FixtureName, Promise<LoadedFixture>>()
 
 /** Loads a ready-made fixture by name, a file by path, or an object, which errors call `file`. @throws FixtureError */
@@ -72,7 +68,7 @@ export async function loadFixture(source: string | Fixture, file = 'fixture'): P
 
 async function loadReadyMade(name: FixtureName): Promise<LoadedFixture> {
   const file = `fixtures/${name}.json`
-  const text = readFileSync(`${FOLDER}${name}.json`, 'utf8')
+  const text = readPackageFile(file).toString()
   // A test checks the ready-made fixtures against the schema. Compiling the schema costs more than reading them.
   return { ...(parseFixture(text, file) as Fixture), file, origin: name }
 }
@@ -96,13 +92,14 @@ async function readSource(file: string): Promise<string> {
  * of a record, and another limit for the groups that were created.
  */
 export async function findKeptFixtureViolation(fixture: unknown): Promise<Violation | undefined> {
-  keptSchema ??= readFile(SCHEMA, 'utf8').then((text) => {
-    const schema = JSON.parse(text) as Json
-    delete objectAt(schema, '/properties/domains/items/properties/record/properties/count')['maximum']
-    objectAt(schema, '/properties/groups_created')['maximum'] = Number.MAX_SAFE_INTEGER
-    return schema
-  })
-  return findViolationInTurns(await keptSchema, fixture)
+  keptSchema ??= relaxed(readSchema())
+  return findViolationInTurns(keptSchema, fixture)
+}
+
+function relaxed(schema: Json): Json {
+  delete objectAt(schema, '/properties/domains/items/properties/record/properties/count')['maximum']
+  objectAt(schema, '/properties/groups_created')['maximum'] = Number.MAX_SAFE_INTEGER
+  return schema
 }
 
 function objectAt(schema: Json, pointer: string): Json {
@@ -116,8 +113,8 @@ async function checkFixture(fixture: unknown, file: string): Promise<LoadedFixtu
   const keys = isObject(fixture) ? fixture['keys'] : undefined
   if (Array.isArray(keys) && keys.length > LIMITS.keys) throw new TooManyKeysError({ file }, keys.length)
   // The schema is read once and so compiled once. Compiling it costs more than the rest of a start.
-  fixtureSchema ??= readFile(SCHEMA, 'utf8').then((text) => JSON.parse(text) as object)
-  const violation = await findViolationInTurns(await fixtureSchema, fixture)
+  fixtureSchema ??= readSchema()
+  const violation = await findViolationInTurns(fixtureSchema, fixture)
   if (violation) throw new FixtureError(file, violation.pointer, `The value ${violation.reason}.`)
   return { ...(fixture as Fixture), file }
 }

@@ -1,16 +1,16 @@
 import { createHash } from 'node:crypto'
-import { readFile } from 'node:fs/promises'
 import { FIXTURE_NAMES } from '../accounts/fixture.ts'
 import { type Api, codesOf } from '../contract/api.ts'
 import { valueAt } from '../ground/json.ts'
+import { readPackageFile } from '../ground/package-files.ts'
 import { SEARCHED_WORDS } from '../journal/search.ts'
 import type { Control } from './control.ts'
 import { readLimits } from './document.ts'
 import { describeFaults, type FaultFacts } from './fault-facts.ts'
 import { PAGE_VIEWS, type PageView } from './paths.ts'
 
-/** The build creates it from src/dashboard. The path is correct both from the sources and from the built program. */
-const PAGE = new URL('../../dist/dashboard.html', import.meta.url)
+/** The build creates it from src/dashboard. */
+const PAGE = 'dist/dashboard.html'
 /** The element of the page that holds the facts. */
 const FACTS = /(<script type="application\/json" id="facts">)[^<]*(<\/script>)/
 
@@ -57,7 +57,7 @@ export interface PageFacts {
  * and a new build of the page is shown without a restart.
  */
 export async function readDashboard({ api, deps }: Pick<Control, 'api' | 'deps'>): Promise<Dashboard> {
-  const page = await readFile(PAGE, 'utf8')
+  const page = readPackageFile(PAGE).toString()
   // `<` could end the element early. In JSON it occurs only inside strings.
   const facts = JSON.stringify(describeFacts(deps, api)).replaceAll('<', '\\u003c')
   const policy = [

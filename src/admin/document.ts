@@ -1,4 +1,3 @@
-import { fileURLToPath } from 'node:url'
 import type { Api } from '../contract/api.ts'
 import { compileApi } from '../contract/api-compiler.ts'
 import { readDocument, resolveDocument } from '../contract/document.ts'
@@ -8,8 +7,8 @@ import { kebab } from '../domain/settings.ts'
 import { valueAt } from '../ground/json.ts'
 import { ADMIN_CODES } from './codes.ts'
 
-/** Path of the control plane's OpenAPI document. */
-export const CONTROL_DOCUMENT = fileURLToPath(new URL('../../src/admin/openapi.yaml', import.meta.url))
+/** The control plane's OpenAPI document. */
+export const CONTROL_DOCUMENT = 'src/admin/openapi.yaml'
 
 let api: Promise<Api> | undefined
 

@@ -1,10 +1,10 @@
-import { readFile } from 'node:fs/promises'
 import { readInput } from '../contract/input-file.ts'
 import type { FaultRule } from '../domain/faults.ts'
 import { parseJson } from '../ground/json.ts'
+import { readPackageFile } from '../ground/package-files.ts'
 import { findViolation } from '../ground/schema.ts'
 
-const READY_MADE = new URL('../../faults/ready-made.json', import.meta.url)
+const READY_MADE = 'faults/ready-made.json'
 
 /** Named fault rules that belong together. */
 export interface FaultSet {
@@ -21,11 +21,11 @@ export class FaultSetError extends Error {
   override name = 'FaultSetError'
 }
 
-let readyMade: Promise<FaultSet[]> | undefined
+let readyMade: FaultSet[] | undefined
 
 /** The fault sets of the package. */
-export function readyMadeSets(): Promise<FaultSet[]> {
-  readyMade ??= readFile(READY_MADE, 'utf8').then((text) => setsOf(JSON.parse(text) as FaultSetFile))
+export function readyMadeSets(): FaultSet[] {
+  readyMade ??= setsOf(JSON.parse(readPackageFile(READY_MADE).toString()) as FaultSetFile)
   return readyMade
 }
 
@@ -37,7 +37,7 @@ export async function loadFaultSets(
   source: string,
   check: (path: string, sets: FaultSetFile) => void,
 ): Promise<FaultSet[]> {
-  const ready = await readyMadeSets()
+  const ready = readyMadeSets()
   const one = ready.find(({ name }) => name === source)
   if (one !== undefined) return [one]
   const [, path = source, name] = /^(.*?)(?:#([^#/]*))?$/s.exec(source) ?? []

@@ -77,7 +77,7 @@ export const deleteFault: AccountHandler = (call) => {
 
 async function setsOf({ faultSets }: ControlCall): Promise<FaultSet[]> {
   const own = new Set(faultSets.map(({ name }) => name))
-  return [...(await readyMadeSets()).filter(({ name }) => !own.has(name)), ...faultSets]
+  return [...readyMadeSets().filter(({ name }) => !own.has(name)), ...faultSets]
 }
 
 function addRules(

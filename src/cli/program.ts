@@ -48,8 +48,8 @@ async function runCommand([name, ...args]: readonly string[], terminal: Terminal
     return 0
   }
   if (name === '--version' || name === '-v') {
-    const { readVersion } = await import('./reports.ts')
-    terminal.print(await readVersion())
+    const { describeVersion } = await import('./reports.ts')
+    terminal.print(describeVersion())
     return 0
   }
   const entry = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined

@@ -193,7 +193,7 @@ function isAny(host: string): boolean {
 async function openRecording(file: string | undefined, source: string): Promise<HarWriter | undefined> {
   if (file === undefined) return undefined
   try {
-    return await HarWriter.open(file, await readVersion())
+    return await HarWriter.open(file, readVersion())
   } catch (error) {
     if (error instanceof HarFileError) throw new UsageError(`${source}: ${error.message}`)
     throw error

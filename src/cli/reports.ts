@@ -1,5 +1,5 @@
-import { readFile } from 'node:fs/promises'
 import type { LineOf } from '../contract/lines.ts'
+import { isExecutable, readPackageFile } from '../ground/package-files.ts'
 import { shorten } from '../ground/show.ts'
 import type { RedactReport } from '../reports/bounds.ts'
 import { FORMAT_NAMES } from '../reports/formats.ts'
@@ -76,7 +76,7 @@ export async function deliverReport(
   isRead = false,
 ): Promise<number> {
   const [{ boundReport }, { summarise }, { writeReports }] = await loadReporting()
-  const surroundings = { version: await readVersion(), lineOf: await readLinesFor(report) }
+  const surroundings = { version: readVersion(), lineOf: await readLinesFor(report) }
   const bounded = boundReport(report, redact)
   const summary = isRead ? [] : summarise(bounded, surroundings.lineOf, terminal.screen)
   if (terminal.environment['GITHUB_ACTIONS'] === 'true') await deliverToGitHub(bounded, summary, surroundings, terminal)
@@ -113,8 +113,12 @@ async function deliverToGitHub(
   if (problem !== undefined) terminal.printError(`dmarc-understudy: warning: GITHUB_STEP_SUMMARY ${problem}`)
 }
 
+/** The version of this program. An executable has a Node.js of its own, which it names, too. */
+export function describeVersion(): string {
+  return isExecutable ? `${readVersion()} (Node.js ${process.versions.node})` : readVersion()
+}
+
 /** The version of this program. */
-export async function readVersion(): Promise<string> {
-  const manifest = await readFile(new URL('../../package.json', import.meta.url), 'utf8')
-  return (JSON.parse(manifest) as { version: string }).version
+export function readVersion(): string {
+  return (JSON.parse(readPackageFile('package.json').toString()) as { version: string }).version
 }

@@ -1,7 +1,7 @@
-import { readFileSync } from 'node:fs'
 import { camel, type Settings } from '../domain/settings.ts'
 import { type Json, mergePatch } from '../ground/json.ts'
 import { FirstResults } from '../ground/memo.ts'
+import { readPackageFile } from '../ground/package-files.ts'
 import type { Operation } from './api.ts'
 import { type Assumption, assumptionsOf, overlayFor } from './assumptions.ts'
 import type { CodesBySetting } from './codes.ts'
@@ -66,7 +66,7 @@ export function readChoices(overlays: readonly Overlay[]): Promise<Choices> {
 const ABOUT = 'choices'
 
 function readKept(): KeptValidators {
-  const path = findModule(readFileSync(OWN_DOCUMENT), ABOUT)
+  const path = findModule(readPackageFile(OWN_DOCUMENT), ABOUT)
   return path === undefined ? NONE_KEPT : keptIn(path)
 }
 
@@ -78,7 +78,7 @@ export async function keepValidators(use: (choices: Choices) => Promise<void>): 
   const schemas: Record<Detail, Map<string, Json>> = { errors: new Map(), validity: new Map() }
   const note: KeptValidators['note'] = (detail, name, schema) => schemas[detail].set(name, schema)
   await useChoices({ ...NONE_KEPT, note }, use)
-  await writeModule(readFileSync(OWN_DOCUMENT), ABOUT, await writeStandalone(schemas))
+  await writeModule(readPackageFile(OWN_DOCUMENT), ABOUT, await writeStandalone(schemas))
 }
 
 /** Uses the choices of the package's document with these validators. */

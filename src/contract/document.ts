@@ -1,10 +1,9 @@
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import type { OpenAPIV3_1 } from 'openapi-types'
 import { ERROR_CODES } from '../domain/errors.ts'
 import type { Settings } from '../domain/settings.ts'
 import { isObject, type Json, valueAt } from '../ground/json.ts'
 import { FirstResults } from '../ground/memo.ts'
+import { readPackageFile } from '../ground/package-files.ts'
 import { Catalogue } from './catalogue.ts'
 import { type PlacedOperations, placeCodes } from './codes.ts'
 import { ContractError } from './contract-error.ts'
@@ -16,10 +15,8 @@ import { placeHeaders } from './response-headers.ts'
 import { readRules } from './rules.ts'
 import { parseYaml } from './yaml.ts'
 
-/** Path of the service's OpenAPI document. */
-export const OWN_DOCUMENT = join(import.meta.dirname, '../../openapi.yaml')
-/** Its name in error messages. */
-const OWN_NAME = 'openapi.yaml'
+/** The service's OpenAPI document in the package. Error messages name it so, too. */
+export const OWN_DOCUMENT = 'openapi.yaml'
 
 /** An OpenAPI document with our extensions, with unresolved references. */
 export interface DocumentText {
@@ -45,7 +42,7 @@ export interface ApiDocument extends DocumentText {
 }
 
 export interface DocumentOptions {
-  /** Path of an OpenAPI document; by default the openapi.yaml of this package. */
+  /** An OpenAPI document of the package, or the whole path of another one; by default openapi.yaml. */
   path?: string
   /** The result of `readSource`. With it, the document is not read again. */
   source?: Json
@@ -62,7 +59,7 @@ export interface DocumentOptions {
 
 /** The document of this package as written, with overlays applied and without checks. @throws ContractError */
 export async function readSource(overlays: readonly Overlay[] = []): Promise<Json> {
-  let source = await readWritten(readText(OWN_DOCUMENT, OWN_NAME), OWN_NAME)
+  let source = await readWritten(readText(OWN_DOCUMENT), OWN_DOCUMENT)
   for (const overlay of overlays) source = await applyOverlay(source, overlay)
   return source
 }
@@ -70,9 +67,9 @@ export async function readSource(overlays: readonly Overlay[] = []): Promise<Jso
 /** Reads a document and does all checks that need no resolved references. @throws ContractError */
 export async function readDocument(options: DocumentOptions = {}): Promise<DocumentText> {
   const { path, overlays = [], longestWindow = Number.POSITIVE_INFINITY, codes = ERROR_CODES } = options
-  const file = path ?? OWN_NAME
+  const file = path ?? OWN_DOCUMENT
   const validated = options.validated ?? (path === undefined && overlays.length === 0)
-  const text = options.source ?? readText(path ?? OWN_DOCUMENT, file)
+  const text = options.source ?? readText(file)
   let prepared = validated && Buffer.isBuffer(text) ? readPrepared(text) : undefined
   let source = prepared?.source ?? (Buffer.isBuffer(text) ? await readWritten(text, file) : text)
   for (const overlay of overlays) source = await applyOverlay(source, overlay)
@@ -132,10 +129,9 @@ export async function resolveDocument(
   return Object.assign(text, { source, resolved })
 }
 
-function readText(path: string, file: string): Buffer {
+function readText(file: string): Buffer {
   try {
-    // The read is synchronous, because a start has nothing else to do, and a promise costs 0.4 ms for each file.
-    return readFileSync(path)
+    return readPackageFile(file)
   } catch (error) {
     throw new ContractError(file, '', `The document cannot be read (${(error as NodeJS.ErrnoException).code}).`)
   }
@@ -151,8 +147,8 @@ async function readWritten(text: Buffer, file: string): Promise<Json> {
 
 /** Stores what `readWritten` reads for the document of the package. */
 export async function keepWritten(): Promise<void> {
-  const text = readText(OWN_DOCUMENT, OWN_NAME)
-  await writeFindings(text, WRITTEN, await parseSource(text, OWN_NAME))
+  const text = readText(OWN_DOCUMENT)
+  await writeFindings(text, WRITTEN, await parseSource(text, OWN_DOCUMENT))
 }
 
 async function parseSource(text: Buffer, file: string): Promise<Json> {

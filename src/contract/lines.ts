@@ -1,7 +1,7 @@
-import { readFileSync } from 'node:fs'
 import type { Event } from 'js-yaml'
 import { countBelow } from '../ground/counting.ts'
 import { pointTo } from '../ground/json.ts'
+import { readPackageFile } from '../ground/package-files.ts'
 import { OWN_DOCUMENT } from './document.ts'
 import { readFindings, writeFindings } from './prepared.ts'
 
@@ -23,14 +23,14 @@ export function readLines(): Promise<LineOf> {
 }
 
 async function readOwnLines(): Promise<LineOf> {
-  const text = readFileSync(OWN_DOCUMENT)
+  const text = readPackageFile(OWN_DOCUMENT)
   const kept = readFindings(text, ABOUT) as Record<string, number> | undefined
   return kept === undefined ? linesOf(text.toString()) : lineIn(new Map(Object.entries(kept)))
 }
 
 /** Stores the lines of the document, because finding them takes as long as parsing it. */
 export async function keepLines(): Promise<void> {
-  const text = readFileSync(OWN_DOCUMENT)
+  const text = readPackageFile(OWN_DOCUMENT)
   await writeFindings(text, ABOUT, Object.fromEntries(await findLines(text.toString())))
 }
 

@@ -1,14 +1,13 @@
 import { hash } from 'node:crypto'
-import { existsSync, readFileSync } from 'node:fs'
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import type { Json } from '../ground/json.ts'
+import { findPackageFile, placeOf } from '../ground/package-files.ts'
 
 /**
  * The build writes this folder. With it, a start neither parses nor checks YAML. The first request neither loads ajv
  * nor compiles schemas, which alone takes 50 ms.
  */
-const FOLDER = join(import.meta.dirname, '../prepared/')
+const FOLDER = 'dist/prepared/'
 
 /** A document of the package as the build has read it. */
 export interface PreparedDocument {
@@ -20,24 +19,19 @@ export interface PreparedDocument {
 /** The build's result for the document with exactly this text; `undefined` if the build has not seen this text. */
 export function readPrepared(text: Buffer): PreparedDocument | undefined {
   const source = readIfPresent(`${pathFor(text)}.json`)
-  if (source === undefined) return undefined
-  return { source: JSON.parse(source) as Json, validatorsPath: `${pathFor(text)}.cjs` }
+  return source === undefined ? undefined : { source: source as Json, validatorsPath: `${pathFor(text)}.cjs` }
 }
 
 /** `undefined` if the program runs from its sources, or if the document has changed since the build. */
-function readIfPresent(path: string): string | undefined {
-  try {
-    return readFileSync(path, 'utf8')
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
-    throw error
-  }
+function readIfPresent(path: string): unknown {
+  const content = findPackageFile(path)
+  return content && JSON.parse(content.toString())
 }
 
 /** Removes everything that an earlier build has prepared. */
 export async function clearPrepared(): Promise<void> {
-  await rm(FOLDER, { recursive: true, force: true })
-  await mkdir(FOLDER, { recursive: true })
+  await rm(placeOf(FOLDER), { recursive: true, force: true })
+  await mkdir(placeOf(FOLDER), { recursive: true })
 }
 
 /** Writes the files for `readPrepared`. */
@@ -45,31 +39,30 @@ export async function writePrepared(
   documents: readonly { text: Buffer; source: Json; validators: string }[],
 ): Promise<void> {
   for (const { text, source, validators } of documents) {
-    await writeFile(`${pathFor(text)}.cjs`, validators)
-    await writeFile(`${pathFor(text)}.json`, JSON.stringify(source))
+    await writeFile(placeOf(`${pathFor(text)}.cjs`), validators)
+    await writeFile(placeOf(`${pathFor(text)}.json`), JSON.stringify(source))
   }
 }
 
 /** The findings of the build for the document with exactly this text, from `writeFindings`. */
 export function readFindings(text: Buffer, about: string): unknown {
-  const findings = readIfPresent(`${pathFor(text)}.${about}.json`)
-  return findings === undefined ? undefined : JSON.parse(findings)
+  return readIfPresent(`${pathFor(text)}.${about}.json`)
 }
 
 /** Stores findings about a document that take long to compute. `about` is part of a file's name. */
 export async function writeFindings(text: Buffer, about: string, findings: unknown): Promise<void> {
-  await writeFile(`${pathFor(text)}.${about}.json`, JSON.stringify(findings))
+  await writeFile(placeOf(`${pathFor(text)}.${about}.json`), JSON.stringify(findings))
 }
 
 /** Stores a module of the build that belongs to a document. `about` is part of the file's name. */
 export async function writeModule(text: Buffer, about: string, content: string): Promise<void> {
-  await writeFile(`${pathFor(text)}.${about}.cjs`, content)
+  await writeFile(placeOf(`${pathFor(text)}.${about}.cjs`), content)
 }
 
 /** The path of such a module for the document with exactly this text; `undefined` if the build has made none. */
 export function findModule(text: Buffer, about: string): string | undefined {
   const path = `${pathFor(text)}.${about}.cjs`
-  return existsSync(path) ? path : undefined
+  return findPackageFile(path) && path
 }
 
 /** The name of the file that records the source files of this folder. */
@@ -77,19 +70,18 @@ const MARK = 'made-of'
 
 /** Whether these files and all prepared files are unchanged since `markPrepared` was called with the same files. */
 export async function isPrepared(files: readonly string[]): Promise<boolean> {
-  const mark = readIfPresent(FOLDER + MARK)
-  return mark !== undefined && mark === (await fingerprintOf(files))
+  return findPackageFile(FOLDER + MARK)?.toString() === (await fingerprintOf(files))
 }
 
 /** Records that everything is prepared, and the source files. */
 export async function markPrepared(files: readonly string[]): Promise<void> {
-  await writeFile(FOLDER + MARK, await fingerprintOf(files))
+  await writeFile(placeOf(FOLDER + MARK), await fingerprintOf(files))
 }
 
 async function fingerprintOf(files: readonly string[]): Promise<string> {
-  const prepared = (await readdir(FOLDER)).filter((name) => name !== MARK).map((name) => FOLDER + name)
+  const prepared = (await readdir(placeOf(FOLDER))).filter((name) => name !== MARK).map((name) => FOLDER + name)
   const all = [...files, ...prepared.toSorted()]
-  const hashes = await Promise.all(all.map(async (file) => `${hash('sha256', await readFile(file))} ${file}`))
+  const hashes = await Promise.all(all.map(async (file) => `${hash('sha256', await readFile(placeOf(file)))} ${file}`))
   return hash('sha256', hashes.join('\n'))
 }
 

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
-import { createRequire } from 'node:module'
 import type { Ajv2020, Format, Options } from 'ajv/dist/2020.js'
 import type { Json } from '../ground/json.ts'
+import { loadModule } from '../ground/package-files.ts'
 import type { Validate } from './bounded-check.ts'
 import type { ApiDocument } from './document.ts'
 import { SCHEMA_EXTENSIONS } from './extensions.ts'
@@ -53,7 +53,7 @@ export function createKeepingCompiler(
     const schema = read()
     kept.note(detail, name, schema)
     const options = { validateSchema: false, allowUnionTypes: true }
-    const loaded = load('ajv/dist/2020.js') as { Ajv2020: typeof Ajv2020 }
+    const loaded = loadModule('ajv/dist/2020.js') as { Ajv2020: typeof Ajv2020 }
     ajv ??= makeAjv(loaded.Ajv2020, formats, options)
     return ajv[detail].compile(schema)
   }
@@ -116,11 +116,9 @@ export function nameOf(schema: Json): string {
   return hash('sha256', JSON.stringify(schema))
 }
 
-const load = createRequire(import.meta.url)
-
 /** The validators in a module of the build. */
 export function keptIn(path: string): KeptValidators {
-  const validators = load(path) as PreparedValidators
+  const validators = loadModule(path) as PreparedValidators
   return { find: (detail, name) => validators[detail][name], note: () => {} }
 }
 
@@ -128,7 +126,7 @@ export function keptIn(path: string): KeptValidators {
 type PreparedValidators = Readonly<Record<Detail, Readonly<Record<string, (formats: Formats) => Validate>>>>
 
 function preparedCompiler(path: string, formats: Formats): SchemaCompiler {
-  const loadOnce = () => load(path) as PreparedValidators
+  const loadOnce = () => loadModule(path) as PreparedValidators
   // A start does not wait for this. It is loaded soon after, because later the process may have too many open files.
   setImmediate(() => {
     try {

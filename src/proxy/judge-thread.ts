@@ -5,11 +5,15 @@ import type { Exchange, SeenBody, SeenHeaders } from '../exchanges/exchange.ts'
 import { answerJudgeRequest, type JudgeAnswer, type JudgeRequest, type JudgeStart } from './judge.ts'
 
 const { overlays, isSoleWriter } = workerData as JudgeStart
-const investigation = await Investigation.begin({ choices: await readChoices(overlays), isSoleWriter })
-parentPort?.on('message', (request: JudgeRequest) => void answer(request))
-say({ value: 'ready' })
+void begin()
 
-async function answer(request: JudgeRequest): Promise<void> {
+async function begin(): Promise<void> {
+  const investigation = await Investigation.begin({ choices: await readChoices(overlays), isSoleWriter })
+  parentPort?.on('message', (request: JudgeRequest) => void answer(investigation, request))
+  say({ value: 'ready' })
+}
+
+async function answer(investigation: Investigation, request: JudgeRequest): Promise<void> {
   try {
     const own = typeof request === 'string' ? request : { take: restored(request.take) }
     say({ value: await answerJudgeRequest(investigation, own) })

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { readFileSync } from 'node:fs'
+import { readPackageFile } from '../ground/package-files.ts'
 
 /** The files of the library, in their order. A file uses what the files before it have defined. */
 const FILES = ['ground', 'journal', 'accounts', 'changes', 'requests', 'former', 'servers']
@@ -25,16 +25,14 @@ export interface FunctionLibrary {
 
 let library: FunctionLibrary | undefined
 
-/** The library of this version. It is read once, from the folder of the package. */
+/** The library of this version. It is read once. */
 export function readLibrary(): FunctionLibrary {
   library ??= compose()
   return library
 }
 
 function compose(): FunctionLibrary {
-  // The sources are as far from here in the built program.
-  const folder = new URL('../../src/redis/library/', import.meta.url)
-  const body = FILES.map((file) => readFileSync(new URL(`${file}.lua`, folder), 'utf8')).join('\n')
+  const body = FILES.map((file) => readPackageFile(`src/redis/library/${file}.lua`).toString()).join('\n')
   const digest = createHash('sha1').update(body).digest('hex').slice(0, 16)
   const functions = new Map(
     [...body.matchAll(DECLARATION)].map(([, name = '', flags = '']) => [

@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs'
 import { OPERATIONS } from '../behaviour/operations/operations.ts'
 import { bindBehaviours } from '../behaviour/service-contract.ts'
 import { type Choices, readChoices, tryToCompile } from '../contract/choices.ts'
@@ -8,6 +7,7 @@ import { OWN_DOCUMENT } from '../contract/document.ts'
 import { readFindings, writeFindings } from '../contract/prepared.ts'
 import { Coverage } from '../coverage/coverage.ts'
 import { layoutOf } from '../coverage/layout.ts'
+import { readPackageFile } from '../ground/package-files.ts'
 import { Turns } from '../ground/turns.ts'
 import { Holdings } from './holdings.ts'
 import { type Probe, type ProbeRequest, quotaPathOf } from './probe.ts'
@@ -120,7 +120,7 @@ const ABOUT = 'foresight'
 
 /** The facts that the build has stored, by probe id; `undefined` if the program runs from its sources. */
 function readKept(): Record<string, ProbeKnowledge> | undefined {
-  return readFindings(readFileSync(OWN_DOCUMENT), ABOUT) as Record<string, ProbeKnowledge> | undefined
+  return readFindings(readPackageFile(OWN_DOCUMENT), ABOUT) as Record<string, ProbeKnowledge> | undefined
 }
 
 /** Stores the facts about the document of the package, so that no run of verify has to compute them again. */
@@ -130,7 +130,7 @@ export async function keepForesight(): Promise<void> {
     id,
     { tells, proofs: Object.fromEntries([...proofs].map(([rule, codes]) => [rule, [...codes]])) },
   ])
-  await writeFindings(readFileSync(OWN_DOCUMENT), ABOUT, Object.fromEntries(told))
+  await writeFindings(readPackageFile(OWN_DOCUMENT), ABOUT, Object.fromEntries(told))
 }
 
 function addProofs(proofs: Record<string, string[]>, rehearsal: ProbeRehearsal | undefined): void {

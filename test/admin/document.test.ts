@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs'
 import SwaggerParser from '@apidevtools/swagger-parser'
 import { load } from 'js-yaml'
 import { describe, expect, it } from 'vitest'
@@ -10,12 +9,13 @@ import { METHODS } from '../../src/contract/codes.ts'
 import { loadContract } from '../../src/contract/contract.ts'
 import { PROFILE_NAMES } from '../../src/domain/profile.ts'
 import { isObject, type Json, valueAt } from '../../src/ground/json.ts'
+import { readPackageFile } from '../../src/ground/package-files.ts'
 import { openMemoryStore } from '../../src/store/memory.ts'
 import { StoreError } from '../../src/store/store-error.ts'
 import { controlApi, startControlPlane } from '../support/control-plane.ts'
 import { ONE_SENTENCE, objectsIn } from '../support/own-document.ts'
 
-const source = load(readFileSync(CONTROL_DOCUMENT, 'utf8')) as Json
+const source = load(readPackageFile(CONTROL_DOCUMENT).toString()) as Json
 const contract = await loadContract()
 const operations = controlApi.operations.map((operation) => [operation.id, operation] as const)
 /** Operations that answer without the envelope, so that they have no handler. */

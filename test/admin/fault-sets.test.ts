@@ -14,7 +14,7 @@ import { createRandom } from '../support/random.ts'
 import { startService } from '../support/service.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
-const READY = await readyMadeSets()
+const READY = readyMadeSets()
 const { faultsPerAccount } = readLimits(controlApi)
 const SLOW_LINE = { description: 'A line', rules: [{ delay_ms: 1 }, { connection: 'reset', times: 1 }] }
 

@@ -27,7 +27,9 @@ describe('the build prepares', { tags: ['original'] }, () => {
     [OWN_DOCUMENT, (compilerFor) => compileContract({ validated: false }, compilerFor)],
     [CONTROL_DOCUMENT, (compilerFor) => compileControlApi({ validated: false }, compilerFor)],
   ])('of %s what reading and compiling it anew gives', async (path, compile) => {
-    const digest = createHash('sha256').update(readFileSync(path)).digest('hex')
+    const digest = createHash('sha256')
+      .update(readFileSync(join(ROOT, path)))
+      .digest('hex')
     const read = (ending: string) => readFileSync(join(PREPARED, digest + ending), 'utf8')
     const { source, validators } = await compileStandalone(compile)
     expect(JSON.parse(read('.json'))).toEqual(source)
@@ -35,7 +37,9 @@ describe('the build prepares', { tags: ['original'] }, () => {
   })
 
   it('what the questions of verify tell', async () => {
-    const digest = createHash('sha256').update(readFileSync(OWN_DOCUMENT)).digest('hex')
+    const digest = createHash('sha256')
+      .update(readFileSync(join(ROOT, OWN_DOCUMENT)))
+      .digest('hex')
     const kept = JSON.parse(readFileSync(join(PREPARED, `${digest}.foresight.json`), 'utf8'))
     expect(Object.keys(kept)).toEqual(PROBES.map(({ id }) => id))
     for (const probe of await foresee(await readChoices([]))) {
@@ -44,8 +48,10 @@ describe('the build prepares', { tags: ['original'] }, () => {
   })
 
   it('every validator that an exchange needs under any alternative, so that none is compiled', async () => {
-    const digest = createHash('sha256').update(readFileSync(OWN_DOCUMENT)).digest('hex')
-    const kept = keptIn(join(PREPARED, `${digest}.choices.cjs`))
+    const digest = createHash('sha256')
+      .update(readFileSync(join(ROOT, OWN_DOCUMENT)))
+      .digest('hex')
+    const kept = keptIn(`dist/prepared/${digest}.choices.cjs`)
     const missing: string[] = []
     await useChoices({ find: kept.find, note: (detail, name) => missing.push(`${detail} ${name}`) }, async (choices) =>
       (await Permitted.read(choices)).prepareChecks(),
@@ -54,7 +60,7 @@ describe('the build prepares', { tags: ['original'] }, () => {
   })
 
   it('our document as it is written and its lines, so that a judgement parses no YAML', async () => {
-    const text = readFileSync(OWN_DOCUMENT, 'utf8')
+    const text = readFileSync(join(ROOT, OWN_DOCUMENT), 'utf8')
     const digest = createHash('sha256').update(text).digest('hex')
     const read = (about: string) => JSON.parse(readFileSync(join(PREPARED, `${digest}.${about}.json`), 'utf8'))
     expect(read('written')).toEqual(await parseYaml(text, 'openapi.yaml'))

@@ -21,7 +21,7 @@ describe('the table of options', () => {
   })
 
   it('names every ready-made fault set', async () => {
-    const names = (await readyMadeSets()).map(({ name }) => name)
+    const names = readyMadeSets().map(({ name }) => name)
     expect(LIBRARY_OPTIONS.faults.help).toContain(` ${names.join(', ')}, or `)
   })
 
