@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import type { Arrival } from '../http/arrival.ts'
-import { waitOn } from '../http/engine/waiting.ts'
+import type { Arrival, BodyStream } from '../http/arrival.ts'
+import { waitUntil } from '../http/waiting.ts'
 
 /** A request that comes without a connection. */
 export interface DirectRequest {
@@ -11,6 +11,10 @@ export interface DirectRequest {
   headers: readonly string[]
   /** The whole body. Its length must be that in the header, as on a connection. */
   body?: Buffer | undefined
+  /** In place of `body`, a body that is still on its way. */
+  rest?: BodyStream | undefined
+  /** Aborted when the client stops waiting for an answer. By default, it waits without limit. */
+  leaving?: AbortSignal | undefined
   /** `1.1` by default. */
   httpVersion?: '1.0' | '1.1' | undefined
 }
@@ -22,19 +26,22 @@ const ONCE = new Set(
   ),
 )
 
-/** The arrival of a complete request, whose client waits without limit. */
-export function arrivalOf({ method, target, headers, body, httpVersion = '1.1' }: DirectRequest): Arrival {
+/** The arrival of a request that comes without a connection. */
+export function arrivalOf(request: DirectRequest): Arrival {
+  const { method, target, headers, body, rest, leaving, httpVersion = '1.1' } = request
   return {
     method,
     url: target,
     httpVersion,
     headers: joinFields(headers),
     rawHeaders: [...headers],
-    isWhole: true,
+    isWhole: rest === undefined,
     arrived: body?.length ? body : undefined,
-    rest: undefined,
-    isAbandoned: false,
-    wait: (milliseconds, stopping) => waitOn(undefined, milliseconds, stopping),
+    rest,
+    get isAbandoned() {
+      return leaving?.aborted ?? false
+    },
+    wait: (milliseconds, stopping) => waitUntil(milliseconds, stopping, ...(leaving === undefined ? [] : [leaving])),
   }
 }
 

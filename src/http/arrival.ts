@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
+import type { Readable } from 'node:stream'
 
 /**
  * A request on its way to the service, through any door. A request of this program's own server is an arrival itself,
@@ -18,7 +19,7 @@ export interface Arrival {
   readonly isWhole: boolean
   /** The part of the body that has arrived, if there is one. */
   readonly arrived: Buffer | undefined
-  /** The stream of a body that is not complete yet. Absent if there is no connection. */
+  /** The stream of a body that is not complete yet. A door that has the whole body gives none. */
   readonly rest: BodyStream | undefined
   /** Whether the client has stopped waiting for an answer. */
   readonly isAbandoned: boolean
@@ -30,4 +31,5 @@ export interface Arrival {
 }
 
 /** The source of a body. */
-export type BodyStream = Pick<IncomingMessage, 'on' | 'once' | 'off' | 'resume' | 'destroyed' | 'complete'>
+export type BodyStream = Pick<Readable, 'on' | 'once' | 'off' | 'resume' | 'destroyed'> &
+  Pick<IncomingMessage, 'complete'>

@@ -268,6 +268,11 @@ const SERVER_OPTIONS = {
 /** The options of `startUnderstudy`. */
 export const LIBRARY_OPTIONS = {
   ...SERVER_OPTIONS,
+  listen: {
+    kind: toggle,
+    help: 'Listen on a port. Without one, the service is reached by its method fetch.',
+    default: true,
+  },
   log: {
     kind: objectWith<Log>('Log', { info: true, warn: true, error: true }),
     help: 'Logger of requests and problems; those of pino fit.',
@@ -360,6 +365,9 @@ export function refuseUnknownOptions(options: ServerOptions, rows: Options): voi
   }
 }
 
+/** Options for the port. */
+const OF_A_PORT = ['port', 'host', 'maxConnections'] as const
+
 /** Options for the storage of accounts that no other server shares. */
 const OF_ONE_SERVER = ['data', 'durability', 'skipDamaged'] as const
 
@@ -368,6 +376,12 @@ const OF_ONE_SERVER = ['data', 'durability', 'skipDamaged'] as const
  * @throws OptionError for the option that must be removed
  */
 export function refuseContradictions(values: ServerOptions, given = findUnusual(values)): void {
+  for (const name of values.listen === false ? OF_A_PORT : []) {
+    if (!given.has(name)) continue
+    throw new OptionError(name, values[name], (spell) => {
+      return `is for a port; leave it out, or leave out ${spell('listen', false)}`
+    })
+  }
   if (typeof values.store !== 'string') {
     if (!given.has('storePrefix')) return
     throw new OptionError(

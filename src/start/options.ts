@@ -91,6 +91,8 @@ export interface ServerOptions {
    * error.
    */
   responseValidation?: 'error' | 'warn' | 'off' | undefined
+  /** Listen on a port. Without one, the service is reached by its method fetch. Default: true. */
+  listen?: boolean | undefined
   /** Logger of requests and problems; those of pino fit. Default: nothing is logged. */
   log?: Log | undefined
   /**

@@ -111,13 +111,14 @@ export async function openStandIn(
     const { enforceQuotas, prefer, simulator, responseValidation } = options
     const shared = { contract, store, clock, worlds, exchanges, enforceQuotas }
     const control = createControlLoader({ ...shared, instance, faultSets, urls: () => urls, readiness, traffic })
-    const namesUs = createHostCheck(options.host, allowedOrigins(options, contract))
+    // What comes without a port was sent by a program that has the stand-in.
+    const namesUs = options.listen ? createHostCheck(options.host, allowedOrigins(options, contract)) : () => true
     const service = createPipeline({
       ...{ ...shared, urls, nextId, log, prefer, simulator, responseValidation, namesUs },
       stopping: internal.hurries ? AbortSignal.abort() : stopping.signal,
       cors: corsFor(options, contract),
     })
-    const answer = internal.turnstile?.(service) ?? service
+    const answer = behindBarrier(internal.turnstile?.(service) ?? service, opened)
     const standIn: StandIn = {
       ...{ answer, contract, store, journal, worlds, exchanges, opened, control, urls, namesUs, instance, log },
       ...{ apiKey, kept, exposed, stopping },
@@ -128,6 +129,12 @@ export async function openStandIn(
     await opened.close()
     throw error
   }
+}
+
+/** If the store is away, or may be another one, a request waits a little for the result of the check. */
+function behindBarrier(answer: Service, { barrier }: OpenedStore): Service {
+  if (barrier === undefined) return answer
+  return (arrival) => (barrier.isOpen ? answer(arrival) : barrier.opened().then(() => answer(arrival)))
 }
 
 async function prepare(

@@ -1,4 +1,5 @@
 import { givenFields } from '../domain/given-fields.ts'
+import { fetchFrom } from '../doors/fetch/remote-fetch.ts'
 import { ControlError } from '../library/control-error.ts'
 import { flagOf, type Option } from './option.ts'
 import { OptionError } from './option-error.ts'
@@ -29,7 +30,7 @@ const MEANINGS = {
   // They are given to each account.
   ...{ fixture: 'account', seed: 'account', now: 'account', frozen: 'account', plan: 'account', apiKey: 'account' },
   // They concern the process of the tests.
-  ...{ adminToken: 'process', signal: 'process' },
+  ...{ adminToken: 'process', signal: 'process', listen: 'process' },
   // No answer depends on them.
   ...{ log: 'unused', durability: 'unused', skipDamaged: 'unused', maxMemory: 'unused', maxConnections: 'unused' },
   ...{ maxAccounts: 'unused', sandboxIdle: 'unused', journal: 'unused' },
@@ -95,10 +96,11 @@ export async function openTestService(options: ServerOptions, nameFile: () => st
     address: { url: adminUrl.replace(/\/+$/, ''), token },
     accounts: givenFields({ fixture, seed, now, frozen, plan }),
   })
+  const { fetch, close } = fetchFrom(baseUrl)
   let stopped: Promise<void> | undefined
   const stop = () => {
     signal?.removeEventListener('abort', abort)
-    stopped ??= detach()
+    stopped ??= detach().finally(close)
     return stopped
   }
   // The server goes on, and its end is the end of all accounts, too.
@@ -106,6 +108,7 @@ export async function openTestService(options: ServerOptions, nameFile: () => st
   signal?.addEventListener('abort', abort, { once: true })
   const understudy = {
     ...{ ...library, baseUrl, adminUrl, instance, stop, [Symbol.asyncDispose]: stop },
+    fetch,
     ...{ kept: false, skipped: [], exposed: [] },
   }
   // Only the command knows it. It is not enumerable, so that a copy of the object can be made.

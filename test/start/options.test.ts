@@ -50,6 +50,7 @@ describe('an option that is not given', () => {
     expect(completeOptions(options)).toEqual({
       port: 0,
       host: '127.0.0.1',
+      listen: true,
       durability: 'rename',
       skipDamaged: false,
       storePrefix: 'dmarc-understudy',

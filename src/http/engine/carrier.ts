@@ -5,11 +5,9 @@ import type { Arrival } from '../arrival.ts'
 import { bytesOf } from '../content.ts'
 import type { Delivery, Loss, Response } from '../delivery.ts'
 import type { Log } from '../log.ts'
+import { inPieces } from '../pieces.ts'
 import type { ServerRequest } from './node-internals.ts'
 import { post } from './outbox.ts'
-
-/** The number of pieces of a body that is sent slowly. */
-const PIECES = 20
 
 /** The part of an exchange that is needed to end it. */
 interface CarriedExchange {
@@ -117,12 +115,10 @@ async function sendSlowly(
   milliseconds: number,
 ): Promise<void> {
   response.writeHead(status, headers)
-  const bytes = bytesOf(body)
-  const size = Math.max(1, Math.ceil(bytes.length / PIECES))
-  const gaps = Math.max(1, Math.ceil(bytes.length / size) - 1)
-  for (let start = 0; start < bytes.length && !request.socket.destroyed; start += size) {
-    if (start > 0) await request.wait(milliseconds / gaps, stopping)
-    response.write(bytes.subarray(start, start + size))
+  const pause = (between: number) => request.wait(between, stopping)
+  for await (const piece of inPieces(bytesOf(body), milliseconds, pause)) {
+    if (request.socket.destroyed) break
+    response.write(piece)
   }
   response.end()
 }

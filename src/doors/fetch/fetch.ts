@@ -1,0 +1,135 @@
+import type { Awaitable } from '../../ground/awaitable.ts'
+import type { Arrival } from '../../http/arrival.ts'
+import type { Delivery, Loss } from '../../http/delivery.ts'
+import type { Log } from '../../http/log.ts'
+import { waitUntil } from '../../http/waiting.ts'
+import { arrivalOf } from '../direct-arrival.ts'
+import { type AskControl, type ControlHandler, openControlConnections } from './control-connection.ts'
+import { closed, fetchFailed, reset, stopped } from './failure.ts'
+import { type Fetch, fieldsOf, readRequest, targetOf } from './request.ts'
+import { openBody, type RestOfBody } from './request-body.ts'
+import { partsOf, responseOf } from './response.ts'
+
+/** The control plane, and the requests that it answers in place of the service. */
+export interface ControlPlane {
+  serve: ControlHandler
+  owns(request: Pick<Arrival, 'method' | 'url' | 'headers'>): boolean
+}
+
+export interface FetchDeps {
+  answer(arrival: Arrival): Awaitable<Delivery | undefined>
+  /** Absent if it is not served. */
+  control: ControlPlane | undefined
+  baseUrl: string
+  stopping: AbortSignal
+  log: Log
+}
+
+export interface FetchDoor {
+  readonly fetch: Fetch
+  /** Resolves when no request is under way. Those that take longer than the milliseconds are ended. */
+  close(patience: number): Promise<void>
+}
+
+/** A request that is under way. */
+interface Visit {
+  request: Request
+  /** Aborted when the client leaves, with the error that it gets. */
+  leaving: AbortController
+}
+
+/**
+ * The way in for a program that has a web-standard `Request`. The service and the control plane answer it as on a
+ * connection, but no port is needed. Only the path and the query of its URL count.
+ */
+export function openFetch({ answer, control, baseUrl, stopping, log }: FetchDeps): FetchDoor {
+  const { host } = new URL(baseUrl)
+  const askControl: AskControl | undefined = control && openControlConnections(control.serve)
+  const underWay = new Set<Visit>()
+  let isEmpty = () => {}
+
+  async function fetch(input: string | URL | Request, init?: RequestInit): Promise<Response> {
+    const request = readRequest(input, init, `${baseUrl}/domains`)
+    if (stopping.aborted) throw fetchFailed(stopped())
+    const { signal } = request
+    signal.throwIfAborted()
+    const visit = { request, leaving: new AbortController() }
+    // It holds the request, without which its signal may be forgotten.
+    signal.addEventListener('abort', () => visit.leaving.abort(request.signal.reason), { once: true })
+    underWay.add(visit)
+    try {
+      return await untilLeft(visit, serve(visit))
+    } finally {
+      underWay.delete(visit)
+      if (underWay.size === 0) isEmpty()
+    }
+  }
+
+  async function serve(visit: Visit): Promise<Response> {
+    const { request, leaving } = visit
+    const { whole, rest, framing } = await openBody(request).catch((error) => Promise.reject(fetchFailed(error)))
+    // The error of a body that breaks off ends the request, also while nobody reads the body.
+    rest?.once('error', (error) => leaving.abort(fetchFailed(error)))
+    leaving.signal.addEventListener('abort', () => rest?.destroy(), { once: true })
+    const { method } = request
+    const target = targetOf(request)
+    const fields = [...fieldsOf(request), ...framing]
+    // An application may have received the request from another machine, so its Host counts for the control plane.
+    const named = request.headers.get('host') ?? host
+    if (askControl !== undefined && control?.owns({ method, url: target, headers: { host: named } })) {
+      return askControl({ method, target, headers: ['host', named, ...fields], body: rest ?? whole }, visit)
+    }
+    return serveDirectly(
+      visit,
+      arrivalOf({ method, target, headers: ['host', host, ...fields], body: whole, rest, leaving: leaving.signal }),
+      rest,
+    )
+  }
+
+  async function serveDirectly(visit: Visit, arrival: Arrival, rest: RestOfBody | undefined): Promise<Response> {
+    const { request, leaving } = visit
+    const delivery = await answer(arrival)
+    if (delivery === undefined) throw fetchFailed(closed())
+    if ('lost' in delivery) return lose(delivery, leaving.signal)
+    // Nobody reads what is left of the body.
+    rest?.destroy()
+    try {
+      return responseOf(
+        partsOf(delivery, (between) => arrival.wait(between, stopping)),
+        request,
+        leaving,
+      )
+    } catch (err) {
+      log.error({ err }, 'The response could not be sent.')
+      throw fetchFailed(closed())
+    }
+  }
+
+  /** Rejects as `fetch` does when the connection ends without a response. */
+  async function lose({ lost }: Loss, leaving: AbortSignal): Promise<never> {
+    if (lost === 'hang') await waitUntil(undefined, stopping, leaving)
+    throw fetchFailed(lost === 'reset' ? reset() : closed())
+  }
+
+  async function close(patience: number): Promise<void> {
+    if (underWay.size === 0) return
+    const empty = new Promise<void>((resolve) => {
+      isEmpty = resolve
+    })
+    const deadline = setTimeout(() => {
+      for (const { leaving } of underWay) leaving.abort(fetchFailed(closed()))
+    }, patience)
+    await empty
+    clearTimeout(deadline)
+  }
+
+  return { fetch, close }
+}
+
+/** The response, unless the client leaves before. */
+function untilLeft({ leaving: { signal } }: Visit, response: Promise<Response>): Promise<Response> {
+  return new Promise((resolve, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason), { once: true })
+    response.then(resolve, reject)
+  })
+}
