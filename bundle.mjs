@@ -4,13 +4,14 @@
 import { chmod, rm, writeFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { build } from 'rolldown'
+import { listDoors, writeDoors } from './bundle-doors.mjs'
 import { readLicences } from './bundle-licences.mjs'
 import { fileFor, isExternal, minifyPackages } from './bundle-packages.mjs'
 import './bundle-page.mjs'
 
 const SOURCES = fileURLToPath(new URL('src/', import.meta.url))
 const DIST = new URL('dist/', import.meta.url)
-const ENTRIES = ['index', 'cli', 'vitest', 'node-test', 'prepare']
+const PROGRAMS = ['cli', 'prepare']
 const [SERVER, COMMAND_LINE] = [`${SOURCES}start/server.ts`, `${SOURCES}cli.ts`]
 /** These commands judge what is recorded, and start no server. */
 const JUDGES = ['check', 'calibrate', 'assumptions'].map((name) => `${SOURCES}cli/${name}.ts`)
@@ -37,7 +38,8 @@ function partOf(module, graph) {
 await rm(new URL('parts/', DIST), { recursive: true, force: true })
 const { output } = await build({
   input: {
-    ...Object.fromEntries(ENTRIES.map((name) => [name, `${SOURCES}${name}.ts`])),
+    ...Object.fromEntries(PROGRAMS.map((name) => [name, `${SOURCES}${name}.ts`])),
+    ...listDoors(SOURCES),
     // A thread begins with a file of its own. It is as deep as the parts, beside which it is looked for.
     'parts/judge-thread': `${SOURCES}proxy/judge-thread.ts`,
   },
@@ -54,6 +56,7 @@ const { output } = await build({
   },
 })
 
+await writeDoors(output)
 const licences = await readLicences(output.flatMap(({ moduleIds = [] }) => moduleIds))
 await writeFile(new URL('LICENSES.txt', DIST), `This program contains these packages:\n\n${licences}`)
 

@@ -1,0 +1,82 @@
+// Makes the files that a program imports: for ECMAScript modules and for CommonJS, in and out of sandboxes, with types.
+import { readFileSync } from 'node:fs'
+import { writeFile } from 'node:fs/promises'
+import { fileURLToPath } from 'node:url'
+import { rolldown } from 'rolldown'
+import { dts } from 'rolldown-plugin-dts'
+import { isExternal } from './bundle-packages.mjs'
+
+const DIST = new URL('dist/', import.meta.url)
+/** The declarations of all modules, from the compiler. */
+const DECLARATIONS = new URL('.declarations/', DIST)
+const { exports: targets } = JSON.parse(readFileSync(new URL('package.json', import.meta.url), 'utf8'))
+/** The entry points, by the names of their modules. */
+const DOORS = Object.values(targets).flatMap(({ default: path }) => /^\.\/dist\/(.*)\.js$/.exec(path)?.[1] ?? [])
+/** They need the runner that has loaded them, in its sandbox. */
+const OF_RUNNERS = ['vitest', 'node-test']
+
+/** The path in `dist`, without an ending, of the code behind a door. */
+const behind = (door) => (OF_RUNNERS.includes(door) ? door : `doors/${door}`)
+
+/** The files that the bundler makes of the doors, with the sources of each. */
+export function listDoors(sources) {
+  return Object.fromEntries(DOORS.map((door) => [behind(door), `${sources}${door}.ts`]))
+}
+
+/** Writes the doors before what the bundler has made of them. */
+export async function writeDoors(output) {
+  const classes = await writeTypes()
+  for (const door of DOORS) {
+    const { exports: names } = output.find(({ fileName }) => fileName === `${behind(door)}.js`)
+    await writeFile(new URL(`${door}.cjs`, DIST), writeRequire(door))
+    await writeFile(new URL(`${door}.d.cts`, DIST), writeRequireTypes(door, names, classes))
+    if (!OF_RUNNERS.includes(door)) await writeFile(new URL(`${door}.js`, DIST), writeImport(door, names))
+  }
+}
+
+// A runner of tests such as Jest loads modules into a sandbox: again for each file with tests, without support for modules
+// that are not CommonJS or not loaded at once, and not after the test. The service is no part of what is tested, so the
+// loader of Node itself loads it. Jest hands out a `process` and a `node:module` of its own.
+const LOADER = "process.getBuiltinModule('node:module').createRequire"
+
+function writeRequire(door) {
+  return `'use strict'
+const { process } = require('node:vm').runInThisContext('globalThis')
+module.exports = ${LOADER}(__filename)('./${behind(door)}.js')
+`
+}
+
+function writeImport(door, names) {
+  const path = `'./${behind(door)}.js'`
+  return `import { runInThisContext } from 'node:vm'
+const host = runInThisContext('globalThis')
+const loaded = host === globalThis ? await import(${path}) : host.${LOADER}(import.meta.url)(${path})
+export const { ${names.join(', ')} } = loaded
+`
+}
+
+/** The same types for both kinds of modules, so that a value of the one fits the other. */
+function writeRequireTypes(door, names, classes) {
+  const path = `'./${door}.js' with { 'resolution-mode': 'import' }`
+  const values = names.map((name) => {
+    const type = classes.has(name) ? `export type ${name} = door.${name}\n` : ''
+    return `export declare const ${name}: typeof door.${name}\n${type}`
+  })
+  return `import type * as door from ${path}\nexport type * from ${path}\n${values.join('')}`
+}
+
+/** Writes only the declarations that the doors reach, and returns the names of the classes among them. */
+async function writeTypes() {
+  const declared = fileURLToPath(DECLARATIONS)
+  const bundle = await rolldown({
+    input: Object.fromEntries(DOORS.map((door) => [door, `${declared}${door}.d.ts`])),
+    external: isExternal,
+    plugins: [dts({ dtsInput: true, tsconfig: false })],
+  })
+  const { output } = await bundle.write({
+    dir: fileURLToPath(DIST),
+    chunkFileNames: 'parts/types.d.ts',
+    minifyInternalExports: false,
+  })
+  return new Set(output.flatMap(({ code }) => [...code.matchAll(/^declare class (\w+)/gm)].map(([, name]) => name)))
+}
