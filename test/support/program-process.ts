@@ -30,7 +30,8 @@ export function runShell(line: string, options?: RunOptions): Promise<Result> {
   return spawnShell(line, options).ended
 }
 
-function spawnCommand(
+/** Starts any program as a process. */
+export function spawnCommand(
   [command = '', ...args]: string[],
   { environment, folder = ROOT }: RunOptions = {},
 ): RunningProgram {
