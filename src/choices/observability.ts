@@ -27,6 +27,14 @@ export function observabilityOf({ id, alternatives, reason, unobservable }: Exam
   }
 }
 
+/** The assumption as JSON. The reason why exchanges cannot show an alternative becomes part of its observability. */
+export function reportAssumption({ unobservable, ...assumption }: Assumption) {
+  return {
+    ...assumption,
+    ...observabilityOf({ ...assumption, ...(unobservable !== undefined && { unobservable }) }),
+  }
+}
+
 /** Whether exchanges can show that a service behaves as this alternative of the assumption. */
 export function isObservable({ unobservable }: Pick<ExaminedAssumption, 'unobservable'>, alternative: number): boolean {
   return unobservable === undefined || (typeof unobservable !== 'string' && unobservable[alternative] === undefined)

@@ -1,4 +1,4 @@
-import { describeObservability, observabilityOf } from '../choices/observability.ts'
+import { describeObservability, observabilityOf, reportAssumption } from '../choices/observability.ts'
 import { type Assumption, assumptionsOf, type OpenAnswers, overlayFor } from '../contract/assumptions.ts'
 import { type Choices, readChoices } from '../contract/choices.ts'
 import { readDocument } from '../contract/document.ts'
@@ -48,7 +48,7 @@ export const assumptions: Command = {
     const [verb, id, number = '1', ...rest] = positionals
     if (verb === undefined) {
       terminal.print(
-        values.json ? JSON.stringify(all.map(withObservability), undefined, 2) : all.map(describe).join('\n'),
+        values.json ? JSON.stringify(all.map(reportAssumption), undefined, 2) : all.map(describe).join('\n'),
       )
       return 0
     }
@@ -149,14 +149,6 @@ async function readClient(file: string, choices: Choices): Promise<Dependencies>
   if (foreign === undefined) return client
   const remedy = 'Run vary with the same overlays, and this version of the program.'
   throw new EvidenceError(file, '', `This is about another contract. ${foreign} ${remedy}`)
-}
-
-/** The assumption as JSON. The reason why exchanges cannot show an alternative becomes part of its observability. */
-function withObservability({ unobservable, ...assumption }: Assumption) {
-  return {
-    ...assumption,
-    ...observabilityOf({ ...assumption, ...(unobservable !== undefined && { unobservable }) }),
-  }
 }
 
 function describe(assumption: Assumption): string {

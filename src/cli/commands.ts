@@ -71,4 +71,10 @@ export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
       'List what the specification leaves open and what is chosen, or print the overlay that chooses alternative N (default: 1) of ID.',
     load: async () => (await import('./assumptions.ts')).assumptions,
   },
+  mcp: {
+    usage: 'mcp [options] | mcp --attach ADMIN_URL',
+    summary:
+      'Serve the Model Context Protocol on standard input and output, so that a coding assistant can use a stand-in.',
+    load: async () => (await import('./mcp.ts')).mcp,
+  },
 }

@@ -1,3 +1,4 @@
+import type { Readable, Writable } from 'node:stream'
 import type { Log } from '../http/log.ts'
 import type { SummaryScreen } from '../reports/summary.ts'
 import { type LogFormat, type LogLevel, openLog } from './log.ts'
@@ -17,6 +18,8 @@ export interface Terminal {
   printError(line: string): void
   /** Writes a text to standard error without changes. */
   writeError(text: string): void
+  /** Standard input and output of a command that talks with a program. Only reading `input` keeps the process alive. */
+  readonly streams: { readonly input: Readable; readonly output: Writable }
   /** The current screen of standard error. The user may change the size of the window. */
   readonly screen: SummaryScreen
   /** Opens a log on standard error. `close` resolves when it is written, or after a timeout without a reader. */
@@ -48,6 +51,13 @@ export function openProcessTerminal(): Terminal {
     print: (line) => console.log(line),
     printError: (line) => console.error(line),
     writeError: (text) => void process.stderr.write(text),
+    streams: {
+      // Node opens standard input when it is first asked for.
+      get input() {
+        return process.stdin
+      },
+      output: process.stdout,
+    },
     get screen() {
       return openScreen(process.stderr)
     },

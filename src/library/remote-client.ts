@@ -1,4 +1,5 @@
 import { Agent, type IncomingMessage, request as openRequest } from 'node:http'
+import { request as openSecureRequest, Agent as SecureAgent } from 'node:https'
 import type { AdminCode } from '../admin/codes.ts'
 import type { ControlRequest } from '../admin/control.ts'
 import { isObject, type Json, readJson, valueAt } from '../ground/json.ts'
@@ -12,6 +13,30 @@ export interface ControlAddress {
   url: string
   /** The token that the server asks for, if it asks for one. */
   token: string | undefined
+  /** The words of errors for the one who gave the address; by default those for the tests of a command. */
+  words?: AddressWords
+}
+
+/** Parts of the sentences about an address that cannot be used. */
+export interface AddressWords {
+  /** What should answer there: the beginning of a sentence. */
+  server: string
+  /** Why nothing answers. */
+  silence: string
+  /** What the address must be. */
+  address: string
+  /** How the token is given. */
+  token: string
+  /** How to get a server of this version. */
+  version: string
+}
+
+const OF_TRIAL: AddressWords = {
+  server: 'The stand-in of the run',
+  silence: 'the run has ended, or UNDERSTUDY_ADMIN_URL is wrong',
+  address: 'UNDERSTUDY_ADMIN_URL must be that of the run',
+  token: 'Give it as the option adminToken.',
+  version: 'the tests and the command need the same version of dmarc-understudy',
 }
 
 interface Endpoint {
@@ -41,11 +66,14 @@ export class RemoteClient implements ControlClient {
   readonly #pageLimit: number
   /** Identifies the run of the server. */
   readonly instance: string
+  /** The server's own document of its control plane. */
+  readonly document: Json
   readonly stopping: AbortSignal
 
   private constructor(address: ControlAddress, instance: string, document: Json, stopping: AbortSignal) {
     this.#address = address
     this.instance = instance
+    this.document = document
     this.#endpoints = endpointsIn(document)
     this.#pageLimit = Number(valueAt(document, PAGE_LIMIT))
     this.stopping = stopping
@@ -54,12 +82,23 @@ export class RemoteClient implements ControlClient {
   /** @throws ControlError if there is no control plane at the address */
   static async connect(address: ControlAddress, stopping: AbortSignal): Promise<RemoteClient> {
     const health = await send(address, '/health')
-    const alive = await readData(address, health)
+    const body = await readBody(address, health)
+    // The health needs no token, so a refusal is not one of the control plane.
+    const alive = isObject(body) ? body['data'] : undefined
     if (!isObject(alive) || typeof alive['instance'] !== 'string') throw foreign(address, health)
     const answer = await send(address, '/openapi.json')
     const document = answer.status === 200 ? await readBody(address, answer) : await readData(address, answer)
     if (!isObject(document) || valueAt(document, PAGE_LIMIT) === undefined) throw foreign(address, answer)
     return new RemoteClient(address, alive['instance'], document, stopping)
+  }
+
+  /** The base URL of the service that this control plane belongs to. @throws ControlError */
+  async findBaseUrl(): Promise<string> {
+    const origin = { ...this.#address, url: new URL(this.#address.url).origin }
+    const answer = await send(origin, '/')
+    const data = await readData(origin, answer)
+    if (!isObject(data) || typeof data['service'] !== 'string') throw foreign(this.#address, answer)
+    return data['service']
   }
 
   async limits(): Promise<{ pageLimit: number }> {
@@ -89,8 +128,9 @@ export class RemoteClient implements ControlClient {
   async #send(id: string, { parameters = {}, query = {} }: ControlRequest, sent: Sent): Promise<Received> {
     const endpoint = this.#endpoints.get(id)
     if (endpoint === undefined) {
-      const reason = `The stand-in of this run has no ${id} at ${nameOf(this.#address.url)}`
-      throw new ControlError('not_found', `${reason}, so it is of another version; ${SAME_VERSION}.`, [])
+      const { server, version } = wordsFor(this.#address)
+      const reason = `${server} has no ${id} at ${nameOf(this.#address.url)}`
+      throw new ControlError('not_found', `${reason}, so it is of another version; ${version}.`, [])
     }
     const path = endpoint.path.replace(/\{([^}]+)\}/g, (_, name: string) => encodeURIComponent(parameters[name] ?? ''))
     const search = new URLSearchParams(query)
@@ -101,8 +141,6 @@ export class RemoteClient implements ControlClient {
 
 /** The place of this setting in the document of the control plane. */
 const PAGE_LIMIT = '/x-settings/page-limit/value'
-
-const SAME_VERSION = 'the tests and the command need the same version of dmarc-understudy'
 
 function endpointsIn(document: Json): Map<string, Endpoint> {
   const paths = Object.entries(isObject(document['paths']) ? document['paths'] : {})
@@ -115,10 +153,12 @@ function endpointsIn(document: Json): Map<string, Endpoint> {
   )
 }
 
-const agent = new Agent({ keepAlive: true })
+const plain = { open: openRequest, agent: new Agent({ keepAlive: true }) }
+const secure = { open: openSecureRequest, agent: new SecureAgent({ keepAlive: true }) }
 
 function send(address: ControlAddress, target: string, { body, after, ...sent }: Sent = {}): Promise<Received> {
   const { url, token } = address
+  const { open, agent } = /^https:/i.test(url) ? secure : plain
   return new Promise((resolve, reject) => {
     const fail = (error: unknown) => reject(unreachable(address, error))
     try {
@@ -127,7 +167,7 @@ function send(address: ControlAddress, target: string, { body, after, ...sent }:
         ...(after !== undefined && { 'last-event-id': after }),
         ...(body !== undefined && { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) }),
       }
-      const request = openRequest(url + target, { agent, ...sent, headers })
+      const request = open(url + target, { agent, ...sent, headers })
       request.on('error', fail)
       request.on('response', (response) => resolve({ status: response.statusCode ?? 0, body: response }))
       request.end(body)
@@ -174,7 +214,7 @@ async function readData(address: ControlAddress, answer: Received): Promise<unkn
     return content['data']
   }
   const { code, message, problems } = error as { code: AdminCode; message: string; problems?: ControlProblem[] }
-  const said = code === 'unauthorized' ? `${message} Give it as the option adminToken.` : message
+  const said = code === 'unauthorized' ? `${message} ${wordsFor(address).token}` : message
   throw new ControlError(code, said, problems ?? [])
 }
 
@@ -183,14 +223,21 @@ function nameOf(url: string): string {
   return shorten(url.replace(/\/\/[^/@]*@/, '//'))
 }
 
-function unreachable({ url }: ControlAddress, error: unknown): ControlError {
-  const { code, message } = error as NodeJS.ErrnoException
-  const remedy = 'the run has ended, or UNDERSTUDY_ADMIN_URL is wrong'
-  const reason = `The stand-in of the run does not answer at ${nameOf(url)} (${code ?? message})`
-  return new ControlError('stopped', `${reason}: ${remedy}.`, [])
+function wordsFor({ words = OF_TRIAL }: ControlAddress): AddressWords {
+  return words
 }
 
-function foreign({ url }: ControlAddress, { status }: Received): ControlError {
-  const reason = `Something other than the control plane of dmarc-understudy answers at ${nameOf(url)} (${status})`
-  return new ControlError('unavailable', `${reason}; UNDERSTUDY_ADMIN_URL must be that of the run.`, [])
+function unreachable(address: ControlAddress, error: unknown): ControlError {
+  const { code, message } = error as NodeJS.ErrnoException
+  const { server, silence } = wordsFor(address)
+  return new ControlError(
+    'stopped',
+    `${server} does not answer at ${nameOf(address.url)} (${code ?? message}): ${silence}.`,
+    [],
+  )
+}
+
+function foreign(address: ControlAddress, { status }: Received): ControlError {
+  const reason = `Something other than the control plane of dmarc-understudy answers at ${nameOf(address.url)} (${status})`
+  return new ControlError('unavailable', `${reason}; ${wordsFor(address).address}.`, [])
 }

@@ -1,4 +1,5 @@
 import { tmpdir } from 'node:os'
+import { Readable, Writable } from 'node:stream'
 import { isMainThread } from 'node:worker_threads'
 import { TestRunner } from 'vitest'
 import { runProgram } from '../../src/cli/program.ts'
@@ -80,6 +81,7 @@ export function startInProcess(args: readonly string[], { environment, folder }:
     print: (line: string) => output.add('stdout', `${line}\n`),
     printError: (line: string) => output.add('stderr', `${line}\n`),
     writeError: (text: string) => output.add('stderr', text),
+    streams: { input: Readable.from([]), output: new Writable() },
     screen: { size: undefined, colours: false },
     openLog: async () => ({ log: SILENT, close: async () => {} }),
     untilStopped: () => stopped,

@@ -1,0 +1,91 @@
+import type { Options } from '../start/option.ts'
+import { COMMAND_LINE_OPTIONS } from '../start/option-table.ts'
+import { startUnderstudy, type Understudy } from '../start/server.ts'
+import type { Command } from './command.ts'
+import { StartError, UsageError } from './errors.ts'
+import { type ReadOptions, readOptions, refuseOperands } from './options.ts'
+import { ReadyFile } from './ready-file.ts'
+import { readVersion } from './reports.ts'
+import { describeStart, withServerOptions } from './start.ts'
+import { baseUrl } from './target-options.ts'
+
+// The tools are those of the control plane, so there is no stand-in without one.
+const { admin: _, ...OF_SERVER } = COMMAND_LINE_OPTIONS
+
+const OPTIONS = {
+  attach: {
+    kind: baseUrl,
+    placeholder: 'ADMIN_URL',
+    help: 'Use the running server whose control plane is at this address, such as http://127.0.0.1:4010/__admin.',
+    defaultText: 'a stand-in of its own is started',
+  },
+  ...OF_SERVER,
+  port: { ...OF_SERVER.port, help: 'Port of the stand-in; 0 takes any free port.', commandLineDefault: 0 },
+  adminToken: {
+    ...OF_SERVER.adminToken,
+    flagHelp: `${OF_SERVER.adminToken.help} With --attach, the token of that server.`,
+  },
+  // A client of the protocol may show each line on standard error as an error.
+  logLevel: { ...OF_SERVER.logLevel, default: 'warn' },
+} as const satisfies Options
+
+/** The options that mean something beside `--attach`. */
+const OF_ATTACHED: ReadonlySet<string> = new Set(['attach', 'adminToken', 'logLevel', 'logFormat', 'exitWithParent'])
+
+type Reading = ReadOptions<typeof OPTIONS>
+
+export const mcp: Command = {
+  options: OPTIONS,
+
+  async run(args, terminal) {
+    const reading = readOptions(OPTIONS, args, terminal.environment)
+    const { values, sources } = reading
+    refuseOperands('mcp', reading.positionals)
+    if (values.attach !== undefined) refuseOptionsOfServer(reading)
+    const readyFile = values.readyFile === undefined ? undefined : new ReadyFile(values.readyFile, sources.readyFile)
+    const stopped = [terminal.untilStopped(), ...(values.exitWithParent ? [terminal.untilParentEnded()] : [])]
+    return withServerOptions(reading, terminal, async (options) => {
+      const service = values.attach === undefined ? await startUnderstudy(options) : undefined
+      try {
+        if (service !== undefined) {
+          for (const line of describeStart(service, reading)) terminal.printError(line)
+          readyFile?.write(service)
+        }
+        const [tools, { openSession }, version] = await Promise.all([
+          findTools(reading, service),
+          import('../mcp/session.ts'),
+          readVersion(),
+        ])
+        const session = await openSession({ tools, version, ...terminal.streams, log: options.log })
+        await Promise.race([session.ended, ...stopped])
+        await session.close()
+        readyFile?.remove()
+        return 0
+      } finally {
+        await service?.stop()
+      }
+    })
+  },
+}
+
+/** @throws UsageError */
+function refuseOptionsOfServer({ given, sources }: Reading): void {
+  const own = [...given].find((name) => !OF_ATTACHED.has(name))
+  if (own === undefined) return
+  throw new UsageError(`${sources[own]}: is for a stand-in of its own; leave it out, or leave out --attach`)
+}
+
+/** @throws StartError if there is no control plane at the address of `--attach` */
+async function findTools({ values, sources }: Reading, service: Understudy | undefined) {
+  const { connectTools } = await import('../mcp/connection.ts')
+  const { attach = '', adminToken: token, overlays } = values
+  if (service?.adminUrl !== undefined) {
+    return connectTools({ adminUrl: service.adminUrl, token, apiKey: service.apiKey, overlays })
+  }
+  try {
+    return await connectTools({ adminUrl: attach, token, apiKey: undefined, overlays: undefined })
+  } catch (error) {
+    const { name, message } = error as Error
+    throw name === 'ControlError' ? new StartError(`${sources.attach}: ${message}`) : error
+  }
+}
