@@ -73,8 +73,8 @@ interface RoutedCall extends Pick<ControlCall, 'parameters' | 'query'> {
  * A body with more bytes is large, and this many requests with a large body are processed at a time. The objects made
  * of a body take many times its memory. So the other requests wait, and their bodies are not even read.
  */
-export const LARGE = 256 << 10
-export const LARGE_AT_ONCE = 2
+const LARGE = 256 << 10
+const LARGE_AT_ONCE = 2
 
 // This is written here, because loading the document with the other messages may be what failed.
 const FAILED = writeFailure('internal_error', 'The server failed to answer; its log has the reason.')

@@ -5,7 +5,7 @@ import type { ListedData } from './handler.ts'
 /** The number of characters that are sent at once. */
 const CHUNK = 65_536
 /** In milliseconds: a reader that takes longer than this for one chunk is cut off. */
-export const PATIENCE = 60_000
+const PATIENCE = 60_000
 
 /**
  * The text of a successful answer, in parts. `check` gets the data with one item at a time. It throws an error for data

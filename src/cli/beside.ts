@@ -17,7 +17,7 @@ import { readPlanContent } from './plan-file.ts'
 /** The default bound of switches. */
 export const SWITCHES = 2
 /** The most requests in a plan. */
-export const LONGEST_PLAN = 100_000
+const LONGEST_PLAN = 100_000
 /** How many findings are printed with all their requests. */
 const STORIES = 3
 

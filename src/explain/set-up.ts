@@ -21,9 +21,9 @@ export interface SetUp {
 }
 
 /** The maximum number of domains, and of groups, in an account that is set up as a whole. */
-export const WHOLE = 30
+const WHOLE = 30
 /** The maximum number of domains in the part of a larger account that the outcome depends on. */
-export const PART = 100
+const PART = 100
 
 export interface SetUpSource {
   /** The account before the request, in unshared maps; absent if it is not kept. */

@@ -36,7 +36,7 @@ interface KeptFigures {
 }
 
 /** For how many domains computed data is kept, at about 700 bytes each. */
-export const KEPT_DOMAINS = 200_000
+const KEPT_DOMAINS = 200_000
 
 let kept = new WeakMap<MonitoredDomain, KeptFigures>()
 let keptDomains = 0

@@ -42,7 +42,7 @@ export class ContractBreach extends Error {
 }
 
 /** In bytes, the size of all kept replies together. A larger reply is kept alone. */
-export const KEPT = 64 << 20
+const KEPT = 64 << 20
 
 /** Makes replies, and checks each of them against the contract. */
 export class Replier {

@@ -1,7 +1,7 @@
 /** How many bytes of a body are kept. A longer body is passed on, but its content is not known. */
 export const BODY_LIMIT = 16 << 20
 /** How many bytes of all bodies are kept until they are judged and recorded. */
-export const BODIES_LIMIT = 64 << 20
+const BODIES_LIMIT = 64 << 20
 
 const NOTHING = Buffer.alloc(0)
 

@@ -5,7 +5,7 @@ import type { SeenBody } from '../exchanges/exchange.ts'
 /** How many bytes a body may have after decoding. */
 export const DECODED_LIMIT = 32 << 20
 /** How many content codings may be stacked. */
-export const CODINGS_LIMIT = 5
+const CODINGS_LIMIT = 5
 
 type Undo = (bytes: Buffer, options: { maxOutputLength: number }) => Promise<Buffer>
 

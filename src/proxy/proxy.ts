@@ -57,7 +57,7 @@ type FirstConnection =
 /** In milliseconds: how long the start waits for a connection to the service. */
 const PROBE_PATIENCE = 3_000
 /** In milliseconds: how long a question for the verdict waits for what is still to be judged. */
-export const VERDICT_PATIENCE = 5_000
+const VERDICT_PATIENCE = 5_000
 /** How many different sentences are sent. */
 const SAID_LIMIT = 50
 /** How many findings against the service are in the verdict. */

@@ -9,7 +9,7 @@ import { mayChange, type PassedExchange, type TrafficListener } from './traffic.
 import { WorkLine } from './work-line.ts'
 
 /** How many exchanges may wait to be read. */
-export const READING_LIMIT = 10_000
+const READING_LIMIT = 10_000
 /** How many exchanges may wait to be judged, and how many bytes of bodies they may have. */
 export const JUDGING_LIMITS = { exchanges: 2_000, bytes: 64 << 20 }
 

@@ -8,7 +8,7 @@ import type { OutboxItem } from './batch.ts'
 import { splitFirst } from './stored-counts.ts'
 
 /** In milliseconds, how long and how often to look for the explanation by the server that answered a violation. */
-export const EXPLAINING = { patience: 300, pause: 20 }
+const EXPLAINING = { patience: 300, pause: 20 }
 /** Replaces a key that is no secret, because no key is written into the store. */
 const PUBLIC_KEY = '{{public-key}}'
 

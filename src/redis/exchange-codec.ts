@@ -60,7 +60,7 @@ type StoredProblem = Omit<Problem<string>, 'value'> & { at?: number }
 type StoredFailure = { text: string; message?: string; problem?: StoreProblem }
 
 /** Up to this size, all members of a group are kept. Of a larger group, only those that explain the request are. */
-export const MEMBERS = 50
+const MEMBERS = 50
 
 /**
  * The JSON of the parts that are the same objects in many exchanges: the bodies of responses and the groups as long as the

@@ -17,7 +17,7 @@ const UNGUARDED = { isUnguarded: true, isReadOnly: true, repeatable: true }
 /** The format of all data under a prefix. This version cannot read a format with another number. */
 export const FORMAT = '3'
 /** In milliseconds, how often a server checks whether the store is available, and is still the same one. */
-export const BEAT_EVERY = 500
+const BEAT_EVERY = 500
 /** In milliseconds, how long other servers count a server after its last sign of life. */
 export const LEASE = 5_000
 
@@ -71,7 +71,7 @@ export interface MembershipOptions {
 }
 
 /** In milliseconds, how long requests wait at most to learn whether the store is still the same one. */
-export const PATIENCE = 600
+const PATIENCE = 600
 const FULL: StoreState = {
   isReady: true,
   limitation: 'Changes are refused, because the store has no memory left (its setting maxmemory).',

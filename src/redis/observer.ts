@@ -10,7 +10,7 @@ import { COMPARED, type ImpoliteKind, Manners } from '../journal/politeness.ts'
 import { digestOf } from './exchange-codec.ts'
 
 /** How many accounts, and how many keys, are remembered. The least recently seen ones are forgotten. */
-export const REMEMBERED = 10_000
+const REMEMBERED = 10_000
 
 /**
  * In milliseconds, how much the times of two servers may differ; the times of one server are rounded. A client that

@@ -20,7 +20,7 @@ import { LATE, SharedJournal } from './shared-journal.ts'
 import { readCounts, readCoverage, readFirst } from './stored-counts.ts'
 
 /** How many exchanges of an account the store keeps at least, for servers that are a little behind. */
-export const WINDOW = 50
+const WINDOW = 50
 /** How many different header fields of requests, and up to how many characters of them, are kept to be shared. */
 const SHARED = { limit: 200, longest: 2_000 }
 /** In milliseconds, how often the log reports servers that have not sent their data in time. */

@@ -8,7 +8,7 @@ import { type ExchangeReader, type JournalExchange, readBatch, readJournals } fr
 import { type News, type Restart, Tail } from './tail.ts'
 
 /** How many batches of this server may wait to be found in the news of the store. */
-export const HELD = 100
+const HELD = 100
 /** In milliseconds, how late an exchange may come to be still sorted among those of other servers. */
 export const LATE = 100
 

@@ -2,7 +2,7 @@ import { stripVTControlCharacters } from 'node:util'
 import { shorten } from '../ground/show.ts'
 
 /** The most names in the list. */
-export const LISTED = 10
+const LISTED = 10
 /** The most characters of a name. */
 const LONGEST = 200
 

@@ -76,11 +76,17 @@ describe('the documentation', () => {
 })
 
 describe('docs/languages.md', () => {
-  it('shows the files of docs/examples', () => {
-    const blocks = blocksOf(textOf('docs/languages.md'))
-    expect(blocks.length).toBeGreaterThan(3)
-    const folders = [...new Set(blocks.map(({ language }) => join('docs/examples', language)))]
-    const files = folders.flatMap((folder) => readdirSync(join(ROOT, folder)).map((name) => join(folder, name)))
-    expect(blocks.map(({ content }) => content).toSorted()).toEqual(files.map(textOf).toSorted())
+  const text = textOf('docs/languages.md')
+
+  it('shows code as it is in the file before it', () => {
+    const shown = [...text.matchAll(/\]\((examples\/[^)]+)\):\n\n```\w+\n([\s\S]*?)```/g)]
+    expect(shown).toHaveLength(blocksOf(text).length)
+    for (const [, path = '', code] of shown) expect(code, path).toBe(textOf(join('docs', path)))
+  })
+
+  it.each(['python', 'go', 'java'])('names every file of the example in %s', (language) => {
+    const files = readdirSync(join(ROOT, 'docs/examples', language))
+    const named = [...text.matchAll(/\]\(examples\/(\w+)\/([^)]+)\)/g)].filter(([, folder]) => folder === language)
+    expect(named.map(([, , name]) => name).toSorted()).toEqual(files.toSorted())
   })
 })

@@ -5,14 +5,14 @@ import { announcedLength, interceptClose, isReading, passedOn, type ServerReques
 import { postTogether } from './outbox.ts'
 
 /** How many requests of one connection are handled before other connections get a turn. */
-export const TURN = 10
+const TURN = 10
 /** How many requests may be received before they are handled: megabytes of them may be read at once. */
 const RECEIVED = 100
 /**
  * In milliseconds, how long the server still reads, and ignores, what a client sends after its last response. A
  * connection that is closed with unread bytes is reset, and the client may lose the response.
  */
-export const LINGER = 10_000
+const LINGER = 10_000
 
 /** How much of the shared resources one connection may use. */
 export interface ConnectionLimits {

@@ -21,7 +21,7 @@ export interface PairStoryLine {
 }
 
 /** The most requests of a story: those before and after are left out. */
-export const LONGEST_STORY = 60
+const LONGEST_STORY = 60
 
 /**
  * The requests of both commands, one after the other. Equal ones in a row are told once, and so are those of commands

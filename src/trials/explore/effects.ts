@@ -63,7 +63,7 @@ export function haveSameEffects(one: Effects, other: Effects): boolean {
 }
 
 /** The most differences in a message. */
-export const TOLD = 5
+const TOLD = 5
 
 /** Describes the differences from the expected effects in a few sentences. */
 export function describeDifference(expected: Effects, received: Effects): string[] {

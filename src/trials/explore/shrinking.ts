@@ -4,7 +4,7 @@ import type { FaultRule } from '../../domain/faults.ts'
 export type StillFails = (plan: readonly FaultRule[]) => Promise<boolean>
 
 /** How many earlier requests are tried for a rule. */
-export const EARLIER = 8
+const EARLIER = 8
 
 /**
  * The smallest plan that still fails: the fewest rules, then the earliest requests, then the mildest effects. No rule

@@ -22,8 +22,8 @@ interface StoryRequest {
 }
 
 /** How many requests are listed before the first fault, and after the last one. */
-export const BEFORE = 4
-export const AFTER = 12
+const BEFORE = 4
+const AFTER = 12
 /** How many requests between two faults are listed next to each of them. */
 const BETWEEN = 6
 

@@ -13,7 +13,7 @@ import type { Recording } from './recording.ts'
 import { replay } from './replay.ts'
 
 /** How many characters of a body are shown, and how many of them are before the first difference. */
-export const SHOWN = 400
+const SHOWN = 400
 const BEFORE = 100
 
 /** The exchanges of runs without an alternative, by their request and its position among those of the account. */

@@ -93,7 +93,7 @@ function instantOf({ entry: { at }, past }: RecordedRequest): number {
 }
 
 /** If a body was refused unread, only its size is known. A filler of at most this many bytes replaces it. */
-export const LONGEST_FILLER = 4 << 20
+const LONGEST_FILLER = 4 << 20
 
 /** A request to repeat, or the problem of input that was not valid HTTP. */
 type Again = DirectRequest | { problem: Problem<string> }
