@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { DEPARTURES } from './departures.ts'
 import { accusationsIn, check, idsOf } from './judging.ts'
 import { MISSED, NAMES, OPEN } from './known.ts'
-import { readLists, shameIn } from './lists.ts'
+import { readLists, shameIn, writeLists } from './lists.ts'
 import { play, Twins } from './playing.ts'
 import { PLAIN } from './profile.ts'
 import { usualSession } from './sessions.ts'
@@ -41,6 +41,10 @@ describe('an accusation', () => {
 
 describe('the lists in docs/conformance.md', () => {
   const page = readFileSync('docs/conformance.md', 'utf8')
+
+  it('are in the order and under the headings of a page that is written anew', () => {
+    expect(writeLists(page, readLists(page))).toBe(page)
+  })
 
   it('have each departure', () => {
     expect([...readLists(page).keys()]).toEqual(DEPARTURES.map(({ id }) => id))
