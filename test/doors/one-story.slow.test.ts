@@ -1,22 +1,39 @@
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
-import { startUnderstudy } from '../../src/index.ts'
+import { type ServerOptions, startUnderstudy } from '../../src/index.ts'
 import { freshPrefix, HAS_REDIS, sharedRedis } from '../support/redis-server.ts'
 import { startPatient } from '../support/replicas.ts'
-import { socketDoor } from './doors.ts'
+import { fetchDoor, socketDoor } from './doors.ts'
 import { type Door, REQUESTS, STORY_OPTIONS, tellStory } from './told-story.ts'
 
 /** The story as the port of a server in this process tells it. */
 let reference: string[]
 
-async function openSocketDoor(): Promise<Door> {
-  const service = await startUnderstudy(STORY_OPTIONS)
+async function startService(options: ServerOptions = {}) {
+  const service = await startUnderstudy({ ...STORY_OPTIONS, ...options })
   onTestFinished(() => service.stop())
-  return socketDoor({ baseUrls: [service.baseUrl], adminUrl: service.adminUrl ?? '' })
+  return { service, places: { baseUrl: service.baseUrl, adminUrl: service.adminUrl ?? '' } }
 }
 
 /** Each opens a door, which ends with the test. */
 const DOORS: Record<string, { open(): Promise<Door>; isAbsent?: boolean }> = {
-  'the same port, once more': { open: openSocketDoor },
+  'its port by another client': {
+    async open() {
+      const { places } = await startService()
+      return fetchDoor(fetch, places)
+    },
+  },
+  '`service.fetch` beside a port': {
+    async open() {
+      const { service, places } = await startService()
+      return fetchDoor(service.fetch, places)
+    },
+  },
+  '`service.fetch` without a port': {
+    async open() {
+      const { service, places } = await startService({ listen: false })
+      return fetchDoor(service.fetch, places)
+    },
+  },
   'two servers on one Redis': {
     isAbsent: !HAS_REDIS,
     async open() {
