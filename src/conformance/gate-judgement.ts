@@ -1,5 +1,6 @@
 import { hypothesesFor } from '../choices/hypotheses.ts'
 import { type Assignment, assignmentsOf } from '../choices/observation.ts'
+import type { Operation } from '../contract/api.ts'
 import { isRefusedBy } from '../contract/rules.ts'
 import type { Problem } from '../domain/errors.ts'
 import { formOf } from '../exchanges/key-form.ts'
@@ -17,6 +18,13 @@ export function judgeHead(
   const isGet = status < 300
   if (operation === undefined || (!isGet && status !== 405)) return
   results.observeSetting('head', (value) => (value === 'get') === isGet, exchange)
+}
+
+export const ANSWERED_WITHOUT_KEY = 'The request had no valid key, and was answered nevertheless.'
+
+/** The rule that requests need a key. */
+export function keyRuleOf({ rules }: Operation): Operation['rules'][number] | undefined {
+  return rules.find((each) => isRefusedBy(each, 'unauthorized', undefined))
 }
 
 /** Whether the request passed the checks of key, plan and quota, so that its behaviour can be judged. */
@@ -46,9 +54,8 @@ export function judgeGate(
   }
   if (form === 'any-case') results.observeSetting('authorizationScheme', (value) => value === 'any-case', exchange)
   if (form === 'none' || form === 'wrong') {
-    const rule = operation.rules.find((each) => isRefusedBy(each, 'unauthorized', undefined))
-    const message = 'The request had no valid key, and was answered nevertheless.'
-    report(results.describe(reading, 'broken rule', rule?.id ?? 'key', message, rule))
+    const rule = keyRuleOf(operation)
+    report(results.describe(reading, 'broken rule', rule?.id ?? 'key', ANSWERED_WITHOUT_KEY, rule))
   }
   if (form === 'exact') {
     track.wasAdmitted = true

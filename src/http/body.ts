@@ -140,6 +140,6 @@ export function tooLarge(limit: number): Problem {
 }
 
 /** RFC 9112 §6.3: a request without either field has no body. */
-function hasBody({ headers }: Pick<Arrival, 'headers'>): boolean {
+export function hasBody({ headers }: Pick<Arrival, 'headers'>): boolean {
   return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
 }

@@ -6,6 +6,7 @@ import { createCrowdedReply } from '../http/engine/crowded.ts'
 import { closeServer, createHttpServer, listen } from '../http/engine/http-server.ts'
 import { createMalformedReply } from '../http/engine/malformed.ts'
 import type { ServerRequest } from '../http/engine/node-internals.ts'
+import { OUTBOX } from '../http/engine/outbox.ts'
 import { isLoopback } from '../http/hosts.ts'
 import type { Log } from '../http/log.ts'
 import { createMalformedRecorder } from '../service/recorder.ts'
@@ -38,9 +39,9 @@ export async function openPort(
 function createServerFor(standIn: StandIn, control: ServedControl | undefined, limit: number): Server {
   const { answer, contract, opened, exchanges, log, stopping } = standIn
   const { nextId, clock } = opened
-  const serve = createCarrier({ answer, stopping: stopping.signal, log })
+  const serve = createCarrier({ answer, writer: OUTBOX, stopping: stopping.signal, log })
   function handle(request: ServerRequest, response: ServerResponse): void | Promise<void> {
-    return control?.owns(request) ? control.serve(request, response) : serve(request, response)
+    return control?.owns(request) ? control.serve(request, response) : serve(request, request, response)
   }
   const refuseCrowded = createCrowdedReply(contract, nextId)
   const record = createMalformedRecorder({ exchanges, clock })

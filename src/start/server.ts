@@ -3,6 +3,7 @@ import type { ServiceContract } from '../behaviour/operation.ts'
 import { OPERATIONS } from '../behaviour/operations/operations.ts'
 import { openFetch } from '../doors/fetch/fetch.ts'
 import type { Fetch } from '../doors/fetch/request.ts'
+import { letIn } from '../doors/inside.ts'
 import { STOP_PATIENCE } from '../http/engine/http-server.ts'
 import type { Log } from '../http/log.ts'
 import type { AccountWithKey } from '../library/account.ts'
@@ -115,14 +116,14 @@ async function composeServer(
       await opened.close()
     }
     const stopOnce = () => (stopped ??= stop())
-    return {
+    return letIn(standIn, {
       ...{ baseUrl, fetch, instance, kept, exposed, contract },
       adminUrl: options.admin ? urls.adminUrl : undefined,
       skipped: opened.skipped,
       ...openDirectLibrary(control, { baseUrl, apiKey, exchanges, contract, stopping: stopping.signal }),
       stop: stopOnce,
       [Symbol.asyncDispose]: stopOnce,
-    }
+    })
   } catch (error) {
     await opened.close()
     throw error

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { JudgedDifference } from '../../src/conformance/finding.ts'
-import { BodyBudget, CollectedBody } from '../../src/proxy/collected-body.ts'
+import { BodyBudget, CollectedBody } from '../../src/exchanges/collected-body.ts'
 import type { ExchangeJudgement } from '../../src/proxy/judge.ts'
 import { targetAt } from '../../src/proxy/target.ts'
 import type { PassedExchange } from '../../src/proxy/traffic.ts'

@@ -12,6 +12,7 @@ import { findPublicKey } from '../../src/ground/secrets.ts'
 import { countAnonymousIds } from '../../src/http/anonymous-ids.ts'
 import { createCarrier } from '../../src/http/engine/carrier.ts'
 import { closeServer, createHttpServer, listen } from '../../src/http/engine/http-server.ts'
+import { OUTBOX } from '../../src/http/engine/outbox.ts'
 import { type Log, SILENT } from '../../src/http/log.ts'
 import { Journal, type JournalLimits } from '../../src/journal/journal.ts'
 import { Secrets } from '../../src/journal/redaction/secrets.ts'
@@ -111,9 +112,10 @@ export async function startReplica(
     ...{ readiness, token: undefined, host: '127.0.0.1', instance: 'test', log: SILENT, stopping: stopping.signal },
     urls: () => urls,
   })
-  const serve = createCarrier({ answer, stopping: stopping.signal, log: SILENT })
+  const serve = createCarrier({ answer, writer: OUTBOX, stopping: stopping.signal, log: SILENT })
   const http = createHttpServer(
-    (request, response) => (request.url?.startsWith('/__admin') ? admin : serve)(request, response),
+    (request, response) =>
+      request.url?.startsWith('/__admin') ? admin(request, response) : serve(request, request, response),
     (_, socket) => socket.destroy(),
     { limit: 1000, refuse: (_, response) => void response.destroy(), began() {}, ended() {} },
   )

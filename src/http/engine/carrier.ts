@@ -6,42 +6,56 @@ import { bytesOf } from '../content.ts'
 import type { Delivery, Loss, Response } from '../delivery.ts'
 import type { Log } from '../log.ts'
 import { inPieces } from '../pieces.ts'
-import type { ServerRequest } from './node-internals.ts'
-import { post } from './outbox.ts'
 
 /** The part of an exchange that is needed to end it. */
 interface CarriedExchange {
-  request: ServerRequest
+  arrival: Arrival
+  request: IncomingMessage
   response: ServerResponse
   stopping: AbortSignal
 }
 
+/** How a door writes responses. Both methods throw a TypeError for a malformed field. */
+export interface ResponseWriter {
+  /** Writes the header alone. */
+  begin(response: ServerResponse, delivery: Response): void
+  /** Writes all of it, or the header alone if it is `bodiless`. */
+  send(response: ServerResponse, delivery: Response, bodiless: boolean): void
+}
+
 export interface CarrierDeps {
   answer(arrival: Arrival): Awaitable<Delivery | undefined>
+  writer: ResponseWriter
   stopping: AbortSignal
   log: Log
 }
 
 /**
- * Creates the function that gives requests to the service, and carries out its decision. It returns a promise only if a
- * step takes time.
+ * Creates the function that gives requests to the service, and carries out its decision on their connection. It returns
+ * a promise only if a step takes time.
  */
-export function createCarrier({ answer, stopping, log }: CarrierDeps) {
+export function createCarrier({ answer, writer, stopping, log }: CarrierDeps) {
   /** Connections that a fault has ended. */
   const ended = new WeakSet<Socket>()
 
-  return function serve(request: ServerRequest, response: ServerResponse): void | Promise<void> {
+  /** The server's own requests are their arrivals themselves. */
+  return function serve(arrival: Arrival, request: IncomingMessage, response: ServerResponse): void | Promise<void> {
     // Later requests on a connection that a fault has ended are lost with it.
     if (ended.has(request.socket)) return undefined
-    const delivery = answer(request)
+    const delivery = answer(arrival)
     // Most requests wait for nothing, so no function is made for them.
-    if (!(delivery instanceof Promise)) return carrySafely(delivery, request, response)
-    return delivery.then((late) => carrySafely(late, request, response))
+    if (!(delivery instanceof Promise)) return carrySafely(delivery, arrival, request, response)
+    return delivery.then((late) => carrySafely(late, arrival, request, response))
   }
 
-  function carrySafely(delivery: Delivery | undefined, request: ServerRequest, response: ServerResponse) {
+  function carrySafely(
+    delivery: Delivery | undefined,
+    arrival: Arrival,
+    request: IncomingMessage,
+    response: ServerResponse,
+  ) {
     try {
-      const carried = carry(delivery, request, response)
+      const carried = carry(delivery, arrival, request, response)
       return carried instanceof Promise ? carried.catch((err: unknown) => fail(err, response)) : carried
     } catch (err) {
       return fail(err, response)
@@ -53,31 +67,39 @@ export function createCarrier({ answer, stopping, log }: CarrierDeps) {
     response.destroy()
   }
 
-  function carry(delivery: Delivery | undefined, request: ServerRequest, response: ServerResponse) {
+  function carry(
+    delivery: Delivery | undefined,
+    arrival: Arrival,
+    request: IncomingMessage,
+    response: ServerResponse,
+  ): void | Promise<void> {
     if (delivery === undefined) return undefined
     if ('lost' in delivery) {
       ended.add(request.socket)
-      return lose[delivery.lost]({ request, response, stopping })
+      return lose[delivery.lost]({ arrival, request, response, stopping })
     }
     const { transmission } = delivery
-    if (transmission === undefined) return post(response, delivery, request.method === 'HEAD')
+    if (transmission === undefined) return writer.send(response, delivery, request.method === 'HEAD')
+    writer.begin(response, delivery)
     if (transmission.way === 'slowly') {
-      return sendSlowly({ request, response, stopping }, delivery, transmission.milliseconds)
+      return sendSlowly({ arrival, request, response, stopping }, delivery, transmission.milliseconds)
     }
     ended.add(request.socket)
-    return sendHalf({ request, response, stopping }, delivery)
+    return sendHalf({ arrival, request, response, stopping }, delivery)
   }
 }
 
 /** Ends the connection without a response. */
 const lose: Readonly<Record<Loss['lost'], (wire: CarriedExchange) => Promise<void>>> = {
-  async reset({ request }) {
-    request.socket.resetAndDestroy()
+  async reset({ request: { socket } }) {
+    // Only a plain TCP connection can be reset; Node refuses to reset one with TLS.
+    if ('encrypted' in socket) socket.destroy()
+    else socket.resetAndDestroy()
   },
 
-  async hang({ request, stopping }) {
+  async hang({ arrival, request, stopping }) {
     request.resume()
-    await request.wait(undefined, stopping)
+    await arrival.wait(undefined, stopping)
     request.socket.destroySoon()
   },
 
@@ -92,12 +114,8 @@ const lose: Readonly<Record<Loss['lost'], (wire: CarriedExchange) => Promise<voi
   },
 }
 
-/** Sends half of the body, and then closes the connection. */
-async function sendHalf(
-  { request, response, stopping }: CarriedExchange,
-  { status, headers, body }: Response,
-): Promise<void> {
-  response.writeHead(status, headers)
+/** Sends half of the body after its header, and then closes the connection. */
+async function sendHalf({ request, response, stopping }: CarriedExchange, { body }: Response): Promise<void> {
   response.flushHeaders()
   // If a request was refused early, its body may be unread.
   await readRest(request, stopping)
@@ -108,14 +126,13 @@ async function sendHalf(
   request.socket.destroySoon()
 }
 
-/** Sends the body in small pieces. */
+/** Sends the body after its header, in small pieces. */
 async function sendSlowly(
-  { request, response, stopping }: CarriedExchange,
-  { status, headers, body }: Response,
+  { arrival, request, response, stopping }: CarriedExchange,
+  { body }: Response,
   milliseconds: number,
 ): Promise<void> {
-  response.writeHead(status, headers)
-  const pause = (between: number) => request.wait(between, stopping)
+  const pause = (between: number) => arrival.wait(between, stopping)
   for await (const piece of inPieces(bytesOf(body), milliseconds, pause)) {
     if (request.socket.destroyed) break
     response.write(piece)

@@ -1,11 +1,18 @@
 import type { ServerResponse } from 'node:http'
 import { binaryOf, bytesOf, type Content } from '../content.ts'
 import type { Response } from '../delivery.ts'
+import type { ResponseWriter } from './carrier.ts'
 import { addFields, endWithHeader } from './node-internals.ts'
 
 /** Responses with a written header, with their bodies, and whether header and body may be sent as one text. */
 let ready: { response: ServerResponse; body: Content | undefined; joined: boolean }[] = []
 let scheduled = false
+
+/** Writes the responses of the server itself. */
+export const OUTBOX: ResponseWriter = {
+  begin: (response, { status, headers }) => void response.writeHead(status, headers),
+  send: post,
+}
 
 /**
  * Puts a response into the outbox. It is sent at the end of `postTogether`, and a late one together with the others of

@@ -1,0 +1,167 @@
+import { conform } from '../../behaviour/conformity.ts'
+import { Permitted } from '../../choices/permitted.ts'
+import { isFailure, type JudgedDifference, partyOf } from '../../conformance/finding.ts'
+import { judgeSingle } from '../../conformance/single-exchange.ts'
+import { type Choices, readChoices } from '../../contract/choices.ts'
+import { readOverlays } from '../../contract/overlay.ts'
+import { type Problems, refuse } from '../../domain/errors.ts'
+import type { Exchange, SeenRequest, SeenResponse } from '../../exchanges/exchange.ts'
+import { formOf } from '../../exchanges/key-form.ts'
+import { type Keys, readFields } from '../../exchanges/keys.ts'
+import { createReader } from '../../exchanges/reading.ts'
+import { systemClock } from '../../ground/clock.ts'
+import { nameInstance } from '../../ground/secrets.ts'
+import { createBodyReader } from '../../http/body.ts'
+import { contentOf } from '../../http/content.ts'
+import { writeDate } from '../../http/date.ts'
+import type { Response } from '../../http/delivery.ts'
+import { errorEnvelope } from '../../http/envelope.ts'
+import { Replier } from '../../http/reply.ts'
+import { requestIdOf } from '../../http/request-id.ts'
+import { createRouter } from '../../http/router.ts'
+import { createQueryReader, splitTarget } from '../../http/target.ts'
+import { createUsualFields } from '../../http/usual-fields.ts'
+import type { ContractViolation } from './contract-report.ts'
+
+/** A request as the judge sees it, with its header fields as they were sent. */
+export interface JudgedRequest {
+  request: SeenRequest
+  fields: readonly (readonly [name: string, value: string])[]
+  keys: Keys
+}
+
+export interface Verdict {
+  violations: readonly ContractViolation[]
+  /** The ids of what the specification leaves open, see `another choice`. */
+  otherChoices: readonly string[]
+  /** Whether the operation reads a body, so that one that is not known was not checked. */
+  readsBody: boolean
+  /** Whether the response is already the envelope of a failure of the service itself. */
+  isFailure: boolean
+}
+
+export type ContractJudge = Awaited<ReturnType<typeof openContractJudge>>
+
+/** Compiles the contract with the overlays in these files. @throws ContractError */
+export async function openContractJudge(overlays: readonly string[]) {
+  const choices: Choices = await readChoices(await readOverlays(overlays))
+  const permitted = await Permitted.read(choices)
+  const { contract } = choices
+  const read = createReader(contract)
+  const refusalOf = createRefusals(contract)
+  const replies = createReplies(contract)
+
+  function judge({ request, fields, keys }: JudgedRequest, response: SeenResponse): Verdict {
+    const requestId = response.headers['x-request-id']
+    const exchange: Exchange = { id: requestId ?? '', at: 0, until: 0, overlaps: false, request, response }
+    const seen = read(exchange)
+    if (seen === undefined) throw new Error('An exchange with a response can be read.')
+    // Nobody stands between the application and its answer.
+    const reading = seen.failed === 'gateway' ? { ...seen, failed: 'service' as const } : seen
+    const operation = permitted.operationOf(request.method, reading.path)
+    const findings = judgeSingle(reading, permitted)
+    const failures = findings.filter(isFailure)
+    const redact = failures.length === 0 ? undefined : keys.redactorFor({ target: request.target, fields })
+    const describe = ({ request_id: _, label: __, ...finding }: JudgedDifference): ContractViolation => ({
+      ...finding,
+      ...(redact && { message: redact(finding.message), path: redact(finding.path) }),
+      ...(redact && finding.asked !== undefined && { asked: redact(finding.asked) }),
+      ...(redact && finding.answered !== undefined && { answered: redact(finding.answered) }),
+      part: partyOf({ id: finding.id, label: __ }) === 'client' ? 'request' : 'response',
+      operation: operation?.id,
+      requestId,
+    })
+    return {
+      violations: failures.map(describe),
+      otherChoices: findings.filter(({ label }) => label === 'another choice').map(({ id }) => id),
+      readsBody: operation?.readsBody ?? false,
+      isFailure: reading.outcome.kind === 'refusal' && reading.outcome.code === 'internal_error',
+    }
+  }
+
+  /** What the stand-in would answer to a request that breaks the contract; `undefined` if it keeps it. */
+  function refuseRequest(
+    judged: JudgedRequest,
+  ): { response: Response; violations: readonly ContractViolation[] } | undefined {
+    const refusal = refusalOf(judged.request)
+    if (refusal === undefined) return undefined
+    const response = replies.refuse(refusal)
+    const violations = judge(judged, seenOf(response)).violations.filter(({ part }) => part === 'request')
+    // Another choice of the specification may permit it.
+    return violations.length === 0 ? undefined : { response, violations }
+  }
+
+  const bodyLimit = Math.max(...permitted.contracts.map(({ settings }) => settings.bodyLimit))
+  return { contract, bodyLimit, judge, refuseRequest, fail: replies.fail, isRequestId: replies.isRequestId }
+}
+
+type Contract = Choices['contract']
+type ContractRefusal = { problems: Problems<string>; operation?: Contract['operations'][number]; allow?: string }
+
+/** Creates the function that finds the refusal of the stand-in, as far as the account plays no part. */
+function createRefusals(contract: Contract): (request: SeenRequest) => ContractRefusal | undefined {
+  const { settings, catalogue } = contract
+  const findRoute = createRouter(contract, settings)
+  const readQuery = createQueryReader(settings)
+  const bodies = createBodyReader(settings)
+
+  return function refusalOf({ method, target, headers, credentials, body }) {
+    const { path, query: text } = splitTarget(target)
+    const route = findRoute(method, path)
+    const form = formOf(credentials)
+    const hasKey =
+      form === 'exact' || form === 'unknown' || (form === 'any-case' && settings.authorizationScheme === form)
+    if (!route.ok && (hasKey || settings.routing === 'before-key')) return route
+    const operation = route.ok ? route.operation : undefined
+    if (!hasKey || operation === undefined)
+      return { ...refuse({ code: 'unauthorized' }), ...(operation && { operation }) }
+    if (!body.isKnown && operation.readsBody) return undefined
+    const received = body.isKnown ? bodies.readBytes(body.bytes, headers, operation) : undefined
+    const conformity = conform({ operation, query: readQuery(text), body: received }, settings, catalogue)
+    return conformity.ok ? undefined : { problems: conformity.problems, operation }
+  }
+}
+
+/** Creates the functions that write the responses of the middleware itself. */
+function createReplies(contract: Contract) {
+  const replier = new Replier(contract, 'off')
+  const usualFields = createUsualFields(contract.settings.responseType)
+  const source = nameInstance()
+  let ordinal = 0
+
+  function write(status: number, body: Response['body'], more: readonly string[]): Response {
+    const id = requestIdOf(source, ++ordinal, contract.requestIds)
+    const { headers } = usualFields(body.size, writeDate(systemClock()), id, undefined)
+    return { status, headers: [...headers, ...more], written: undefined, body, transmission: undefined }
+  }
+
+  return {
+    refuse({ problems, operation, allow }: ContractRefusal): Response {
+      const { status, body, headers } = replier.refuse(operation, problems)
+      const allowed = allow !== undefined && status === 405 ? ['Allow', allow] : []
+      return write(status, body, [...Object.entries(headers).flat(), ...allowed])
+    },
+    fail(): Response {
+      const { status, code } = contract.catalogue.answer({ code: 'internal_error' })
+      const message = 'The response of the service broke its contract, so it was not sent.'
+      return write(status, contentOf(JSON.stringify(errorEnvelope({ code, message }))), [])
+    },
+    /** Whether a response may have this id. */
+    isRequestId(id: string): boolean {
+      const found = contract.operations[0]?.success.checkHeaders({ 'x-request-id': id }) ?? []
+      return found.every(({ pointer }) => pointer !== '/x-request-id')
+    },
+  }
+}
+
+/** A response of the middleware itself, as the judge sees responses. */
+function seenOf({ status, headers, body: { held } }: Response): SeenResponse {
+  const pairs = headers.flatMap((name, index) =>
+    index % 2 === 0 ? [[`${name}`, `${headers[index + 1]}`] as const] : [],
+  )
+  return {
+    status,
+    headers: readFields(pairs, (text) => text),
+    body: { isKnown: true, bytes: Buffer.from(held as string) },
+  }
+}

@@ -1,0 +1,154 @@
+import type { OutgoingHttpHeaders, ServerResponse } from 'node:http'
+import { type BodyBudget, CollectedBody } from '../../exchanges/collected-body.ts'
+import { undoCoding } from '../../exchanges/content-coding.ts'
+import type { SeenBody, SeenHeaders, SeenResponse } from '../../exchanges/exchange.ts'
+import { readFields } from '../../exchanges/keys.ts'
+import { readJson } from '../../ground/json.ts'
+
+/** Receives what becomes of a response. Exactly one method is called, once. */
+export interface ResponseListener {
+  /** The application has ended the response. */
+  ended(response: SeenResponse): unknown
+  /** The connection was closed before. */
+  broken(): void
+}
+
+type Chunk = string | Uint8Array
+type Given = OutgoingHttpHeaders | readonly unknown[] | undefined
+
+const NOTHING: SeenBody = { isKnown: true, bytes: Buffer.alloc(0) }
+/** In bytes, how long a body may be without its content coding. */
+const DECODED = 16 << 20
+
+/**
+ * The content of a response: what the application has written so far, and the header that it has given. `bodiless` is
+ * a response to HEAD, of which Node.js sends no body.
+ */
+export class ResponseContent {
+  readonly #response: ServerResponse
+  readonly #bodiless: boolean
+  readonly #body: CollectedBody
+  #given: Given
+
+  constructor(response: ServerResponse, bodiless: boolean, budget: BodyBudget) {
+    this.#response = response
+    this.#bodiless = bodiless
+    this.#body = new CollectedBody(budget)
+  }
+
+  /** Why the body is not known, as a sentence; absent as long as it is. */
+  get missing(): string | undefined {
+    return this.#body.missing
+  }
+
+  noteHeader(given: Given): void {
+    this.#given ??= given
+  }
+
+  add(chunk: unknown, encoding: unknown): void {
+    if (this.#bodiless) return
+    if (typeof chunk === 'string')
+      this.#body.add(Buffer.from(chunk, typeof encoding === 'string' ? (encoding as 'utf8') : 'utf8'))
+    else if (chunk instanceof Uint8Array) this.#body.add(Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength))
+  }
+
+  seen(): SeenResponse {
+    const { statusCode: status } = this.#response
+    const headers = this.#headers()
+    const isBodiless = this.#bodiless || status === 204 || status === 304
+    const { missing: reason, bytes } = this.#body
+    const body: SeenBody = isBodiless
+      ? NOTHING
+      : reason === undefined
+        ? withoutCoding(bytes, headers['content-encoding'])
+        : { isKnown: false, reason }
+    return { status, headers, body }
+  }
+
+  release(): void {
+    this.#body.release()
+  }
+
+  /** Fields that were given with the status are only in the list of Node.js if there were others before. */
+  #headers(): SeenHeaders {
+    const set = Object.entries(this.#response.getHeaders()).flatMap(([name, value]) => pairsOf(name, value))
+    const names = new Set(set.map(([name]) => name.toLowerCase()))
+    const given = givenPairs(this.#given).filter(([name]) => !names.has(name.toLowerCase()))
+    return readFields([...set, ...given], (text) => text)
+  }
+}
+
+function pairsOf(name: string, value: unknown): [string, string][] {
+  return Array.isArray(value) ? value.map((each) => [name, `${each}`]) : [[name, `${value}`]]
+}
+
+/** What was given to `writeHead`: an object, pairs, or names and values that alternate. */
+function givenPairs(given: Given): [string, string][] {
+  if (given === undefined) return []
+  if (!Array.isArray(given)) return Object.entries(given).flatMap(([name, value]) => pairsOf(name, value))
+  if (Array.isArray(given[0])) return given.flatMap(([name, value]) => pairsOf(`${name}`, value))
+  return given.flatMap((name, index) => (index % 2 === 0 ? pairsOf(`${name}`, given[index + 1]) : []))
+}
+
+/**
+ * A body without its content coding. A middleware that was mounted before this one codes the body afterwards, so its
+ * header may already name a coding that the body does not have.
+ */
+function withoutCoding(bytes: Buffer, field: string | undefined): SeenBody {
+  const codings = (field ?? '').split(',').map((coding) => coding.trim().toLowerCase())
+  const coded = codings.filter((coding) => coding !== '' && coding !== 'identity')
+  if (coded.length === 0 || bytes.length === 0) return { isKnown: true, bytes }
+  let decoded: Buffer | undefined = bytes
+  for (const coding of coded.toReversed()) decoded = decoded && undoCoding(decoded, coding, DECODED)
+  const name = `The body of the response has the content coding ${coded.join(', ')}`
+  if (decoded === undefined)
+    return { isKnown: false, reason: `${name}, and is longer than ${DECODED >> 20} MiB without it.` }
+  if (decoded !== bytes || readJson(bytes.toString()) !== undefined) return { isKnown: true, bytes: decoded }
+  return { isKnown: false, reason: `${name}, which cannot be undone.` }
+}
+
+/** Watches a response while it is sent. Each call of the application goes on to Node.js as it is. */
+export function watchResponse(
+  response: ServerResponse,
+  bodiless: boolean,
+  budget: BodyBudget,
+  listener: ResponseListener,
+): void {
+  const content = new ResponseContent(response, bodiless, budget)
+  const { writeHead, write, end } = response
+  let isOver = false
+
+  response.writeHead = ((status: number, ...rest: unknown[]) => {
+    const written = Reflect.apply(writeHead, response, [status, ...rest])
+    content.noteHeader(headerIn(rest))
+    return written
+  }) as ServerResponse['writeHead']
+
+  response.write = ((chunk: Chunk, ...rest: unknown[]) => {
+    const hasRoom = Reflect.apply(write, response, [chunk, ...rest])
+    if (!isOver) content.add(chunk, rest[0])
+    return hasRoom
+  }) as ServerResponse['write']
+
+  response.end = ((...values: unknown[]) => {
+    Reflect.apply(end, response, values)
+    if (isOver) return response
+    isOver = true
+    content.add(values[0], values[1])
+    listener.ended(content.seen())
+    content.release()
+    return response
+  }) as ServerResponse['end']
+
+  response.once('close', () => {
+    if (isOver) return
+    isOver = true
+    content.release()
+    listener.broken()
+  })
+}
+
+/** The header among the values after the status: the reason phrase may come before it. */
+export function headerIn(rest: readonly unknown[]): Given {
+  return (typeof rest[0] === 'string' ? rest[1] : (rest[0] ?? rest[1])) as Given
+}

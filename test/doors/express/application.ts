@@ -1,0 +1,47 @@
+import { createServer } from 'node:http'
+import { createRequire } from 'node:module'
+import { connect } from 'node:net'
+import express, { type Express } from 'express'
+import { listenOn } from '../../support/listening.ts'
+import { CLOSE, readResponses, requestBytes, type WireRequest, type WireResponse } from '../../support/wire.ts'
+
+/** Both versions. The types of the later one fit what tests use of the earlier one. */
+export const EXPRESSES = [
+  ['Express 4', createRequire(import.meta.url)('express4') as typeof express],
+  ['Express 5', express],
+] as const
+
+/** Listens with an application until the test ends; resolves to its port. */
+export function serve(app: Express): Promise<number> {
+  // Express prints errors of its applications in every other environment.
+  app.set('env', 'test')
+  return listenOn(createServer(app))
+}
+
+/** Everything that a connection brings after these bytes, and how it ends: `FIN`, or the code of an error. */
+export function converse(port: number, bytes: Buffer): Promise<{ bytes: string; end: string }> {
+  return new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1')
+    const chunks: Buffer[] = []
+    let end = 'FIN'
+    socket.on('data', (chunk) => chunks.push(chunk))
+    socket.on('error', ({ code }: NodeJS.ErrnoException) => {
+      end = `${code}`
+    })
+    socket.once('close', () => resolve({ bytes: Buffer.concat(chunks).toString('latin1'), end }))
+    socket.write(bytes)
+  })
+}
+
+/** One request on a connection of its own, and all bytes that come back. */
+export async function ask(port: number, request: WireRequest): Promise<string> {
+  const headers = [...(request.headers ?? []), CLOSE]
+  return (await converse(port, requestBytes({ ...request, headers }))).bytes
+}
+
+/** The response in these bytes. */
+export function responseIn(bytes: string, method = 'GET'): WireResponse {
+  const [response, ...more] = readResponses(bytes, [method])
+  if (response === undefined || more.length > 0) throw new Error(`This is not one response: ${bytes}`)
+  return response
+}
