@@ -45,7 +45,7 @@ const NODE: Readonly<Record<string, string>> = {
   cli: 'fs fs/promises net os stream util events timers/promises',
   trials: 'child_process crypto events fs os path timers/promises util',
   library: 'http https',
-  doors: 'http',
+  doors: 'http stream',
   mcp: 'fs/promises path stream',
   verify: 'crypto fs http https path',
   proxy: 'events http https net tls util worker_threads zlib',

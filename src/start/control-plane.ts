@@ -1,11 +1,11 @@
 import { createAdmin } from '../admin/admin.ts'
 import { ADMIN_PATH } from '../admin/paths.ts'
-import type { ControlPlane } from '../doors/fetch/fetch.ts'
+import type { ControlService } from '../doors/fetch/fetch.ts'
 import type { Arrival } from '../http/arrival.ts'
 import type { StandIn } from './stand-in.ts'
 
 /** The control plane as doors serve it. */
-export interface ServedControl extends ControlPlane {
+export interface ServedControl extends ControlService {
   /** Whether the path of a request is one of its own. */
   isBelow(request: Pick<Arrival, 'url'>): boolean
 }

@@ -9,7 +9,6 @@ import type { ServerRequest } from '../http/engine/node-internals.ts'
 import { OUTBOX } from '../http/engine/outbox.ts'
 import { isLoopback } from '../http/hosts.ts'
 import type { Log } from '../http/log.ts'
-import { createMalformedRecorder } from '../service/recorder.ts'
 import type { ServedControl } from './control-plane.ts'
 import type { CompleteOptions } from './option-table.ts'
 import type { ServerOptions } from './options.ts'
@@ -37,15 +36,13 @@ export async function openPort(
 
 /** The HTTP server for the service and its control plane. */
 function createServerFor(standIn: StandIn, control: ServedControl | undefined, limit: number): Server {
-  const { answer, contract, opened, exchanges, log, stopping } = standIn
-  const { nextId, clock } = opened
+  const { answer, contract, opened, refuseMalformed, log, stopping } = standIn
   const serve = createCarrier({ answer, writer: OUTBOX, stopping: stopping.signal, log })
   function handle(request: ServerRequest, response: ServerResponse): void | Promise<void> {
     return control?.owns(request) ? control.serve(request, response) : serve(request, request, response)
   }
-  const refuseCrowded = createCrowdedReply(contract, nextId)
-  const record = createMalformedRecorder({ exchanges, clock })
-  return createHttpServer(handle, createMalformedReply(contract, nextId, log, record), {
+  const refuseCrowded = createCrowdedReply(contract, opened.nextId)
+  return createHttpServer(handle, createMalformedReply(refuseMalformed), {
     limit,
     // The user must still reach the control plane, to find and end the cause.
     refuse: (request, response) =>

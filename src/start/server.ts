@@ -97,7 +97,21 @@ async function composeServer(
   internal: InternalOptions,
 ): Promise<Understudy> {
   const standIn = await openStandIn(options, behaviours, internal)
-  const { answer, opened, urls, control, stopping, contract, instance, kept, exposed, exchanges, apiKey, log } = standIn
+  const {
+    answer,
+    refuseMalformed,
+    opened,
+    urls,
+    control,
+    stopping,
+    contract,
+    instance,
+    kept,
+    exposed,
+    exchanges,
+    apiKey,
+    log,
+  } = standIn
   try {
     const served = options.admin
       ? serveControl(standIn, options.listen ? options.host : NO_PORT, options.adminToken)
@@ -108,7 +122,14 @@ async function composeServer(
     const hasPage = options.admin && port !== undefined
     const baseUrl = origin + contract.basePath
     Object.assign(urls, { baseUrl, adminUrl: origin + ADMIN_PATH, hasPage })
-    const { fetch, close } = openFetch({ answer, control: served, baseUrl, stopping: stopping.signal, log })
+    const { fetch, close } = openFetch({
+      answer,
+      refuseMalformed,
+      control: served,
+      baseUrl,
+      stopping: stopping.signal,
+      log,
+    })
     let stopped: Promise<void> | undefined
     async function stop(): Promise<void> {
       stopping.abort()

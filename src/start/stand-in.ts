@@ -17,10 +17,12 @@ import type { ExplanationReport } from '../explain/explanation.ts'
 import { findPublicKey, nameInstance } from '../ground/secrets.ts'
 import { createHostCheck, type HostCheck, isLoopback } from '../http/hosts.ts'
 import type { Log } from '../http/log.ts'
+import { createMalformedRefusal, type RefuseMalformed } from '../http/malformed-response.ts'
 import { Journal, type JournalLimits } from '../journal/journal.ts'
 import { redactLog } from '../journal/redaction/redacted-log.ts'
 import { Secrets } from '../journal/redaction/secrets.ts'
 import { createPipeline, type Service } from '../service/pipeline.ts'
+import { createMalformedRecorder } from '../service/recorder.ts'
 import type { Store } from '../store/store.ts'
 import { allowedOrigins, corsFor } from './allowed-origins.ts'
 import { findExposed, hasDefaultAccount, provideDefaultAccount, SEARCHED } from './default-account.ts'
@@ -58,6 +60,8 @@ export type Behaviours = Readonly<Record<string, OperationBehaviour>>
 /** The stand-in: the service with its data. Doors lead to it, but it knows no door. */
 export interface StandIn {
   readonly answer: Service
+  /** Refuses what is no HTTP, on behalf of a door. */
+  readonly refuseMalformed: RefuseMalformed
   readonly contract: ServiceContract
   readonly store: Store
   readonly journal: Journal
@@ -121,6 +125,7 @@ export async function openStandIn(
     const answer = behindBarrier(internal.turnstile?.(service) ?? service, opened)
     const standIn: StandIn = {
       ...{ answer, contract, store, journal, worlds, exchanges, opened, control, urls, namesUs, instance, log },
+      refuseMalformed: createMalformedRefusal(contract, nextId, log, createMalformedRecorder({ exchanges, clock })),
       ...{ apiKey, kept, exposed, stopping },
     }
     internal.open?.(standIn)

@@ -3,6 +3,7 @@ import { type AddressInfo, connect, createServer } from 'node:net'
 import { countAnonymousIds } from '../../src/http/anonymous-ids.ts'
 import { createMalformedReply } from '../../src/http/engine/malformed.ts'
 import { SILENT } from '../../src/http/log.ts'
+import { createMalformedRefusal } from '../../src/http/malformed-response.ts'
 import type { ServerOptions } from '../../src/start/options.ts'
 import { LOST, overMemory } from '../support/failing-store.ts'
 import { API_KEY, type TestResponse, type TestService } from '../support/service.ts'
@@ -56,7 +57,9 @@ const createIn = (charset: string, body: string, encoding: BufferEncoding = 'utf
 
 /** What a client is answered that Node reports as too slow. Nobody waits for that here. */
 async function answerToSlowRequest({ contract }: TestService): Promise<TestResponse> {
-  const refuse = createMalformedReply(contract, countAnonymousIds(42, contract.requestIds), SILENT)
+  const refuse = createMalformedReply(
+    createMalformedRefusal(contract, countAnonymousIds(42, contract.requestIds), SILENT),
+  )
   const late = Object.assign(new Error('late'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' })
   const server = createServer((socket) => refuse(late, socket)).listen(0, '127.0.0.1')
   await once(server, 'listening')

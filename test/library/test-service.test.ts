@@ -113,6 +113,30 @@ describe('Under run, vary and explore, the stand-in of the tests', () => {
     await expect(open().then(({ contract }) => contract)).rejects.toThrow('The contract is not known here, because')
   })
 
+  it('has a `fetch`, which asks that server, whatever the origin of the URL is', async () => {
+    const service = await open({ listen: false })
+    const headers = {
+      authorization: `Bearer ${service.apiKey}`,
+      'content-type': 'application/json',
+      host: 'any.example',
+    }
+    const send = (path: string, init: RequestInit = {}) =>
+      service.fetch(new Request(`https://any.example${path}`, { headers, ...init }))
+    const body = '{"domains":["a.example"]}'
+    expect((await send('/api/v1/domains', { method: 'POST', body })).status).toBe(200)
+    expect(await server.verdict()).toMatchObject({ passed: true, requests: 1 })
+    expect((await send('/__admin/health')).status).toBe(200)
+    await expect(send('/api/v1/domains', { signal: AbortSignal.abort(new Error('early')) })).rejects.toThrow('early')
+    await expect(service.fetch('/domains')).rejects.toThrow('"/domains" is no absolute URL; give one such as http://')
+    await service.account.faults.clear()
+    await service.account.faults.add({ connection: 'hang', match: { operation: 'listDomains' } })
+    const waiting = send('/api/v1/domains')
+    await service.account.requests.waitFor({ operation: 'listDomains' })
+    await service.stop()
+    await expect(waiting).rejects.toMatchObject({ message: 'fetch failed', cause: { code: 'UND_ERR_SOCKET' } })
+    await expect(send('/api/v1/domains')).rejects.toMatchObject({ cause: { code: 'ECONNREFUSED' } })
+  })
+
   it('takes the token of the server', async () => {
     const locked = await startServer({ adminToken: 'token' }, OPERATIONS)
     onTestFinished(() => locked.stop())

@@ -1,5 +1,5 @@
 /** The error with which the `fetch` of Node.js rejects if it gets no response. Clients look at the code of its cause. */
-export function fetchFailed(cause: Error): TypeError {
+export function fetchFailed(cause: unknown): TypeError {
   return new TypeError('fetch failed', { cause })
 }
 

@@ -1,25 +1,29 @@
+import { METHODS, maxHeaderSize } from 'node:http'
+import type { Problem } from '../../domain/errors.ts'
 import type { Awaitable } from '../../ground/awaitable.ts'
 import type { Arrival } from '../../http/arrival.ts'
 import type { Delivery, Loss } from '../../http/delivery.ts'
 import type { Log } from '../../http/log.ts'
+import type { RefuseMalformed } from '../../http/malformed-response.ts'
 import { waitUntil } from '../../http/waiting.ts'
 import { arrivalOf } from '../direct-arrival.ts'
 import { type AskControl, type ControlHandler, openControlConnections } from './control-connection.ts'
 import { closed, fetchFailed, reset, stopped } from './failure.ts'
 import { type Fetch, fieldsOf, readRequest, targetOf } from './request.ts'
 import { openBody, type RestOfBody } from './request-body.ts'
-import { partsOf, responseOf } from './response.ts'
+import { inOnePiece, partsOf, responseOf } from './response.ts'
 
 /** The control plane, and the requests that it answers in place of the service. */
-export interface ControlPlane {
+export interface ControlService {
   serve: ControlHandler
   owns(request: Pick<Arrival, 'method' | 'url' | 'headers'>): boolean
 }
 
 export interface FetchDeps {
   answer(arrival: Arrival): Awaitable<Delivery | undefined>
+  refuseMalformed: RefuseMalformed
   /** Absent if it is not served. */
-  control: ControlPlane | undefined
+  control: ControlService | undefined
   baseUrl: string
   stopping: AbortSignal
   log: Log
@@ -42,7 +46,7 @@ interface Visit {
  * The way in for a program that has a web-standard `Request`. The service and the control plane answer it as on a
  * connection, but no port is needed. Only the path and the query of its URL count.
  */
-export function openFetch({ answer, control, baseUrl, stopping, log }: FetchDeps): FetchDoor {
+export function openFetch({ answer, refuseMalformed, control, baseUrl, stopping, log }: FetchDeps): FetchDoor {
   const { host } = new URL(baseUrl)
   const askControl: AskControl | undefined = control && openControlConnections(control.serve)
   const underWay = new Set<Visit>()
@@ -67,12 +71,16 @@ export function openFetch({ answer, control, baseUrl, stopping, log }: FetchDeps
 
   async function serve(visit: Visit): Promise<Response> {
     const { request, leaving } = visit
-    const { whole, rest, framing } = await openBody(request).catch((error) => Promise.reject(fetchFailed(error)))
+    const { whole, rest, framing } = await openBody(request, leaving.signal).catch((error) => {
+      throw fetchFailed(error)
+    })
     // The error of a body that breaks off ends the request, also while nobody reads the body.
     rest?.once('error', (error) => leaving.abort(fetchFailed(error)))
     leaving.signal.addEventListener('abort', () => rest?.destroy(), { once: true })
     const { method } = request
     const target = targetOf(request)
+    const malformation = findMalformation(request, target)
+    if (malformation !== undefined) return refuse(visit, malformation, target)
     const fields = [...fieldsOf(request), ...framing]
     // An application may have received the request from another machine, so its Host counts for the control plane.
     const named = request.headers.get('host') ?? host
@@ -84,6 +92,14 @@ export function openFetch({ answer, control, baseUrl, stopping, log }: FetchDeps
       arrivalOf({ method, target, headers: ['host', host, ...fields], body: whole, rest, leaving: leaving.signal }),
       rest,
     )
+  }
+
+  /** Refuses what Node's server would not take from a connection. */
+  function refuse({ request, leaving }: Visit, problem: Problem, target: string): Response {
+    const refused = refuseMalformed(problem, { method: request.method, target })
+    if (refused === undefined) throw fetchFailed(closed())
+    const { status, headers, body } = refused
+    return responseOf({ status, fields: Object.entries(headers).flat(), pieces: inOnePiece(body) }, request, leaving)
   }
 
   async function serveDirectly(visit: Visit, arrival: Arrival, rest: RestOfBody | undefined): Promise<Response> {
@@ -124,6 +140,14 @@ export function openFetch({ answer, control, baseUrl, stopping, log }: FetchDeps
   }
 
   return { fetch, close }
+}
+
+/** Why Node's server would not hand on a request. */
+function findMalformation({ method, headers }: Request, target: string): Problem | undefined {
+  if (!METHODS.includes(method)) return { code: 'invalid_request_body', reason: 'malformed' }
+  let size = target.length
+  for (const [name, value] of headers) size += name.length + value.length
+  return size > maxHeaderSize ? { code: 'request_too_large', reason: 'large-header' } : undefined
 }
 
 /** The response, unless the client leaves before. */

@@ -1,36 +1,42 @@
 import { Readable } from 'node:stream'
+import type { Awaitable } from '../../ground/awaitable.ts'
 import { mismatch } from './failure.ts'
 
 /** The body of a request, and the field that says how long it is. It is whole, or still on its way. */
-export type SentBody =
+export type FetchedBody =
   | { whole: Buffer; rest?: undefined; framing: readonly string[] }
   | { whole?: undefined; rest: RestOfBody; framing: readonly string[] }
 
-type Reader = ReadableStreamDefaultReader<Uint8Array>
-type Read = Awaited<ReturnType<Reader['read']>>
+type StreamReader = ReadableStreamDefaultReader<Uint8Array>
+type StreamRead = Awaited<ReturnType<StreamReader['read']>>
 
-const NOTHING = { whole: Buffer.alloc(0), framing: [] }
+const NOTHING = Buffer.alloc(0)
+/** Methods of which a request without a body says so. */
+const EXPECTING = new Set(['PATCH', 'POST', 'PUT'])
 
 /**
  * Begins to read a body. A text or bytes are there at once, in one piece. Then the request needs no stream, and the
- * service can answer it as if it had come in one packet.
- * Rejects with what breaks it off before its first piece.
+ * service can answer it as if it had come in one packet. Like `fetch`, it sends nothing before the first piece is there.
+ * Rejects with what breaks the body off before that, and if the client leaves.
  */
-export async function openBody({ body, headers }: Request): Promise<SentBody> {
-  if (body === null) return NOTHING
+export async function openBody({ method, body, headers }: Request, leaving: AbortSignal): Promise<FetchedBody> {
+  if (body === null) return { whole: NOTHING, framing: EXPECTING.has(method) ? ['content-length', '0'] : [] }
   const announced = readLength(headers.get('content-length'))
-  const reader: Reader = body.getReader()
-  const first = reader.read()
-  const second = first.then(({ done }) => (done ? first : reader.read()))
-  const begun = Promise.all([first, second.catch(() => undefined)])
-  const [only, end] = (await Promise.race([begun, nextTurn()])) ?? []
-  if (only === undefined || end?.done !== true) {
+  const reader: StreamReader = body.getReader()
+  const giveUp = () => void reader.cancel(leaving.reason).catch(() => {})
+  leaving.addEventListener('abort', giveUp, { once: true })
+  const first = await reader.read()
+  leaving.throwIfAborted()
+  leaving.removeEventListener('abort', giveUp)
+  const second = first.done ? first : reader.read()
+  const last = await Promise.race([Promise.resolve(second).catch(() => undefined), nextTurn()])
+  if (last?.done !== true) {
     const framing = announced === undefined ? ['transfer-encoding', 'chunked'] : ['content-length', `${announced}`]
     return { rest: new RestOfBody(reader, [first, second], announced), framing }
   }
-  const whole = only.done ? NOTHING.whole : bytesIn(only.value)
+  const whole = first.done ? NOTHING : bytesIn(first.value)
   if (announced !== undefined && whole.length !== announced) throw mismatch()
-  return { whole, framing: whole.length === 0 ? [] : ['content-length', `${whole.length}`] }
+  return { whole, framing: ['content-length', `${whole.length}`] }
 }
 
 function nextTurn(): Promise<undefined> {
@@ -49,18 +55,19 @@ function bytesIn(piece: unknown): Buffer {
 
 /** The part of a body that is still on its way. It is read only as fast as the service takes it. */
 export class RestOfBody extends Readable {
-  readonly #reader: Reader
+  readonly #reader: StreamReader
   /** Pieces that were asked for before. */
-  readonly #begun: Promise<Read>[]
+  readonly #begun: Awaitable<StreamRead>[]
   readonly #announced: number | undefined
   #length = 0
 
-  constructor(reader: Reader, begun: Promise<Read>[], announced: number | undefined) {
+  constructor(reader: StreamReader, begun: Awaitable<StreamRead>[], announced: number | undefined) {
     super()
     this.#reader = reader
     this.#begun = begun
     this.#announced = announced
-    for (const piece of begun) piece.catch(() => {})
+    // A body that breaks off is noticed also while nobody reads it.
+    this.read(0)
   }
 
   get complete(): boolean {
@@ -69,7 +76,9 @@ export class RestOfBody extends Readable {
 
   override _read(): void {
     const piece = this.#begun.shift() ?? this.#reader.read()
-    piece.then((read) => this.#take(read)).catch((error) => this.destroy(error))
+    Promise.resolve(piece)
+      .then((read) => this.#take(read))
+      .catch((error) => this.destroy(error))
   }
 
   override _destroy(error: Error | null, finish: (error: Error | null) => void): void {
@@ -78,7 +87,7 @@ export class RestOfBody extends Readable {
     finish(error)
   }
 
-  #take({ done, value }: Read): void {
+  #take({ done, value }: StreamRead): void {
     const bytes = done ? undefined : bytesIn(value)
     this.#length += bytes?.length ?? 0
     const announced = this.#announced ?? this.#length

@@ -23,12 +23,12 @@ export function partsOf(
   wait: (milliseconds: number) => Promise<void>,
 ): ResponseParts {
   const bytes = bytesOf(body)
-  if (transmission === undefined) return { status, fields: headers, pieces: whole(bytes) }
+  if (transmission === undefined) return { status, fields: headers, pieces: inOnePiece(bytes) }
   const pieces = transmission.way === 'slowly' ? inPieces(bytes, transmission.milliseconds, wait) : half(bytes)
   return { status, fields: headers, pieces }
 }
 
-async function* whole(bytes: Buffer): AsyncGenerator<Buffer> {
+export async function* inOnePiece(bytes: Buffer): AsyncGenerator<Buffer> {
   if (bytes.length > 0) yield bytes
 }
 

@@ -1,10 +1,7 @@
 import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
-import type { Contract } from '../../contract/contract.ts'
 import type { Problem } from '../../domain/errors.ts'
-import type { AnonymousIds } from '../anonymous-ids.ts'
-import type { Log } from '../log.ts'
-import { type MalformedExchange, type MalformedResponse, malformedResponse } from '../malformed-response.ts'
+import type { MalformedExchange, MalformedResponse, RefuseMalformed } from '../malformed-response.ts'
 import { Connection } from './connection.ts'
 import { responseOn } from './node-internals.ts'
 
@@ -12,12 +9,7 @@ import { responseOn } from './node-internals.ts'
 const FIRST_LINE = 4_096
 
 /** Answers input that is not HTTP with the usual error envelope, and closes the connection. */
-export function createMalformedReply(
-  contract: Contract,
-  nextId: AnonymousIds,
-  log: Log,
-  record: (exchange: MalformedExchange) => void = () => {},
-): (error: NodeJS.ErrnoException, socket: Socket) => void {
+export function createMalformedReply(refuse: RefuseMalformed): (error: NodeJS.ErrnoException, socket: Socket) => void {
   return function refuseMalformed(error, socket) {
     const connection = Connection.of(socket)
     if (error.code === 'ECONNRESET' || (!socket.writable && !connection.lingers)) {
@@ -53,12 +45,7 @@ export function createMalformedReply(
       })
       return
     }
-    const problem = problemOf(error)
-    const requestId = nextId('malformed')
-    const response = malformedResponse(contract, problem, requestId)
-    const answered = response && { status: response.status, code: response.code }
-    log.info({ request_id: requestId, ...answered, cause: error.code }, 'malformed request')
-    record({ requestId, ...firstLineOf(error), problem, response })
+    const response = refuse(problemOf(error), firstLineOf(error), error.code)
     connection.end(response && writeResponse(response))
   }
 }
