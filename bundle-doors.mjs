@@ -23,15 +23,21 @@ export function listDoors(sources) {
   return Object.fromEntries(DOORS.map((door) => [behind(door), `${sources}${door}.ts`]))
 }
 
-/** Writes the doors before what the bundler has made of them. */
+/** Writes the doors before what the bundler has made of them, and returns the names of the files. */
 export async function writeDoors(output) {
-  const classes = await writeTypes()
+  const types = await writeTypes()
+  const classes = new Set(
+    types.flatMap(({ code }) => [...code.matchAll(/^declare class (\w+)/gm)].map(([, each]) => each)),
+  )
+  const files = new Map()
   for (const door of DOORS) {
     const { exports: names } = output.find(({ fileName }) => fileName === `${behind(door)}.js`)
-    await writeFile(new URL(`${door}.cjs`, DIST), writeRequire(door))
-    await writeFile(new URL(`${door}.d.cts`, DIST), writeRequireTypes(door, names, classes))
-    if (!OF_RUNNERS.includes(door)) await writeFile(new URL(`${door}.js`, DIST), writeImport(door, names))
+    files.set(`${door}.cjs`, writeRequire(door))
+    files.set(`${door}.d.cts`, writeRequireTypes(door, names, classes))
+    if (!OF_RUNNERS.includes(door)) files.set(`${door}.js`, writeImport(door, names))
   }
+  for (const [name, text] of files) await writeFile(new URL(name, DIST), text)
+  return [...files.keys(), ...types.map(({ fileName }) => fileName)]
 }
 
 // A runner of tests such as Jest loads modules into a sandbox: again for each file with tests, without support for modules
@@ -65,7 +71,7 @@ function writeRequireTypes(door, names, classes) {
   return `import type * as door from ${path}\nexport type * from ${path}\n${values.join('')}`
 }
 
-/** Writes only the declarations that the doors reach, and returns the names of the classes among them. */
+/** Writes only the declarations that the doors reach. */
 async function writeTypes() {
   const declared = fileURLToPath(DECLARATIONS)
   const bundle = await rolldown({
@@ -78,5 +84,5 @@ async function writeTypes() {
     chunkFileNames: 'parts/types.d.ts',
     minifyInternalExports: false,
   })
-  return new Set(output.flatMap(({ code }) => [...code.matchAll(/^declare class (\w+)/gm)].map(([, name]) => name)))
+  return output
 }

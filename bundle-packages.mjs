@@ -38,7 +38,7 @@ export function fileFor(module) {
 
 /** The names of errors are shown. */
 const NAMES = { function: true, class: true }
-const KEEPING_NAMES = { module: true, compress: false, mangle: { keepNames: NAMES } }
+const KEEPING_NAMES = { module: true, compress: { keepNames: NAMES }, mangle: { keepNames: NAMES } }
 
 /** Nobody reads the code of packages here. */
 export const minifyPackages = {

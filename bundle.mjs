@@ -1,7 +1,8 @@
 // Makes the program of its sources: what a server loads at its start is one file, what it loads when it is asked for
 // stays apart, and most packages stay packages. To find and read a file for each of the 90 modules that a server needs takes
 // longer than to compile them: without this, the first answer comes 30 ms later.
-import { chmod, rm, writeFile } from 'node:fs/promises'
+import { chmod, readdir, rm, writeFile } from 'node:fs/promises'
+import { join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'rolldown'
 import { listDoors, writeDoors } from './bundle-doors.mjs'
@@ -34,8 +35,6 @@ function partOf(module, graph) {
   return JUDGES.some((judge) => loadedWith(judge, graph).has(module)) ? 'contract' : 'server'
 }
 
-// An earlier build may have made parts that do not exist any more.
-await rm(new URL('parts/', DIST), { recursive: true, force: true })
 const { output } = await build({
   input: {
     ...Object.fromEntries(PROGRAMS.map((name) => [name, `${SOURCES}${name}.ts`])),
@@ -56,9 +55,17 @@ const { output } = await build({
   },
 })
 
-await writeDoors(output)
+const doors = await writeDoors(output)
 const licences = await readLicences(output.flatMap(({ moduleIds = [] }) => moduleIds))
 await writeFile(new URL('LICENSES.txt', DIST), `This program contains these packages:\n\n${licences}`)
+
+// A package would contain what an earlier build has made and this one has not.
+const made = new Set(['dashboard.html', 'LICENSES.txt', ...output.map(({ fileName }) => fileName), ...doors])
+for (const entry of await readdir(DIST, { recursive: true, withFileTypes: true })) {
+  const path = join(entry.parentPath, entry.name)
+  const name = relative(fileURLToPath(DIST), path).replaceAll('\\', '/')
+  if (entry.isFile() && !made.has(name) && !/^(?:\.declarations|prepared)\//.test(name)) await rm(path)
+}
 
 // npm makes the programs of a package executable when it installs it. Here, `npx` runs the file of the build itself.
 await chmod(new URL('cli.js', DIST), 0o755)

@@ -1,29 +1,9 @@
-import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { expect } from 'vitest'
+import { installPacked, pack } from '../support/packed-package.ts'
 import { it } from '../support/program.ts'
 import { PROGRAM, ROOT, runShell } from '../support/program-process.ts'
-
-/** Makes a project with the files that `npm pack` would pack, and no others, among its packages. */
-async function installPacked(folder: string): Promise<string[]> {
-  // What prepack builds is there: the tests have built it.
-  const { stdout, stderr } = await runShell('npm pack --dry-run --json --ignore-scripts')
-  expect(stdout, stderr).not.toBe('')
-  const [{ files }] = JSON.parse(stdout) as [{ files: { path: string; mode: number }[] }]
-  const packages = join(folder, 'node_modules')
-  for (const { path } of files) {
-    const target = join(packages, 'dmarc-understudy', path)
-    mkdirSync(dirname(target), { recursive: true })
-    cpSync(join(ROOT, path), target)
-  }
-  for (const name of readdirSync(join(ROOT, 'node_modules'))) {
-    if (!name.startsWith('.')) symlinkSync(join(ROOT, 'node_modules', name), join(packages, name))
-  }
-  mkdirSync(join(packages, '.bin'))
-  symlinkSync('../dmarc-understudy/dist/cli.js', join(packages, '.bin', 'dmarc-understudy'))
-  writeFileSync(join(folder, 'package.json'), '{"name": "client", "version": "1.0.0", "type": "module"}')
-  return files.map(({ path }) => path)
-}
 
 /** Whether there is a file of this path, or of a pattern for all files below a folder that end alike. */
 function isThere(path: string): boolean {
@@ -37,10 +17,40 @@ it('names only files that exist', () => {
   expect(files.filter((path) => !path.startsWith('!') && !isThere(path))).toEqual([])
 })
 
+it('packs what a user needs, and the licences of all code in it, into 1.8 MB', async () => {
+  const { size, files } = await pack()
+  const paths = files.map(({ path }) => path)
+  expect(paths).toEqual(expect.arrayContaining([PROGRAM.slice(ROOT.length), 'LICENSE', 'dist/LICENSES.txt']))
+  expect(paths.filter((path) => /^(test|bench|\.ci)\/|\.tsbuildinfo$|^dist\/\./.test(path))).toEqual([])
+  expect(size).toBeLessThanOrEqual(1.8e6)
+})
+
+it('contains the licence of each package that became a part of it', () => {
+  const licences = readFileSync(join(ROOT, 'dist/LICENSES.txt'), 'utf8')
+  const [, faker, redis] = licences.split(/^(?=@faker-js\/faker$|@redis\/client$)/m)
+  expect(faker).toMatch(/Faker - Copyright [\s\S]*WITHOUT WARRANTY OF ANY KIND/)
+  expect(redis).toMatch(/Copyright .*, Redis[\s\S]*WITHOUT WARRANTY OF ANY KIND/)
+})
+
+/** In bytes, what a file system with blocks of 4 KiB needs for a file or for all files in a folder. */
+function spaceOf(path: string): number {
+  const { size } = statSync(path)
+  if (!statSync(path).isDirectory()) return Math.ceil(size / 4096) * 4096
+  const names = readdirSync(path).filter((name) => name !== 'node_modules')
+  return names.reduce((sum, name) => sum + spaceOf(join(path, name)), 4096)
+}
+
+it('is installed with all its packages in 40 MB', async () => {
+  const { stdout } = await runShell('npm ls --omit=dev --all --parseable --workspaces=false')
+  const packages = stdout.trim().split('\n').slice(1)
+  expect(packages.some((path) => path.endsWith('/express'))).toBe(true)
+  const { files } = await pack()
+  const own = files.reduce((sum, { path }) => sum + spaceOf(join(ROOT, path)), 0)
+  expect(packages.reduce((sum, path) => sum + spaceOf(path), own)).toBeLessThanOrEqual(40e6)
+})
+
 it('runs and is imported in a project where only the packed files are', async ({ folder }) => {
-  const files = await installPacked(folder)
-  expect(files).toContain(PROGRAM.slice(ROOT.length))
-  expect(files.filter((path) => /^(test|bench|\.ci)\/|\.tsbuildinfo$/.test(path))).toEqual([])
+  await installPacked(folder)
   writeFileSync(
     join(folder, 'client.js'),
     `import { startUnderstudy } from 'dmarc-understudy'

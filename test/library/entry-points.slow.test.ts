@@ -7,15 +7,24 @@ import { describe, expect } from 'vitest'
 import { it } from '../support/program.ts'
 import { ROOT } from '../support/program-process.ts'
 
+interface Conditions {
+  [condition: string]: string | Conditions
+}
 const manifest = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
-  exports: Record<string, string | Record<string, string>>
+  exports: Conditions
   files: string[]
 }
+
+/** All that a name of the package stands for, with the conditions of each. */
+function targetsOf(target: string | Conditions, ...conditions: string[]): [conditions: string, path: string][] {
+  if (typeof target === 'string') return [[conditions.join(', '), target]]
+  return Object.entries(target).flatMap(([condition, below]) => targetsOf(below, ...conditions, condition))
+}
+
 const targets = Object.entries(manifest.exports).flatMap(([name, target]) =>
-  Object.entries(typeof target === 'string' ? { default: target } : target).map(
-    ([condition, path]) => [name, condition, path] as const,
-  ),
+  targetsOf(target).map(([conditions, path]) => [name, conditions, path] as const),
 )
+const doors = Object.entries(manifest.exports).filter(([, target]) => JSON.stringify(target).includes('./dist/'))
 /** Whether the package contains a file or a folder, itself or with the folder that it is in. */
 const isPacked = (path: string) => manifest.files.some((each) => `${path}/`.startsWith(`${each}/`))
 /** Where the program is imported from by its tests, as an installed package would be by its name. */
@@ -25,6 +34,12 @@ describe.concurrent('the package', () => {
   it.for(targets)('has what it exports as %s for %s, at %s', ([, , path]) => {
     expect(existsSync(join(ROOT, path))).toBe(true)
     expect(path === './package.json' || isPacked(path.replace('./', ''))).toBe(true)
+  })
+
+  it.for(doors)('can be required as %s, with types', ([, target]) => {
+    expect(targetsOf(target).map(([conditions]) => conditions)).toEqual(
+      expect.arrayContaining(['require, types', 'require, default', 'types', 'default']),
+    )
   })
 
   it('packs every file that the program reads', () => {
