@@ -26,8 +26,8 @@ function withWholeLinks(text) {
 /** On the page of a release, the end of a line is a line break. */
 function withWholeLines(text) {
   return text
-    .split(/(^```[\s\S]*?^```$)/m)
-    .map((part) => (part.startsWith('```') ? part : part.replaceAll(/(?<=\S)\n *(?![\s#|>]|[-*] |\d+\. |$)/g, ' ')))
+    .split(/(^ *```[\s\S]*?^ *```$)/m)
+    .map((part, index) => (index % 2 === 1 ? part : part.replaceAll(/(?<=\S)\n *(?![\s#|>]|[-*] |\d+\. |$)/g, ' ')))
     .join('')
 }
 

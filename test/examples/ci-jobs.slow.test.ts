@@ -1,43 +1,105 @@
 import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { load } from 'js-yaml'
 import { describe, expect } from 'vitest'
 import { budget } from '../support/budget.ts'
 import { HAS_CURL, HAS_JQ } from '../support/curl.ts'
+import { blocksOf } from '../support/documents.ts'
+import { GithubJob } from '../support/github-job.ts'
 import { it } from '../support/program.ts'
 import { PROGRAM, ROOT, runShell } from '../support/program-process.ts'
 import type { Result } from '../support/running-program.ts'
 
-const pages = ['README.md', 'docs/testing.md'].map((path) => readFileSync(join(ROOT, path), 'utf8')).join('\n')
+const page = readFileSync(join(ROOT, 'docs/ci.md'), 'utf8')
 
-/** The block of the documentation that begins with this comment. */
+/** The block of the page that begins with this comment. */
 function blockOf(title: string): string {
-  const [, block] = new RegExp(`\`\`\`(?:bash|yaml)\\n(# ${title}\\n[\\s\\S]*?)\`\`\``).exec(pages) ?? []
-  if (block === undefined) throw new Error(`The documentation has no ${title}.`)
-  return block
+  const block = blocksOf(page).find(({ content }) => content.startsWith(`# ${title}\n`))
+  if (block === undefined) throw new Error(`docs/ci.md has no ${title}.`)
+  return block.content
+}
+
+type Run = (project: string, environment: Record<string, string>) => Promise<Result>
+
+/** Runs a script in a project. */
+function runScript(shell: string, script: string, folder: string, environment: Record<string, string>) {
+  writeFileSync(join(folder, 'script.sh'), script)
+  return runShell(`${shell} script.sh`, { folder, environment })
 }
 
 interface Workflow {
-  jobs: { test: { steps: { run?: string }[] } }
+  jobs: { test: { steps: { run?: string; uses?: string; with?: Record<string, string> }[] } }
 }
 
-/** Each job as its system runs it: the options of its shell, and the scripts. */
-const JOBS: Readonly<Record<string, () => [shell: string, ...scripts: string[]]>> = {
-  bash: () => ['bash', blockOf('job.sh')],
-  'GitHub Actions': () => {
-    const { jobs } = load(blockOf('.github/workflows/client.yml')) as Workflow
-    // The other steps check the project out and install Node.js.
-    return ['bash -e', ...jobs.test.steps.flatMap(({ run }) => run ?? [])]
+/** Runs the steps until one fails. Those of others check the project out and install Node.js. */
+async function runWorkflow(project: string, environment: Record<string, string>): Promise<Result> {
+  const job = new GithubJob(dirname(project), environment)
+  const { steps } = (load(blockOf('.github/workflows/client.yml')) as Workflow).jobs.test
+  let result: Result = { code: null, stdout: '', stderr: 'The job has no step.' }
+  for (const { run, uses = '', with: inputs } of steps) {
+    if (run !== undefined) result = await job.run(run)
+    // The version of these sources is not on npm yet.
+    else if (uses.startsWith('dmarc-understudy/')) result = await job.action({ ...inputs, package: ROOT })
+    else continue
+    if (result.code !== 0) break
+  }
+  return result
+}
+
+interface GitlabJob {
+  extends?: string
+  variables?: Record<string, string>
+  before_script?: string[]
+  script: string[]
+}
+
+/** The jobs of ci/gitlab.yml with these inputs. GitLab puts them into the text before it reads the YAML. */
+function includeGitlab(inputs: Record<string, string>): Record<string, GitlabJob> {
+  const text = readFileSync(join(ROOT, 'ci/gitlab.yml'), 'utf8')
+  const [head = '', body = ''] = text.split(/^---$/m)
+  const { spec } = load(head) as { spec: { inputs: Record<string, { default: string }> } }
+  const unknown = Object.keys(inputs).filter((name) => !Object.hasOwn(spec.inputs, name))
+  if (unknown.length > 0) throw new Error(`ci/gitlab.yml has no input ${unknown.join(', ')}.`)
+  return load(
+    body.replaceAll(
+      /\$\[\[ inputs\.(\w+) \]\]/g,
+      (_, name: string) => inputs[name] ?? spec.inputs[name]?.default ?? '',
+    ),
+  ) as Record<string, GitlabJob>
+}
+
+/** Runs the job `client` as the runner of GitLab does: all lines are one script. */
+function runGitlab(jobs: Record<string, GitlabJob>, project: string, environment: Record<string, string>) {
+  const { client } = jobs
+  const base = client?.extends === undefined ? undefined : jobs[client.extends]
+  const { before_script = [], script = [] } = { ...base, ...client }
+  const variables = { ...base?.variables, ...client?.variables }
+  return runScript('bash -eo pipefail', [...before_script, ...script].join('\n'), project, {
+    ...variables,
+    ...environment,
+  })
+}
+
+const JOBS: Readonly<Record<string, Run>> = {
+  bash: (project, environment) => runScript('bash', blockOf('job.sh'), project, environment),
+  'GitLab with inputs': (project, environment) => {
+    const { include } = load(blockOf('.gitlab-ci.yml')) as { include: { inputs: Record<string, string> }[] }
+    return runGitlab(includeGitlab(include[0]?.inputs ?? {}), project, environment)
   },
-  GitLab: () => {
-    const { client } = load(blockOf('.gitlab-ci.yml')) as { client: { script: string[] } }
-    return ['bash -eo pipefail', client.script.join('\n')]
+  'GitHub with the action': runWorkflow,
+  'GitHub without the action': (project, environment) => {
+    const [, line = ''] = /^`- run: (.*?)`/m.exec(page) ?? []
+    return runScript('bash -e', line, project, environment)
+  },
+  'GitLab with a job that extends': (project, environment) => {
+    const jobs = load(blockOf('.gitlab-ci.yml, extended')) as Record<string, GitlabJob>
+    return runGitlab({ ...includeGitlab({}), ...jobs }, project, environment)
   },
 }
 
 /** Each run of a job takes seconds, most of them for npm. */
 const SYSTEMS = Object.keys(JOBS)
-const TRIED = SYSTEMS.slice(0, budget({ quick: 1, full: SYSTEMS.length }))
+const TRIED = SYSTEMS.slice(0, budget({ quick: 1, whole: 2, full: SYSTEMS.length }))
 
 const LAWFUL = "await ask('GET', '/domains'); await ask('POST', '/domains', { domains: ['ci.example'] })"
 /** Violates the contract, and then destroys what tells of it. */
@@ -46,7 +108,7 @@ await control('POST', '/accounts/default/reset'); await control('DELETE', '/acco
 
 /** A project whose tests are a client, and a machine on which npx finds the program. */
 function makeProject(folder: string, client: string): { project: string; environment: Record<string, string> } {
-  const [project, prefix] = [join(folder, 'project'), join(folder, 'prefix')]
+  const [project, prefix] = [join(folder, 'workspace'), join(folder, 'prefix')]
   for (const path of [project, join(prefix, 'bin'), join(prefix, 'lib', 'node_modules')]) {
     mkdirSync(path, { recursive: true })
   }
@@ -74,17 +136,11 @@ ${client}\n`,
   return { project, environment: { npm_config_prefix: prefix, npm_config_update_notifier: 'false' } }
 }
 
-/** Runs the scripts of a job, each in a shell of its own, until one fails. */
-async function runJob(job: string, folder: string, client: string, variables = {}): Promise<Result> {
+function runJob(job: string, folder: string, client: string, variables = {}): Promise<Result> {
   const { project, environment } = makeProject(folder, client)
-  const [shell, ...scripts] = JOBS[job]?.() ?? ['']
-  let result: Result = { code: null, stdout: '', stderr: 'The job has no script.' }
-  for (const script of scripts) {
-    writeFileSync(join(project, 'script.sh'), script)
-    result = await runShell(`${shell} script.sh`, { folder: project, environment: { ...environment, ...variables } })
-    if (result.code !== 0) break
-  }
-  return result
+  const run = JOBS[job]
+  if (run === undefined) throw new Error(`There is no job for ${job}.`)
+  return run(project, { ...environment, ...variables })
 }
 
 describe.skipIf(!HAS_CURL || !HAS_JQ)('the job of the documentation', { timeout: 60_000 }, () => {
@@ -112,6 +168,11 @@ describe.skipIf(!HAS_CURL || !HAS_JQ)('the job of the documentation', { timeout:
       expect((await runJob('bash', folder, client)).code).not.toBe(0)
     },
   )
+
+  it('for GitLab keeps each character of its input', () => {
+    const run = `echo "a: b" # 'c' && printf '%s' {d} | cat`
+    expect(includeGitlab({ job: 'client', run })['client']?.variables?.['UNDERSTUDY_RUN']).toBe(run)
+  })
 
   it('for bash fails at once when the server cannot start', async ({ folder }) => {
     const { code, stderr } = await runJob('bash', folder, LAWFUL, { DMARC_UNDERSTUDY_PROT: '1' })

@@ -33,7 +33,7 @@ export class GithubJob {
   constructor(folder: string, environment: Record<string, string> = {}) {
     this.#folder = folder
     this.workspace = join(folder, 'workspace')
-    mkdirSync(this.workspace)
+    mkdirSync(this.workspace, { recursive: true })
     mkdirSync(join(folder, 'temp'))
     this.#environment = {
       ...{ CI: 'true', GITHUB_ACTIONS: 'true', GITHUB_WORKSPACE: this.workspace, RUNNER_TEMP: join(folder, 'temp') },
@@ -94,8 +94,8 @@ export class GithubJob {
 function readPairs(text: string): Record<string, string> {
   const lines = text.split('\n').filter((line) => line !== '')
   return Object.fromEntries(
-    lines.map((line) => {
-      const [, name, value] = /^(\w[\w-]*)=(.*)$/.exec(line) ?? []
+    lines.map((line): [string, string] => {
+      const [, name, value = ''] = /^(\w[\w-]*)=(.*)$/.exec(line) ?? []
       if (name === undefined) throw new Error(`${line}: the runner cannot read this.`)
       return [name, value]
     }),
