@@ -5,7 +5,7 @@ import { minifySync } from 'rolldown/utils'
 import { packageOf } from './bundle-licences.mjs'
 
 /** In package.json, they are among the devDependencies. What they depend on becomes part of the program with them. */
-const BUNDLED = ['@faker-js/faker', '@redis/client']
+const BUNDLED = ['@faker-js/faker', '@modelcontextprotocol/server', '@redis/client']
 
 const readManifest = (folder) => JSON.parse(readFileSync(new URL(`${folder}package.json`, import.meta.url), 'utf8'))
 const { dependencies, peerDependencies } = readManifest('./')

@@ -46,7 +46,7 @@ const NODE: Readonly<Record<string, string>> = {
   trials: 'child_process crypto events fs os path timers/promises util',
   library: 'http https',
   doors: 'http stream',
-  mcp: 'fs/promises path stream',
+  mcp: 'stream',
   verify: 'crypto fs http https path',
   proxy: 'events http https net tls util worker_threads zlib',
   evidence: 'crypto path util',

@@ -32,7 +32,7 @@ const OPTIONS = {
 /** The options that mean something beside `--attach`. */
 const OF_ATTACHED: ReadonlySet<string> = new Set(['attach', 'adminToken', 'logLevel', 'logFormat', 'exitWithParent'])
 
-type Reading = ReadOptions<typeof OPTIONS>
+type McpReading = ReadOptions<typeof OPTIONS>
 
 export const mcp: Command = {
   options: OPTIONS,
@@ -69,14 +69,14 @@ export const mcp: Command = {
 }
 
 /** @throws UsageError */
-function refuseOptionsOfServer({ given, sources }: Reading): void {
+function refuseOptionsOfServer({ given, sources }: McpReading): void {
   const own = [...given].find((name) => !OF_ATTACHED.has(name))
   if (own === undefined) return
   throw new UsageError(`${sources[own]}: is for a stand-in of its own; leave it out, or leave out --attach`)
 }
 
 /** @throws StartError if there is no control plane at the address of `--attach` */
-async function findTools({ values, sources }: Reading, service: Understudy | undefined) {
+async function findTools({ values, sources }: McpReading, service: Understudy | undefined) {
   const { connectTools } = await import('../mcp/connection.ts')
   const { attach = '', adminToken: token, overlays } = values
   if (service?.adminUrl !== undefined) {

@@ -14,10 +14,10 @@ export async function parseYaml(text: string, file: string): Promise<unknown> {
   }
 }
 
-/** A value as YAML. A long text is folded, unless `lineWidth` is -1. */
-export async function writeYaml(value: unknown, lineWidth = 120): Promise<string> {
+/** A value as YAML. A long text is folded. */
+export async function writeYaml(value: unknown): Promise<string> {
   const { dump } = await import('js-yaml')
-  return dump(value, { lineWidth })
+  return dump(value, { lineWidth: 120 })
 }
 
 const MOST_VALUES = 1_000_000

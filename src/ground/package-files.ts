@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join, resolve } from 'node:path'
 import { getRawAsset, isSea } from 'node:sea'
@@ -40,6 +40,15 @@ export function findPackageFile(path: string): Buffer | undefined {
     if (code === 'ENOENT' || code === 'ERR_SINGLE_EXECUTABLE_APPLICATION_ASSET_NOT_FOUND') return undefined
     throw error
   }
+}
+
+/** The names of the files in a folder of the package. */
+export function listPackageFiles(folder: string): string[] {
+  if (!isExecutable) return readdirSync(placeOf(folder))
+  // Only the Node.js of executables is sure to have it.
+  const { getAssetKeys } = process.getBuiltinModule('node:sea') as unknown as { getAssetKeys(): string[] }
+  const beginning = `${folder}/`
+  return getAssetKeys().flatMap((key) => (key.startsWith(beginning) ? [key.slice(beginning.length)] : []))
 }
 
 /** Loads a CommonJS module of the package by its path there, or one of another package by its name. */

@@ -1,7 +1,7 @@
-import { writeYaml } from '../contract/yaml.ts'
 import { isObject, type Json, mapValues, pointTo, stepsOf, writeJson } from '../ground/json.ts'
 import { shorten, show } from '../ground/show.ts'
 import { refuseArgument } from '../library/control-error.ts'
+import { writeOutline } from './outline.ts'
 
 /** What a tool answers: the same data for a program, and as a text that is short to read. */
 export interface ToolAnswer {
@@ -10,7 +10,7 @@ export interface ToolAnswer {
 }
 
 /** Which part of the data is wanted, and how much of it at most. */
-export interface Extent {
+export interface AnswerExtent {
   /** JSON pointer; by default all. */
   part: string
   /** Characters of the text, and about as many of the data. */
@@ -63,11 +63,11 @@ export interface AnswerTerms {
  * The answer with this data. What is too long is left out, longest texts and lists first, and the answer says where.
  * @throws ControlError if the data has no such part
  */
-export async function writeAnswer(
+export function writeAnswer(
   whole: unknown,
-  { part, characters }: Extent,
+  { part, characters }: AnswerExtent,
   { aside = [], again }: AnswerTerms,
-): Promise<ToolAnswer> {
+): ToolAnswer {
   const wanted = findPart(whole, part)
   const hidden = part === '' ? aside : []
   for (const measure of MEASURES) {
@@ -76,7 +76,7 @@ export async function writeAnswer(
     const isLast = measure === MEASURES.at(-1)
     const size = writeJson(value)?.length ?? Number.POSITIVE_INFINITY
     if (size > characters && !isLast) continue
-    const text = await writeText(value, omissions, again)
+    const text = writeText(value, omissions, again)
     if (text.length > characters && !isLast) continue
     const data = isObject(value) && part === '' ? value : { part, value }
     return {
@@ -91,7 +91,7 @@ function findPart(whole: unknown, part: string): unknown {
   if (part === '') return whole
   let value = whole
   let pointer = ''
-  for (const step of part.startsWith('/') ? stepsOf(part) : [part]) {
+  for (const step of stepsOf(part.startsWith('/') ? part : `/${part}`)) {
     if (typeof value !== 'object' || value === null || !Object.hasOwn(value, step)) {
       const names = typeof value === 'object' && value !== null ? Object.keys(value) : []
       const place = pointer === '' ? 'The answer' : `${pointer} of the answer`
@@ -147,8 +147,8 @@ function shown(
 /** How many omissions a text names. */
 const NAMED = 8
 
-async function writeText(value: unknown, omissions: readonly Omission[], again: Json | undefined): Promise<string> {
-  const body = typeof value === 'string' ? value : await writeBody(value)
+function writeText(value: unknown, omissions: readonly Omission[], again: Json | undefined): string {
+  const body = typeof value === 'string' ? value : writeOutline(value)
   const [first] = omissions
   if (first === undefined) return body
   const isCut = omissions.some(({ left_out }) => left_out !== ASIDE)
@@ -169,22 +169,10 @@ async function writeText(value: unknown, omissions: readonly Omission[], again: 
 }
 
 /** The length of the text with all items of this data, if each text in it is brief. */
-export async function measureBriefly(data: unknown, hidden: readonly string[] = []): Promise<number> {
+export function measureBriefly(data: unknown, hidden: readonly string[] = []): number {
   const brief = shown(data, '', { measure: { ...ALL, text: BRIEF }, hidden, omissions: [] })
-  return (await writeBody(brief)).length + NOTE
+  return writeOutline(brief).length + NOTE
 }
 
 /** Room for the line that says what is left out. */
 const NOTE = 800
-
-async function writeBody(value: unknown): Promise<string> {
-  return (await writeYaml(withoutNulls(value), -1)).trimEnd()
-}
-
-/** Fields without a value say nothing that their absence does not. */
-function withoutNulls(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(withoutNulls)
-  if (!isObject(value)) return value
-  const given = Object.entries(value).filter(([, each]) => each !== null)
-  return mapValues(Object.fromEntries(given), withoutNulls)
-}

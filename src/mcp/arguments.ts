@@ -2,11 +2,11 @@ import { nearestName } from '../ground/edit-distance.ts'
 import type { Json } from '../ground/json.ts'
 import { show } from '../ground/show.ts'
 import { refuseArgument } from '../library/control-error.ts'
-import { CHARACTERS, type Extent } from './answer.ts'
-import type { Tool } from './tool.ts'
+import { type AnswerExtent, CHARACTERS } from './answer.ts'
+import type { AssistantTool } from './tool.ts'
 
 /** Refuses what the control plane cannot see: arguments of other names, and required ones that are missing. */
-export function refuseWrongNames({ inputSchema }: Pick<Tool, 'inputSchema'>, args: Json): void {
+export function refuseWrongNames({ inputSchema }: Pick<AssistantTool, 'inputSchema'>, args: Json): void {
   const names = Object.keys(inputSchema.properties)
   for (const given of Object.keys(args)) {
     if (names.includes(given)) continue
@@ -47,7 +47,7 @@ export const EXTENT_PROPERTIES: Json = {
 }
 
 /** @throws ControlError */
-export function readExtent(args: Json): Extent {
+export function readExtent(args: Json): AnswerExtent {
   const { part = '' } = args
   if (typeof part !== 'string') {
     throw refuseArgument('/part', `/part must be a JSON pointer as text, not ${show(part)}.`)

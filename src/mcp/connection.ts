@@ -8,7 +8,7 @@ import type { CallId } from '../library/control-client.ts'
 import { type AddressWords, RemoteClient } from '../library/remote-client.ts'
 import { controlToolsOf } from './control-tools.ts'
 import { ownToolsOf } from './own-tools.ts'
-import type { Tool } from './tool.ts'
+import type { AssistantTool } from './tool.ts'
 
 /** The stand-in that the tools are about. */
 export interface ToolTarget {
@@ -38,7 +38,7 @@ const UNKNOWN_OVERLAYS =
   'They are those of openapi.yaml; overlays of the server that was started elsewhere are not known.'
 
 /** The tools for a running stand-in. @throws ControlError if there is no control plane at the address */
-export async function connectTools({ adminUrl, token, apiKey, overlays }: ToolTarget): Promise<Tool[]> {
+export async function connectTools({ adminUrl, token, apiKey, overlays }: ToolTarget): Promise<AssistantTool[]> {
   const url = completeAdminUrl(adminUrl)
   const words = overlays === undefined ? OF_ATTACHED : OF_OWN
   const client = await RemoteClient.connect({ url, token, words }, new AbortController().signal)

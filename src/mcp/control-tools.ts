@@ -4,12 +4,12 @@ import { CHARACTERS, writeAnswer } from './answer.ts'
 import { EXTENT_PROPERTIES, readExtent, readScalar } from './arguments.ts'
 import { type ControlOperation, operationsOf, whyLeftOut } from './offers.ts'
 import { writePage } from './page.ts'
-import type { Tool } from './tool.ts'
+import type { AssistantTool } from './tool.ts'
 
 /** Sends a request to the control plane, and resolves to the data of its answer. @throws ControlError */
-export type AskControl = (operationId: string, request: ControlRequest) => Promise<unknown>
+export type AskOperation = (operationId: string, request: ControlRequest) => Promise<unknown>
 
-interface Parameter {
+interface ToolParameter {
   /** As the document names it, and as the tool names it. */
   name: string
   argument: string
@@ -33,7 +33,7 @@ const ASIDE: Readonly<Record<string, readonly string[]>> = {
 const USUAL_ITEMS = 20
 
 /** A tool for each operation that `offers.ts` does not leave out. `document` has no references. */
-export function controlToolsOf(document: Json, ask: AskControl): Tool[] {
+export function controlToolsOf(document: Json, ask: AskOperation): AssistantTool[] {
   return operationsOf(document)
     .filter((operation) => whyLeftOut(operation) === undefined)
     .map((operation) => toolOf(operation, ask))
@@ -44,7 +44,7 @@ export function nameTool(operationId: string): string {
   return operationId.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`).replaceAll('-', '_')
 }
 
-function toolOf(operation: ControlOperation, ask: AskControl): Tool {
+function toolOf(operation: ControlOperation, ask: AskOperation): AssistantTool {
   const { id, method, content } = operation
   const isRead = method === 'get' || ONLY_READS.has(id)
   const parameters = parametersOf(content)
@@ -57,7 +57,7 @@ function toolOf(operation: ControlOperation, ask: AskControl): Tool {
   const required = [...parameters.filter((each) => each.required).map(({ argument }) => argument), ...body.required]
 
   function requestOf(args: Json): ControlRequest {
-    const valuesIn = (place: Parameter['in']) =>
+    const valuesIn = (place: ToolParameter['in']) =>
       Object.fromEntries(
         parameters
           .filter(({ in: where, argument }) => where === place && args[argument] !== undefined)
@@ -96,7 +96,7 @@ function unfold(text: string): string {
 }
 
 /** An operation that answers 201 creates something and changes nothing else. */
-function hintsOf({ method, content }: ControlOperation, readOnlyHint: boolean): Tool['annotations'] {
+function hintsOf({ method, content }: ControlOperation, readOnlyHint: boolean): AssistantTool['annotations'] {
   if (readOnlyHint) return { readOnlyHint, openWorldHint: false }
   const creates = valueAt(content, '/responses/201') !== undefined
   return {
@@ -107,7 +107,7 @@ function hintsOf({ method, content }: ControlOperation, readOnlyHint: boolean): 
   }
 }
 
-function parametersOf(content: Json): Parameter[] {
+function parametersOf(content: Json): ToolParameter[] {
   const parameters = Array.isArray(content['parameters']) ? content['parameters'] : []
   return parameters.map(({ name, in: place, required = false, description, schema }) => ({
     name,

@@ -156,9 +156,9 @@ interface LineRefusal {
 const SHAPE = 'Send an object such as {"jsonrpc":"2.0","id":1,"method":"tools/list"}.'
 const BEGIN = 'Send initialize first, or name the revision of the protocol in _meta of each request.'
 
-type Reading = ({ value: Json } | { refusal: LineRefusal }) & { id?: RequestId }
+type LineReading = ({ value: Json } | { refusal: LineRefusal }) & { id?: RequestId }
 
-function readLine(line: string): Reading {
+function readLine(line: string): LineReading {
   let value: unknown
   try {
     value = JSON.parse(line)

@@ -5,13 +5,13 @@ import { show } from '../ground/show.ts'
 import { refuseArgument } from '../library/control-error.ts'
 import { writeAnswer } from './answer.ts'
 import { EXTENT_PROPERTIES, readExtent, readNumber, readScalar } from './arguments.ts'
-import type { AskControl } from './control-tools.ts'
+import type { AskOperation } from './control-tools.ts'
 import { writePage } from './page.ts'
-import { READS, type Tool } from './tool.ts'
+import { type AssistantTool, READS } from './tool.ts'
 
 /** What the tools know besides the control plane. */
-export interface Surroundings {
-  ask: AskControl
+export interface ToolSurroundings {
+  ask: AskOperation
   baseUrl: string
   adminUrl: string
   /** The key of the `default` account, if it is known. */
@@ -31,15 +31,15 @@ const PAGE: Json = {
 }
 
 /** The tools that no operation of the control plane gives. */
-export function ownToolsOf(surroundings: Surroundings): Tool[] {
+export function ownToolsOf(surroundings: ToolSurroundings): AssistantTool[] {
   return [addressTool(surroundings), gapsTool(surroundings), assumptionsTool(surroundings)]
 }
 
 function readingTool(
-  { name, title, description }: Pick<Tool, 'name' | 'title' | 'description'>,
+  { name, title, description }: Pick<AssistantTool, 'name' | 'title' | 'description'>,
   properties: Json,
   read: (args: Json) => Promise<Json>,
-): Tool {
+): AssistantTool {
   const isList = 'limit' in properties
   return {
     ...{ name, title, description },
@@ -54,7 +54,7 @@ function readingTool(
   }
 }
 
-function addressTool({ ask, baseUrl, adminUrl, apiKey }: Surroundings): Tool {
+function addressTool({ ask, baseUrl, adminUrl, apiKey }: ToolSurroundings): AssistantTool {
   const words = {
     name: 'get_address',
     title: 'Get the addresses and a key',
@@ -76,7 +76,7 @@ function addressTool({ ask, baseUrl, adminUrl, apiKey }: Surroundings): Tool {
 
 const KINDS = ['response', 'rule', 'edge'] as const
 
-function gapsTool({ ask }: Surroundings): Tool {
+function gapsTool({ ask }: ToolSurroundings): AssistantTool {
   const words = {
     name: 'list_coverage_gaps',
     title: 'List what the requests have not shown of the contract',
@@ -137,7 +137,7 @@ function gapsIn({ operations, outside, rules, edges }: CoverageData): Json[] {
     .map(({ request: _, seen: __, genuine: ___, injected: ____, ...gap }) => gap)
 }
 
-function assumptionsTool({ assumptions, caveat }: Surroundings): Tool {
+function assumptionsTool({ assumptions, caveat }: ToolSurroundings): AssistantTool {
   const words = {
     name: 'list_assumptions',
     title: 'List what the specification leaves open',

@@ -1,5 +1,5 @@
 import { isObject } from '../ground/json.ts'
-import { CHARACTERS, type Extent, measureBriefly, type ToolAnswer, writeAnswer } from './answer.ts'
+import { type AnswerExtent, CHARACTERS, measureBriefly, type ToolAnswer, writeAnswer } from './answer.ts'
 
 /**
  * The answer with a page of a list, as large as fits with brief texts, because a reader wants to see many items. If all
@@ -8,7 +8,7 @@ import { CHARACTERS, type Extent, measureBriefly, type ToolAnswer, writeAnswer }
 export async function writePage(
   read: (limit: string) => Promise<unknown>,
   asked: { limit: string; isGiven: boolean },
-  extent: Extent,
+  extent: AnswerExtent,
   aside: readonly string[] = [],
 ): Promise<ToolAnswer> {
   // A reader of a part points into the page that it knows.
@@ -17,7 +17,7 @@ export async function writePage(
   for (let { limit } = asked; ; ) {
     const data = await read(limit)
     const items = isObject(data) && 'next' in data ? Object.values(data).find((each) => Array.isArray(each)) : undefined
-    const size = await measureBriefly(data, aside)
+    const size = measureBriefly(data, aside)
     if (isKnown || items === undefined || items.length <= 1 || size <= characters) {
       return writeAnswer(data, extent, { aside, again: { limit } })
     }

@@ -1,5 +1,4 @@
-import { readdir, readFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { listPackageFiles, readPackageFile } from '../ground/package-files.ts'
 
 /** A text that an assistant can read. */
 export interface Resource {
@@ -10,7 +9,6 @@ export interface Resource {
   description?: string
 }
 
-const ROOT = join(import.meta.dirname, '../..')
 const SCHEME = 'dmarc-understudy:///'
 
 /** The page for an assistant. What comes before its first section is also told at the beginning of a session. */
@@ -28,15 +26,15 @@ const FILES: readonly (Omit<Resource, 'uri' | 'name'> & { path: string })[] = [
 ]
 
 /** The files of the package that are useful to an assistant, the guide first. */
-export async function listResources(): Promise<Resource[]> {
-  const names = (await readdir(join(ROOT, 'docs'))).filter((name) => name.endsWith('.md')).toSorted()
-  const pages = await Promise.all(
-    names.map(async (name) => {
+export function listResources(): Resource[] {
+  const pages = listPackageFiles('docs')
+    .filter((name) => name.endsWith('.md'))
+    .toSorted()
+    .map((name) => {
       const path = `docs/${name}`
-      const [, title = name] = /^# (.+)$/m.exec(await readPackageFile(path)) ?? []
+      const [, title = name] = /^# (.+)$/m.exec(readText(path)) ?? []
       return { path, title, mimeType: 'text/markdown' }
-    }),
-  )
+    })
   const rank = ({ path }: { path: string }) => (path === GUIDE ? 0 : 1)
   return [...pages, ...FILES]
     .sort((one, other) => rank(one) - rank(other))
@@ -44,17 +42,17 @@ export async function listResources(): Promise<Resource[]> {
 }
 
 /** A resource with its text; `undefined` if there is none with this address. */
-export async function readResource(uri: string): Promise<{ resource: Resource; text: string } | undefined> {
-  const resource = (await listResources()).find((each) => each.uri === uri)
-  return resource && { resource, text: await readPackageFile(resource.name) }
+export function readResource(uri: string): { resource: Resource; text: string } | undefined {
+  const resource = listResources().find((each) => each.uri === uri)
+  return resource && { resource, text: readText(resource.name) }
 }
 
 /** What an assistant is told at the beginning of a session. */
-export async function readInstructions(): Promise<string> {
-  const [beginning = ''] = (await readPackageFile(GUIDE)).split('\n## ')
+export function readInstructions(): string {
+  const [beginning = ''] = readText(GUIDE).split('\n## ')
   return beginning.replace(/^# .+\n/, '').trim()
 }
 
-function readPackageFile(path: string): Promise<string> {
-  return readFile(join(ROOT, path), 'utf8')
+function readText(path: string): string {
+  return readPackageFile(path).toString()
 }

@@ -8,10 +8,10 @@ import { ControlError } from '../library/control-error.ts'
 import { refuseWrongNames } from './arguments.ts'
 import { LineTransport } from './line-transport.ts'
 import { listResources, readInstructions, readResource } from './resources.ts'
-import type { Tool } from './tool.ts'
+import type { AssistantTool } from './tool.ts'
 
 export interface SessionOptions {
-  tools: readonly Tool[]
+  tools: readonly AssistantTool[]
   version: string
   input: Readable
   output: Writable
@@ -39,7 +39,7 @@ export async function openSession({ tools, version, input, output, log }: Sessio
     import('@modelcontextprotocol/server/stdio'),
   ])
   const { isJSONRPCNotification, isJSONRPCRequest, isJSONRPCResponse } = library
-  const instructions = await readInstructions()
+  const instructions = readInstructions()
   const createServer: McpServerFactory = () => {
     const server = new library.Server(
       { name: 'dmarc-understudy', title: 'dmarc-understudy', version },
@@ -61,7 +61,7 @@ export async function openSession({ tools, version, input, output, log }: Sessio
 
 type ProtocolLibrary = typeof import('@modelcontextprotocol/server')
 
-function offerTools(server: Server, tools: readonly Tool[], library: ProtocolLibrary, log: Log): void {
+function offerTools(server: Server, tools: readonly AssistantTool[], library: ProtocolLibrary, log: Log): void {
   const described = tools.map(({ call: _, ...tool }) => tool)
   server.setRequestHandler('tools/list', () => ({ tools: described as never }))
   server.setRequestHandler('tools/call', ({ params: { name, arguments: args = {} } }) => {
@@ -73,7 +73,7 @@ function offerTools(server: Server, tools: readonly Tool[], library: ProtocolLib
 }
 
 /** A refusal is an answer that an assistant reads, and not an error of the protocol. */
-async function callTool(tool: Tool, args: Json, log: Log): Promise<CallToolResult> {
+async function callTool(tool: AssistantTool, args: Json, log: Log): Promise<CallToolResult> {
   try {
     refuseWrongNames(tool, args)
     const { data, text } = await tool.call(args)
@@ -101,7 +101,7 @@ function describeRefusal({ message, problems }: ControlError): string {
 
 const LONGEST_REFUSAL = 4_000
 
-function unknownTool(name: string, tools: readonly Tool[]): string {
+function unknownTool(name: string, tools: readonly AssistantTool[]): string {
   const names = tools.map((tool) => tool.name)
   const nearest = nearestName(name, names) ?? names.find((each) => letters(each) === letters(name))
   const remedy = nearest === undefined ? 'tools/list lists the tools.' : `Did you mean ${nearest}?`
@@ -109,14 +109,14 @@ function unknownTool(name: string, tools: readonly Tool[]): string {
 }
 
 function offerResources(server: Server, { ResourceNotFoundError }: ProtocolLibrary): void {
-  server.setRequestHandler('resources/list', async () => ({ resources: await listResources() }))
+  server.setRequestHandler('resources/list', () => ({ resources: listResources() }))
   server.setRequestHandler('resources/templates/list', () => ({ resourceTemplates: [] }))
-  server.setRequestHandler('resources/read', async ({ params: { uri } }) => {
-    const found = await readResource(uri)
+  server.setRequestHandler('resources/read', ({ params: { uri } }) => {
+    const found = readResource(uri)
     if (found !== undefined) {
       return { contents: [{ uri, mimeType: found.resource.mimeType, text: found.text }] }
     }
-    const uris = (await listResources()).map((each) => each.uri)
+    const uris = listResources().map((each) => each.uri)
     const nearest = nearestName(uri, uris)
     const remedy = nearest === undefined ? 'resources/list lists the resources.' : `Did you mean ${nearest}?`
     throw new ResourceNotFoundError(uri, `There is no resource ${shorten(uri)}. ${remedy}`)

@@ -2,7 +2,7 @@ import type { Json } from '../ground/json.ts'
 import type { ToolAnswer } from './answer.ts'
 
 /** Something that an assistant can do, in the terms of the protocol. */
-export interface Tool {
+export interface AssistantTool {
   /** 1 to 128 letters, digits and underscores. */
   name: string
   title: string

@@ -240,6 +240,24 @@ const REFUSED: Readonly<Record<string, [args: string | string[], message: string
     ['--evidence nowhere --dependencies b', 'nowhere: The evidence cannot be read (ENOENT).'],
     ['--overlay nowhere.yaml', 'nowhere.yaml: The overlay cannot be read (ENOENT).'],
   ],
+  mcp: [
+    ['serve', 'mcp takes no argument, but was given serve'],
+    ['--no-admin', '--no-admin is no option here; …'],
+    ['--attach', '--attach needs a value: --attach ADMIN_URL'],
+    ['--attach 127.0.0.1:4010', '--attach 127.0.0.1:4010: must begin with http:// or https://, such as …'],
+    ['--attach http://me:pw@127.0.0.1/', '--attach: must not hold credentials; …'],
+    [
+      '--attach http://127.0.0.1:9/ --fixture demo',
+      '--fixture demo: is for a stand-in of its own; leave it out, or leave out --attach',
+    ],
+    [
+      '--attach http://127.0.0.1:9/__admin',
+      '--attach http://127.0.0.1:9/__admin: The stand-in does not answer at http://127.0.0.1:9/__admin (ECONNREFUSED): it has stopped, or the address of --attach is wrong; start it again, or attach to another one.',
+      3,
+    ],
+    ['--fixture nowhere', `nowhere: ${noFixture}`],
+    ['--store redis://127.0.0.1:1 --data d', '--data d: is for accounts that this server keeps alone; …'],
+  ],
 }
 
 describe.each(Object.entries(REFUSED))('%s refuses', (command, rows) => {

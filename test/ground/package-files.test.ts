@@ -4,6 +4,7 @@ import {
   beginThread,
   findPackageFile,
   isExecutable,
+  listPackageFiles,
   loadModule,
   readPackageFile,
 } from '../../src/ground/package-files.ts'
@@ -21,6 +22,10 @@ describe('a file of the package', () => {
   it('of a kind that cannot be read is an error', () => {
     expect(() => findPackageFile('fixtures')).toThrow('EISDIR')
   })
+})
+
+it('lists the files of a folder of the package', () => {
+  expect(listPackageFiles('fixtures')).toContain('demo.json')
 })
 
 it('loads a module of another package by its name', () => {

@@ -5,7 +5,7 @@ import type { Log } from '../../src/http/log.ts'
 import { SILENT } from '../../src/http/log.ts'
 import { connectTools, type ToolTarget } from '../../src/mcp/connection.ts'
 import { openSession, type Session } from '../../src/mcp/session.ts'
-import type { Tool } from '../../src/mcp/tool.ts'
+import type { AssistantTool } from '../../src/mcp/tool.ts'
 import type { ServerOptions } from '../../src/start/options.ts'
 import { startUnderstudy, type Understudy } from '../../src/start/server.ts'
 import { readLines } from './lines.ts'
@@ -32,12 +32,19 @@ export interface RawSession extends Session {
   rest(): Promise<any[]>
 }
 
+/** Registers what ends something that a test has begun. */
+type Finish = (end: () => Promise<void>) => void
+
 /** A session with these tools, whose lines a test writes and reads. */
-export async function openRawSession(tools: readonly Tool[] = [], log: Log = SILENT): Promise<RawSession> {
+export async function openRawSession(
+  tools: readonly AssistantTool[] = [],
+  log: Log = SILENT,
+  finish: Finish = onTestFinished,
+): Promise<RawSession> {
   const [input, output] = [new PassThrough(), new PassThrough()]
   const session = await openSession({ tools, version: '1.2.3', input, output, log })
   void session.ended.then(() => output.end())
-  onTestFinished(() => session.close())
+  finish(() => session.close())
   const lines = readLines(output)
   return {
     ...session,
@@ -56,9 +63,9 @@ export async function openRawSession(tools: readonly Tool[] = [], log: Log = SIL
 export class Assistant {
   readonly client = new Client({ name: 'test', version: '1' })
 
-  static async with(tools: readonly Tool[], log?: Log): Promise<Assistant> {
+  static async with(tools: readonly AssistantTool[], log?: Log, finish?: Finish): Promise<Assistant> {
     const assistant = new Assistant()
-    const { write, next, close, ended } = await openRawSession(tools, log)
+    const { write, next, close, ended } = await openRawSession(tools, log, finish)
     let isOpen = true
     void ended.then(() => {
       isOpen = false
@@ -85,11 +92,12 @@ export class Assistant {
 /** A stand-in and an assistant that uses it. */
 export async function openAssistant(
   options: ServerOptions = {},
-): Promise<{ service: Understudy; assistant: Assistant; tools: readonly Tool[] }> {
+  finish: Finish = onTestFinished,
+): Promise<{ service: Understudy; assistant: Assistant; tools: readonly AssistantTool[] }> {
   const service = await startUnderstudy({ seed: 42, now: '2026-01-15T09:00:00Z', frozen: true, ...options })
-  onTestFinished(() => service.stop())
+  finish(() => service.stop())
   const tools = await connectTools(targetOf(service, options))
-  return { service, tools, assistant: await Assistant.with(tools) }
+  return { service, tools, assistant: await Assistant.with(tools, SILENT, finish) }
 }
 
 export function targetOf(

@@ -35,7 +35,13 @@ describe('a line of a session', () => {
     ],
     ['is a number', '7', -32600, `The line is no object. ${SHAPE}`],
     ['is null', 'null', -32600, `The line is no object. ${SHAPE}`],
-    ['has no version of JSON-RPC', '{"id":7,"method":"ping"}', -32600, `The message has no "jsonrpc":"2.0". ${SHAPE}`, 7],
+    [
+      'has no version of JSON-RPC',
+      '{"id":7,"method":"ping"}',
+      -32600,
+      `The message has no "jsonrpc":"2.0". ${SHAPE}`,
+      7,
+    ],
     ['has no method', '{"jsonrpc":"2.0","id":"a"}', -32600, `The message has no method. ${SHAPE}`, 'a'],
     [
       'has an object as id',
@@ -83,7 +89,8 @@ describe('a line of a session', () => {
     const { error } = await session.next()
     expect(error).toEqual({
       code: -32600,
-      message: 'The message is longer than 10485760 bytes. Send a shorter one; a large fixture can be a file for --fixture.',
+      message:
+        'The message is longer than 10485760 bytes. Send a shorter one; a large fixture can be a file for --fixture.',
     })
     session.write('the rest of it\n')
     say(session, LIST)
@@ -94,9 +101,15 @@ describe('a line of a session', () => {
 describe('lines of at most 4 bytes', () => {
   it.each<[chunks: string[], lines: (string | undefined)[]]>([
     [['ab\ncd\n'], ['ab', 'cd']],
-    [['a', 'b', '\n', '\n'], ['ab', '']],
+    [
+      ['a', 'b', '\n', '\n'],
+      ['ab', ''],
+    ],
     [['abcd\nabcde\nf\n'], ['abcd', undefined, 'f']],
-    [['abcd', 'efgh', 'ijkl\nm\n'], [undefined, 'm']],
+    [
+      ['abcd', 'efgh', 'ijkl\nm\n'],
+      [undefined, 'm'],
+    ],
     [['é', 'é\n'], ['éé']],
     [['no end'], [undefined]],
     [['end'], []],
