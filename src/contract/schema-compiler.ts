@@ -118,7 +118,7 @@ export function nameOf(schema: Json): string {
 
 /** The validators in a module of the build. */
 export function keptIn(path: string): KeptValidators {
-  const validators = loadModule(path) as PreparedValidators
+  const validators = loadModule(`./${path}`) as PreparedValidators
   return { find: (detail, name) => validators[detail][name], note: () => {} }
 }
 
@@ -126,7 +126,7 @@ export function keptIn(path: string): KeptValidators {
 type PreparedValidators = Readonly<Record<Detail, Readonly<Record<string, (formats: Formats) => Validate>>>>
 
 function preparedCompiler(path: string, formats: Formats): SchemaCompiler {
-  const loadOnce = () => loadModule(path) as PreparedValidators
+  const loadOnce = () => loadModule(`./${path}`) as PreparedValidators
   // A start does not wait for this. It is loaded soon after, because later the process may have too many open files.
   setImmediate(() => {
     try {

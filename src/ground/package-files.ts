@@ -51,9 +51,9 @@ export function listPackageFiles(folder: string): string[] {
   return getAssetKeys().flatMap((key) => (key.startsWith(beginning) ? [key.slice(beginning.length)] : []))
 }
 
-/** Loads a CommonJS module of the package by its path there, or one of another package by its name. */
+/** Loads a CommonJS module of the package by its path there, beginning with `./`, or one of another package by its name. */
 export function loadModule(path: string): unknown {
-  return load(isExecutable || !path.startsWith('dist/') ? path : placeOf(path))
+  return load(isExecutable || !path.startsWith('.') ? path : placeOf(path))
 }
 
 /** What `new Worker` takes to run a module in a thread of its own. */
