@@ -28,7 +28,7 @@ const OPTIONS = {
   },
   baseUrl: {
     kind: baseUrl,
-    help: 'The base URL of the service: with recordings, the base URL in them; with --api-key, that of the service to ask, as with verify.',
+    help: 'Base URL of the service in recordings, or, with --api-key, of the service to ask.',
     defaultText: 'in recordings, the one below which paths of the contract are asked for',
   },
   apiKey: {

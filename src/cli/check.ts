@@ -14,7 +14,7 @@ import { baseUrl } from './target-options.ts'
 const OPTIONS = {
   baseUrl: {
     kind: baseUrl,
-    help: 'The base URL of the service in the recordings. Requests to anything else are left out.',
+    help: 'Base URL of the service in the recordings. Requests to anything else are left out.',
     defaultText: 'the one below which paths of the contract are asked for',
   },
   soleWriter: SOLE_WRITER,

@@ -60,7 +60,7 @@ const SEARCH_OPTIONS = {
   },
   runs: {
     kind: wholeNumber(1, 1_000_000),
-    help: 'The maximum number of starts of the command, the baseline included.',
+    help: 'Maximum number of starts of the command, the baseline included.',
     defaultText: 'as often as the budget allows',
   },
   replay: {
@@ -80,7 +80,7 @@ const SEARCH_OPTIONS = {
   },
   baseline: {
     kind: fileName,
-    help: 'A JSON file of findings that are known and do not count, each with a reason, and perhaps with the last day on which that holds.',
+    help: 'JSON file of known findings that do not count, each with a reason, and perhaps with a last day.',
   },
   updateBaseline: optIn(
     'Write the findings of this run to the file of --baseline. A finding that is gone is removed from the file only if everything was tried.',

@@ -32,7 +32,7 @@ const { port, host, adminToken, admin, maxConnections, readyFile, exitWithParent
 export const OPTIONS = {
   target: {
     kind: baseUrl,
-    help: 'Base URL of the service, or its origin. A client changes only host and port: those of the proxy take the place of those of the service.',
+    help: 'Base URL of the service, or its origin. A client changes only host and port.',
   },
   port,
   host,
@@ -54,13 +54,13 @@ export const OPTIONS = {
   admin,
   maxConnections: {
     ...maxConnections,
-    help: 'The maximum number of client connections at the same time. A further one is closed.',
+    help: 'Maximum number of client connections. A further one is closed.',
     default: 1_000,
     defaultText: '1000',
   },
   readyFile: {
     ...readyFile,
-    help: 'JSON file that is written when the proxy takes connections, with base_url, admin_url, api_key (null), pid and instance. It is removed at the stop.',
+    help: 'JSON file with base_url, admin_url, api_key (null), pid and instance. It exists while the proxy takes connections.',
   },
   exitWithParent: {
     ...exitWithParent,

@@ -35,7 +35,7 @@ export const REVIEW_OPTIONS = {
   },
   baseline: {
     kind: fileName,
-    help: 'A JSON file of findings that are known and do not count, each with a reason, and perhaps with the last day on which that holds.',
+    help: 'JSON file of known findings that do not count, each with a reason, and perhaps with a last day.',
   },
   updateBaseline: optIn(
     'Write the findings of this run to the file of --baseline. A finding that is gone is removed from the file only if this run looked for it.',

@@ -62,7 +62,7 @@ function amountIn(written: string): number {
 }
 
 const OPTIONS = {
-  baseUrl: { kind: baseUrl, help: 'The base URL of the service, with its version segment.' },
+  baseUrl: { kind: baseUrl, help: 'Base URL of the service, with its version segment.' },
   apiKey: {
     kind: secret,
     placeholder: 'KEY',
@@ -76,7 +76,7 @@ const OPTIONS = {
   },
   reserve: {
     kind: reserve,
-    help: 'Number of requests in the quota of each path that are left to other clients; with a name, as in domains=5, of one path. The cleanup may use them.',
+    help: 'Requests in the quota of each path that are left to other clients; domains=5 is for one path. The cleanup may use them.',
     default: [],
     defaultText: '0',
   },

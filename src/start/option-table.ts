@@ -187,7 +187,7 @@ const SERVER_OPTIONS = {
   },
   maxAccounts: {
     kind: wholeNumber(1, 10_000_000),
-    help: 'The maximum number of accounts. To make room for a new one, a sandbox that was never changed, or was idle for long, is deleted.',
+    help: 'Maximum number of accounts. To make room, a sandbox is deleted that was never changed or was idle for long.',
     default: 10_000,
   },
   sandboxIdle: {
@@ -197,14 +197,14 @@ const SERVER_OPTIONS = {
   },
   maxMemory: {
     kind: bytes(32 * 2 ** 20, 2 ** 40),
-    help: 'Memory that accounts, snapshots and the journal may take, in bytes. A change that would exceed it is refused with 507; with a shared store, copies are dropped instead.',
+    help: 'Memory of accounts, snapshots and journal, in bytes. A change that would exceed it is refused with 507; with a shared store, copies are dropped instead.',
     defaultText: 'as much as the memory of the machine and the heap of Node.js permit',
     flagHelp:
-      'Memory that accounts, snapshots and the journal may take. A change that would exceed it is refused with 507; with --store, copies are dropped instead.',
+      'Memory of accounts, snapshots and journal. A change that would exceed it is refused with 507; with --store, copies are dropped instead.',
   },
   maxConnections: {
     kind: wholeNumber(1, 1_000_000),
-    help: 'The maximum number of connections at the same time. A further one is answered 500 and closed, but the control plane still answers this machine.',
+    help: 'Maximum number of connections. A further one is answered 500 and closed; the control plane still answers this machine.',
     default: 10_000,
     defaultText: '10000, or fewer where the process may not open as many files',
   },
@@ -308,7 +308,7 @@ export const COMMAND_LINE_OPTIONS = {
   },
   readyFile: {
     kind: fileName,
-    help: 'JSON file that is written when the server answers, with base_url, admin_url, api_key, pid and instance. It is removed at the stop.',
+    help: 'JSON file with base_url, admin_url, api_key, pid and instance. It exists while the server answers.',
   },
   exitWithParent: optIn('Stop when the program that started the server has ended, also through npx.'),
 } as const satisfies Options

@@ -49,21 +49,21 @@ export interface ServerOptions {
   /** Token that the control plane asks for. It is required on any address but a loopback address. */
   adminToken?: string | undefined
   /**
-   * The maximum number of accounts. To make room for a new one, a sandbox that was never changed, or was idle for long,
-   * is deleted. Default: 10000.
+   * Maximum number of accounts. To make room, a sandbox is deleted that was never changed or was idle for long.
+   * Default: 10000.
    */
   maxAccounts?: number | undefined
   /** Idle time after which a changed sandbox may be deleted to make room, such as 90s, 30m or 1h. Default: 1h. */
   sandboxIdle?: string | undefined
   /**
-   * Memory that accounts, snapshots and the journal may take, in bytes. A change that would exceed it is refused with
-   * 507; with a shared store, copies are dropped instead. Default: as much as the memory of the machine and the heap of
-   * Node.js permit.
+   * Memory of accounts, snapshots and journal, in bytes. A change that would exceed it is refused with 507; with a
+   * shared store, copies are dropped instead. Default: as much as the memory of the machine and the heap of Node.js
+   * permit.
    */
   maxMemory?: number | undefined
   /**
-   * The maximum number of connections at the same time. A further one is answered 500 and closed, but the control plane
-   * still answers this machine. Default: 10000, or fewer where the process may not open as many files.
+   * Maximum number of connections. A further one is answered 500 and closed; the control plane still answers this
+   * machine. Default: 10000, or fewer where the process may not open as many files.
    */
   maxConnections?: number | undefined
   /** Number of requests of each account in the journal; 0 for none. Default: 1000. */
