@@ -12,7 +12,7 @@ export interface Resource {
 const SCHEME = 'dmarc-understudy:///'
 
 /** The page for an assistant. What comes before its first section is also told at the beginning of a session. */
-export const GUIDE = 'docs/assistants-guide.md'
+const GUIDE = 'docs/assistants-guide.md'
 
 const FILES: readonly (Omit<Resource, 'uri' | 'name'> & { path: string })[] = [
   { path: 'openapi.yaml', title: 'The contract of the service', mimeType: 'application/yaml' },

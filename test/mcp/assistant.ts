@@ -100,7 +100,7 @@ export async function openAssistant(
   return { service, tools, assistant: await Assistant.with(tools, SILENT, finish) }
 }
 
-export function targetOf(
+function targetOf(
   { adminUrl = '', apiKey }: Understudy,
   { adminToken: token, overlays = [] }: ServerOptions = {},
 ): ToolTarget {

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import type { Log } from '../../src/http/log.ts'
 import { splitLines } from '../../src/mcp/lines.ts'
 import { LONGEST_MESSAGE } from '../../src/mcp/session.ts'
+import { type AssistantTool, READS } from '../../src/mcp/tool.ts'
 import { openRawSession, type RawSession } from './assistant.ts'
 
 const INITIALIZE = {
@@ -174,6 +175,47 @@ describe('a session', () => {
     const answers = await session.rest()
     expect(answers.map(({ id }) => id).toSorted()).toEqual([1, 2, 3])
     await session.ended
+  })
+
+  const call = (id: number) => ({ jsonrpc: '2.0', id, method: 'tools/call', params: { name: 'wait', arguments: {} } })
+  function waiting() {
+    let [begin, answer] = [() => {}, () => {}]
+    const begun = new Promise<void>((resolve) => {
+      begin = resolve
+    })
+    const answered = new Promise<void>((resolve) => {
+      answer = resolve
+    })
+    const tool: AssistantTool = {
+      ...{ name: 'wait', title: 'Wait', description: 'Waits.', annotations: READS },
+      inputSchema: { type: 'object', properties: {} },
+      async call() {
+        begin()
+        await answered
+        return { data: {}, text: 'done' }
+      },
+    }
+    return { tool, begun, answer }
+  }
+
+  it('waits at the end of its input for an answer that takes long', async () => {
+    const { tool, begun, answer } = waiting()
+    const session = await openRawSession([tool])
+    for (const message of [INITIALIZE, call(2)]) say(session, message)
+    session.end()
+    await begun
+    setImmediate(answer)
+    expect((await session.rest()).map(({ id }) => id)).toEqual([1, 2])
+  })
+
+  it('does not wait at its end for what was cancelled', async () => {
+    const { tool, begun } = waiting()
+    const session = await openRawSession([tool])
+    for (const message of [INITIALIZE, call(2)]) say(session, message)
+    await begun
+    say(session, { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 2 } })
+    session.end()
+    expect((await session.rest()).map(({ id }) => id)).toEqual([1])
   })
 
   it('ends when its input ends, although it was never begun', async () => {
