@@ -27,7 +27,7 @@ export interface MalformedExchange {
  * Refuses input that is not HTTP, and records it. `cause` is the code of Node's error. Returns the usual error envelope,
  * or `undefined` if the connection is closed without a response.
  */
-export type RefuseMalformed = (
+export type MalformedRefusal = (
   problem: Problem,
   request: Pick<MalformedExchange, 'method' | 'target'>,
   cause?: string,
@@ -38,7 +38,7 @@ export function createMalformedRefusal(
   nextId: AnonymousIds,
   log: Log,
   record: (exchange: MalformedExchange) => void = () => {},
-): RefuseMalformed {
+): MalformedRefusal {
   return function refuseMalformed(problem, { method, target }, cause) {
     const requestId = nextId('malformed')
     const response = malformedResponse(contract, problem, requestId)

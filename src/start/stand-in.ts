@@ -17,7 +17,7 @@ import type { ExplanationReport } from '../explain/explanation.ts'
 import { findPublicKey, nameInstance } from '../ground/secrets.ts'
 import { createHostCheck, type HostCheck, isLoopback } from '../http/hosts.ts'
 import type { Log } from '../http/log.ts'
-import { createMalformedRefusal, type RefuseMalformed } from '../http/malformed-response.ts'
+import { createMalformedRefusal, type MalformedRefusal } from '../http/malformed-response.ts'
 import { Journal, type JournalLimits } from '../journal/journal.ts'
 import { redactLog } from '../journal/redaction/redacted-log.ts'
 import { Secrets } from '../journal/redaction/secrets.ts'
@@ -61,7 +61,7 @@ export type Behaviours = Readonly<Record<string, OperationBehaviour>>
 export interface StandIn {
   readonly answer: Service
   /** Refuses what is no HTTP, on behalf of a door. */
-  readonly refuseMalformed: RefuseMalformed
+  readonly refuseMalformed: MalformedRefusal
   readonly contract: ServiceContract
   readonly store: Store
   readonly journal: Journal

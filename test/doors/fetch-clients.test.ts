@@ -1,3 +1,4 @@
+import https from 'node:https'
 import { Hono } from 'hono'
 import { HttpResponse, http } from 'msw'
 import { setupServer } from 'msw/node'
@@ -43,15 +44,14 @@ it('The `fetch` of a stand-in has the type of the global one, and needs no `this
   expect(await adderOf(baseUrl, apiKey, send)('a.example')).toBe(ADDED)
   expect(await service.account.domains.list()).toMatchObject([{ domain: 'a.example' }])
   expect(await service.verdict()).toMatchObject({ passed: true, requests: 1 })
-  const seen = (await service.coverage()).operations.filter(({ requests }) => requests > 0)
-  expect(seen).toHaveLength(1)
 })
 
 describe('A stand-in without a port is reached', () => {
   it('by a handler of MSW, also by a client of node:http', async () => {
     const service = await start()
     const server = setupServer(
-      http.all('https://api.example.com/*', ({ request }) => service.fetch(request)),
+      // MSW takes a rejection for a bug of the handler.
+      http.all('https://api.example.com/*', ({ request }) => service.fetch(request).catch(() => Response.error())),
       http.all('https://other.example/*', () => HttpResponse.text('other')),
     )
     server.listen({ onUnhandledRequest: 'error' })
@@ -63,13 +63,11 @@ describe('A stand-in without a port is reached', () => {
     await expect(add('b.example')).rejects.toThrow()
     await service.account.faults.add({ respond: { error: 'rate_limited' }, times: 1 })
     expect(await add('b.example')).toBe('429 rate_limited')
-    const { get } = await import('node:https')
     const headers = { authorization: `Bearer ${service.apiKey}` }
     const status = await new Promise((resolve, reject) => {
-      get('https://api.example.com/api/v1/domains', { headers }, ({ statusCode }) => resolve(statusCode)).once(
-        'error',
-        reject,
-      )
+      https
+        .get('https://api.example.com/api/v1/domains', { headers }, ({ statusCode }) => resolve(statusCode))
+        .once('error', reject)
     })
     expect(status).toBe(200)
   })

@@ -61,7 +61,8 @@ describe('A client of `fetch` that leaves', () => {
       leaving.abort(new Error('late'))
       expect((await asked).error?.message).toBe('late')
       // On a socket, the message itself is cut off, which is no HTTP.
-      if (door === direct) expect(await recorded(door)).toMatchObject(nothing)
+      if (door === socket) continue
+      expect(await recorded(door)).toMatchObject(nothing)
       expect(reason()).toBeDefined()
     }
   })

@@ -4,7 +4,7 @@ import type { Awaitable } from '../../ground/awaitable.ts'
 import type { Arrival } from '../../http/arrival.ts'
 import type { Delivery, Loss } from '../../http/delivery.ts'
 import type { Log } from '../../http/log.ts'
-import type { RefuseMalformed } from '../../http/malformed-response.ts'
+import type { MalformedRefusal } from '../../http/malformed-response.ts'
 import { waitUntil } from '../../http/waiting.ts'
 import { arrivalOf } from '../direct-arrival.ts'
 import { type AskControl, type ControlHandler, openControlConnections } from './control-connection.ts'
@@ -21,7 +21,7 @@ export interface ControlService {
 
 export interface FetchDeps {
   answer(arrival: Arrival): Awaitable<Delivery | undefined>
-  refuseMalformed: RefuseMalformed
+  refuseMalformed: MalformedRefusal
   /** Absent if it is not served. */
   control: ControlService | undefined
   baseUrl: string

@@ -1,7 +1,7 @@
 import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Problem } from '../../domain/errors.ts'
-import type { MalformedExchange, MalformedResponse, RefuseMalformed } from '../malformed-response.ts'
+import type { MalformedExchange, MalformedRefusal, MalformedResponse } from '../malformed-response.ts'
 import { Connection } from './connection.ts'
 import { responseOn } from './node-internals.ts'
 
@@ -9,7 +9,7 @@ import { responseOn } from './node-internals.ts'
 const FIRST_LINE = 4_096
 
 /** Answers input that is not HTTP with the usual error envelope, and closes the connection. */
-export function createMalformedReply(refuse: RefuseMalformed): (error: NodeJS.ErrnoException, socket: Socket) => void {
+export function createMalformedReply(refuse: MalformedRefusal): (error: NodeJS.ErrnoException, socket: Socket) => void {
   return function refuseMalformed(error, socket) {
     const connection = Connection.of(socket)
     if (error.code === 'ECONNRESET' || (!socket.writable && !connection.lingers)) {
