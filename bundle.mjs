@@ -14,8 +14,8 @@ const SOURCES = fileURLToPath(new URL('src/', import.meta.url))
 const DIST = new URL('dist/', import.meta.url)
 const PROGRAMS = ['cli', 'prepare']
 const [SERVER, COMMAND_LINE] = [`${SOURCES}start/server.ts`, `${SOURCES}cli.ts`]
-/** These commands judge what is recorded, and start no server. */
-const JUDGES = ['check', 'calibrate', 'assumptions'].map((name) => `${SOURCES}cli/${name}.ts`)
+/** These commands judge what is recorded, and start no server; nor does the door of Express. */
+const JUDGES = ['cli/check', 'cli/calibrate', 'cli/assumptions', 'express'].map((name) => `${SOURCES}${name}.ts`)
 
 /** The module and all that are loaded with it. */
 function loadedWith(module, graph, found = new Set([module])) {

@@ -3,6 +3,7 @@ import { Permitted } from '../../choices/permitted.ts'
 import { isFailure, type JudgedDifference, partyOf } from '../../conformance/finding.ts'
 import { judgeSingle } from '../../conformance/single-exchange.ts'
 import { type Choices, readChoices } from '../../contract/choices.ts'
+import type { Contract } from '../../contract/contract.ts'
 import { readOverlays } from '../../contract/overlay.ts'
 import { type Problems, refuse } from '../../domain/errors.ts'
 import type { Exchange, SeenRequest, SeenResponse } from '../../exchanges/exchange.ts'
@@ -30,7 +31,7 @@ export interface JudgedRequest {
   keys: Keys
 }
 
-export interface Verdict {
+export interface ExchangeVerdict {
   violations: readonly ContractViolation[]
   /** The ids of what the specification leaves open, see `another choice`. */
   otherChoices: readonly string[]
@@ -51,7 +52,7 @@ export async function openContractJudge(overlays: readonly string[]) {
   const refusalOf = createRefusals(contract)
   const replies = createReplies(contract)
 
-  function judge({ request, fields, keys }: JudgedRequest, response: SeenResponse): Verdict {
+  function judge({ request, fields, keys }: JudgedRequest, response: SeenResponse): ExchangeVerdict {
     const requestId = response.headers['x-request-id']
     const exchange: Exchange = { id: requestId ?? '', at: 0, until: 0, overlaps: false, request, response }
     const seen = read(exchange)
@@ -95,7 +96,6 @@ export async function openContractJudge(overlays: readonly string[]) {
   return { contract, bodyLimit, judge, refuseRequest, fail: replies.fail, isRequestId: replies.isRequestId }
 }
 
-type Contract = Choices['contract']
 type ContractRefusal = { problems: Problems<string>; operation?: Contract['operations'][number]; allow?: string }
 
 /** Creates the function that finds the refusal of the stand-in, as far as the account plays no part. */

@@ -4,7 +4,7 @@ import type { SeenBody, SeenResponse } from '../../exchanges/exchange.ts'
 import { Keys, readFields } from '../../exchanges/keys.ts'
 import type { Response } from '../../http/delivery.ts'
 import { redactKeys } from '../../journal/redaction/key-shapes.ts'
-import { type ContractJudge, type JudgedRequest, openContractJudge, type Verdict } from './contract-judge.ts'
+import { type ContractJudge, type ExchangeVerdict, type JudgedRequest, openContractJudge } from './contract-judge.ts'
 import type { ContractRecord } from './contract-report.ts'
 import { type MountedRequest, targetBelow } from './mount.ts'
 import { readAhead, type WatchedBody, watchBody } from './request-body.ts'
@@ -72,7 +72,7 @@ export class ExchangeChecker {
   /** Judges the response when it is there. */
   #follow(request: MountedRequest, response: ServerResponse, target: string, sent: WatchedBody): void {
     const bodiless = request.method === 'HEAD'
-    const judge = (answer: SeenResponse): Verdict | undefined => {
+    const judge = (answer: SeenResponse): ExchangeVerdict | undefined => {
       this.#record.open--
       const body = sent.seen()
       sent.release()
@@ -95,7 +95,7 @@ export class ExchangeChecker {
   }
 
   /** The response in place of an unlawful one. A failure of the application that is told as such stays. */
-  #replace(verdict: Verdict | undefined, { headers }: SeenResponse): Response | undefined {
+  #replace(verdict: ExchangeVerdict | undefined, { headers }: SeenResponse): Response | undefined {
     const isUnlawful = verdict?.violations.some(({ part }) => part === 'response') ?? false
     if (!isUnlawful || verdict?.isFailure === true) return undefined
     return withRequestId(this.#judge.fail(), headers['x-request-id'], this.#judge)

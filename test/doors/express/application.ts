@@ -5,9 +5,11 @@ import express, { type Express } from 'express'
 import { listenOn } from '../../support/listening.ts'
 import { CLOSE, readResponses, requestBytes, type WireRequest, type WireResponse } from '../../support/wire.ts'
 
+const require = createRequire(import.meta.url)
+
 /** Both versions. The types of the later one fit what tests use of the earlier one. */
 export const EXPRESSES = [
-  ['Express 4', createRequire(import.meta.url)('express4') as typeof express],
+  ['Express 4', require('express4') as typeof express],
   ['Express 5', express],
 ] as const
 

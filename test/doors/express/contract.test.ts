@@ -37,7 +37,8 @@ const STRICT = { requests: 'refuse', responses: 'error' } as const
 
 /** An application that answers each request in this way, behind the middlewares. */
 function answering(make: Make, handler: Handler, before: readonly RequestHandler[]): Express {
-  const app = make()
+  // With no field of Express, what is given to writeHead is in no list of Node.js.
+  const app = make().disable('x-powered-by')
   for (const each of before) app.use(each)
   app.use((_request, response) => {
     // The time would differ.
