@@ -53,7 +53,10 @@ async function fetchLibraries(architecture) {
   const isOwn = run('dpkg', ['--print-architecture']).trim() === architecture
   const unpacked = `${folder}.${process.pid}`
   await mkdir(unpacked, { recursive: true })
-  await unpackPackages(PACKAGES.map((name) => (isOwn ? name : `${name}-${architecture}-cross`)), unpacked)
+  await unpackPackages(
+    PACKAGES.map((name) => (isOwn ? name : `${name}-${architecture}-cross`)),
+    unpacked,
+  )
   // Those of the compiler share their licence, which is in a package of its own.
   const documents = join(unpacked, 'usr/share/doc')
   const links = (await readdir(documents, { withFileTypes: true })).filter((entry) => entry.isSymbolicLink())

@@ -57,6 +57,7 @@ function findDamage(checksums) {
 }
 
 /** Runs the program, unless something of it is damaged. */
+// biome-ignore lint/correctness/noUnusedVariables: What is appended calls it.
 async function begin(path, checksums) {
   const damaged = findDamage(checksums)
   if (damaged === undefined) {

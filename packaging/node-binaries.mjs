@@ -48,7 +48,9 @@ export async function fetchNode(platform) {
   const archive = join(CACHE, `${name}-${NODE_VERSION}.tgz`)
   run('npm', ['pack', '--silent', '--pack-destination', CACHE, `${name}@${NODE_VERSION}`])
   const [algorithm, expected] = integrity.split(/-(.*)/)
-  const found = createHash(algorithm).update(await readFile(archive)).digest('base64')
+  const found = createHash(algorithm)
+    .update(await readFile(archive))
+    .digest('base64')
   if (found !== expected) throw new Error(`${name}@${NODE_VERSION} is not what it was: ${algorithm}-${found}`)
   // Another process may do the same at the same time, and a folder that is there is whole.
   const unpacked = `${folder}.${process.pid}`

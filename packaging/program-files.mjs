@@ -20,7 +20,7 @@ const ENTRIES = {
 }
 /** What the program reads, and what it says where more is written. */
 const FILES = [
-  ...['package.json', 'openapi.yaml', 'src/admin/openapi.yaml', 'dist/dashboard.html'],
+  ...['package.json', 'LICENSE', 'openapi.yaml', 'src/admin/openapi.yaml', 'dist/dashboard.html'],
   ...['fixtures', 'faults', 'src/redis/library', 'dist/prepared'],
 ]
 
@@ -32,7 +32,7 @@ export async function writeProgramFiles(folder) {
   for (const file of FILES) await cp(join(ROOT, file), join(folder, file), { recursive: true })
   await rm(join(folder, 'dist/prepared/made-of'))
   await cp(join(ROOT, 'packaging', FIRST_SCRIPT), join(folder, FIRST_SCRIPT))
-  await writeFile(join(folder, 'LICENSES.txt'), await describeLicences(modules))
+  await writeFile(join(folder, 'dist/LICENSES.txt'), await describeLicences(modules))
   return { files: await list(folder), modules }
 }
 
@@ -71,10 +71,9 @@ function loadedWith(module, graph, found = new Set([module])) {
 }
 
 async function describeLicences(modules) {
-  const own = await readFile(join(ROOT, 'LICENSE'), 'utf8')
   const node = await readFile(join(await fetchNode(ownPlatform()), 'LICENSE'), 'utf8')
   const packages = await readLicences(modules)
-  return `dmarc-understudy\n\n${own}\nIt contains these packages:\n\n${packages}\nIt contains Node.js:\n\n${node}`
+  return `This program contains these packages:\n\n${packages}\nIt contains Node.js:\n\n${node}`
 }
 
 /** Runs the program, so that it is compiled, and keeps that beside each part. Node.js must be that of the executable. */

@@ -52,6 +52,11 @@ async function runCommand([name, ...args]: readonly string[], terminal: Terminal
     terminal.print(describeVersion())
     return 0
   }
+  if (name === '--licenses') {
+    const { readLicenses } = await import('./reports.ts')
+    terminal.print(readLicenses())
+    return 0
+  }
   const entry = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined
   if (entry === undefined) {
     throw new UsageError(`${showWritten(name)} is no command; ${suggest(name, Object.keys(COMMANDS))}`)
@@ -77,7 +82,8 @@ Usage: dmarc-understudy COMMAND [options]
 
 ${rows.join('\n')}
 
-dmarc-understudy COMMAND --help lists the options of a command.`
+dmarc-understudy COMMAND --help lists the options of a command.
+dmarc-understudy --version tells the version, and --licenses the licences of everything in it.`
 }
 
 function explain(error: unknown): { message: string; exitCode: number } {

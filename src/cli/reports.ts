@@ -1,5 +1,5 @@
 import type { LineOf } from '../contract/lines.ts'
-import { isExecutable, readPackageFile } from '../ground/package-files.ts'
+import { findPackageFile, isExecutable, readPackageFile } from '../ground/package-files.ts'
 import { shorten } from '../ground/show.ts'
 import type { RedactReport } from '../reports/bounds.ts'
 import { FORMAT_NAMES } from '../reports/formats.ts'
@@ -111,6 +111,12 @@ async function deliverToGitHub(
   const { GITHUB_STEP_SUMMARY: file } = terminal.environment
   const problem = file ? await appendStepSummary(report, surroundings, file) : 'is not set, so the step has no summary'
   if (problem !== undefined) terminal.printError(`dmarc-understudy: warning: GITHUB_STEP_SUMMARY ${problem}`)
+}
+
+/** The licence of this program, and those of the packages that are built into it. */
+export function readLicenses(): string {
+  const texts = [readPackageFile('LICENSE'), findPackageFile('dist/LICENSES.txt') ?? '']
+  return texts.join('\n').trimEnd()
 }
 
 /** The version of this program. An executable has a Node.js of its own, which it names, too. */
