@@ -29,6 +29,11 @@ test('does not stop the clock of the service', async () => {
   expect((await call('/domains')).status).toBe(200)
   jest.useRealTimers()
 })
+test('needs no port', async () => {
+  const closed = await startUnderstudy({ listen: false })
+  expect((await closed.fetch(new Request(closed.baseUrl + '/domains', { headers: closed.account.headers }))).status).toBe(200)
+  await closed.stop()
+})
 test('violates the contract', async () => {
   expect((await understudy.verdict()).passed).toBe(true)
   await call('/domains', { domain: 'a.example' })
@@ -68,6 +73,7 @@ it.for(SYSTEMS)(
       ['adds a domain', []],
       ['survives a fault', []],
       ['does not stop the clock of the service', []],
+      ['needs no port', []],
       ['violates the contract', ['POST /api/v1/domains → 400 unknown_field: The field `domain` is not supported.']],
       [
         'violates it without a key',

@@ -51,7 +51,7 @@ it('declares nothing with types of packages that a user does not install', async
   const imported = declarations.flatMap((text) =>
     [...text.matchAll(/(?: from |\bimport\()['"]([^.'"][^'"]*)['"]/g)].map(([, name]) => name),
   )
-  expect([...new Set(imported)].sort()).toEqual(['node:test', 'openapi-types', 'vitest'])
+  expect([...new Set(imported)].sort()).toEqual(['node:http', 'node:test', 'openapi-types', 'vitest'])
 })
 
 it('gives CommonJS and ECMAScript modules the same service, without a warning', async ({ folder }) => {
