@@ -1,5 +1,5 @@
 // Compares contract() of dmarc-understudy/express with express-openapi-validator before the same small application: what
-// each finds, what each changes in lawful responses, and what each costs. Writes the tables of docs/express.md.
+// each finds, what each changes in lawful responses, and what each costs. docs/express.md has the results.
 import { connect } from 'node:net'
 import { cpus } from 'node:os'
 import { fileURLToPath } from 'node:url'
@@ -24,7 +24,13 @@ const PLANTED = {
   ...Object.fromEntries(
     [
       ...['missing field', 'wrong type', 'null in place of a list', 'unknown field', 'no hostname in the list'],
-      ...['a domain twice', 'no envelope', 'unknown error code', 'code of another operation', 'code with another status'],
+      ...[
+        'a domain twice',
+        'no envelope',
+        'unknown error code',
+        'code of another operation',
+        'code with another status',
+      ],
       ...['undocumented status', 'no JSON', 'HTML', 'HTML by res.end', 'wrong type by res.end', 'wrong type, streamed'],
       ...['wrong type, gzip', 'empty body', 'no X-Request-Id', 'no X-RateLimit-Limit', 'more left than the limit'],
     ].map((name) => [name, { part: 'response', request: {} }]),
@@ -32,11 +38,18 @@ const PLANTED = {
   'accepts a wrong body': { part: 'response', request: { ...ADD, body: '{"domains":3}' } },
   'answers without a key': { part: 'response', request: { headers: [] } },
   'body: wrong type': { part: 'request', request: { ...ADD, body: '{"domains":3}' }, act: 'refuses a wrong body' },
-  'body: unknown field': { part: 'request', request: { ...ADD, body: '{"domains":["a.example"],"x":1}' }, act: 'refuses a wrong body' },
+  'body: unknown field': {
+    part: 'request',
+    request: { ...ADD, body: '{"domains":["a.example"],"x":1}' },
+    act: 'refuses a wrong body',
+  },
   'body: no hostname': { part: 'request', request: { ...ADD, body: '{"domains":["-"]}' }, act: 'refuses a wrong body' },
   'body: 51 domains': {
     part: 'request',
-    request: { ...ADD, body: JSON.stringify({ domains: Array.from({ length: 51 }, (_, index) => `d${index}.example`) }) },
+    request: {
+      ...ADD,
+      body: JSON.stringify({ domains: Array.from({ length: 51 }, (_, index) => `d${index}.example`) }),
+    },
     act: 'refuses a wrong body',
   },
   'body: no Content-Type': { part: 'request', request: { ...ADD, type: undefined }, act: 'refuses a wrong body' },

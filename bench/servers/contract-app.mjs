@@ -39,11 +39,13 @@ export const CASES = {
   'code with another status': failure(418, 'unauthorized'),
   'undocumented status': say(418, LIST),
   'no JSON': (response) => json(response).send('[object Object]'),
-  'HTML': (response) => response.set(FIELDS).send('<h1>Hello</h1>'),
+  HTML: (response) => response.set(FIELDS).send('<h1>Hello</h1>'),
   'HTML by res.end': (response) => response.set({ ...FIELDS, 'Content-Type': 'text/html' }).end('<h1>Hello</h1>'),
   'wrong type by res.end': (response) => json(response).end('{"success":true,"data":{"domains":3}}'),
-  'wrong type, streamed': (response) => Readable.from(['{"success":true,', '"data":{"domains":3}}']).pipe(json(response)),
-  'wrong type, gzip': (response) => json(response).set('Content-Encoding', 'gzip').end(gzipSync('{"success":true,"data":{"domains":3}}')),
+  'wrong type, streamed': (response) =>
+    Readable.from(['{"success":true,', '"data":{"domains":3}}']).pipe(json(response)),
+  'wrong type, gzip': (response) =>
+    json(response).set('Content-Encoding', 'gzip').end(gzipSync('{"success":true,"data":{"domains":3}}')),
   'empty body': (response) => json(response).end(),
   'no X-Request-Id': say(200, LIST, 'X-Request-Id'),
   'no X-RateLimit-Limit': say(200, LIST, 'X-RateLimit-Limit'),
@@ -54,13 +56,17 @@ export const CASES = {
   'res.json': say(200, LIST),
   'res.send of text': (response) => json(response).send(JSON.stringify(LIST)),
   'res.end': (response) => json(response).end(JSON.stringify(LIST)),
-  'pieces': (response) => {
+  pieces: (response) => {
     json(response).write('{"success":true,')
     response.end('"data":{"domains":[]}}')
   },
   'a stream': (response) => Readable.from(['{"success":true,', '"data":{"domains":[]}}']).pipe(json(response)),
-  'gzip': (response) => json(response).set('Content-Encoding', 'gzip').end(gzipSync(JSON.stringify(LIST))),
-  'writeHead': (response) => response.writeHead(200, { ...FIELDS, 'Content-Type': 'application/json' }).end(JSON.stringify(LIST)),
+  gzip: (response) =>
+    json(response)
+      .set('Content-Encoding', 'gzip')
+      .end(gzipSync(JSON.stringify(LIST))),
+  writeHead: (response) =>
+    response.writeHead(200, { ...FIELDS, 'Content-Type': 'application/json' }).end(JSON.stringify(LIST)),
   'a refusal': failure(401, 'unauthorized'),
 }
 

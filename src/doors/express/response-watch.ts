@@ -69,12 +69,15 @@ export class ResponseContent {
     this.#body.release()
   }
 
-  /** Fields that were given with the status are only in the list of Node.js if there were others before. */
+  /**
+   * Fields that were given with the status are only in the list of Node.js if there were others before. Connection is
+   * one of those that Node.js adds: without any field, the header would count as not recorded.
+   */
   #headers(): SeenHeaders {
     const set = Object.entries(this.#response.getHeaders()).flatMap(([name, value]) => pairsOf(name, value))
     const names = new Set(set.map(([name]) => name.toLowerCase()))
     const given = givenPairs(this.#given).filter(([name]) => !names.has(name.toLowerCase()))
-    return readFields([...set, ...given], (text) => text)
+    return readFields([['Connection', 'keep-alive'], ...set, ...given], (text) => text)
   }
 }
 

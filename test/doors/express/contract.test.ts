@@ -311,6 +311,17 @@ describe.each(EXPRESSES)('contract in %s', (_, make) => {
       (response) => json(response).set('X-RateLimit-Remaining', '31').send(BODY),
       ['200/response/headers/x-ratelimit-remaining/maximum'],
     ],
+    [
+      'no header field at all',
+      (response) => response.end(BODY),
+      [
+        '200/response/headers/x-ratelimit-limit/required',
+        '200/response/headers/x-ratelimit-remaining/required',
+        '200/response/headers/x-ratelimit-reset/required',
+        '200/response/headers/content-type',
+        '200/response/headers/x-request-id/required',
+      ],
+    ],
     ['no JSON', (response) => json(response).send('[object Object]'), ['200/response/body']],
     ['an empty body', (response) => json(response).end(), ['200/response/body']],
     ['an unknown code', refuse(400, { code: 'teapot', message: 'No.' }), ['400/response/error/code/enum']],
