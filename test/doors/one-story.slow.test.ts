@@ -1,9 +1,14 @@
+import type { Express } from 'express'
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { standIn } from '../../src/express.ts'
 import { type ServerOptions, startUnderstudy } from '../../src/index.ts'
+import { spawnProgram } from '../support/program-process.ts'
 import { freshPrefix, HAS_REDIS, sharedRedis } from '../support/redis-server.ts'
 import { startPatient } from '../support/replicas.ts'
+import { type RunningProgram, ready } from '../support/running-program.ts'
 import { fetchDoor, socketDoor } from './doors.ts'
-import { type Door, REQUESTS, STORY_OPTIONS, tellStory } from './told-story.ts'
+import { EXPRESSES, serve } from './express/application.ts'
+import { type Door, REQUESTS, STORY_ARGUMENTS, STORY_OPTIONS, tellStory } from './told-story.ts'
 
 /** The story as the port of a server in this process tells it. */
 let reference: string[]
@@ -12,6 +17,24 @@ async function startService(options: ServerOptions = {}) {
   const service = await startUnderstudy({ ...STORY_OPTIONS, ...options })
   onTestFinished(() => service.stop())
   return { service, places: { baseUrl: service.baseUrl, adminUrl: service.adminUrl ?? '' } }
+}
+
+/** The service below a path of an application; the control plane is that of the stand-in. */
+async function openMount(app: Express): Promise<Door> {
+  const { service, places } = await startService({ listen: false })
+  app.use('/below', standIn(service))
+  const origin = `http://127.0.0.1:${await serve(app)}`
+  const mounted = socketDoor({ baseUrls: [`${origin}/below/api/v1`], adminUrl: places.adminUrl })
+  return { ...fetchDoor(service.fetch, places), call: mounted.call }
+}
+
+async function openProgram(program: RunningProgram): Promise<Door> {
+  onTestFinished(async () => {
+    program.stop()
+    await program.ended
+  })
+  const { baseUrl, origin } = await ready(program)
+  return socketDoor({ baseUrls: [baseUrl], adminUrl: `${origin}/__admin` })
 }
 
 /** Each opens a door, which ends with the test. */
@@ -33,6 +56,12 @@ const DOORS: Record<string, { open(): Promise<Door>; isAbsent?: boolean }> = {
       const { service, places } = await startService({ listen: false })
       return fetchDoor(service.fetch, places)
     },
+  },
+  ...Object.fromEntries(
+    EXPRESSES.map(([name, express]) => [`a part of an application of ${name}`, { open: () => openMount(express()) }]),
+  ),
+  'the package as a process': {
+    open: () => openProgram(spawnProgram(['serve', '--port', '0', '--log-level', 'silent', ...STORY_ARGUMENTS])),
   },
   'two servers on one Redis': {
     isAbsent: !HAS_REDIS,
