@@ -26,7 +26,7 @@ interface Packaging {
 const HAS_BUILDAH = HAS_EXECUTABLE && process.getuid?.() === 0 && spawnSync('buildah', ['--version']).status === 0
 const BASE_URL = /http:\S+\/api\/v1/
 const USER = 65532
-const TOKEN = 'the token of the container'
+const TOKEN = 'token-of-the-container'
 
 describe.skipIf(!HAS_BUILDAH)('the container', { concurrent: false }, () => {
   let storage: Storage
@@ -48,14 +48,14 @@ describe.skipIf(!HAS_BUILDAH)('the container', { concurrent: false }, () => {
     await storage.close()
   })
 
-  /** Runs it as its image says, with a folder as its volume. */
+  /** Runs it as its image says, with a folder at /kept: at /data, buildah itself puts the volume of the image. */
   function run(
     args: readonly string[],
     { data, token = TOKEN }: { data?: string; token?: string } = {},
   ): RunningProgram {
     const { entry } = configuration()
     const options = [...(token === '' ? [] : ['--env', `DMARC_UNDERSTUDY_ADMIN_TOKEN=${token}`])]
-    if (data !== undefined) options.push('--volume', `${data}`)
+    if (data !== undefined) options.push('--volume', data)
     const command = ['run', '--isolation', 'chroot', ...options, container, '--', ...entry, ...args]
     return follow(spawn('buildah', [...storage.places, ...command], { stdio: ['ignore', 'pipe', 'pipe'] }))
   }
@@ -96,14 +96,17 @@ describe.skipIf(!HAS_BUILDAH)('the container', { concurrent: false }, () => {
     const root = storage.buildah('mount', container).trim()
     const before = listed(root)
     const options = ['serve', '--port', '0', '--log-level', 'silent', ...STORY_OPTIONS]
-    const kept = ['--data', '/data', '--ready-file', '/data/ready.json']
-    const program = run([...options, ...kept], { data: `${data}:/data` })
+    const kept = ['--data', '/kept', '--ready-file', '/kept/ready.json']
+    const program = run([...options, ...kept], { data: `${data}:/kept` })
     const [baseUrl] = await program.prints(BASE_URL)
     const { pid } = JSON.parse(readFileSync(join(data, 'ready.json'), 'utf8')) as { pid: number }
     expect(/^Uid:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]).toBe(`${USER}`)
 
     const own = spawnProgram([...options, '--host', '0.0.0.0', '--admin-token', TOKEN, '--data', temporaryFolder()])
-    onTestFinished(() => own.stop())
+    onTestFinished(async () => {
+      own.stop()
+      await own.ended
+    })
     const [ownUrl] = await own.prints(BASE_URL)
     const told = await tellStory(baseUrl, TOKEN)
     expect(firstDifference(told, await tellStory(ownUrl, TOKEN))).toBeUndefined()
@@ -118,16 +121,17 @@ describe.skipIf(!HAS_BUILDAH)('the container', { concurrent: false }, () => {
   it('says in one sentence that it cannot write its volume', async () => {
     const data = temporaryFolder()
     chmodSync(data, 0o755)
-    const { code, stdout, stderr } = await run(['serve', '--data', '/data'], { data: `${data}:/data:ro` }).ended
-    expect(stderr.split('\n')[0]).toMatch(/^dmarc-understudy: .*\/data.*(?:EROFS|EACCES)/)
-    expect([code, stdout]).toEqual([2, ''])
+    const { code, stdout, stderr } = await run(['serve', '--data', '/kept'], { data: `${data}:/kept:ro` }).ended
+    expect(stderr.split('\n')[0]).toMatch(/^dmarc-understudy: \/kept.*(?:EROFS|EACCES)/)
+    expect([code, stdout]).toEqual([3, ''])
     expect(stderr).not.toContain('    at ')
   })
 })
 
-/** All files but those of the volume, each with its owner and what others may do. */
+/** All files but those of the volumes, each with its owner and what others may do. */
 function listed(root: string): string[] {
-  const { stdout } = spawnSync('find', [root, '-mindepth', '1', '-path', `${root}/data`, '-prune', '-o', '-printf', '%P %U %m\n'], {
+  const volumes = ['(', '-name', 'data', '-o', '-name', 'kept', ')', '-prune']
+  const { stdout } = spawnSync('find', [root, '-mindepth', '1', ...volumes, '-o', '-printf', '%P %U %m\n'], {
     encoding: 'utf8',
   })
   const files = stdout.trim().split('\n').sort()
