@@ -1,4 +1,4 @@
-import { createServer, type IncomingMessage, request as openRequest, type ServerResponse } from 'node:http'
+import { createServer, type IncomingMessage, request as openRequest, type Server, type ServerResponse } from 'node:http'
 import { duplexPair, type Readable } from 'node:stream'
 import { createRequestClass, type ServerRequest } from '../../http/engine/node-internals.ts'
 import { closed, fetchFailed, terminated } from './failure.ts'
@@ -25,12 +25,17 @@ export type AskControl = (
  * are in this process, and its bytes are those of a socket.
  */
 export function openControlConnections(serve: ControlHandler): AskControl {
-  const server = createServer(
-    { IncomingMessage: createRequestClass(), requireHostHeader: false },
-    (request, response) => serve(request as ServerRequest, response),
-  )
+  let server: Server | undefined
+
+  /** Most stand-ins are never asked for it in this way, so the server is made at the first request. */
+  function makeServer(): Server {
+    return createServer({ IncomingMessage: createRequestClass(), requireHostHeader: false }, (request, response) =>
+      serve(request as ServerRequest, response),
+    )
+  }
 
   function connect() {
+    server ??= makeServer()
     const [near, far] = duplexPair()
     near.once('close', () => far.destroy())
     far.once('close', () => near.destroy())
