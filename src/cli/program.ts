@@ -48,12 +48,12 @@ async function runCommand([name, ...args]: readonly string[], terminal: Terminal
     return 0
   }
   if (name === '--version' || name === '-v') {
-    const { describeVersion } = await import('./reports.ts')
+    const { describeVersion } = await import('./version.ts')
     terminal.print(describeVersion())
     return 0
   }
   if (name === '--licenses') {
-    const { readLicenses } = await import('./reports.ts')
+    const { readLicenses } = await import('./version.ts')
     terminal.print(readLicenses())
     return 0
   }

@@ -22,10 +22,10 @@ import { StartError, UsageError } from './errors.ts'
 import { type Execution, execute } from './execution.ts'
 import { type ReadOptions, readOptions, refuseOperands } from './options.ts'
 import { ReadyFile } from './ready-file.ts'
-import { readVersion } from './reports.ts'
 import { FAIL_ON_OPTION, openReview, REVIEW_OPTIONS, type Review } from './review.ts'
 import { withNamedOptions } from './start.ts'
 import { baseUrl } from './target-options.ts'
+import { readVersion } from './version.ts'
 
 const { port, host, adminToken, admin, maxConnections, readyFile, exitWithParent } = COMMAND_LINE_OPTIONS
 

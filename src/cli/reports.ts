@@ -1,5 +1,4 @@
 import type { LineOf } from '../contract/lines.ts'
-import { findPackageFile, isExecutable, readPackageFile } from '../ground/package-files.ts'
 import { shorten } from '../ground/show.ts'
 import type { RedactReport } from '../reports/bounds.ts'
 import { FORMAT_NAMES } from '../reports/formats.ts'
@@ -15,6 +14,7 @@ import {
 import type { OptionKind, Options } from '../start/option.ts'
 import { UsageError } from './errors.ts'
 import type { Terminal } from './terminal.ts'
+import { readVersion } from './version.ts'
 
 const reports: OptionKind<readonly ReportTarget[]> = {
   type: 'readonly ReportTarget[]',
@@ -111,20 +111,4 @@ async function deliverToGitHub(
   const { GITHUB_STEP_SUMMARY: file } = terminal.environment
   const problem = file ? await appendStepSummary(report, surroundings, file) : 'is not set, so the step has no summary'
   if (problem !== undefined) terminal.printError(`dmarc-understudy: warning: GITHUB_STEP_SUMMARY ${problem}`)
-}
-
-/** The licence of this program, and those of the packages that are built into it. */
-export function readLicenses(): string {
-  const texts = [readPackageFile('LICENSE'), findPackageFile('dist/LICENSES.txt') ?? '']
-  return texts.join('\n').trimEnd()
-}
-
-/** The version of this program. An executable has a Node.js of its own, which it names, too. */
-export function describeVersion(): string {
-  return isExecutable ? `${readVersion()} (Node.js ${process.versions.node})` : readVersion()
-}
-
-/** The version of this program. */
-export function readVersion(): string {
-  return (JSON.parse(readPackageFile('package.json').toString()) as { version: string }).version
 }
