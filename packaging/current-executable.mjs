@@ -14,15 +14,18 @@ const LOCK = join(FOLDER, 'lock')
 
 /** What the executable is made of: the build names what it was made of itself. */
 async function fingerprint() {
-  const folders = ['packaging', 'fixtures', 'faults', 'src/redis/library']
-  const listed = await Promise.all(
-    folders.map(async (folder) => (await readdir(join(ROOT, folder))).sort().map((name) => join(folder, name))),
-  )
+  const folders = ['packaging', 'fixtures', 'faults', 'src/redis/library', 'docs']
+  const listed = await Promise.all(folders.map(listFiles))
   const hash = createHash('sha256')
   for (const file of ['dist/prepared/made-of', 'dist/dashboard.html', 'package.json', ...listed.flat()]) {
     hash.update(file).update(await readFile(join(ROOT, file)))
   }
   return hash.digest('hex')
+}
+
+async function listFiles(folder) {
+  const entries = await readdir(join(ROOT, folder), { withFileTypes: true })
+  return entries.flatMap((entry) => (entry.isFile() ? [join(folder, entry.name)] : [])).sort()
 }
 
 /** Does the work while no other process does any. The lock of a process that has ended counts for nothing. */

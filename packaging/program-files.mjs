@@ -1,5 +1,6 @@
 // Everything that is inside an executable: the program with all its packages, in parts that are loaded when they are
 // needed, and the files of the package that it reads. The build of the package must have run.
+import { readdirSync } from 'node:fs'
 import { cp, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { crc32 } from 'node:zlib'
@@ -22,6 +23,8 @@ const ENTRIES = {
 const FILES = [
   ...['package.json', 'LICENSE', 'openapi.yaml', 'src/admin/openapi.yaml', 'dist/dashboard.html'],
   ...['fixtures', 'faults', 'src/redis/library', 'dist/prepared'],
+  // An assistant reads them.
+  ...readdirSync(join(ROOT, 'docs')).flatMap((name) => (name.endsWith('.md') ? [`docs/${name}`] : [])),
 ]
 
 /** Writes them into a folder. Returns their paths there, and the modules of which the program is. */

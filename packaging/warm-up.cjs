@@ -31,7 +31,19 @@ const first = `(function (require) {${readFileSync(join(folder, 'first-script.cj
 const load = vm.runInThisContext(first)((name) => stubs[name] ?? require(name))
 
 /** Commands that are loaded, so that their parts are compiled. */
-const COMMANDS = ['serve', 'run', 'vary', 'explore', 'verify', 'check', 'proxy', 'calibrate', 'fixture', 'assumptions']
+const COMMANDS = [
+  'serve',
+  'run',
+  'vary',
+  'explore',
+  'verify',
+  'check',
+  'proxy',
+  'calibrate',
+  'fixture',
+  'assumptions',
+  'mcp',
+]
 const REQUESTS = [
   ['GET', '/api/v1/domains'],
   ['POST', '/api/v1/domains', { domains: ['one.example', 'two.example'] }],

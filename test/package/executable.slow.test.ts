@@ -39,7 +39,7 @@ describe.skipIf(!HAS_EXECUTABLE)('the executable', { concurrent: false }, () => 
     expect(named.filter((name) => !stdout.includes(name))).toEqual([])
   })
 
-  it.each(['serve', 'run', 'vary', 'explore', 'verify', 'check', 'proxy', 'calibrate', 'fixture', 'assumptions'])(
+  it.each(['serve', 'run', 'vary', 'explore', 'verify', 'check', 'proxy', 'calibrate', 'fixture', 'assumptions', 'mcp'])(
     'has the command %s',
     async (command) => {
       const { code, stdout, stderr } = await resultOf(command, '--help')
