@@ -5,9 +5,9 @@ import type { Command } from './command.ts'
 import { StartError, UsageError } from './errors.ts'
 import { type ReadOptions, readOptions, refuseOperands } from './options.ts'
 import { ReadyFile } from './ready-file.ts'
-import { readVersion } from './reports.ts'
 import { describeStart, withServerOptions } from './start.ts'
 import { baseUrl } from './target-options.ts'
+import { readVersion } from './version.ts'
 
 // The tools are those of the control plane, so there is no stand-in without one.
 const { admin: _, ...OF_SERVER } = COMMAND_LINE_OPTIONS

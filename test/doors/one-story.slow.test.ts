@@ -6,9 +6,9 @@ import { spawnProgram } from '../support/program-process.ts'
 import { freshPrefix, HAS_REDIS, sharedRedis } from '../support/redis-server.ts'
 import { startPatient } from '../support/replicas.ts'
 import { type RunningProgram, ready } from '../support/running-program.ts'
-import { fetchDoor, socketDoor } from './doors.ts'
+import { fetchDoor, socketDoor, tellReference } from '../support/story-doors.ts'
+import { type Door, REQUESTS, STORY_ARGUMENTS, STORY_OPTIONS, tellStory } from '../support/told-story.ts'
 import { EXPRESSES, serve } from './express/application.ts'
-import { type Door, REQUESTS, STORY_ARGUMENTS, STORY_OPTIONS, tellStory } from './told-story.ts'
 
 /** The story as the port of a server in this process tells it. */
 let reference: string[]
@@ -78,9 +78,7 @@ const DOORS: Record<string, { open(): Promise<Door>; isAbsent?: boolean }> = {
 
 describe('One story of sixty requests, faults, a verdict and an export has the same bytes', () => {
   beforeAll(async () => {
-    const service = await startUnderstudy(STORY_OPTIONS)
-    reference = await tellStory(socketDoor({ baseUrls: [service.baseUrl], adminUrl: service.adminUrl ?? '' }))
-    await service.stop()
+    reference = await tellReference()
   })
 
   it('which are many: each kind of answer is among them', () => {

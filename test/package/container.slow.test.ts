@@ -3,12 +3,13 @@ import { chmodSync, chownSync, mkdtempSync, readdirSync, readFileSync, rmSync } 
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { executable, HAS_EXECUTABLE } from '../support/executable.ts'
-import { ROOT, spawnProgram } from '../support/program-process.ts'
+import { ROOT } from '../support/program-process.ts'
 import { follow, type RunningProgram } from '../support/running-program.ts'
+import { socketDoor, tellReference } from '../support/story-doors.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
-import { firstDifference, STORY_OPTIONS, tellStory } from '../support/told-story.ts'
+import { STORY_ARGUMENTS, tellStory } from '../support/told-story.ts'
 
 interface Storage {
   places: readonly string[]
@@ -91,25 +92,20 @@ describe.skipIf(!HAS_BUILDAH)('the container', { concurrent: false }, () => {
     )
   })
 
-  it('answers a story as the package does, is not root, writes nowhere else, and keeps its data at SIGTERM', async () => {
+  it('tells the story of all doors with the same bytes, is not root, writes nowhere else, and keeps its data at SIGTERM', async () => {
     const data = volume()
     const root = storage.buildah('mount', container).trim()
     const before = listed(root)
-    const options = ['serve', '--port', '0', '--log-level', 'silent', ...STORY_OPTIONS]
+    const options = ['serve', '--port', '0', '--log-level', 'silent', ...STORY_ARGUMENTS]
     const kept = ['--data', '/kept', '--ready-file', '/kept/ready.json']
     const program = run([...options, ...kept], { data: `${data}:/kept` })
     const [baseUrl] = await program.prints(BASE_URL)
     const { pid } = JSON.parse(readFileSync(join(data, 'ready.json'), 'utf8')) as { pid: number }
     expect(/^Uid:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]).toBe(`${USER}`)
 
-    const own = spawnProgram([...options, '--host', '0.0.0.0', '--admin-token', TOKEN, '--data', temporaryFolder()])
-    onTestFinished(async () => {
-      own.stop()
-      await own.ended
-    })
-    const [ownUrl] = await own.prints(BASE_URL)
-    const told = await tellStory(baseUrl, TOKEN)
-    expect(firstDifference(told, await tellStory(ownUrl, TOKEN))).toBeUndefined()
+    const adminUrl = `${new URL(baseUrl).origin}/__admin`
+    const told = await tellStory(socketDoor({ baseUrls: [baseUrl], adminUrl, token: TOKEN }))
+    expect(told).toEqual(await tellReference())
 
     process.kill(pid, 'SIGTERM')
     expect((await program.ended).code).toBe(0)

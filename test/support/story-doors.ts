@@ -1,5 +1,14 @@
 import { request } from 'node:http'
-import type { Door, Sent, Told } from './told-story.ts'
+import { startUnderstudy } from '../../src/index.ts'
+import { type Door, type Sent, STORY_OPTIONS, type Told, tellStory } from './told-story.ts'
+
+/** The story as the port of a server in this process tells it. */
+export async function tellReference(): Promise<string[]> {
+  const service = await startUnderstudy(STORY_OPTIONS)
+  const told = await tellStory(socketDoor({ baseUrls: [service.baseUrl], adminUrl: service.adminUrl ?? '' }))
+  await service.stop()
+  return told
+}
 
 /** Where servers of one service are: the requests of the story alternate between them. */
 export interface Addresses {
