@@ -11,7 +11,7 @@ const documents = readDocuments()
 const textOf = (path: string) => readFileSync(join(ROOT, path), 'utf8')
 
 /** The languages of fenced blocks: those of the documents that are run here, and those of others. */
-const LANGUAGES = new Set(['sh', 'ts', 'json', 'text', 'yaml', 'python', 'go', 'java', 'jsonc', 'txt'])
+const LANGUAGES = new Set(['sh', 'ts', 'json', 'text', 'yaml', 'python', 'go', 'java', 'jsonc', 'txt', 'ini'])
 
 /** A finding as a command prints it: its rule, and below it the request and the line of openapi.yaml. */
 const FINDING = /^(?:error|warning) {2}.+? {2}(\S+)(?: {2}\(.*\))?\n {2}(\w+) (\S+).* {2}openapi\.yaml:(\d+)/gm
@@ -19,6 +19,21 @@ const FINDING = /^(?:error|warning) {2}.+? {2}(\S+)(?: {2}\(.*\))?\n {2}(\w+) (\
 const PLACES: Readonly<Record<string, string>> = {
   'key-required': '/components/securitySchemes/apiKey/x-rule/key-required',
   'contract-violation/request': '/components/schemas/DomainsToAdd/additionalProperties',
+}
+
+/** The anchors that GitHub gives to the headings of a page. */
+function anchorsOf(text: string): Set<string> {
+  const headings = text.replaceAll(/^```[\s\S]*?^```/gm, '').matchAll(/^#+ (.+)$/gm)
+  const anchors = new Set<string>()
+  for (const [, heading = ''] of headings) {
+    const shown = heading.replaceAll(/\[([^\]]*)\]\([^)]*\)/g, '$1')
+    const words = shown.toLowerCase().replaceAll(/[^\p{L}\p{N} _-]/gu, '')
+    const anchor = words.replaceAll(' ', '-')
+    let name = anchor
+    for (let count = 1; anchors.has(name); count++) name = `${anchor}-${count}`
+    anchors.add(name)
+  }
+  return anchors
 }
 
 describe('the documentation', () => {
@@ -52,6 +67,20 @@ describe('the documentation', () => {
       const links = textOf(path).matchAll(/\]\((?!https?:)([^)#]+)/g)
       const broken = [...links].map(([, link = '']) => link).filter((link) => !existsSync(join(ROOT, path, '..', link)))
       expect(broken, path).toEqual([])
+    }
+  })
+
+  it('links to headings that exist', () => {
+    for (const { path } of documents) {
+      const links = textOf(path).matchAll(/\]\((?!https?:)([^)#]*)#([^)]+)\)/g)
+      const broken = [...links].filter(([, page = '', anchor = '']) => {
+        const target = page === '' ? path : join(path, '..', page)
+        return target.endsWith('.md') && !anchorsOf(textOf(target)).has(anchor)
+      })
+      expect(
+        broken.map(([link]) => link),
+        path,
+      ).toEqual([])
     }
   })
 
