@@ -1,5 +1,5 @@
-import { type Clock, elapsed } from '../ground/clock.ts'
 import { BodyBudget, CollectedBody } from '../exchanges/collected-body.ts'
+import { type Clock, elapsed } from '../ground/clock.ts'
 
 /** A header field as it was sent. */
 export type HeaderField = [name: string, value: string]
