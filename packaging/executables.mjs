@@ -14,10 +14,10 @@ export function nameOf(platform) {
 }
 
 /**
- * Makes the executables of these platforms in a folder. Returns the modules of which the program is, and what is to know of
- * the executables.
+ * Makes the executables of these platforms in a folder, and tells of each one when it is there. Returns the modules of which
+ * the program is, and what is to know of the executables.
  */
-export async function makeExecutables(platforms, target) {
+export async function makeExecutables(platforms, target, tellMade = () => {}) {
   await mkdir(target, { recursive: true })
   const work = join(CACHE, `work-${process.pid}`)
   const folder = join(work, 'program')
@@ -28,7 +28,9 @@ export async function makeExecutables(platforms, target) {
     // The own one comes last: the others must not get its cache.
     for (const platform of platforms.toSorted((one, other) => isOwn(one) - isOwn(other))) {
       const inside = isOwn(platform) ? await writeCodeCache(folder) : files
-      notes.push(...(await makeExecutable(platform, { work, folder, files: inside }, join(target, nameOf(platform)))))
+      const made = join(target, nameOf(platform))
+      notes.push(...(await makeExecutable(platform, { work, folder, files: inside }, made)))
+      tellMade(made)
     }
     return { modules, notes }
   } finally {

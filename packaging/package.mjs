@@ -1,10 +1,10 @@
 // npm run package: makes in artifacts/ what users get, of the program as it is built. With names of platforms, it makes
 // only their executables.
 import { createHash } from 'node:crypto'
-import { createReadStream } from 'node:fs'
+import { createReadStream, statSync } from 'node:fs'
 import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { join, relative } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { describeMaterials } from './bill-of-materials.mjs'
 import { buildImage, makeContext, openStorage, whyNoImage } from './container.mjs'
@@ -22,14 +22,20 @@ if (unknown !== undefined) {
   process.exit(2)
 }
 if (chosen.length === 0) await makeAll()
-else await makeExecutables(chosen, ARTIFACTS)
+else await makeExecutables(chosen, ARTIFACTS, tellMade)
+
+/** It takes minutes, so each file is told of. */
+function tellMade(path) {
+  console.log(`${relative(ROOT, path)}  ${(statSync(path).size / 1e6).toFixed(1)} MB`)
+}
 
 async function makeAll() {
   await rm(ARTIFACTS, { recursive: true, force: true })
   await mkdir(ARTIFACTS)
-  const { modules, notes } = await makeExecutables(Object.keys(PLATFORMS), ARTIFACTS)
+  const { modules, notes } = await makeExecutables(Object.keys(PLATFORMS), ARTIFACTS, tellMade)
   // The program is built already.
-  run('npm', ['pack', '--silent', '--ignore-scripts', '--pack-destination', ARTIFACTS], { cwd: ROOT })
+  const packed = run('npm', ['pack', '--silent', '--ignore-scripts', '--pack-destination', ARTIFACTS], { cwd: ROOT })
+  tellMade(join(ARTIFACTS, packed.trim()))
   const materials = `${JSON.stringify(await describeMaterials(modules), null, 2)}\n`
   await writeFile(join(ARTIFACTS, 'dmarc-understudy.cdx.json'), materials)
   const obstacle = whyNoImage()
@@ -47,6 +53,7 @@ async function makeImage(architecture) {
     buildImage(storage, architecture, work, 'dmarc-understudy')
     const archive = join(ARTIFACTS, `dmarc-understudy-container-${architecture}.tar`)
     storage.buildah('push', '--quiet', 'dmarc-understudy', `oci-archive:${archive}:dmarc-understudy`)
+    tellMade(archive)
   } finally {
     await rm(work, { recursive: true })
     await storage.close()
