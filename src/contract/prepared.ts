@@ -70,7 +70,9 @@ const MARK = 'made-of'
 
 /** Whether these files and all prepared files are unchanged since `markPrepared` was called with the same files. */
 export async function isPrepared(files: readonly string[]): Promise<boolean> {
-  return findPackageFile(FOLDER + MARK)?.toString() === (await fingerprintOf(files))
+  const mark = findPackageFile(FOLDER + MARK)
+  // In a fresh clone there is no folder yet to compare the mark with.
+  return mark !== undefined && mark.toString() === (await fingerprintOf(files))
 }
 
 /** Records that everything is prepared, and the source files. */
