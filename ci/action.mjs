@@ -22,9 +22,11 @@ await (ROLES[role] ?? (env.STATE_isPost ? judge : main))()
 
 async function main() {
   writeFact('GITHUB_STATE', 'isPost', 'true')
-  const folder = fs.mkdtempSync(join(env.RUNNER_TEMP || refuse('RUNNER_TEMP is not set'), 'understudy-'))
+  const temporary = env.RUNNER_TEMP || refuse('RUNNER_TEMP is not set')
+  if (!isFolder(temporary)) refuse(`RUNNER_TEMP ${temporary}: there is no such folder`)
+  const folder = fs.mkdtempSync(join(temporary, 'understudy-'))
   const directory = resolve(env.GITHUB_WORKSPACE ?? '.', input('working-directory'))
-  if (!fs.existsSync(directory)) refuse(`working-directory ${directory}: there is no such folder`)
+  if (!isFolder(directory)) refuse(`working-directory ${directory}: there is no such folder`)
   process.chdir(directory)
   const options = readOptions()
   maskSecrets(options)
@@ -43,8 +45,8 @@ async function runCommands(command, folder) {
     stdio: 'inherit',
     env: { ...innerEnvironment(), BASH_ENV: first },
   })
-  // Once they have begun, the report of `run` says what failed.
-  if (code !== 0 && !fs.existsSync(begun)) refuse('the commands could not start; the lines above say why', code)
+  // Once they have begun, the report of `run` says what failed. Options such as --help leave them out, and succeed.
+  if (!fs.existsSync(begun)) refuse('the commands could not start; the lines above say why', code || 2)
   process.exitCode = code
 }
 
@@ -96,6 +98,8 @@ async function untilJobEnds() {
 async function judge() {
   const { STATE_folder: folder, STATE_keeper: keeper } = env
   if (!folder) return
+  if (!isFolder(folder))
+    refuse('there is no verdict, because the folder of the service was removed while the job ran', 1)
   write(folder, 'over', '')
   const hasEnded = await appears(folder, ['ended'], Number(keeper))
   say(read(folder, 'log'))
@@ -110,7 +114,11 @@ function readOptions() {
     .map((line) => line.trim())
   const named = ['fixture', 'fail-on', 'min-coverage'].map((name) => [name, input(name)])
   const given = [...named, ...reports.map((report) => ['report', report])].filter(([, value]) => value !== '')
-  return [...splitWords(input('options')), ...given.map(([name, value]) => `--${name}=${value}`)]
+  const words = splitWords(input('options'))
+  // What follows it would run in the place of the commands.
+  if (words.includes('--'))
+    refuse(`options ${words.join(' ')}: -- is for a command; give the commands as the input run`)
+  return [...words, ...given.map(([name, value]) => `--${name}=${value}`)]
 }
 
 /** The words as a shell splits them, without expansion. */
@@ -155,13 +163,20 @@ function findInstalled() {
 
 function commandOf(folder) {
   const { name, bin } = manifestOf(folder)
-  if (name !== NAME) refuse(`package ${folder}: is not the package ${NAME}`)
+  if (name !== NAME || typeof bin?.[NAME] !== 'string') refuse(`package ${folder}: is not the package ${NAME}`)
   return [process.execPath, join(folder, bin[NAME])]
 }
 
 function manifestOf(folder) {
-  const file = join(folder, 'package.json')
-  return fs.existsSync(file) ? JSON.parse(fs.readFileSync(file, 'utf8')) : {}
+  try {
+    return JSON.parse(fs.readFileSync(join(folder, 'package.json'), 'utf8')) ?? {}
+  } catch {
+    return {}
+  }
+}
+
+function isFolder(path) {
+  return fs.statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false
 }
 
 /** Installs the package where it cannot affect the project. */

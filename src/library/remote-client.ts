@@ -56,8 +56,13 @@ interface Sent {
   body?: string
   /** For a stream of events: the ordinal of the last request that is known. */
   after?: number
+  /** Milliseconds without a byte after which the server counts as silent; without it, any number. */
+  timeout?: number
   signal?: AbortSignal
 }
+
+/** What answers an unknown address may be any program, also one that never says a word. */
+const SILENCE = 10_000
 
 /** Calls the control plane of a server over HTTP. The document of that server says where each operation is. */
 export class RemoteClient implements ControlClient {
@@ -81,12 +86,12 @@ export class RemoteClient implements ControlClient {
 
   /** @throws ControlError if there is no control plane at the address */
   static async connect(address: ControlAddress, stopping: AbortSignal): Promise<RemoteClient> {
-    const health = await send(address, '/health')
+    const health = await send(address, '/health', { timeout: SILENCE })
     const body = await readBody(address, health)
     // The health needs no token, so a refusal is not one of the control plane.
     const alive = isObject(body) ? body['data'] : undefined
     if (!isObject(alive) || typeof alive['instance'] !== 'string') throw foreign(address, health)
-    const answer = await send(address, '/openapi.json')
+    const answer = await send(address, '/openapi.json', { timeout: SILENCE })
     const document = answer.status === 200 ? await readBody(address, answer) : await readData(address, answer)
     if (!isObject(document) || valueAt(document, PAGE_LIMIT) === undefined) throw foreign(address, answer)
     return new RemoteClient(address, alive['instance'], document, stopping)
@@ -95,7 +100,7 @@ export class RemoteClient implements ControlClient {
   /** The base URL of the service that this control plane belongs to. @throws ControlError */
   async findBaseUrl(): Promise<string> {
     const origin = { ...this.#address, url: new URL(this.#address.url).origin }
-    const answer = await send(origin, '/')
+    const answer = await send(origin, '/', { timeout: SILENCE })
     const data = await readData(origin, answer)
     if (!isObject(data) || typeof data['service'] !== 'string') throw foreign(this.#address, answer)
     return data['service']
@@ -132,11 +137,16 @@ export class RemoteClient implements ControlClient {
       const reason = `${server} has no ${id} at ${nameOf(this.#address.url)}`
       throw new ControlError('not_found', `${reason}, so it is of another version; ${version}.`, [])
     }
-    const path = endpoint.path.replace(/\{([^}]+)\}/g, (_, name: string) => encodeURIComponent(parameters[name] ?? ''))
+    const path = endpoint.path.replace(/\{([^}]+)\}/g, (_, name: string) => segmentOf(parameters[name] ?? ''))
     const search = new URLSearchParams(query)
     const target = `${path}${search.size > 0 ? `?${search}` : ''}`
     return send(this.#address, target, { ...sent, method: endpoint.method })
   }
+}
+
+/** A value as one segment of a path. A half of a character is replaced, as in a query. */
+function segmentOf(value: string): string {
+  return encodeURIComponent(Buffer.from(value).toString())
 }
 
 /** The place of this setting in the document of the control plane. */
@@ -167,8 +177,11 @@ function send(address: ControlAddress, target: string, { body, after, ...sent }:
         ...(after !== undefined && { 'last-event-id': after }),
         ...(body !== undefined && { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) }),
       }
-      const request = open(url + target, { agent, ...sent, headers })
+      // A URL would lose the segments `.` and `..`, and mean another path.
+      const path = new URL(url).pathname.replace(/\/$/, '') + target
+      const request = open(url, { agent, ...sent, headers, path })
       request.on('error', fail)
+      request.on('timeout', () => request.destroy(Object.assign(new Error('It is silent.'), { code: 'ETIMEDOUT' })))
       request.on('response', (response) => resolve({ status: response.statusCode ?? 0, body: response }))
       request.end(body)
     } catch (error) {

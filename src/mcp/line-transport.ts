@@ -65,7 +65,11 @@ export class LineTransport implements Transport {
       else if (line.trim() !== '') this.#receive(line)
     })
     this.#input.on('data', take)
-    this.#input.once('end', this.#end)
+    this.#input.once('end', () => {
+      // The last line may lack its end.
+      take(Buffer.from('\n'))
+      this.#end()
+    })
     this.#input.once('close', this.#end)
     this.#input.once('error', this.#end)
     if (this.#input.readableEnded || this.#input.destroyed) this.#end()
@@ -179,13 +183,13 @@ function readLine(line: string): LineReading {
 /** What is wrong with the shape of a message. */
 function findWrong({ jsonrpc, id, method, params, result, error }: Json): string | undefined {
   if (jsonrpc !== '2.0') return 'The message has no "jsonrpc":"2.0"'
-  if (id !== undefined && !isId(id)) return 'The id of the message is neither a text nor a whole number'
+  if (id !== undefined && !isId(id)) return 'The id of the message is neither a text nor a whole number below 2^53'
   if (method === undefined && result === undefined && error === undefined) return 'The message has no method'
   return params === undefined || isObject(params) ? undefined : 'The params of the message are no object'
 }
 
 function isId(id: unknown): id is RequestId {
-  return typeof id === 'string' || Number.isInteger(id)
+  return typeof id === 'string' || Number.isSafeInteger(id)
 }
 
 /** Whether a message may be the first one. */

@@ -16,7 +16,7 @@ function broken(pieces: readonly unknown[], error?: Error): RequestInit {
       await new Promise(setImmediate)
       const piece = left.shift()
       if (piece !== undefined) controller.enqueue(typeof piece === 'number' ? new Uint8Array(piece) : piece)
-      else if (error !== undefined) controller.error(error)
+      else if (error !== undefined) controller.error(error ?? undefined)
       else controller.close()
     },
   })
@@ -202,4 +202,84 @@ describe('The option `listen`', () => {
   ])('contradicts %j', async (options, message) => {
     await expect(startUnderstudy({ listen: false, ...options })).rejects.toThrow(message)
   })
+})
+
+describe('A body whose end nobody waits for', () => {
+  const CONTROL = 'http://any.example/__admin/accounts'
+  const NEVER = new Promise<void>(() => {})
+
+  it.each([
+    ['a method that does not exist', URL_OF_IT, 'patch', 400],
+    ['a path that the control plane does not have', 'http://any.example/__admin/nothing', 'POST', 404],
+  ])('is cancelled after %s', async (_, url, method, status) => {
+    await using service = await startUnderstudy({ listen: false, fixture: 'empty' })
+    const cancelled = new Promise<void>((cancel) => {
+      const body = new ReadableStream({
+        start: (controller) => controller.enqueue(new Uint8Array(1)),
+        cancel: () => cancel(),
+      })
+      service.fetch(url, { ...POST, method, body, duplex: 'half' } as RequestInit).then(
+        (response) => expect(response.status).toBe(status),
+        () => {},
+      )
+    })
+    await cancelled
+  })
+
+  it.each([
+    ['of the service, and has bytes', URL_OF_IT, 100_000],
+    ['of the service, and has none', URL_OF_IT, 0],
+    ['of the control plane, and has bytes', CONTROL, 100_000],
+    ['of the control plane, and has none', CONTROL, 0],
+  ])('leaves time for others if it never ends, is that of a request %s', async (_, url, size) => {
+    await using service = await startUnderstudy({ listen: false, fixture: 'empty' })
+    const leaving = new AbortController()
+    let pieces = 0
+    const body = new ReadableStream({
+      pull(controller) {
+        if (++pieces === 10) setImmediate(() => leaving.abort(new Error('enough')))
+        // Otherwise the test would never end.
+        if (pieces === 100_000) controller.error(new Error('starved'))
+        else controller.enqueue(new Uint8Array(size))
+      },
+      cancel: () => NEVER,
+    })
+    const headers = { ...POST.headers, authorization: `Bearer ${service.apiKey}` }
+    const sent = { method: 'POST', headers, body, duplex: 'half', signal: leaving.signal } as RequestInit
+    const told = await service.fetch(url, sent).then(
+      ({ status }) => `${status}`,
+      (error: Error) => error.message,
+    )
+    expect(['enough', '413']).toContain(told)
+  })
+
+  it.each([URL_OF_IT, CONTROL])('fails if it breaks off without an error, on the way to %s', async (url) => {
+    await using service = await startUnderstudy({ listen: false, fixture: 'empty' })
+    const headers = { ...POST.headers, authorization: `Bearer ${service.apiKey}` }
+    await expect(service.fetch(url, { ...broken([10], null as unknown as Error), headers })).rejects.toMatchObject({
+      message: 'fetch failed',
+      cause: { message: 'The body of the request broke off.' },
+    })
+  })
+})
+
+it.each([URL_OF_IT, 'http://any.example/__admin/health'])(
+  'A field with a control character fails as it does with `fetch`, on the way to %s',
+  async (url) => {
+    await using service = await startUnderstudy({ fixture: 'empty' })
+    const init = { headers: { 'x-odd': 'a\u0001b' } }
+    const [, global] = await Promise.allSettled([service.fetch(url, init), fetch(service.baseUrl, init)])
+    const { cause } = (global as PromiseRejectedResult).reason
+    await expect(service.fetch(url, init)).rejects.toMatchObject({
+      message: 'fetch failed',
+      cause: { message: cause.message, code: cause.code, name: cause.name },
+    })
+  },
+)
+
+it('A URL may be that of another implementation, and a clone of the response has it', async () => {
+  await using service = await startUnderstudy({ listen: false, fixture: 'empty' })
+  const url = { href: URL_OF_IT, toString: () => URL_OF_IT }
+  const response = await service.fetch(url as URL)
+  expect([response.status, response.clone().url, response.clone().clone().url]).toEqual([401, URL_OF_IT, URL_OF_IT])
 })

@@ -216,6 +216,27 @@ echo 'console.log("it runs")' >node_modules/dmarc-understudy/a.js`
       2,
       /^working-directory \/.*\/x: there is no such folder$/,
     ],
+    [
+      'a folder that is a file',
+      { ...ALL, 'working-directory': '/etc/passwd' },
+      undefined,
+      2,
+      'working-directory /etc/passwd: there is no such folder',
+    ],
+    [
+      'a command among the options',
+      { ...ALL, options: '--fail-on=violation -- true' },
+      undefined,
+      2,
+      'options --fail-on=violation -- true: -- is for a command; give the commands as the input run',
+    ],
+    [
+      'options that leave the commands out',
+      { ...ALL, package: ROOT, options: '--help' },
+      undefined,
+      2,
+      'the commands could not start; the lines above say why',
+    ],
     ['options', { ...ALL, options: "--seed '7" }, undefined, 2, "options --seed '7: a ' has no end"],
     [
       'a package and a version',

@@ -88,3 +88,16 @@ describe('what is attached', () => {
     expect((await assistant.call('list_accounts')).data).toMatchObject({ count: 1 })
   })
 })
+
+it.each([
+  ['..', 'There is no account "..".'],
+  ['.', 'There is no account ".".'],
+  ['../requests', 'There is no account "../requests".'],
+  ['\ud800', 'There is no account "\ufffd".'],
+])('an account named %j is no other path of the control plane', async (account, message) => {
+  const { adminUrl = '' } = await start()
+  const assistant = await Assistant.with(await attach(adminUrl))
+  for (const tool of ['get_account', 'delete_account', 'list_requests']) {
+    expect(await assistant.call(tool, { account })).toMatchObject({ isError: true, text: message })
+  }
+})

@@ -48,7 +48,13 @@ describe('a line of a session', () => {
       'has an object as id',
       '{"jsonrpc":"2.0","id":{},"method":"ping"}',
       -32600,
-      `The id of the message is neither a text nor a whole number. ${SHAPE}`,
+      `The id of the message is neither a text nor a whole number below 2^53. ${SHAPE}`,
+    ],
+    [
+      'has an id that no program can repeat',
+      '{"jsonrpc":"2.0","id":12345678901234567890,"method":"ping"}',
+      -32600,
+      `The id of the message is neither a text nor a whole number below 2^53. ${SHAPE}`,
     ],
     [
       'has a list as params',
@@ -175,6 +181,14 @@ describe('a session', () => {
     const answers = await session.rest()
     expect(answers.map(({ id }) => id).toSorted()).toEqual([1, 2, 3])
     await session.ended
+  })
+
+  it('answers a last line without its end', async () => {
+    const session = await openRawSession()
+    say(session, INITIALIZE)
+    session.write(JSON.stringify(LIST))
+    session.end()
+    expect((await session.rest()).map(({ id }) => id)).toEqual([1, 2])
   })
 
   const call = (id: number) => ({ jsonrpc: '2.0', id, method: 'tools/call', params: { name: 'wait', arguments: {} } })

@@ -18,7 +18,7 @@ export type MountedRequest = IncomingMessage & {
  * both see `/api/v1/domains` of `/mock/api/v1/domains`.
  */
 export function targetBelow(
-  { baseUrl: mount = '', url = '' }: MountedRequest,
+  { baseUrl: mount = '', originalUrl, url = '' }: MountedRequest,
   basePath: string,
   isLenient: boolean,
 ): string | undefined {
@@ -27,7 +27,10 @@ export function targetBelow(
   if (isBase(below.slice(0, basePath.length)) && /^(?:[/?]|$)/.test(below.slice(basePath.length))) return below
   for (let start = mount.lastIndexOf('/'); start >= 0; start = start > 0 ? mount.lastIndexOf('/', start - 1) : -1) {
     const end = start + basePath.length
-    if (isBase(mount.slice(start, end)) && /^(?:\/|$)/.test(mount.slice(end))) return mount.slice(start) + below
+    if (!isBase(mount.slice(start, end)) || !/^(?:\/|$)/.test(mount.slice(end))) continue
+    // Express adds a slash where nothing of the path is left.
+    const isAdded = /^\/(?:\?|$)/.test(below) && originalUrl !== undefined && !/\/(?:\?|$)/.test(originalUrl)
+    return mount.slice(start) + (isAdded ? below.slice(1) : below)
   }
   return undefined
 }

@@ -65,7 +65,9 @@ export async function readAhead(request: MountedRequest, longest: number): Promi
   if (!hasBody(request)) return EMPTY
   if (request.readableDidRead) return readParsed(request, longest)
   if (Number(request.headers['content-length'] ?? 0) > longest) return oversized(longest)
-  const chunks: Buffer[] = []
+  // Somebody may have asked for text.
+  const encoding = request.readableEncoding
+  const chunks: (Buffer | string)[] = []
   let size = 0
   return new Promise((resolve) => {
     function end(body: SeenBody | undefined): void {
@@ -78,24 +80,25 @@ export async function readAhead(request: MountedRequest, longest: number): Promi
     function take(): void {
       // At the end of an empty body, nothing may be read: the application must find the end itself.
       while (request.readableLength > 0 && size <= longest) {
-        const chunk: Buffer = request.read()
-        size += chunk.length
+        const chunk: Buffer | string = request.read()
+        size += Buffer.byteLength(chunk, encoding ?? undefined)
         chunks.push(chunk)
       }
       if (size > longest) end(oversized(longest))
       if (size > longest || !request.complete) return
-      const bytes = Buffer.concat(chunks)
+      const content = encoding === null ? Buffer.concat(chunks as Buffer[]) : chunks.join('')
       // In the same tick as the last piece was read: the stream has not told its end yet.
-      if (bytes.length > 0) putBack(request, bytes)
-      end({ isKnown: true, bytes })
+      if (content.length > 0) putBack(request, content)
+      if (encoding !== null && content.includes('\ufffd')) end({ isKnown: false, reason: AS_TEXT })
+      else end({ isKnown: true, bytes: Buffer.from(content as string, encoding ?? undefined) })
     }
     request.on('readable', take).once('close', leave).once('error', leave)
   })
 }
 
 /** The next reader finds the bytes, and no sign that they were read: some readers refuse a stream that was. */
-function putBack(request: MountedRequest, bytes: Buffer): void {
-  request.unshift(bytes)
+function putBack(request: MountedRequest, content: Buffer | string): void {
+  request.unshift(content, request.readableEncoding ?? undefined)
   // Node.js has no documented way to do this. Without it, `request.readableDidRead` would stay true.
   Object.assign((request as unknown as { _readableState: object })._readableState, { dataEmitted: false })
 }

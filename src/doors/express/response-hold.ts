@@ -18,7 +18,10 @@ export interface ResponseGuard {
 const OF_CONTENT =
   /^(?:content-.*|etag|last-modified|cache-control|expires|accept-ranges|location|transfer-encoding|trailer)$/i
 
-const SENT = 'Cannot change headers after they are sent to the client'
+function headersSent(): Error {
+  const message = 'Cannot change headers after they are sent to the client'
+  return Object.assign(new Error(message), { code: 'ERR_HTTP_HEADERS_SENT' })
+}
 
 /**
  * Holds a response until the application has ended it. If it may be sent, all calls of the application are made up for
@@ -63,15 +66,15 @@ export function holdResponse(
   })
   for (const name of ['setHeader', 'appendHeader', 'removeHeader'] as const) {
     hold(name, (...values) => {
-      if (hasBegun) throw Object.assign(new Error(SENT), { code: 'ERR_HTTP_HEADERS_SENT' })
+      if (hasBegun) throw headersSent()
       return call(name, values)
     })
   }
   hold('writeHead', (...values) => {
-    if (hasBegun) return response
+    if (hasBegun) throw headersSent()
     hasBegun = true
     response.statusCode = Number(values[0])
-    content.noteHeader(headerIn(values.slice(1)))
+    content.noteHeader(Number(values[0]), headerIn(values.slice(1)))
     held.push(() => call('writeHead', values))
     return response
   })

@@ -29,6 +29,8 @@ export class ResponseContent {
   readonly #bodiless: boolean
   readonly #body: CollectedBody
   #given: Given
+  /** The status that is sent. A later change of `statusCode` has no effect. */
+  #status: number | undefined
 
   constructor(response: ServerResponse, bodiless: boolean, budget: BodyBudget) {
     this.#response = response
@@ -41,7 +43,8 @@ export class ResponseContent {
     return this.#body.missing
   }
 
-  noteHeader(given: Given): void {
+  noteHeader(status: number, given: Given): void {
+    this.#status ??= status
     this.#given ??= given
   }
 
@@ -53,7 +56,7 @@ export class ResponseContent {
   }
 
   seen(): SeenResponse {
-    const { statusCode: status } = this.#response
+    const status = this.#status ?? this.#response.statusCode
     const headers = this.#headers()
     const isBodiless = this.#bodiless || status === 204 || status === 304
     const { missing: reason, bytes } = this.#body
@@ -123,7 +126,7 @@ export function watchResponse(
 
   response.writeHead = ((status: number, ...rest: unknown[]) => {
     const written = Reflect.apply(writeHead, response, [status, ...rest])
-    content.noteHeader(headerIn(rest))
+    content.noteHeader(response.statusCode, headerIn(rest))
     return written
   }) as ServerResponse['writeHead']
 

@@ -31,6 +31,11 @@ export function mismatch(): Error {
   })
 }
 
+/** A field has a character that HTTP does not permit. */
+export function invalidField(name: string): Error {
+  return failure(`invalid ${name} header`, { name: 'InvalidArgumentError', code: 'UND_ERR_INVALID_ARG' })
+}
+
 function failure(message: string, properties: object): Error {
   return Object.assign(new Error(message), properties)
 }

@@ -8,9 +8,9 @@ import type { MalformedRefusal } from '../../http/malformed-response.ts'
 import { waitUntil } from '../../http/waiting.ts'
 import { arrivalOf } from '../direct-arrival.ts'
 import { type AskControl, type ControlHandler, openControlConnections } from './control-connection.ts'
-import { closed, fetchFailed, reset, stopped } from './failure.ts'
+import { closed, fetchFailed, invalidField, reset, stopped } from './failure.ts'
 import { type Fetch, fieldsOf, readRequest, targetOf } from './request.ts'
-import { openBody, type RestOfBody } from './request-body.ts'
+import { type FetchedBody, openBody, type RestOfBody } from './request-body.ts'
 import { inOnePiece, partsOf, responseOf } from './response.ts'
 
 /** The control plane, and the requests that it answers in place of the service. */
@@ -71,27 +71,37 @@ export function openFetch({ answer, refuseMalformed, control, baseUrl, stopping,
 
   async function serve(visit: Visit): Promise<Response> {
     const { request, leaving } = visit
-    const { whole, rest, framing } = await openBody(request, leaving.signal).catch((error) => {
+    const body = await openBody(request, leaving.signal).catch((error) => {
       throw fetchFailed(error)
     })
+    const { rest } = body
     // The error of a body that breaks off ends the request, also while nobody reads the body.
     rest?.once('error', (error) => leaving.abort(fetchFailed(error)))
     leaving.signal.addEventListener('abort', () => rest?.destroy(), { once: true })
+    try {
+      return await carry(visit, body)
+    } finally {
+      // Nobody reads what is left of the body.
+      rest?.destroy()
+    }
+  }
+
+  async function carry(visit: Visit, { whole, rest, framing }: FetchedBody): Promise<Response> {
+    const { request, leaving } = visit
     const { method } = request
     const target = targetOf(request)
     const malformation = findMalformation(request, target)
     if (malformation !== undefined) return refuse(visit, malformation, target)
     const fields = [...fieldsOf(request), ...framing]
+    refuseUnsendable(fields)
     // An application may have received the request from another machine, so its Host counts for the control plane.
     const named = request.headers.get('host') ?? host
     if (askControl !== undefined && control?.owns({ method, url: target, headers: { host: named } })) {
       return askControl({ method, target, headers: ['host', named, ...fields], body: rest ?? whole }, visit)
     }
-    return serveDirectly(
-      visit,
-      arrivalOf({ method, target, headers: ['host', host, ...fields], body: whole, rest, leaving: leaving.signal }),
-      rest,
-    )
+    const headers = ['host', host, ...fields]
+    const arrival = arrivalOf({ method, target, headers, body: whole, rest, leaving: leaving.signal })
+    return serveDirectly(visit, arrival, rest)
   }
 
   /** Refuses what Node's server would not take from a connection. */
@@ -105,10 +115,8 @@ export function openFetch({ answer, refuseMalformed, control, baseUrl, stopping,
   async function serveDirectly(visit: Visit, arrival: Arrival, rest: RestOfBody | undefined): Promise<Response> {
     const { request, leaving } = visit
     const delivery = await answer(arrival)
-    if (delivery === undefined) throw fetchFailed(closed())
+    if (delivery === undefined) throw fetchFailed(rest?.errored ?? closed())
     if ('lost' in delivery) return lose(delivery, leaving.signal)
-    // Nobody reads what is left of the body.
-    rest?.destroy()
     try {
       return responseOf(
         partsOf(delivery, (between) => arrival.wait(between, stopping)),
@@ -149,6 +157,17 @@ function findMalformation({ method, headers }: Request, target: string): Problem
   for (const [name, value] of headers) size += name.length + value.length
   return size > maxHeaderSize ? { code: 'request_too_large', reason: 'large-header' } : undefined
 }
+
+/** Refuses fields that `fetch` does not send, although a `Request` may have them. */
+function refuseUnsendable(fields: readonly string[]): void {
+  for (let index = 0; index < fields.length; index += 2) {
+    const name = `${fields[index]}`
+    if (UNSENDABLE.test(`${fields[index + 1]}`)) throw fetchFailed(invalidField(name))
+  }
+}
+
+/** What a field may not have: control characters except the tab (RFC 9110 §5.5). */
+const UNSENDABLE = /[^\t -~\x80-\xff]/
 
 /** The response, unless the client leaves before. */
 function untilLeft({ leaving: { signal } }: Visit, response: Promise<Response>): Promise<Response> {

@@ -75,10 +75,12 @@ export class RestOfBody extends Readable {
   }
 
   override _read(): void {
-    const piece = this.#begun.shift() ?? this.#reader.read()
+    // A source that always has a piece must leave time for the rest of the program.
+    const piece = this.#begun.shift() ?? nextTurn().then(() => this.#reader.read())
     Promise.resolve(piece)
       .then((read) => this.#take(read))
-      .catch((error) => this.destroy(error))
+      // Without an error, nobody would notice that the body broke off.
+      .catch((error) => this.destroy(error ?? new Error('The body of the request broke off.')))
   }
 
   override _destroy(error: Error | null, finish: (error: Error | null) => void): void {

@@ -9,11 +9,11 @@ export type Fetch = (input: string | URL | Request, init?: RequestInit) => Promi
  */
 export function readRequest(input: unknown, init: RequestInit | undefined, example: string): Request {
   if (!isRequest(input)) {
-    if (typeof input !== 'string' && !(input instanceof URL)) {
+    if (typeof input !== 'string' && !isUrl(input)) {
       throw new TypeError(`fetch takes a Request, or a URL such as ${example}; ${show(input)} is neither.`)
     }
     checkUrl(`${input}`, example)
-    return new Request(input, init)
+    return new Request(`${input}`, init)
   }
   if (input.bodyUsed || input.body?.locked) {
     throw new TypeError(`The body of ${input.method} ${input.url} was read before, so it cannot be sent; pass a clone.`)
@@ -32,6 +32,11 @@ function checkUrl(url: string, example: string): void {
   if (protocol !== 'http:' && protocol !== 'https:') {
     throw new TypeError(`${show(url)} is no URL of HTTP; give one such as ${example}.`)
   }
+}
+
+/** Whether it is a URL. A test runner with a browser's globals has a class of its own. */
+function isUrl(input: unknown): input is URL {
+  return typeof input === 'object' && input !== null && typeof (input as Partial<URL>).href === 'string'
 }
 
 /** Whether it has what a request has. Each implementation of the standard has a class of its own. */

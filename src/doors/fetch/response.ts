@@ -53,7 +53,16 @@ export function responseOf(
   }
   const body = method === 'HEAD' || BODILESS.has(status) ? null : streamOf(pieces, leaving)
   const response = new Response(body, { status, statusText: STATUS_CODES[status] ?? 'unknown', headers })
-  return Object.defineProperty(response, 'url', { value: url.replace(/#.*/, '') })
+  return withUrl(response, url.replace(/#.*/, ''))
+}
+
+/** A response that has come from this URL, as its clones have. */
+function withUrl(response: Response, url: string): Response {
+  const { clone } = response
+  return Object.defineProperties(response, {
+    url: { value: url },
+    clone: { value: () => withUrl(clone.call(response), url) },
+  })
 }
 
 function streamOf(pieces: AsyncIterator<Uint8Array>, leaving: AbortController): ReadableStream<Uint8Array> {

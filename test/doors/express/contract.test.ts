@@ -550,6 +550,55 @@ describe.each(EXPRESSES)('contract in %s', (_, make) => {
     expect(didRead).toBe(false)
   })
 
+  it('leaves a body to an application that reads it as text', async () => {
+    let text = ''
+    const check = contract(STRICT)
+    const asText: RequestHandler = (request, _response, next) => void next(void request.setEncoding('utf8'))
+    const handler: Handler = (response) => {
+      response.req.on('data', (piece: string) => {
+        text += piece
+      })
+      response.req.once('end', () => succeed(response))
+    }
+    const port = await serve(answering(make, handler, [asText, check]))
+    const body = '{"ä":1}'
+    await ask(port, { ...ADD, body })
+    expect(check.report()).toMatchObject({ open: 0, violations: { request: 1 } })
+    await ask(port, ADD)
+    expect(text).toBe(`${ADD.body}`)
+  })
+
+  it.each<ContractOptions>([{}, STRICT])('judges the status that is sent, and no later one: %o', async (options) => {
+    const handler: Handler = (response) => {
+      for (const [name, value] of Object.entries(FIELDS)) response.setHeader(name, value)
+      json(response).write(BODY.slice(0, 9))
+      response.statusCode = 299
+      response.end(BODY.slice(9))
+    }
+    const { port, violations } = await checked(make, handler, options)
+    expect(responseIn(await ask(port, LIST))).toMatchObject({ status: 200, text: BODY })
+    expect(violations).toEqual([])
+  })
+
+  it.each<ContractOptions>([{}, STRICT])('lets a second header fail as Node.js does: %o', async (options) => {
+    let code: unknown
+    const { port } = await checked(
+      make,
+      (response) => {
+        response.writeHead(200)
+        try {
+          response.writeHead(500)
+        } catch (error) {
+          code = (error as NodeJS.ErrnoException).code
+        }
+        response.end('{}')
+      },
+      options,
+    )
+    await ask(port, LIST)
+    expect(code).toBe('ERR_HTTP_HEADERS_SENT')
+  })
+
   it.each(['throws', 'rejects'])('goes on if onViolation %s, and counts it', async (way) => {
     const error = new Error('Full.')
     const warned = once(process, 'warning')

@@ -82,6 +82,7 @@ describe.each(EXPRESSES)('standIn in %s', (_, express) => {
     ['below a path in another case, as Express sees it', '/mock', '/MOCK/api/v1/domains', true],
     ['at the base path', '/api/v1', '/api/v1/domains', true],
     ['at the base path below a path', '/a/api/v1', '/a/api/v1/domains', true],
+    ['at a path of the service', '/a/api/v1/domains', '/a/api/v1/domains?x=1', true],
     ['below a parameter', '/:tenant', '/one/api/v1/domains?x=1', true],
     ['elsewhere', '/mock', '/api/v1/domains', false],
     ['with a longer base', '/mock', '/mock/api/v10/domains', false],
