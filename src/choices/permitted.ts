@@ -201,9 +201,9 @@ export class Permitted {
   }
 
   /** Checks the body of a request. The body must have no null, and its name must be as it would be stored. */
-  checkBody(operation: Operation): PlacedCheck {
-    return this.checkAt(`${pointerOf(operation)}/requestBody${JSON_SCHEMA}`)
-  }
+  readonly checkBody = memoizeWeakly(
+    (operation: Operation): PlacedCheck => this.checkAt(`${pointerOf(operation)}/requestBody${JSON_SCHEMA}`),
+  )
 
   /** For each assumption about the schema of a success: whether a body obeys the schema of each of its numbers. */
   checksByAssumption(operation: Operation): readonly Deciding<(body: unknown) => boolean>[] {

@@ -379,7 +379,7 @@ function findInRequestId({ response: { headers } }: ReadExchange, permitted: Per
     return [{ what: 'response/headers/x-request-id/required', place: REQUEST_ID, reason: 'has no X-Request-Id.' }]
   }
   const isPermitted = permitted.contracts.some(({ operations }) =>
-    operations[0]?.success.checkHeaders({ 'x-request-id': id }).every(({ pointer }) => pointer !== '/x-request-id'),
+    operations[0]?.success.checkHeaders(headers).every(({ pointer }) => pointer !== '/x-request-id'),
   )
   if (isPermitted) return []
   const reason = `has an X-Request-Id whose form the document does not permit: ${show(id)}.`

@@ -11,7 +11,7 @@ import { combinationsOf } from '../ground/combinations.ts'
 import { isObject, type Json, pointTo, writeJson } from '../ground/json.ts'
 import { memoizeWeakly } from '../ground/memo.ts'
 import { type BodySettings, createBodyReader } from '../http/body.ts'
-import { createDecoder } from '../http/charset.ts'
+import { createDecoder, USUAL_TYPE } from '../http/charset.ts'
 import { createQueryReader, type QuerySettings } from '../http/target.ts'
 
 /** What the document forbids in a request or a response. */
@@ -26,7 +26,7 @@ export interface ContractProblem {
 
 /** Problems of the query and the body that no combination of alternatives permits. */
 export function findInvalidInput(
-  { headers, body }: SeenRequest,
+  { headers, body }: Pick<SeenRequest, 'headers' | 'body'>,
   query: string | undefined,
   operation: Operation,
   permitted: Permitted,
@@ -42,6 +42,8 @@ interface Readers {
   bodies: readonly ((bytes: Buffer, headers: SeenFields, operation: Operation) => ParsedBody)[]
   names: readonly NameSettings[]
   dropsNulls: boolean
+  /** Whether every contract refuses a parameter that it does not declare. */
+  refusesUnknown: boolean
 }
 
 type SeenFields = SeenRequest['headers']
@@ -59,14 +61,17 @@ const readersFor = memoizeWeakly((permitted: Permitted): Readers => {
       ...(['spaceAroundNames', 'controlCharacters', 'loneSurrogates', 'invisibleInNames', 'nameLengthUnit'] as const),
     ]),
     dropsNulls: contracts.some(({ settings }) => settings.nullFields === 'absent'),
+    refusesUnknown: contracts.every(({ settings }) => settings.unknownQueryParameters === 'refused'),
   }
 })
 
 function findInQuery(text: string | undefined, operation: Operation, permitted: Permitted): ContractProblem[] {
   const { contracts } = permitted
-  const [readOurs, ...others] = readersFor(permitted).queries
+  const { queries: readers, refusesUnknown } = readersFor(permitted)
+  const [readOurs, ...others] = readers
   const query = readOurs?.(text) ?? {}
   const problems = operation.checkQuery(query)
+  if (problems.length === 0 && !refusesUnknown) return []
   const queries = problems.length === 0 ? [] : [query, ...others.map((read) => read(text))]
   const isPermitted = (problem: Problem<string>) =>
     contracts.some((contract) =>
@@ -75,9 +80,7 @@ function findInQuery(text: string | undefined, operation: Operation, permitted: 
         return found.every(({ field, reason }) => field !== problem.field || reason !== problem.reason)
       }),
     )
-  const unknown = contracts.every(({ settings }) => settings.unknownQueryParameters === 'refused')
-    ? Object.keys(query).filter((name) => !operation.parameters.has(name))
-    : []
+  const unknown = refusesUnknown ? Object.keys(query).filter((name) => !operation.parameters.has(name)) : []
   return [
     ...problems.filter((problem) => !isPermitted(problem)),
     ...unknown.map((field): Problem<string> => ({ code: 'unknown_field', reason: 'query', field })),
@@ -98,11 +101,12 @@ function findInBody(bytes: Buffer, headers: SeenFields, operation: Operation, pe
       unread ??= body.problem
       continue
     }
-    const text = writeJson(body.value)
+    const text = fewest === undefined ? undefined : writeJson(body.value)
     if (text !== undefined && values.has(text)) continue
-    if (text !== undefined) values.add(text)
     const problems = findInValue(body.value, operation, permitted)
     if (problems.length === 0) return []
+    const judged = text ?? writeJson(body.value)
+    if (judged !== undefined) values.add(judged)
     if (fewest === undefined || problems.length < fewest.length) fewest = problems
   }
   if (fewest !== undefined) return fewest
@@ -122,8 +126,10 @@ function readerFor(settings: BodySettings): Readers['bodies'][number] {
   return (bytes, headers, operation) => {
     const type = headers['content-type']
     const fields = { 'content-type': type, 'content-encoding': headers['content-encoding'] }
-    // A problem of the media type or the size does not depend on the text.
-    const refused = reader.readText('{}', Math.max(1, bytes.length), fields, operation)
+    // A problem of the media type or the size does not depend on the text. A usual body has none.
+    const isUsual =
+      type === USUAL_TYPE && fields['content-encoding'] === undefined && bytes.length <= settings.bodyLimit
+    const refused = isUsual ? undefined : reader.readText('{}', Math.max(1, bytes.length), fields, operation)
     if (refused !== undefined && !refused.ok) return { ok: false, problem: refused.problems[0] }
     const text = decode(bytes, type)
     if (text === undefined) return { ok: false, problem: { code: 'invalid_json' } }

@@ -12,7 +12,7 @@ const LATIN_1 = /^(?:iso-?8859-1|latin-?1|l1)$/i
 export type Decode = (bytes: Buffer, type: string | undefined) => string | undefined
 
 /** The usual type. Under every setting, it is accepted, and its charset is UTF-8 (RFC 8259 §8.1). */
-const USUAL_TYPE = 'application/json'
+export const USUAL_TYPE = 'application/json'
 
 /** Whether a body with this Content-Type is read. */
 export function acceptsType(

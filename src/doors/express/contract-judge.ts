@@ -1,14 +1,16 @@
 import { conform } from '../../behaviour/conformity.ts'
 import { Permitted } from '../../choices/permitted.ts'
 import { isFailure, type JudgedDifference, partyOf } from '../../conformance/finding.ts'
+import { createLawfulCheck, type ReceivedRequest } from '../../conformance/lawful-exchange.ts'
 import { judgeSingle } from '../../conformance/single-exchange.ts'
+import type { Operation } from '../../contract/api.ts'
 import { type Choices, readChoices } from '../../contract/choices.ts'
 import type { Contract } from '../../contract/contract.ts'
 import { readOverlays } from '../../contract/overlay.ts'
 import { type Problems, refuse } from '../../domain/errors.ts'
 import type { Exchange, SeenRequest, SeenResponse } from '../../exchanges/exchange.ts'
 import { formOf } from '../../exchanges/key-form.ts'
-import { type Keys, readFields } from '../../exchanges/keys.ts'
+import { Keys, readFields } from '../../exchanges/keys.ts'
 import { createReader } from '../../exchanges/reading.ts'
 import { systemClock } from '../../ground/clock.ts'
 import { nameInstance } from '../../ground/secrets.ts'
@@ -22,13 +24,13 @@ import { requestIdOf } from '../../http/request-id.ts'
 import { createRouter } from '../../http/router.ts'
 import { createQueryReader, splitTarget } from '../../http/target.ts'
 import { createUsualFields } from '../../http/usual-fields.ts'
+import { redactKeys } from '../../journal/redaction/key-shapes.ts'
 import type { ContractViolation } from './contract-report.ts'
 
-/** A request as the judge sees it, with its header fields as they were sent. */
-export interface JudgedRequest {
-  request: SeenRequest
-  fields: readonly (readonly [name: string, value: string])[]
-  keys: Keys
+/** A request, and what the quick check has told of it. */
+export interface JudgedRequest extends ReceivedRequest {
+  /** The operation of a request that certainly keeps the contract. */
+  lawful: Operation | undefined
 }
 
 export interface ExchangeVerdict {
@@ -49,10 +51,18 @@ export async function openContractJudge(overlays: readonly string[]) {
   const permitted = await Permitted.read(choices)
   const { contract } = choices
   const read = createReader(contract)
+  const { operationOf, isSuccess } = createLawfulCheck(permitted)
   const refusalOf = createRefusals(contract)
   const replies = createReplies(contract)
 
-  function judge({ request, fields, keys }: JudgedRequest, response: SeenResponse): ExchangeVerdict {
+  function judge(received: JudgedRequest, response: SeenResponse): ExchangeVerdict {
+    const { lawful } = received
+    if (lawful !== undefined && isSuccess(lawful, response)) return lawful.readsBody ? LAWFUL_WITH_BODY : LAWFUL
+    return judgeWhole(received, response)
+  }
+
+  function judgeWhole(received: ReceivedRequest, response: SeenResponse): ExchangeVerdict {
+    const { request, fields, keys } = seenRequest(received)
     const requestId = response.headers['x-request-id']
     const exchange: Exchange = { id: requestId ?? '', at: 0, until: 0, overlaps: false, request, response }
     const seen = read(exchange)
@@ -82,18 +92,37 @@ export async function openContractJudge(overlays: readonly string[]) {
 
   /** What the stand-in would answer to a request that breaks the contract; `undefined` if it keeps it. */
   function refuseRequest(
-    judged: JudgedRequest,
+    received: JudgedRequest,
   ): { response: Response; violations: readonly ContractViolation[] } | undefined {
-    const refusal = refusalOf(judged.request)
+    if (received.lawful !== undefined) return undefined
+    const refusal = refusalOf(seenRequest(received).request)
     if (refusal === undefined) return undefined
     const response = replies.refuse(refusal)
-    const violations = judge(judged, seenOf(response)).violations.filter(({ part }) => part === 'request')
+    const violations = judgeWhole(received, seenOf(response)).violations.filter(({ part }) => part === 'request')
     // Another choice of the specification may permit it.
     return violations.length === 0 ? undefined : { response, violations }
   }
 
   const bodyLimit = Math.max(...permitted.contracts.map(({ settings }) => settings.bodyLimit))
-  return { contract, bodyLimit, judge, refuseRequest, fail: replies.fail, isRequestId: replies.isRequestId }
+  return {
+    ...{ contract, bodyLimit, judge, refuseRequest, fail: replies.fail, isRequestId: replies.isRequestId },
+    receive: (request: ReceivedRequest): JudgedRequest => ({ ...request, lawful: operationOf(request) }),
+  }
+}
+
+const LAWFUL: ExchangeVerdict = { violations: [], otherChoices: [], readsBody: false, isFailure: false }
+const LAWFUL_WITH_BODY: ExchangeVerdict = { ...LAWFUL, readsBody: true }
+
+/** A request as the whole judgement sees it, with its header fields as they were sent. */
+function seenRequest({ method, target, rawHeaders, body }: ReceivedRequest) {
+  const fields = rawHeaders.flatMap((name, index) =>
+    index % 2 === 0 ? [[name, rawHeaders[index + 1] ?? ''] as const] : [],
+  )
+  // The same key has another name in each exchange, so that keys are not kept.
+  const keys = new Keys()
+  const credentials = keys.credentialsOf(fields)
+  const request: SeenRequest = { method, target, headers: readFields(fields, redactKeys), credentials, body }
+  return { request, fields, keys }
 }
 
 type ContractRefusal = { problems: Problems<string>; operation?: Contract['operations'][number]; allow?: string }

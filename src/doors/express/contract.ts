@@ -45,7 +45,7 @@ export function contract(options: ContractOptions = {}): ContractMiddleware {
   // A request tells its application of the failure, and so does `ready`.
   loading.catch(() => {})
 
-  function checkContract(...[request, response, next]: Parameters<Middleware>): void {
+  const checkContract: Middleware = (request, response, next) => {
     if (checker !== undefined) checker.take(request, response, next)
     else loading.then(() => checkContract(request, response, next), next)
   }

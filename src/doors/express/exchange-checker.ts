@@ -1,13 +1,12 @@
 import type { ServerResponse } from 'node:http'
+import type { ReceivedRequest } from '../../conformance/lawful-exchange.ts'
 import { BodyBudget } from '../../exchanges/collected-body.ts'
 import type { SeenBody, SeenResponse } from '../../exchanges/exchange.ts'
-import { Keys, readFields } from '../../exchanges/keys.ts'
 import type { Response } from '../../http/delivery.ts'
-import { redactKeys } from '../../journal/redaction/key-shapes.ts'
 import { type ContractJudge, type ExchangeVerdict, type JudgedRequest, openContractJudge } from './contract-judge.ts'
 import type { ContractRecord } from './contract-report.ts'
 import { type MountedRequest, targetBelow } from './mount.ts'
-import { readAhead, type WatchedBody, watchBody } from './request-body.ts'
+import { fixed, readAhead, type WatchedBody, watchBody } from './request-body.ts'
 import { holdResponse, sendInstead } from './response-hold.ts'
 import { watchResponse } from './response-watch.ts'
 
@@ -60,23 +59,38 @@ export class ExchangeChecker {
       next()
       return
     }
-    readAhead(request, bodyLimit).then((body) => {
-      if (body === undefined) this.#miss('request', LEFT_EARLY)
-      else if (!this.#isRefused(request, response, target, body)) {
-        this.#follow(request, response, target, { seen: () => body, release() {} })
-        next()
+    const proceed = (body: SeenBody | undefined): void => {
+      if (body === undefined) {
+        this.#miss('request', LEFT_EARLY)
+        return
       }
-    }, next)
+      const judged = this.#try(() => this.#judge.receive(receivedOf(request, target, body)))
+      if (judged !== undefined && this.#isRefused(request, response, judged)) return
+      this.#follow(request, response, target, fixed(body), judged)
+      next()
+    }
+    const body = readAhead(request, bodyLimit)
+    if (body instanceof Promise) body.then(proceed, next)
+    else proceed(body)
   }
 
   /** Judges the response when it is there. */
-  #follow(request: MountedRequest, response: ServerResponse, target: string, sent: WatchedBody): void {
+  #follow(
+    request: MountedRequest,
+    response: ServerResponse,
+    target: string,
+    sent: WatchedBody,
+    judged?: JudgedRequest | undefined,
+  ): void {
     const bodiless = request.method === 'HEAD'
     const judge = (answer: SeenResponse): ExchangeVerdict | undefined => {
       this.#record.open--
       const body = sent.seen()
       sent.release()
-      const verdict = this.#try(() => this.#judge.judge(judgedOf(request, target, body), answer))
+      const verdict = this.#try(() => {
+        const received = judged ?? this.#judge.receive(receivedOf(request, target, body))
+        return this.#judge.judge(received, answer)
+      })
       if (verdict === undefined) return undefined
       for (const violation of verdict.violations) this.#record.tell(violation)
       for (const id of verdict.otherChoices) this.#record.noteChoice(id)
@@ -101,8 +115,8 @@ export class ExchangeChecker {
     return withRequestId(this.#judge.fail(), headers['x-request-id'], this.#judge)
   }
 
-  #isRefused(request: MountedRequest, response: ServerResponse, target: string, body: SeenBody): boolean {
-    const refused = this.#try(() => this.#judge.refuseRequest(judgedOf(request, target, body)))
+  #isRefused(request: MountedRequest, response: ServerResponse, judged: JudgedRequest): boolean {
+    const refused = this.#try(() => this.#judge.refuseRequest(judged))
     if (refused === undefined) return false
     this.#record.open--
     for (const violation of refused.violations) this.#record.tell(violation)
@@ -136,12 +150,6 @@ function withRequestId(response: Response, id: string | undefined, judge: Contra
   return { ...response, headers: headers.map((each, index) => (index === at ? id : each)) }
 }
 
-function judgedOf({ method = '', rawHeaders }: MountedRequest, target: string, body: SeenBody): JudgedRequest {
-  const fields = rawHeaders.flatMap((name, index) =>
-    index % 2 === 0 ? [[name, rawHeaders[index + 1] ?? ''] as const] : [],
-  )
-  // The same key has another name in each exchange, so that keys are not kept.
-  const keys = new Keys()
-  const credentials = keys.credentialsOf(fields)
-  return { request: { method, target, headers: readFields(fields, redactKeys), credentials, body }, fields, keys }
+function receivedOf({ method = '', rawHeaders }: MountedRequest, target: string, body: SeenBody): ReceivedRequest {
+  return { method, target, rawHeaders, body }
 }

@@ -22,6 +22,8 @@ export function targetBelow(
   basePath: string,
   isLenient: boolean,
 ): string | undefined {
+  // As nearly all are: in the time of one comparison.
+  if (url.startsWith(basePath) && url[basePath.length] === '/') return url
   const below = url.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i, '')
   const isBase = (text: string) => text === basePath || (isLenient && text.toLowerCase() === basePath.toLowerCase())
   if (isBase(below.slice(0, basePath.length)) && /^(?:[/?]|$)/.test(below.slice(basePath.length))) return below

@@ -1,5 +1,6 @@
 import { type BodyBudget, CollectedBody } from '../../exchanges/collected-body.ts'
 import type { SeenBody } from '../../exchanges/exchange.ts'
+import type { Awaitable } from '../../ground/awaitable.ts'
 import { writeJson } from '../../ground/json.ts'
 import { hasBody } from '../../http/body.ts'
 import type { MountedRequest } from './mount.ts'
@@ -12,6 +13,7 @@ export interface WatchedBody {
 }
 
 const EMPTY: SeenBody = { isKnown: true, bytes: Buffer.alloc(0) }
+const NO_BODY = fixed(EMPTY)
 const UNREAD = 'The application answered before it had read the body of the request.'
 const AS_TEXT = 'The application read the body of the request as text, which has lost bytes.'
 const CONSUMED = 'Another middleware has read the body of the request, and has not kept it.'
@@ -22,7 +24,7 @@ const EMPTY_OR_NOT = 'A body parser has read the body of the request, and does n
  * A body that another middleware has read before is taken from `request.body`.
  */
 export function watchBody(request: MountedRequest, longest: number, budget: BodyBudget): WatchedBody {
-  if (!hasBody(request)) return fixed(EMPTY)
+  if (!hasBody(request)) return NO_BODY
   if (request.readableDidRead) return fixed(readParsed(request, longest))
   const collected = new CollectedBody(budget)
   let lost: string | undefined
@@ -61,7 +63,7 @@ export function watchBody(request: MountedRequest, longest: number, budget: Body
  * Reads a body and puts it back, so that the application reads it as if it came now. Resolves to `undefined` if the
  * client leaves. Of a body that is longer than `longest`, nothing is put back.
  */
-export async function readAhead(request: MountedRequest, longest: number): Promise<SeenBody | undefined> {
+export function readAhead(request: MountedRequest, longest: number): Awaitable<SeenBody | undefined> {
   if (!hasBody(request)) return EMPTY
   if (request.readableDidRead) return readParsed(request, longest)
   if (Number(request.headers['content-length'] ?? 0) > longest) return oversized(longest)
@@ -116,7 +118,8 @@ function readParsed(request: MountedRequest, longest: number): SeenBody {
   return text === undefined ? { isKnown: false, reason: CONSUMED } : { isKnown: true, bytes: Buffer.from(text) }
 }
 
-function fixed(body: SeenBody): WatchedBody {
+/** A body that is known from the beginning. */
+export function fixed(body: SeenBody): WatchedBody {
   return { seen: () => body, release() {} }
 }
 

@@ -1,9 +1,9 @@
 import type { ServerResponse } from 'node:http'
-import type { BodyBudget } from '../../exchanges/collected-body.ts'
+import { BODY_LIMIT, type BodyBudget, NO_ROOM, TOO_LONG } from '../../exchanges/collected-body.ts'
 import type { SeenResponse } from '../../exchanges/exchange.ts'
 import { bytesOf } from '../../http/content.ts'
 import type { Response } from '../../http/delivery.ts'
-import { headerIn, ResponseContent } from './response-watch.ts'
+import { bytesOfChunk, headerIn, NO_BYTES, ResponseContent } from './response-watch.ts'
 
 /** Decides about a response that is held. Exactly one method is called, once. */
 export interface ResponseGuard {
@@ -34,22 +34,15 @@ export function holdResponse(
   guard: ResponseGuard,
 ): void {
   const content = new ResponseContent(response, bodiless, budget)
-  const former = methodsOf(response)
+  const pieces = new HeldPieces(budget)
+  const { writeHead, flushHeaders, write, end } = response
   const held: (() => void)[] = []
   let hasBegun = false
   let isOver = false
 
-  /** Replaces a method until the response is over. Others may replace it too, so it is never put back. */
-  function hold(name: keyof typeof former, method: (...values: unknown[]) => unknown): void {
-    const original = former[name]
-    const value = (...values: unknown[]) => (isOver ? Reflect.apply(original, response, values) : method(...values))
-    Object.defineProperty(response, name, { value, writable: true, configurable: true, enumerable: true })
-  }
-  function call(name: keyof typeof former, values: readonly unknown[]): unknown {
-    return Reflect.apply(former[name], response, values)
-  }
   function release(): void {
     isOver = true
+    pieces.release()
     content.release()
   }
   function sendHeld(): void {
@@ -60,62 +53,114 @@ export function holdResponse(
     if (!hasBegun) response.writeHead(response.statusCode)
   }
 
-  Object.defineProperty(response, 'headersSent', {
-    get: () => (isOver ? Reflect.get(Object.getPrototypeOf(response), 'headersSent', response) : hasBegun),
-    configurable: true,
-  })
-  for (const name of ['setHeader', 'appendHeader', 'removeHeader'] as const) {
-    hold(name, (...values) => {
-      if (hasBegun) throw headersSent()
-      return call(name, values)
-    })
-  }
-  hold('writeHead', (...values) => {
+  // Others may replace a method, too, so none is ever put back.
+  response.writeHead = ((...values: Parameters<typeof writeHead>) => {
+    if (isOver) return Reflect.apply(writeHead, response, values)
     if (hasBegun) throw headersSent()
     hasBegun = true
     response.statusCode = Number(values[0])
     content.noteHeader(Number(values[0]), headerIn(values.slice(1)))
-    held.push(() => call('writeHead', values))
+    closeHeader(response, () => !isOver)
+    held.push(() => Reflect.apply(writeHead, response, values))
     return response
-  })
-  hold('flushHeaders', begin)
-  hold('write', (chunk, ...rest) => {
+  }) as ServerResponse['writeHead']
+
+  response.flushHeaders = () => {
+    if (isOver) flushHeaders.call(response)
+    else begin()
+  }
+
+  response.write = ((chunk: unknown, ...rest: unknown[]) => {
+    const piece = bytesOfChunk(chunk, rest[0])
     // Node.js throws for any other chunk.
-    if (typeof chunk !== 'string' && !(chunk instanceof Uint8Array)) return call('write', [chunk, ...rest])
+    if (isOver || piece === undefined) return Reflect.apply(write, response, [chunk, ...rest])
     begin()
-    content.add(chunk, rest[0])
     // The application may wait until it can use its memory for something else.
-    const kept = typeof chunk === 'string' ? chunk : Buffer.from(chunk)
+    const kept = typeof chunk === 'string' ? piece : Buffer.from(piece)
     const written = rest.find((value) => typeof value === 'function')
     if (written !== undefined) process.nextTick(written)
-    held.push(() => call('write', typeof rest[0] === 'string' ? [kept, rest[0]] : [kept]))
-    if (content.missing !== undefined) {
+    const missing = pieces.add(kept)
+    held.push(() => Reflect.apply(write, response, [kept]))
+    if (missing !== undefined) {
+      content.drop(missing)
       guard.passOn(content.seen())
       sendHeld()
     }
     return true
-  })
-  hold('end', (...values) => {
-    content.add(values[0], values[1])
+  }) as ServerResponse['write']
+
+  response.end = ((...values: unknown[]) => {
+    if (isOver) return Reflect.apply(end, response, values)
+    const last = bytesOfChunk(values[0], values[1])
+    content.addLast(pieces.joinedWith(last))
     const other = guard.decide(content.seen())
     if (other === undefined) {
       sendHeld()
-      call('end', values)
+      Reflect.apply(end, response, values)
     } else {
       release()
       sendInstead(response, other, bodiless, values.find((value) => typeof value === 'function') as () => void)
     }
     return response
-  })
-  response.once('close', () => {
+  }) as ServerResponse['end']
+
+  response.on('close', () => {
     if (isOver) return
     release()
     guard.broken()
   })
 }
 
-function methodsOf({ setHeader, appendHeader, removeHeader, writeHead, flushHeaders, write, end }: ServerResponse) {
-  return { setHeader, appendHeader, removeHeader, writeHead, flushHeaders, write, end }
+/** The pieces of a body, each of them once. */
+class HeldPieces {
+  readonly #budget: BodyBudget
+  readonly #pieces: Buffer[] = []
+  #size = 0
+  #taken = 0
+
+  constructor(budget: BodyBudget) {
+    this.#budget = budget
+  }
+
+  /** Adds a piece. Returns why no more can be held, as a sentence. */
+  add(piece: Buffer): string | undefined {
+    this.#size += piece.length
+    if (this.#size > BODY_LIMIT) return TOO_LONG
+    if (!this.#budget.take(piece.length + OF_PIECE)) return NO_ROOM
+    this.#taken += piece.length + OF_PIECE
+    this.#pieces.push(piece)
+    return undefined
+  }
+
+  /** The whole body. */
+  joinedWith(last: Buffer = NO_BYTES): Buffer {
+    return this.#pieces.length === 0 ? last : Buffer.concat([...this.#pieces, last])
+  }
+
+  release(): void {
+    this.#budget.release(this.#taken)
+    this.#taken = 0
+    this.#pieces.length = 0
+  }
+}
+
+/** In bytes, about how much memory a piece takes beside its content. */
+const OF_PIECE = 300
+
+/** Makes a response that is held look as if its header had been sent, as long as it is held. */
+function closeHeader(response: ServerResponse, isHeld: () => boolean): void {
+  for (const name of ['setHeader', 'appendHeader', 'removeHeader'] as const) {
+    const former: (...values: never[]) => unknown = response[name]
+    const value = (...values: never[]) => {
+      if (isHeld()) throw headersSent()
+      return Reflect.apply(former, response, values)
+    }
+    Object.defineProperty(response, name, { value, writable: true, configurable: true, enumerable: true })
+  }
+  Object.defineProperty(response, 'headersSent', {
+    get: () => isHeld() || Reflect.get(Object.getPrototypeOf(response), 'headersSent', response),
+    configurable: true,
+  })
 }
 
 /** Sends a response of the middleware itself. Fields that others have set stay, if they are not about the content. */

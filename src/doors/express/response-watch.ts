@@ -1,5 +1,5 @@
 import type { OutgoingHttpHeaders, ServerResponse } from 'node:http'
-import { type BodyBudget, CollectedBody } from '../../exchanges/collected-body.ts'
+import { BODY_LIMIT, type BodyBudget, CollectedBody } from '../../exchanges/collected-body.ts'
 import { undoCoding } from '../../exchanges/content-coding.ts'
 import type { SeenBody, SeenHeaders, SeenResponse } from '../../exchanges/exchange.ts'
 import { readFields } from '../../exchanges/keys.ts'
@@ -16,7 +16,9 @@ export interface ResponseListener {
 type Chunk = string | Uint8Array
 type Given = OutgoingHttpHeaders | readonly unknown[] | undefined
 
-const NOTHING: SeenBody = { isKnown: true, bytes: Buffer.alloc(0) }
+export const NO_BYTES = Buffer.alloc(0)
+const NOTHING: SeenBody = { isKnown: true, bytes: NO_BYTES }
+const NO_PAIRS: readonly [string, string][] = []
 /** In bytes, how long a body may be without its content coding. */
 const DECODED = 16 << 20
 
@@ -27,7 +29,11 @@ const DECODED = 16 << 20
 export class ResponseContent {
   readonly #response: ServerResponse
   readonly #bodiless: boolean
-  readonly #body: CollectedBody
+  readonly #budget: BodyBudget
+  /** The copy of a body in pieces. */
+  #copy: CollectedBody | undefined
+  /** A body in one piece, which needs no copy. */
+  #whole: Buffer = NO_BYTES
   #given: Given
   /** The status that is sent. A later change of `statusCode` has no effect. */
   #status: number | undefined
@@ -35,12 +41,7 @@ export class ResponseContent {
   constructor(response: ServerResponse, bodiless: boolean, budget: BodyBudget) {
     this.#response = response
     this.#bodiless = bodiless
-    this.#body = new CollectedBody(budget)
-  }
-
-  /** Why the body is not known, as a sentence; absent as long as it is. */
-  get missing(): string | undefined {
-    return this.#body.missing
+    this.#budget = budget
   }
 
   noteHeader(status: number, given: Given): void {
@@ -48,18 +49,30 @@ export class ResponseContent {
     this.#given ??= given
   }
 
-  add(chunk: unknown, encoding: unknown): void {
+  /** Adds a piece, which is copied: the application may use its memory for something else. */
+  add(piece: Buffer): void {
     if (this.#bodiless) return
-    if (typeof chunk === 'string')
-      this.#body.add(Buffer.from(chunk, typeof encoding === 'string' ? (encoding as 'utf8') : 'utf8'))
-    else if (chunk instanceof Uint8Array) this.#body.add(Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength))
+    this.#copy ??= new CollectedBody(this.#budget)
+    this.#copy.add(piece)
+  }
+
+  /** Adds the last piece. It must stay as it is until the response is judged. */
+  addLast(piece: Buffer): void {
+    if (this.#copy !== undefined || piece.length > BODY_LIMIT) this.add(piece)
+    else if (!this.#bodiless) this.#whole = piece
+  }
+
+  /** Gives up the body for a reason, which is a sentence. */
+  drop(reason: string): void {
+    this.#copy ??= new CollectedBody(this.#budget)
+    this.#copy.drop(reason)
   }
 
   seen(): SeenResponse {
     const status = this.#status ?? this.#response.statusCode
     const headers = this.#headers()
     const isBodiless = this.#bodiless || status === 204 || status === 304
-    const { missing: reason, bytes } = this.#body
+    const { missing: reason, bytes } = this.#copy ?? { missing: undefined, bytes: this.#whole }
     const body: SeenBody = isBodiless
       ? NOTHING
       : reason === undefined
@@ -69,7 +82,7 @@ export class ResponseContent {
   }
 
   release(): void {
-    this.#body.release()
+    this.#copy?.release()
   }
 
   /**
@@ -77,11 +90,17 @@ export class ResponseContent {
    * one of those that Node.js adds: without any field, the header would count as not recorded.
    */
   #headers(): SeenHeaders {
-    const set = Object.entries(this.#response.getHeaders()).flatMap(([name, value]) => pairsOf(name, value))
-    const names = new Set(set.map(([name]) => name.toLowerCase()))
-    const given = givenPairs(this.#given).filter(([name]) => !names.has(name.toLowerCase()))
-    return readFields([['Connection', 'keep-alive'], ...set, ...given], (text) => text)
+    const set = this.#response.getHeaders()
+    const pairs: [string, string][] = [['Connection', 'keep-alive']]
+    for (const name in set) addPairs(pairs, name, set[name])
+    for (const [name, value] of givenPairs(this.#given)) if (!(name.toLowerCase() in set)) pairs.push([name, value])
+    return readFields(pairs, (text) => text)
   }
+}
+
+function addPairs(pairs: [string, string][], name: string, value: unknown): void {
+  if (Array.isArray(value)) for (const each of value) pairs.push([name, `${each}`])
+  else pairs.push([name, `${value}`])
 }
 
 function pairsOf(name: string, value: unknown): [string, string][] {
@@ -89,8 +108,8 @@ function pairsOf(name: string, value: unknown): [string, string][] {
 }
 
 /** What was given to `writeHead`: an object, pairs, or names and values that alternate. */
-function givenPairs(given: Given): [string, string][] {
-  if (given === undefined) return []
+function givenPairs(given: Given): readonly [string, string][] {
+  if (given === undefined) return NO_PAIRS
   if (!Array.isArray(given)) return Object.entries(given).flatMap(([name, value]) => pairsOf(name, value))
   if (Array.isArray(given[0])) return given.flatMap(([name, value]) => pairsOf(`${name}`, value))
   return given.flatMap((name, index) => (index % 2 === 0 ? pairsOf(`${name}`, given[index + 1]) : []))
@@ -101,7 +120,8 @@ function givenPairs(given: Given): [string, string][] {
  * header may already name a coding that the body does not have.
  */
 function withoutCoding(bytes: Buffer, field: string | undefined): SeenBody {
-  const codings = (field ?? '').split(',').map((coding) => coding.trim().toLowerCase())
+  if (field === undefined) return { isKnown: true, bytes }
+  const codings = field.split(',').map((coding) => coding.trim().toLowerCase())
   const coded = codings.filter((coding) => coding !== '' && coding !== 'identity')
   if (coded.length === 0 || bytes.length === 0) return { isKnown: true, bytes }
   let decoded: Buffer | undefined = bytes
@@ -132,7 +152,8 @@ export function watchResponse(
 
   response.write = ((chunk: Chunk, ...rest: unknown[]) => {
     const hasRoom = Reflect.apply(write, response, [chunk, ...rest])
-    if (!isOver) content.add(chunk, rest[0])
+    const piece = isOver ? undefined : bytesOfChunk(chunk, rest[0])
+    if (piece !== undefined) content.add(piece)
     return hasRoom
   }) as ServerResponse['write']
 
@@ -140,18 +161,27 @@ export function watchResponse(
     Reflect.apply(end, response, values)
     if (isOver) return response
     isOver = true
-    content.add(values[0], values[1])
+    const piece = bytesOfChunk(values[0], values[1])
+    if (piece !== undefined) content.addLast(piece)
     listener.ended(content.seen())
     content.release()
     return response
   }) as ServerResponse['end']
 
-  response.once('close', () => {
+  // Without `once`, which makes a function for each response: after the end, this does nothing.
+  response.on('close', () => {
     if (isOver) return
     isOver = true
     content.release()
     listener.broken()
   })
+}
+
+/** The bytes of what an application writes, in the same memory if they are bytes; `undefined` if it is no content. */
+export function bytesOfChunk(chunk: unknown, encoding: unknown): Buffer | undefined {
+  if (typeof chunk === 'string') return Buffer.from(chunk, typeof encoding === 'string' ? (encoding as 'utf8') : 'utf8')
+  if (Buffer.isBuffer(chunk)) return chunk
+  return chunk instanceof Uint8Array ? Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength) : undefined
 }
 
 /** The header among the values after the status: the reason phrase may come before it. */
