@@ -10,7 +10,7 @@ import { splitTarget } from '../http/target.ts'
 import { findInvalidInput } from './request-problems.ts'
 
 /** A request as it was received, with its key. In `rawHeaders`, names and values alternate. */
-export interface ReceivedRequest {
+export interface ArrivedRequest {
   method: string
   target: string
   rawHeaders: readonly string[]
@@ -23,7 +23,7 @@ export interface ReceivedRequest {
  */
 export interface LawfulCheck {
   /** The operation of a request that certainly keeps the contract. */
-  operationOf(request: ReceivedRequest): Operation | undefined
+  operationOf(request: ArrivedRequest): Operation | undefined
   /** Whether a response to such a request is certainly a lawful success. */
   isSuccess(operation: Operation, response: SeenResponse): boolean
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { Permitted } from '../../src/choices/permitted.ts'
-import { createLawfulCheck, type ReceivedRequest } from '../../src/conformance/lawful-exchange.ts'
+import { type ArrivedRequest, createLawfulCheck } from '../../src/conformance/lawful-exchange.ts'
 import { judgeSingle } from '../../src/conformance/single-exchange.ts'
 import { readChoices } from '../../src/contract/choices.ts'
 import type { SeenResponse } from '../../src/exchanges/exchange.ts'
@@ -19,7 +19,7 @@ const FIELDS = {
 const LIST = '{"success":true,"data":{"domains":["a.example"]}}'
 const ADDED = '{"success":true,"data":{"message":"Added.","domains":["a.example"],"count":1}}'
 
-const request = (more: Partial<Omit<ReceivedRequest, 'body'>> & { text?: string } = {}): ReceivedRequest => {
+const request = (more: Partial<Omit<ArrivedRequest, 'body'>> & { text?: string } = {}): ArrivedRequest => {
   const { text = '', ...others } = more
   const body = { isKnown: true, bytes: Buffer.from(text) } as const
   return { method: 'GET', target: '/api/v1/domains', rawHeaders: KEY, body, ...others }
@@ -34,7 +34,7 @@ const response = (text: string, fields: object = {}, status = 200): SeenResponse
   }
 }
 
-const REQUESTS: Record<string, ReceivedRequest> = {
+const REQUESTS: Record<string, ArrivedRequest> = {
   list: request(),
   add: adding('{"domains":["a.example"]}'),
   'add with a charset': adding('{"domains":["a.example"]}', [
@@ -91,7 +91,7 @@ const check = createLawfulCheck(permitted)
 const read = createReader(permitted.contract)
 
 /** What the whole judgement finds. */
-function findingsOf({ rawHeaders, ...sent }: ReceivedRequest, answer: SeenResponse): string[] {
+function findingsOf({ rawHeaders, ...sent }: ArrivedRequest, answer: SeenResponse): string[] {
   const fields = rawHeaders.flatMap((name, at) => (at % 2 === 0 ? [[name, `${rawHeaders[at + 1]}`] as const] : []))
   const seen = { ...sent, headers: readFields(fields, (each) => each), credentials: new Keys().credentialsOf(fields) }
   const reading = read({ id: '', at: 0, until: 0, overlaps: false, request: seen, response: answer })
@@ -100,7 +100,7 @@ function findingsOf({ rawHeaders, ...sent }: ReceivedRequest, answer: SeenRespon
 }
 
 describe('the quick check of lawful exchanges', () => {
-  const isLawful = (sent: ReceivedRequest, answer: SeenResponse) => {
+  const isLawful = (sent: ArrivedRequest, answer: SeenResponse) => {
     const operation = check.operationOf(sent)
     return operation !== undefined && check.isSuccess(operation, answer)
   }

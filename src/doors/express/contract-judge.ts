@@ -1,7 +1,7 @@
 import { conform } from '../../behaviour/conformity.ts'
 import { Permitted } from '../../choices/permitted.ts'
 import { isFailure, type JudgedDifference, partyOf } from '../../conformance/finding.ts'
-import { createLawfulCheck, type ReceivedRequest } from '../../conformance/lawful-exchange.ts'
+import { type ArrivedRequest, createLawfulCheck } from '../../conformance/lawful-exchange.ts'
 import { judgeSingle } from '../../conformance/single-exchange.ts'
 import type { Operation } from '../../contract/api.ts'
 import { type Choices, readChoices } from '../../contract/choices.ts'
@@ -28,7 +28,7 @@ import { redactKeys } from '../../journal/redaction/key-shapes.ts'
 import type { ContractViolation } from './contract-report.ts'
 
 /** A request, and what the quick check has told of it. */
-export interface JudgedRequest extends ReceivedRequest {
+export interface JudgedRequest extends ArrivedRequest {
   /** The operation of a request that certainly keeps the contract. */
   lawful: Operation | undefined
 }
@@ -61,7 +61,7 @@ export async function openContractJudge(overlays: readonly string[]) {
     return judgeWhole(received, response)
   }
 
-  function judgeWhole(received: ReceivedRequest, response: SeenResponse): ExchangeVerdict {
+  function judgeWhole(received: ArrivedRequest, response: SeenResponse): ExchangeVerdict {
     const { request, fields, keys } = seenRequest(received)
     const requestId = response.headers['x-request-id']
     const exchange: Exchange = { id: requestId ?? '', at: 0, until: 0, overlaps: false, request, response }
@@ -106,7 +106,7 @@ export async function openContractJudge(overlays: readonly string[]) {
   const bodyLimit = Math.max(...permitted.contracts.map(({ settings }) => settings.bodyLimit))
   return {
     ...{ contract, bodyLimit, judge, refuseRequest, fail: replies.fail, isRequestId: replies.isRequestId },
-    receive: (request: ReceivedRequest): JudgedRequest => ({ ...request, lawful: operationOf(request) }),
+    receive: (request: ArrivedRequest): JudgedRequest => ({ ...request, lawful: operationOf(request) }),
   }
 }
 
@@ -114,7 +114,7 @@ const LAWFUL: ExchangeVerdict = { violations: [], otherChoices: [], readsBody: f
 const LAWFUL_WITH_BODY: ExchangeVerdict = { ...LAWFUL, readsBody: true }
 
 /** A request as the whole judgement sees it, with its header fields as they were sent. */
-function seenRequest({ method, target, rawHeaders, body }: ReceivedRequest) {
+function seenRequest({ method, target, rawHeaders, body }: ArrivedRequest) {
   const fields = rawHeaders.flatMap((name, index) =>
     index % 2 === 0 ? [[name, rawHeaders[index + 1] ?? ''] as const] : [],
   )

@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http'
-import type { ReceivedRequest } from '../../conformance/lawful-exchange.ts'
+import type { ArrivedRequest } from '../../conformance/lawful-exchange.ts'
 import { BodyBudget } from '../../exchanges/collected-body.ts'
 import type { SeenBody, SeenResponse } from '../../exchanges/exchange.ts'
 import type { Response } from '../../http/delivery.ts'
@@ -150,6 +150,6 @@ function withRequestId(response: Response, id: string | undefined, judge: Contra
   return { ...response, headers: headers.map((each, index) => (index === at ? id : each)) }
 }
 
-function receivedOf({ method = '', rawHeaders }: MountedRequest, target: string, body: SeenBody): ReceivedRequest {
+function receivedOf({ method = '', rawHeaders }: MountedRequest, target: string, body: SeenBody): ArrivedRequest {
   return { method, target, rawHeaders, body }
 }
