@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, rm, writeFile } from 'node:fs/promises'
 import type { Json } from '../ground/json.ts'
 import { findPackageFile, placeOf } from '../ground/package-files.ts'
 
@@ -83,8 +83,14 @@ export async function markPrepared(files: readonly string[]): Promise<void> {
 async function fingerprintOf(files: readonly string[]): Promise<string> {
   const prepared = (await readdir(placeOf(FOLDER))).filter((name) => name !== MARK).map((name) => FOLDER + name)
   const all = [...files, ...prepared.toSorted()]
-  const hashes = await Promise.all(all.map(async (file) => `${hash('sha256', await readFile(placeOf(file)))} ${file}`))
+  const hashes = all.map((file) => `${hashOf(file)} ${file}`)
   return hash('sha256', hashes.join('\n'))
+}
+
+/** Somebody may have removed a file that the build wrote. */
+function hashOf(file: string): string {
+  const content = findPackageFile(file)
+  return content === undefined ? 'absent' : hash('sha256', content)
 }
 
 function pathFor(text: Buffer): string {

@@ -22,4 +22,6 @@ it('A clone that was never built has nothing prepared, and its build can prepare
   await clearPrepared()
   await markPrepared([])
   expect(await isPrepared([])).toBe(true)
+  // As if a file was removed that the build had written.
+  expect(await isPrepared(['openapi.tolerant.yaml'])).toBe(false)
 })

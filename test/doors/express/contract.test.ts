@@ -183,12 +183,28 @@ const WAYS: readonly [way: string, handler: Handler, request?: WireRequest][] = 
   ],
 ]
 
+/** Without the sizes of chunks: newer versions of Node.js join pieces that are written at one time, as held ones are. */
+function joinChunks(bytes: string): string {
+  const begin = bytes.indexOf('\r\n\r\n') + 4
+  const head = bytes.slice(0, begin)
+  if (!/^transfer-encoding: chunked/im.test(head)) return bytes
+  let body = ''
+  for (let at = begin; ; ) {
+    const start = bytes.indexOf('\r\n', at) + 2
+    const size = Number.parseInt(bytes.slice(at, start), 16)
+    if (size === 0) return head + body + bytes.slice(at)
+    body += bytes.slice(start, start + size)
+    at = start + size + 2
+  }
+}
+
 describe.each(EXPRESSES)('contract in %s', (_, make) => {
   describe.each<ContractOptions>([{}, STRICT])('with %o', (options) => {
     it.each(WAYS)('changes no byte of a lawful response by %s', async (_, handler, request = LIST) => {
       const { port, check, violations } = await checked(make, handler, options)
       const expected = await ask(await serve(answering(make, handler, [])), request)
-      expect(await ask(port, request)).toBe(expected)
+      const read = options === STRICT ? joinChunks : (bytes: string) => bytes
+      expect(read(await ask(port, request))).toBe(read(expected))
       expect(violations).toEqual([])
       expect(check.report()).toEqual({
         ...{ exchanges: 1, open: 0, outside: 0, failedCalls: 0 },
@@ -203,7 +219,8 @@ describe.each(EXPRESSES)('contract in %s', (_, make) => {
       const order = place === 'before' ? [compressing, check as RequestHandler] : [check as RequestHandler, compressing]
       const port = await serve(answering(make, handler, order))
       const expected = await ask(await serve(answering(make, handler, [compressing])), LIST)
-      expect(await ask(port, LIST)).toBe(expected)
+      const read = options === STRICT ? joinChunks : (bytes: string) => bytes
+      expect(read(await ask(port, LIST))).toBe(read(expected))
       expect(violations).toEqual([])
       expect(check.report().notChecked).toEqual([])
     })
