@@ -12,9 +12,16 @@ describe.skipIf(!HAS_REDIS)('Of two servers on one store,', () => {
     const before = await one.create({ id: 'before', fixture: FIXTURE })
     const after = await other.create({ id: 'after', fixture: FIXTURE })
     await one.post('/accounts/after/snapshots', { name: 'clean' })
-    for (const { key } of [before, after]) {
+    // Requests to two servers within a moment may be recorded in either order.
+    const recorded = async (id: string) => (await one.get(`/accounts/${id}/requests`)).data.requests.length
+    for (const { id, key } of [
+      { id: 'before', key: before.key },
+      { id: 'after', key: after.key },
+    ]) {
       await one.ask(key, 'GET', '/domains')
+      await expect.poll(() => recorded(id)).toBe(1)
       await other.ask(key, 'GET', '/dmarc')
+      await expect.poll(() => recorded(id)).toBe(2)
     }
     const path = '/accounts/before/comparison?with=after'
     for (const { get } of [one, other]) {
@@ -22,6 +29,7 @@ describe.skipIf(!HAS_REDIS)('Of two servers on one store,', () => {
       expect([data.result, data.asked.one, data.asked.other]).toEqual(['same', 2, 2])
     }
     const { headers } = await other.ask(after.key, 'DELETE', '/domains', { domains: ['b.example'] })
+    await expect.poll(() => recorded('after')).toBe(3)
     await one.ask(before.key, 'GET', '/domaingroups')
     for (const { get } of [one, other]) {
       const { data } = await get(path)
