@@ -39,7 +39,7 @@ export function ownPlatform() {
   return Object.hasOwn(PLATFORMS, name) ? name : undefined
 }
 
-/** The folder of a platform's Node.js, with `bin/node` and `LICENSE`. It is fetched once. */
+/** The folder of a platform's Node.js, with `bin/node` and, except for Windows, `LICENSE`. It is fetched once. */
 export async function fetchNode(platform) {
   const { package: name, integrity } = PLATFORMS[platform]
   const folder = join(CACHE, `${name}-${NODE_VERSION}`)
@@ -55,7 +55,7 @@ export async function fetchNode(platform) {
   // Another process may do the same at the same time, and a folder that is there is whole.
   const unpacked = `${folder}.${process.pid}`
   await mkdir(unpacked)
-  run('tar', ['xzf', archive, '-C', unpacked, '--strip-components=1', 'package/bin', 'package/LICENSE'])
+  run('tar', ['xzf', archive, '-C', unpacked, '--strip-components=1'])
   await rename(unpacked, folder).catch(() => rm(unpacked, { recursive: true }))
   await rm(archive, { force: true })
   return folder
