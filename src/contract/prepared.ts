@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import { mkdir, readdir, rm, writeFile } from 'node:fs/promises'
 import type { Json } from '../ground/json.ts'
-import { findPackageFile, placeOf } from '../ground/package-files.ts'
+import { findPackageFile, isSource, placeOf } from '../ground/package-files.ts'
 
 /**
  * The build writes this folder. With it, a start neither parses nor checks YAML. The first request neither loads ajv
@@ -24,7 +24,7 @@ export function readPrepared(text: Buffer): PreparedDocument | undefined {
 
 /** `undefined` if the program runs from its sources, or if the document has changed since the build. */
 function readIfPresent(path: string): unknown {
-  const content = findPackageFile(path)
+  const content = isSource ? undefined : findPackageFile(path)
   return content && JSON.parse(content.toString())
 }
 
@@ -59,10 +59,10 @@ export async function writeModule(text: Buffer, about: string, content: string):
   await writeFile(placeOf(`${pathFor(text)}.${about}.cjs`), content)
 }
 
-/** The path of such a module for the document with exactly this text; `undefined` if the build has made none. */
+/** The path of such a module for the document with exactly this text; `undefined` as for `readFindings`. */
 export function findModule(text: Buffer, about: string): string | undefined {
   const path = `${pathFor(text)}.${about}.cjs`
-  return findPackageFile(path) && path
+  return isSource ? undefined : findPackageFile(path) && path
 }
 
 /** The name of the file that records the source files of this folder. */

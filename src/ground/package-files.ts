@@ -17,6 +17,9 @@ const load = isExecutable
   ? ((globalThis as { [LOADER]?: (path: string) => unknown })[LOADER] as (path: string) => unknown)
   : createRequire(import.meta.url)
 
+/** Whether this program runs from its sources, which may be newer than what was built of them. */
+export const isSource: boolean = import.meta.url.endsWith('.ts')
+
 /** Where a file of the package is on the disk: for the build, which writes some. An executable has no files. */
 export function placeOf(path: string): string {
   return resolve(FOLDER, path)
@@ -67,5 +70,5 @@ export function beginThread(path: string): ThreadBeginning | undefined {
   if (isExecutable) {
     return { script: `${readPackageFile(FIRST_SCRIPT)}\nload(${JSON.stringify(path)})`, eval: true }
   }
-  return import.meta.url.endsWith('.ts') ? undefined : { script: pathToFileURL(placeOf(path)), eval: false }
+  return isSource ? undefined : { script: pathToFileURL(placeOf(path)), eval: false }
 }

@@ -26,7 +26,7 @@ describe.skipIf(!HAS_REDIS)('Of two servers on one store,', () => {
     const path = '/accounts/before/comparison?with=after'
     for (const { get } of [one, other]) {
       const { data } = await get(path)
-      expect([data.result, data.asked.one, data.asked.other]).toEqual(['same', 2, 2])
+      expect([data.result, data.asked.one, data.asked.other], JSON.stringify(data)).toEqual(['same', 2, 2])
     }
     const { headers } = await other.ask(after.key, 'DELETE', '/domains', { domains: ['b.example'] })
     await expect.poll(() => recorded('after')).toBe(3)
