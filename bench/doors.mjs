@@ -46,8 +46,10 @@ function listDoors(fixture, folder) {
       open: () => startRedis(join(folder, 'redis')),
       spawn(port, store) {
         // Both answer the same; the load is on the second one.
-        startProgram(serveCommand(fixture, { options: store }))
-        return startProgram(serveCommand(fixture, { port, options: store }))
+        const companion = startProgram(serveCommand(fixture, { options: store }), { stderr: 'ignore' })
+        companion.stdout.resume()
+        const child = startProgram(serveCommand(fixture, { port, options: store }), { stderr: 'ignore' })
+        return Object.assign(child, { companion })
       },
     },
     {
@@ -65,7 +67,8 @@ function listDoors(fixture, folder) {
       isAbsent: image === undefined || !isThere('buildah'),
       size: image && statSync(image).size,
       open: () => openImage(image, folder, fixture),
-      spawn: (port, { run }) => startProgram([...run, ...argumentsFor('/fixture.json', port)], { program: 'buildah' }),
+      spawn: (port, { run }) =>
+        startProgram([...run, ...argumentsFor('/fixture.json', port), '--host', '127.0.0.1'], { program: 'buildah' }),
     },
   ]
 }
@@ -112,7 +115,10 @@ function openImage(image, folder, fixture) {
 
 /** The processes that this one has started, itself included: a container's server is a child of another program. */
 function familyOf(pid) {
-  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean)
+  const threads = readdirSync(`/proc/${pid}/task`)
+  const children = threads.flatMap((thread) =>
+    readFileSync(`/proc/${pid}/task/${thread}/children`, 'utf8').split(' ').filter(Boolean),
+  )
   return [pid, ...children.flatMap(familyOf)]
 }
 
@@ -138,6 +144,7 @@ async function measureDoor(door) {
     starts.push(milliseconds)
     for (const pid of familyOf(child.pid).reverse()) if (pid !== child.pid) process.kill(pid, 'SIGKILL')
     await stopProgram(child)
+    if (child.companion !== undefined) await stopProgram(child.companion)
   }
   const { child, port, milliseconds } = await startDoor(door, opened)
   const { groups } = JSON.parse((await ask(port, GROUPS)).toString()).data
