@@ -13,7 +13,7 @@ import { type FaultTarget, findMatchingRules, type MatchingRule, type TriggeredF
 import { writeInstant } from '../domain/iso-8601.ts'
 import type { ApiKey } from '../domain/keys.ts'
 import { includesApiAccess } from '../domain/plans.ts'
-import { type Allowance, currentHits, type Hits, limitOf, type Quota, whatIsLeft } from '../domain/quotas.ts'
+import { type Allowance, bucketOf, currentHits, type Hits, limitOf, type Quota, whatIsLeft } from '../domain/quotas.ts'
 import type { Settings } from '../domain/settings.ts'
 import { chanceOfFault, fraction } from '../ground/chance.ts'
 
@@ -43,11 +43,14 @@ export interface GateTerms {
   settings: GateSettings
   /** Whether a request over its quota is refused. */
   enforceQuotas: boolean
-  /** The name of the counter for requests with the key to the path. */
-  bucketOf(key: ApiKey, path: string): string
+  /** `chargeFor` with these terms. It may be cached: the result depends only on both. */
+  chargeFor(key: ApiKey, operation: Operation): PlannedCharge | undefined
 }
 
-type GateSettings = Pick<Settings, 'gateOrder' | 'plans' | 'quotaWindow' | 'gracePeriod' | 'quotaHeaders'>
+type GateSettings = Pick<
+  Settings,
+  'gateOrder' | 'plans' | 'quotaScope' | 'quotaWindow' | 'gracePeriod' | 'quotaHeaders'
+>
 
 /** Whether a request is admitted, the fault that acts on it, and its changes to the counters of its account. */
 export interface GateDecision extends NewCounts {
@@ -105,45 +108,36 @@ export function presentedSecretIn(authorization: string | undefined): string | u
 }
 
 const NO_RULES: readonly MatchingRule[] = []
-const UNCOUNTED = {
-  isCounted: false,
-  refusal: undefined,
-  charge: undefined,
-  toldBucket: undefined,
-  toldQuota: undefined,
-}
 
 /** The plan for a request that is refused whatever its account is: nothing counts, and no fault rule applies. */
 export function planUnadmitted(keyHash: string, account: AccountState): AdmissionPlan {
-  return { ...UNCOUNTED, key: account.keys.find(({ hash }) => hash === keyHash), rules: NO_RULES }
+  return unadmitted(findKey(account, keyHash))
 }
 
 /** Plans the decision by key, plan, quota and fault rule, in the order of `x-settings`. It is pure. */
 export function planAdmission(request: GateRequest, account: AccountState, terms: GateTerms): AdmissionPlan {
-  const unadmitted = planUnadmitted(request.keyHash, account)
-  const { key } = unadmitted
-  if (key === undefined || key.disabled) return unadmitted
+  const key = findKey(account, request.keyHash)
+  if (key === undefined || key.disabled) return unadmitted(key)
   const { operation } = request
   let refusal: Refusal | undefined
   let charge: PlannedCharge | undefined
   if (operation !== undefined) {
     for (const check of terms.settings.gateOrder) {
       if (check === 'plan') refusal = checkPlan(account, terms.settings)
-      if (check === 'quota' && operation.quota !== undefined)
-        charge = chargeFor(operation.quota, key, operation.path, terms)
+      if (check === 'quota') charge = terms.chargeFor(key, operation)
       if (refusal !== undefined) break
     }
   }
   const meetsFaults = refusal === undefined && request.meetsFaults && account.faults.length > 0
   const isTold = charge === undefined && tellsUncharged(terms.settings)
-  const { path, quota: toldQuota } = (isTold ? (operation ?? request.neighbour) : undefined) ?? {}
+  const told = isTold ? (operation ?? request.neighbour) : undefined
   return {
     isCounted: true,
     key,
     refusal,
     charge,
-    toldBucket: toldQuota === undefined || path === undefined ? undefined : terms.bucketOf(key, path),
-    toldQuota,
+    toldBucket: told && terms.chargeFor(key, told)?.bucket,
+    toldQuota: told?.quota,
     rules:
       operation === undefined || !meetsFaults
         ? NO_RULES
@@ -248,14 +242,15 @@ function checkPlan({ plan }: AccountState, { plans }: GateSettings): Refusal | u
   return refuse({ code: 'unauthorized', reason: 'plan', value: plan, about: { plan, lowest: plans.lowest } })
 }
 
-function chargeFor(
-  quota: Quota,
+/** What a request with the key costs; `undefined` if the operation has no quota. */
+export function chargeFor(
   key: ApiKey,
-  path: string,
-  { settings, enforceQuotas, bucketOf }: GateTerms,
-): PlannedCharge {
+  { quota, path }: Operation,
+  { settings, enforceQuotas }: Pick<GateTerms, 'settings' | 'enforceQuotas'>,
+): PlannedCharge | undefined {
+  if (quota === undefined) return undefined
   return {
-    bucket: bucketOf(key, path),
+    bucket: bucketOf(key.hash, path, settings.quotaScope),
     limit: limitOf(quota, false),
     graceLimit: limitOf(quota, true),
     graceEnds: key.createdAt + settings.gracePeriod * 1000,
@@ -268,6 +263,23 @@ function chargeFor(
 function rateLimited({ limit, resetAt }: Allowance, path: string): Refusal {
   const until = writeInstant(resetAt * 1000)
   return refuse({ code: 'rate_limited', about: { limit, path, until } })
+}
+
+function findKey({ keys }: AccountState, keyHash: string): ApiKey | undefined {
+  for (const key of keys) if (key.hash === keyHash) return key
+  return undefined
+}
+
+function unadmitted(key: ApiKey | undefined): AdmissionPlan {
+  return {
+    isCounted: false,
+    key,
+    refusal: undefined,
+    charge: undefined,
+    toldBucket: undefined,
+    toldQuota: undefined,
+    rules: NO_RULES,
+  }
 }
 
 function targetOf(operation: Operation, method: string, key: ApiKey): FaultTarget {

@@ -7,7 +7,7 @@ import { isObject, type Json, valueAt } from '../ground/json.ts'
 import { identityOf } from '../ground/secrets.ts'
 import { writeQuery } from '../http/target.ts'
 import type { ReceivedRequest } from './conformity.ts'
-import { decideAdmission, type GateDecision } from './gate.ts'
+import { chargeFor, decideAdmission, type GateDecision } from './gate.ts'
 import { judge } from './judge.ts'
 import type { SampleAccount, ServiceContract } from './operation.ts'
 import type { PlannedRequest } from './planned-request.ts'
@@ -97,8 +97,8 @@ export class Rehearsal implements SampleAccount {
     const { settings } = this.contract
     const counting = { quotas: this.#quotas, tallies: new Map(), requests: 0 }
     const request = { keyHash, method: operation.method, operation, neighbour: undefined, meetsFaults: false }
-    const bucket = (key: ApiKey, path: string) => bucketOf(key.hash, path, settings.quotaScope)
-    const terms = { settings, enforceQuotas: true, bucketOf: bucket }
+    const charging = { settings, enforceQuotas: true }
+    const terms = { ...charging, chargeFor: (key: ApiKey, asked: Operation) => chargeFor(key, asked, charging) }
     return decideAdmission(request, this.#state, counting, this.now, terms)
   }
 

@@ -35,8 +35,10 @@ export function observationOf(
   body: unknown,
 ): Observation {
   const [problem] = problems
+  // biome-ignore format: one line for each part of the exchange
   return {
-    ...{ operation, status, code, reason: problem?.reason, injected, query, body, bodyBytes: sent?.size ?? 0 },
-    ...{ allowance, now: at, key: keyEvidence, group },
+    operation, status, code, reason: problem?.reason, injected,
+    query, body, bodyBytes: sent?.size ?? 0,
+    allowance, now: at, key: keyEvidence, group,
   }
 }

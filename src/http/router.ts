@@ -18,6 +18,8 @@ export function createRouter(
   { basePath, routes }: Api,
   settings: Pick<Settings, 'pathMatching' | 'head'>,
 ): (method: string, path: string) => Route {
+  /** The routes of paths without parameters. */
+  const fixed = new Map([...routes].map(([path, methods]) => [basePath + path, routesOf(methods)]))
   const lowerCased = new Map([...routes].map(([path, methods]) => [path.toLowerCase(), methods]))
   const templates = [...routes]
     .filter(([path]) => path.includes('{'))
@@ -46,6 +48,8 @@ export function createRouter(
   }
 
   return function route(method, path) {
+    const known = fixed.get(path)?.get(method)
+    if (known !== undefined) return known
     const exact = find(path, basePath, routes)
     const found = exact ?? (settings.pathMatching === 'lenient' ? findLeniently(path) : undefined)
     if (found === undefined) return refuse({ code: 'not_found', reason: 'path', value: path, about: { path } })
@@ -63,6 +67,11 @@ export function createRouter(
       neighbour,
     }
   }
+}
+
+/** Each request to an operation without parameters in its path has the same route. */
+function routesOf(methods: Methods): ReadonlyMap<string, Route> {
+  return new Map([...methods].map(([method, operation]) => [method, { ok: true, operation, parameters: {} }]))
 }
 
 /** The parameters of a path that matches a template; `undefined` if it does not match. */

@@ -149,16 +149,18 @@ export class RedisStore implements Store, StoreExtras {
     })
   }
 
-  enter<Plan extends CountingPlan, Value extends object>(
+  enter<Request, Plan extends CountingPlan, Value extends object>(
     keyHash: string,
-    admission: Admission<Plan, Value>,
+    admission: Admission<Request, Plan, Value>,
+    request: Request,
   ): Promise<Value | undefined> {
-    return this.#track(() => this.#enter(keyHash, admission))
+    return this.#track(() => this.#enter(keyHash, admission, request))
   }
 
-  async #enter<Plan extends CountingPlan, Value extends object>(
+  async #enter<Request, Plan extends CountingPlan, Value extends object>(
     keyHash: string,
-    { longestWindow, plan: makePlan, conclude }: Admission<Plan, Value>,
+    admission: Admission<Request, Plan, Value>,
+    request: Request,
   ): Promise<Value | undefined> {
     let copy = this.#known(keyHash)
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
@@ -167,9 +169,9 @@ export class RedisStore implements Store, StoreExtras {
         if (found === undefined) return undefined
         copy = found
       }
-      const plan = makePlan(copy.state)
+      const plan = admission.plan(request, copy.state)
       const expected = this.#updates.expectedOf(copy.incarnation) ?? copy
-      const entered = await this.#steps.enter(copy, plan, longestWindow, expected)
+      const entered = await this.#steps.enter(copy, plan, admission.longestWindow, expected)
       if (entered === GONE) copy = undefined
       else if ('state' in entered) copy = entered
       else {
@@ -177,7 +179,8 @@ export class RedisStore implements Store, StoreExtras {
         if (present.isEvictable) this.#registry.noteUse(present.incarnation)
         const incarnation = Number(present.incarnation)
         const moment = { incarnation, version: momentVersion(present.version, present.token), sequence, undo }
-        return conclude({ account: present.state, incarnation, real, plan, counted, countersBefore: undefined, moment })
+        const found = { account: present.state, incarnation, real, plan, counted, countersBefore: undefined, moment }
+        return admission.conclude(request, found)
       }
     }
     throw tooManyOthers()

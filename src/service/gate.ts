@@ -2,6 +2,7 @@ import type { AccountHistory } from '../accounts/exchange-log.ts'
 import type { Worlds } from '../accounts/worlds.ts'
 import {
   type AdmissionPlan,
+  chargeFor,
   concludeAdmission,
   type GateDecision,
   type GateRequest,
@@ -16,12 +17,13 @@ import {
   UNKNOWN_KEY,
   untouchedQuota,
 } from '../behaviour/gate.ts'
-import { longestWindow } from '../contract/api.ts'
+import { longestWindow, type Operation } from '../contract/api.ts'
 import type { Contract } from '../contract/contract.ts'
+import type { AccountState } from '../domain/account.ts'
 import { timeOn } from '../domain/clock.ts'
+import type { Counting } from '../domain/counting.ts'
 import type { ApiKey } from '../domain/keys.ts'
-import { type Allowance, bucketOf } from '../domain/quotas.ts'
-import type { Settings } from '../domain/settings.ts'
+import type { Allowance, Hits } from '../domain/quotas.ts'
 import { type Awaitable, attempt, whenReady } from '../ground/awaitable.ts'
 import type { Clock } from '../ground/clock.ts'
 import { memoize, memoizeWeakly } from '../ground/memo.ts'
@@ -57,6 +59,18 @@ interface PresentedKey {
   isPlain: boolean
 }
 
+/** A request with a key that the service can read. */
+interface KeyedRequest extends GateRequest {
+  presented: PresentedKey
+  routed: Routed
+}
+
+/** A request that is refused whatever its account is, and its result if the key belongs to no account. */
+interface Identified {
+  presented: PresentedKey
+  anonymous: GateResult
+}
+
 /** The gate's decision about a request, and where the request is recorded. */
 export interface GateResult {
   decision: GateDecision
@@ -85,8 +99,9 @@ const NO_ACCOUNT: GateResult = {
  */
 export function createGate({ contract, store, clock, worlds, enforceQuotas }: GateDeps) {
   const { settings } = contract
-  const terms: GateTerms = { settings, enforceQuotas, bucketOf: memoizeBuckets(settings.quotaScope) }
-  const longest = 1000 * longestWindow(contract)
+  const charging = { settings, enforceQuotas }
+  const terms: GateTerms = { ...charging, chargeFor: memoizeCharges(charging) }
+  const windows = { clock, longestWindow: 1000 * longestWindow(contract) }
   /** The decision about a request without an account; no store access, no count. */
   const admitAnonymously: (routed: Routed) => GateResult =
     settings.quotaHeaders === 'any-request' ? tellUntouched : () => NO_ACCOUNT
@@ -95,19 +110,17 @@ export function createGate({ contract, store, clock, worlds, enforceQuotas }: Ga
 
   /** Decides whether a request is admitted, and counts it. `meetsFaults`: whether fault rules may act on it. */
   function admit(routed: Routed, meetsFaults: boolean): Awaitable<GateResult> {
-    const { operation, neighbour } = routed
     const { method = '', headers } = routed.request
     const { authorization } = headers
     const presented = authorization === undefined ? undefined : readKey(authorization)
     if (presented === undefined) return identify(routed)
-    const { hash } = presented
-    const request: GateRequest = { keyHash: hash, method, operation, neighbour, meetsFaults }
+    const { operation, neighbour } = routed
+    const request = { keyHash: presented.hash, method, operation, neighbour, meetsFaults, presented, routed }
     // One call of the store does everything: no change can come in between, and a request waits at most once.
-    const admission = admissionOf(request, routed, presented)
-    const result = store.enter(hash, admission)
+    const result = store.enter(presented.hash, admission, request)
     if (result !== undefined && !(result instanceof Promise)) return result
     if (result === undefined && worlds.openSandbox === undefined) return admitAnonymously(routed)
-    return admitLater(result, presented, admission, routed)
+    return admitLater(result, request)
   }
 
   /**
@@ -120,28 +133,26 @@ export function createGate({ contract, store, clock, worlds, enforceQuotas }: Ga
     const anonymous = admitAnonymously(routed)
     if (presented === undefined) return anonymous
     return attempt<GateResult>(
-      () =>
-        whenReady(store.enter(presented.hash, identificationOf(presented, anonymous)), (found) => found ?? anonymous),
+      () => {
+        const found = store.enter(presented.hash, identification, { presented, anonymous })
+        return whenReady(found, (result) => result ?? anonymous)
+      },
       () => anonymous,
     )
   }
 
-  function identificationOf(presented: PresentedKey, anonymous: GateResult): Admission<AdmissionPlan, GateResult> {
-    return {
-      clock,
-      longestWindow: longest,
-      plan: (account) => planUnadmitted(presented.hash, account),
-      conclude({ account, incarnation, real, plan, countersBefore, moment }) {
-        const { key } = plan
-        if (key === undefined) return anonymous
-        if (presented.isPlain) worlds.meetKey(account, presented)
-        const history = worlds.historyOf(account.id, incarnation)
-        const owner = { account, key, now: timeOn(account.clock, real) }
-        const unused = { bucket: undefined, hits: undefined }
-        const before = countersBefore && { account, ...unused, ...countersBefore, mark: history.outdated }
-        return { ...anonymous, owner, history, before, moment }
-      },
-    }
+  const identification: Admission<Identified, AdmissionPlan, GateResult> = {
+    ...windows,
+    plan: ({ presented }, account) => planUnadmitted(presented.hash, account),
+    conclude({ presented, anonymous }, { account, incarnation, real, plan, countersBefore, moment }) {
+      const { key } = plan
+      if (key === undefined) return anonymous
+      if (presented.isPlain) worlds.meetKey(account, presented)
+      const history = worlds.historyOf(account.id, incarnation)
+      const owner = { account, key, now: timeOn(account.clock, real) }
+      const before = countersBefore && pastOf(account, undefined, undefined, countersBefore, history)
+      return { ...anonymous, owner, history, before, moment }
+    },
   }
 
   function tellUntouched(routed: Routed): GateResult {
@@ -157,50 +168,42 @@ export function createGate({ contract, store, clock, worlds, enforceQuotas }: Ga
     return whenReady(refunded, (left) => tellRefund(operation, allowance, left))
   }
 
-  return {
-    ...{ admit, admitAnonymously, identify, refund },
-    /** Whether responses show uncharged quotas, so that the key matters even for a wrong method. */
-    tellsUncharged: tellsUncharged(settings),
-  }
-
-  function admissionOf(
-    request: GateRequest,
-    routed: Routed,
-    presented: PresentedKey,
-  ): Admission<AdmissionPlan, GateResult> {
-    return {
-      clock,
-      longestWindow: longest,
-      plan: (account) => planAdmission(request, account, terms),
-      conclude({ account, incarnation, real, plan, counted, countersBefore, moment }) {
-        if (presented.isPlain) worlds.meetKey(account, presented)
-        const now = timeOn(account.clock, real)
-        const decision = concludeAdmission(request, account, plan, counted, now, terms)
-        if (decision === UNKNOWN_KEY) return admitAnonymously(routed)
-        const { bucket, formerHits: hits } = decision
-        const history = worlds.historyOf(account.id, incarnation)
-        const past = countersBefore && { account, bucket, hits, ...countersBefore, mark: history.outdated }
-        return { decision, owner: undefined, history, before: past, moment }
-      },
-    }
+  const admission: Admission<KeyedRequest, AdmissionPlan, GateResult> = {
+    ...windows,
+    plan: (request, account) => planAdmission(request, account, terms),
+    conclude(request, { account, incarnation, real, plan, counted, countersBefore, moment }) {
+      const { presented, routed } = request
+      if (presented.isPlain) worlds.meetKey(account, presented)
+      const now = timeOn(account.clock, real)
+      const decision = concludeAdmission(request, account, plan, counted, now, terms)
+      if (decision === UNKNOWN_KEY) return admitAnonymously(routed)
+      const history = worlds.historyOf(account.id, incarnation)
+      const before = countersBefore && pastOf(account, decision.bucket, decision.formerHits, countersBefore, history)
+      return { decision, owner: undefined, history, before, moment }
+    },
   }
 
   /** Used if the store has to wait, or the key opens a sandbox. */
   async function admitLater(
     first: Promise<GateResult | undefined> | undefined,
-    { secret, hash }: PresentedKey,
-    admission: Admission<AdmissionPlan, GateResult>,
-    routed: Routed,
+    request: KeyedRequest,
   ): Promise<GateResult> {
+    const { presented, routed } = request
     const result = await first
     if (result !== undefined) return result
     // The new sandbox may be evicted for another one before the request enters it.
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
-      if ((await worlds.openSandbox?.(secret)) === undefined) break
-      const opened = await store.enter(hash, admission)
+      if ((await worlds.openSandbox?.(presented.secret)) === undefined) break
+      const opened = await store.enter(presented.hash, admission, request)
       if (opened !== undefined) return opened
     }
     return admitAnonymously(routed)
+  }
+
+  return {
+    ...{ admit, admitAnonymously, identify, refund },
+    /** Whether responses show uncharged quotas, so that the key matters even for a wrong method. */
+    tellsUncharged: tellsUncharged(settings),
   }
 }
 
@@ -218,8 +221,21 @@ function createKeyReader(
   )
 }
 
-/** `bucketOf` with a cache: to build and look up the name takes longer than to count the request. */
-function memoizeBuckets(scope: Settings['quotaScope']): GateTerms['bucketOf'] {
-  const bucketsOf = memoizeWeakly((key: ApiKey) => memoize((path) => bucketOf(key.hash, path, scope), { limit: 100 }))
-  return (key, path) => bucketsOf(key)(path)
+/** `chargeFor` with a cache: to make the charge takes longer than to count the request. */
+function memoizeCharges(charging: Pick<GateTerms, 'settings' | 'enforceQuotas'>): GateTerms['chargeFor'] {
+  const chargesOf = memoizeWeakly((key: ApiKey) =>
+    memoizeWeakly((operation: Operation) => chargeFor(key, operation, charging)),
+  )
+  return (key, operation) => chargesOf(key)(operation)
+}
+
+/** What a request found in its account. Written field by field: a spread takes 2 % of a small request. */
+function pastOf(
+  account: AccountState,
+  bucket: string | undefined,
+  hits: Hits | undefined,
+  { quotas, tallies, requests }: Readonly<Counting>,
+  { outdated: mark }: AccountHistory,
+): Past {
+  return { account, bucket, hits, quotas, tallies, requests, mark }
 }

@@ -1,6 +1,7 @@
 import type { ServiceContract } from '../behaviour/operation.ts'
 import { refuse } from '../domain/errors.ts'
 import { elapsed } from '../ground/clock.ts'
+import { memoize } from '../ground/memo.ts'
 import type { Arrival } from '../http/arrival.ts'
 import { isPreflight } from '../http/cors.ts'
 import { isHostMalformed } from '../http/host-field.ts'
@@ -28,11 +29,18 @@ export function createRouting({ contract, namesUs, answersPreflights }: RoutingD
   const { settings } = contract
   const findRoute = createRouter(contract, settings)
   const interpretQuery = createQueryReader(settings)
+  // Clients repeat their targets. A long one is not worth caching.
+  const interpretTarget = memoize(
+    (target) => {
+      const { path, query } = splitTarget(target)
+      return { path, query: interpretQuery(query) }
+    },
+    { limit: 1_000, longest: 500 },
+  )
 
   return function route(request) {
     const started = elapsed()
-    const { path, query: text } = splitTarget(request.url ?? '')
-    const query = interpretQuery(text)
+    const { path, query } = interpretTarget(request.url ?? '')
     // RFC 9112 §3.2. Node would refuse the request too, but without the envelope.
     const isMalformed = isHostMalformed(request)
     const isMisled = !namesUs(request)

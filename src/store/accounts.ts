@@ -230,9 +230,10 @@ export class Accounts implements Store, StoreExtras {
     await this.#remove(account)
   }
 
-  enter<Plan extends CountingPlan, Value extends object>(
+  enter<Request, Plan extends CountingPlan, Value extends object>(
     keyHash: string,
-    admission: Admission<Plan, Value>,
+    admission: Admission<Request, Plan, Value>,
+    request: Request,
   ): Value | undefined {
     const accountId = this.#holders.get(keyHash)
     if (accountId === undefined) return undefined
@@ -243,11 +244,11 @@ export class Accounts implements Store, StoreExtras {
     if (entered.use !== undefined) this.#queue.use(entered, this.#clock())
     const data = entered.mutableData
     const { state, quotas } = data
-    const found = enterAccount(state, data, admission, entered.incarnation)
+    const found = enterAccount(state, data, admission, request, entered.incarnation)
     // The single count that a request changes is part of the weight of its journal entry.
     const forgotten = quotas.size - data.quotas.size
     if (forgotten > 0) this.#noteOutdated(entered, weighCounts(forgotten))
-    return admission.conclude(found)
+    return admission.conclude(request, found)
   }
 
   refund({ id, incarnation }: Incarnate, bucket: string, startedAt: number): Hits | undefined {

@@ -5,18 +5,26 @@ import { chanceOfFault, fraction } from '../ground/chance.ts'
 import type { Admission, Entered } from './store.ts'
 
 /** Lets a request enter an account in this process, and counts it there. The caller calls `conclude` of the admission. */
-export function enterAccount<Plan extends CountingPlan>(
+export function enterAccount<Request, Plan extends CountingPlan>(
   account: AccountState,
   counting: Counting,
-  { clock, longestWindow, plan: makePlan }: Omit<Admission<Plan, unknown>, 'conclude'>,
+  admission: Omit<Admission<Request, Plan, unknown>, 'conclude'>,
+  request: Request,
   incarnation = 1,
 ): Entered<Plan> {
   const { quotas, tallies, requests } = counting
-  const real = clock()
+  const real = admission.clock()
   const now = timeOn(account.clock, real)
-  const plan = makePlan(account)
-  const draw = (rule: string, ordinal: number) => fraction(chanceOfFault(account, rule, ordinal)[0])
-  const counted = decideCounts(plan, counting, now, draw)
-  if (plan.isCounted) applyCounts(counting, counted, account.faults, now, longestWindow)
+  const plan = admission.plan(request, account)
+  const counted = decideCounts(plan, counting, now, plan.rules.length === 0 ? NO_DRAW : drawOf(account))
+  if (plan.isCounted) applyCounts(counting, counted, account.faults, now, admission.longestWindow)
   return { account, incarnation, real, plan, counted, countersBefore: { quotas, tallies, requests }, moment: undefined }
 }
+
+/** The chance of the fault rules of an account, see `triggerRule`. */
+function drawOf(account: AccountState): (rule: string, ordinal: number) => number {
+  return (rule, ordinal) => fraction(chanceOfFault(account, rule, ordinal)[0])
+}
+
+/** Without rules, nothing is drawn. */
+const NO_DRAW = () => 0

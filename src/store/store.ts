@@ -112,10 +112,10 @@ export interface Moment {
 }
 
 /**
- * A request that enters an account. The plan of its counts depends only on the state of the account. So the store can
- * count where the counters are, in one step with the counts of other processes.
+ * How requests enter accounts. One object serves all requests. The plan of the counts of a request depends only on the
+ * state of the account. So the store can count where the counters are, in one step with the counts of other processes.
  */
-export interface Admission<Plan extends CountingPlan, Value> {
+export interface Admission<Request, Plan extends CountingPlan, Value> {
   /** Gives the time if the store has no time of its own. */
   clock: Clock
   /** In milliseconds, the length of the longest window of the service. Older windows are removed. */
@@ -124,9 +124,9 @@ export interface Admission<Plan extends CountingPlan, Value> {
    * It is pure, because it runs again if the account was changed meanwhile. It reads only the id, the seed, the plan,
    * the keys and the fault rules of the state.
    */
-  plan(account: AccountState): Plan
+  plan(request: Request, account: AccountState): Plan
   /** Runs once, when the request is counted. */
-  conclude(entered: Entered<Plan>): Value
+  conclude(request: Request, entered: Entered<Plan>): Value
 }
 
 /** An account that a request has entered. A later account with the same id is another one. */
@@ -219,9 +219,10 @@ export interface Store {
    * the account's next write and at `close`, not before the answer. `undefined` if no account has the key. A store that
    * has the data in memory answers at once.
    */
-  enter<Plan extends CountingPlan, Value extends object>(
+  enter<Request, Plan extends CountingPlan, Value extends object>(
     keyHash: string,
-    admission: Admission<Plan, Value>,
+    admission: Admission<Request, Plan, Value>,
+    request: Request,
   ): Awaitable<Value | undefined>
   /**
    * Takes back one charge of the bucket's window that began at `startedAt`. Resolves to the window after that.

@@ -53,9 +53,13 @@ class RehearsalStore implements ServiceStore {
     this.account = account
   }
 
-  enter<Plan extends CountingPlan, Value extends object>(keyHash: string, admission: Admission<Plan, Value>) {
+  enter<Request, Plan extends CountingPlan, Value extends object>(
+    keyHash: string,
+    admission: Admission<Request, Plan, Value>,
+    request: Request,
+  ) {
     if (keyHash !== HASH) return undefined
-    return admission.conclude(enterAccount(this.account, this.counting, admission))
+    return admission.conclude(request, enterAccount(this.account, this.counting, admission, request))
   }
 
   refund(_: Incarnate, bucket: string, startedAt: number): Hits | undefined {

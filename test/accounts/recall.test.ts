@@ -17,18 +17,22 @@ function recallingStore(): Store & Recalling {
     return `version ${versions.indexOf(state)}`
   }
   return overMemory<Recalling>((memory) => ({
-    enter: ((keyHash, admission) =>
-      memory.enter(keyHash, {
-        ...admission,
-        conclude(entered) {
-          const { quotas = new Map(), tallies = new Map() } = entered.countersBefore ?? {}
-          const { incarnation, account: state } = entered
-          const counters = { quotas: new Map(quotas.entries()), tallies: new Map(tallies.entries()) }
-          const moment = { incarnation, version: versionOf(state), sequence: found.length }
-          found.push({ incarnation, state, counters })
-          return admission.conclude({ ...entered, countersBefore: undefined, moment })
+    enter: ((keyHash, admission, request) =>
+      memory.enter(
+        keyHash,
+        {
+          ...admission,
+          conclude(asked, entered) {
+            const { quotas = new Map(), tallies = new Map() } = entered.countersBefore ?? {}
+            const { incarnation, account: state } = entered
+            const counters = { quotas: new Map(quotas.entries()), tallies: new Map(tallies.entries()) }
+            const moment = { incarnation, version: versionOf(state), sequence: found.length }
+            found.push({ incarnation, state, counters })
+            return admission.conclude(asked, { ...entered, countersBefore: undefined, moment })
+          },
         },
-      })) satisfies Store['enter'],
+        request,
+      )) satisfies Store['enter'],
     update: async (accountId, decide) => memory.update(accountId, (state) => decide(state, versionOf(state))),
     async recall({ version, sequence }) {
       const [state, former] = [versions[Number(version.slice('version '.length))], found[sequence]]

@@ -50,12 +50,16 @@ async function renew(store: RedisStore): Promise<void> {
 /** Lets a request with this plan enter the account of the key `k1`; what it finds. */
 async function enter(store: RedisStore, planned: Partial<CountingPlan> = {}, id = 'acme'): Promise<Found> {
   const counters = await countersOf(store, id)
-  const found = await store.enter('k1', {
-    clock: () => 0,
-    longestWindow: HOUR,
-    plan: () => ({ ...NOT_COUNTED, ...planned }),
-    conclude: ({ account: state, moment }) => ({ state, moment }),
-  })
+  const found = await store.enter(
+    'k1',
+    {
+      clock: () => 0,
+      longestWindow: HOUR,
+      plan: () => ({ ...NOT_COUNTED, ...planned }),
+      conclude: (_, { account: state, moment }) => ({ state, moment }),
+    },
+    undefined,
+  )
   if (found?.moment === undefined) throw new Error('The store names what requests find.')
   return { moment: found.moment, state: found.state, counters }
 }
@@ -192,12 +196,16 @@ describe.skipIf(!HAS_REDIS)(`What a request has found, with seed ${seed},`, () =
     const { one, other } = await openTwo()
     const plan = { ...NOT_COUNTED, isCounted: true, charge: { ...CHARGE, bucket: '/domains', limit: 1_000 } }
     const request = async (store: RedisStore, name: string) => {
-      const entered = await store.enter('k1', {
-        clock: () => 0,
-        longestWindow: HOUR,
-        plan: () => plan,
-        conclude: (all) => all,
-      })
+      const entered = await store.enter(
+        'k1',
+        {
+          clock: () => 0,
+          longestWindow: HOUR,
+          plan: () => plan,
+          conclude: (_, all) => all,
+        },
+        undefined,
+      )
       if (entered?.moment === undefined) throw new Error('The store names what requests find.')
       const { account, moment, counted } = entered
       let decided = { state: account, version: moment.version }
@@ -235,12 +243,16 @@ describe.skipIf(!HAS_REDIS)(`What a request has found, with seed ${seed},`, () =
       proxy.delay(100)
       changed ??= applyUpdate(other, 'acme', watch('later.example'))
     })
-    const entered = await store.enter('k1', {
-      clock: () => 0,
-      longestWindow: HOUR,
-      plan: () => ({ ...NOT_COUNTED, isCounted: true }),
-      conclude: ({ account, moment }) => ({ account, moment }),
-    })
+    const entered = await store.enter(
+      'k1',
+      {
+        clock: () => 0,
+        longestWindow: HOUR,
+        plan: () => ({ ...NOT_COUNTED, isCounted: true }),
+        conclude: (_, { account, moment }) => ({ account, moment }),
+      },
+      undefined,
+    )
     await changed
     if (entered?.moment === undefined) throw new Error('The store names what requests find.')
     const recalled = await one.recall(entered.moment)

@@ -61,15 +61,19 @@ describe.skipIf(!HAS_REDIS)('two replicas on one server', () => {
     expect((await look(other, 'k2'))?.id).toBe('acme')
     const plans: string[] = []
     await change(one, () => ({ plan: 'diamond' }))
-    await other.enter('k2', {
-      clock: () => 0,
-      longestWindow: 1,
-      plan({ plan }) {
-        plans.push(plan)
-        return PLAN
+    await other.enter(
+      'k2',
+      {
+        clock: () => 0,
+        longestWindow: 1,
+        plan(_, { plan }) {
+          plans.push(plan)
+          return PLAN
+        },
+        conclude: (_, { counted }) => counted,
       },
-      conclude: ({ counted }) => counted,
-    })
+      undefined,
+    )
     expect(plans).toEqual(['stone', 'diamond'])
     expect((await enter(one, 'k2', {}, () => 0)).ordinal).toBe(2)
   })

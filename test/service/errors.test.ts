@@ -134,11 +134,15 @@ describe('A response that violates the contract', () => {
   /** A store that returns a domain in a form in which none is kept. */
   function misspellingStore(): Store {
     return overMemory((memory) => ({
-      enter: (keyHash, admission) =>
-        memory.enter(keyHash, {
-          ...admission,
-          conclude: (entered) => admission.conclude({ ...entered, account: misspelt(entered.account) }),
-        }),
+      enter: (keyHash, admission, request) =>
+        memory.enter(
+          keyHash,
+          {
+            ...admission,
+            conclude: (asked, entered) => admission.conclude(asked, { ...entered, account: misspelt(entered.account) }),
+          },
+          request,
+        ),
     }))
   }
 

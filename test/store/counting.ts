@@ -76,22 +76,30 @@ export async function enter(
   clock: Clock,
 ): Promise<CountingResult> {
   const plan = () => ({ ...COUNTED, ...planned })
-  const counted = await store.enter(keyHash, {
-    clock,
-    longestWindow: HOUR,
-    plan,
-    conclude: (entered) => entered.counted,
-  })
+  const counted = await store.enter(
+    keyHash,
+    {
+      clock,
+      longestWindow: HOUR,
+      plan,
+      conclude: (_, entered) => entered.counted,
+    },
+    undefined,
+  )
   if (counted === undefined) throw new Error(`Nobody has the key ${keyHash}.`)
   return counted
 }
 
 /** Lets a request enter that is not counted; the account that it finds. */
 export async function look(store: Store, keyHash: string): Promise<{ id: string; incarnation: number } | undefined> {
-  return store.enter(keyHash, {
-    clock: systemClock,
-    longestWindow: HOUR,
-    plan: () => ({ ...COUNTED, isCounted: false }),
-    conclude: ({ account: { id }, incarnation }) => ({ id, incarnation }),
-  })
+  return store.enter(
+    keyHash,
+    {
+      clock: systemClock,
+      longestWindow: HOUR,
+      plan: () => ({ ...COUNTED, isCounted: false }),
+      conclude: (_, { account: { id }, incarnation }) => ({ id, incarnation }),
+    },
+    undefined,
+  )
 }

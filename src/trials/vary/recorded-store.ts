@@ -67,15 +67,19 @@ export class RecordedStore implements ServiceStore {
     this.#worlds.set(past.account.id, { recorded: entry?.after ?? past.account, own: this.after ?? world.own })
   }
 
-  enter<Plan extends CountingPlan, Value extends object>(
+  enter<Request, Plan extends CountingPlan, Value extends object>(
     keyHash: string,
-    admission: Admission<Plan, Value>,
+    admission: Admission<Request, Plan, Value>,
+    request: Request,
   ): Value | undefined {
     if (this.#request === undefined) return undefined
     const found = findOwner(this.#request, keyHash)
     const account = found && (this.#worlds.get(found.id)?.own ?? found)
     if (account === undefined) return undefined
-    return admission.conclude(enterAccount(account, this.#countingFor(account, this.#request), admission))
+    return admission.conclude(
+      request,
+      enterAccount(account, this.#countingFor(account, this.#request), admission, request),
+    )
   }
 
   refund({ id }: Incarnate, bucket: string, startedAt: number): Hits | undefined {
