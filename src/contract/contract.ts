@@ -3,7 +3,7 @@ import { ERROR_CODES } from '../domain/errors.ts'
 import { type GroupIds, groupIdsOf, type IdFormat } from '../domain/group-ids.ts'
 import { LIMITS } from '../domain/limits.ts'
 import { kebab, type Settings } from '../domain/settings.ts'
-import { wordsOf } from '../ground/chance.ts'
+import { rememberWords } from '../ground/chance.ts'
 import { isObject, type Json, valueAt } from '../ground/json.ts'
 import { FirstResults, memoize } from '../ground/memo.ts'
 import type { Api, Operation } from './api.ts'
@@ -83,7 +83,7 @@ export async function compileContract(
     settings,
     canonicalHostname: canonical,
     settingsAgainst: (text) => settingsAgainst(text, settings, isPublicSuffix).map(kebab),
-    groupIds: groupIdsOf(idFormat(schemas['DomainGroupId'], document.file), wordsOf),
+    groupIds: groupIdsOf(idFormat(schemas['DomainGroupId'], document.file), rememberWords),
     nameLimit: nameLimit(schemas['DomainGroupName'], document.file),
     requestIds: requestIdFormat(requestId, document.file),
     percentageStep: percentageStep(schemas['Percentage'], document.file),

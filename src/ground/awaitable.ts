@@ -1,23 +1,30 @@
 /** A value, or a promise of it. A request that awaited existing values would take much longer. */
 export type Awaitable<Value> = Value | Promise<Value>
 
-/** Continues with a value: at once if it already exists. */
-export function whenReady<Value, Next>(
+/**
+ * Continues with a value: at once if it already exists. `next` also gets `context`, so that one function can serve all
+ * requests: to make functions for each of them takes 3 % of a small request.
+ */
+export function whenReady<Value, Next, Context = undefined>(
   value: Awaitable<Value>,
-  next: (value: Value) => Awaitable<Next>,
+  next: (value: Value, context: Context) => Awaitable<Next>,
+  context?: Context,
 ): Awaitable<Next> {
-  return value instanceof Promise ? value.then(next) : next(value)
+  const given = context as Context
+  return value instanceof Promise ? value.then((late) => next(late, given)) : next(value, given)
 }
 
-/** Runs an action that may fail, at once or later. If it fails, `recover` gives the result. */
-export function attempt<Value>(
-  act: () => Awaitable<Value>,
-  recover: (error: unknown) => Awaitable<Value>,
+/** Runs an action that may fail, at once or later. If it fails, `recover` gives the result. Both get `context`. */
+export function attempt<Value, Context = undefined>(
+  act: (context: Context) => Awaitable<Value>,
+  recover: (error: unknown, context: Context) => Awaitable<Value>,
+  context?: Context,
 ): Awaitable<Value> {
+  const given = context as Context
   try {
-    const value = act()
-    return value instanceof Promise ? value.catch(recover) : value
+    const value = act(given)
+    return value instanceof Promise ? value.catch((error: unknown) => recover(error, given)) : value
   } catch (error) {
-    return recover(error)
+    return recover(error, given)
   }
 }

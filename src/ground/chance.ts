@@ -1,3 +1,5 @@
+import { memoize } from './memo.ts'
+
 /**
  * Pseudo-random numbers: the same words give the same numbers on every machine and every version of Node.js, because
  * only 32-bit integers are used.
@@ -10,6 +12,9 @@ export function wordsOf(text: string): Words {
   const [a, b, c, d] = absorb(text)
   return [scramble(a ^ c), scramble(b ^ d ^ a), scramble(c ^ b), scramble(d)]
 }
+
+/** `wordsOf` for texts that are used again and again. At most 1,000 are remembered; few accounts of a server are busy. */
+export const rememberWords: (text: string) => Words = memoize(wordsOf, { limit: 1_000 })
 
 /** The words of a text that may be continued. Only `wordsOf` makes them look random. */
 function absorb(text: string): Words {

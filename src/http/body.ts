@@ -10,7 +10,7 @@ import type { Content } from './content.ts'
 import { Reception } from './reception.ts'
 
 /** A JSON value, or the reason why a body has none. `content` is what was received, acceptable or not. */
-type ReadBody = { ok: true; value: unknown; content: Content } | (Refusal & { content?: Content })
+export type ReadBody = { ok: true; value: unknown; content: Content } | (Refusal & { content?: Content })
 
 /** Settings of an API that decide how bodies are read. */
 export type BodySettings = Pick<

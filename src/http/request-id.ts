@@ -1,8 +1,4 @@
-import { scramble, wordsOf } from '../ground/chance.ts'
-import { memoize } from '../ground/memo.ts'
-
-/** The words of at most 1,000 sources are remembered; few sources of a server are busy. */
-const rememberWords = memoize(wordsOf, { limit: 1_000 })
+import { rememberWords, scramble } from '../ground/chance.ts'
 
 /**
  * The id of the `ordinal`th request of a source, the same in every run with the same seed. The first word is a

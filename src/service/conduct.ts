@@ -4,7 +4,7 @@ import { type Answer, type ConformingRequest, changesAccount, type ServiceContra
 import type { AccountState } from '../domain/account.ts'
 import type { Decision, Refusal } from '../domain/errors.ts'
 import { type Awaitable, whenReady } from '../ground/awaitable.ts'
-import { createBodyReader } from '../http/body.ts'
+import { createBodyReader, type ReadBody } from '../http/body.ts'
 import type { Replier, Reply } from '../http/reply.ts'
 import type { ServiceStore } from './gate.ts'
 import { type Admitted, type Checked, type Outcome, outcomeOf, type Refused } from './stages.ts'
@@ -18,21 +18,23 @@ export function createConduct(contract: ServiceContract, store: ServiceStore, re
 
   /** Reads the body and checks the request against the contract. */
   function readAndCheck(admitted: Admitted): Awaitable<Checked> {
+    return whenReady(bodies.read(admitted.routed.request, admitted.operation), check, admitted)
+  }
+
+  function check(body: ReadBody | undefined, admitted: Admitted): Checked {
     const { routed, operation, principal } = admitted
-    const { request, query } = routed
-    return whenReady(bodies.read(request, operation), (body) => {
-      const conformity = conform({ operation, query, body }, settings, catalogue)
-      // The journal tells what the group was, so it is looked up before a change.
-      const id = query['id']
-      return {
-        admitted,
-        conformity,
-        content: body?.content,
-        // If no body is read, `conformity.body` is an empty object, but the request has no value.
-        value: conformity.ok ? body && conformity.body : conformity.value,
-        group: typeof id === 'string' && conformity.ok ? principal.account.groups.get(id) : undefined,
-      }
-    })
+    const { query } = routed
+    const conformity = conform({ operation, query, body }, settings, catalogue)
+    // The journal tells what the group was, so it is looked up before a change.
+    const id = query['id']
+    return {
+      admitted,
+      conformity,
+      content: body?.content,
+      // If no body is read, `conformity.body` is an empty object, but the request has no value.
+      value: conformity.ok ? body && conformity.body : conformity.value,
+      group: typeof id === 'string' && conformity.ok ? principal.account.groups.get(id) : undefined,
+    }
   }
 
   /** The service's answer, after the change is stored. If another change came first, the decision is repeated. */

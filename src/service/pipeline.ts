@@ -19,7 +19,15 @@ import { createEntrance, type Entrance, type EntranceDeps } from './entrance.ts'
 import { createInterference } from './interference.ts'
 import { createRecorder, type RecorderDeps } from './recorder.ts'
 import { createRouting } from './routing.ts'
-import { type Admitted, type Outcome, outcomeOf, type Refused, type Routed, type Stage } from './stages.ts'
+import {
+  type Admitted,
+  type Checked,
+  type Outcome,
+  outcomeOf,
+  type Refused,
+  type Routed,
+  type Stage,
+} from './stages.ts'
 
 export interface PipelineDeps extends Omit<EntranceDeps, 'sources'>, InjectionOptions, RecorderDeps {
   contract: ServiceContract
@@ -34,6 +42,13 @@ export interface PipelineDeps extends Omit<EntranceDeps, 'sources'>, InjectionOp
 
 /** The service. It neither throws nor rejects. A client that has left gets no delivery. */
 export type Service = (arrival: Arrival) => Awaitable<Delivery | undefined>
+
+/** A request on its way. */
+interface Passage {
+  routed: Routed
+  /** The stage that it has reached. A failure is reported with the data known by then. */
+  reached: Stage
+}
 
 /**
  * Takes a request through route, key, plan, quota, contract and behaviour to the delivery. The service knows no socket,
@@ -51,44 +66,54 @@ export function createPipeline(deps: PipelineDeps): Service {
   const failures = createFailures(deps, entrance, conduct, replier)
   const chargesAll = contract.settings.chargedRequests === 'authenticated'
 
-  /**
-   * The path of a request, from top to bottom: Routed → Admitted → Checked → Outcome, which is then delivered. Each
-   * stage takes the value of the stage before it and returns its own. If nothing has to wait, the whole path is one
-   * synchronous call.
-   */
+  // The path of a request, from top to bottom: Routed → Admitted → Checked → Outcome, which is then delivered. Each stage
+  // takes the value of the stage before it and returns its own. If nothing has to wait, the whole path is one synchronous
+  // call.
   return function answer(arrival) {
     const routed = route(arrival)
-    /** The stage that the request has reached. A failure is reported with the data known by then. */
-    let reached: Stage = routed
+    return attempt(passThrough, abandon, { routed, reached: routed })
+  }
 
-    function followStages(): Awaitable<Outcome> {
-      if (routed.isPreflight) return answerPreflight(routed)
-      return whenReady(entrance.admit(routed), (admitted) => {
-        reached = admitted
-        if (admitted.refusal !== undefined)
-          return conduct.refuseWith(admitted, undefined, admitted.refusal, admitted.violatesContract)
-        return whenReady(interference.injectBefore(admitted), (entered) => {
-          // Only an outcome has a reply: the fault has answered, or the client has left.
-          if ('reply' in entered) return entered
-          reached = entered
-          return whenReady(conduct.readAndCheck(entered), (checked) => {
-            reached = checked
-            const { conformity } = checked
-            if (!conformity.ok) return conduct.refuseWith(entered, checked, conformity, true)
-            return interference.simulate(checked, conformity) ?? conduct.decideAndKeep(checked, conformity)
-          })
-        })
-      })
+  function passThrough(passage: Passage): Awaitable<Delivery | undefined> {
+    const decided = attempt(enter, fail, passage)
+    const outcome = chargesAll ? decided : whenReady(decided, entrance.refund)
+    return whenReady(whenReady(outcome, interference.injectAfter), conclude)
+  }
+
+  function enter(passage: Passage): Awaitable<Outcome> {
+    const { routed } = passage
+    if (routed.isPreflight) return answerPreflight(routed)
+    return whenReady(entrance.admit(routed), meetFaults, passage)
+  }
+
+  function meetFaults(admitted: Admitted | Refused, passage: Passage): Awaitable<Outcome> {
+    passage.reached = admitted
+    if (admitted.refusal !== undefined) {
+      return conduct.refuseWith(admitted, undefined, admitted.refusal, admitted.violatesContract)
     }
+    return whenReady(interference.injectBefore(admitted), readAndCheck, passage)
+  }
 
-    return attempt<Delivery | undefined>(
-      () => {
-        const decided = attempt(followStages, (error) => failures.fail(reached, error))
-        const outcome = chargesAll ? decided : whenReady(decided, entrance.refund)
-        return whenReady(whenReady(outcome, interference.injectAfter), conclude)
-      },
-      (error) => failures.abandon(reached, error),
-    )
+  function readAndCheck(entered: Admitted | Outcome, passage: Passage): Awaitable<Outcome> {
+    // Only an outcome has a reply: the fault has answered, or the client has left.
+    if ('reply' in entered) return entered
+    passage.reached = entered
+    return whenReady(conduct.readAndCheck(entered), decide, passage)
+  }
+
+  function decide(checked: Checked, passage: Passage): Awaitable<Outcome> {
+    passage.reached = checked
+    const { admitted, conformity } = checked
+    if (!conformity.ok) return conduct.refuseWith(admitted, checked, conformity, true)
+    return interference.simulate(checked, conformity) ?? conduct.decideAndKeep(checked, conformity)
+  }
+
+  function fail(error: unknown, { reached }: Passage): Outcome {
+    return failures.fail(reached, error)
+  }
+
+  function abandon(error: unknown, { reached }: Passage): Delivery {
+    return failures.abandon(reached, error)
   }
 
   /** A preflight request needs no key, costs no quota, and meets no fault. */
