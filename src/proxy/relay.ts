@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { connect, type Socket } from 'node:net'
 import { connect as connectSecurely } from 'node:tls'
 import { closeServer, listen } from '../http/engine/http-server.ts'
-import { createRequestClass, keepOpenAtEnd, type ServerRequest } from '../http/engine/node-internals.ts'
+import { ArrivingRequest, keepOpenAtEnd, type ServerRequest } from '../http/engine/node-internals.ts'
 import { isLoopback, isOurs } from '../http/hosts.ts'
 import { splitTarget } from '../http/target.ts'
 import { type ConnectionDeps, HEADER_LIMIT, ProxiedConnection, refusal } from './connection.ts'
@@ -44,7 +44,7 @@ export class Relay {
       {
         // The service decides about its clients' patience, and about requests without a Host.
         ...{ headersTimeout: 0, requestTimeout: 0, keepAliveTimeout: 0, requireHostHeader: false, noDelay: true },
-        ...{ maxHeaderSize: HEADER_LIMIT, IncomingMessage: createRequestClass() },
+        ...{ maxHeaderSize: HEADER_LIMIT, IncomingMessage: ArrivingRequest },
       },
       take,
     )

@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, request as openRequest, type Server, type ServerResponse } from 'node:http'
 import { duplexPair, type Readable } from 'node:stream'
-import { createRequestClass, type ServerRequest } from '../../http/engine/node-internals.ts'
+import { ArrivingRequest, type ServerRequest } from '../../http/engine/node-internals.ts'
 import { closed, fetchFailed, terminated } from './failure.ts'
 import { responseOf } from './response.ts'
 
@@ -29,7 +29,7 @@ export function openControlConnections(serve: ControlHandler): AskControl {
 
   /** Most stand-ins are never asked for it in this way, so the server is made at the first request. */
   function makeServer(): Server {
-    return createServer({ IncomingMessage: createRequestClass(), requireHostHeader: false }, (request, response) =>
+    return createServer({ IncomingMessage: ArrivingRequest, requireHostHeader: false }, (request, response) =>
       serve(request as ServerRequest, response),
     )
   }

@@ -4,7 +4,7 @@ import type { AddressInfo, Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { CONNECTION_LIMITS, Connection, type ConnectionLimits, type RequestHandler } from './connection.ts'
 import { Crowd, type CrowdOptions } from './crowd.ts'
-import { createApplication, keepOpenAtEnd, type ServerRequest } from './node-internals.ts'
+import { ArrivingRequest, createResponseClass, keepOpenAtEnd, type ServerRequest } from './node-internals.ts'
 import { postTogether } from './outbox.ts'
 
 /**
@@ -22,7 +22,7 @@ export const STOP_PATIENCE = 1500
 
 type RefuseMalformed = (error: NodeJS.ErrnoException, socket: Socket) => void
 
-/** An Express application behind Node's HTTP server. `handle` answers every request; it neither throws nor rejects. */
+/** Node's HTTP server. `handle` answers every request; it neither throws nor rejects. */
 export function createHttpServer(
   handle: RequestHandler,
   refuseMalformed: RefuseMalformed,
@@ -31,13 +31,16 @@ export function createHttpServer(
 ): Server {
   const crowd = new Crowd(crowdOptions)
   const { queue, handleAll } = createQueue(handle, crowdOptions.refuse)
-  const app = createApplication(queue, (request, socket) => Connection.of(socket).finish(request))
   const unused = new Set<Socket>()
   function listener(request: IncomingMessage, response: ServerResponse): void {
     unused.delete(request.socket)
-    app.listener(request, response)
+    queue(request as ServerRequest, response)
   }
-  const server = createServer({ ...TIMEOUTS, requireHostHeader: false, ...app.classes }, listener)
+  const classes = {
+    IncomingMessage: ArrivingRequest,
+    ServerResponse: createResponseClass((request, socket) => Connection.of(socket).finish(request)),
+  }
+  const server = createServer({ ...TIMEOUTS, requireHostHeader: false, ...classes }, listener)
   unusedSockets.set(server, unused)
   server.on('connection', (socket) => {
     if (crowd.admit(socket, limits) === undefined) return

@@ -1,19 +1,11 @@
-import {
-  type ClientRequest,
-  IncomingMessage,
-  type OutgoingMessage,
-  type RequestListener,
-  type Server,
-  ServerResponse,
-} from 'node:http'
+import { type ClientRequest, IncomingMessage, type OutgoingMessage, type Server, ServerResponse } from 'node:http'
 import { Socket } from 'node:net'
-import express, { type Request, type Response } from 'express'
 import type { Arrival } from '../arrival.ts'
 import { waitOn } from './waiting.ts'
 
-// Everything in this file relies on undocumented parts of Node.js and of Express. Each comment gives the purpose, and
-// the gain as a share of the time of a small request. For each part, a test in test/http/engine/node-internals.test.ts
-// fails when the part changes.
+// Everything in this file relies on undocumented parts of Node.js. Each comment gives the purpose, and the gain as a share
+// of the time of a small request. For each part, a test in test/http/engine/node-internals.test.ts fails when the part
+// changes.
 
 /** In bytes, how much of a body may arrive in one pass of the event loop and is held until it is read. */
 const HELD = 256 * 1024
@@ -21,112 +13,72 @@ const HELD = 256 * 1024
 /** A request of the server. Nothing is copied to make an arrival of it. */
 export type ServerRequest = IncomingMessage & Arrival
 
-/** The part of an Express application that Node's HTTP server needs. */
-export interface ExpressApplication {
-  listener: RequestListener
-  classes: { IncomingMessage: typeof IncomingMessage; ServerResponse: typeof ServerResponse<IncomingMessage> }
-}
-
-/**
- * An Express application that hands each request to `queue`, and calls `finish` for each response that is sent.
- *
- * Only the application itself is used. It receives every request and links it with its response. Both get its
- * prototypes, so that code written for Express works. The rest of Express is not used. The contract defines the routes,
- * so the router would only pass each request on (5 %). The body parsers read streams, which takes longer than to take a
- * body that has already arrived. `etag` would hash each body. The service does not send the field `X-Powered-By`.
- */
-export function createApplication(
-  queue: (request: ServerRequest, response: ServerResponse) => void,
-  finish: (request: IncomingMessage, socket: Socket) => void,
-): ExpressApplication {
-  const app = express()
-  app.disable('x-powered-by')
-  app.disable('etag')
-  Object.defineProperty(app, 'router', { value: { handle: queue } })
-  const AppRequest = createRequestClass()
-  const AppResponse = createResponseClass(finish)
-  // Express sets the prototype of every request and response. If that changes the prototype, the engine discards all its
-  // optimisations: 60 %. The objects of these classes have the right prototype from the beginning (nodejs/node#37457).
-  Object.setPrototypeOf(AppRequest.prototype, app.request)
-  Object.setPrototypeOf(AppResponse.prototype, app.response)
-  Object.assign(app, { request: AppRequest.prototype, response: AppResponse.prototype })
-  return {
-    listener: (request, response) => app(request as Request, response as Response, unrouted),
-    classes: { IncomingMessage: AppRequest, ServerResponse: AppResponse },
-  }
-}
-
-/** Express calls this if its router takes no request. Without it, Express would create a function for each request. */
-function unrouted(): void {}
-
 /**
  * Requests that hold their body until it is read as a stream. Most bodies have arrived completely before they are read.
  * For such a body, the streams of Node take longer than everything else that happens to it.
  */
-export function createRequestClass(): typeof IncomingMessage {
-  return class HeldRequest extends IncomingMessage implements Arrival {
-    arrived: Buffer | undefined
-    isWhole = false
-    /** Unless it is set, Node reads the rest of the body as a stream after the response. */
-    declare _consuming: boolean
-    /** The arrived pieces, if there are more than one. */
-    #pieces: Buffer[] | undefined
-    #held = 0
-    #streams = false
+export class ArrivingRequest extends IncomingMessage implements Arrival {
+  arrived: Buffer | undefined
+  isWhole = false
+  /** Unless it is set, Node reads the rest of the body as a stream after the response. */
+  declare _consuming: boolean
+  /** The arrived pieces, if there are more than one. */
+  #pieces: Buffer[] | undefined
+  #held = 0
+  #streams = false
 
-    get rest(): this {
-      return this
-    }
+  get rest(): this {
+    return this
+  }
 
-    get isAbandoned(): boolean {
-      return this.socket.destroyed
-    }
+  get isAbandoned(): boolean {
+    return this.socket.destroyed
+  }
 
-    wait(milliseconds: number | undefined, stopping: AbortSignal): Promise<void> {
-      return waitOn(this.socket, milliseconds, stopping)
-    }
+  wait(milliseconds: number | undefined, stopping: AbortSignal): Promise<void> {
+    return waitOn(this.socket, milliseconds, stopping)
+  }
 
-    // Node calls this with each piece of the body, and with `null` at its end.
-    override push(chunk: Buffer | null): boolean {
-      if (this.#streams) return super.push(chunk)
-      if (chunk === null) {
-        this.isWhole = true
-        if (this.#pieces !== undefined) this.arrived = Buffer.concat(this.#pieces)
-        // Node has nothing left to read from the connection.
-        this._consuming = true
-        return false
-      }
-      this.#held += chunk.length
-      if (this.#held > HELD) this.#stream()
-      if (this.#streams) return super.push(chunk)
-      if (this.arrived === undefined) this.arrived = chunk
-      else {
-        this.#pieces ??= [this.arrived]
-        this.#pieces.push(chunk)
-      }
-      return true
+  // Node calls this with each piece of the body, and with `null` at its end.
+  override push(chunk: Buffer | null): boolean {
+    if (this.#streams) return super.push(chunk)
+    if (chunk === null) {
+      this.isWhole = true
+      if (this.#pieces !== undefined) this.arrived = Buffer.concat(this.#pieces)
+      // Node has nothing left to read from the connection.
+      this._consuming = true
+      return false
     }
+    this.#held += chunk.length
+    if (this.#held > HELD) this.#stream()
+    if (this.#streams) return super.push(chunk)
+    if (this.arrived === undefined) this.arrived = chunk
+    else {
+      this.#pieces ??= [this.arrived]
+      this.#pieces.push(chunk)
+    }
+    return true
+  }
 
-    // Node calls this when a reader uses the request as a stream.
-    override _read(size: number): void {
-      this.#stream()
-      super._read(size)
-    }
+  // Node calls this when a reader uses the request as a stream.
+  override _read(size: number): void {
+    this.#stream()
+    super._read(size)
+  }
 
-    #stream(): void {
-      if (this.#streams) return
-      this.#streams = true
-      this._consuming = false
-      const pieces = this.#pieces ?? (this.arrived === undefined ? [] : [this.arrived])
-      for (const piece of pieces) super.push(piece)
-      if (this.isWhole) super.push(null)
-    }
+  #stream(): void {
+    if (this.#streams) return
+    this.#streams = true
+    this._consuming = false
+    const pieces = this.#pieces ?? (this.arrived === undefined ? [] : [this.arrived])
+    for (const piece of pieces) super.push(piece)
+    if (this.isWhole) super.push(null)
   }
 }
 
 /** Responses that report when they are sent. A listener for each of them would cost more. */
-function createResponseClass(finish: (request: IncomingMessage, socket: Socket) => void) {
-  return class AppResponse extends ServerResponse<IncomingMessage> {
+export function createResponseClass(finish: (request: ArrivingRequest, socket: Socket) => void) {
+  return class ReportingResponse extends ServerResponse<ArrivingRequest> {
     // Node calls this when a response is sent, before the next one gets the connection.
     override detachSocket(socket: Socket): void {
       super.detachSocket(socket)

@@ -2,13 +2,13 @@ import { once } from 'node:events'
 import type { ServerResponse } from 'node:http'
 import { connect } from 'node:net'
 import { expect, it, onTestFinished, vi } from 'vitest'
-import { answer, type ExpressRequest, GET, open, POST, send } from './open-server.ts'
+import { type ArrivedRequest, answer, GET, open, POST, send } from './open-server.ts'
 
 it('All requests that have arrived are received before one is handled, and handled before one is answered', async () => {
   const seen: string[] = []
   const responses: ServerResponse[] = []
   const socket = await open((request, response) => {
-    const { method, arrived = '' } = request as ExpressRequest
+    const { method, arrived = '' } = request as ArrivedRequest
     seen.push(`${method} ${arrived} ended ${responses.some(({ writableEnded }) => writableEnded)}`)
     responses.push(response)
     answer(response)

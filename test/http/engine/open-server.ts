@@ -8,7 +8,7 @@ import { closeServer, createHttpServer, listen } from '../../../src/http/engine/
 import type { ServerRequest } from '../../../src/http/engine/node-internals.ts'
 import { post } from '../../../src/http/engine/outbox.ts'
 
-export type ExpressRequest = IncomingMessage & Partial<ServerRequest> & { app?: { enabled(setting: string): boolean } }
+export type ArrivedRequest = IncomingMessage & Partial<ServerRequest>
 
 export const GET = 'GET / HTTP/1.1\r\nHost: x\r\n\r\n'
 export const POST = 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 6\r\n\r\n'
