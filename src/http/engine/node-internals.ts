@@ -77,7 +77,9 @@ export class ArrivingRequest extends IncomingMessage implements Arrival {
 }
 
 /** Responses that report when they are sent. A listener for each of them would cost more. */
-export function createResponseClass(finish: (request: ArrivingRequest, socket: Socket) => void) {
+export function createResponseClass(
+  finish: (request: ArrivingRequest, socket: Socket) => void,
+): typeof ServerResponse<ArrivingRequest> {
   return class ReportingResponse extends ServerResponse<ArrivingRequest> {
     // Node calls this when a response is sent, before the next one gets the connection.
     override detachSocket(socket: Socket): void {
