@@ -10,7 +10,7 @@ import type { Headers } from '../http/delivery.ts'
 import { type Log, SILENT } from '../http/log.ts'
 import type { MalformedExchange } from '../http/malformed-response.ts'
 import { splitTarget } from '../http/target.ts'
-import { keyEvidenceOf, NOT_ADMITTED } from '../journal/entry.ts'
+import { type Entry, keyEvidenceOf, NOT_ADMITTED } from '../journal/entry.ts'
 import type { NewEntry } from '../journal/journal.ts'
 import { nameInLog } from '../journal/redaction/key-shapes.ts'
 import { redactWithin } from '../journal/redaction/redaction.ts'
@@ -91,7 +91,7 @@ export function createRecorder({ contract, exchanges, clock, log, urls }: Record
   }
 
   /** Nothing in the entry keeps the request or the response in memory. */
-  function entryOf(outcome: Outcome, responseHeaders: Headers, duration: number): NewEntry {
+  function entryOf(outcome: Outcome, responseHeaders: Headers, duration: number): Entry {
     const { gated, checked, reply, problems, violatesContract, failure, before, moment, after, allowance, decided } =
       outcome
     const { requestId, operation, principal, disabled, owner, routed } = gated
@@ -128,6 +128,9 @@ export function createRecorder({ contract, exchanges, clock, log, urls }: Record
       moment,
       after,
       failure,
+      // The journal sets both. Fields that are added later would need another object in each entry.
+      ordinal: 0,
+      weight: 0,
     }
   }
 }
