@@ -6,11 +6,14 @@ import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { judge } from './bars.mjs'
 import { writeChart } from './chart.mjs'
+import { measureRun, measureTrials } from './commands.mjs'
 import { measureDashboard } from './dashboard.mjs'
 import { measureData } from './data.mjs'
 import { measureFirstReads } from './first-read.mjs'
 import { measureGrowth, measureStorm } from './growth.mjs'
 import { measureJudging } from './judging.mjs'
+import { measureKept } from './kept.mjs'
+import { measureLarge } from './large.mjs'
 import { CONNECTIONS } from './load.mjs'
 import { measureMemory } from './memory.mjs'
 import { installPeers, PEERS_FOLDER } from './peers.mjs'
@@ -18,6 +21,7 @@ import { pinThisProcess, stopAll } from './processes.mjs'
 import { measureReplicas } from './replicas.mjs'
 import { printBars, printResult } from './report.mjs'
 import { measureLibrary, measureStarts } from './starts.mjs'
+import { measureSuites } from './suites.mjs'
 import { measureThroughput } from './throughput.mjs'
 
 const PLANS = {
@@ -34,6 +38,12 @@ const PLANS = {
     pageLoads: 11,
     exchanges: 10_000,
     judgements: 3,
+    suites: 5,
+    tests: 200,
+    runs: 11,
+    trials: { vary: [], explore: ['--runs', '16'] },
+    keptStarts: 5,
+    questions: 9,
   },
   quick: {
     rounds: 2,
@@ -48,6 +58,12 @@ const PLANS = {
     pageLoads: 2,
     exchanges: 500,
     judgements: 1,
+    suites: 1,
+    tests: 50,
+    runs: 2,
+    trials: { vary: undefined, explore: ['--runs', '4'] },
+    keptStarts: 1,
+    questions: 1,
   },
 }
 
@@ -63,6 +79,11 @@ const PARTS = {
   data: measureData,
   replicas: measureReplicas,
   judging: measureJudging,
+  suites: measureSuites,
+  run: measureRun,
+  trials: measureTrials,
+  kept: measureKept,
+  large: measureLarge,
   dashboard: measureDashboard,
 }
 

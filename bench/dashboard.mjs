@@ -25,6 +25,7 @@ export async function measureDashboard(plan, folder) {
     return {
       gzippedBytes: gzipSync(Buffer.from(page)).length,
       ...(await measureLoads(browser, demo.port, plan.pageLoads)),
+      largeOverview: (await measureLoads(browser, large.port, plan.pageLoads)).overview,
       ...(await measureTable(browser, large.port)),
     }
   } finally {

@@ -1,16 +1,11 @@
 // What the commands that judge a service cost: processor time of their processes.
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { join } from 'node:path'
 import { API_KEY } from './accounts.mjs'
 import { PROGRAM, serveCommand } from './candidates.mjs'
 import { portOf, startProgram, stopProgram } from './processes.mjs'
 import { recordSessions } from './recording.mjs'
+import { spendOn } from './spending.mjs'
 import { median } from './statistics.mjs'
-
-/** The process says at its end how much processor time it has used, all threads together, in microseconds. */
-const TELL =
-  'data:text/javascript,process.on("exit",()=>{const{user,system}=process.cpuUsage();console.log("CPU "+(user+system))})'
 
 /** `check` and `calibrate` of recordings with one exchange and with many, and `verify` of the service itself. */
 export async function measureJudging(plan, folder) {
@@ -35,7 +30,7 @@ export async function measureJudging(plan, folder) {
       seconds: all,
       start,
       exchanges: plan.exchanges,
-      perCpuSecond: (plan.exchanges - 1) / (all - start),
+      perThousand: (1e6 * (all - start)) / (plan.exchanges - 1),
     }
   })
 }
@@ -50,15 +45,6 @@ async function cpuOfVerify(folder) {
   }
 }
 
-/** Processor time of a command, in seconds. It may find fault: only a command that cannot do its work has a code above 1. */
 async function cpuSecondsOf(args, folder) {
-  const child = spawn(process.execPath, ['--import', TELL, PROGRAM, ...args], {
-    cwd: folder,
-    stdio: ['ignore', 'pipe', 'ignore'],
-  })
-  let text = ''
-  child.stdout.setEncoding('utf8').on('data', (chunk) => (text += chunk))
-  const [code] = await once(child, 'close')
-  if (code > 1) throw new Error(`${args.join(' ')} ended with ${code}`)
-  return Number(/^CPU (\d+)$/m.exec(text)?.[1]) / 1e6
+  return (await spendOn([PROGRAM, ...args], { folder })).cpuMilliseconds / 1000
 }

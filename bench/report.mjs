@@ -65,12 +65,47 @@ const ROWS = {
       'CPU µs of Redis': candidate.endsWith('--store') ? figure(redisMicroseconds) : '',
     })),
   judging: (rows) =>
-    rows.map(({ command, exchanges, start, seconds, perCpuSecond }) => ({
+    rows.map(({ command, exchanges, start, seconds, perThousand }) => ({
       command,
       exchanges: exchanges === undefined ? '' : figure(exchanges),
       'CPU s': figure(seconds),
       'of the first': start === undefined ? '' : figure(start),
-      'exchanges/CPU s': perCpuSecond === undefined ? '' : figure(perCpuSecond),
+      'CPU ms for 1,000': perThousand === undefined ? '' : figure(perThousand),
+    })),
+  suites: (suites) =>
+    suites.map(({ suite, milliseconds, cpuMilliseconds }) => ({
+      'a test with': suite,
+      ms: figure(milliseconds),
+      'CPU ms': figure(cpuMilliseconds),
+      'tests/s': figure(1000 / milliseconds),
+    })),
+  run: ({ alone, within }) =>
+    Object.entries({ 'by itself': alone, 'by run': within }).map(([how, { milliseconds, cpuMilliseconds }]) => ({
+      'a command that does nothing': how,
+      ms: figure(milliseconds),
+      'CPU ms': figure(cpuMilliseconds),
+    })),
+  trials: ({ client, rows }) =>
+    [{ command: 'the client by itself', ...client }, ...rows].map((row) => ({
+      'trials by': row.command,
+      trials: row.runs === undefined ? '' : figure(row.runs),
+      'per minute': figure(60_000 / row.milliseconds),
+      'CPU ms': figure(row.cpuMilliseconds),
+      '÷ client': figure(row.cpuMilliseconds / client.cpuMilliseconds),
+    })),
+  kept: (rows) =>
+    rows.map(({ accounts, milliseconds, cpuMilliseconds, mebibytes }) => ({
+      'accounts in the folder': figure(accounts),
+      'first answer ms': figure(milliseconds),
+      'CPU ms': figure(cpuMilliseconds),
+      'resident MiB': figure(mebibytes),
+    })),
+  large: (rows) =>
+    rows.map(({ question, milliseconds, cpuMilliseconds, longestWait }) => ({
+      'asked about a large account': question,
+      ms: figure(milliseconds),
+      'CPU ms': figure(cpuMilliseconds),
+      'another waits ms': figure(longestWait),
     })),
   dashboard: ({ notMeasured, ...figures }) =>
     notMeasured === undefined
@@ -78,6 +113,7 @@ const ROWS = {
           { dashboard: 'page, gzipped, kB', '': figure(figures.gzippedBytes / 1000) },
           { dashboard: 'first paint, ms', '': figure(figures.firstPaint) },
           { dashboard: 'overview shown, ms', '': figure(figures.overview) },
+          { dashboard: 'overview of 10,000 domains shown, ms', '': figure(figures.largeOverview) },
           { dashboard: '10,000 domains shown, ms', '': figure(figures.table) },
           { dashboard: 'longest frame while they scroll, ms', '': figure(figures.longestFrame) },
           { dashboard: 'frames over 50 ms', '': percent(figures.longFrames) },
@@ -88,8 +124,7 @@ const ROWS = {
 
 export function printResult(part, result) {
   printTable(ROWS[part](result))
-  if (part !== 'throughput') return
-  for (const { name, why } of result.skipped) console.log(`Left out: ${name}: ${why}.\n`)
+  for (const { name, why } of result.skipped ?? []) console.log(`Left out: ${name}: ${why}.\n`)
 }
 
 /** Says of each bar whether it is met. */

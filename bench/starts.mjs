@@ -29,11 +29,12 @@ export async function measureStarts(plan, folder) {
   return results.map((result, index) => ({ candidate: candidates[index].name, ...result }))
 }
 
-async function measureStart({ commandAt }) {
+/** Figures of one start. `stderr` is that of `startProgram`. */
+export async function measureStart({ commandAt, stderr }) {
   const request = serviceRequest('GET', '/domaingroups')
   const port = await freePort()
   const began = performance.now()
-  const child = startProgram(commandAt(port))
+  const child = startProgram(commandAt(port), { stderr })
   child.stdout.resume()
   await firstAnswer(port, request, child)
   const milliseconds = performance.now() - began
