@@ -5,7 +5,7 @@ import { minifySync } from 'rolldown/utils'
 import { packageOf } from './bundle-licences.mjs'
 
 /** In package.json, they are among the devDependencies. What they depend on becomes part of the program with them. */
-const BUNDLED = ['@faker-js/faker', '@modelcontextprotocol/server', '@redis/client']
+const BUNDLED = ['@faker-js/faker', '@modelcontextprotocol/server', '@redis/client', 'lowdb']
 
 const readManifest = (folder) => JSON.parse(readFileSync(new URL(`${folder}package.json`, import.meta.url), 'utf8'))
 const { dependencies, peerDependencies } = readManifest('./')
@@ -29,6 +29,23 @@ export function isExternal(id, importer) {
     throw new Error(`${importer} imports ${name}, which is neither a dependency nor bundled.`)
   }
   return true
+}
+
+const BUILTINS = /^import (?:\* as )?(\w+|\{[^}]*\}) from ("node:[^"]+");$/gm
+
+/**
+ * To import a module of Node.js is to read all that it exports, for which Node 26 loads its client of HTTP and WebSocket,
+ * HTTP/2 and web streams: an eighth of a start and of its memory.
+ */
+export const importBuiltinsInPart = {
+  name: 'import-builtins-in-part',
+  renderChunk(code, { fileName }) {
+    if (!fileName.includes('/')) return null
+    return code.replaceAll(
+      BUILTINS,
+      (_, names, from) => `const ${names.replaceAll(' as ', ': ')} = process.getBuiltinModule(${from});`,
+    )
+  },
 }
 
 /** The file for the code of a package that the program loads when it needs it. */

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url'
 import { build } from 'rolldown'
 import { listDoors, writeDoors } from './bundle-doors.mjs'
 import { readLicences } from './bundle-licences.mjs'
-import { fileFor, isExternal, minifyPackages } from './bundle-packages.mjs'
+import { fileFor, importBuiltinsInPart, isExternal, minifyPackages } from './bundle-packages.mjs'
 import './bundle-page.mjs'
 
 const SOURCES = fileURLToPath(new URL('src/', import.meta.url))
@@ -43,7 +43,7 @@ const { output } = await build({
     'parts/judge-thread': `${SOURCES}proxy/judge-thread.ts`,
   },
   external: isExternal,
-  plugins: [minifyPackages],
+  plugins: [minifyPackages, importBuiltinsInPart],
   platform: 'node',
   transform: { target: 'node20.19' },
   output: {

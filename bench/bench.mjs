@@ -15,7 +15,7 @@ import { measureJudging } from './judging.mjs'
 import { measureKept } from './kept.mjs'
 import { measureLarge } from './large.mjs'
 import { CONNECTIONS } from './load.mjs'
-import { measureMemory } from './memory.mjs'
+import { measureAccounts, measureLoaded, measureMemory } from './memory.mjs'
 import { installPeers, PEERS_FOLDER } from './peers.mjs'
 import { pinThisProcess, stopAll } from './processes.mjs'
 import { measureReplicas } from './replicas.mjs'
@@ -34,6 +34,9 @@ const PLANS = {
     libraryStarts: 21,
     reads: 15,
     requests: 1_000_000,
+    loads: 3,
+    loaded: 60_000,
+    emptyAccounts: 1_000,
     accounts: 10_000,
     pageLoads: 11,
     exchanges: 10_000,
@@ -54,6 +57,9 @@ const PLANS = {
     libraryStarts: 5,
     reads: 1,
     requests: 40_000,
+    loads: 1,
+    loaded: 4_000,
+    emptyAccounts: 200,
     accounts: 500,
     pageLoads: 2,
     exchanges: 500,
@@ -74,6 +80,8 @@ const PARTS = {
   starts: measureStarts,
   library: measureLibrary,
   memory: measureMemory,
+  loaded: measureLoaded,
+  accounts: measureAccounts,
   growth: measureGrowth,
   storm: measureStorm,
   data: measureData,

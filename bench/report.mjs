@@ -32,6 +32,13 @@ const ROWS = {
       'live MiB': figure(state.liveBytes / 2 ** 20),
       'resident MiB': figure(state.residentMebibytes),
     })),
+  loaded: (rows) =>
+    rows.map(({ candidate, before, after }) => ({
+      'resident MiB': candidate,
+      'at the start': figure(before),
+      'after a load': figure(after),
+    })),
+  accounts: (rows) => rows.map(({ fixture, bytes }) => ({ 'an account more': fixture, 'live bytes': figure(bytes) })),
   growth: (rows) =>
     rows.map(({ write, size, cpuMicroseconds, p99, toFirst }) => ({
       write,

@@ -14,13 +14,14 @@ app.disable('etag')
 app.disable('x-powered-by')
 app.get('/api/v1/domaingroups', (_request, response) => response.json(group))
 app.get('/api/v1/dmarc', (_request, response) => response.json(dmarc))
-app.post('/api/v1/domaingroups', express.json(), ({ body }, response) =>
-  response.json({
-    success: true,
-    data: { group: { id: group.data.group.id, name: body.name, domains: body.domains } },
-  }),
-)
+app.post('/api/v1/domaingroups', express.json(), answerGroup)
+app.patch('/api/v1/domaingroups', express.json(), answerGroup)
 const server = app.listen(Number(port), '127.0.0.1', () => console.log(`http://127.0.0.1:${server.address().port}`))
+
+function answerGroup({ body }, response) {
+  const { id } = group.data.group
+  response.json({ success: true, data: { group: { id, name: body.name, domains: body.domains } } })
+}
 
 /** `res.json` writes 100.0 as 100; another last digit makes the body as long as the one it stands for. */
 function withoutWholePercentages({ data, ...envelope }) {

@@ -184,53 +184,55 @@ const NO_REFERENCES: ReadonlySet<string> = new Set()
 /**
  * A copy with resolved references. The `x-constraints` of each schema become keywords of the schema. Several references
  * to one object lead to one copy. `checkReferences` has excluded missing targets and cycles. Each start does this
- * again: reading a file with the result would take longer, 1.5 ms of 15.
+ * again: reading a file with the result would take longer, 1.5 ms of 15. Only what documents share is recorded, because
+ * that takes five times as long.
  */
-export function followReferences(document: Json, shared: SharedReferences = shareReferences()): unknown {
-  const { parts, targets } = shared
+export function followReferences(document: Json, shared?: SharedReferences): unknown {
   const present = new Map<string, unknown>()
   const followed = new Map<Json, ResolvedPart>()
-  /** Whether a reference leads to the same object as in the first document. It is cached: there are many to a place. */
-  function leadsToSame(reference: string): boolean {
-    const target = targetOf(reference)
-    if (!targets.has(reference)) targets.set(reference, target)
-    return targets.get(reference) === target
-  }
   function targetOf(reference: string): unknown {
     if (!present.has(reference)) present.set(reference, valueAt(document, reference))
     return present.get(reference)
   }
-  function follow(value: unknown, refers: Set<string>): unknown {
+  function follow(value: unknown, refers?: Set<string>): unknown {
     if (Array.isArray(value)) return value.map((item) => follow(item, refers))
     if (!isObject(value)) return value
     const part = followed.get(value) ?? reusable(value) ?? followAnew(value)
-    for (const reference of part.refers) refers.add(reference)
+    if (refers !== undefined) for (const reference of part.refers) refers.add(reference)
     return part.result
   }
   function reusable(value: Json): ResolvedPart | undefined {
-    const part = parts.get(value)
-    if (part === undefined) return undefined
-    for (const reference of part.refers) if (!leadsToSame(reference)) return undefined
+    const part = shared?.parts.get(value)
+    if (part === undefined || !leadToSame(part.refers)) return undefined
     followed.set(value, part)
     return part
   }
+  /** Whether the references lead to the same objects as in the first document. */
+  function leadToSame(references: ReadonlySet<string>): boolean {
+    for (const reference of references) {
+      const target = targetOf(reference)
+      if (shared?.targets.has(reference) === false) shared.targets.set(reference, target)
+      if (shared?.targets.get(reference) !== target) return false
+    }
+    return true
+  }
   function followAnew(value: Json): ResolvedPart {
-    const found = new Set<string>()
+    const found = shared && new Set<string>()
     const { $ref: reference, ...rest } = withConstraints(value)
     for (const key in rest) rest[key] = follow(rest[key], found)
     let target: unknown
     if (typeof reference === 'string') {
-      found.add(reference.slice(1))
+      found?.add(reference.slice(1))
       target = follow(targetOf(reference.slice(1)), found)
     }
     const result =
       target === undefined ? rest : Object.keys(rest).length === 0 ? target : { ...(target as Json), ...rest }
-    const part = { result, refers: found.size === 0 ? NO_REFERENCES : found }
+    const part = { result, refers: found === undefined || found.size === 0 ? NO_REFERENCES : found }
     followed.set(value, part)
-    if ([...found].every(leadsToSame)) parts.set(value, part)
+    if (leadToSame(part.refers)) shared?.parts.set(value, part)
     return part
   }
-  return follow(document, new Set())
+  return follow(document)
 }
 
 /** The rules of the document: id → sentence of the specification. */

@@ -12,6 +12,9 @@ class Cells<Key, Value> extends Map<Key, Cell<Value>> {
   left = 0
 }
 
+/** The cells of every map without entries and without changes, because most maps of most accounts are so. Nothing is put in. */
+const NOTHING = new Cells<never, never>()
+
 /** The key of a version that is at most this many versions behind the newest is looked up without a copy. */
 const NEAR = 32
 
@@ -50,7 +53,7 @@ export class PersistentMap<Key, Value> {
 
   private constructor(cells: Cells<Key, Value>, next: number) {
     this.size = cells.size
-    this.#at = cells
+    this.#at = cells.size === 0 && next === 0 ? NOTHING : cells
     this.#key = undefined
     this.#cell = undefined
     this.#next = next
@@ -96,20 +99,20 @@ export class PersistentMap<Key, Value> {
   }
 
   keys(): IterableIterator<Key> {
-    return this.#own().keys()
+    return this.#read().keys()
   }
 
   *values(): IterableIterator<Value> {
-    for (const { value } of this.#own().values()) yield value
+    for (const { value } of this.#read().values()) yield value
   }
 
   *entries(): IterableIterator<[Key, Value]> {
-    for (const [key, { value }] of this.#own()) yield [key, value]
+    for (const [key, { value }] of this.#read()) yield [key, value]
   }
 
   /** The position of the key in insertion order. A copy on another machine needs it to keep that order. */
   placeOf(key: Key): number | undefined {
-    return this.#own().get(key)?.place
+    return this.#read().get(key)?.place
   }
 
   /** A position after those of all entries. */
@@ -119,7 +122,7 @@ export class PersistentMap<Key, Value> {
 
   /** The entries with their positions. */
   *placed(): IterableIterator<[key: Key, value: Value, place: number]> {
-    for (const [key, { value, place }] of this.#own()) yield [key, value, place]
+    for (const [key, { value, place }] of this.#read()) yield [key, value, place]
   }
 
   /**
@@ -200,7 +203,7 @@ export class PersistentMap<Key, Value> {
 
   /** Gives this version its own copy, unless it is the newest. */
   settle(): void {
-    this.#own()
+    this.#read()
   }
 
   /** Declares that this version is kept for long, however often the map changes. Costs O(1) for the newest version. */
@@ -211,7 +214,7 @@ export class PersistentMap<Key, Value> {
       owner = owner.#at
       changes++
     }
-    const cells = owner.#at
+    const cells = owner.#own()
     const kept = cells.kept?.deref()
     // A later version that is kept lies between this one and the cells.
     if (kept !== undefined && kept !== this && this.#isBefore(kept)) return
@@ -314,11 +317,18 @@ export class PersistentMap<Key, Value> {
       if (version.#key === key) return version.#cell
       version = version.#at
     }
-    return this.#own().get(key)
+    return this.#read().get(key)
   }
 
-  #own(): Cells<Key, Value> {
+  /** The cells of this version, to be read. */
+  #read(): Cells<Key, Value> {
     return this.#at instanceof Cells ? this.#at : this.#rebuild()
+  }
+
+  /** The cells of this version, to be changed. */
+  #own(): Cells<Key, Value> {
+    if (this.#at === NOTHING) this.#at = new Cells<Key, Value>()
+    return this.#read()
   }
 
   /** Gives this version its own cells. */

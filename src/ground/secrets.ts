@@ -1,4 +1,4 @@
-import { createHash, randomBytes, randomUUID } from 'node:crypto'
+import { hash, randomBytes, randomUUID } from 'node:crypto'
 import { type AccountState, DEFAULT_SEED } from '../domain/account.ts'
 import type { ApiKey } from '../domain/keys.ts'
 import { LIMITS } from '../domain/limits.ts'
@@ -8,7 +8,7 @@ const SHAPE = /^key_([0-9A-Za-z]{8})\.[0-9A-Za-z]{48}$/
 
 /** SHA-256 of a text in hex. Two processes compare texts by it. */
 export function digestOf(text: string): string {
-  return createHash('sha256').update(text).digest('hex')
+  return hash('sha256', text)
 }
 
 /** What is stored of a key. */
@@ -18,7 +18,7 @@ export function hashKey(key: string): string {
 
 /** Derives a key, which is the same for an account with this seed at every start. */
 export function deriveKey(seed: number, accountId: string): string {
-  return writeKey((block) => createHash('sha256').update(`dmarc-understudy key ${seed} ${accountId} ${block}`).digest())
+  return writeKey((block) => hash('sha256', `dmarc-understudy key ${seed} ${accountId} ${block}`, 'buffer'))
 }
 
 /** A random key, which cannot be computed. */

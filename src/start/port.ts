@@ -1,5 +1,5 @@
-import { readFileSync } from 'node:fs'
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
+import { readFileLimit } from '../ground/machine.ts'
 import { createCarrier } from '../http/engine/carrier.ts'
 import { surplusFor } from '../http/engine/crowd.ts'
 import { createCrowdedReply } from '../http/engine/crowded.ts'
@@ -81,14 +81,4 @@ function findPossibleConnections(): number {
   if (files === undefined) return Number.POSITIVE_INFINITY
   const possible = files - OTHER_FILES
   return Math.max(1, possible - surplusFor(possible))
-}
-
-/** At its start, Node raises the limit as far as possible. */
-function readFileLimit(): number | undefined {
-  try {
-    const [, files] = /^Max open files +(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8')) ?? []
-    return files === undefined ? undefined : Number(files)
-  } catch {
-    return undefined
-  }
 }

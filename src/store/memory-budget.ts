@@ -105,6 +105,9 @@ export class MemoryBudget {
   }
 }
 
+/** What all accounts without snapshots share. */
+const NO_SNAPSHOTS: ReadonlyMap<string, number> = new Map()
+
 /** The memory of one account: its state, and the parts of older states that its snapshots keep. */
 export class MemoryShare {
   readonly id: string
@@ -117,7 +120,7 @@ export class MemoryShare {
   #state: AccountState | undefined
   #ofState = 0
   /** By name, the weight of each snapshot as if it shared no part with another state. */
-  readonly #snapshots = new Map<string, number>()
+  #snapshots = NO_SNAPSHOTS
   /** The weight of what only older states hold. */
   #outdated = 0
 
@@ -192,12 +195,14 @@ export class MemoryShare {
   /** Counts a snapshot of the present state. @throws StoreError `full` */
   addSnapshot(name: string): void {
     this.#budget.admit(this, SNAPSHOT)
-    this.#set(() => this.#snapshots.set(name, this.#ofState))
+    this.#set(() => {
+      this.#snapshots = new Map(this.#snapshots).set(name, this.#ofState)
+    })
   }
 
   deleteSnapshot(name: string): void {
     this.#set(() => {
-      this.#snapshots.delete(name)
+      this.#snapshots = new Map([...this.#snapshots].filter(([each]) => each !== name))
       if (this.#snapshots.size === 0) this.#outdated = 0
     })
   }
@@ -209,7 +214,7 @@ export class MemoryShare {
       this.#state = undefined
       this.#ofState = 0
       this.#outdated = 0
-      this.#snapshots.clear()
+      this.#snapshots = NO_SNAPSHOTS
     })
     this.#budget.forget(this)
   }

@@ -11,9 +11,12 @@ export interface Snapshot extends SnapshotSummary {
   outdated: number
 }
 
+/** What all accounts without snapshots share. */
+const NONE: ReadonlyMap<string, Snapshot> = new Map()
+
 /** The snapshots of one account. They share common parts with the account and with each other. */
 export class Snapshots {
-  readonly #kept = new Map<string, Snapshot>()
+  #kept: ReadonlyMap<string, Snapshot> = NONE
   readonly #share: MemoryShare | undefined
 
   /** `share` is absent if there is no limit for the memory. */
@@ -34,8 +37,7 @@ export class Snapshots {
     const { domains, groups, clock } = state
     const summary = { name, takenAt: timeOn(clock, real), domains: domains.size, groups: groups.size }
     // A snapshot that replaces another one is the newest one, so it moves to the end.
-    this.#kept.delete(name)
-    this.#kept.set(name, { ...summary, state, counters, outdated })
+    this.#kept = new Map(this.#others(name)).set(name, { ...summary, state, counters, outdated })
     return { ok: true, snapshot: summary }
   }
 
@@ -55,8 +57,13 @@ export class Snapshots {
   }
 
   delete(name: string): boolean {
-    const isDeleted = this.#kept.delete(name)
-    if (isDeleted) this.#share?.deleteSnapshot(name)
-    return isDeleted
+    if (!this.#kept.has(name)) return false
+    this.#kept = new Map(this.#others(name))
+    this.#share?.deleteSnapshot(name)
+    return true
+  }
+
+  #others(name: string): [string, Snapshot][] {
+    return [...this.#kept].filter(([each]) => each !== name)
   }
 }

@@ -206,6 +206,17 @@ describe('a version of a persistent map that is kept', () => {
     expect([old.get('key 1'), newest.get('key 1'), old.size]).toEqual([1, -size, size])
   })
 
+  it('has entries of its own after a few changes where it is empty, and another empty map knows nothing of it', () => {
+    const [old, other] = [PersistentMap.of<string, number>(), PersistentMap.of<string, number>()]
+    old.keep()
+    const changed = other.set('key 1', 1)
+    const newest = old.set('key 1', 2).set('key 1', 3).set('key 1', 4)
+    expect(newest.changesSince(old)).toBeUndefined()
+    expect(changed.changesSince(other)).toHaveLength(1)
+    expect([old, other, PersistentMap.of<string, number>()].map((map) => [...map.keys()])).toEqual([[], [], []])
+    expect([changed.get('key 1'), newest.get('key 1')]).toEqual([1, 4])
+  })
+
   it('has entries of its own at once where it is kept only after more changes than it has entries', () => {
     const [old, near] = [first(), first()]
     const change = (version: typeof old, times: number) => {

@@ -4,22 +4,21 @@ import { expect, inject, it } from 'vitest'
 
 const DIST = new URL('../../../dist/', import.meta.url)
 
-/** The packages and modules of Node.js that are loaded with a file of the build. */
-function loadedWith(file: URL, seen = new Set<string>(), packages = new Set<string>()): Set<string> {
-  if (seen.has(file.href)) return packages
-  seen.add(file.href)
+/** The packages that are loaded with a file of the build, and the files. */
+function loadedWith(file: URL, files = new Set<string>(), packages = new Set<string>()) {
+  if (files.has(file.href)) return { files, packages }
+  files.add(file.href)
   const text = readFileSync(fileURLToPath(file), 'utf8')
   for (const [, specifier = ''] of text.matchAll(/^(?:import|export)\b[^'"\n]*["']([^'"\n]+)["']/gm)) {
-    if (specifier.startsWith('.')) loadedWith(new URL(specifier, file), seen, packages)
-    else packages.add(specifier)
+    if (specifier.startsWith('.')) loadedWith(new URL(specifier, file), files, packages)
+    else if (!specifier.startsWith('node:')) packages.add(specifier)
   }
-  return packages
+  return { files, packages }
 }
 
-it('loads no package with dmarc-understudy/express', () => {
+it.each(['doors/express.js', 'doors/index.js', 'cli.js'])('loads no package with %s', (door) => {
   expect(inject('buildFailure')).toBeUndefined()
-  const packages = [...loadedWith(new URL('doors/express.js', DIST))].filter((name) => !name.startsWith('node:'))
-  expect(packages).toEqual([])
-  // The same walk finds what the server needs.
-  expect([...loadedWith(new URL('doors/index.js', DIST))]).toContain('express')
+  const { files, packages } = loadedWith(new URL(door, DIST))
+  expect([...packages]).toEqual([])
+  expect([...files]).toContainEqual(expect.stringMatching(/command-line\.js$/))
 })
