@@ -1,111 +1,178 @@
-// Where the time of a request goes: the service under load, with Node's profiler on.
-// node bench/profile.mjs [group|dmarc|created] --seconds 5 --keep group.cpuprofile
+// Where the time of a request goes, by stage of its path, beside bare node:http: both under load, with Node's profiler on.
+// node bench/profile.mjs [group|dmarc|created] --seconds 5 --functions --keep FOLDER
 import { copyFileSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { basename, join } from 'node:path'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { writeFixture } from './accounts.mjs'
-import { OURS, serveCommand, startCandidate } from './candidates.mjs'
+import { HTTP, OURS, serveCommand, serverCommand, startCandidate } from './candidates.mjs'
 import { always, drive } from './load.mjs'
-import { pinThisProcess, stopAll } from './processes.mjs'
+import { fineCpuSeconds, pinThisProcess, stopAll } from './processes.mjs'
+import { ELSEWHERE, STAGES, stageOf } from './stages.mjs'
 import { printTable } from './table.mjs'
 import { prepareWorkloads, requestTo } from './throughput.mjs'
 
-const ROWS = 25
 /** Microseconds between two samples. */
 const INTERVAL = 100
+/** How many functions are shown of each server. */
+const FUNCTIONS = 30
+/** Bare node:http would end without a profile. */
+const STOPPABLE = ['--import', 'data:text/javascript,process.once("SIGTERM",()=>process.exit())']
 
-/** What runs → whose it is. The first that fits counts. */
-const OWNERS = [
-  [/^\((idle|program|garbage collector)\)/, ([, name]) => name],
-  [/^(writev|writeLatin1String|writeUtf8String|writeBuffer) /, () => 'system call: write'],
-  [/ dist\//, () => 'the service'],
-  [/ node_modules\/((?:@[^/]+\/)?[^/]+)/, ([, name]) => name],
-  [/ node:(internal\/)?(_?http|net|stream|streams|events|timers|buffer)/, () => 'node: http, net, streams, timers'],
-  [/ node:/, () => 'node: other'],
-  [/^validate\d+/, () => 'the service'],
-  [/./, () => 'built into the engine'],
-]
-
-const { values: options, positionals } = parseArgs({
-  allowPositionals: true,
-  options: { seconds: { type: 'string', default: '5' }, keep: { type: 'string' } },
-})
-const folder = mkdtempSync(join(tmpdir(), 'understudy-profile-'))
-try {
-  await main(positionals[0] ?? 'group', Number(options.seconds))
-} finally {
+/**
+ * For each request: microseconds of processor time of one request by stage, in the service and in bare node:http. The
+ * profiler makes both slower, so each stage gets its share of the time that a request takes without the profiler.
+ */
+export async function measureProfile({ seconds, rounds }, folder, { keys, keep } = {}) {
+  const fixture = writeFixture(join(folder, 'account.json'), { domains: 1000, groups: 200 })
+  const duration = seconds * rounds
+  const first = await startCandidate(OURS, serveCommand(fixture))
+  const { workloads, answersPath } = await prepareWorkloads(first, folder)
   await stopAll()
-  rmSync(folder, { recursive: true, force: true })
+  const servers = [
+    { name: OURS, command: (flags) => serveCommand(fixture, { flags }) },
+    { name: HTTP, command: (flags) => [...flags, ...STOPPABLE, ...serverCommand('http', answersPath)] },
+  ]
+  const results = []
+  for (const workload of workloads.filter(({ key }) => keys === undefined || keys.includes(key))) {
+    const sides = []
+    for (const server of servers) sides.push(await profileServer(server, workload, { duration, folder, keep }))
+    const [ours, http] = sides
+    results.push({ key: workload.key, request: workload.name, ours, http })
+  }
+  return results
 }
 
-async function main(key, seconds) {
-  pinThisProcess()
-  const fixture = writeFixture(join(folder, 'account.json'), { domains: 1000, groups: 200 })
-  const flags = ['--cpu-prof', `--cpu-prof-interval=${INTERVAL}`, `--cpu-prof-dir=${folder}`]
-  const candidate = await startCandidate(OURS, serveCommand(fixture, { flags }))
-  const { workloads } = await prepareWorkloads(candidate, folder)
-  const workload = workloads.find((each) => each.key === key)
-  if (workload === undefined) {
-    console.error(`${key}: there are ${workloads.map((each) => each.key).join(', ')}`)
-    process.exitCode = 2
-    return
-  }
+async function profileServer({ name, command }, workload, { duration, folder, keep }) {
+  const plain = await spendOn(await startCandidate(name, command([])), workload, duration)
+  const profiles = mkdtempSync(join(folder, 'profile-'))
+  const flags = ['--cpu-prof', `--cpu-prof-interval=${INTERVAL}`, `--cpu-prof-dir=${profiles}`]
+  const profiled = await spendOn(await startCandidate(name, command(flags)), workload, duration)
+  const path = join(
+    profiles,
+    readdirSync(profiles).find((file) => file.endsWith('.cpuprofile')),
+  )
+  const kept = `${workload.key}-${name.replace(':', '-')}.cpuprofile`
+  if (keep !== undefined) copyFileSync(path, join(keep, kept))
+  const { stages, functions } = summarise(JSON.parse(readFileSync(path, 'utf8')), profiled)
+  const scale = plain.each / profiled.each
+  return { each: plain.each, stages: scaled(stages, scale), functions: scaled(functions, scale) }
+}
+
+/** Microseconds of processor time of a request, under load for so many seconds; then the server is stopped. */
+async function spendOn(candidate, workload, seconds) {
   const requests = always(requestTo(candidate, workload))
   await drive(candidate.port, requests, { seconds: 1 })
+  const before = fineCpuSeconds(candidate.child.pid)
   const { answers, wall } = await drive(candidate.port, requests, { seconds })
+  const each = ((fineCpuSeconds(candidate.child.pid) - before) * 1e6) / answers
   const stopped = new Promise((resolve) => candidate.child.once('exit', resolve))
   candidate.child.kill('SIGTERM')
   await stopped
-  const path = join(
-    folder,
-    readdirSync(folder).find((name) => name.endsWith('.cpuprofile')),
-  )
-  if (options.keep !== undefined) copyFileSync(path, options.keep)
-  const { owners, functions } = summarise(JSON.parse(readFileSync(path, 'utf8')), wall * 1e6)
-  console.log(`${workload.name}: ${answers} answers in ${wall.toFixed(1)} s, with the profiler on\n`)
-  printShares('whose time it is', owners, answers)
-  printShares('the functions', functions, answers)
-  if (options.keep !== undefined) console.log(`${basename(options.keep)} opens as a flame graph in Chrome's DevTools.`)
+  return { each, answers, wall }
 }
 
-/** Microseconds by owner and by function, of the last so many microseconds. */
-function summarise({ nodes, samples, timeDeltas }, until) {
-  const names = new Map(nodes.map(({ id, callFrame }) => [id, nameOf(callFrame)]))
-  const [owners, functions] = [new Map(), new Map()]
-  let left = until
+/** Microseconds of a request by stage and by function, of the time under load, which is the end of the profile. */
+function summarise({ nodes, samples, timeDeltas }, { each, answers, wall }) {
+  const byId = new Map(nodes.map((node) => [node.id, node]))
+  for (const node of nodes) for (const child of node.children ?? []) byId.get(child).parent = node
+  const stageById = new Map(nodes.map((node) => [node.id, stageOf(node)]))
+  const [stages, functions] = [{}, {}]
+  let left = wall * 1e6
   for (let index = samples.length - 1; index >= 0 && left > 0; index--) {
-    const name = names.get(samples[index])
-    const time = timeDeltas[index]
-    left -= time
-    functions.set(name, (functions.get(name) ?? 0) + time)
-    const owner = ownerOf(name)
-    owners.set(owner, (owners.get(owner) ?? 0) + time)
+    const time = timeDeltas[index] / answers
+    left -= timeDeltas[index]
+    const stage = stageById.get(samples[index])
+    if (stage === ELSEWHERE) continue
+    stages[stage] = (stages[stage] ?? 0) + time
+    const name = `${nameOf(byId.get(samples[index]))} (${stage})`
+    functions[name] = (functions[name] ?? 0) + time
   }
-  return { owners, functions }
+  // What the engine does not see: the system while it waits and reads, and the threads that collect garbage.
+  stages[ELSEWHERE] = Math.max(0, each - sum(stages))
+  return { stages, functions }
 }
 
-function nameOf({ functionName, url, lineNumber }) {
-  const where = url.replace(/^.*\/(dist|node_modules)\//, '$1/')
-  return where === '' ? `${functionName} ` : `${functionName || '(anonymous)'}:${lineNumber + 1} ${where}`
+function scaled(times, by) {
+  return Object.fromEntries(Object.entries(times).map(([name, time]) => [name, time * by]))
 }
 
-function ownerOf(name) {
-  for (const [pattern, owner] of OWNERS) {
-    const found = pattern.exec(name)
-    if (found !== null) return owner(found)
+function sum(times) {
+  return Object.values(times).reduce((total, time) => total + time, 0)
+}
+
+function nameOf({ callFrame: { functionName, url, lineNumber } }) {
+  const where = url.replace(/^.*\/(dist|node_modules|servers)\//, '$1/')
+  return where === '' ? functionName : `${functionName || 'anonymous'} ${where}:${lineNumber + 1}`
+}
+
+/** The stages with their time in both servers, and what the service takes longer. */
+export function rowsOf({ ours, http }) {
+  return STAGES.map(({ name }) => {
+    const [own, bare] = [ours.stages[name] ?? 0, http.stages[name] ?? 0]
+    return { stage: name, own, bare, above: own - bare }
+  })
+}
+
+export function printProfile(results, { functions = false } = {}) {
+  for (const result of results) {
+    const { request, ours, http } = result
+    console.log(`${request}: ${ours.each.toFixed(1)} µs, node:http ${http.each.toFixed(1)} µs`)
+    const rows = rowsOf(result).map(({ stage, own, bare, above }) => ({
+      'µs a request': own.toFixed(2),
+      'node:http': bare.toFixed(2),
+      above: above.toFixed(2),
+      stage,
+    }))
+    printTable(rows)
+    if (functions)
+      for (const [name, side] of [
+        ['the service', ours],
+        ['node:http', http],
+      ])
+        printFunctions(name, side)
   }
-  return 'unknown'
 }
 
-function printShares(title, times, answers) {
-  const total = [...times.values()].reduce((sum, time) => sum + time, 0)
-  const rows = [...times].sort(([, one], [, other]) => other - one).slice(0, ROWS)
-  printTable(
-    rows.map(([name, time]) => ({
-      'µs a request': (time / answers).toFixed(2),
-      share: `${((100 * time) / total).toFixed(1)} %`,
-      [title]: name.trim(),
-    })),
-  )
+function printFunctions(title, { functions }) {
+  const rows = Object.entries(functions).sort(([, one], [, other]) => other - one)
+  printTable(rows.slice(0, FUNCTIONS).map(([name, time]) => ({ 'µs a request': time.toFixed(2), [title]: name })))
 }
+
+async function main() {
+  const { values: options, positionals } = parseArgs({
+    allowPositionals: true,
+    options: {
+      seconds: { type: 'string', default: '4' },
+      functions: { type: 'boolean', default: false },
+      keep: { type: 'string' },
+    },
+  })
+  const known = ['group', 'dmarc', 'created']
+  const wrong = positionals.find((key) => !known.includes(key))
+  const seconds = Number(options.seconds)
+  if (wrong !== undefined || !(seconds > 0)) {
+    console.error(
+      wrong === undefined
+        ? `--seconds ${options.seconds}: must be a number above 0`
+        : `${wrong}: there are ${known.join(', ')}`,
+    )
+    process.exitCode = 2
+    return
+  }
+  pinThisProcess()
+  const folder = mkdtempSync(join(tmpdir(), 'understudy-profile-'))
+  try {
+    const keys = positionals.length === 0 ? undefined : positionals
+    const results = await measureProfile({ seconds, rounds: 1 }, folder, { keys, keep: options.keep })
+    printProfile(results, options)
+    if (options.keep !== undefined)
+      console.log(`The files in ${options.keep} open as flame graphs in Chrome's DevTools.`)
+  } finally {
+    await stopAll()
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) await main()
