@@ -16,12 +16,15 @@ import { figure, printTable } from './table.mjs'
 
 const CROWD = fileURLToPath(new URL('crowds.mjs', import.meta.url))
 const BURDEN = fileURLToPath(new URL('burdens.mjs', import.meta.url))
+const TURNS = fileURLToPath(new URL('servers/turns.mjs', import.meta.url))
 const LOAD_CORE = '1'
 const WARM_UP = 1
 /** Times the p99 of an idle server that a client may have to wait beside a crowd that it should not notice. */
 const NOTICEABLE = 5
 /** MiB of resident memory that a server may have in all. */
 const MEMORY = 512
+/** Milliseconds of processor time that a turn of the event loop may take, whatever others do. */
+const LONGEST_TURN = 50
 
 const { values } = parseArgs({
   options: {
@@ -29,6 +32,8 @@ const { values } = parseArgs({
     // Another build of the program, to compare with.
     program: { type: 'string', default: PROGRAM },
     part: { type: 'string', default: 'all' },
+    // Only the burdens whose name has this in it.
+    burden: { type: 'string', default: '' },
   },
 })
 if (!/^\d{1,5}$/.test(values.seconds)) {
@@ -84,29 +89,49 @@ async function measureCrowds(fixture, seconds) {
 /** Each burden has a server of its own, because what it leaves behind would be a burden on the next. */
 async function measureBurdens(fixture, seconds) {
   const rows = []
-  for (const [burden, { options }] of Object.entries(BURDENS)) {
-    const more = options?.(mkdtempSync(join(folder, 'data-'))) ?? []
-    const command = serveCommand(fixture, { program: values.program, options: more })
-    const { child, port } = await startCandidate(OURS, command)
-    await prepareBurden(burden, port)
-    await readAlone(port, WARM_UP)
-    const load = startProgram([BURDEN, burden, String(port)], { cores: LOAD_CORE })
-    await printed(load, /(there)/)
-    const { p99, longest, perSecond } = await readAlone(port, seconds)
-    const memory = residentMebibytes(child.pid)
-    const done = printed(load, /done (\d+)/)
-    load.kill('SIGTERM')
-    rows.push({
+  for (const burden of Object.keys(BURDENS).filter((name) => name.includes(values.burden))) {
+    rows.push(await measureBurden(burden, fixture, seconds))
+  }
+  printTable(
+    rows.map(({ burden, p99, longest, turn, perSecond, actsPerSecond, memory }) => ({
       while: burden,
       'p99 ms': figure(p99),
       'longest ms': figure(longest),
+      'longest turn ms': figure(turn),
       'reads/s': figure(perSecond),
-      'acts/s': figure(Number(await done) / seconds),
+      'acts/s': figure(actsPerSecond),
       'resident MiB': figure(memory),
-    })
-    await stopProgram(child)
-  }
-  printTable(rows)
+    })),
+  )
+  const held = rows.filter(({ turn }) => turn > LONGEST_TURN)
+  for (const { burden } of held) console.log(`A turn takes more than ${LONGEST_TURN} ms while ${burden}.`)
+  if (held.length > 0) process.exitCode = 1
+}
+
+async function measureBurden(burden, fixture, seconds) {
+  const options = BURDENS[burden].options?.(mkdtempSync(join(folder, 'data-'))) ?? []
+  const command = serveCommand(fixture, { program: values.program, options, flags: ['--import', TURNS] })
+  const { child, port } = await startCandidate(OURS, command)
+  await prepareBurden(burden, port)
+  await readAlone(port, WARM_UP)
+  await longestTurn(child)
+  const load = startProgram([BURDEN, burden, String(port)], { cores: LOAD_CORE })
+  await printed(load, /(there)/)
+  const { p99, longest, perSecond } = await readAlone(port, seconds)
+  const turn = await longestTurn(child)
+  const memory = residentMebibytes(child.pid)
+  const done = printed(load, /done (\d+)/)
+  load.kill('SIGTERM')
+  const actsPerSecond = Number(await done) / seconds
+  await stopProgram(child)
+  return { burden, p99, longest, turn, perSecond, actsPerSecond, memory }
+}
+
+/** Milliseconds of processor time of the server's longest turn since it was last asked. */
+async function longestTurn(child) {
+  const answer = printed(child, /longest turn: ([\d.]+)/)
+  child.kill('SIGUSR2')
+  return Number(await answer)
 }
 
 /** One client, with one request at a time. */

@@ -8,7 +8,7 @@ import { memoizeWeakly } from '../ground/memo.ts'
 import { reportViolation } from '../ground/schema.ts'
 import { Semaphore } from '../ground/semaphore.ts'
 import { Turns } from '../ground/turns.ts'
-import { runInTurns } from '../ground/work.ts'
+import { Abandoned, runInTurns } from '../ground/work.ts'
 import { type BodySettings, createBodyReader } from '../http/body.ts'
 import type { ServerRequest } from '../http/engine/node-internals.ts'
 import { isHostMalformed } from '../http/host-field.ts'
@@ -94,7 +94,7 @@ export function createAdmin(deps: AdminDeps): (request: ServerRequest, response:
       const answered = await route(request, response, await deps.control())
       if (answered !== undefined) send(request, response, answered)
     } catch (error) {
-      if (error instanceof ClientGone) return
+      if (error instanceof ClientGone || error instanceof Abandoned) return
       if (!isReported(error)) {
         const path = namePathInLog(splitTarget(url).path)
         deps.log.error({ method, path, err: error }, 'The control plane failed to answer.')
@@ -166,12 +166,14 @@ async function run(
   { request, response, control, operation, parameters }: RoutedCall,
   { query, body }: Pick<ControlCall, 'query' | 'body'>,
 ): Promise<PlainResponse | undefined> {
-  const outcome = await control.run(operation, { parameters, query, body, host: request.headers.host })
+  const { headers, socket } = request
+  const isGone = () => socket.destroyed
+  const outcome = await control.run(operation, { parameters, query, body, host: headers.host, isGone })
   if (!outcome.ok) return describe(outcome, control, operation)
   const { status } = operation.success
   const check = (data: unknown) => validated(operation, status, { success: true, data })
   if ('data' in outcome) {
-    return { type: JSON_TYPE, status, text: await runInTurns(writeJson(check(outcome.data))) }
+    return { type: JSON_TYPE, status, text: await runInTurns(writeJson(check(outcome.data)), isGone) }
   }
   await sendParts(request, response, writeList(outcome.list, check), {
     head: () => void response.writeHead(status, { 'Content-Type': JSON_TYPE, ...UNIFORM_HEADERS }),

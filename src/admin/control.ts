@@ -20,7 +20,9 @@ export interface ControlRequest {
 }
 
 /** A request that has passed `conform`. */
-interface ConformingCall extends Pick<ControlCall, 'parameters' | 'query' | 'body'> {
+interface ConformingCall
+  extends Pick<ControlCall, 'parameters' | 'query' | 'body'>,
+    Partial<Pick<ControlCall, 'isGone'>> {
   /** The header field Host of a request over HTTP. */
   host?: string | undefined
 }
@@ -62,10 +64,10 @@ export class Control {
   }
 
   /** Executes a request that has passed `conform`. */
-  async run(operation: Operation, { host, ...request }: ConformingCall): Promise<ControlOutcome> {
+  async run(operation: Operation, { host, isGone = () => false, ...request }: ConformingCall): Promise<ControlOutcome> {
     const ownUrls = this.deps.urls
     const urls = () => urlsFor(host, ownUrls())
-    const call = { ...this.deps, limits: this.limits, ...request, urls, ownUrls }
+    const call = { ...this.deps, limits: this.limits, ...request, isGone, urls, ownUrls }
     if (call.observed?.offers.has(operation.id) === false) {
       return refuse({ code: 'forbidden', reason: 'observed', about: { operation: operation.id } })
     }

@@ -56,6 +56,8 @@ export interface ControlCall<Body = Json> extends ControlDeps {
   query: Readonly<Record<string, string>>
   body: Body
   limits: ControlLimits
+  /** Whether the caller does not wait any more, so that long work can end. */
+  isGone(): boolean
   /** The URLs of the server for the caller, and its own URLs. */
   urls(): ServerUrls
   ownUrls(): ServerUrls

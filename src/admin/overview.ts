@@ -3,9 +3,9 @@ import type { AccountState, DomainGroup } from '../domain/account.ts'
 import { refreshDay, refreshOf } from '../domain/dmarc.ts'
 import { writeDay, writeInstant } from '../domain/iso-8601.ts'
 import { LIMITS } from '../domain/limits.ts'
-import { type Overview, summarise } from '../figures/overview.ts'
+import { describeSums, followChanges, type Overview, type Sums, summarise, sumUp } from '../figures/overview.ts'
 import type { Awaitable } from '../ground/awaitable.ts'
-import { runInTurns } from '../ground/work.ts'
+import { runInTurns, type Work } from '../ground/work.ts'
 import { type AccountCall, type AccountHandler, type ControlOutcome, done } from './handler.ts'
 import { notFound } from './refusals.ts'
 import type { OverviewReport } from './reports.ts'
@@ -31,6 +31,18 @@ interface KeptOverview {
 /** By the domains of an account, or by a group. Both are replaced when they change. */
 let kept = new WeakMap<AccountState['domains'] | DomainGroup, KeptOverview>()
 let keptCount = 0
+
+/** The sums of a version of an account, so that the next version counts only its changes. */
+interface KeptSums {
+  account: AccountState
+  contract: Contract
+  sums: Sums
+}
+
+/** With fewer domains, all are counted again, which takes only some turns. */
+const MANY = 1_000
+/** By the origin of an account, which lives as long as the account. */
+const keptSums = new WeakMap<AccountState['origin'], KeptSums>()
 
 export const getOverview: AccountHandler<OverviewReport> = (call) => answerOverview(call)
 
@@ -95,8 +107,41 @@ function overviewOf(
     kept = new WeakMap()
     keptCount = 1
   }
+  const first = today - days + 1
   const members = group?.domains.flatMap((name) => domains.get(name) ?? [])
-  const overview = runInTurns(summarise(account, today - days + 1, today, contract, members))
+  const isLarge = members === undefined && domains.size >= MANY
+  const overview = runInTurns(
+    isLarge ? summariseChanges(account, first, today, contract) : summarise(account, first, today, contract, members),
+  )
   kept.set(key, { domains, contract, seed, today, days, overview })
   return overview
+}
+
+/** `summarise` for an account of which an earlier version is likely to be known. */
+function* summariseChanges(account: AccountState, first: number, today: number, contract: Contract): Work<Overview> {
+  const { origin, seed } = account
+  const domains = [...account.domains.values()]
+  const last = keptSums.get(origin)
+  const isSame =
+    last !== undefined &&
+    last.contract === contract &&
+    last.account.seed === seed &&
+    last.sums.first === first &&
+    last.sums.today === today
+  // A version that is counted at the same time must not change the same sums.
+  keptSums.delete(origin)
+  const isFollowed = isSame && followChanges(last.sums, last.account, account, contract)
+  const sums = isFollowed ? last.sums : yield* sumUp(account, first, today, contract, domains)
+  account.domains.keep()
+  keptSums.set(origin, { account, contract, sums })
+  return yield* describeSums(copyOf(sums), account, contract, domains)
+}
+
+/** A later version may change the sums while the overview of this one is written. */
+function copyOf(sums: Sums): Sums {
+  const { messages, passing, sending, policies, found } = sums
+  return {
+    ...{ ...sums, messages: messages.slice(), passing: passing.slice(), sending: sending.slice() },
+    ...{ policies: { ...policies }, found: new Map(found) },
+  }
 }

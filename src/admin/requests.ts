@@ -6,6 +6,7 @@ import { explainElsewhere } from '../explain/foreign-service.ts'
 import { pageAddress } from '../explain/page-address.ts'
 import { show } from '../ground/show.ts'
 import { Turns } from '../ground/turns.ts'
+import { runInTurns } from '../ground/work.ts'
 import { describeEntry, type RequestReport } from '../journal/description.ts'
 import type { Entry } from '../journal/entry.ts'
 import type { Journal, Scope } from '../journal/journal.ts'
@@ -122,11 +123,12 @@ export const explainRequest: Handler<ExplanationReport> = async (call) => {
   if ((await store.find('id', accountId)) === undefined) return explainExample(call, id)
   const account = await store.read(accountId)
   const redact = exchanges.journal.redactorFor(entry)
-  const explained = explainEntry(entry, {
+  const work = explainEntry(entry, {
     ...{ account, contract, redact, urls: call.urls(), publicKey: worlds.findPublicKey(account) },
     past: await recallPast(entry, call),
     ...stateWriterOf(contract, entry.at),
   })
+  const explained = await runInTurns(work, call.isGone)
   return done<ExplanationReport>(call.observed === undefined ? explained : explainElsewhere(explained))
 }
 

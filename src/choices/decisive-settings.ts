@@ -7,6 +7,7 @@ import type { Problem } from '../domain/errors.ts'
 import { kebab, SETTINGS, type Settings } from '../domain/settings.ts'
 import { type Json, mergePatch, valueAt } from '../ground/json.ts'
 import { hashKey } from '../ground/secrets.ts'
+import type { Work } from '../ground/work.ts'
 import { createBodyReader } from '../http/body.ts'
 import { bytesOf, isCut, textOf } from '../http/content.ts'
 import { createRouter } from '../http/router.ts'
@@ -23,9 +24,14 @@ const NO_KEY_GIVEN: Problem = { code: 'unauthorized' }
  * with each other value of the settings that it has read.
  *
  * `states` are possible states of the account, in unshared maps, the best one first. Small ones are fast. If the answer
- * comes from none of them, only settings about a hostname that it refuses are known.
+ * comes from none of them, only settings about a hostname that it refuses are known. The work pauses after each
+ * decision.
  */
-export function decisiveSettings(entry: Entry, states: readonly AccountState[], contract: ServiceContract): string[] {
+export function* decisiveSettings(
+  entry: Entry,
+  states: Iterable<AccountState>,
+  contract: ServiceContract,
+): Work<string[]> {
   const [{ reason, value } = NO_KEY_GIVEN] = entry.problems
   // Settings about hostnames are compiled into the contract.
   const against = reason === 'format' && typeof value === 'string' ? contract.settingsAgainst(value) : []
@@ -33,13 +39,18 @@ export function decisiveSettings(entry: Entry, states: readonly AccountState[], 
     const reads = new Set<string>()
     const answerWith = (settings: Settings) => answerTo(entry, state, { ...contract, settings })
     const own = answerWith(watch(contract.settings, (name) => reads.add(name)))
+    yield
     if (own.outcome !== outcomeOf(entry.code === undefined ? [] : entry.problems)) continue
-    const decisive = [...reads].filter((name) =>
-      valuesOf(name as keyof Settings, contract).some((other) => {
+    const decisive: string[] = []
+    for (const name of reads) {
+      for (const other of valuesOf(name as keyof Settings, contract)) {
         const { outcome, data } = answerWith({ ...contract.settings, [name]: other })
-        return outcome !== own.outcome || data !== own.data
-      }),
-    )
+        yield
+        if (outcome === own.outcome && data === own.data) continue
+        decisive.push(name)
+        break
+      }
+    }
     return [...against, ...decisive.map(kebab)]
   }
   return against

@@ -3,6 +3,7 @@ import { judgeAgain } from '../choices/decisive-settings.ts'
 import type { AccountState, DomainGroup, MonitoredDomain } from '../domain/account.ts'
 import type { FixtureDomain } from '../domain/fixture.ts'
 import type { KeyChange, PersistentMap } from '../domain/persistent-map.ts'
+import type { Work } from '../ground/work.ts'
 import { isCut } from '../http/content.ts'
 import { isUnread } from '../journal/description.ts'
 import type { Entry } from '../journal/entry.ts'
@@ -117,19 +118,18 @@ function compareMaps<Part>(
 }
 
 /** The changes in a form for a person: domains first, then groups, each kind in the order of the changes. */
-export function describeChanges(
+export function* describeChanges(
   found: FoundChanges,
   writeDomain: (domain: MonitoredDomain) => FixtureDomain,
   redact: Redact,
-): ChangesReport {
+): Work<ChangesReport> {
   if (!found.ok) return { changes: null, changes_count: null, changes_note: found.why }
   const { domains, groups } = found.changes
-  const listed = [
-    ...domains.slice(0, LISTED_CHANGES).map(([, before, after]) => describeDomain(before, after, writeDomain)),
-    ...groups
-      .slice(0, Math.max(0, LISTED_CHANGES - domains.length))
-      .map(([, before, after]) => describeGroup(before, after)),
-  ]
+  const listed = domains.slice(0, LISTED_CHANGES).map(([, before, after]) => describeDomain(before, after, writeDomain))
+  for (const [, before, after] of groups.slice(0, LISTED_CHANGES - listed.length)) {
+    listed.push(describeGroup(before, after))
+    yield
+  }
   return {
     changes: redactWithin(listed, redact),
     changes_count: domains.length + groups.length,
@@ -149,8 +149,7 @@ function describeDomain(
 
 function describeGroup(before: DomainGroup | undefined, after: DomainGroup | undefined): ChangeReport {
   const [former, present] = [before?.domains ?? [], after?.domains ?? []]
-  const added = without(present, former)
-  const removed = without(former, present)
+  const { removed, added } = compareMembers(former, present)
   const write = (group: DomainGroup | undefined) =>
     group === undefined ? null : { id: group.id, name: group.name, members: group.domains.length }
   return {
@@ -167,7 +166,24 @@ function describeGroup(before: DomainGroup | undefined, after: DomainGroup | und
   }
 }
 
-function without(names: readonly string[], others: readonly string[]): string[] {
-  const known = new Set(others)
-  return names.filter((name) => !known.has(name))
+/** The names that only one of the lists has, in its order. A list has each name once. */
+function compareMembers(former: readonly string[], present: readonly string[]): { removed: string[]; added: string[] } {
+  // Most changes keep the order of the rest. A walk costs far less than sets, and a group can have all domains.
+  const removed = leftOf(former, present)
+  if (former.length - removed.length === present.length) return { removed, added: [] }
+  const added = leftOf(present, former)
+  if (present.length - added.length === former.length) return { removed: [], added }
+  const [before, after] = [new Set(former), new Set(present)]
+  return { removed: removed.filter((name) => !after.has(name)), added: added.filter((name) => !before.has(name)) }
+}
+
+/** What is left of a list without the beginning of another one that it has in the same order. */
+function leftOf(names: readonly string[], others: readonly string[]): string[] {
+  let next = 0
+  const left: string[] = []
+  for (const name of names) {
+    if (name === others[next]) next++
+    else left.push(name)
+  }
+  return left
 }

@@ -8,6 +8,7 @@ import type { Problem } from '../domain/errors.ts'
 import type { Settings } from '../domain/settings.ts'
 import { nearestName } from '../ground/edit-distance.ts'
 import type { Json } from '../ground/json.ts'
+import type { Work } from '../ground/work.ts'
 import { tooLarge } from '../http/body.ts'
 import { type Parameters, queryMeaning } from '../http/target.ts'
 import { correctBody } from './body-correction.ts'
@@ -39,11 +40,11 @@ const PASSES = 24
 const KEPT = `Something must be removed first to make room, so the snapshot ${FORMER_STATE} keeps the account as it was.`
 
 /** The query and the body, with as much as possible of the sent ones; `undefined` if they cannot be corrected. */
-export function correctContent(
+export function* correctContent(
   sent: RequestDraft,
   account: AccountState,
   contract: ServiceContract,
-): AcceptedContent | undefined {
+): Work<AcceptedContent | undefined> {
   const { operation, parameters: given, rest } = sent
   const rehearsal = new Rehearsal(contract, account, undefined, { spares: true })
   const recovered = bodyIn(sent, contract.settings)
@@ -57,11 +58,13 @@ export function correctContent(
   for (let pass = 0; pass < PASSES; pass++) {
     const { body } = draft
     const problems = findProblems({ operation, query, body }, rehearsal)
+    yield
     if (problems.length === 0) {
       const kept = rehearsal.keepsFormerState ? [KEPT] : []
       return { rehearsal, parameters, body, changes: [...recovered.changes, ...changes, ...draft.changes, ...kept] }
     }
     if (!correctBody(draft, problems, { operation, query, rehearsal })) return undefined
+    yield
   }
   return undefined
 }
@@ -90,15 +93,15 @@ function findProblems(request: ConformingRequest, { contract, state, now }: Rehe
  * The query and the body of an example, without any sent content. @throws Error if the example is refused, which is a
  * bug.
  */
-export function exampleContent(
+export function* exampleContent(
   operation: Operation,
   account: AccountState,
   contract: ServiceContract,
-): AcceptedContent {
+): Work<AcceptedContent> {
   const headers = { 'content-type': 'application/json' }
   const empty = operation.readsBody ? Buffer.from('{}') : undefined
   const sent = { operation, parameters: [], rest: undefined, headers, body: empty }
-  const example = correctContent(sent, account, contract)
+  const example = yield* correctContent(sent, account, contract)
   if (example === undefined) throw new Error(`${operation.id} refuses the example of a request.`)
   return { ...example, changes: ['The request is an example, because too little of what was sent could be kept.'] }
 }

@@ -15,7 +15,7 @@ import type { Fixture, FixtureDomain } from '../domain/fixture.ts'
 import { PersistentMap } from '../domain/persistent-map.ts'
 import type { Settings } from '../domain/settings.ts'
 import { readJson, valueAt } from '../ground/json.ts'
-import { runAtOnce } from '../ground/work.ts'
+import type { Work } from '../ground/work.ts'
 import { bytesOf, textOf } from '../http/content.ts'
 import { createQueryReader, queryOf } from '../http/target.ts'
 import {
@@ -89,12 +89,14 @@ export interface ExplanationSource {
   writeDomain(domain: MonitoredDomain): FixtureDomain
 }
 
-export function explainEntry(entry: Entry, source: ExplanationSource): ExplanationReport {
+/** Work that can pause. Later states of the account may be made in a pause, so its maps are only read from a copy. */
+export function* explainEntry(entry: Entry, source: ExplanationSource): Work<ExplanationReport> {
   const { account, contract, urls, redact, publicKey, past, writeState, writeDomain } = source
   const problems = entry.problems.map((each) => describeReceived(each, entry.body, contract.catalogue, redact))
   const isNoJson = entry.problems.some(({ code }) => code === 'invalid_json')
   const position = isNoJson ? findJsonPosition(entry.body, redact) : undefined
-  const assumptions = assumptionsBehind(entry, source)
+  yield
+  const assumptions = yield* assumptionsBehind(entry, source)
   const refused = entry.code !== undefined && entry.code !== 'internal_error' && !entry.injected
   // A fault may have hidden from the client the error in its request.
   const correctable = refused || entry.violatesContract
@@ -115,20 +117,26 @@ export function explainEntry(entry: Entry, source: ExplanationSource): Explanati
     clock: described.at,
     fault: described.fault,
     failure: entry.failure === undefined ? null : redact(String((entry.failure as Error)?.stack ?? entry.failure)),
-    correction: correctable ? correct(entry, source) : null,
-    ...describeChanges(past.changes, writeDomain, redact),
-    ...reproduce(entry, { state: past.state, present: account, contract, redact, writeState }, urls, publicKey),
+    correction: correctable ? yield* correct(entry, source) : null,
+    ...(yield* describeChanges(past.changes, writeDomain, redact)),
+    ...(yield* reproduce(
+      entry,
+      { state: past.state, present: account, contract, redact, writeState },
+      urls,
+      publicKey,
+    )),
     page: pageAddress(entry.requestId, entry.account, urls) ?? null,
     exchange: { ...described, problems },
   }
 }
 
-function correct(
+function* correct(
   entry: Entry,
   { account, contract, urls, redact, publicKey }: ExplanationSource,
-): ExplanationReport['correction'] {
+): Work<ExplanationReport['correction']> {
   // The correction is tried on a copy.
-  const correction = correctRequest(received(entry), entry.problems, runAtOnce(replicateAccount(account)), contract)
+  const copy = yield* replicateAccount(account)
+  const correction = yield* correctRequest(received(entry), entry.problems, copy, contract)
   const before = correction.before.map((each) => withoutSecrets(each, redact))
   const request = withoutSecrets(correction.request, redact)
   const { method, path, body } = request
@@ -241,7 +249,7 @@ function evidenceOf(entry: Entry, operation: Operation, status: number, contract
  * The assumptions behind the response: those at its code in the catalogue, or at the responses of the operation, and
  * those about the settings on which it rests.
  */
-function assumptionsBehind(entry: Entry, source: ExplanationSource): ExplanationReport['assumptions'] {
+function* assumptionsBehind(entry: Entry, source: ExplanationSource): Work<ExplanationReport['assumptions']> {
   const { operation, code, problems, injected, status } = entry
   const { contract } = source
   const { document } = contract
@@ -255,7 +263,7 @@ function assumptionsBehind(entry: Entry, source: ExplanationSource): Explanation
     reason !== undefined && valueAt(document.source, `${refusal}/reasons/${reason}/status`) !== undefined
   const ofSuccess = place ?? '/x-settings/cors'
   const holders = code === undefined ? [ofSuccess] : [reasonHasStatus ? `${refusal}/reasons/${reason}` : refusal]
-  const settings = decisiveSettings(entry, statesFor(entry, source), contract)
+  const settings = yield* decisiveSettings(entry, yield* statesFor(entry, source), contract)
   holders.push(...settings.map((name) => `/x-settings/${name}`))
   return document.extensions
     .filter(({ key, holder }) => key === 'x-assumption' && holders.includes(holder))
@@ -264,12 +272,13 @@ function assumptionsBehind(entry: Entry, source: ExplanationSource): Explanation
 }
 
 /** States of the account that the answer may have come from: what is kept of it, and an account with nothing in it. */
-function statesFor(entry: Entry, { account, contract, past }: ExplanationSource): AccountState[] {
+function* statesFor(entry: Entry, { account, contract, past }: ExplanationSource): Work<AccountState[]> {
   const { formerDomains: _, ...rest } = account
   const none = PersistentMap.of<never, never>()
   const empty = { ...rest, domains: none, groups: none, groupNames: none }
   // What the contract always forbids does not depend on the account.
   if (entry.violatesContract) return [empty]
-  const state = past.state ?? runAtOnce(replicateAccount(account))
-  return [partFor(entry, state, contract).part, state, empty]
+  const state = past.state ?? (yield* replicateAccount(account))
+  const { part } = yield* partFor(entry, state, contract)
+  return [part, state, empty]
 }

@@ -4,7 +4,7 @@ import { shownBy } from '../behaviour/operations/operations.ts'
 import type { FaultRule } from '../domain/faults.ts'
 import { isObject, readJson, valueAt } from '../ground/json.ts'
 import { isDeeperThan } from '../ground/nesting.ts'
-import { runAtOnce } from '../ground/work.ts'
+import { runAtOnce, type Work } from '../ground/work.ts'
 import { bytesOf, isCut, textOf } from '../http/content.ts'
 import { splitTarget } from '../http/target.ts'
 import { isUnread } from '../journal/description.ts'
@@ -74,10 +74,10 @@ const DEEPEST = 20
 const DRIP = 200
 
 /** The scenario of a request, or the reason in one sentence why there is none. */
-export function scenarioOf(
+export function* scenarioOf(
   entry: Entry,
   source: ScenarioSource,
-): { ok: true; scenario: Scenario } | { ok: false; why: string } {
+): Work<{ ok: true; scenario: Scenario } | { ok: false; why: string }> {
   const { account, body, failure, status, injected, target } = entry
   const no = (why: string) => ({ ok: false as const, why })
   if (account === undefined && !isForAnyAccount(entry))
@@ -97,7 +97,7 @@ export function scenarioOf(
   const { path } = splitTarget(target)
   if (!path.startsWith('/')) return no('The target of the request is no path.')
   const { contract, redact } = source
-  const { account: setUp, isExact, missing } = setUpFor(entry, source)
+  const { account: setUp, isExact, missing } = yield* setUpFor(entry, source)
   const rule = ruleOf(entry, redact)
   const request = requestOf(entry, contract, redact)
   // One check of the whole set-up is much faster than a check of each of its up to a thousand names.

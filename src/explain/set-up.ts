@@ -6,6 +6,7 @@ import { writeInstant } from '../domain/iso-8601.ts'
 import { PersistentMap } from '../domain/persistent-map.ts'
 import { isObject, readJson } from '../ground/json.ts'
 import { plural } from '../ground/plural.ts'
+import type { Work } from '../ground/work.ts'
 import { textOf } from '../http/content.ts'
 import { createQueryReader, queryOf } from '../http/target.ts'
 import type { Entry } from '../journal/entry.ts'
@@ -35,7 +36,7 @@ export interface SetUpSource {
 }
 
 /** The set-up for a request. */
-export function setUpFor(entry: Entry, { state, present, contract, writeState }: SetUpSource): SetUp {
+export function* setUpFor(entry: Entry, { state, present, contract, writeState }: SetUpSource): Work<SetUp> {
   const now = writeInstant(entry.at)
   const frozen = true as const
   // A request that the contract always forbids needs no state.
@@ -50,7 +51,7 @@ export function setUpFor(entry: Entry, { state, present, contract, writeState }:
   }
   const { plan, seed, domains, groups } = state
   const account = (part: AccountState) => ({ fixture: contentsOf(writeState(withFew(part))), plan, seed, now, frozen })
-  const { part, isExact } = partFor(entry, state, contract)
+  const { part, isExact } = yield* partFor(entry, state, contract)
   if (part === state) return { account: account(state), isExact, missing: undefined }
   const missing =
     `The account had ${plural(domains.size, 'domain')} and ${plural(groups.size, 'group')}. ` +
@@ -77,11 +78,11 @@ function contentsOf({ domains = [], former_domains, groups = [], groups_created 
  * The part of an account that the outcome of a request depends on: the domains and groups that the request names. It is
  * the whole account if that is small.
  */
-export function partFor(
+export function* partFor(
   entry: Entry,
   state: AccountState,
   contract: ServiceContract,
-): { part: AccountState; isExact: boolean } {
+): Work<{ part: AccountState; isExact: boolean }> {
   if (state.domains.size <= WHOLE && state.groups.size <= WHOLE) return { part: state, isExact: true }
   const { settings } = contract
   const { operation, target, body } = entry
@@ -97,8 +98,12 @@ export function partFor(
     [...named, ...(members.size <= PART ? members : [])].filter((each) => state.domains.has(each)),
   )
   if (namesNothing) for (const each of [...state.domains.keys()].slice(0, WHOLE)) domains.add(each)
-  const others = [...state.groups.values()].filter((group) => group.domains.some((member) => domains.has(member)))
-  const chosen = [...groups, ...others.filter((group) => !groups.includes(group)).slice(0, WHOLE)]
+  const chosen = [...groups]
+  for (const group of state.groups.values()) {
+    if (chosen.length === groups.length + WHOLE) break
+    if (!groups.includes(group) && group.domains.some((member) => domains.has(member))) chosen.push(group)
+    yield
+  }
   return {
     part: {
       ...state,

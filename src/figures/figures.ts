@@ -38,8 +38,17 @@ interface KeptFigures {
 /** For how many domains computed data is kept, at about 700 bytes each. */
 const KEPT_DOMAINS = 200_000
 
-let kept = new WeakMap<MonitoredDomain, KeptFigures>()
+/** A map that grows is built anew, which takes longer than a turn for one of all domains. A domain has one by its name. */
+const SHARES = 64
+const shares = (): WeakMap<MonitoredDomain, KeptFigures>[] => Array.from({ length: SHARES }, () => new WeakMap())
+let kept = shares()
 let keptDomains = 0
+
+function shareOf({ name }: MonitoredDomain): WeakMap<MonitoredDomain, KeptFigures> {
+  let hash = name.length
+  for (let index = 0; index < name.length; index++) hash = (Math.imul(hash, 31) + name.charCodeAt(index)) | 0
+  return kept[(hash ^ (hash >>> 12)) & (SHARES - 1)] as WeakMap<MonitoredDomain, KeptFigures>
+}
 
 /** The rows of GET /dmarc on the refresh day `day`, in the order in which the domains were added. */
 export function dmarcRecords(account: Monitoring, day: number, rules: FigureRules): DmarcRecord[] {
@@ -59,7 +68,7 @@ export function recordOn(
   rules: FigureRules,
 ): DmarcRecord | undefined {
   const { seed } = account
-  const last = kept.get(domain)
+  const last = shareOf(domain).get(domain)
   const isSame = last !== undefined && last.seed === seed && last.rules === rules
   // A domain with a record of its own needs no other domain, as long as it has not changed.
   if (isSame && last.day === day && last.source === domain) return last.record
@@ -78,10 +87,10 @@ export function recordOn(
 /** If there are too many, all are dropped. Domains that are read are soon kept again. */
 function keep(domain: MonitoredDomain, computed: KeptFigures): void {
   if (++keptDomains > KEPT_DOMAINS) {
-    kept = new WeakMap()
+    kept = shares()
     keptDomains = 1
   }
-  kept.set(domain, computed)
+  shareOf(domain).set(domain, computed)
 }
 
 /** The same for each refresh day from `from` to `to`, both included, without keeping the results. */
@@ -94,7 +103,7 @@ export function recordsFrom(
 ): (DmarcRecord | undefined)[] {
   const { seed } = account
   const character = characterOf(seed, domain)
-  const count = movingCount()
+  const count = movingCount(to)
   return Array.from({ length: to - from + 1 }, (_, index) => {
     const day = from + index
     const source = sourceOf(account, domain, character, day, rules.settings)
@@ -250,6 +259,6 @@ function hasRecord({ tags, given }: Character, pin: RecordPin | undefined): bool
 
 /** The character of a domain, from the kept data if possible. */
 export function characterIn(seed: number, domain: MonitoredDomain): Character {
-  const last = kept.get(domain)
+  const last = shareOf(domain).get(domain)
   return last?.seed === seed ? last.character : characterOf(seed, domain)
 }

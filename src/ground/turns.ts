@@ -5,10 +5,11 @@ const TURN = 5
 
 /**
  * Divides long work into turns, so that other work need not wait for its end: after each step, `if (turns.isOver())
- * await turns.next()`. The data of the work may have changed when its next turn begins.
+ * await turns.next()`. The data of the work may have changed when its next turn begins. Works that begin at the same
+ * time share one turn.
  */
 export class Turns {
-  #began = elapsed()
+  #stepped = elapsed()
   readonly #length: number
 
   /** `length` is in milliseconds. */
@@ -18,7 +19,10 @@ export class Turns {
 
   /** Whether other work should have a turn now. */
   isOver(): boolean {
-    return elapsed() - this.#began >= this.#length
+    const now = elapsed()
+    take(now - this.#stepped, now)
+    this.#stepped = now
+    return taken >= this.#length
   }
 
   /** Resolves when all other waiting work has had a turn. Only one of several long works has a turn at a time. */
@@ -27,14 +31,35 @@ export class Turns {
       waiting.push(resolve)
       if (waiting.length === 1) setImmediate(giveTurn)
     })
-    this.#began = elapsed()
+    this.#stepped = elapsed()
   }
+}
+
+/** What the works have taken of the present turn, in milliseconds, and when the last of them did. */
+let taken = 0
+let lastTaken = 0
+let willRestart = false
+
+function take(duration: number, now: number): void {
+  // Where immediates are replaced by those of a test, time alone begins a new turn.
+  if (now - duration - lastTaken > TURN) taken = 0
+  taken += duration
+  lastTaken = now
+  if (willRestart) return
+  willRestart = true
+  setImmediate(restart)
+}
+
+function restart(): void {
+  willRestart = false
+  taken = 0
 }
 
 /** The works that wait for their next turn. */
 const waiting: (() => void)[] = []
 
 function giveTurn(): void {
+  taken = 0
   waiting.shift()?.()
   // A turn runs before the next immediate. Work that needs another turn then queues again.
   if (waiting.length > 0) setImmediate(giveTurn)

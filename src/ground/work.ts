@@ -12,19 +12,26 @@ export function runAtOnce<Result>(work: Work<Result>): Result {
   }
 }
 
-/**
- * Does the work in short turns, so that the process can do other work in between. Work that ends within its first turn
- * is done at once. Of several longer works, one has a turn at a time.
- */
-export function runInTurns<Result>(work: Work<Result>): Awaitable<Result> {
-  const turns = new Turns()
-  const step = takeTurn(work, turns)
-  return step.done ? step.value : runLater(work, turns)
+/** Nobody waits for the result of a work any more, so the work was given up. */
+export class Abandoned extends Error {
+  override name = 'Abandoned'
 }
 
-async function runLater<Result>(work: Work<Result>, turns: Turns): Promise<Result> {
+/**
+ * Does the work in short turns, so that the process can do other work in between. Work that ends within its first turn
+ * is done at once. Of several longer works, one has a turn at a time. Rejects with `Abandoned` if `isUnwanted` answers
+ * true between two turns.
+ */
+export function runInTurns<Result>(work: Work<Result>, isUnwanted = () => false): Awaitable<Result> {
+  const turns = new Turns()
+  const step = takeTurn(work, turns)
+  return step.done ? step.value : runLater(work, turns, isUnwanted)
+}
+
+async function runLater<Result>(work: Work<Result>, turns: Turns, isUnwanted: () => boolean): Promise<Result> {
   for (;;) {
     await turns.next()
+    if (isUnwanted()) throw new Abandoned()
     const step = takeTurn(work, turns)
     if (step.done) return step.value
   }

@@ -4,6 +4,7 @@ import type { ServiceContract } from '../behaviour/operation.ts'
 import type { ServerUrls } from '../coverage/curl.ts'
 import type { AccountState } from '../domain/account.ts'
 import type { ExplanationReport } from '../explain/explanation.ts'
+import { runInTurns } from '../ground/work.ts'
 import type { Log } from '../http/log.ts'
 import type { Entry } from '../journal/entry.ts'
 import type { Journal } from '../journal/journal.ts'
@@ -34,12 +35,13 @@ export function createExplainer({
       await new Promise((resolve) => setImmediate(resolve))
       const corrected = account ?? (await store.read(DEFAULT_ACCOUNT))
       const redact = journal.redactorFor(entry)
-      return explainEntry(entry, {
+      const work = explainEntry(entry, {
         ...{ account: corrected, contract, urls, redact, publicKey: publicKeyOf(corrected) },
         // The request was refused for every state of the account, so it has changed nothing.
         past: { state: undefined, changes: NO_CHANGES },
         ...stateWriterOf(contract, entry.at),
       })
+      return await runInTurns(work)
     } catch (err) {
       // The server has stopped, or the store is away or was emptied, which is reported elsewhere.
       if (err instanceof StoreError && ['closed', 'unknown-account'].includes(err.problem)) return undefined

@@ -51,8 +51,15 @@ export function decodeAccount(
 /** How many items of a list are written in one step. */
 const SLICE = 500
 
+interface ListText {
+  list: object
+  text: string
+  /** The texts of its items, which are immutable: a change replaces them. Absent until the list is written again. */
+  items: WeakMap<object, string> | undefined
+}
+
 /** The texts of the lists of an account as they were last written. Older states of the account keep no texts. */
-export type ListTexts = Partial<Record<'domains' | 'formerDomains' | 'groups', { list: object; text: string }>>
+export type ListTexts = Partial<Record<'domains' | 'formerDomains' | 'groups', ListText>>
 
 /**
  * The JSON text of an account's record. Parts that have not changed since the last write are not serialized again,
@@ -82,7 +89,9 @@ function* writeList<Value extends object>(
 ): Work<string> {
   const known = last[name]
   if (known?.list === list) return known.text
-  const writePart = list.size > FEW ? write : JSON.stringify
+  // Many accounts are written only once. A map of the items of all accounts would at times grow for a whole turn.
+  const items = known && (known.items ?? new WeakMap<object, string>())
+  const writePart = items === undefined || list.size <= FEW ? JSON.stringify : (part: object) => write(part, items)
   const slices: string[] = []
   let slice: string[] = []
   // A copy, because an iterator over the map would show later changes after a pause.
@@ -95,7 +104,7 @@ function* writeList<Value extends object>(
   }
   if (slice.length > 0) slices.push(slice.join(','))
   const text = `[${slices.join(',')}]`
-  last[name] = { list, text }
+  last[name] = { list, text, items }
   return text
 }
 
@@ -110,10 +119,10 @@ function writeFormer(name: string, nature: DomainNature, write: (part: object) =
 /** Up to this length, a list is written anew: the texts of many small lists would cost the garbage collector more. */
 const FEW = 100
 
-/** The texts of the objects in an account, which are immutable: a change replaces them. */
-const texts = new WeakMap<object, string>()
+/** The texts of the other objects in an account, such as its keys. */
+const others = new WeakMap<object, string>()
 
-function write(part: object): string {
+function write(part: object, texts = others): string {
   let text = texts.get(part)
   if (text === undefined) {
     text = JSON.stringify(part)

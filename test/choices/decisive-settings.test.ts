@@ -56,7 +56,7 @@ it('names the settings under which a request is answered otherwise, and no other
   const contract = bindBehaviours(choices.contract, { behaviours: OPERATIONS, simulator: false })
   const all = recording.requests.map(({ entry, past, others }, index) => {
     const [state = others[0]] = past === undefined ? [] : [past.account]
-    const found = state && decisiveSettings(entry, [runAtOnce(replicateAccount(state))], contract)
+    const found = state && runAtOnce(decisiveSettings(entry, [runAtOnce(replicateAccount(state))], contract))
     const changing = reached.flatMap(({ alternative, changes }) => {
       const name = settingOf(alternative)
       const isOther = changes.some((each) => each.index === index && /status|body/.test(each.parts.join()))

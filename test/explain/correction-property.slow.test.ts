@@ -5,6 +5,7 @@ import type { AccountState } from '../../src/domain/account.ts'
 import { ERROR_CODES } from '../../src/domain/errors.ts'
 import type { Fixture } from '../../src/domain/fixture.ts'
 import { correctRequest } from '../../src/explain/correction.ts'
+import { runAtOnce } from '../../src/ground/work.ts'
 import { ACCOUNT, changeAccount } from '../support/account.ts'
 import { actionsFor, alternatives } from '../support/alternatives.ts'
 import { budget } from '../support/budget.ts'
@@ -51,16 +52,18 @@ async function tryOut(service: ObservedService, sent: SentRequest, before: Accou
 /** What is right is left as it is. */
 function expectNothingLeft(request: PlannedRequest, account: AccountState, { contract }: TestService): void {
   const { method, path, body } = request
-  const again = correctRequest(
-    {
-      method,
-      target: contract.basePath + path,
-      headers: { 'content-type': 'application/json' },
-      body: body === undefined ? undefined : Buffer.from(JSON.stringify(body)),
-    },
-    [],
-    account,
-    contract,
+  const again = runAtOnce(
+    correctRequest(
+      {
+        method,
+        target: contract.basePath + path,
+        headers: { 'content-type': 'application/json' },
+        body: body === undefined ? undefined : Buffer.from(JSON.stringify(body)),
+      },
+      [],
+      account,
+      contract,
+    ),
   )
   expect(again).toEqual({ before: [], request, changes: [expect.stringMatching(/^Nothing:/)] })
 }

@@ -1,6 +1,7 @@
 import { gzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
 import { correctRequest } from '../../src/explain/correction.ts'
+import { runAtOnce } from '../../src/ground/work.ts'
 import type { ServerOptions } from '../../src/start/options.ts'
 import { overlayWith } from '../cli/overlays.ts'
 import { ACCOUNT, changeAccount, DISABLED_KEY } from '../support/account.ts'
@@ -299,7 +300,7 @@ async function correctionOf({ store, contract }: ObservedService, sent: SentRequ
   const kept = sent.headers.filter(([name]) => name.toLowerCase() !== 'authorization')
   const headers = Object.fromEntries(kept.map(([name, value]) => [name.toLowerCase(), value]))
   const received = { method, target, headers, body: body === undefined ? undefined : Buffer.from(body) }
-  return correctRequest(received, [{ code }], await store.read('default'), contract)
+  return runAtOnce(correctRequest(received, [{ code }], await store.read('default'), contract))
 }
 
 /** Has a request refused, and sends its correction with all that comes before it. */

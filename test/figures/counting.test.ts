@@ -1,9 +1,9 @@
 import fc from 'fast-check'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import type { MonitoredDomain } from '../../src/domain/account.ts'
 import { PROFILE_NAMES } from '../../src/domain/profile.ts'
 import { dmarcRecords, recordOn, recordsFrom } from '../../src/figures/figures.ts'
-import { summarise } from '../../src/figures/overview.ts'
+import { describeSums, followChanges, summarise, sumUp } from '../../src/figures/overview.ts'
 import { runAtOnce } from '../../src/ground/work.ts'
 import { budget } from '../support/budget.ts'
 import { accountOf, DAY, domain, RULES, recordIn, rulesWith, SEED, TODAY } from './monitoring.ts'
@@ -158,4 +158,71 @@ it('the overview of an account has the domains that were there when it began, wh
   work.next()
   account.domains.delete('c.example').set('d.example', domain('d.example', { volume: 9000 }))
   expect(runAtOnce(work)).toEqual(expected)
+})
+
+describe('the sums of an account that has changed', () => {
+  /** Names of which some are below others, so that a record may be inherited. */
+  const family = fc.constantFrom('a.test', 'x.a.test', 'y.x.a.test', 'b.test', 'x.b.test', 'c.test', 'other.test')
+  const pin = fc.option(fc.record({ dmarc: fc.nat(100), count: fc.nat(10_000) }), { nil: undefined })
+  const changes = fc.array(fc.tuple(family, fc.option(anyDomain, { nil: undefined }), pin), { maxLength: 12 })
+  const sumsOf = (account: ReturnType<typeof accountOf>) =>
+    runAtOnce(sumUp(account, TODAY - 9, TODAY, RULES, [...account.domains.values()]))
+
+  it('are those of an account that began like that (seed 6)', () => {
+    fc.assert(
+      fc.property(changes, changes, (first, second) => {
+        const change = (domains: ReturnType<typeof accountOf>['domains'], all: typeof first) =>
+          all.reduce(
+            (map, [name, each, fixed]) =>
+              each === undefined ? map.delete(name) : map.set(name, { ...each, name, ...(fixed && { pin: fixed }) }),
+            domains,
+          )
+        const earlier = { seed: SEED, domains: change(accountOf([]).domains, first) }
+        const followed = sumsOf(earlier)
+        const account = { seed: SEED, domains: change(earlier.domains, second) }
+        expect(followChanges(followed, earlier, account, RULES)).toBe(true)
+        const domains = [...account.domains.values()]
+        const overview = runAtOnce(describeSums(followed, account, RULES, domains))
+        const anew = accountOf(domains)
+        expect(overview).toEqual(runAtOnce(summarise(anew, TODAY - 9, TODAY, RULES)))
+      }),
+      { seed: 6, numRuns: budget({ quick: 50, whole: 200, full: 2000 }) },
+    )
+  })
+
+  it('follow a domain whose record those below it inherit', () => {
+    const child = domain('x.a.test', { profile: 'no-record', volume: 5_000 })
+    const parent = domain('a.test', { profile: 'enforced', volume: 1_000 })
+    const [alone, both] = [accountOf([child]), accountOf([child, parent])]
+    const sums = sumsOf(alone)
+    const added = { seed: SEED, domains: alone.domains.set('a.test', parent) }
+    expect(followChanges(sums, alone, added, RULES)).toBe(true)
+    expect(sums).toEqual(sumsOf(both))
+    const removed = { seed: SEED, domains: added.domains.delete('a.test') }
+    expect(followChanges(sums, added, removed, RULES)).toBe(true)
+    expect(sums).toEqual(sumsOf(accountOf([child])))
+  })
+
+  it('count no domain but those that have changed and those below them', () => {
+    const names = Array.from({ length: 2_000 }, (_, index) => `host-${index}.example`)
+    const earlier = accountOf(names.map((name) => domain(name)))
+    const sums = sumsOf(earlier)
+    const account = { seed: SEED, domains: earlier.domains.set('x.host-7.example', domain('x.host-7.example')) }
+    const later = { seed: SEED, domains: account.domains.set('host-7.example', domain('host-7.example')) }
+    const reads = vi.spyOn(later.domains, 'get')
+    expect(followChanges(sums, earlier, later, RULES)).toBe(true)
+    const read = new Set(reads.mock.calls.map(([name]) => name))
+    expect([...read].filter((name) => !/host-7\.example$|^example$/.test(name))).toEqual([])
+  })
+
+  it('are counted again where much has changed, nothing is known of what changed, or fixed values are too large', () => {
+    const account = accountOf([domain('a.example')])
+    const many = Array.from({ length: 21 }, (_, index) => `host-${index}.example`)
+    const grown = account.domains.with(many.map((name) => [name, domain(name)] as const))
+    expect(followChanges(sumsOf(account), account, { seed: SEED, domains: grown }, RULES)).toBe(false)
+    expect(followChanges(sumsOf(account), account, accountOf([domain('a.example')]), RULES)).toBe(false)
+    const large = domain('b.example', { pin: { p: 'none', dmarc: 100, count: 1e13 } })
+    const pinned = account.domains.set('b.example', large)
+    expect(followChanges(sumsOf(account), account, { seed: SEED, domains: pinned }, RULES)).toBe(false)
+  })
 })

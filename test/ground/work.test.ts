@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
 import { beforeEach, describe, expect, it, vi } from 'vitest'
-import { mapInTurns, runAtOnce, runInTurns, type Work } from '../../src/ground/work.ts'
+import { Abandoned, mapInTurns, runAtOnce, runInTurns, type Work } from '../../src/ground/work.ts'
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['performance'] })
@@ -47,6 +47,26 @@ describe('work that can pause', () => {
       }),
     )
     expect(ended).toEqual([30, 60, 90])
+  })
+
+  it('shares the first turn with those that begin at the same time, so that together they take no longer', async () => {
+    await setImmediate()
+    const results = [3, 3, 3, 3].map((count) => runInTurns(steps(count)))
+    expect(results.map((result) => result instanceof Promise)).toEqual([false, true, true, true])
+    expect(await Promise.all(results)).toEqual([3, 3, 3, 3])
+  })
+
+  it('ends between two turns once nobody wants its result', async () => {
+    let done = 0
+    function* counted(): Work<number> {
+      for (; done < 1_000; done++) yield* steps(1)
+      return done
+    }
+    let isUnwanted = false
+    const work = runInTurns(counted(), () => isUnwanted)
+    isUnwanted = true
+    await expect(work).rejects.toThrow(Abandoned)
+    expect(done).toBeLessThan(10)
   })
 
   it('rejects with what it throws, at once or later', async () => {

@@ -31,6 +31,8 @@ export class SecretIndex {
   readonly #margins = new Map<string, number>()
   /** The spellings by their first three characters, sorted. */
   readonly #sorted = new Map<number, string[]>()
+  /** A bit for each of these beginnings, see `bitOf`; made when it is needed. */
+  #beginnings: Uint32Array | undefined
 
   constructor(secrets: Iterable<string> = []) {
     for (const secret of secrets) this.add(secret)
@@ -54,9 +56,16 @@ export class SecretIndex {
     if (this.isEmpty) return
     const folded = fold(text)
     const isCut = folded.includes(CUT)
+    this.#beginnings ??= bitsOf(this.#sorted.keys())
+    const beginnings = this.#beginnings
     let steps = MOST_STEPS * text.length + FEW_STEPS
+    let root = rootAt(folded, 0)
     for (let start = 0; start <= folded.length - SHORTEST; start++) {
-      const spellings = this.#sorted.get(rootAt(folded, start))
+      if (start > 0) root = nextRoot(root, folded.charCodeAt(start + 2))
+      // Nearly every place of a text ends here. A look into the map takes many times as long.
+      const bit = bitOf(root)
+      if ((((beginnings[bit >>> 5] ?? 0) >>> (bit & 31)) & 1) === 0) continue
+      const spellings = this.#sorted.get(root)
       if (spellings === undefined) continue
       steps -= this.#match(spellings, folded, start, isCut, note)
       if (steps >= 0) continue
@@ -75,6 +84,7 @@ export class SecretIndex {
     const place = findFirst(0, list.length, (index) => (list[index] ?? '') < spelling)
     list.splice(place, 0, spelling)
     this.#sorted.set(root, list)
+    this.#beginnings = undefined
   }
 
   /**
@@ -114,6 +124,22 @@ export class SecretIndex {
 function rootAt(text: string, start: number): number {
   const [one, two, three] = [text.charCodeAt(start), text.charCodeAt(start + 1), text.charCodeAt(start + 2)]
   return ((one & 127) << 14) | ((two & 127) << 7) | (three & 127)
+}
+
+/** The root at the next place of a text, of which `code` is the third character. */
+function nextRoot(root: number, code: number): number {
+  return ((root << 7) & 0x1f_ff80) | (code & 127)
+}
+
+/** One of 4,096 bits. Several roots share a bit. */
+function bitOf(root: number): number {
+  return (root ^ (root >>> 9)) & 4_095
+}
+
+function bitsOf(roots: Iterable<number>): Uint32Array {
+  const bits = new Uint32Array(128)
+  for (const root of roots) bits[bitOf(root) >>> 5] = (bits[bitOf(root) >>> 5] ?? 0) | (1 << (bitOf(root) & 31))
+  return bits
 }
 
 function standsAlone(text: string, start: number, end: number): boolean {
