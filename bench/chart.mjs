@@ -1,34 +1,43 @@
-// Draws results.json as chart.svg and writes its figures into docs/speed.md, and one sentence of them into README.md.
+// Draws results.json as chart.svg, and writes its figures into the documents.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { EXPRESS, HTTP, OURS, OURS_WITHOUT_JOURNAL } from './candidates.mjs'
+import { writeBlocks } from './documents.mjs'
+import { picture, text } from './svg.mjs'
 import { figure } from './table.mjs'
+import { describeBars, describeContract, describeDoors, describeReplicas, describeRun, table } from './tables.mjs'
 import { describeWaits } from './waits.mjs'
 
-const [RESULTS, CHART, SPEED, README] = ['results.json', 'chart.svg', '../docs/speed.md', '../README.md'].map((path) =>
-  fileURLToPath(new URL(path, import.meta.url)),
-)
+const [RESULTS, CHART] = ['results.json', 'chart.svg'].map((path) => fileURLToPath(new URL(path, import.meta.url)))
 
 /** Pixels. */
 const [WIDTH, MARGIN, LABELS, VALUES, BAR, GAP, TITLE] = [760, 16, 150, 76, 16, 6, 34]
 
 export function writeChart(results) {
   writeFileSync(CHART, drawChart(results))
-  replaceBetween(SPEED, 'figures', describe(results))
-  replaceBetween(README, 'headline', summarise(results))
+  writeBlocks(blocksOf(results))
 }
 
-/** Replaces what is between the two comments of that name. @throws Error if the file does not have them. */
-export function replaceBetween(path, name, content, writer = 'chart') {
-  const [begin, end] = [`<!-- ${name}: written by node bench/${writer}.mjs -->`, `<!-- /${name} -->`]
-  const document = readFileSync(path, 'utf8')
-  const [from, to] = [document.indexOf(begin), document.indexOf(end)]
-  if (from < 0 || to < from) throw new Error(`${path} has no lines ${begin} and ${end}.`)
-  writeFileSync(path, `${document.slice(0, from)}${begin}\n${content}\n${document.slice(to)}`)
+/** What documents say of the results: the document, the name of the comments around it, and the content. */
+export function blocksOf(results) {
+  return [
+    { path: 'docs/speed.md', name: 'figures', content: describe(results) },
+    { path: 'docs/speed.md', name: 'bars', content: describeBars(results) },
+    { path: 'README.md', name: 'headline', content: summarise(results) },
+    ...[
+      { path: 'docs/speed.md', name: 'doors', part: 'doors', describePart: describeDoors },
+      { path: 'docs/replicas.md', name: 'replicas', part: 'replicas', describePart: describeReplicas },
+      { path: 'docs/express.md', name: 'contract', part: 'contract', describePart: describeContract },
+    ].map(({ path, name, part, describePart }) => ({
+      path,
+      name,
+      content: results[part] === undefined ? 'The last run has not measured this.' : describePart(results),
+    })),
+  ]
 }
 
 /** A panel for each request, a bar for each candidate, from the fastest to the slowest. */
-function drawChart({ throughput: { rows } }) {
+export function drawChart({ throughput: { rows } }) {
   const panels = requestsOf(rows).map((request) =>
     rows
       .filter((row) => row.request === request && row.candidate !== OURS_WITHOUT_JOURNAL)
@@ -37,7 +46,7 @@ function drawChart({ throughput: { rows } }) {
   const parts = []
   let y = MARGIN
   for (const panel of panels) {
-    parts.push(text(MARGIN, y + 16, escaped(panel[0].request), 'title'))
+    parts.push(text(MARGIN, y + 16, panel[0].request, 'title'))
     y += TITLE
     for (const row of panel) {
       parts.push(drawBar(row, panel[0].perCpuSecond, y))
@@ -45,17 +54,13 @@ function drawChart({ throughput: { rows } }) {
     }
     y += MARGIN
   }
-  return `${[
-    `<svg xmlns="http://www.w3.org/2000/svg" width="${WIDTH}" height="${y}" viewBox="0 0 ${WIDTH} ${y}" role="img">`,
-    '<title>Requests per second of one core’s time</title>',
-    '<style>',
-    'text { font: 13px system-ui, sans-serif; fill: #1f2328 } .title { font-weight: 600 } .end { text-anchor: end }',
-    '.bar { fill: #8c959f } .ours { fill: #0969da }',
-    '@media (prefers-color-scheme: dark) { text { fill: #e6edf3 } .bar { fill: #6e7681 } .ours { fill: #4493f8 } }',
-    '</style>',
-    ...parts,
-    '</svg>',
-  ].join('\n')}\n`
+  return picture({
+    width: WIDTH,
+    height: y,
+    title: 'Requests per second of one core’s time',
+    styles: ['.bar { fill: #8c959f } .ours { fill: #0969da }', '.bar { fill: #6e7681 } .ours { fill: #4493f8 }'],
+    parts,
+  })
 }
 
 function drawBar({ candidate, perCpuSecond }, longest, y) {
@@ -64,18 +69,10 @@ function drawBar({ candidate, perCpuSecond }, longest, y) {
   const width = Math.max(1, ((WIDTH - left - VALUES - MARGIN) * perCpuSecond) / longest).toFixed(1)
   const baseline = y + BAR - 3
   return [
-    text(left - 8, baseline, escaped(candidate), 'end'),
+    text(left - 8, baseline, candidate, 'end'),
     `<rect class="${candidate === OURS ? 'ours' : 'bar'}" x="${left}" y="${y}" width="${width}" height="${BAR}" rx="2"/>`,
     text(left + Number(width) + 8, baseline, `${figure(perCpuSecond)}/s`, 'value'),
   ].join('')
-}
-
-function text(x, y, content, kind) {
-  return `<text class="${kind}" x="${x}" y="${y}">${content}</text>`
-}
-
-function escaped(content) {
-  return content.replaceAll('&', '&amp;').replaceAll('<', '&lt;')
 }
 
 /** The most important figures in two sentences. */
@@ -88,9 +85,9 @@ function summarise({ machine, throughput: { rows }, starts }) {
 
 /** The figures in words. */
 function describe(results) {
-  const { machine, plan, throughput } = results
+  const { throughput } = results
   return [
-    `Node ${machine.node.slice(1)}, ${machine.cpu}, server and load ${machine.pinned ? 'on a core each' : 'on the same cores'}, medians of ${plan.rounds} rounds of ${plan.seconds} s.`,
+    describeRun(results),
     '',
     '![Requests per second of one core’s time, beside bare node:http, bare Express and other mock servers](../bench/chart.svg)',
     '',
@@ -111,7 +108,7 @@ function tableOf({ rows }) {
     return [request, figure(ours), figure(ours / rate(EXPRESS)), figure(ours / rate(HTTP)), peer]
   })
   const heads = ['request', 'per core and second', '÷ Express', '÷ node:http', '÷ fastest other mock']
-  return [heads, heads.map(() => '---'), ...lines].map((cells) => `| ${cells.join(' | ')} |`)
+  return table(heads, lines)
 }
 
 function statements({ throughput, firstReads, starts, library, memory, growth, storm, data, dashboard }) {

@@ -1,20 +1,26 @@
-// Compares contract() of dmarc-understudy/express with express-openapi-validator before the same small application: what
-// each finds, what each changes in lawful responses, and what each costs. docs/express.md has the results.
+// contract() of dmarc-understudy/express beside express-openapi-validator before the same small application: what each finds,
+// what each changes in lawful responses, and what each costs.
+import { writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
-import { cpus } from 'node:os'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { API_KEY } from './accounts.mjs'
+import { serverCommand } from './candidates.mjs'
 import { always, assembleRequest, drive } from './load.mjs'
-import { pinThisProcess, portOf, startProgram, stopAll } from './processes.mjs'
+import { portOf, printed, startProgram, stopAll, stopProgram } from './processes.mjs'
 import { MIDDLEWARES, openApplication } from './servers/contract-app.mjs'
-import { takeTurns } from './statistics.mjs'
+import { median, takeTurns } from './statistics.mjs'
 import { measureLoad } from './throughput.mjs'
 
 const APPLICATION = fileURLToPath(new URL('servers/contract-app.mjs', import.meta.url))
 const [NONE, ...NAMES] = Object.keys(MIDDLEWARES)
 const COMPARED = NAMES.filter((name) => !name.includes(','))
-const isQuick = process.argv.includes('--quick')
-const [ROUNDS, SECONDS] = isQuick ? [2, 0.3] : [11, 1]
+/** Changes nothing that a validator reads, but with it, none that the build has prepared is used. */
+const OVERLAY = {
+  overlay: '1.0.0',
+  info: { title: 'Bench', version: '1' },
+  actions: [{ target: '$.info', update: { title: 'Bench' } }],
+}
 
 const KEY = ['Authorization', `Bearer ${API_KEY}`]
 const ADD = { method: 'POST', body: '{"domains":["a.example"]}' }
@@ -77,45 +83,49 @@ function exchange(port, { method = 'GET', path = '/domains', headers = [KEY], bo
   })
 }
 
+/** How each middleware names each planted violation: as what it is, as one of another part, or not at all. */
 async function compareFindings() {
-  const rows = Object.keys(PLANTED).map((name) => [name, PLANTED[name].part])
-  for (const name of COMPARED) {
-    const found = []
-    const { server, port } = await openApplication(name, (part, reason) => found.push({ part, reason }))
-    for (const row of rows) {
-      const { request, act, part } = PLANTED[row[0]]
-      found.length = 0
-      await exchange(port, request, act ?? row[0])
-      const [right] = found.filter((each) => each.part === part)
-      const missed = LEFT_OPEN.includes(row[0]) ? 'no (left open)' : 'no'
-      row.push(right !== undefined ? 'yes' : found.length > 0 ? `as ${found[0].part}` : missed)
+  const rows = Object.entries(PLANTED).map(([name, { part }]) => ({
+    name,
+    part,
+    isLeftOpen: LEFT_OPEN.includes(name),
+    found: {},
+  }))
+  for (const candidate of COMPARED) {
+    const told = []
+    const { server, port } = await openApplication(candidate, (part) => told.push(part))
+    for (const { name, part, found } of rows) {
+      const { request, act } = PLANTED[name]
+      told.length = 0
+      await exchange(port, request, act ?? name)
+      found[candidate] = told.includes(part) ? 'yes' : told.length > 0 ? `as ${told[0]}` : 'no'
     }
     server.close()
   }
   return rows
 }
 
+/** How many of the lawful responses each middleware changes, or finds fault with. */
 async function compareChanges() {
   const { server, port } = await openApplication(NONE, () => {})
-  const rows = LAWFUL.map((name) => [name])
   const expected = await Promise.all(LAWFUL.map((name) => exchange(port, {}, name)))
   server.close()
-  for (const name of NAMES) {
-    const found = []
-    const { server, port } = await openApplication(name, (part, reason) => found.push(`${part}: ${reason}`))
-    for (const [index, row] of rows.entries()) {
-      found.length = 0
-      const bytes = await exchange(port, {}, row[0])
-      const changed = bytes === expected[index] ? 'nothing' : `${bytes.split('\r\n')[0]} in place of it`
-      row.push(found.length === 0 ? changed : `${changed}; accused: ${found[0].slice(0, 60)}`)
+  const rows = []
+  for (const candidate of NAMES) {
+    const changed = new Set()
+    let current
+    const { server, port } = await openApplication(candidate, () => changed.add(current))
+    for (const [index, name] of LAWFUL.entries()) {
+      current = name
+      if ((await exchange(port, {}, name)) !== expected[index]) changed.add(name)
     }
     server.close()
+    rows.push({ candidate, lawful: LAWFUL.length, changed: changed.size })
   }
   return rows
 }
 
-async function compareCosts() {
-  pinThisProcess()
+async function compareCosts(plan) {
   const candidates = []
   for (const name of [NONE, ...NAMES]) {
     const child = startProgram([APPLICATION, name])
@@ -127,20 +137,38 @@ async function compareCosts() {
     ['POST, one domain', 'POST', ADD.body],
   ]) {
     const sequence = always(assembleRequest(method, '/api/v1/domains', API_KEY, body))
-    for (const { port } of candidates) await drive(port, sequence, { seconds: isQuick ? 0.5 : 3 })
-    const results = await takeTurns(candidates, ROUNDS, (candidate) => measureLoad(candidate, sequence, SECONDS))
-    rows.push([what, ...results.map(({ perCpuSecond }) => Math.round(perCpuSecond).toLocaleString('en-US'))])
+    for (const { port } of candidates) await drive(port, sequence, { seconds: plan.warmUp })
+    const results = await takeTurns(candidates, plan.rounds, (candidate) =>
+      measureLoad(candidate, sequence, { seconds: plan.seconds }),
+    )
+    rows.push(
+      ...results.map(({ perCpuSecond }, index) => ({ request: what, candidate: candidates[index].name, perCpuSecond })),
+    )
   }
   await stopAll()
   return rows
 }
 
-function print(title, head, rows) {
-  const line = (cells) => `| ${cells.join(' | ')} |`
-  console.log([`\n${title}\n`, line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n'))
+/** Processor time until the middleware is ready, in milliseconds, of a process for each start. */
+async function measureReady(plan, folder) {
+  const overlay = join(folder, 'overlay.json')
+  writeFileSync(overlay, JSON.stringify(OVERLAY))
+  const starts = { 'openapi.yaml alone': [], 'with an overlay': [] }
+  for (let round = 0; round < plan.starts; round++) {
+    for (const [contract, overlays] of [
+      ['openapi.yaml alone', []],
+      ['with an overlay', [overlay]],
+    ]) {
+      const child = startProgram(serverCommand('contract-ready', ...overlays))
+      starts[contract].push(Number(await printed(child, /^([\d.]+) ms$/m)))
+      await stopProgram(child)
+    }
+  }
+  return Object.entries(starts).map(([contract, each]) => ({ contract, cpuMilliseconds: median(each) }))
 }
 
-print('Planted violations', ['planted', 'in the', ...COMPARED], await compareFindings())
-print('Changes of lawful responses', ['sent by', ...NAMES], await compareChanges())
-print('Requests per second of processor time', ['request', NONE, ...NAMES], await compareCosts())
-console.log(`\n${new Date().toISOString().slice(0, 10)}, Node.js ${process.version}, ${cpus()[0].model}`)
+export async function measureContract(plan, folder) {
+  const [ready, costs] = [await measureReady(plan, folder), await compareCosts(plan)]
+  const planted = await compareFindings()
+  return { ready, costs, planted, changes: await compareChanges() }
+}

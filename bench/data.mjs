@@ -22,7 +22,9 @@ export async function measureData(plan, folder) {
   const rename = serviceRequest('PATCH', `/domaingroups?id=${groups[100].id}`, { name: 'bench {ordinal}' })
   const candidates = [kept, same, bare]
   for (const { port } of candidates) await drive(port, always(rename), { seconds: plan.warmUp })
-  const results = await takeTurns(candidates, plan.rounds, (each) => measureLoad(each, always(rename), plan.seconds))
+  const results = await takeTurns(candidates, plan.rounds, (each) =>
+    measureLoad(each, always(rename), { seconds: plan.seconds }),
+  )
   await stopAll()
   return results.map((result, index) => ({ candidate: candidates[index].name, ...result }))
 }

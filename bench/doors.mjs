@@ -1,38 +1,19 @@
-// Measures each way to the service in one run: its size, the time from spawn to the first answer, and what one core serves.
-// Writes the table in docs/speed.md. What is not there is left out, with a line; `npm run package` makes it.
+// Each way to the service: its size, the time from spawn to the first answer, and what one core serves. What is not there is
+// left out, with a line; `npm run package` makes it.
 import { spawnSync } from 'node:child_process'
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { parseArgs } from 'node:util'
 import { API_KEY, writeFixture } from './accounts.mjs'
 import { serveCommand, serverCommand, serviceRequest } from './candidates.mjs'
-import { replaceBetween } from './chart.mjs'
 import { always, ask, drive } from './load.mjs'
-import {
-  ALL_CORES,
-  fineCpuSeconds,
-  firstAnswer,
-  freePort,
-  pinThisProcess,
-  printed,
-  startProgram,
-  stopAll,
-  stopProgram,
-} from './processes.mjs'
+import { fineCpuSeconds, firstAnswer, freePort, printed, startProgram, stopAll, stopProgram } from './processes.mjs'
+import { startRedis } from './redis.mjs'
 import { median, takeTurns } from './statistics.mjs'
-import { figure, printTable } from './table.mjs'
 
 const ROOT = fileURLToPath(new URL('../', import.meta.url))
 const ARTIFACTS = join(ROOT, 'artifacts')
-const NO_FOLDER = { recursive: true, force: true }
 const GROUPS = serviceRequest('GET', '/domaingroups')
-
-const { values: given } = parseArgs({
-  options: { rounds: { type: 'string', default: '7' }, seconds: { type: 'string', default: '0.6' } },
-})
-const plan = { rounds: Number(given.rounds), seconds: Number(given.seconds), warmUp: 1 }
 
 /** The ways with a port. `open` prepares what is not part of the start, and `spawn` starts the program. */
 function listDoors(fixture, folder) {
@@ -43,7 +24,7 @@ function listDoors(fixture, folder) {
     {
       name: 'two servers on one Redis',
       isAbsent: !isThere('redis-server'),
-      open: () => startRedis(join(folder, 'redis')),
+      open: async () => (await startRedis(join(folder, 'redis-of-doors'))).options,
       spawn(port, store) {
         // Both answer the same; the load is on the second one.
         const companion = startProgram(serveCommand(fixture, { options: store }), { stderr: 'ignore' })
@@ -92,16 +73,6 @@ function packedSize() {
   return JSON.parse(stdout)[0].size
 }
 
-async function startRedis(folder) {
-  mkdirSync(folder)
-  const port = await freePort()
-  const settings = ['--port', `${port}`, '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no', '--dir', folder]
-  const child = startProgram(settings, { program: 'redis-server', cores: ALL_CORES, isHeld: false })
-  await printed(child, /(Ready to accept connections)/)
-  child.stdout.resume()
-  return ['--store', `redis://127.0.0.1:${port}`]
-}
-
 /** The image as a container that needs no daemon. */
 function openImage(image, folder, fixture) {
   const root = ['--storage-driver', 'vfs', '--root', join(folder, 'images'), '--runroot', join(folder, 'run')]
@@ -136,15 +107,19 @@ async function startDoor({ spawn }, opened) {
   return { child, port, milliseconds: performance.now() - began }
 }
 
-async function measureDoor(door) {
+async function stopDoor(child) {
+  for (const pid of familyOf(child.pid).reverse()) if (pid !== child.pid) process.kill(pid, 'SIGKILL')
+  await stopProgram(child)
+  if (child.companion !== undefined) await stopProgram(child.companion)
+}
+
+async function openDoor(door, plan) {
   const opened = await door.open?.()
   const starts = []
-  for (let round = 1; round < plan.rounds; round++) {
+  for (let round = 1; round < plan.starts; round++) {
     const { child, milliseconds } = await startDoor(door, opened)
     starts.push(milliseconds)
-    for (const pid of familyOf(child.pid).reverse()) if (pid !== child.pid) process.kill(pid, 'SIGKILL')
-    await stopProgram(child)
-    if (child.companion !== undefined) await stopProgram(child.companion)
+    await stopDoor(child)
   }
   const { child, port, milliseconds } = await startDoor(door, opened)
   const { groups } = JSON.parse((await ask(port, GROUPS)).toString()).data
@@ -155,17 +130,17 @@ async function measureDoor(door) {
     const { answers } = await drive(port, load, { seconds: plan.seconds })
     return { perCpuSecond: answers / (spentBy(child.pid) - before) }
   }
-  return { name: door.name, size: door.size, milliseconds: median([...starts, milliseconds]), measure }
+  return { name: door.name, size: door.size, milliseconds: median([...starts, milliseconds]), measure, child }
 }
 
 /** The way without a port: its process makes the load itself. */
-async function measureFetch(fixture) {
+async function openFetch(fixture, plan) {
   const starts = []
   let last
-  for (let round = 0; round < plan.rounds; round++) {
+  for (let round = 0; round < plan.starts; round++) {
     last = startProgram(serverCommand('fetch', fixture, API_KEY), { stdin: 'pipe' })
     starts.push(JSON.parse(await printed(last, /^(\{.*\})$/m)).milliseconds)
-    if (round < plan.rounds - 1) await stopProgram(last)
+    if (round < plan.starts - 1) await stopProgram(last)
   }
   async function measure(duration = plan.seconds) {
     const answer = printed(last, /^(\{.*\})$/m)
@@ -176,34 +151,16 @@ async function measureFetch(fixture) {
   return { name: '`service.fetch`, no port', milliseconds: median(starts), measure }
 }
 
-function describe(rows) {
-  const lines = rows.map(({ name, size, milliseconds, perCpuSecond }) => {
-    const mebibytes = size === undefined ? '' : `${figure(size / 2 ** 20)} MiB`
-    return `| ${name} | ${mebibytes} | ${figure(milliseconds)} ms | ${figure(perCpuSecond)} |`
-  })
-  return [
-    `Node ${process.versions.node}, medians of ${plan.rounds} rounds of ${plan.seconds} s, GET /domaingroups?id=….`,
-    '',
-    '| way | size | first answer after | requests per core and second |',
-    '| --- | --- | --- | --- |',
-    ...lines,
-  ].join('\n')
-}
-
-const folder = mkdtempSync(join(tmpdir(), 'doors-'))
-pinThisProcess()
-try {
-  const fixture = writeFixture(join(folder, 'account.json'), { domains: 1000, groups: 200 })
+/** Each way with a port, and the one without, beside each other. */
+export async function measureDoors(plan, folder) {
+  const fixture = writeFixture(join(folder, 'account-of-doors.json'), { domains: 1000, groups: 200 })
   const doors = listDoors(fixture, folder)
-  for (const { name, isAbsent } of doors)
-    if (isAbsent) console.log(`Left out: ${name}, because something for it is missing.`)
-  const opened = [await measureFetch(fixture)]
-  for (const door of doors) if (!door.isAbsent) opened.push(await measureDoor(door))
+  const [absent, there] = [true, false].map((wanted) => doors.filter(({ isAbsent = false }) => isAbsent === wanted))
+  const opened = [await openFetch(fixture, plan)]
+  for (const door of there) opened.push(await openDoor(door, plan))
   const speeds = await takeTurns(opened, plan.rounds, ({ measure }) => measure())
-  const rows = opened.map((door, index) => ({ ...door, ...speeds[index] }))
-  printTable(rows.map(({ measure, ...row }) => row))
-  replaceBetween(join(ROOT, 'docs/speed.md'), 'doors', describe(rows), 'doors')
-} finally {
+  for (const { child } of opened) if (child !== undefined) await stopDoor(child)
   await stopAll()
-  rmSync(folder, NO_FOLDER)
+  const rows = opened.map(({ name, size, milliseconds }, index) => ({ name, size, milliseconds, ...speeds[index] }))
+  return { rows, absent: absent.map(({ name }) => name) }
 }

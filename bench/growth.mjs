@@ -52,7 +52,7 @@ async function growByDomains(plan, folder) {
 async function measureCases(write, cases, plan) {
   for (const { candidate, sequences } of cases) await drive(candidate.port, sequences, { seconds: plan.warmUp })
   const results = await takeTurns(cases, plan.rounds, ({ candidate, sequences }) =>
-    measureLoad(candidate, sequences, plan.seconds),
+    measureLoad(candidate, sequences, { seconds: plan.seconds }),
   )
   return results.map(({ perCpuSecond, p99 }, index) => ({
     write,

@@ -3,7 +3,6 @@
 
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
 import { domainName, writeFixture } from './accounts.mjs'
 import {
   controlRequest,
@@ -14,19 +13,18 @@ import {
   serviceRequest,
   startCandidate,
 } from './candidates.mjs'
+import { LIVE_MEMORY, liveBytes } from './live-memory.mjs'
 import { always, ask, CONNECTIONS, drive } from './load.mjs'
-import { printed, residentMebibytes, stopProgram } from './processes.mjs'
+import { residentMebibytes, stopProgram } from './processes.mjs'
 import { takeTurns } from './statistics.mjs'
 import { prepareWorkloads } from './throughput.mjs'
 
-const LIVE_BYTES = fileURLToPath(new URL('servers/live-bytes.mjs', import.meta.url))
 /** After so many, the journal of the account is full, and all that is made once is made. */
 const FILLING = 20_000
-const FLAGS = ['--expose-gc', '--import', LIVE_BYTES]
 
 /** What lives after a collection, and resident memory, when the journal is full and after many requests more. */
 export async function measureMemory(plan) {
-  const { child, port } = await startCandidate(OURS, serveCommand('demo', { flags: FLAGS }))
+  const { child, port } = await startCandidate(OURS, serveCommand('demo', { flags: LIVE_MEMORY }))
   const { groups } = JSON.parse(await ask(port, serviceRequest('GET', '/domaingroups'))).data
   const path = `/domaingroups?id=${groups[0].id}`
   // A read and a write that leaves the account as large as it was.
@@ -82,7 +80,7 @@ const FIRST_ACCOUNTS = 100
 export async function measureAccounts(plan) {
   const rows = []
   for (const fixture of ['empty', 'demo']) {
-    const { child, port } = await startCandidate(OURS, serveCommand('demo', { flags: FLAGS }))
+    const { child, port } = await startCandidate(OURS, serveCommand('demo', { flags: LIVE_MEMORY }))
     const creations = always(controlRequest('POST', '/accounts', { id: 'bench-{ordinal}', fixture }), 1)
     await drive(port, creations, { answers: FIRST_ACCOUNTS })
     const before = await liveBytes(child)
@@ -91,10 +89,4 @@ export async function measureAccounts(plan) {
     await stopProgram(child)
   }
   return rows
-}
-
-async function liveBytes(child) {
-  const answer = printed(child, /live bytes: (\d+)/)
-  child.kill('SIGUSR2')
-  return Number(await answer)
 }

@@ -1,15 +1,12 @@
 // One replica on Redis, beside the service with its accounts in memory and in a folder.
-import { spawnSync } from 'node:child_process'
-import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { writeFixture } from './accounts.mjs'
 import { OURS, serveCommand, serviceRequest, startCandidate } from './candidates.mjs'
 import { always, ask, drive } from './load.mjs'
-import { ALL_CORES, fineCpuSeconds, freePort, printed, startProgram, stopAll } from './processes.mjs'
+import { fineCpuSeconds, stopAll } from './processes.mjs'
+import { startRedis } from './redis.mjs'
 import { takeTurns } from './statistics.mjs'
 import { measureLoad } from './throughput.mjs'
-
-const REDIS = 'redis-server'
 
 /** Requests per second of wall time, because it is Redis that they wait for. Without Redis, there are no figures of it. */
 export async function measureReplicas(plan, folder) {
@@ -21,7 +18,9 @@ export async function measureReplicas(plan, folder) {
       `${OURS} --data`,
       serveCommand(fixture, { options: ['--data', join(folder, 'replica-data')] }),
     ),
-    ...(redis === undefined ? [] : [await startCandidate(`${OURS} --store`, serveCommand(fixture, redis))]),
+    ...(redis === undefined
+      ? []
+      : [await startCandidate(`${OURS} --store`, serveCommand(fixture, { options: redis.options }))]),
   ]
   const rows = []
   for (const [request, method, body] of [
@@ -40,21 +39,6 @@ export async function measureReplicas(plan, folder) {
   return rows
 }
 
-/** Redis in its usual form, but without what it would write to disk, which `losses.mjs` measures. */
-async function startRedis(folder) {
-  if (spawnSync(REDIS, ['--version']).status !== 0) {
-    console.log(`Left out: --store, because there is no ${REDIS}.\n`)
-    return undefined
-  }
-  mkdirSync(folder)
-  const port = await freePort()
-  const settings = ['--port', `${port}`, '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no', '--dir', folder]
-  const child = startProgram(settings, { program: REDIS, cores: ALL_CORES, isHeld: false })
-  await printed(child, /(Ready to accept connections)/)
-  child.stdout.resume()
-  return { pid: child.pid, options: ['--store', `redis://127.0.0.1:${port}`] }
-}
-
 async function toGroup({ port }, method, body) {
   const { groups } = JSON.parse((await ask(port, serviceRequest('GET', '/domaingroups'))).toString()).data
   return serviceRequest(method, `/domaingroups?id=${groups[100].id}`, body)
@@ -64,6 +48,6 @@ async function toGroup({ port }, method, body) {
 async function measureWithRedis(candidate, load, seconds, redisPid) {
   const spent = () => (redisPid === undefined ? undefined : fineCpuSeconds(redisPid)) ?? 0
   const before = spent()
-  const figures = await measureLoad(candidate, load, seconds)
+  const figures = await measureLoad(candidate, load, { seconds })
   return { ...figures, redisMicroseconds: ((spent() - before) * 1e6) / (figures.perSecond * seconds) }
 }

@@ -1,5 +1,6 @@
 // The results in tables on the terminal.
 import { EXPRESS, HTTP } from './candidates.mjs'
+import { countFindings } from './statistics.mjs'
 import { figure, printTable } from './table.mjs'
 
 /** Part of the results → its rows. */
@@ -71,6 +72,38 @@ const ROWS = {
       'p99 ms': figure(p99),
       'CPU µs of Redis': candidate.endsWith('--store') ? figure(redisMicroseconds) : '',
     })),
+  storeMemory: ({ accounts, bytesOfExchange }) => [
+    ...accounts.map(({ domains, bytes }) => ({
+      'in Redis': `an account of ${domains} domains`,
+      kB: figure(bytes / 1000),
+    })),
+    { 'in Redis': 'an exchange in the journal', kB: figure(bytesOfExchange / 1000) },
+  ],
+  doors: ({ rows }) =>
+    rows.map(({ name, size, milliseconds, perCpuSecond }) => ({
+      way: name,
+      MiB: size === undefined ? '' : figure(size / 2 ** 20),
+      'first answer ms': figure(milliseconds),
+      'req/CPU s': figure(perCpuSecond),
+    })),
+  contract: ({ ready, costs, planted, changes }) => [
+    ...ready.map(({ contract, cpuMilliseconds }) => ({
+      middleware: `contract(), ${contract}`,
+      what: 'CPU ms until it is ready',
+      figure: figure(cpuMilliseconds),
+    })),
+    ...costs.map(({ request, candidate, perCpuSecond }) => ({
+      middleware: candidate,
+      what: `${request}, req/CPU s`,
+      figure: figure(perCpuSecond),
+    })),
+    ...changes.map(({ candidate, lawful, changed }) => ({
+      middleware: candidate,
+      what: `changed of ${lawful} lawful responses`,
+      figure: `${changed}`,
+    })),
+    ...foundOf(planted),
+  ],
   judging: (rows) =>
     rows.map(({ command, exchanges, start, seconds, perThousand }) => ({
       command,
@@ -129,9 +162,21 @@ const ROWS = {
       : [{ dashboard: 'not measured', '': notMeasured }],
 }
 
+/** How many of the planted violations each middleware finds. */
+function foundOf(planted) {
+  return countFindings(planted).flatMap(({ part, all, found }) =>
+    Object.entries(found).map(([middleware, { right }]) => ({
+      middleware,
+      what: `found of ${all} unlawful ${part}s`,
+      figure: `${right}`,
+    })),
+  )
+}
+
 export function printResult(part, result) {
   printTable(ROWS[part](result))
   for (const { name, why } of result.skipped ?? []) console.log(`Left out: ${name}: ${why}.\n`)
+  for (const name of result.absent ?? []) console.log(`Left out: ${name}, because something for it is missing.\n`)
 }
 
 /** Says of each bar whether it is met. */
@@ -141,6 +186,8 @@ export function printBars(bars, { quick }) {
   printTable(
     bars.map(({ work, measured, bar = '', met }) => ({ work, measured: figure(measured), bar, '': word(met) })),
   )
+  const missed = bars.filter(({ met }) => met === false)
+  for (const { work, measured, bar } of missed) console.log(`Missed: ${work}: ${figure(measured)}, to be ${bar}`)
 }
 
 function word(met) {

@@ -1,71 +1,96 @@
-// Everything at once for a while: `npm run bench:soak -- --minutes 10`. Fails at any 5xx, at an answer that nobody expects, and
-// when the server becomes slower or larger. Two servers are under the same load: one in memory, one with a data folder.
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { Agent, request as httpRequest } from 'node:http'
-import { tmpdir } from 'node:os'
+// Everything at once for a while: `npm run bench:soak -- --minutes 60`. Fails at any 5xx, at an answer that nobody expects, and
+// when the server becomes slower or larger, or nobody can say so. Two servers are under the same load: one in memory, one
+// with a data folder.
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { Agent } from 'node:http'
+import { cpus, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
-import { PROGRAM } from './candidates.mjs'
-import { ALL_CORES, portOf, startProgram, stopAll } from './processes.mjs'
+import { PROGRAM, serverCommand } from './candidates.mjs'
+import { describeCommit } from './commit.mjs'
+import { LIVE_MEMORY, liveBytes } from './live-memory.mjs'
+import { ALL_CORES, fineCpuSeconds, portOf, residentMebibytes, startProgram, stopAll } from './processes.mjs'
+import { judgeSoak } from './soak-bars.mjs'
+import { writeSoak } from './soak-chart.mjs'
+import { chooseStep, createRandom, EXPECTED, exchange, listen, ROOM } from './soak-work.mjs'
+import { summarize } from './statistics.mjs'
 import { figure, printTable } from './table.mjs'
+
+const RESULTS = fileURLToPath(new URL('soak-results.json', import.meta.url))
+/** Shorter ones do not show what an hour shows, so the results that documents show are not replaced by theirs. */
+const SHOWN_FROM = 60
 
 const { values } = parseArgs({
   options: {
     minutes: { type: 'string', default: '10' },
-    accounts: { type: 'string', default: '2000' },
+    accounts: { type: 'string' },
     seed: { type: 'string', default: '1' },
-    // How much slower and larger the last third may be than the second.
-    tolerance: { type: 'string', default: '0.1' },
+    // Milliseconds that a worker waits between two requests: the servers should be busy, but not overloaded.
+    pause: { type: 'string', default: '50' },
+    output: { type: 'string' },
   },
 })
-const [MINUTES, ACCOUNTS, SEED, TOLERANCE] = ['minutes', 'accounts', 'seed', 'tolerance'].map((name) => {
-  const value = Number(values[name])
-  if (!Number.isFinite(value) || value <= 0) {
-    console.error(`--${name} ${values[name]}: must be a number greater than 0.`)
-    process.exit(2)
-  }
-  return value
-})
+const MINUTES = positive('minutes')
+// Their journals and snapshots are to be full after the first third.
+const ACCOUNTS = Math.round(
+  values.accounts === undefined ? Math.max(20, Math.min(720, 12 * MINUTES)) : positive('accounts'),
+)
+const [SEED, PAUSE] = [positive('seed'), positive('pause')]
 
 const WORKERS = 12
 const LISTENERS = 5
-/** Milliseconds that a worker waits between two requests: the servers should be busy, but not overloaded. */
-const PAUSE = 5
-/** Keys of sandboxes, of which only so many have room at a time. */
-const SANDBOXES = 600
-const ROOM = 200
-/** What any request may be answered. A fault answers 429, and the rest depends on what the account holds by then. */
-const EXPECTED = new Set([200, 201, 400, 404, 409, 429])
-/** The time is divided into so many windows. The first third is for filling caches and journals. */
-const WINDOWS = 12
+/** Milliseconds between two requests that are timed. */
+const WATCH_PAUSE = 8
+/** Requests that the journal of an account keeps. */
+const JOURNAL = 100
+/** The time is divided into so many windows. The first third of them is for filling caches and journals. */
+const WINDOWS = 12 * Math.ceil(Math.min(60, Math.max(4, MINUTES)) / 4)
+
+function positive(name) {
+  const value = Number(values[name])
+  if (Number.isFinite(value) && value > 0) return value
+  console.error(`--${name} ${values[name]}: must be a number greater than 0.`)
+  process.exit(2)
+}
 
 async function open(name, options) {
-  const limits = ['--max-accounts', `${ACCOUNTS + ROOM + 1}`, '--max-memory', '400MiB', '--journal', '100']
+  const limits = ['--max-accounts', `${ACCOUNTS + ROOM + 1}`, '--max-memory', '400MiB', '--journal', `${JOURNAL}`]
   const settings = ['--port', '0', '--log-level', 'error', '--no-quotas', '--fixture', 'demo', ...limits, ...options]
-  const child = startProgram([PROGRAM, 'serve', ...settings], { cores: ALL_CORES })
+  const child = startProgram([...LIVE_MEMORY, PROGRAM, 'serve', ...settings], { cores: ALL_CORES })
   return { name, child, port: await portOf(child) }
 }
 
-async function soak(server) {
-  const { name, child, port } = server
+/** What can become neither slower nor larger: only the machine makes its answers late. */
+async function openReference() {
+  const path = join(folder, 'answers.json')
+  writeFileSync(path, JSON.stringify({ group: '{}', created: '{}', dmarc: '{}' }))
+  const child = startProgram(serverCommand('http', path), { cores: ALL_CORES })
+  return { child, port: await portOf(child) }
+}
+
+async function soak({ name, child, port }) {
   const random = createRandom(SEED)
+  const reference = await openReference()
   const agent = new Agent({ keepAlive: true, maxSockets: WORKERS + 2 })
-  const send = (method, path, body, key) => exchange(agent, port, { method, path, body, key })
+  const send = (request, to = port) => exchange(agent, to, request)
   const complaints = []
   const counts = { requests: 0, statuses: new Map() }
   const accounts = Array.from({ length: ACCOUNTS }, (_, index) => ({ id: `soak-${index}`, key: `soak-key-${index}` }))
   for (let index = 0; index < accounts.length; index += 20) {
     const some = accounts.slice(index, index + 20)
-    await Promise.all(some.map(({ id, key }) => send('POST', '/__admin/accounts', { id, api_key: key })))
+    await Promise.all(
+      some.map(({ id, key }) => send({ method: 'POST', path: '/__admin/accounts', body: { id, api_key: key } })),
+    )
   }
   for (let index = 0; index < LISTENERS; index++) listen(port, accounts[index]?.id)
   const until = performance.now() + MINUTES * 60_000
 
   async function work() {
     while (performance.now() < until) {
-      const step = choose(random, STEPS)(random, choose(random, accounts))
-      const status = await send(step.method, step.path, step.body, step.key)
+      const step = chooseStep(random, accounts)
+      const status = await send(step)
       counts.requests++
       counts.statuses.set(status, (counts.statuses.get(status) ?? 0) + 1)
       if (!EXPECTED.has(status) && complaints.length < 10) {
@@ -75,169 +100,140 @@ async function soak(server) {
     }
   }
 
+  async function timed(to) {
+    const began = performance.now()
+    await send({ method: 'GET', path: '/api/v1/domaingroups', key: 'sandbox_watch' }, to)
+    return performance.now() - began
+  }
+
+  async function watchOneWindow(end) {
+    const [waits, references] = [[], []]
+    const before = {
+      requests: counts.requests,
+      cpu: fineCpuSeconds(child.pid),
+      reference: fineCpuSeconds(reference.child.pid),
+    }
+    // At least once: where the machine stood still, a window may be over before it begins.
+    do {
+      waits.push(await timed(port))
+      references.push(await timed(reference.port))
+      await setTimeout(WATCH_PAUSE)
+    } while (performance.now() < end)
+    const served = counts.requests - before.requests + waits.length
+    const cpu = (of, since, requests) => ((fineCpuSeconds(of.pid) - since) * 1e6) / requests
+    return {
+      medianMs: quantile(waits, 0.5),
+      p99Ms: quantile(waits, 0.99),
+      referenceP99Ms: quantile(references, 0.99),
+      cpuMicroseconds: cpu(child, before.cpu, served),
+      referenceCpuMicroseconds: cpu(reference.child, before.reference, references.length),
+    }
+  }
+
   async function watch() {
     const windows = []
+    const began = performance.now()
     for (let window = 0; window < WINDOWS; window++) {
-      const end = performance.now() + (until - performance.now()) / (WINDOWS - window)
-      const waits = []
-      let memory = Number.POSITIVE_INFINITY
-      while (performance.now() < end) {
-        const began = performance.now()
-        await send('GET', '/api/v1/domaingroups', undefined, 'sandbox_watch')
-        waits.push(performance.now() - began)
-        // The least of a window is what is left after a collection.
-        memory = Math.min(memory, residentBytes(child.pid) / 2 ** 20)
-        await setTimeout(PAUSE)
+      const measured = await watchOneWindow(performance.now() + (until - performance.now()) / (WINDOWS - window))
+      // Nothing is timed during the collection. What is resident after it is not what waits for one.
+      const live = (await liveBytes(child)) / 2 ** 20
+      windows.push({
+        minute: (performance.now() - began) / 60_000,
+        ...measured,
+        liveMebibytes: live,
+        residentMebibytes: residentMebibytes(child.pid),
+      })
+      if (window === WINDOWS / 3 - 1 && counts.requests < 2 * JOURNAL * ACCOUNTS) {
+        complaints.push(`${name}: the journals may not be full yet after the first third. Ask for fewer --accounts.`)
       }
-      waits.sort((one, other) => one - other)
-      windows.push({ p99: waits[Math.floor(waits.length * 0.99)], median: waits[waits.length >> 1], memory })
     }
     return windows
   }
 
   const [windows] = await Promise.all([watch(), ...Array.from({ length: WORKERS }, work)])
-  const third = WINDOWS / 3
-  const [second, last] = [windows.slice(third, 2 * third), windows.slice(2 * third)]
-  const change = (pick) => middle(last.map(pick)) / middle(second.map(pick))
-  const [slower, larger] = [change(({ p99 }) => p99), change(({ memory }) => memory)]
-  if (slower > 1 + TOLERANCE) complaints.push(`${name}: p99 of the last third is ${figure(slower)} × the second.`)
-  if (larger > 1 + TOLERANCE) complaints.push(`${name}: memory of the last third is ${figure(larger)} × the second.`)
   if (child.exitCode !== null) complaints.push(`${name}: the server has ended with ${child.exitCode}.`)
   agent.destroy()
-  const statuses = [...counts.statuses].toSorted().map(([status, count]) => `${count} × ${status}`)
-  const rows = windows.map(({ p99, median, memory }, index) => ({
+  const statuses = Object.fromEntries([...counts.statuses].toSorted())
+  return { server: { name, requests: counts.requests, statuses, windows: windows.map(round) }, complaints }
+}
+
+function quantile(values, share) {
+  return values.toSorted((one, other) => one - other)[Math.floor(values.length * share)]
+}
+
+/** Four digits are more than is certain of any of the figures. */
+function round(window) {
+  return Object.fromEntries(Object.entries(window).map(([name, value]) => [name, Number(value.toPrecision(4))]))
+}
+
+/** In twelve rows for each server: the medians of the windows that follow each other. */
+function print({ servers }) {
+  for (const { name, requests, statuses } of servers) {
+    const counted = Object.entries(statuses).map(([status, count]) => `${count} × ${status}`)
+    console.log(`${name}: ${figure(requests)} requests (${counted.join(', ')})`)
+  }
+  const row = (name, { minute, medianMs, p99Ms, referenceP99Ms, cpuMicroseconds, ...memory }) => ({
     server: name,
-    third: Math.floor(index / third) + 1,
-    'median ms': figure(median),
-    'p99 ms': figure(p99),
-    'resident MiB': figure(memory),
-  }))
-  console.log(`${name}: ${figure(counts.requests)} requests (${statuses.join(', ')})`)
-  return { rows, complaints }
-}
-
-/** What a worker may do, as often as it stands here. All of it leaves an account about as large as it was. */
-const STEPS = [
-  ...Array(6).fill(() => (_, { key }) => ({ method: 'GET', path: '/api/v1/domains', key })),
-  ...Array(4).fill(() => (_, { key }) => ({ method: 'GET', path: '/api/v1/dmarc', key })),
-  ...Array(4).fill(() => (_, { key }) => ({ method: 'GET', path: '/api/v1/domaingroups', key })),
-  ...Array(4).fill(() => (random, { key }) => ({
-    method: choose(random, ['POST', 'DELETE']),
-    path: '/api/v1/domains',
-    key,
-    body: { domains: [`soak-${Math.floor(random() * 20)}.example`] },
-  })),
-  ...Array(2).fill(() => (random, { key }) => ({
-    method: 'POST',
-    path: '/api/v1/domaingroups',
-    key,
-    body: { name: `Group ${Math.floor(random() * 20)}`, domains: [] },
-  })),
-  () =>
-    (_, { key }) => ({ method: 'POST', path: '/api/v1/domains', key, body: { domains: 'wrong' } }),
-  () => (random) => ({ method: 'GET', path: '/api/v1/domains', key: `sandbox_${Math.floor(random() * SANDBOXES)}` }),
-  () =>
-    (random, { id }) =>
-      control('POST', id, '/faults', {
-        ...choose(random, [{ respond: { error: 'rate_limited' } }, { delay_ms: 5 }, { corrupt: 'extra-field' }]),
-        times: 2,
-      }),
-  () =>
-    (_, { id }) =>
-      control('DELETE', id, '/faults'),
-  () =>
-    (_, { id }) =>
-      control('POST', id, '/snapshots', { name: 'soak', replace: true }),
-  () =>
-    (_, { id }) =>
-      control('POST', id, '/snapshots/soak/restore'),
-  () =>
-    (_, { id }) =>
-      control('PATCH', id, '/clock', { advance: 'PT1H' }),
-  () =>
-    (_, { id }) =>
-      control('POST', id, '/reset'),
-  () =>
-    (_, { id }) =>
-      control('GET', id, '/requests'),
-  () =>
-    (_, { id }) =>
-      control('GET', id, '/coverage'),
-  () =>
-    (_, { id }) =>
-      control('GET', id, '/state'),
-  () =>
-    (random, { id }) =>
-      control('POST', id, '/keys', { key: `soak-more-${id}-${Math.floor(random() * 3)}` }),
-].map((make) => make())
-
-function control(method, id, path, body) {
-  return { method, path: `/__admin/accounts/${id}${path}`, body }
-}
-
-function exchange(agent, port, { method, path, body, key }) {
-  const text = body === undefined ? undefined : JSON.stringify(body)
-  const headers = {
-    ...(key !== undefined && { authorization: `Bearer ${key}` }),
-    ...(text !== undefined && { 'content-type': 'application/json', 'content-length': Buffer.byteLength(text) }),
-  }
-  return new Promise((resolve) => {
-    const request = httpRequest({ agent, port, host: '127.0.0.1', method, path, headers }, (response) => {
-      response.resume()
-      response.once('end', () => resolve(response.statusCode))
-      response.once('error', () => resolve('an error'))
-    })
-    request.once('error', (error) => resolve(error.code))
-    request.end(text)
+    minute: figure(minute),
+    'median ms': figure(medianMs),
+    'p99 ms': figure(p99Ms),
+    'p99 of node:http': figure(referenceP99Ms),
+    'CPU µs': figure(cpuMicroseconds),
+    'live MiB': figure(memory.liveMebibytes),
+    'resident MiB': figure(memory.residentMebibytes),
   })
+  const size = WINDOWS / 12
+  const parts = (windows) => Array.from({ length: 12 }, (_, part) => windows.slice(part * size, (part + 1) * size))
+  printTable(servers.flatMap(({ name, windows }) => parts(windows).map((part) => row(name, summarize(part)))))
 }
 
-function listen(port, account) {
-  const path = account === undefined ? '/__admin/events' : `/__admin/accounts/${account}/events`
-  const request = httpRequest({ port, host: '127.0.0.1', path }, (response) => {
-    response.on('error', () => {})
-    response.resume()
-  })
-  request.on('error', () => {})
-  request.end()
-}
-
-function choose(random, list) {
-  return list[Math.floor(random() * list.length)]
-}
-
-/** A sequence of numbers from 0 to 1 that depends on the seed alone (mulberry32). */
-function createRandom(seed) {
-  let state = seed >>> 0
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1)
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
-  }
-}
-
-function residentBytes(pid) {
-  const [, pages] = readFileSync(`/proc/${pid}/statm`, 'utf8').split(' ')
-  return Number(pages) * 4096
-}
-
-function middle(numbers) {
-  return numbers.toSorted((one, other) => one - other)[numbers.length >> 1]
+/** Each window in a line. */
+function writeResults(path, results) {
+  const text = JSON.stringify(results, null, 2)
+  writeFileSync(
+    path,
+    `${text.replaceAll(/\{\s+("minute"[^}]*?)\s+\}/g, (_, inner) => `{ ${inner.replaceAll(/\s+/g, ' ')} }`)}\n`,
+  )
 }
 
 const folder = mkdtempSync(join(tmpdir(), 'understudy-soak-'))
 try {
-  const servers = await Promise.all([
+  const origin = describeCommit()
+  const opened = await Promise.all([
     open('in memory', []),
     open('with a data folder', ['--data', join(folder, 'data')]),
   ])
-  const reports = await Promise.all(servers.map(soak))
-  printTable(reports.flatMap(({ rows }) => rows))
+  const reports = await Promise.all(opened.map(soak))
+  const results = {
+    ...origin,
+    machine: { cpu: cpus()[0].model, cores: cpus().length, node: process.version },
+    plan: { minutes: MINUTES, accounts: ACCOUNTS, seed: SEED, pause: PAUSE, workers: WORKERS },
+    servers: reports.map(({ server }) => server),
+  }
+  print(results)
+  const judged = judgeSoak(results)
+  printTable(
+    judged.map(({ server, work, growth, least, most, limit, word }) => ({
+      server,
+      'last two thirds': work,
+      grew: percent(growth),
+      'at least': percent(least),
+      'at most': percent(most),
+      limit: percent(limit),
+      '': word,
+    })),
+  )
   const complaints = reports.flatMap((report) => report.complaints)
   for (const complaint of complaints) console.error(complaint)
-  if (complaints.length > 0) process.exitCode = 1
+  if (complaints.length > 0 || judged.some(({ word }) => word !== 'flat')) process.exitCode = 1
+  const path = values.output ?? (MINUTES >= SHOWN_FROM ? RESULTS : undefined)
+  if (path !== undefined) writeResults(path, results)
+  if (path === RESULTS) writeSoak(results)
 } finally {
   await stopAll()
   rmSync(folder, { recursive: true, force: true })
+}
+
+function percent(share) {
+  return `${(share * 100).toFixed(1)} %`
 }

@@ -16,7 +16,7 @@ import {
 import { always, ask, assembleRequest, drive } from './load.mjs'
 import { startPeers } from './peers.mjs'
 import { alone, cpuSeconds, fineCpuSeconds, stopAll } from './processes.mjs'
-import { takeTurns } from './statistics.mjs'
+import { summarize, takeTurns } from './statistics.mjs'
 
 const [DOMAINS, GROUPS] = [1000, 200]
 /** How far, relatively, the length of a peer's answer may be from ours: it writes 100.0 as 100, or keys of its own. */
@@ -70,20 +70,36 @@ async function compare(plan, workload, candidates, skipped) {
   const able = await thoseOfSameLength(workload, candidates, skipped)
   const sequences = able.map((candidate) => always(requestTo(candidate, workload)))
   for (const [index, { port, slowToWarm }] of able.entries()) {
-    await drive(port, sequences[index], { seconds: slowToWarm ? SLOW_WARM_UP : plan.warmUp })
+    const seconds = slowToWarm ? SLOW_WARM_UP : plan.warmUp
+    await drive(port, sequences[index], limitsOf(able[index], { seconds, answers: plan.warmUpAnswers }))
   }
-  const results = await takeTurns([...able.entries()], plan.rounds, async ([index, candidate]) => {
+  async function measureRound([index, candidate]) {
     // An account that has grown by all rounds before would be another one than the table says.
     if (workload.grows && candidate.keepsState) await ask(candidate.port, RESET)
-    await drive(candidate.port, sequences[index], { seconds: plan.runIn })
-    return measureLoad(candidate, sequences[index], plan.seconds)
-  })
+    const { runIn, runInAnswers, seconds, answers } = plan
+    await drive(candidate.port, sequences[index], limitsOf(candidate, { seconds: runIn, answers: runInAnswers }))
+    return measureLoad(candidate, sequences[index], limitsOf(candidate, { seconds, answers }))
+  }
+  const results = await takeTurns([...able.entries()], plan.rounds, measureRound, withBest)
   return results.map((result, index) => ({
     request: workload.name,
     candidate: able[index].name,
     isPeer: able[index].isPeer,
     ...result,
   }))
+}
+
+/**
+ * So many answers where the plan says how many, so that a busy machine measures for longer, and not less. Express would take too
+ * long for them.
+ */
+function limitsOf({ name }, { seconds, answers }) {
+  return answers === undefined || name === EXPRESS ? { seconds } : { answers }
+}
+
+/** The best round beside the median: it is the one that other work of the machine has disturbed least. */
+function withBest(rounds) {
+  return { ...summarize(rounds), bestPerCpuSecond: Math.max(...rounds.map(({ perCpuSecond }) => perCpuSecond)) }
 }
 
 export function requestTo({ basePath }, { method, path, body }) {
@@ -114,11 +130,11 @@ async function thoseOfSameLength(workload, candidates, skipped) {
 }
 
 /** One round: what one core serves, and how far the figure can be trusted. */
-export async function measureLoad({ port, child, isPeer = false }, sequences, seconds) {
+export async function measureLoad({ port, child, isPeer = false }, sequences, limits) {
   // Peers may end threads, whose time the finer figure forgets.
   const spent = () => (isPeer ? cpuSeconds(child.pid) : fineCpuSeconds(child.pid))
   const [serverBefore, loadBefore] = [spent(), process.cpuUsage()]
-  const { answers, wall, p99 } = await alone(child, () => drive(port, sequences, { seconds }))
+  const { answers, wall, p99 } = await alone(child, () => drive(port, sequences, limits))
   const load = process.cpuUsage(loadBefore)
   const serverCpu = serverBefore === undefined ? wall : spent() - serverBefore
   return {
