@@ -7,11 +7,11 @@ import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { writeFixture } from './accounts.mjs'
 import { HTTP, OURS, serveCommand, serverCommand, startCandidate } from './candidates.mjs'
-import { always, drive } from './load.mjs'
+import { always, ask, drive } from './load.mjs'
 import { fineCpuSeconds, pinThisProcess, stopAll } from './processes.mjs'
-import { ELSEWHERE, STAGES, stageOf } from './stages.mjs'
+import { compareStages, ELSEWHERE, stageOf } from './stages.mjs'
 import { printTable } from './table.mjs'
-import { prepareWorkloads, requestTo } from './throughput.mjs'
+import { prepareWorkloads, RESET, requestTo } from './throughput.mjs'
 
 /** Microseconds between two samples. */
 const INTERVAL = 100
@@ -24,9 +24,8 @@ const STOPPABLE = ['--import', 'data:text/javascript,process.once("SIGTERM",()=>
  * For each request: microseconds of processor time of one request by stage, in the service and in bare node:http. The
  * profiler makes both slower, so each stage gets its share of the time that a request takes without the profiler.
  */
-export async function measureProfile({ seconds, rounds }, folder, { keys, keep } = {}) {
+export async function measureProfile({ profileSeconds: duration }, folder, { keys, keep } = {}) {
   const fixture = writeFixture(join(folder, 'account.json'), { domains: 1000, groups: 200 })
-  const duration = seconds * rounds
   const first = await startCandidate(OURS, serveCommand(fixture))
   const { workloads, answersPath } = await prepareWorkloads(first, folder)
   await stopAll()
@@ -64,6 +63,8 @@ async function profileServer({ name, command }, workload, { duration, folder, ke
 async function spendOn(candidate, workload, seconds) {
   const requests = always(requestTo(candidate, workload))
   await drive(candidate.port, requests, { seconds: 1 })
+  // Each of these requests leaves a group behind.
+  if (workload.grows && candidate.name === OURS) await ask(candidate.port, RESET)
   const before = fineCpuSeconds(candidate.child.pid)
   const { answers, wall } = await drive(candidate.port, requests, { seconds })
   const each = ((fineCpuSeconds(candidate.child.pid) - before) * 1e6) / answers
@@ -107,31 +108,24 @@ function nameOf({ callFrame: { functionName, url, lineNumber } }) {
   return where === '' ? functionName : `${functionName || 'anonymous'} ${where}:${lineNumber + 1}`
 }
 
-/** The stages with their time in both servers, and what the service takes longer. */
-export function rowsOf({ ours, http }) {
-  return STAGES.map(({ name }) => {
-    const [own, bare] = [ours.stages[name] ?? 0, http.stages[name] ?? 0]
-    return { stage: name, own, bare, above: own - bare }
-  })
-}
-
-export function printProfile(results, { functions = false } = {}) {
-  for (const result of results) {
-    const { request, ours, http } = result
-    console.log(`${request}: ${ours.each.toFixed(1)} µs, node:http ${http.each.toFixed(1)} µs`)
-    const rows = rowsOf(result).map(({ stage, own, bare, above }) => ({
+/** The stages of one request as rows of the table on the terminal. */
+export function rowsOf({ request, ours, http }) {
+  return [...compareStages({ ours, http }), { name: 'all of it', own: ours.each, bare: http.each }].map(
+    ({ name, own, bare }) => ({
+      request,
+      stage: name,
       'µs a request': own.toFixed(2),
       'node:http': bare.toFixed(2),
-      above: above.toFixed(2),
-      stage,
-    }))
-    printTable(rows)
-    if (functions)
-      for (const [name, side] of [
-        ['the service', ours],
-        ['node:http', http],
-      ])
-        printFunctions(name, side)
+      above: (own - bare).toFixed(2),
+    }),
+  )
+}
+
+function printProfile(results, { functions }) {
+  printTable(results.flatMap(rowsOf))
+  for (const { ours, http } of functions ? results : []) {
+    printFunctions('the service', ours)
+    printFunctions('node:http', http)
   }
 }
 
@@ -165,7 +159,7 @@ async function main() {
   const folder = mkdtempSync(join(tmpdir(), 'understudy-profile-'))
   try {
     const keys = positionals.length === 0 ? undefined : positionals
-    const results = await measureProfile({ seconds, rounds: 1 }, folder, { keys, keep: options.keep })
+    const results = await measureProfile({ profileSeconds: seconds }, folder, { keys, keep: options.keep })
     printProfile(results, options)
     if (options.keep !== undefined)
       console.log(`The files in ${options.keep} open as flame graphs in Chrome's DevTools.`)

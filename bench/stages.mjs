@@ -93,3 +93,8 @@ export function stageOf(node) {
   }
   return 'the rest'
 }
+
+/** The microseconds of each stage in the service (`own`) and in bare node:http (`bare`). */
+export function compareStages({ ours, http }) {
+  return STAGES.map(({ name, why }) => ({ name, why, own: ours.stages[name] ?? 0, bare: http.stages[name] ?? 0 }))
+}

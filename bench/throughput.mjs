@@ -22,7 +22,7 @@ const [DOMAINS, GROUPS] = [1000, 200]
 /** How far, relatively, the length of a peer's answer may be from ours: it writes 100.0 as 100, or keys of its own. */
 const PEER_TOLERANCE = 0.02
 
-const RESET = controlRequest('POST', '/accounts/default/reset')
+export const RESET = controlRequest('POST', '/accounts/default/reset')
 
 /** Seconds that a JVM needs before it is as fast as it gets, however short the rounds are. */
 const SLOW_WARM_UP = 16

@@ -4,6 +4,7 @@ import type { Settings } from '../domain/settings.ts'
 import { type Awaitable, whenReady } from '../ground/awaitable.ts'
 import { findDuplicateField } from '../ground/duplicate-fields.ts'
 import { pointTo } from '../ground/json.ts'
+import { Turns } from '../ground/turns.ts'
 import type { Arrival } from './arrival.ts'
 import { acceptsType, BYTE_ORDER_MARK, createDecoder } from './charset.ts'
 import type { Content } from './content.ts'
@@ -23,6 +24,9 @@ export interface MediaFields {
   'content-type'?: string | undefined
   'content-encoding'?: string | undefined
 }
+
+/** In bytes: a longer body is not parsed at once. The service's own bodies are shorter. */
+const LONG = 2 << 20
 
 const ofProcess = new Reception()
 
@@ -57,6 +61,15 @@ export function createBodyReader(settings: BodySettings, reception = ofProcess):
     return parseText(text, { held: text ?? bytes, size: bytes.length })
   }
 
+  /** To decode a long body, and to parse it, takes long enough that other requests get their turn before both. */
+  async function parseInTurns(bytes: Buffer, type: string | undefined): Promise<ReadBody> {
+    const turns = new Turns()
+    await turns.next()
+    const text = decode(bytes, type)
+    await turns.next()
+    return parseText(text, { held: text ?? bytes, size: bytes.length })
+  }
+
   /** `text` is `undefined` if the bytes are invalid in their charset. */
   function parseText(text: string | undefined, content: Content): ReadBody {
     if (content.size === 0) return { ...refuse({ code: 'invalid_request_body', reason: 'absent' }), content }
@@ -87,9 +100,11 @@ export function createBodyReader(settings: BodySettings, reception = ofProcess):
       const { bodyLimit } = settings
       const problem = findMediaProblem(headers, settings)
       if (problem !== undefined) return refuse(problem)
-      return whenReady(reception.read(request, bodyLimit), (bytes) =>
-        bytes === undefined ? refuse(tooLarge(bodyLimit)) : parseBytes(bytes, headers['content-type']),
-      )
+      return whenReady(reception.read(request, bodyLimit), (bytes) => {
+        if (bytes === undefined) return refuse(tooLarge(bodyLimit))
+        const parse = bytes.length > LONG ? parseInTurns : parseBytes
+        return parse(bytes, headers['content-type'])
+      })
     },
 
     readText: (text, size, fields, { readsBody }) =>
