@@ -125,16 +125,19 @@ export function keptIn(path: string): KeptValidators {
 /** The exports of the module with the prepared validators. */
 type PreparedValidators = Readonly<Record<Detail, Readonly<Record<string, (formats: Formats) => Validate>>>>
 
+/** In milliseconds: most starts have ended by then. */
+const SOON = 20
+
 function preparedCompiler(path: string, formats: Formats): SchemaCompiler {
   const loadOnce = () => loadModule(`./${path}`) as PreparedValidators
   // A start does not wait for this. It is loaded soon after, because later the process may have too many open files.
-  setImmediate(() => {
+  setTimeout(() => {
     try {
       loadOnce()
     } catch {
       // The first caller tries again and reports the error.
     }
-  })
+  }, SOON).unref()
   return (schema, detail) => {
     const open = loadOnce()[detail][nameOf(schema)]
     if (open === undefined) throw new Error('The build has prepared no validator of a schema.')
