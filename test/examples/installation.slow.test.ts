@@ -43,7 +43,7 @@ function spaceOf(path: string): number {
 it('is installed with all its packages in 40 MB', async () => {
   const { stdout } = await runShell('npm ls --omit=dev --all --parseable --workspaces=false')
   const packages = stdout.trim().split('\n').slice(1)
-  expect(packages.some((path) => path.endsWith('/express'))).toBe(true)
+  expect(packages.some((path) => path.endsWith('/ajv'))).toBe(true)
   const { files } = await pack()
   const own = files.reduce((sum, { path }) => sum + spaceOf(join(ROOT, path)), 0)
   expect(packages.reduce((sum, path) => sum + spaceOf(path), own)).toBeLessThanOrEqual(40e6)
