@@ -152,6 +152,8 @@ async function main() {
     if (!options.part.includes(part)) continue
     results[part] = await measure(plan, folder, peersFolder)
     if (results[part] !== undefined) printResult(part, results[part])
+    // A run that is interrupted loses only the part that it is in.
+    if (options.output !== undefined) writeResults(results)
   }
   results.bars = judge(results, { quick })
   printBars(results.bars, { quick })
