@@ -29,7 +29,9 @@ const ADD: WireRequest = {
 function inOrder(bytes: string): string {
   const end = bytes.lastIndexOf('\r\n\r\n')
   const [start = '', ...fields] = bytes.slice(0, end).split('\r\n')
-  return [start, ...fields.toSorted(), bytes.slice(end)].join('\r\n')
+  // A response without an account has the time of the machine, and a second may pass between two of them.
+  const undated = fields.map((field) => field.replace(/^Date: .*GMT$/, 'Date'))
+  return [start, ...undated.toSorted(), bytes.slice(end)].join('\r\n')
 }
 
 const tellError: ErrorRequestHandler = (error, _request, response, _next) =>
