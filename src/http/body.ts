@@ -25,7 +25,7 @@ export interface MediaFields {
   'content-encoding'?: string | undefined
 }
 
-/** In bytes: a longer body is not parsed at once. The service's own bodies are shorter. */
+/** In bytes: a longer body is not parsed at once. Unless an overlay permits more, the service's own bodies are shorter. */
 const LONG = 2 << 20
 
 const ofProcess = new Reception()

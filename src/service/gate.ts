@@ -229,7 +229,7 @@ function memoizeCharges(charging: Pick<GateTerms, 'settings' | 'enforceQuotas'>)
   return (key, operation) => chargesOf(key)(operation)
 }
 
-/** What a request found in its account. Written field by field: a spread takes 2 % of a small request. */
+/** What a request found in its account. Written field by field, because a spread takes longer. */
 function pastOf(
   account: AccountState,
   bucket: string | undefined,
