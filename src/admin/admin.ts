@@ -1,5 +1,4 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { ReceivedRequest } from '../behaviour/conformity.ts'
 import type { Operation } from '../contract/api.ts'
 import type { ServerUrls } from '../coverage/curl.ts'
 import { type Refusal, refuse } from '../domain/errors.ts'
@@ -10,7 +9,7 @@ import { Semaphore } from '../ground/semaphore.ts'
 import { Turns } from '../ground/turns.ts'
 import { Abandoned, runInTurns } from '../ground/work.ts'
 import { type BodySettings, createBodyReader } from '../http/body.ts'
-import type { ServerRequest } from '../http/engine/node-internals.ts'
+import { ServerArrival } from '../http/engine/server-arrival.ts'
 import { isHostMalformed } from '../http/host-field.ts'
 import type { Log } from '../http/log.ts'
 import { ClientGone } from '../http/reception.ts'
@@ -39,7 +38,7 @@ import {
   writeFailure,
 } from './pages.ts'
 import { ADMIN_PATH, acceptsHtml, isPageAddress, isRoot, opensPage } from './paths.ts'
-import { describeRefusal, refusalFor } from './refusals.ts'
+import { describeRefusal } from './refusals.ts'
 
 export interface AdminDeps extends Pick<ControlDeps, 'instance' | 'urls' | 'readiness'> {
   control: () => Promise<Control>
@@ -63,7 +62,7 @@ const BODIES: Omit<BodySettings, 'bodyLimit'> = {
 const STREAMS: ReadonlySet<string> = new Set(['streamAllEvents', 'streamEvents'])
 
 interface RoutedCall extends Pick<ControlCall, 'parameters' | 'query'> {
-  request: ServerRequest
+  request: IncomingMessage
   response: ServerResponse
   control: Control
   operation: Operation
@@ -80,7 +79,7 @@ const LARGE_AT_ONCE = 2
 const FAILED = writeFailure('internal_error', 'The server failed to answer; its log has the reason.')
 
 /** A request handler for the control plane. It checks the access, routes, validates, and answers. */
-export function createAdmin(deps: AdminDeps): (request: ServerRequest, response: ServerResponse) => Promise<void> {
+export function createAdmin(deps: AdminDeps): (request: IncomingMessage, response: ServerResponse) => Promise<void> {
   const guard = createGuard(deps.token, deps.host)
   const readersFor = memoizeWeakly(createReaders)
   const feedOf = memoizeWeakly(openFeed)
@@ -107,7 +106,7 @@ export function createAdmin(deps: AdminDeps): (request: ServerRequest, response:
 
   /** Returns the response, or `undefined` if it is sent in parts. The next steps do the same. */
   async function route(
-    request: ServerRequest,
+    request: IncomingMessage,
     response: ServerResponse,
     control: Control,
   ): Promise<PlainResponse | undefined> {
@@ -132,13 +131,7 @@ export function createAdmin(deps: AdminDeps): (request: ServerRequest, response:
 
   async function validate(call: RoutedCall): Promise<PlainResponse | undefined> {
     const { request, control, operation, query } = call
-    let body: ReceivedRequest['body']
-    try {
-      body = await readersFor(control).bodies.read(request, operation)
-    } catch (error) {
-      // There is no room for the body.
-      return describe(refusalFor(error, undefined), control, operation)
-    }
+    const body = await readersFor(control).bodies.read(new ServerArrival(request), operation)
     // Parsing a large body takes a whole turn, so other requests go first.
     if (mayBeLarge(request)) await new Turns().next()
     const conforming = control.conform({ operation, query, body })
@@ -152,7 +145,7 @@ export function createAdmin(deps: AdminDeps): (request: ServerRequest, response:
 
 /** Clients and balancers request health and readiness every second, so nothing is loaded for them. */
 function answerAtOnce(
-  { method, url = '', headers }: ServerRequest,
+  { method, url = '', headers }: IncomingMessage,
   { instance, readiness, urls }: AdminDeps,
 ): PlainResponse | undefined {
   if (method === 'GET' || method === 'HEAD') {
@@ -225,8 +218,10 @@ function mayBeLarge({ headers }: IncomingMessage): boolean {
   return Number(headers['content-length'] ?? 0) > LARGE || headers['transfer-encoding'] !== undefined
 }
 
-function refuseHost(request: ServerRequest): AdminRefusal | undefined {
-  return isHostMalformed(request) ? refuse({ code: 'invalid_request_body', reason: 'malformed' }) : undefined
+function refuseHost(request: IncomingMessage): AdminRefusal | undefined {
+  return isHostMalformed(new ServerArrival(request))
+    ? refuse({ code: 'invalid_request_body', reason: 'malformed' })
+    : undefined
 }
 
 /** The refusal of a path that the control plane does not have. */

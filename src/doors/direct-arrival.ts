@@ -9,15 +9,15 @@ export interface DirectRequest {
   target: string
   /** Names and values alternate, as a client would send them. */
   headers: readonly string[]
-  /** The whole body. Its length must be that in the header, as on a connection. */
-  body?: Buffer | undefined
-  /** In place of `body`, a body that is still on its way. */
-  rest?: BodyStream | undefined
+  /** The whole body, or one that is still on its way. Its length must be that in the header, as on a connection. */
+  body?: Buffer | BodyStream | undefined
   /** Aborted when the client stops waiting for an answer. By default, it waits without limit. */
   leaving?: AbortSignal | undefined
   /** `1.1` by default. */
   httpVersion?: '1.0' | '1.1' | undefined
 }
+
+const NOTHING = Buffer.alloc(0)
 
 /** Fields that a message has only once: the first of several counts. */
 const ONCE = new Set(
@@ -28,16 +28,14 @@ const ONCE = new Set(
 
 /** The arrival of a request that comes without a connection. */
 export function arrivalOf(request: DirectRequest): Arrival {
-  const { method, target, headers, body, rest, leaving, httpVersion = '1.1' } = request
+  const { method, target, headers, body = NOTHING, leaving, httpVersion = '1.1' } = request
   return {
     method,
     url: target,
     httpVersion,
     headers: joinFields(headers),
     rawHeaders: [...headers],
-    isWhole: rest === undefined,
-    arrived: body?.length ? body : undefined,
-    rest,
+    body,
     get isAbandoned() {
       return leaving?.aborted ?? false
     },

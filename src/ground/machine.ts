@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs'
 import { totalmem } from 'node:os'
 import { getHeapStatistics, setFlagsFromString } from 'node:v8'
 
@@ -11,16 +10,6 @@ export function readHeapLimit(): number {
 export const readMachineMemory = once(() => {
   const limit = process.constrainedMemory()
   return limit > 0 ? Math.min(limit, totalmem()) : totalmem()
-})
-
-/** How many files the process may open, if the system says so. At its start, Node raises the limit as far as possible. */
-export const readFileLimit = once((): number | undefined => {
-  try {
-    const [, files] = /^Max open files +(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8')) ?? []
-    return files === undefined ? undefined : Number(files)
-  } catch {
-    return undefined
-  }
 })
 
 /** Asks the system only once, because it answers from files: a third of the time of a later start. */

@@ -1,7 +1,7 @@
 import { requestIdOf } from './request-id.ts'
 
-/** The kinds of requests without an account: no valid key, not HTTP, or on a surplus connection. */
-export const ANONYMOUS_KINDS = ['unauthenticated', 'malformed', 'crowded'] as const
+/** The kinds of requests without an account: no valid key, or not HTTP. */
+export const ANONYMOUS_KINDS = ['unauthenticated', 'malformed'] as const
 export type AnonymousKind = (typeof ANONYMOUS_KINDS)[number]
 
 /** Gives the unique id of the next request of this kind. */
@@ -11,7 +11,7 @@ type AnonymousIdFormat = 'uuid' | 'hex'
 
 /** The ids of a server with accounts of its own. They depend on the seed and on the number of earlier ids. */
 export function countAnonymousIds(seed: number, format: AnonymousIdFormat): AnonymousIds {
-  const ordinals = { unauthenticated: 0, malformed: 0, crowded: 0 }
+  const ordinals = { unauthenticated: 0, malformed: 0 }
   return (kind) => requestIdOf(sourceOf(seed, kind), ++ordinals[kind], format)
 }
 

@@ -1,10 +1,7 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import type { Readable } from 'node:stream'
 
-/**
- * A request on its way to the service, through any door. A request of this program's own server is an arrival itself,
- * so that nothing is copied.
- */
+/** A request on its way to the service, through any door. */
 export interface Arrival {
   readonly method?: string | undefined
   /** The request target (RFC 9112 §3.2). */
@@ -15,12 +12,8 @@ export interface Arrival {
   readonly headers: IncomingHttpHeaders
   /** Names and values alternate, as they were received. */
   readonly rawHeaders: string[]
-  /** Whether the whole body has arrived. */
-  readonly isWhole: boolean
-  /** The part of the body that has arrived, if there is one. */
-  readonly arrived: Buffer | undefined
-  /** The stream of a body that is not complete yet. A door that has the whole body gives none. */
-  readonly rest: BodyStream | undefined
+  /** The whole body if the door has it, or else the stream on which it comes. */
+  readonly body: Buffer | BodyStream
   /** Whether the client has stopped waiting for an answer. */
   readonly isAbandoned: boolean
   /**
@@ -31,5 +24,5 @@ export interface Arrival {
 }
 
 /** The source of a body. */
-export type BodyStream = Pick<Readable, 'on' | 'once' | 'off' | 'resume' | 'destroyed'> &
+export type BodyStream = Pick<Readable, 'on' | 'once' | 'off' | 'read' | 'readableLength' | 'resume' | 'destroyed'> &
   Pick<IncomingMessage, 'complete'>

@@ -8,7 +8,7 @@ import { Turns } from '../ground/turns.ts'
 import type { Arrival } from './arrival.ts'
 import { acceptsType, BYTE_ORDER_MARK, createDecoder } from './charset.ts'
 import type { Content } from './content.ts'
-import { Reception } from './reception.ts'
+import { receiveBody } from './reception.ts'
 
 /** A JSON value, or the reason why a body has none. `content` is what was received, acceptable or not. */
 export type ReadBody = { ok: true; value: unknown; content: Content } | (Refusal & { content?: Content })
@@ -28,13 +28,10 @@ export interface MediaFields {
 /** In bytes: a longer body is not parsed at once. Unless an overlay permits more, the service's own bodies are shorter. */
 const LONG = 2 << 20
 
-const ofProcess = new Reception()
-
 /** Reads bodies by the settings of an API. */
 export interface BodyReader {
   /**
-   * Reads the body that the operation needs; `undefined` if it needs none. A body that has already arrived is read at
-   * once. The checks follow the order of the specification's codes: type, size, presence, syntax.
+   * Reads the body that the operation needs; `undefined` if it needs none. A body that the door has is read at once. The checks follow the order of the specification's codes: type, size, presence, syntax.
    */
   read(request: Arrival, operation: Pick<Operation, 'readsBody' | 'bodyOptional'>): Awaitable<ReadBody | undefined>
   /** Reads a body from a text in memory, like `read` from a connection. `size` is in bytes. */
@@ -52,8 +49,7 @@ export interface BodyReader {
   ): ReadBody | undefined
 }
 
-/** `reception` is shared with the other readers of the process. */
-export function createBodyReader(settings: BodySettings, reception = ofProcess): BodyReader {
+export function createBodyReader(settings: BodySettings): BodyReader {
   const decode = createDecoder(settings)
 
   function parseBytes(bytes: Buffer, type: string | undefined): ReadBody {
@@ -100,7 +96,7 @@ export function createBodyReader(settings: BodySettings, reception = ofProcess):
       const { bodyLimit } = settings
       const problem = findMediaProblem(headers, settings)
       if (problem !== undefined) return refuse(problem)
-      return whenReady(reception.read(request, bodyLimit), (bytes) => {
+      return whenReady(receiveBody(request, bodyLimit), (bytes) => {
         if (bytes === undefined) return refuse(tooLarge(bodyLimit))
         const parse = bytes.length > LONG ? parseInTurns : parseBytes
         return parse(bytes, headers['content-type'])

@@ -26,13 +26,6 @@ export function textOf({ held }: Content): string {
   return typeof held === 'string' ? held : held.toString()
 }
 
-/** A short body as text with one character per byte; `undefined` for any other body. */
-export function binaryOf({ held, size }: Content): string | undefined {
-  if (size > SHORT) return undefined
-  if (typeof held !== 'string') return held.toString('latin1')
-  return held.length === size ? held : Buffer.from(held).toString('latin1')
-}
-
 /** Whether only a part of the body is held. */
 export function isCut({ held, size }: Content): boolean {
   return typeof held !== 'string' && held.length < size

@@ -10,11 +10,6 @@ export type Delivery = Response | Loss
 export interface Response {
   status: number
   headers: Headers
-  /**
-   * The same header as text, as far as it is known: `text` has the fields of the first `entries` entries of `headers`,
-   * except the first field, which is the length. It must be well-formed, see `addFields`.
-   */
-  written: { entries: number; text: string } | undefined
   body: Content
   /** How a fault sends the body, if not all at once. */
   transmission: Transmission | undefined

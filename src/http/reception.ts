@@ -1,100 +1,54 @@
-import { LIMITS } from '../domain/limits.ts'
 import type { Awaitable } from '../ground/awaitable.ts'
-import { StoreError } from '../store/store-error.ts'
 import type { Arrival, BodyStream } from './arrival.ts'
-
-/** In bytes, the total size of all bodies that are being received. */
-export const RECEPTION = LIMITS.body
 
 const NOTHING = Buffer.alloc(0)
 
 /**
- * Receives bodies. All incomplete bodies share a memory of this many bytes. A body may grow as long as it is not longer
- * than what is still free, so that many long bodies never keep out a short one.
+ * The bytes of a body, or `undefined` as soon as there are more than `longest`; the rest is then read and discarded.
+ * Rejects with `ClientGone`.
  */
-export class Reception {
-  readonly #limit: number
-  #held = 0
-
-  constructor(limit: number = RECEPTION) {
-    this.#limit = limit
-  }
-
-  /** The bytes of the incomplete bodies. */
-  get held(): number {
-    return this.#held
-  }
-
-  /**
-   * The bytes of the body, or `undefined` as soon as there are more than `longest`; the rest is then discarded. Rejects
-   * with `ClientGone`, and with a `StoreError` `full` if there is no room for the body.
-   */
-  read(
-    request: Pick<Arrival, 'headers' | 'isWhole' | 'arrived' | 'rest'>,
-    longest: number,
-  ): Awaitable<Buffer | undefined> {
-    if (Number(request.headers['content-length'] ?? 0) > longest) {
-      request.rest?.resume()
-      return undefined
-    }
-    if (request.isWhole || request.rest === undefined) {
-      const { arrived = NOTHING } = request
-      return arrived.length > longest ? undefined : arrived
-    }
-    return this.#receive(request.rest, longest)
-  }
-
-  #receive(body: BodyStream, longest: number): Promise<Buffer | undefined> {
-    return new Promise((resolve, reject) => {
-      // The connection may have been lost while the request waited behind another one.
-      if (body.destroyed) return reject(new ClientGone())
-      let chunks: Buffer[] = []
-      let length = 0
-      const release = () => {
-        body.off('data', take)
-        this.#held -= length
-        length = 0
-        chunks = []
-      }
-      const readPast = () => {
-        release()
-        body.resume()
-      }
-      const take = (chunk: Buffer) => {
-        length += chunk.length
-        this.#held += chunk.length
-        if (length > longest) {
-          readPast()
-          resolve(undefined)
-        } else if (length > this.#limit - this.#held) {
-          readPast()
-          reject(noRoom(this.#limit))
-        } else chunks.push(chunk)
-      }
-      const loseClient = () => {
-        release()
-        reject(new ClientGone())
-      }
-      body.on('data', take)
-      body.once('end', () => {
-        const [first = NOTHING] = chunks
-        const bytes = chunks.length <= 1 ? first : Buffer.concat(chunks)
-        release()
-        resolve(bytes)
-      })
-      // After a lost connection or a bad chunk, no client waits for an answer.
-      body.once('error', loseClient)
-      body.once('close', () => {
-        if (!body.complete) loseClient()
-      })
-    })
-  }
+export function receiveBody(
+  { headers, body }: Pick<Arrival, 'headers' | 'body'>,
+  longest: number,
+): Awaitable<Buffer | undefined> {
+  const announced = Number(headers['content-length'] ?? 0)
+  const isTooLong = announced > longest || (Buffer.isBuffer(body) && body.length > longest)
+  if (Buffer.isBuffer(body)) return isTooLong ? undefined : body
+  if (!isTooLong) return receive(body, announced, longest)
+  body.resume()
+  return undefined
 }
 
-/** Callers treat it like the error of a full store. It is not logged, because the journal has it. */
-function noRoom(limit: number): StoreError {
-  const message = `The bodies that are being received take most of the ${limit >> 20} MiB that they may take`
-  return Object.assign(new StoreError('full', message), { reported: true })
+async function receive(stream: BodyStream, announced: number, longest: number): Promise<Buffer | undefined> {
+  // After this, what came together with the header is there. That is nearly always the whole body, and then the events of
+  // a stream, which take longer than everything else that happens to such a body, are not needed.
+  await undefined
+  if (announced > 0 && stream.readableLength === announced) return stream.read() ?? NOTHING
+  return collect(stream, longest)
+}
+
+function collect(stream: BodyStream, longest: number): Promise<Buffer | undefined> {
+  return new Promise((resolve, reject) => {
+    const leave = () => reject(new ClientGone())
+    // The connection may have been lost while the request waited behind another one.
+    if (stream.destroyed) return leave()
+    const chunks: Buffer[] = []
+    let length = 0
+    function take(chunk: Buffer): void {
+      length += chunk.length
+      if (length <= longest) return void chunks.push(chunk)
+      stream.off('data', take)
+      stream.resume()
+      resolve(undefined)
+    }
+    stream.on('data', take)
+    stream.once('end', () => resolve(Buffer.concat(chunks)))
+    // After a lost connection or a bad chunk, no client waits for an answer.
+    stream.once('error', leave)
+    stream.once('close', () => {
+      if (!stream.complete) leave()
+    })
+  })
 }
 
 /** The client left before its request was complete, so there is no client to answer. */

@@ -1,4 +1,4 @@
-import type { ServerResponse } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import { LocalExchangeLog } from '../accounts/exchange-log.ts'
 import { loadFixture } from '../accounts/fixture.ts'
 import { DEFAULT_ACCOUNT, Worlds } from '../accounts/worlds.ts'
@@ -11,7 +11,6 @@ import type { Contract } from '../contract/contract.ts'
 import type { ServerUrls } from '../coverage/curl.ts'
 import { envelopeIn } from '../exchanges/reading.ts'
 import { systemClock } from '../ground/clock.ts'
-import type { ServerRequest } from '../http/engine/node-internals.ts'
 import type { Log } from '../http/log.ts'
 import { createQueryReader, splitTarget } from '../http/target.ts'
 import { Journal } from '../journal/journal.ts'
@@ -43,7 +42,7 @@ export interface ControlPlaneOptions {
 
 /** The control plane of a proxy. It is that of a server, with a journal of the requests that were passed on. */
 export interface ControlPlane {
-  answer(request: ServerRequest, response: ServerResponse): void
+  answer(request: IncomingMessage, response: ServerResponse): void
   /** Adds an exchange to the journal. What it shows of the contract also counts for the coverage. */
   note: NonNullable<WitnessOptions['note']>
   /** Ends the streams of events. */

@@ -2,10 +2,10 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { connect, type Socket } from 'node:net'
 import { connect as connectSecurely } from 'node:tls'
 import { closeServer, listen } from '../http/engine/http-server.ts'
-import { ArrivingRequest, keepOpenAtEnd, type ServerRequest } from '../http/engine/node-internals.ts'
 import { isLoopback, isOurs } from '../http/hosts.ts'
 import { splitTarget } from '../http/target.ts'
 import { type ConnectionDeps, HEADER_LIMIT, ProxiedConnection, refusal } from './connection.ts'
+import { keepOpenAtEnd } from './node-internals.ts'
 
 /** In milliseconds: how long both directions of a connection may be silent. */
 export const IDLE = 10 * 60_000
@@ -17,7 +17,7 @@ export interface RelayOptions extends Pick<ConnectionDeps, 'target' | 'traffic' 
   /** This path and the paths below it are never passed on. */
   keptPath: string | undefined
   /** Answers a request to a kept path. */
-  answer(request: ServerRequest, response: ServerResponse): void
+  answer(request: IncomingMessage, response: ServerResponse): void
   /** Requests have a Host that is passed on unchanged. */
   foreignHost(host: string): void
   idle?: number | undefined
@@ -44,7 +44,7 @@ export class Relay {
       {
         // The service decides about its clients' patience, and about requests without a Host.
         ...{ headersTimeout: 0, requestTimeout: 0, keepAliveTimeout: 0, requireHostHeader: false, noDelay: true },
-        ...{ maxHeaderSize: HEADER_LIMIT, IncomingMessage: ArrivingRequest },
+        ...{ maxHeaderSize: HEADER_LIMIT },
       },
       take,
     )
@@ -126,7 +126,7 @@ export class Relay {
     else {
       // A stream of events may be silent for any time.
       request.socket.setTimeout(0)
-      answer(request as ServerRequest, response)
+      answer(request, response)
     }
   }
 

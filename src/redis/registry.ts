@@ -13,7 +13,7 @@ const SEARCHED = 2_000
 /** How many accounts are listed again in one step. */
 const ADOPTED = 200
 /** The numbers that give ids to requests without an account, see `shareAnonymousIds`. */
-const REQUESTS = ['unauthenticated', 'malformed', 'crowded']
+const REQUESTS = ['unauthenticated', 'malformed']
 
 export interface ListedAccount {
   incarnation: string

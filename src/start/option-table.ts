@@ -204,9 +204,8 @@ const SERVER_OPTIONS = {
   },
   maxConnections: {
     kind: wholeNumber(1, 1_000_000),
-    help: 'Maximum number of connections. A further one is answered 500 and closed; the control plane still answers this machine.',
+    help: 'Maximum number of connections. A further one is closed at once.',
     default: 10_000,
-    defaultText: '10000, or fewer where the process may not open as many files',
   },
   journal: {
     kind: wholeNumber(0, 1_000_000),

@@ -61,10 +61,7 @@ export interface ServerOptions {
    * permit.
    */
   maxMemory?: number | undefined
-  /**
-   * Maximum number of connections. A further one is answered 500 and closed; the control plane still answers this
-   * machine. Default: 10000, or fewer where the process may not open as many files.
-   */
+  /** Maximum number of connections. A further one is closed at once. Default: 10000. */
   maxConnections?: number | undefined
   /** Number of requests of each account in the journal; 0 for none. Default: 1000. */
   journal?: number | undefined

@@ -1,3 +1,4 @@
+import type { RequestListener } from 'node:http'
 import { ADMIN_PATH } from '../admin/paths.ts'
 import type { ServiceContract } from '../behaviour/operation.ts'
 import { OPERATIONS } from '../behaviour/operations/operations.ts'
@@ -8,6 +9,7 @@ import { STOP_PATIENCE } from '../http/engine/http-server.ts'
 import type { Log } from '../http/log.ts'
 import type { AccountWithKey } from '../library/account.ts'
 import { type Library, openDirectLibrary } from '../library/library.ts'
+import { createApplication } from './application.ts'
 import { serveControl } from './control-plane.ts'
 import { type CompleteOptions, completeOptions, refuseContradictions } from './option-table.ts'
 import type { ServerOptions } from './options.ts'
@@ -26,6 +28,12 @@ export interface Understudy extends Library, AsyncDisposable {
    * Redirects are not followed.
    */
   readonly fetch: Fetch
+  /**
+   * The stand-in as an application of Express 5, to be mounted in another one or given to `http.createServer`: the control
+   * plane below `/__admin`, unless it is switched off, and the service for every other path. Express is loaded when this
+   * is first read. The type is that of `node:http`, so that no types of Express are needed.
+   */
+  readonly app: RequestListener
   /** The HTTP address of the control plane, if it is served. */
   readonly adminUrl: string | undefined
   /** The unique name of this run of the server. `/__admin/health` shows it. */
@@ -68,30 +76,31 @@ export async function startServer(
   refuseContradictions(given)
   const { signal, log } = options
   signal?.throwIfAborted()
-  const understudy = await composeServer(given, options, behaviours, internal)
+  const understudy = await composeServer(options, behaviours, internal)
   return signal === undefined ? understudy : stopWith(signal, understudy, log)
 }
 
 /** Makes the signal stop the server. @throws the reason of a signal that was aborted during the start */
 async function stopWith(signal: AbortSignal, understudy: Understudy, log: Log): Promise<Understudy> {
+  const { stop } = understudy
   if (signal.aborted) {
-    await understudy.stop()
+    await stop()
     throw signal.reason
   }
   function abort(): void {
-    understudy.stop().catch((err: unknown) => log.error({ err }, 'The server could not save everything at its stop.'))
+    stop().catch((err: unknown) => log.error({ err }, 'The server could not save everything at its stop.'))
   }
-  function stop(): Promise<void> {
+  function stopOnSignal(): Promise<void> {
     // A signal may outlive many servers.
     signal.removeEventListener('abort', abort)
-    return understudy.stop()
+    return stop()
   }
   signal.addEventListener('abort', abort, { once: true })
-  return { ...understudy, stop, [Symbol.asyncDispose]: stop }
+  // Not a copy, which would load what is only loaded when it is first used.
+  return Object.assign(understudy, { stop: stopOnSignal, [Symbol.asyncDispose]: stopOnSignal })
 }
 
 async function composeServer(
-  given: ServerOptions,
   options: CompleteOptions,
   behaviours: Behaviours,
   internal: InternalOptions,
@@ -116,7 +125,8 @@ async function composeServer(
     const served = options.admin
       ? serveControl(standIn, options.listen ? options.host : NO_PORT, options.adminToken)
       : undefined
-    const port = options.listen ? await openPort(standIn, served, options, given) : undefined
+    const application = createApplication(standIn, served)
+    const port = options.listen ? await openPort(standIn, application, options) : undefined
     const { origin } = port ?? { origin: `http://${NO_PORT}` }
     // Without a port, no browser can open a page.
     const hasPage = options.admin && port !== undefined
@@ -144,6 +154,9 @@ async function composeServer(
       ...openDirectLibrary(control, { baseUrl, apiKey, exchanges, contract, stopping: stopping.signal }),
       stop: stopOnce,
       [Symbol.asyncDispose]: stopOnce,
+      get app() {
+        return application.express()
+      },
     })
   } catch (error) {
     await opened.close()

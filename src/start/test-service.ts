@@ -111,10 +111,12 @@ export async function openTestService(options: ServerOptions, nameFile: () => st
     fetch,
     ...{ kept: false, skipped: [], exposed: [] },
   }
-  // Only the command knows it. It is not enumerable, so that a copy of the object can be made.
-  return Object.defineProperty(understudy, 'contract', {
-    get() {
-      throw new ControlError('unavailable', `The contract is not known here, because ${usesTrial(server)}.`, [])
-    },
-  }) as typeof understudy & Pick<Understudy, 'contract'>
+  const other = (what: string) => {
+    throw new ControlError('unavailable', `${what} is not known here, because ${usesTrial(server)}.`, [])
+  }
+  // They are not enumerable, so that a copy of the object can be made.
+  return Object.defineProperties(understudy, {
+    contract: { get: () => other('The contract') },
+    app: { get: () => other('The application') },
+  }) as typeof understudy & Pick<Understudy, 'contract' | 'app'>
 }

@@ -61,7 +61,7 @@ async function answerToSlowRequest({ contract }: TestService): Promise<TestRespo
     createMalformedRefusal(contract, countAnonymousIds(42, contract.requestIds), SILENT),
   )
   const late = Object.assign(new Error('late'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' })
-  const server = createServer((socket) => refuse(late, socket)).listen(0, '127.0.0.1')
+  const server = createServer((socket) => refuse(late, socket, undefined)).listen(0, '127.0.0.1')
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo
   const chunks: Buffer[] = []

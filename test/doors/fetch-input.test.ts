@@ -1,7 +1,4 @@
 import { describe, expect, it } from 'vitest'
-import { arrivalOf } from '../../src/doors/direct-arrival.ts'
-import { openBody } from '../../src/doors/fetch/request-body.ts'
-import { Reception } from '../../src/http/reception.ts'
 import { startUnderstudy } from '../../src/index.ts'
 import { openBothDoors, outcomeOf } from './both-doors.ts'
 
@@ -139,12 +136,6 @@ describe('A body that is not what it should be', () => {
     expect((await direct.ask('/api/v1/domains', sent)).status).toBe(413)
     expect(length).toBeLessThan(most)
     expect(isCancelled).toBe(true)
-  })
-
-  it('shares the memory of all bodies that are being received', async () => {
-    const { rest } = await openBody(new Request(URL_OF_IT, broken([8, 8])), new AbortController().signal)
-    const arrival = arrivalOf({ method: 'POST', target: '/', headers: [], rest })
-    await expect(new Reception(12).read(arrival, 1000)).rejects.toMatchObject({ problem: 'full' })
   })
 })
 

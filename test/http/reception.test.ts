@@ -1,83 +1,74 @@
 import { once } from 'node:events'
-import { createServer } from 'node:http'
+import { createServer, type IncomingMessage } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { Reception } from '../../src/http/reception.ts'
+import { receiveBody } from '../../src/http/reception.ts'
 
-const LIMIT = 1_000
 const LONGEST = 900
 
-describe('Bodies that are being received', () => {
-  it('share a memory: each may be as long as what is still free, so a short one always fits', async () => {
-    const { begin } = await open()
-    const first = await begin(LONGEST)
-    expect(await first.send(500)).toBe(500)
-    const second = await begin(LONGEST)
-    expect(await second.send(260)).toBe('full')
-    const third = await begin(LONGEST)
-    expect(await third.send(250)).toBe(750)
-    const fourth = await begin(100)
-    expect(await fourth.send(100)).toBe('whole')
-  })
-
-  it.each<[ending: string, length: number | undefined, end: (client: Client) => Promise<unknown>]>([
-    ['is whole', 500, (client) => client.send(400)],
-    ['is too long', undefined, (client) => client.send(LONGEST)],
-    ['has no room', 501, (client) => client.send(401)],
-    ['is broken off', 500, async (client) => client.socket.destroy()],
-    ['is reset', 500, async (client) => client.socket.resetAndDestroy()],
-  ])('take none of it any more when one %s', async (_, length, end) => {
-    const { begin, reception } = await open()
-    const client = await begin(length)
-    expect(await client.send(100)).toBe(100)
-    await end(client)
-    await expect.poll(() => reception.held).toBe(0)
-  })
-})
-
-interface Client {
-  socket: Socket
-  /** Sends so many bytes more; what is held then, or how the body has ended. */
-  send(bytes: number): Promise<unknown>
-}
-
-async function open() {
-  const reception = new Reception(LIMIT)
-  let tell: ((what: unknown) => void) | undefined
-  const server = createServer((request, response) => {
-    request.on('data', () => setImmediate(() => tell?.(reception.held)))
-    const { headers } = request
-    Promise.resolve(reception.read({ headers, isWhole: false, arrived: undefined, rest: request }, LONGEST))
-      .then((bytes) => tell?.(bytes === undefined ? 'too long' : 'whole'))
-      .catch((error) => tell?.(error.problem ?? error.name))
-      .finally(() => response.end())
-  })
+/** Sends the header of a request; a body without a length comes in chunks. */
+async function begin(length: number | undefined, together = '') {
+  const server = createServer()
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
   onTestFinished(() => {
     server.closeAllConnections()
     server.close()
   })
-
-  /** Without a length, the body is sent in chunks. */
-  async function begin(length: number | undefined): Promise<Client> {
-    const socket = connect(port, '127.0.0.1')
-    socket.on('error', () => {})
-    const framing = length === undefined ? 'Transfer-Encoding: chunked' : `Content-Length: ${length}`
-    socket.write(`POST / HTTP/1.1\r\nHost: here\r\n${framing}\r\n\r\n`)
-    await once(server, 'request')
-    return {
-      socket,
-      send(bytes) {
-        const text = 'x'.repeat(bytes)
-        return new Promise((resolve) => {
-          tell = resolve
-          socket.write(length === undefined ? `${bytes.toString(16)}\r\n${text}\r\n` : text)
-        })
-      },
-    }
-  }
-
-  return { reception, begin }
+  const client = connect((server.address() as AddressInfo).port, '127.0.0.1')
+  client.on('error', () => {})
+  const framing = length === undefined ? 'Transfer-Encoding: chunked' : `Content-Length: ${length}`
+  client.write(`POST / HTTP/1.1\r\nHost: here\r\n${framing}\r\n\r\n${together}`)
+  const received = new Promise<Buffer | undefined>((resolve, reject) => {
+    server.once('request', async (request: IncomingMessage) => {
+      const { headers } = request
+      Promise.resolve(receiveBody({ headers, body: request }, LONGEST)).then(resolve, reject)
+    })
+  })
+  received.catch(() => {})
+  await once(server, 'request')
+  return { client, received }
 }
+
+const chunk = (text: string) => `${text.length.toString(16)}\r\n${text}\r\n`
+const pieces = (client: Socket, ...texts: string[]) =>
+  texts.reduce(
+    (sent, text) => sent.then(() => new Promise<void>((resolve) => client.write(text, () => resolve()))),
+    Promise.resolve(),
+  )
+
+describe('A body', () => {
+  it('that comes with its header is received', async () => {
+    const { received } = await begin(3, 'abc')
+    expect(String(await received)).toBe('abc')
+  })
+
+  it.each<[how: string, length: number | undefined, texts: string[]]>([
+    ['in pieces', 6, ['ab', 'cd', 'ef']],
+    ['in chunks', undefined, [chunk('abc'), chunk('def'), '0\r\n\r\n']],
+  ])('that comes %s is received whole', async (_, length, texts) => {
+    const { client, received } = await begin(length)
+    await pieces(client, ...texts)
+    expect(String(await received)).toBe('abcdef')
+  })
+
+  it.each<[what: string, length: number | undefined, texts: string[]]>([
+    ['says so', LONGEST + 1, []],
+    ['does not say so', undefined, [chunk('x'.repeat(500)), chunk('x'.repeat(500))]],
+  ])('that is too long and %s is known to be so before its end', async (_, length, texts) => {
+    const { client, received } = await begin(length)
+    await pieces(client, ...texts)
+    expect(await received).toBeUndefined()
+  })
+
+  it.each<[ending: string, leave: (client: Socket) => unknown]>([
+    ['is broken off', (client) => client.destroy()],
+    ['is reset', (client) => client.resetAndDestroy()],
+    ['ends early', (client) => client.end()],
+  ])('that %s has no client that waits for an answer', async (_, leave) => {
+    const { client, received } = await begin(500)
+    await pieces(client, 'x')
+    leave(client)
+    await expect(received).rejects.toMatchObject({ name: 'ClientGone' })
+  })
+})

@@ -162,7 +162,7 @@ function verbsOf(object: object, prefix = ''): string[] {
   return [...names].flatMap((name) => {
     // What `fetch` refuses has a test of its own, see test/doors/fetch-input.test.ts.
     if (name === 'fetch') return []
-    if (['constructor', 'headers', 'account', 'contract', 'exposed', 'skipped'].includes(name)) return []
+    if (['constructor', 'headers', 'account', 'app', 'contract', 'exposed', 'skipped'].includes(name)) return []
     if (name in Object.prototype) return []
     const value = (object as Record<string, unknown>)[name]
     if (typeof value === 'function') return [prefix + name]

@@ -1,4 +1,3 @@
-import { once } from 'node:events'
 import { describe, expect, it, vi } from 'vitest'
 import type { Fixture } from '../../src/domain/fixture.ts'
 import { Turns } from '../../src/ground/turns.ts'
@@ -7,27 +6,6 @@ import { sample } from '../support/budget.ts'
 import { askControl } from '../support/control-plane.ts'
 import { startService } from '../support/service.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
-import { Connection } from '../support/wire.ts'
-import { READ, repeat } from './plain-requests.ts'
-
-describe('While others', () => {
-  it('send thousands of requests at once, a client is answered between them', async () => {
-    const service = await startService({ enforceQuotas: false })
-    const connection = await Connection.open(service)
-    connection.socket.removeAllListeners('data')
-    let answers = 0
-    connection.socket.on('data', (chunk) => {
-      answers += chunk.toString('latin1').split('X-Request-Id: ').length - 1
-    })
-    connection.socket.write(repeat(READ, 4_000))
-    await once(connection.socket, 'data')
-    const other = await Connection.open(service)
-    await other.write(READ)
-    await other.next()
-    expect(answers).toBeLessThan(2_000)
-    for (const each of [connection, other]) await each.destroy()
-  })
-})
 
 /** How often the work lets others have a turn, where every turn is over as soon as somebody asks whether it is. */
 async function turnsDuring(work: () => Promise<unknown>): Promise<number> {

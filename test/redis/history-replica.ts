@@ -12,7 +12,7 @@ import { findPublicKey } from '../../src/ground/secrets.ts'
 import { countAnonymousIds } from '../../src/http/anonymous-ids.ts'
 import { createCarrier } from '../../src/http/engine/carrier.ts'
 import { closeServer, createHttpServer, listen } from '../../src/http/engine/http-server.ts'
-import { OUTBOX } from '../../src/http/engine/outbox.ts'
+import { ServerArrival } from '../../src/http/engine/server-arrival.ts'
 import { type Log, SILENT } from '../../src/http/log.ts'
 import { Journal, type JournalLimits } from '../../src/journal/journal.ts'
 import { Secrets } from '../../src/journal/redaction/secrets.ts'
@@ -112,13 +112,16 @@ export async function startReplica(
     ...{ readiness, token: undefined, host: '127.0.0.1', instance: 'test', log: SILENT, stopping: stopping.signal },
     urls: () => urls,
   })
-  const serve = createCarrier({ answer, writer: OUTBOX, stopping: stopping.signal, log: SILENT })
-  const http = createHttpServer(
-    (request, response) =>
-      request.url?.startsWith('/__admin') ? admin(request, response) : serve(request, request, response),
-    (_, socket) => socket.destroy(),
-    { limit: 1000, refuse: (_, response) => void response.destroy(), began() {}, ended() {} },
-  )
+  const serve = createCarrier({ answer, stopping: stopping.signal, log: SILENT })
+  const http = createHttpServer({
+    handle: (request, response) =>
+      request.url?.startsWith('/__admin')
+        ? admin(request, response)
+        : serve(new ServerArrival(request), request, response),
+    refuseMalformed: (_, socket) => socket.destroy(),
+    maxConnections: 1000,
+    dropped() {},
+  })
   const origin = await listen(http, 0, '127.0.0.1')
   Object.assign(urls, { baseUrl: origin + contract.basePath, adminUrl: `${origin}/__admin` })
   let stopped: Promise<void> | undefined

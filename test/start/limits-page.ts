@@ -21,9 +21,7 @@ import { MOST_KEYS } from '../../src/exchanges/keys.ts'
 import { LISTED_CHANGES, LISTED_MEMBERS } from '../../src/explain/changes.ts'
 import { NAMED } from '../../src/figures/overview.ts'
 import { valueAt } from '../../src/ground/json.ts'
-import { CONNECTION_LIMITS } from '../../src/http/engine/connection.ts'
-import { STOP_PATIENCE, TIMEOUTS } from '../../src/http/engine/http-server.ts'
-import { RECEPTION } from '../../src/http/reception.ts'
+import { SILENCE as QUIET, STOP_PATIENCE, TIMEOUTS } from '../../src/http/engine/http-server.ts'
 import { JOURNAL_LIMITS } from '../../src/journal/journal.ts'
 import { EXAMPLES } from '../../src/journal/verdict.ts'
 import { PATIENCE as WAIT } from '../../src/library/account-requests.ts'
@@ -99,12 +97,10 @@ const VALUES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   'Requests and connections': {
     'body of a request to the service (overlay `body-limit`)': bytes(settings.bodyLimit),
     'header of a request (`NODE_OPTIONS=--max-http-header-size`)': bytes(maxHeaderSize),
-    'bodies that are being received, all together': bytes(RECEPTION),
     'time for a header, and for a whole request': `${seconds(TIMEOUTS.headersTimeout)}, ${seconds(TIMEOUTS.requestTimeout)}`,
     'time between two requests of a connection': seconds(TIMEOUTS.keepAliveTimeout),
     'connections (`--max-connections`)': number(LIBRARY_OPTIONS.maxConnections.default),
-    'responses of a connection that the client has not read': bytes(CONNECTION_LIMITS.unsent),
-    'time in which a client reads nothing, and in which nothing passes': `${seconds(CONNECTION_LIMITS.stuck)}, ${seconds(CONNECTION_LIMITS.silent)}`,
+    'time in which nothing passes on a connection': seconds(QUIET),
     'time for requests that are under way at a stop': seconds(STOP_PATIENCE),
   },
   'Accounts and memory': {

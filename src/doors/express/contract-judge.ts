@@ -23,7 +23,6 @@ import { Replier } from '../../http/reply.ts'
 import { requestIdOf } from '../../http/request-id.ts'
 import { createRouter } from '../../http/router.ts'
 import { createQueryReader, splitTarget } from '../../http/target.ts'
-import { createUsualFields } from '../../http/usual-fields.ts'
 import { redactKeys } from '../../journal/redaction/key-shapes.ts'
 import type { ContractViolation } from './contract-report.ts'
 
@@ -154,14 +153,15 @@ function createRefusals(contract: Contract): (request: SeenRequest) => ContractR
 /** Creates the functions that write the responses of the middleware itself. */
 function createReplies(contract: Contract) {
   const replier = new Replier(contract, 'off')
-  const usualFields = createUsualFields(contract.settings.responseType)
+  const { responseType } = contract.settings
   const source = nameInstance()
   let ordinal = 0
 
   function write(status: number, body: Response['body'], more: readonly string[]): Response {
     const id = requestIdOf(source, ++ordinal, contract.requestIds)
-    const { headers } = usualFields(body.size, writeDate(systemClock()), id, undefined)
-    return { status, headers: [...headers, ...more], written: undefined, body, transmission: undefined }
+    const date = writeDate(systemClock())
+    const usual = ['Content-Length', body.size, 'Content-Type', responseType, 'Date', date, 'X-Request-Id', id]
+    return { status, headers: [...usual, ...more], body, transmission: undefined }
   }
 
   return {

@@ -1,6 +1,6 @@
 import type { Arrival } from '../../http/arrival.ts'
 import { hasBody } from '../../http/body.ts'
-import { waitOn } from '../../http/engine/waiting.ts'
+import { ServerArrival } from '../../http/engine/server-arrival.ts'
 import type { MountedRequest } from './mount.ts'
 
 /**
@@ -9,22 +9,9 @@ import type { MountedRequest } from './mount.ts'
  */
 export function arrivalOfExpress(request: MountedRequest, target: string): Arrival | undefined {
   const isRead = request.readableDidRead && hasBody(request)
-  const { body, socket } = request
+  const { body } = request
   if (isRead && !Buffer.isBuffer(body)) return undefined
-  return {
-    method: request.method,
-    url: target,
-    httpVersion: request.httpVersion,
-    headers: asOurs(request.headers),
-    rawHeaders: request.rawHeaders,
-    isWhole: isRead,
-    arrived: isRead && Buffer.isBuffer(body) && body.length > 0 ? body : undefined,
-    rest: isRead ? undefined : request,
-    get isAbandoned() {
-      return socket.destroyed
-    },
-    wait: (milliseconds, stopping) => waitOn(socket, milliseconds, stopping),
-  }
+  return new ServerArrival(request, target, asOurs(request.headers), isRead ? (body as Buffer) : undefined)
 }
 
 /**

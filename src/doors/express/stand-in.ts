@@ -1,7 +1,6 @@
 import type { ServerResponse } from 'node:http'
-import { bytesOf } from '../../http/content.ts'
-import type { Response } from '../../http/delivery.ts'
-import { createCarrier, type ResponseWriter } from '../../http/engine/carrier.ts'
+import type { Headers } from '../../http/delivery.ts'
+import { createCarrier } from '../../http/engine/carrier.ts'
 import { insideOf } from '../inside.ts'
 import { arrivalOfExpress } from './express-arrival.ts'
 import { type Middleware, pathOf, targetBelow } from './mount.ts'
@@ -31,7 +30,7 @@ export function standIn(service: RunningStandIn): Middleware {
   const { contract, log } = inside
   const stopping = inside.stopping.signal
   const isLenient = contract.settings.pathMatching === 'lenient'
-  const serve = createCarrier({ answer: inside.answer, writer: WRITER, stopping, log })
+  const serve = createCarrier({ answer: inside.answer, writeHeader, stopping, log })
 
   return function answerForService(request, response, next) {
     const target = targetBelow(request, contract.basePath, isLenient)
@@ -47,19 +46,10 @@ export function standIn(service: RunningStandIn): Middleware {
 }
 
 /**
- * Writes with the documented methods only, so that other middlewares that replace these methods see everything. Fields
- * that others have set stay, except those of the service, and `X-Powered-By`, which the service does not have.
+ * Writes each field by itself, so that other middlewares that replace these methods see it. Fields that others have set
+ * stay, except those of the service, and `X-Powered-By`, which the service does not have.
  */
-const WRITER: ResponseWriter = {
-  begin: writeHeader,
-  send(response, delivery, bodiless) {
-    writeHeader(response, delivery)
-    if (bodiless) response.end()
-    else response.end(bytesOf(delivery.body))
-  },
-}
-
-function writeHeader(response: ServerResponse, { status, headers }: Response): void {
+function writeHeader(response: ServerResponse, status: number, headers: Headers): void {
   response.removeHeader('X-Powered-By')
   for (let index = 0; index < headers.length; index += 2) response.removeHeader(String(headers[index]))
   for (let index = 0; index < headers.length; index += 2) {

@@ -1,11 +1,8 @@
-import { createServer, type IncomingMessage, request as openRequest, type Server, type ServerResponse } from 'node:http'
+import { createServer, type IncomingMessage, request as openRequest, type Server } from 'node:http'
 import { duplexPair, type Readable } from 'node:stream'
-import { ArrivingRequest, type ServerRequest } from '../../http/engine/node-internals.ts'
+import type { RequestHandler } from '../../http/engine/http-server.ts'
 import { closed, fetchFailed, terminated } from './failure.ts'
 import { responseOf } from './response.ts'
-
-/** Answers a request of the control plane. It neither throws nor rejects. */
-export type ControlHandler = (request: ServerRequest, response: ServerResponse) => void | Promise<void>
 
 interface ControlMessage {
   method: string
@@ -24,14 +21,12 @@ export type AskControl = (
  * The control plane is made for requests of Node's HTTP server. So each request gets a connection, of which both ends
  * are in this process, and its bytes are those of a socket.
  */
-export function openControlConnections(serve: ControlHandler): AskControl {
+export function openControlConnections(serve: RequestHandler): AskControl {
   let server: Server | undefined
 
   /** Most stand-ins are never asked for it in this way, so the server is made at the first request. */
   function makeServer(): Server {
-    return createServer({ IncomingMessage: ArrivingRequest, requireHostHeader: false }, (request, response) =>
-      serve(request as ServerRequest, response),
-    )
+    return createServer({ requireHostHeader: false }, serve)
   }
 
   function connect() {

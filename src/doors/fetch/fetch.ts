@@ -3,11 +3,12 @@ import type { Problem } from '../../domain/errors.ts'
 import type { Awaitable } from '../../ground/awaitable.ts'
 import type { Arrival } from '../../http/arrival.ts'
 import type { Delivery, Loss } from '../../http/delivery.ts'
+import type { RequestHandler } from '../../http/engine/http-server.ts'
 import type { Log } from '../../http/log.ts'
 import type { MalformedRefusal } from '../../http/malformed-response.ts'
 import { waitUntil } from '../../http/waiting.ts'
 import { arrivalOf } from '../direct-arrival.ts'
-import { type AskControl, type ControlHandler, openControlConnections } from './control-connection.ts'
+import { type AskControl, openControlConnections } from './control-connection.ts'
 import { closed, fetchFailed, invalidField, reset, stopped } from './failure.ts'
 import { type Fetch, fieldsOf, readRequest, targetOf } from './request.ts'
 import { type FetchedBody, openBody, type RestOfBody } from './request-body.ts'
@@ -15,7 +16,7 @@ import { inOnePiece, partsOf, responseOf } from './response.ts'
 
 /** The control plane, and the requests that it answers in place of the service. */
 export interface ControlService {
-  serve: ControlHandler
+  serve: RequestHandler
   owns(request: Pick<Arrival, 'method' | 'url' | 'headers'>): boolean
 }
 
@@ -100,7 +101,7 @@ export function openFetch({ answer, refuseMalformed, control, baseUrl, stopping,
       return askControl({ method, target, headers: ['host', named, ...fields], body: rest ?? whole }, visit)
     }
     const headers = ['host', host, ...fields]
-    const arrival = arrivalOf({ method, target, headers, body: whole, rest, leaving: leaving.signal })
+    const arrival = arrivalOf({ method, target, headers, body: rest ?? whole, leaving: leaving.signal })
     return serveDirectly(visit, arrival, rest)
   }
 

@@ -1,9 +1,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
+import { finished } from 'node:stream/promises'
 import type { Awaitable } from '../../ground/awaitable.ts'
 import type { Arrival } from '../arrival.ts'
 import { bytesOf } from '../content.ts'
-import type { Delivery, Loss, Response } from '../delivery.ts'
+import type { Delivery, Headers, Loss, Response } from '../delivery.ts'
 import type { Log } from '../log.ts'
 import { inPieces } from '../pieces.ts'
 
@@ -15,17 +16,10 @@ interface CarriedExchange {
   stopping: AbortSignal
 }
 
-/** How a door writes responses. Both methods throw a TypeError for a malformed field. */
-export interface ResponseWriter {
-  /** Writes the header alone. */
-  begin(response: ServerResponse, delivery: Response): void
-  /** Writes all of it, or the header alone if it is `bodiless`. */
-  send(response: ServerResponse, delivery: Response, bodiless: boolean): void
-}
-
 export interface CarrierDeps {
   answer(arrival: Arrival): Awaitable<Delivery | undefined>
-  writer: ResponseWriter
+  /** Writes the header of a response. @throws TypeError for a malformed field */
+  writeHeader?(response: ServerResponse, status: number, headers: Headers): void
   stopping: AbortSignal
   log: Log
 }
@@ -34,63 +28,73 @@ export interface CarrierDeps {
  * Creates the function that gives requests to the service, and carries out its decision on their connection. It returns
  * a promise only if a step takes time.
  */
-export function createCarrier({ answer, writer, stopping, log }: CarrierDeps) {
+export function createCarrier({ answer, writeHeader = writeAtOnce, stopping, log }: CarrierDeps) {
   /** Connections that a fault has ended. */
   const ended = new WeakSet<Socket>()
 
-  /** The server's own requests are their arrivals themselves. */
   return function serve(arrival: Arrival, request: IncomingMessage, response: ServerResponse): void | Promise<void> {
     // Later requests on a connection that a fault has ended are lost with it.
     if (ended.has(request.socket)) return undefined
-    const delivery = answer(arrival)
-    // Most requests wait for nothing, so no function is made for them.
-    if (!(delivery instanceof Promise)) return carrySafely(delivery, arrival, request, response)
-    return delivery.then((late) => carrySafely(late, arrival, request, response))
-  }
-
-  function carrySafely(
-    delivery: Delivery | undefined,
-    arrival: Arrival,
-    request: IncomingMessage,
-    response: ServerResponse,
-  ) {
+    const exchange = { arrival, request, response, stopping }
     try {
-      const carried = carry(delivery, arrival, request, response)
-      return carried instanceof Promise ? carried.catch((err: unknown) => fail(err, response)) : carried
+      const delivery = answer(arrival)
+      const carried =
+        delivery instanceof Promise ? delivery.then((late) => carry(late, exchange)) : carry(delivery, exchange)
+      return carried?.catch((err: unknown) => fail(err, response))
     } catch (err) {
       return fail(err, response)
     }
   }
 
+  /** A bug, or a malformed field, affects no other request. */
   function fail(err: unknown, response: ServerResponse): void {
     log.error({ err }, 'The response could not be sent.')
     response.destroy()
   }
 
-  function carry(
-    delivery: Delivery | undefined,
-    arrival: Arrival,
-    request: IncomingMessage,
-    response: ServerResponse,
-  ): void | Promise<void> {
+  /** @throws TypeError for a malformed field */
+  function carry(delivery: Delivery | undefined, exchange: CarriedExchange): void | Promise<void> {
     if (delivery === undefined) return undefined
+    const { request, response } = exchange
     if ('lost' in delivery) {
       ended.add(request.socket)
-      return lose[delivery.lost]({ arrival, request, response, stopping })
+      return lose[delivery.lost](exchange)
     }
+    writeHeader(response, delivery.status, delivery.headers)
     const { transmission } = delivery
-    if (transmission === undefined) return writer.send(response, delivery, request.method === 'HEAD')
-    writer.begin(response, delivery)
-    if (transmission.way === 'slowly') {
-      return sendSlowly({ arrival, request, response, stopping }, delivery, transmission.milliseconds)
-    }
+    if (transmission === undefined) return send(exchange, delivery)
+    if (transmission.way === 'slowly') return sendSlowly(exchange, delivery, transmission.milliseconds)
     ended.add(request.socket)
-    return sendHalf({ arrival, request, response, stopping }, delivery)
+    return sendHalf(exchange, delivery)
   }
 }
 
+/** A header in one list is what Node writes fastest. */
+function writeAtOnce(response: ServerResponse, status: number, headers: Headers): void {
+  response.writeHead(status, headers)
+}
+
+/** Sends the body after its header. Node leaves it out where a response has none. */
+function send({ request, response, stopping }: CarriedExchange, { body }: Response): void | Promise<void> {
+  const { held, size } = body
+  // Node joins a header and a text of this encoding, so that both are sent as one piece.
+  const isAscii = typeof held === 'string' && held.length === size
+  if (request.complete || !closesAfter(request)) {
+    if (isAscii) response.end(held, 'latin1')
+    else response.end(bytesOf(body))
+    return undefined
+  }
+  response.write(bytesOf(body))
+  return readRest(request, stopping).then(() => void response.end())
+}
+
+/** Whether the client ends the connection with this request (RFC 9112 §9.3). */
+function closesAfter({ headers: { connection = '' }, httpVersion }: IncomingMessage): boolean {
+  return httpVersion === '1.0' ? !/keep-alive/i.test(connection) : /close/i.test(connection)
+}
+
 /** Ends the connection without a response. */
-const lose: Readonly<Record<Loss['lost'], (wire: CarriedExchange) => Promise<void>>> = {
+const lose: Readonly<Record<Loss['lost'], (exchange: CarriedExchange) => Promise<void>>> = {
   async reset({ request: { socket } }) {
     // Only a plain TCP connection can be reset; Node refuses to reset one with TLS.
     if ('encrypted' in socket) socket.destroy()
@@ -141,16 +145,9 @@ async function sendSlowly(
 }
 
 /** Reads the rest of a request: a connection that is closed with unread bytes would be reset. */
-async function readRest(request: IncomingMessage, stopping: AbortSignal): Promise<void> {
+async function readRest(request: IncomingMessage, signal: AbortSignal): Promise<void> {
   request.resume()
-  if (request.complete || request.destroyed || stopping.aborted) return
-  await new Promise<void>((resolve) => {
-    function finish(): void {
-      request.off('end', finish).off('close', finish)
-      stopping.removeEventListener('abort', finish)
-      resolve()
-    }
-    request.once('end', finish).once('close', finish)
-    stopping.addEventListener('abort', finish, { once: true })
-  })
+  if (request.complete || request.destroyed || signal.aborted) return
+  // A client that leaves, and the end of the server, end the reading too.
+  await finished(request, { signal }).catch(() => {})
 }

@@ -1,11 +1,7 @@
 import { once } from 'node:events'
-import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
-import { CONNECTION_LIMITS, Connection, type ConnectionLimits, type RequestHandler } from './connection.ts'
-import { Crowd, type CrowdOptions } from './crowd.ts'
-import { ArrivingRequest, createResponseClass, keepOpenAtEnd, type ServerRequest } from './node-internals.ts'
-import { postTogether } from './outbox.ts'
 
 /**
  * In milliseconds: how long a client may take for a header, for a whole request, and between two requests; and how
@@ -17,95 +13,77 @@ export const TIMEOUTS = {
   keepAliveTimeout: 5_000,
   connectionsCheckingInterval: 1_000,
 }
+/** In milliseconds, how long no byte may pass on a connection. A fault delays a response for a shorter time. */
+export const SILENCE = 30 * 60_000
 /** In milliseconds, how long requests that are under way at a stop may still take. */
 export const STOP_PATIENCE = 1500
 
-type RefuseMalformed = (error: NodeJS.ErrnoException, socket: Socket) => void
+/** Answers a request. If that takes time, the promise resolves when the answer is given to the connection. */
+export type RequestHandler = (request: IncomingMessage, response: ServerResponse) => void | Promise<void>
 
-/** Node's HTTP server. `handle` answers every request; it neither throws nor rejects. */
-export function createHttpServer(
-  handle: RequestHandler,
-  refuseMalformed: RefuseMalformed,
-  crowdOptions: CrowdOptions,
-  limits: ConnectionLimits = CONNECTION_LIMITS,
-): Server {
-  const crowd = new Crowd(crowdOptions)
-  const { queue, handleAll } = createQueue(handle, crowdOptions.refuse)
-  const unused = new Set<Socket>()
-  function listener(request: IncomingMessage, response: ServerResponse): void {
-    unused.delete(request.socket)
-    queue(request as ServerRequest, response)
-  }
-  const classes = {
-    IncomingMessage: ArrivingRequest,
-    ServerResponse: createResponseClass((request, socket) => Connection.of(socket).finish(request)),
-  }
-  const server = createServer({ ...TIMEOUTS, requireHostHeader: false, ...classes }, listener)
-  unusedSockets.set(server, unused)
-  server.on('connection', (socket) => {
-    if (crowd.admit(socket, limits) === undefined) return
-    unused.add(socket)
-    // A client may send a request and close its side at once. Its request is handled before Node closes our side too.
-    // If the answer takes longer, our side stays open until the last answer. In a fault, `waitOn` decides otherwise.
-    socket.prependListener('end', () => {
-      handleAll()
-      keepOpenAtEnd(server, Connection.of(socket).awaitsAnswer)
-    })
-    socket.once('close', () => unused.delete(socket))
-  })
-  server.once('listening', () => {
-    // Node would set and clear its timeout with each request, which takes 2 % of a small one.
-    const inspections = setInterval(() => crowd.inspectAll(), limits.inspectEvery)
-    inspections.unref()
-    server.once('close', () => clearInterval(inspections))
-  })
-  receiveOddRequests(server, listener, refuseMalformed)
-  return server
+/** A request, and its response, whatever has become of them. */
+export interface HttpExchange {
+  readonly request: IncomingMessage
+  readonly response: ServerResponse
+  /** Absent if the handler has given the answer. */
+  handling: Promise<void> | undefined
 }
 
-/** Requests that have arrived. They are handled only after everything that has arrived is received, bodies included. */
-function createQueue(handle: RequestHandler, refuse: RequestHandler) {
-  let arrived: [ServerRequest, ServerResponse][] = []
+/** What a server does with requests, and with input that is no HTTP. No function throws or rejects. */
+export interface HttpServerOptions {
+  handle: RequestHandler
+  /** Refuses input that is no HTTP. `last` is the last request of the connection. */
+  refuseMalformed(error: NodeJS.ErrnoException, socket: Socket, last: HttpExchange | undefined): void
+  maxConnections: number
+  /** Called when a connection is closed at once, because there are `maxConnections`. */
+  dropped(): void
+}
 
-  function queue(request: ServerRequest, response: ServerResponse): void {
-    Connection.of(request.socket).receive(request)
-    if (arrived.length === 0) setImmediate(handleAll)
-    arrived.push([request, response])
-  }
+/** Node's HTTP server. It answers every request in the usual envelope, also where Node would answer by itself. */
+export function createHttpServer({ handle, refuseMalformed, maxConnections, dropped }: HttpServerOptions): Server {
+  const latest = new WeakMap<Socket, HttpExchange>()
 
-  function handleAll(): void {
-    if (arrived.length === 0) return
-    const batch = arrived
-    arrived = []
-    postTogether(() => {
-      for (const [request, response] of batch) {
-        const connection = Connection.of(request.socket)
-        connection.take(request, response, connection.isSurplus ? refuseSurplus : handle)
-      }
+  /**
+   * No request overtakes an earlier one of its connection, which may be a change (RFC 9112 §9.3.2). If nothing has to
+   * wait, a request is handled at once.
+   */
+  function take(request: IncomingMessage, response: ServerResponse): void {
+    const { socket } = request
+    const former = latest.get(socket)?.handling
+    const handling = former === undefined ? handle(request, response) : former.then(() => handle(request, response))
+    const exchange: HttpExchange = { request, response, handling: undefined }
+    latest.set(socket, exchange)
+    if (handling === undefined) return
+    exchange.handling = handling.then(() => {
+      exchange.handling = undefined
     })
   }
 
-  function refuseSurplus(request: ServerRequest, response: ServerResponse): void | Promise<void> {
-    response.shouldKeepAlive = false
-    return refuse(request, response)
-  }
-
-  return { queue, handleAll }
-}
-
-/** Receives requests that Node would answer itself, cut short, or not answer at all. */
-function receiveOddRequests(server: Server, listener: RequestListener, refuseMalformed: RefuseMalformed): void {
+  const server = createServer({ ...TIMEOUTS, requireHostHeader: false }, take)
+  server.timeout = SILENCE
+  server.maxConnections = maxConnections
+  server.on('drop', dropped)
   // Node would silently drop all fields after the thousandth. The size of the header is limited anyway.
   server.maxHeadersCount = 0
   // Node would answer an unknown Expect header itself, with 417 and no envelope. Here the header has no effect.
-  server.on('checkExpectation', listener)
-  server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) => refuseMalformed(error, socket as Socket))
+  server.on('checkExpectation', take)
+  server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) =>
+    refuseMalformed(error, socket as Socket, latest.get(socket as Socket)),
+  )
   // Without this, a client that uses the server as a proxy would be cut off without a response.
   server.on('connect', ({ url }, socket: Duplex) => {
     socket.on('error', () => {})
     const rawPacket = Buffer.from(`CONNECT ${url} HTTP/1.1`)
-    refuseMalformed(Object.assign(new Error('No proxy.'), { rawPacket }), socket as Socket)
+    const error = Object.assign(new Error('No proxy.'), { rawPacket })
+    refuseMalformed(error, socket as Socket, latest.get(socket as Socket))
   })
+  const sockets = new Set<Socket>()
+  socketsOf.set(server, sockets)
+  server.on('connection', (socket) => {
+    sockets.add(socket)
+    socket.once('close', () => sockets.delete(socket))
+  })
+  return server
 }
 
 /** Resolves to the server's origin for clients on this machine. Rejects with the error of `listen`. */
@@ -117,12 +95,13 @@ export async function listen(server: Server, port: number, host: string): Promis
   return `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${bound}`
 }
 
-/** Connections without a request yet. When a server closes, Node waits for them as if they were busy. */
-const unusedSockets = new WeakMap<Server, Set<Socket>>()
+/** The connections of each server that `createHttpServer` has made. */
+const socketsOf = new WeakMap<Server, ReadonlySet<Socket>>()
 
 /** Accepts no new request, answers those under way, and closes every connection. */
 export async function closeServer(server: Server): Promise<void> {
-  for (const socket of unusedSockets.get(server) ?? []) socket.destroy()
+  // When a server closes, Node waits for connections without a request as if they were busy.
+  for (const socket of socketsOf.get(server) ?? []) if (socket.bytesRead === 0) socket.destroy()
   const closed = new Promise<void>((resolve) => server.close(() => resolve()))
   // Node would keep a connection that becomes idle after the first sweep for its next request.
   const sweep = setInterval(() => server.closeIdleConnections(), 20)

@@ -1,53 +1,54 @@
 import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
+import { finished } from 'node:stream'
 import type { Problem } from '../../domain/errors.ts'
 import type { MalformedExchange, MalformedRefusal, MalformedResponse } from '../malformed-response.ts'
-import { Connection } from './connection.ts'
-import { responseOn } from './node-internals.ts'
+import type { HttpExchange, HttpServerOptions } from './http-server.ts'
 
-/** In bytes, how far the first line of a request is searched. */
+/** In characters, how much of a request is searched for its first line. */
 const FIRST_LINE = 4_096
+/**
+ * In milliseconds, how long the server still reads, and ignores, what a client sends after its last response. A
+ * connection that is closed with unread bytes is reset, and the client may lose the response.
+ */
+const LINGER = 10_000
 
 /** Answers input that is not HTTP with the usual error envelope, and closes the connection. */
-export function createMalformedReply(refuse: MalformedRefusal): (error: NodeJS.ErrnoException, socket: Socket) => void {
-  return function refuseMalformed(error, socket) {
-    const connection = Connection.of(socket)
-    if (error.code === 'ECONNRESET' || (!socket.writable && !connection.lingers)) {
-      socket.destroy()
-      return
-    }
-    // Earlier responses may report changes, so they are sent first. Earlier requests are handled first.
-    setImmediate(() => connection.afterAnswers(() => answer(error, socket, connection)))
+export function createMalformedReply(refuse: MalformedRefusal): HttpServerOptions['refuseMalformed'] {
+  /** Connections that were refused. The rest of their input is not refused again. */
+  const refused = new WeakSet<Socket>()
+
+  return function refuseMalformed(error, socket, last) {
+    if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy()
+    // The response to the last request of a connection closes it. Nothing after that request is answered.
+    if (error.code === 'HPE_CLOSED_CONNECTION' || refused.has(socket)) return
+    refused.add(socket)
+    // First, the service learns that the client has left, if that is the reason.
+    setImmediate(() => afterAnswers(last, () => answer(error, socket, last)))
   }
 
-  function answer(error: NodeJS.ErrnoException, socket: Socket, connection: Connection): void {
-    // The rest of a refused request is not refused again. A client that is too slow with it is cut off.
-    if (connection.lingers) {
-      if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT') socket.destroy()
-      else if (socket.writable) connection.end()
-      return
-    }
-    if (!socket.writable) {
-      socket.destroy()
-      return
-    }
-    // Nothing after the last request of a connection is answered. The response to that request closes it.
-    if (error.code === 'HPE_CLOSED_CONNECTION') {
-      connection.end()
-      return
-    }
-    // If the body of a request is malformed, its response may already be under way, or about to be sent.
-    const pending = responseOn(socket)
-    if (pending?.headersSent) {
-      pending.once('finish', () => connection.end())
-      pending.once('close', () => {
-        if (!pending.writableFinished) socket.destroy()
-      })
-      return
-    }
-    const response = refuse(problemOf(error), firstLineOf(error), error.code)
-    connection.end(response && writeResponse(response))
+  function answer(error: NodeJS.ErrnoException, socket: Socket, last: HttpExchange | undefined): void {
+    if (!socket.writable) return
+    // A request whose body is malformed may have its response.
+    const isAnswered = last?.request.complete === false && last.response.headersSent
+    const response = isAnswered ? undefined : refuse(problemOf(error), firstLineOf(error), error.code)
+    socket.end(response === undefined ? '' : writeResponse(response))
+    socket.resume()
+    socket.setTimeout(LINGER, () => socket.destroy())
   }
+}
+
+/**
+ * Acts when all responses that can be given are sent: they may report changes. A request may never be answered if its
+ * body cannot be read.
+ */
+function afterAnswers(last: HttpExchange | undefined, act: () => void): void {
+  if (last === undefined || (!last.request.complete && !last.response.headersSent)) {
+    act()
+    return
+  }
+  if (!last.request.complete) last.response.end()
+  finished(last.response, act)
 }
 
 function writeResponse({ status, headers, body }: MalformedResponse): string {

@@ -2,17 +2,23 @@ import { secretIn } from '../../behaviour/gate.ts'
 import type { ServiceContract } from '../../behaviour/operation.ts'
 import type { Awaitable } from '../../ground/awaitable.ts'
 import type { Arrival } from '../../http/arrival.ts'
+import { hasBody } from '../../http/body.ts'
 import type { Delivery } from '../../http/delivery.ts'
+import { receiveBody } from '../../http/reception.ts'
 import { type Entry, fieldOf } from '../../journal/entry.ts'
 import type { Service } from '../../service/pipeline.ts'
 import { type CommandSide, SIDES, type Strand } from './schedule.ts'
+
+const NOTHING = Buffer.alloc(0)
+/** In bytes: more than a body may have, so that the service still refuses it. */
+const LONGEST = 2 << 20
 
 interface HeldRequest {
   side: CommandSide
   /** The thread of its command; absent until it is asked for. */
   thread: number | undefined
   /** Sorts requests that arrive at the same time, so that their threads are the same in every run. */
-  words: string
+  readonly words: string
   authorization: string | undefined
   /** Whether its body has arrived. */
   isWhole(): boolean
@@ -147,22 +153,31 @@ export class Turnstile {
   #hold(side: CommandSide, arrival: Arrival, answer: Service): Promise<Delivery | undefined> {
     return new Promise((resolve) => {
       const passed = new AbortController()
+      let body: Buffer | undefined
       const held: HeldRequest = {
         side,
         thread: undefined,
         authorization: arrival.headers.authorization,
-        words: `${arrival.method} ${arrival.url} ${arrival.arrived?.toString('latin1') ?? ''}`,
-        isWhole: () => arrival.isWhole || arrival.isAbandoned,
+        get words() {
+          return `${arrival.method} ${arrival.url} ${body?.toString('latin1') ?? ''}`
+        },
+        isWhole: () => body !== undefined || arrival.isAbandoned,
         pass: async () => {
           this.#held.splice(this.#held.indexOf(held), 1)
           passed.abort()
-          const delivery: Awaitable<Delivery | undefined> = answer(arrival)
+          const delivery: Awaitable<Delivery | undefined> = answer(
+            body === undefined ? arrival : givenBody(arrival, body),
+          )
           resolve(delivery)
           await delivery
         },
       }
       this.#held.push(held)
       this.tell()
+      void readBody(arrival).then((read) => {
+        body = read
+        this.tell()
+      })
       void arrival.wait(undefined, passed.signal).then(() => {
         if (passed.signal.aborted) return
         this.#held.splice(this.#held.indexOf(held), 1)
@@ -171,5 +186,23 @@ export class Turnstile {
         this.tell()
       })
     })
+  }
+}
+
+/** The body of a request. A longer one, and one that breaks off, is left to the service. */
+async function readBody(arrival: Arrival): Promise<Buffer | undefined> {
+  if (!hasBody(arrival)) return NOTHING
+  return Promise.resolve(receiveBody(arrival, LONGEST)).catch(() => undefined)
+}
+
+/** The same request, with the body that was read from it. */
+function givenBody(arrival: Arrival, body: Buffer): Arrival {
+  const { method, url, httpVersion, headers, rawHeaders } = arrival
+  return {
+    ...{ method, url, httpVersion, headers, rawHeaders, body },
+    get isAbandoned() {
+      return arrival.isAbandoned
+    },
+    wait: (milliseconds, stopping) => arrival.wait(milliseconds, stopping),
   }
 }

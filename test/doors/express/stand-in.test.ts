@@ -25,13 +25,9 @@ const ADD: WireRequest = {
   body: '{"domains":["a.example"]}',
 }
 
-/** The bytes with the header fields in one order: the server of the stand-in writes some of them as one text. */
-function inOrder(bytes: string): string {
-  const end = bytes.lastIndexOf('\r\n\r\n')
-  const [start = '', ...fields] = bytes.slice(0, end).split('\r\n')
-  // A response without an account has the time of the machine, and a second may pass between two of them.
-  const undated = fields.map((field) => field.replace(/^Date: .*GMT$/, 'Date'))
-  return [start, ...undated.toSorted(), bytes.slice(end)].join('\r\n')
+/** A response without an account has the time of the machine, and a second may pass between two of them. */
+function undated(bytes: string): string {
+  return bytes.replace(/^Date: .*GMT$/m, 'Date')
 }
 
 const tellError: ErrorRequestHandler = (error, _request, response, _next) =>
@@ -69,8 +65,8 @@ describe.each(EXPRESSES)('standIn in %s', (_, express) => {
     const port = await serve(app)
     for (const request of STORY) {
       const target = `/api/v1${request.target}`
-      const expected = inOrder(await ask(portOf(own), { ...request, target }))
-      const answered = inOrder(await ask(port, { ...request, target: `/mock${target}` }))
+      const expected = undated(await ask(portOf(own), { ...request, target }))
+      const answered = undated(await ask(port, { ...request, target: `/mock${target}` }))
       expect(answered, JSON.stringify(request).slice(0, 200)).toBe(expected)
     }
     const told = (service: UnderstudyWithKey) => service.requests.list()

@@ -1,40 +1,85 @@
 import { once } from 'node:events'
-import type { ServerResponse } from 'node:http'
-import { connect } from 'node:net'
-import { expect, it, onTestFinished, vi } from 'vitest'
-import { type ArrivedRequest, answer, GET, open, POST, send } from './open-server.ts'
+import { type AddressInfo, connect, type Socket } from 'node:net'
+import { expect, it, onTestFinished } from 'vitest'
+import { contentOf } from '../../../src/http/content.ts'
+import type { Delivery } from '../../../src/http/delivery.ts'
+import { type CarrierDeps, createCarrier } from '../../../src/http/engine/carrier.ts'
+import { closeServer, createHttpServer, listen } from '../../../src/http/engine/http-server.ts'
+import { ServerArrival } from '../../../src/http/engine/server-arrival.ts'
+import { recordingLog } from '../../support/recording-log.ts'
 
-it('All requests that have arrived are received before one is handled, and handled before one is answered', async () => {
+const get = (target: string) => `GET ${target} HTTP/1.1\r\nHost: x\r\n\r\n`
+
+function deliver(text: string, headers: string[] = []): Delivery {
+  const body = contentOf(text)
+  return { status: 200, headers: ['Content-Length', body.size, ...headers], body, transmission: undefined }
+}
+
+/** Starts a server with this service until the test is over. `ask` sends requests on a new connection. */
+async function open(answer: CarrierDeps['answer']) {
+  const log = recordingLog()
+  const serve = createCarrier({ answer, stopping: new AbortController().signal, log })
+  const server = createHttpServer({
+    handle: (request, response) => serve(new ServerArrival(request), request, response),
+    refuseMalformed: (_, socket) => socket.destroy(),
+    maxConnections: 100,
+    dropped() {},
+  })
+  await listen(server, 0, '127.0.0.1')
+  onTestFinished(() => closeServer(server))
+  const { port } = server.address() as AddressInfo
+  return {
+    log,
+    ask(...targets: string[]): Promise<string> {
+      return receive(connect(port, '127.0.0.1').end(targets.map(get).join('')))
+    },
+    hold(...targets: string[]): Socket {
+      const socket = connect(port, '127.0.0.1')
+      socket.write(targets.map(get).join(''))
+      return socket
+    },
+  }
+}
+
+/** All that a connection brings until it is closed. */
+async function receive(socket: Socket): Promise<string> {
+  let received = ''
+  socket.on('data', (chunk) => {
+    received += chunk
+  })
+  socket.on('error', () => {})
+  await once(socket, 'close')
+  return received
+}
+
+it('A request waits for those before it on its connection, and for no others', async () => {
   const seen: string[] = []
-  const responses: ServerResponse[] = []
-  const socket = await open((request, response) => {
-    const { method, arrived = '' } = request as ArrivedRequest
-    seen.push(`${method} ${arrived} ended ${responses.some(({ writableEnded }) => writableEnded)}`)
-    responses.push(response)
-    answer(response)
+  let release: (delivery: Delivery) => void = () => {}
+  const { ask, hold } = await open(({ url }) => {
+    seen.push(`${url}`)
+    return url === '/held' ? new Promise((resolve) => (release = resolve)) : deliver('done')
   })
-  socket.write(`${GET}${POST}abcdef${GET}`)
-  await expect.poll(() => responses.filter(({ writableEnded }) => writableEnded)).toHaveLength(3)
-  expect(seen).toEqual(['GET  ended false', 'POST abcdef ended false', 'GET  ended false'])
+  const socket = hold('/first', '/held', '/behind')
+  await once(socket, 'data')
+  expect(await ask('/other')).toContain('done')
+  expect(seen).toEqual(['/first', '/held', '/other'])
+  release(deliver('late'))
+  await once(socket, 'data')
+  await expect.poll(() => seen).toEqual(['/first', '/held', '/other', '/behind'])
+  socket.destroy()
 })
 
-it('A connection is not taken for stalled because it is new', async () => {
-  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
-  onTestFinished(() => void vi.useRealTimers())
-  const socket = await open((_, response) => answer(response))
-  vi.advanceTimersByTime(30 * 60_000)
-  expect(await send(socket)).toContain('200 OK')
-})
-
-it('A request that fails in a way that nobody expects takes no other with it', async () => {
-  const socket = await open((request, response) => {
-    if (request.method === 'POST') throw new Error('a bug')
-    answer(response)
-  })
-  const other = connect(socket.remotePort ?? 0, '127.0.0.1')
-  await once(other, 'connect')
-  socket.write(`${POST}abcdef`)
-  other.write(GET)
-  await Promise.all([once(other, 'data'), once(socket, 'close')])
-  other.destroy()
-})
+it.each<[what: string, answer: () => ReturnType<CarrierDeps['answer']>]>([
+  ['throws', () => expect.unreachable('a bug')],
+  ['rejects', () => Promise.reject(new Error('a bug'))],
+  ['has a field that cannot be sent', () => deliver('never', ['X', 'a\nb'])],
+  ['has such a field after a while', async () => deliver('never', ['X', 'a\nb'])],
+])(
+  'A request whose answer %s ends with its connection and a line in the log, and takes no other with it',
+  async (_, answer) => {
+    const { ask, log } = await open(({ url }) => (url === '/bug' ? answer() : deliver('done')))
+    expect(await ask('/bug')).toBe('')
+    expect(log.errors).toHaveLength(1)
+    expect(await ask('/other')).toContain('done')
+  },
+)

@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
-import { describe, expect } from 'vitest'
+import { describe, expect, vi } from 'vitest'
 import { ACCOUNT, stateOf } from '../../support/account.ts'
 import { it } from '../../support/example-service.ts'
 import { recordingLog } from '../../support/recording-log.ts'
@@ -64,6 +64,26 @@ describe('A connection', () => {
       expect((await connection.next()).status).toBe(status)
     }
     await connection.destroy()
+  })
+})
+
+describe('A connection beyond --max-connections', () => {
+  it('is closed at once with one line in the log, and those that are there go on', async () => {
+    const log = recordingLog()
+    const service = await startService({ maxConnections: 2, log })
+    const connections = await Promise.all([1, 2].map(() => Connection.open(service)))
+    for (let round = 0; round < 3; round++) await (await Connection.open(service)).closed
+    for (const connection of connections) {
+      await connection.write(requestBytes({ target: DOMAINS }))
+      expect((await connection.next()).status).toBe(200)
+    }
+    expect(log.warnings).toEqual([{ limit: 2 }])
+    await connections[0]?.destroy()
+    await vi.waitFor(async () => {
+      const connection = await Connection.open(service)
+      await connection.write(requestBytes({ target: DOMAINS }))
+      expect((await connection.next()).status).toBe(200)
+    })
   })
 })
 

@@ -1,0 +1,42 @@
+import type { IncomingMessage } from 'node:http'
+import type { Arrival } from '../arrival.ts'
+import { waitUntil } from '../waiting.ts'
+
+/** The arrival of a request of Node's HTTP server. Its target may be only the part that belongs to the service. */
+export class ServerArrival implements Arrival {
+  readonly method: string | undefined
+  readonly url: string | undefined
+  readonly httpVersion: string
+  readonly headers: Arrival['headers']
+  readonly rawHeaders: string[]
+  readonly body: Arrival['body']
+  readonly #request: IncomingMessage
+
+  /** `body` is given if a middleware has read it. */
+  constructor(request: IncomingMessage, url = request.url, headers = request.headers, body?: Buffer) {
+    this.method = request.method
+    this.url = url
+    this.httpVersion = request.httpVersion
+    this.headers = headers
+    this.rawHeaders = request.rawHeaders
+    this.body = body ?? request
+    this.#request = request
+  }
+
+  get isAbandoned(): boolean {
+    return this.#request.socket.destroyed
+  }
+
+  async wait(milliseconds: number | undefined, stopping: AbortSignal): Promise<void> {
+    const { socket } = this.#request
+    if (socket.destroyed) return
+    const leaving = new AbortController()
+    const finish = () => leaving.abort()
+    // A client that gives up looks like one that has only finished sending. Only faults make requests wait here, and
+    // clients give up because of them.
+    const leave = () => void socket.end()
+    socket.once('close', finish).once('end', leave)
+    await waitUntil(milliseconds, stopping, leaving.signal)
+    socket.off('close', finish).off('end', leave)
+  }
+}
