@@ -42,6 +42,8 @@ export interface HttpServerOptions {
 /** Node's HTTP server. It answers every request in the usual envelope, also where Node would answer by itself. */
 export function createHttpServer({ handle, refuseMalformed, maxConnections, dropped }: HttpServerOptions): Server {
   const latest = new WeakMap<Socket, HttpExchange>()
+  const sockets = new Set<Socket>()
+  const underWay = new Set<Promise<void>>()
 
   /**
    * No request overtakes an earlier one of its connection, which may be a change (RFC 9112 §9.3.2). If nothing has to
@@ -54,9 +56,12 @@ export function createHttpServer({ handle, refuseMalformed, maxConnections, drop
     const exchange: HttpExchange = { request, response, handling: undefined }
     latest.set(socket, exchange)
     if (handling === undefined) return
-    exchange.handling = handling.then(() => {
+    const ended = handling.then(() => {
       exchange.handling = undefined
+      underWay.delete(ended)
     })
+    exchange.handling = ended
+    underWay.add(ended)
   }
 
   const server = createServer({ ...TIMEOUTS, requireHostHeader: false }, take)
@@ -77,11 +82,17 @@ export function createHttpServer({ handle, refuseMalformed, maxConnections, drop
     const error = Object.assign(new Error('No proxy.'), { rawPacket })
     refuseMalformed(error, socket as Socket, latest.get(socket as Socket))
   })
-  const sockets = new Set<Socket>()
-  socketsOf.set(server, sockets)
   server.on('connection', (socket) => {
     sockets.add(socket)
     socket.once('close', () => sockets.delete(socket))
+  })
+  endings.set(server, {
+    // When a server closes, Node waits for connections without a request as if they were busy.
+    begin() {
+      for (const socket of sockets) if (!latest.has(socket)) socket.destroy()
+    },
+    // A request may outlive its connection, and its record must not come after the end.
+    finish: () => Promise.all(underWay),
   })
   return server
 }
@@ -95,13 +106,13 @@ export async function listen(server: Server, port: number, host: string): Promis
   return `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${bound}`
 }
 
-/** The connections of each server that `createHttpServer` has made. */
-const socketsOf = new WeakMap<Server, ReadonlySet<Socket>>()
+/** What belongs to the end of a server that `createHttpServer` has made. */
+const endings = new WeakMap<Server, { begin(): void; finish(): Promise<unknown> }>()
 
 /** Accepts no new request, answers those under way, and closes every connection. */
 export async function closeServer(server: Server): Promise<void> {
-  // When a server closes, Node waits for connections without a request as if they were busy.
-  for (const socket of socketsOf.get(server) ?? []) if (socket.bytesRead === 0) socket.destroy()
+  const ending = endings.get(server)
+  ending?.begin()
   const closed = new Promise<void>((resolve) => server.close(() => resolve()))
   // Node would keep a connection that becomes idle after the first sweep for its next request.
   const sweep = setInterval(() => server.closeIdleConnections(), 20)
@@ -109,4 +120,5 @@ export async function closeServer(server: Server): Promise<void> {
   await closed
   clearInterval(sweep)
   clearTimeout(deadline)
+  await ending?.finish()
 }

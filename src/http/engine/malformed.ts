@@ -19,9 +19,9 @@ export function createMalformedReply(refuse: MalformedRefusal): HttpServerOption
   const refused = new WeakSet<Socket>()
 
   return function refuseMalformed(error, socket, last) {
-    if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy()
     // The response to the last request of a connection closes it. Nothing after that request is answered.
     if (error.code === 'HPE_CLOSED_CONNECTION' || refused.has(socket)) return
+    if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy()
     refused.add(socket)
     // First, the service learns that the client has left, if that is the reason.
     setImmediate(() => afterAnswers(last, () => answer(error, socket, last)))
