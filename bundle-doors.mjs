@@ -1,10 +1,7 @@
 // Makes the files that a program imports: for ECMAScript modules and for CommonJS, in and out of sandboxes, with types.
 import { readFileSync } from 'node:fs'
-import { writeFile } from 'node:fs/promises'
-import { fileURLToPath } from 'node:url'
-import { rolldown } from 'rolldown'
-import { dts } from 'rolldown-plugin-dts'
-import { isExternal } from './bundle-packages.mjs'
+import { cp, readFile, writeFile } from 'node:fs/promises'
+import { posix } from 'node:path'
 
 const DIST = new URL('dist/', import.meta.url)
 /** The declarations of all modules, from the compiler. */
@@ -25,19 +22,16 @@ export function listDoors(sources) {
 
 /** Writes the doors before what the bundler has made of them, and returns the names of the files. */
 export async function writeDoors(output) {
-  const types = await writeTypes()
-  const classes = new Set(
-    types.flatMap(({ code }) => [...code.matchAll(/^declare class (\w+)/gm)].map(([, each]) => each)),
-  )
+  const types = await copyTypes()
   const files = new Map()
   for (const door of DOORS) {
     const { exports: names } = output.find(({ fileName }) => fileName === `${behind(door)}.js`)
     files.set(`${door}.cjs`, writeRequire(door))
-    files.set(`${door}.d.cts`, writeRequireTypes(door, names, classes))
+    files.set(`types/${door}.d.cts`, writeRequireTypes(door, names))
     if (!OF_RUNNERS.includes(door)) files.set(`${door}.js`, writeImport(door, names))
   }
   for (const [name, text] of files) await writeFile(new URL(name, DIST), text)
-  return [...files.keys(), ...types.map(({ fileName }) => fileName)]
+  return [...files.keys(), ...types]
 }
 
 // A runner of tests such as Jest loads modules into a sandbox: again for each file with tests, without support for modules
@@ -62,27 +56,26 @@ export const { ${names.join(', ')} } = loaded
 }
 
 /** The same types for both kinds of modules, so that a value of the one fits the other. */
-function writeRequireTypes(door, names, classes) {
-  const path = `'./${door}.js' with { 'resolution-mode': 'import' }`
+function writeRequireTypes(door, names) {
+  const path = `'./${door}.ts' with { 'resolution-mode': 'import' }`
   const values = names.map((name) => {
-    const type = classes.has(name) ? `export type ${name} = door.${name}\n` : ''
+    // What begins with a capital is a class.
+    const type = /^[A-Z]/.test(name) ? `export type ${name} = door.${name}\n` : ''
     return `export declare const ${name}: typeof door.${name}\n${type}`
   })
   return `import type * as door from ${path}\nexport type * from ${path}\n${values.join('')}`
 }
 
-/** Writes only the declarations that the doors reach. */
-async function writeTypes() {
-  const declared = fileURLToPath(DECLARATIONS)
-  const bundle = await rolldown({
-    input: Object.fromEntries(DOORS.map((door) => [door, `${declared}${door}.d.ts`])),
-    external: isExternal,
-    plugins: [dts({ dtsInput: true, tsconfig: false })],
-  })
-  const { output } = await bundle.write({
-    dir: fileURLToPath(DIST),
-    chunkFileNames: 'parts/types.d.ts',
-    minifyInternalExports: false,
-  })
-  return output
+/** The modules whose declarations a declaration uses. */
+const USED = /(?:from |import\()["'](\.[^"']+)\.ts["']/g
+
+/** Copies only the declarations that the doors reach. Returns their paths in `dist`. */
+async function copyTypes() {
+  const reached = new Set(DOORS.map((door) => `${door}.d.ts`))
+  for (const path of reached) {
+    const text = await readFile(new URL(path, DECLARATIONS), 'utf8')
+    for (const [, used] of text.matchAll(USED)) reached.add(posix.join(posix.dirname(path), `${used}.d.ts`))
+    await cp(new URL(path, DECLARATIONS), new URL(`types/${path}`, DIST))
+  }
+  return [...reached].map((path) => `types/${path}`)
 }

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process'
 import { copyFileSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { fileURLToPath, pathToFileURL } from 'node:url'
+import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import SwaggerParser from '@apidevtools/swagger-parser'
 import { createConfig, lintFromString } from '@redocly/openapi-core'
@@ -142,14 +142,13 @@ describe('openapi-typescript', { tags: ['original'] }, () => {
     const folder = temporaryFolder()
     makeProject(folder)
     symlinkSync(join(ROOT, 'node_modules/@types'), join(folder, 'node_modules/@types'))
-    copyFileSync(join(ROOT, 'test/openapi-tools/client.ts'), join(folder, 'client.ts'))
+    copyFileSync(join(ROOT, 'test/contract/typed-client.ts'), join(folder, 'client.ts'))
     writeFileSync(join(folder, 'package.json'), JSON.stringify({ type: 'module' }))
     const compilerOptions = { strict: true, noEmit: true, module: 'nodenext', allowImportingTsExtensions: true }
     writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, include: ['*.ts'] }))
-    // It brings a compiler of its own, which takes a second to load.
-    const { writeTypes } = await import('../openapi-tools/types.ts')
+    // It needs an earlier compiler than this one, so it is fetched as somebody does who has no project for it.
     for (const [name, path] of Object.entries({ strict: OWN_DOCUMENT, tolerant: TOLERANT_DOCUMENT })) {
-      writeFileSync(join(folder, `${name}.ts`), await writeTypes(pathToFileURL(path)))
+      await run('npx', ['-y', 'openapi-typescript@7.13.0', path, '--output', `${name}.ts`], { cwd: folder })
     }
     const tsc = join(ROOT, 'node_modules/typescript/bin/tsc')
     const { stdout } = await run(process.execPath, [tsc, '--project', folder]).catch((error) => error)

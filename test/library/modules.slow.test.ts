@@ -20,12 +20,13 @@ async function serve(): Promise<void> {
 }
 void serve()
 `
-const COMPILER = join(ROOT, 'node_modules/typescript/bin/tsc')
+const COMPILER = `node ${join(ROOT, 'node_modules/typescript/bin/tsc')}`
 /** The last compiler that knows how modules were found before packages had exports. */
-const FORMER_COMPILER = join(ROOT, 'test/openapi-tools/node_modules/typescript/bin/tsc')
+const FORMER_COMPILER = 'npx -y -p typescript@5.9.3 tsc'
 
 const COMPILERS = [
   ['nodenext', COMPILER, '--module nodenext', ['cjs', 'mjs']],
+  ['bundler', COMPILER, '--module esnext --moduleResolution bundler', ['mjs']],
   // The compiler of today checks the declarations themselves.
   ['node16', FORMER_COMPILER, '--skipLibCheck --module node16', ['cjs', 'mjs']],
   ['CommonJS only', FORMER_COMPILER, '--skipLibCheck --module commonjs --moduleResolution node10', ['cjs']],
@@ -37,7 +38,7 @@ it.for(COMPILERS)(
     await installPacked(folder, 'commonjs')
     const sources = endings.map((ending) => `program.${ending.replace('js', 'ts')}`)
     for (const source of sources) writeFileSync(join(folder, source), PROGRAM)
-    const compile = `node ${compiler} --target es2022 --strict --types node ${options} ${sources.join(' ')}`
+    const compile = `${compiler} --target es2022 --strict --types node ${options} ${sources.join(' ')}`
     const runs = endings.map((ending) => `node program.${ending}`)
     const { stdout, stderr } = await runShell([compile, ...runs].join(' && '), { folder })
     expect({ stdout, stderr }).toEqual({ stdout: '200 refused function\n'.repeat(endings.length), stderr: '' })
@@ -46,12 +47,17 @@ it.for(COMPILERS)(
 
 it('declares nothing with types of packages that a user does not install', async () => {
   const declarations = readdirSync(join(ROOT, 'dist'), { recursive: true, encoding: 'utf8' })
-    .filter((path) => /^[^.].*\.d\.c?ts$/.test(path))
+    .filter((path) => /^types.*\.d\.c?ts$/.test(path))
     .map((path) => readFileSync(join(ROOT, 'dist', path), 'utf8'))
   const imported = declarations.flatMap((text) =>
-    [...text.matchAll(/(?: from |\bimport\()['"]([^.'"][^'"]*)['"]/g)].map(([, name]) => name),
+    [...text.matchAll(/(?: from |\bimport\()['"]((?:@[^/'"]+\/)?[a-z][^/'"]*)/g)].flatMap(([, name = '']) =>
+      name.startsWith('node:') ? [] : [name],
+    ),
   )
-  expect([...new Set(imported)].sort()).toEqual(['node:http', 'node:test', 'openapi-types', 'vitest'])
+  expect(imported).toContain('openapi-types')
+  const { dependencies, peerDependencies } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
+  const installed = Object.keys({ ...dependencies, ...peerDependencies })
+  expect(imported.filter((name) => !installed.includes(name))).toEqual([])
 })
 
 it('gives CommonJS and ECMAScript modules the same service, without a warning', async ({ folder }) => {
