@@ -1,13 +1,13 @@
 // Makes the program of its sources: what a server loads at its start is one file, what it loads when it is asked for
-// stays apart, and most packages stay packages. To find and read a file for each of the 90 modules that a server needs takes
+// stays apart, and packages stay packages. To find and read a file for each of the 90 modules that a server needs takes
 // longer than to compile them: without this, the first answer comes 30 ms later.
-import { chmod, readdir, rm, writeFile } from 'node:fs/promises'
+import { chmod, readdir, rm } from 'node:fs/promises'
 import { join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'rolldown'
 import { listDoors, writeDoors } from './bundle-doors.mjs'
-import { readLicences } from './bundle-licences.mjs'
-import { fileFor, importBuiltinsInPart, isExternal, minifyPackages } from './bundle-packages.mjs'
+import { packageOf } from './bundle-licences.mjs'
+import { isExternal } from './bundle-packages.mjs'
 import './bundle-page.mjs'
 
 const SOURCES = fileURLToPath(new URL('src/', import.meta.url))
@@ -30,7 +30,7 @@ function partOf(module, graph) {
   if (module === COMMAND_LINE) return null
   // What only tells its version, or lists its commands, does without a server.
   if (loadedWith(COMMAND_LINE, graph).has(module)) return 'command-line'
-  if (!loadedWith(SERVER, graph).has(module)) return fileFor(module)
+  if (!loadedWith(SERVER, graph).has(module)) return null
   // What only judges does without the packages of the server.
   return JUDGES.some((judge) => loadedWith(judge, graph).has(module)) ? 'contract' : 'server'
 }
@@ -43,7 +43,6 @@ const { output } = await build({
     'parts/judge-thread': `${SOURCES}proxy/judge-thread.ts`,
   },
   external: isExternal,
-  plugins: [minifyPackages, importBuiltinsInPart],
   platform: 'node',
   transform: { target: 'node20.19' },
   output: {
@@ -55,12 +54,12 @@ const { output } = await build({
   },
 })
 
+const bundled = output.flatMap(({ moduleIds = [] }) => moduleIds).find(packageOf)
+if (bundled !== undefined) throw new Error(`${bundled} is of a package that is no dependency.`)
 const doors = await writeDoors(output)
-const licences = await readLicences(output.flatMap(({ moduleIds = [] }) => moduleIds))
-await writeFile(new URL('LICENSES.txt', DIST), `This program contains these packages:\n\n${licences}`)
 
 // A package would contain what an earlier build has made and this one has not.
-const made = new Set(['dashboard.html', 'LICENSES.txt', ...output.map(({ fileName }) => fileName), ...doors])
+const made = new Set(['dashboard.html', ...output.map(({ fileName }) => fileName), ...doors])
 for (const entry of await readdir(DIST, { recursive: true, withFileTypes: true })) {
   const path = join(entry.parentPath, entry.name)
   const name = relative(fileURLToPath(DIST), path).replaceAll('\\', '/')
