@@ -1,7 +1,7 @@
 // Each way to the service: its size, the time from spawn to the first answer, and what one core serves. What is not there is
-// left out, with a line; `npm run package` makes it.
+// left out, with a line.
 import { spawnSync } from 'node:child_process'
-import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { API_KEY, writeFixture } from './accounts.mjs'
@@ -12,13 +12,10 @@ import { startRedis } from './redis.mjs'
 import { median, takeTurns } from './statistics.mjs'
 
 const ROOT = fileURLToPath(new URL('../', import.meta.url))
-const ARTIFACTS = join(ROOT, 'artifacts')
 const GROUPS = serviceRequest('GET', '/domaingroups')
 
 /** The ways with a port. `open` prepares what is not part of the start, and `spawn` starts the program. */
 function listDoors(fixture, folder) {
-  const executable = findArtifact(/linux-x64$/)
-  const image = findArtifact(/amd64\.tar$/)
   return [
     { name: 'npm package', size: packedSize(), spawn: (port) => startProgram(serveCommand(fixture, { port })) },
     {
@@ -37,30 +34,7 @@ function listDoors(fixture, folder) {
       name: 'mounted in an Express application',
       spawn: (port) => startProgram(serverCommand('mount', fixture, API_KEY, port)),
     },
-    {
-      name: 'executable, Linux x64',
-      isAbsent: executable === undefined,
-      size: executable && statSync(executable).size,
-      spawn: (port) => startProgram(argumentsFor(fixture, port), { program: executable }),
-    },
-    {
-      name: 'container image, amd64',
-      isAbsent: image === undefined || !isThere('buildah'),
-      size: image && statSync(image).size,
-      open: () => openImage(image, folder, fixture),
-      spawn: (port, { run }) =>
-        startProgram([...run, ...argumentsFor('/fixture.json', port), '--host', '127.0.0.1'], { program: 'buildah' }),
-    },
   ]
-}
-
-function argumentsFor(fixture, port) {
-  return serveCommand(fixture, { port }).slice(1)
-}
-
-function findArtifact(pattern) {
-  const name = existsSync(ARTIFACTS) ? readdirSync(ARTIFACTS).find((each) => pattern.test(each)) : undefined
-  return name === undefined ? undefined : join(ARTIFACTS, name)
 }
 
 function isThere(program) {
@@ -73,18 +47,7 @@ function packedSize() {
   return JSON.parse(stdout)[0].size
 }
 
-/** The image as a container that needs no daemon. */
-function openImage(image, folder, fixture) {
-  const root = ['--storage-driver', 'vfs', '--root', join(folder, 'images'), '--runroot', join(folder, 'run')]
-  const { stdout, stderr, status } = spawnSync('buildah', [...root, 'from', `oci-archive:${image}`], {
-    encoding: 'utf8',
-  })
-  if (status !== 0) throw new Error(stderr)
-  const volume = ['--volume', `${fixture}:/fixture.json:ro`]
-  return { run: [...root, 'run', '--isolation', 'chroot', ...volume, stdout.trim(), '--', '/dmarc-understudy'] }
-}
-
-/** The processes that this one has started, itself included: a container's server is a child of another program. */
+/** The processes that this one has started, itself included. */
 function familyOf(pid) {
   const threads = readdirSync(`/proc/${pid}/task`)
   const children = threads.flatMap((thread) =>

@@ -150,7 +150,9 @@ function programOf(file, folder) {
   const found = fs.statSync(file, { throwIfNoEntry: false })
   if (found === undefined) refuse(`package ${file}: there is no such file`)
   if (found.isDirectory()) return commandOf(file)
-  return file.endsWith('.tgz') ? install(file, folder) : [file]
+  if (!file.endsWith('.tgz'))
+    refuse(`package ${file}: must be a tarball (.tgz) of the npm package, or a folder with it`)
+  return install(file, folder)
 }
 
 function findInstalled() {
@@ -194,7 +196,7 @@ function install(spec, folder) {
   })
   say(`${stderr ?? ''}\n::endgroup::`)
   if (error?.code === 'ENOENT') {
-    refuse('there is no npm; let actions/setup-node run before, or give the input package an executable')
+    refuse('there is no npm; let actions/setup-node run before')
   }
   if (/\b(ETARGET|E404)\b/.test(stderr)) refuse(`npm has no ${spec}`)
   if (status !== 0) refuse(`npm could not install ${spec}; its messages are in the log`, 3)

@@ -59,7 +59,7 @@ const NODE: Readonly<Record<string, string>> = {
   contract: 'crypto fs fs/promises net url',
   reports: 'crypto fs fs/promises path util',
   store: 'crypto fs fs/promises os path timers/promises util',
-  ground: 'crypto fs module os path sea url util v8',
+  ground: 'crypto fs module os path url util v8',
 }
 const PACKAGES: Readonly<Record<string, string>> = {
   'vitest.ts': 'vitest',

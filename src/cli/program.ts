@@ -48,13 +48,8 @@ async function runCommand([name, ...args]: readonly string[], terminal: Terminal
     return 0
   }
   if (name === '--version' || name === '-v') {
-    const { describeVersion } = await import('./version.ts')
-    terminal.print(describeVersion())
-    return 0
-  }
-  if (name === '--licenses') {
-    const { readLicenses } = await import('./version.ts')
-    terminal.print(readLicenses())
+    const { readVersion } = await import('./version.ts')
+    terminal.print(readVersion())
     return 0
   }
   const entry = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined
@@ -83,7 +78,7 @@ Usage: dmarc-understudy COMMAND [options]
 ${rows.join('\n')}
 
 dmarc-understudy COMMAND --help lists the options of a command.
-dmarc-understudy --version tells the version, and --licenses the licences of everything in it.`
+dmarc-understudy --version tells the version.`
 }
 
 function explain(error: unknown): { message: string; exitCode: number } {

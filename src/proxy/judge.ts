@@ -5,7 +5,7 @@ import { type Conclusion, Investigation } from '../conformance/investigation.ts'
 import type { Choices } from '../contract/choices.ts'
 import type { Overlay } from '../contract/overlay.ts'
 import type { Exchange } from '../exchanges/exchange.ts'
-import { beginThread, type ThreadBeginning } from '../ground/package-files.ts'
+import { findThreadModule } from '../ground/package-files.ts'
 
 /** The judgement of one exchange. */
 export interface ExchangeJudgement {
@@ -53,8 +53,8 @@ export type JudgeAnswer = { value: unknown } | { failure: string }
  * are those of the overlays.
  */
 export async function openJudge({ choices, ...start }: JudgeStart & { choices: Choices }): Promise<ExchangeJudge> {
-  const beginning = beginThread('dist/parts/judge-thread.js')
-  const { ask, close } = beginning ? await openThread(beginning, start) : await openHere(choices, start)
+  const module = findThreadModule('dist/parts/judge-thread.js')
+  const { ask, close } = module ? await openThread(module, start) : await openHere(choices, start)
   let last: Promise<unknown> = Promise.resolve()
   function askInTurn<Value>(request: JudgeRequest): Promise<Value> {
     const answer = last.then(() => ask(request))
@@ -93,8 +93,8 @@ export async function answerJudgeRequest(investigation: Investigation, request: 
   return { findings, isJudged: investigation.judged > before } satisfies ExchangeJudgement
 }
 
-async function openThread({ script, ...how }: ThreadBeginning, start: JudgeStart): Promise<JudgeDoor> {
-  const thread = new Worker(script, { ...how, workerData: start })
+async function openThread(module: URL, start: JudgeStart): Promise<JudgeDoor> {
+  const thread = new Worker(module, { workerData: start })
   /** Why the thread does not answer any more. */
   let end: Error | undefined
   let wait: { resolve(answer: JudgeAnswer): void; reject(error: Error): void } | undefined

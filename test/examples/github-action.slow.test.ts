@@ -27,11 +27,20 @@ function makeJob(folder: string, environment: Record<string, string> = {}): Gith
 
 /** A program that prints its options, and runs the command without a service. */
 function makeProgram(folder: string): string {
-  const file = join(folder, 'understudy')
+  const place = join(folder, 'understudy')
   const lines = 'while [ "$1" != -- ]; do echo "[$1]"; shift; done; shift; UNDERSTUDY_API_KEY=k2 exec "$@"'
-  writeFileSync(file, `#!/bin/sh\n${lines}\n`)
-  chmodSync(file, 0o755)
-  return file
+  mkdirSync(place)
+  writeFileSync(
+    join(place, 'package.json'),
+    '{"name": "dmarc-understudy", "type": "module", "bin": {"dmarc-understudy": "a.js"}}',
+  )
+  writeFileSync(
+    join(place, 'a.js'),
+    `import { spawnSync } from 'node:child_process'
+const args = ['-c', ${JSON.stringify(lines)}, 'sh', ...process.argv.slice(2)]
+process.exitCode = spawnSync('sh', args, { stdio: 'inherit' }).status\n`,
+  )
+  return place
 }
 
 /** A PATH on which npm does what these lines of sh do. */
@@ -246,6 +255,13 @@ echo 'console.log("it runs")' >node_modules/dmarc-understudy/a.js`
       'give package or version, not both',
     ],
     ['a package', { ...ALL, package: 'x' }, undefined, 2, /^package \/.*\/x: there is no such file$/],
+    [
+      'a program as the package',
+      { ...ALL, package: '/etc/passwd' },
+      undefined,
+      2,
+      'package /etc/passwd: must be a tarball (.tgz) of the npm package, or a folder with it',
+    ],
     ['a foreign package', { ...ALL, package: '.' }, undefined, 2, /^package .*: is not the package dmarc-understudy$/],
     ['a version', { ...ALL, version: '1; ls' }, undefined, 2, 'version 1; ls: is no version, such as 1.2.3'],
     [
@@ -273,17 +289,6 @@ echo 'console.log("it runs")' >node_modules/dmarc-understudy/a.js`
   it('says what to do on a machine without npm', async ({ folder }) => {
     const step = await new GithubJob(folder, { PATH: folder }).action(ALL)
     expect(step.code).toBe(2)
-    expect(errorsOf(step)).toBe(
-      'there is no npm; let actions/setup-node run before, or give the input package an executable',
-    )
-  })
-
-  it('says that a package is not executable', async ({ folder }) => {
-    const job = new GithubJob(folder)
-    writeFileSync(join(job.workspace, 'program'), '')
-    const step = await job.action({ ...ALL, package: 'program' })
-    expect(step.code).toBe(126)
-    expect(step.stdout).toContain('program cannot be run (EACCES)\n')
-    expect(errorsOf(step)).toBe('the commands could not start; the lines above say why')
+    expect(errorsOf(step)).toBe('there is no npm; let actions/setup-node run before')
   })
 })

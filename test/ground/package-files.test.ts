@@ -1,9 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import {
-  beginThread,
   findPackageFile,
-  isExecutable,
+  findThreadModule,
   listPackageFiles,
   loadModule,
   readPackageFile,
@@ -32,7 +31,6 @@ it('loads a module of another package by its name', () => {
   expect(loadModule('ajv/dist/2020.js')).toHaveProperty('Ajv2020')
 })
 
-it('begins no thread in the sources, which are no executable', () => {
-  expect(isExecutable).toBe(false)
-  expect(beginThread('dist/parts/judge-thread.js')).toBeUndefined()
+it('finds no module for a thread in the sources', () => {
+  expect(findThreadModule('dist/parts/judge-thread.js')).toBeUndefined()
 })

@@ -54,7 +54,7 @@ function cutNotes(folder: string, tag: string, version: string) {
   const repository = { type: 'git', url: 'git+https://github.com/o/r.git' }
   writeFileSync(join(folder, 'package.json'), JSON.stringify({ version, repository }))
   writeFileSync(join(folder, 'CHANGELOG.md'), CHANGELOG)
-  return spawnCommand([process.execPath, join(ROOT, 'packaging/release-notes.mjs'), tag], { folder }).ended
+  return spawnCommand([process.execPath, join(ROOT, 'scripts/release-notes.mjs'), tag], { folder }).ended
 }
 
 it('cuts the section of a version, with whole lines and links that work elsewhere', async ({ folder }) => {

@@ -80,7 +80,7 @@ describe.each(workflows)('the workflow $path', ({ text }) => {
       .join('\n')
     for (const [, script = ''] of run.matchAll(/npm run (?:--silent )?([\w:]+)/g))
       expect(scripts).toHaveProperty(script)
-    for (const [file] of run.matchAll(/(?:packaging|\.ci)\/[\w.-]+/g))
+    for (const [file] of run.matchAll(/(?:scripts|\.ci)\/[\w.-]+/g))
       expect(existsSync(join(ROOT, file)), file).toBe(true)
   })
 
