@@ -43,7 +43,7 @@ async function listFiles(): Promise<string[]> {
   return [OWN_DOCUMENT, CONTROL_DOCUMENT, TOLERANT_DOCUMENT, ...packages, ...program.toSorted()]
 }
 
-// Every `npm start` builds, mostly without changes since the last time.
+// Many builds change nothing of this.
 if (!(await isPrepared(await listFiles()))) {
   await prepare()
   await markPrepared(await listFiles())

@@ -75,7 +75,23 @@ describe('npm start', () => {
     expect((await fetch(`${baseUrl}/domains`)).status).toBe(401)
     child.kill('SIGTERM')
     await once(child, 'exit')
-    await expect(fetch(`${baseUrl}/domains`)).rejects.toThrow()
+    const ask = () => fetch(`${baseUrl}/domains`).then(({ status }) => status)
+    await expect.poll(() => ask().catch(() => 'gone')).toBe('gone')
+  })
+
+  it('builds nothing if nothing has changed since the last build', async () => {
+    expect(await runShell('npm run --silent prestart')).toEqual({ code: 0, stdout: '', stderr: '' })
+  })
+
+  it('builds again if a source has changed', async ({ folder: copy }) => {
+    const inputs = 'src scripts openapi.yaml package.json tsconfig.json tsconfig.build.json dist'
+    await runShell(`cp -a ${inputs} '${copy}' && ln -s "$PWD/node_modules" '${copy}'`)
+    const build = 'node scripts/build.mjs --if-changed'
+    expect(await runShell(build, { folder: copy })).toEqual({ code: 0, stdout: '', stderr: '' })
+    writeFileSync(join(copy, 'src/cli.ts'), 'a mistake')
+    const { code, stdout } = await runShell(build, { folder: copy })
+    expect(code).toBeGreaterThan(0)
+    expect(stdout).toMatch(/^Building[\s\S]*src\/cli\.ts/)
   })
 })
 

@@ -15,7 +15,9 @@ declare module 'vitest' {
 export function setup(project: TestProject): void {
   const isQuick = !['whole', 'full'].includes(project.vite.config.mode)
   const build = () => {
-    const [command, args] = isQuick ? [process.execPath, ['bundle-page.mjs']] : ['npm', ['run', '--silent', 'build']]
+    const [command, args] = isQuick
+      ? [process.execPath, ['scripts/build.mjs', 'page']]
+      : ['npm', ['run', '--silent', 'build']]
     const { status, stdout, stderr } = spawnSync(command, args, { cwd: project.config.root, encoding: 'utf8' })
     project.provide('buildFailure', status === 0 ? undefined : `The program cannot be built: ${stdout}${stderr}`)
   }
