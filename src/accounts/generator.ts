@@ -62,7 +62,7 @@ const GROUP_SIZE = 500
  */
 export async function generateFixture(options: GeneratorOptions): Promise<Fixture> {
   const { domains: wanted, groups, seed, story, onProgress } = options
-  const { faker } = await import('@faker-js/faker/locale/base')
+  const { faker } = await import('@faker-js/faker/locale/en')
   faker.seed(seed)
   const owners = inventOwners(faker, story, wanted)
   const names = new Set<string>()

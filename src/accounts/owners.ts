@@ -55,17 +55,6 @@ export interface Owner {
 const SUFFIXES = ['example', 'test'] as const
 export const REGIONS = ['Nordics', 'Benelux', 'Iberia', 'DACH', 'UK', 'USA', 'APAC', 'Alps'] as const
 
-const SURNAMES = words(`
-  Adams Albers Andersen Arnold Bakker Barnes Bauer Becker Bell Bennett Berg Bishop Brandt Brooks Carter Clarke Cohen
-  Cole Cooper Costa Cruz Dahl Davies Diaz Doyle Dubois Duncan Ellis Evans Fischer Fisher Fleming Foster Fuchs Garcia
-  Gibson Graham Grant Gray Haas Hansen Harper Hayes Hoffman Holm Hughes Hunter Jansen Jensen Keller Kelly Klein Koch
-  Kramer Lambert Lang Larsen Laurent Lehmann Lopez Lund Marino Martin Mason Mendes Meyer Mills Moreau Morris Murphy
-  Nilsson Novak Olsen Palmer Parker Pereira Perry Peters Porter Quinn Reid Reyes Rossi Ryan Santos Schmidt Shaw Silva
-  Simon Sousa Stone Sutton Thomsen Torres Turner Vidal Vogel Wagner Walsh Weber Wells West Winter Wolf Young Zimmer`)
-const TOWNS = words(`
-  Amberley Ashford Birkdale Bramley Brookfield Castleton Clifton Dunmore Eastbrook Elmwood Fairview Glenfield Hartley
-  Hillcrest Kingsley Lakeside Langford Linden Maplewood Marston Milford Newbridge Northfield Oakdale Redhill Riverton
-  Rosedale Sandford Seaview Silverdale Southgate Springfield Stonebridge Thornton Upton Westbrook Weston Whitby`)
 const BRANDS = words(`
   Alder Amber Arbor Aspen Bright Cedar Clear Coral Crest Delta Ember Fern Frost Glen Granite Harbour Haven Indigo Juniper
   Laurel Linden Lunar Maple Meridian North Opal Orchard Pebble Pine Quartz River Sage Silver Solar Summit Tide Vale
@@ -77,7 +66,6 @@ const TRADES = words(
 const PROFESSIONS = words(
   'Architects Bakery Capital Consulting Dental Energy Foods Hotels Interiors Legal Logistics Motors Outdoor Pharma Properties Schools Studio Travel',
 )
-const DIVISIONS = words('Energy Finance Foods Health Home Insurance Logistics Media Mobility Retail Software Systems')
 const SPORTS = ['Rowing Club', 'Football Club', 'Tennis Club', 'Choir', 'Chess Club', 'Cycling Club', 'Theatre Group']
 
 const COMPANY: OwnerKind = {
@@ -89,14 +77,14 @@ const COMPANY: OwnerKind = {
 }
 const CLIENT: OwnerKind = {
   title: 'Clients',
-  name: (faker) => `${faker.helpers.arrayElement(SURNAMES)} ${faker.helpers.arrayElement(PROFESSIONS)}`,
+  name: (faker) => `${faker.person.lastName()} ${faker.helpers.arrayElement(PROFESSIONS)}`,
   purposes: [office, news, campaign, shop, service, billing, people, web, systems, booking, parked],
   volume: [4000, 12],
 }
 const FAMILY: OwnerKind = {
   title: 'Families',
   name: (faker) => {
-    const [one, other] = faker.helpers.arrayElements(SURNAMES, 2)
+    const [one, other] = faker.helpers.uniqueArray(() => faker.person.lastName(), 2)
     return faker.number.int(2) === 0 ? `${one} Family` : `${one} and ${other}`
   },
   purposes: [
@@ -108,14 +96,14 @@ const FAMILY: OwnerKind = {
 }
 const CLUB: OwnerKind = {
   title: 'Clubs',
-  name: (faker) => `${faker.helpers.arrayElement(TOWNS)} ${faker.helpers.arrayElement(SPORTS)}`,
+  name: (faker) => `${faker.location.city()} ${faker.helpers.arrayElement(SPORTS)}`,
   purposes: [news, members, booking, web, { ...parked, names: ['*-online', '*-old'] }],
   volume: [260, 5],
 }
 const BUSINESS: OwnerKind = {
   title: 'Small businesses',
   name: (faker) => {
-    const place = faker.helpers.arrayElement(faker.number.int(1) === 0 ? SURNAMES : TOWNS)
+    const place = faker.number.int(1) === 0 ? faker.person.lastName() : faker.location.city()
     return `${place} ${faker.helpers.arrayElement(TRADES)}`
   },
   purposes: [office, news, shop, booking, service, web, { ...parked, names: ['*-online', '*-old', 'my-*'] }],
@@ -183,13 +171,14 @@ function brandOf(faker: Faker): string {
 /** A name for the parent itself, a division of it, or a brand that it has bought. */
 function brandBelow(faker: Faker, parent: string, ordinal: number): string {
   if (ordinal === 0) return parent
-  return faker.number.int(99) < 60 ? `${parent} ${faker.helpers.arrayElement(DIVISIONS)}` : brandOf(faker)
+  return faker.number.int(99) < 60 ? `${parent} ${faker.commerce.department()}` : brandOf(faker)
 }
 
 /** Converts a text to a label of a hostname. */
 export function labelOf(title: string): string {
   return title
     .toLowerCase()
+    .replaceAll("'", '')
     .replace(/[^a-z0-9]+/g, '-')
     .replace(/^-|-$/g, '')
 }
