@@ -16,9 +16,13 @@ function loadedWith(file: URL, files = new Set<string>(), packages = new Set<str
   return { files, packages }
 }
 
-it.each(['doors/express.js', 'doors/index.js', 'cli.js'])('loads no package with %s', (door) => {
+it.each([
+  ['doors/express.js', []],
+  ['doors/index.js', ['lowdb']],
+  ['cli.js', []],
+])('loads with %s the packages %j, and no others', (door, expected) => {
   expect(inject('buildFailure')).toBeUndefined()
   const { files, packages } = loadedWith(new URL(door, DIST))
-  expect([...packages]).toEqual([])
+  expect([...packages]).toEqual(expected)
   expect([...files]).toContainEqual(expect.stringMatching(/command-line\.js$/))
 })
