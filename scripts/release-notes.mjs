@@ -1,4 +1,4 @@
-// Prints the section of CHANGELOG.md about a version, as the notes of its release: node packaging/release-notes.mjs v1.2.3
+// Prints the section of CHANGELOG.md about a version, as the notes of its release: node scripts/release-notes.mjs v1.2.3
 import { readFileSync } from 'node:fs'
 
 const [tag = ''] = process.argv.slice(2)

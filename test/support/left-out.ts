@@ -11,7 +11,6 @@ const TOOLS: Readonly<Record<string, { command: readonly string[]; named: RegExp
   bash: { command: ['bash', '--version'], named: /bash/i },
   script: { command: ['script', '--version'], named: /TERMINAL/ },
   'python3 with pytest': { command: ['/usr/bin/python3', '-c', 'import pytest, xdist'], named: /python|pytest/i },
-  buildah: { command: ['buildah', '--version'], named: /buildah/i },
   go: { command: ['go', 'version'], named: /\bgo\b/i },
   javac: { command: ['javac', '-version'], named: /\bjavac?\b/i },
 }
