@@ -10,7 +10,14 @@ import { runInTurns } from '../ground/work.ts'
 import { describeEntry, type RequestReport } from '../journal/description.ts'
 import type { Entry } from '../journal/entry.ts'
 import type { Journal, Scope } from '../journal/journal.ts'
-import { countConditions, type Difference, differencesOf, matcherOf, type RequestMatch } from '../journal/match.ts'
+import {
+  countConditions,
+  type Difference,
+  differencesOf,
+  matcherOf,
+  mayMatch,
+  type RequestMatch,
+} from '../journal/match.ts'
 import { redactWithin } from '../journal/redaction/redaction.ts'
 import { findWords, SEARCHED_WORDS, wordsIn } from '../journal/search.ts'
 import { readdress } from './address.ts'
@@ -62,7 +69,7 @@ export const verifyRequests: AccountHandler<VerificationReport, ExpectedCount> =
     fieldOf: (name) => `/match/${name}`,
   })
   if (refusal) return refusal
-  const { matched, oldest, nearest } = await compareAll(entries(), match, contract.basePath)
+  const { matched, oldest, nearest, uncertain } = await compareAll(entries(), match, contract.basePath)
   const lowest = count ?? at_least ?? (at_most === undefined ? 1 : 0)
   const highest = count ?? at_most ?? Number.POSITIVE_INFINITY
   const passed = matched >= lowest && matched <= highest
@@ -73,7 +80,8 @@ export const verifyRequests: AccountHandler<VerificationReport, ExpectedCount> =
     first_match: oldest?.requestId ?? null,
     near_misses: misses.map(({ entry, differences }) => reportMiss(entry, differences, journal)),
   }
-  return done({ ...outcome, message: sayWhy(outcome, lowest, highest) })
+  const counts = matched > highest || (matched >= lowest && matched + uncertain <= highest) ? 0 : uncertain
+  return done({ ...outcome, message: sayWhy(outcome, lowest, highest) + sayUncertain(counts) })
 }
 
 /** A compared entry, and the conditions that it does not meet. */
@@ -83,18 +91,20 @@ interface Compared {
 }
 
 /**
- * The number of matching entries, the oldest of them, and the near misses, nearest and newest first. `entries` begin with
- * the newest.
+ * The number of matching entries, the oldest of them, the number of entries that match if their unknown body does, and
+ * the near misses, nearest and newest first. `entries` begin with the newest.
  */
 async function compareAll(entries: Iterable<Entry>, match: RequestMatch, basePath: string) {
   const conditions = countConditions(match)
   const turns = new Turns()
   let matched = 0
+  let uncertain = 0
   let oldest: Entry | undefined
   let nearest: Compared[] = []
   for (const entry of entries) {
     if (turns.isOver()) await turns.next()
     const differences = differencesOf(entry, match, basePath)
+    if (differences.length > 0 && mayMatch(entry, differences)) uncertain++
     if (differences.length === 0) {
       matched++
       oldest = entry
@@ -108,7 +118,7 @@ async function compareAll(entries: Iterable<Entry>, match: RequestMatch, basePat
         .slice(0, NEAR_MISSES)
     }
   }
-  return { matched, oldest, nearest }
+  return { matched, oldest, nearest, uncertain }
 }
 
 export const explainRequest: Handler<ExplanationReport> = async (call) => {
@@ -265,6 +275,13 @@ function sayWhy(
   const why =
     differences && ` The nearest is ${nearest?.method} ${nearest?.path}: its ${differences.join(', and its ')}.`
   return `${came}, but ${sayRange(lowest, highest)} expected.${why ?? ''}`
+}
+
+/** What was not read, or was not kept as a whole, decides nothing. */
+function sayUncertain(count: number): string {
+  if (count === 0) return ''
+  const which = count === 1 ? '1 more request may match: its body' : `${count} more requests may match: their bodies`
+  return ` ${which} ${count === 1 ? 'was' : 'were'} not read, or not kept as a whole, so nobody can tell.`
 }
 
 function sayRange(lowest: number, highest: number): string {

@@ -4,8 +4,7 @@ import type { AccountState, DomainGroup, MonitoredDomain } from '../domain/accou
 import type { FixtureDomain } from '../domain/fixture.ts'
 import type { KeyChange, PersistentMap } from '../domain/persistent-map.ts'
 import type { Work } from '../ground/work.ts'
-import { isCut } from '../http/content.ts'
-import { isUnread } from '../journal/description.ts'
+import { isBodyUnknown } from '../journal/description.ts'
 import type { Entry } from '../journal/entry.ts'
 import { type Redact, redactWithin } from '../journal/redaction/redaction.ts'
 
@@ -83,9 +82,9 @@ function isRealChange([, before, after]: KeyChange<string, DomainGroup>): boolea
  * decided again, which is pure: the same request to the same state at the same instant has the same outcome.
  */
 export function repeatChanges(entry: Entry, before: AccountState | undefined, contract: ServiceContract): FoundChanges {
-  const { operation, body } = entry
+  const { operation } = entry
   if (before === undefined || operation === undefined) return { ok: false, why: NOT_KEPT }
-  if (body !== undefined && (isCut(body) || isUnread(body))) {
+  if (isBodyUnknown(entry)) {
     const why = `The journal keeps only the beginning of the body, so it is not known what the request changed.`
     return { ok: false, why }
   }

@@ -7,7 +7,7 @@ import { isDeeperThan } from '../ground/nesting.ts'
 import { runAtOnce, type Work } from '../ground/work.ts'
 import { bytesOf, isCut, textOf } from '../http/content.ts'
 import { splitTarget } from '../http/target.ts'
-import { isUnread } from '../journal/description.ts'
+import { isBodyUnknown, isUnread } from '../journal/description.ts'
 import { type Entry, fieldOf } from '../journal/entry.ts'
 import { HIDDEN } from '../journal/redaction/key-shapes.ts'
 import { type Redact, redactField, redactQuery, redactWithin, withoutBrackets } from '../journal/redaction/redaction.ts'
@@ -87,7 +87,7 @@ export function* scenarioOf(
   const isKeyUnread = entry.keyEvidence.ordinal === 0 && entry.code === 'unauthorized'
   if (isRefusedByField || isKeyUnread)
     return no('The request was refused because of the form of a header field, which the code would not repeat.')
-  const isUnknown = body !== undefined && isUnread(body)
+  const isUnknown = hasUnreadBody(entry)
   if (body !== undefined && isCut(body) && (!isUnknown || entry.problems[0]?.reason === 'bytes')) {
     return no('The journal keeps only the beginning of the body, so the request cannot be sent again.')
   }
@@ -164,11 +164,15 @@ function requestOf(entry: Entry, { basePath }: ServiceContract, redact: Redact):
 }
 
 /** The body that is sent again. For a body that was not read, only its presence matters. */
-function sentBody({ method, body, problems }: Entry, redact: Redact): SentBody | undefined {
-  if (body === undefined || body.size === 0) return undefined
-  if (!isUnread(body)) return bodyOf(bytesOf(body), redact)
+function sentBody(entry: Entry, redact: Redact): SentBody | undefined {
+  const { method, body, problems } = entry
+  if (!hasUnreadBody(entry)) return body === undefined || body.size === 0 ? undefined : bodyOf(bytesOf(body), redact)
   const isSafe = method === 'GET' || method === 'HEAD'
   return isSafe && problems[0]?.reason !== 'unread' ? undefined : SUBSTITUTE
+}
+
+function hasUnreadBody(entry: Entry): boolean {
+  return isBodyUnknown(entry) && (entry.body === undefined || isUnread(entry.body))
 }
 
 function bodyOf(bytes: Buffer, redact: Redact): SentBody {

@@ -17,6 +17,11 @@ export function contentOf(text: string): Content {
   return { held: size <= SHORT ? text : Buffer.from(text), size }
 }
 
+/** Stands for a body that nobody has read, so that even its size is unknown. */
+export const UNREAD: Content = { held: Buffer.alloc(0), size: Number.POSITIVE_INFINITY }
+
+export const NO_BODY = contentOf('')
+
 /** The bytes of the body, as far as they are held. */
 export function bytesOf({ held }: Content): Buffer {
   return typeof held === 'string' ? Buffer.from(held) : held

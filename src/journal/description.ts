@@ -9,7 +9,7 @@ import { writeJson } from '../ground/json.ts'
 import { outline, shorten } from '../ground/show.ts'
 import { type Content, isCut, textOf } from '../http/content.ts'
 import { queryOf } from '../http/target.ts'
-import type { Entry } from './entry.ts'
+import { type Entry, fieldOf } from './entry.ts'
 import { type Redact, redactField, redactQuery, redactWithin } from './redaction/redaction.ts'
 
 /** Characters of a received value that a problem shows. */
@@ -131,6 +131,16 @@ function describeMessage(fields: readonly string[], body: Content | undefined, r
 /** Whether only the size of a body is known. */
 export function isUnread({ held, size }: Content): boolean {
   return held.length === 0 && size > 0
+}
+
+/**
+ * Whether the journal lacks the body of a request, or a part of it: the service did not read it, or it is long. What is
+ * unknown is equal to nothing.
+ */
+export function isBodyUnknown({ body, headers }: Pick<Entry, 'body' | 'headers'>): boolean {
+  // Only a body that comes in chunks declares no size.
+  if (body === undefined) return fieldOf(headers, 'transfer-encoding') !== undefined
+  return isCut(body) || isUnread(body)
 }
 
 /** The ellipsis after a cut body tells `redact` that a secret may begin at its end. */

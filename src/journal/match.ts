@@ -4,7 +4,7 @@ import { isObject, readJson, writeJson } from '../ground/json.ts'
 import { outline, shorten } from '../ground/show.ts'
 import { textOf } from '../http/content.ts'
 import { queryOf, readQuery } from '../http/target.ts'
-import { isUnread } from './description.ts'
+import { isBodyUnknown, isUnread } from './description.ts'
 import type { Entry } from './entry.ts'
 
 /** Conditions for a request. It matches if all of them are met. */
@@ -83,9 +83,14 @@ export function differencesOf(entry: Entry, match: RequestMatch, basePath: strin
     compare(`headers.${name}`, value, fieldOf(entry, name))
   if ('body' in match) {
     const received = bodyOf(entry)
-    compare('body', match.body, shown(received), contains(received, match.body))
+    compare('body', match.body, shown(received), !isBodyUnknown(entry) && contains(received, match.body))
   }
   return differences
+}
+
+/** Whether only the body is missing to tell that an entry matches: the journal lacks it, or a part of it. */
+export function mayMatch(entry: Entry, differences: readonly Difference[]): boolean {
+  return differences.every(({ field }) => field === 'body') && isBodyUnknown(entry)
 }
 
 /** Whether the request or the response violates the contract. A refusal because of the state is no violation. */

@@ -1,6 +1,6 @@
 import { refreshDay } from '../domain/dmarc.ts'
 import type { Allowance } from '../domain/quotas.ts'
-import { bytesOf, type Content } from '../http/content.ts'
+import { bytesOf, type Content, NO_BODY } from '../http/content.ts'
 import type { Entry } from './entry.ts'
 
 /** Uses of the service that its documentation asks clients to avoid. None of them violates the contract. */
@@ -28,6 +28,7 @@ interface Impoliteness {
 export interface WireEvidence {
   started: number
   ended: number
+  /** `undefined` if the request has none, and `UNREAD` if a fault or a refusal came before it was read. */
   requestBody: Content | undefined
   responseBody: Content | undefined
 }
@@ -47,7 +48,7 @@ interface Habits {
 interface SentRequest {
   method: string
   target: string
-  body: Content | undefined
+  body: Content
   ended: number
 }
 
@@ -59,7 +60,7 @@ export interface Noted {
 
 /** The maximum number of kept request ids of each kind. */
 export const SHOWN = 10
-/** Larger bodies, in bytes, are not compared, because they would have to be kept. */
+/** Larger bodies, in bytes, are not compared, because they would have to be kept. An unread one has no limit. */
 export const COMPARED = 4_096
 /** In milliseconds of real time: a retry sooner after a failure is too early, unless the reset has passed. */
 const PATIENCE = 1_000
@@ -101,7 +102,9 @@ export class Manners {
     else if (limit !== undefined && isAfter(limit)) note('request-before-reset')
     // If a response gives no reset, a client cannot wait for it.
     const resetAt = allowance === undefined ? Number.POSITIVE_INFINITY : allowance.resetAt * 1000
-    const sent = { method, target, body: requestBody, ended }
+    // What the operation does not read makes no other request.
+    const body = operation.readsBody ? (requestBody ?? NO_BODY) : NO_BODY
+    const sent = { method, target, body, ended }
     if (failed !== undefined && isAfter(failed) && isImpatient(failed, { started, at }) && isSame(failed, sent)) {
       note('immediate-retry')
     }
@@ -175,20 +178,19 @@ function isImpatient(failed: { ended: number; resetAt: number }, retry: { starte
   return retry.started < failed.ended + PATIENCE && retry.at < failed.resetAt
 }
 
-/** The request without keeping a long body in memory; `undefined` if the comparison would need that body. */
+/** The request, if it can be compared with later ones: its body is known, and short enough to be kept in memory. */
 function keep<Sent extends SentRequest>(sent: Sent): Sent | undefined {
-  return (sent.body?.size ?? 0) <= COMPARED ? sent : undefined
+  return sent.body.size <= COMPARED ? sent : undefined
 }
 
-/** Whether two requests look the same. A body that was not read, for example because of a fault, matches any body. */
-function isSame(one: SentRequest, other: SentRequest): boolean {
-  if (one.method !== other.method || one.target !== other.target) return false
-  return one.body === undefined || other.body === undefined || hasSameBytes(one.body, other.body)
+/** Whether two requests are the same. `kept` has a known body, and an unread one is equal to none. */
+function isSame(kept: SentRequest, other: SentRequest): boolean {
+  return kept.method === other.method && kept.target === other.target && hasSameBytes(kept.body, other.body)
 }
 
 function hasSameBytes(one: Content, other: Content): boolean {
-  if (one.held === other.held) return true
   if (one.size !== other.size) return false
+  if (one.held === other.held) return true
   // Nothing is made of two texts to compare them.
   if (typeof one.held === 'string' && typeof other.held === 'string') return false
   return bytesOf(one).equals(bytesOf(other))

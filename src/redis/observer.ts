@@ -21,6 +21,8 @@ const INEXACT = { own: 1, other: 20 }
 /** A body as far as it can be compared: a digest replaces the content. */
 type StoredContent = [digest: string, size: number] | null
 
+const NOT_COMPARED: StoredContent = ['', COMPARED + 1]
+
 /** What all servers must know about a request with a key to compare it with others. `ended` is in the store's time. */
 export type Wire = [
   ...[key: string, started: number, ended: number, requestBody: StoredContent, responseBody: StoredContent],
@@ -113,9 +115,9 @@ export class ExchangeObserver {
     return new Manners(this.#contract.settings.refresh, (body) => ({ deref: () => body }))
   }
 
-  /** A longer body is never compared. */
+  /** A longer body, or an unread one, is never compared. */
   #describeBody(body: Content): StoredContent {
-    return body.size > COMPARED ? ['', body.size] : [this.#digestOfBody(body), body.size]
+    return body.size > COMPARED ? NOT_COMPARED : [this.#digestOfBody(body), body.size]
   }
 
   #compare(wire: Wire, inexact: number, impolite: ImpoliteKind[]): void {

@@ -5,7 +5,8 @@ import { pageAddress } from '../explain/page-address.ts'
 import { type Clock, elapsed } from '../ground/clock.ts'
 import { memoize } from '../ground/memo.ts'
 import type { Arrival } from '../http/arrival.ts'
-import type { Content } from '../http/content.ts'
+import { hasBody } from '../http/body.ts'
+import { type Content, UNREAD } from '../http/content.ts'
 import type { Headers } from '../http/delivery.ts'
 import { type Log, SILENT } from '../http/log.ts'
 import type { MalformedExchange } from '../http/malformed-response.ts'
@@ -52,7 +53,7 @@ export function createRecorder({ contract, exchanges, clock, log, urls }: Record
       owner: gated.owner,
       started,
       ended,
-      requestBody: checked?.content,
+      requestBody: checked?.content ?? (hasBody(gated.routed.request) ? UNREAD : undefined),
       responseBody: reply?.body,
     })
     if (log !== SILENT) writeLog(outcome, entry, duration)

@@ -4,8 +4,9 @@ import type { ServerOptions } from '../../src/start/options.ts'
 import { withKey } from '../support/account.ts'
 import { addFault, askControl, type Served } from '../support/control-plane.ts'
 import { type ObservedService, startObserved } from '../support/observed-service.ts'
+import { receivedOf } from '../support/request.ts'
 import { asks, sends } from '../support/rows.ts'
-import { API_KEY } from '../support/service.ts'
+import { API_KEY, expectLawful } from '../support/service.ts'
 
 async function verdictOf(service: Served): Promise<VerdictReport> {
   const { status, text, data } = await askControl(service, 'GET', '/verdict')
@@ -187,6 +188,32 @@ describe('impolite requests are noted', () => {
     await service.get('/dmarc')
     expect(await verdictOf(service)).toMatchObject({ passed: true, politeness: [{ kind: 'repeated-read' }] })
   })
+
+  it.each([['with a length'], ['in chunks']])(
+    'but not among writes %s of which nobody has read the body',
+    async (framing) => {
+      const service = await startObserved({ faults: ['quota-storm'] })
+      async function create(name: string, headers = {}): Promise<number> {
+        if (framing === 'with a length') return (await service.send('POST', '/domaingroups', { name }, headers)).status
+        const sent = { authorization: `Bearer ${API_KEY}`, 'content-type': 'application/json', ...headers }
+        const body = new Blob([JSON.stringify({ name })]).stream()
+        const url = `${service.baseUrl}/domaingroups`
+        const answer = await fetch(url, { method: 'POST', headers: sent, body, duplex: 'half' } as RequestInit)
+        const received = receivedOf(answer.status, Object.fromEntries(answer.headers), await answer.text())
+        expectLawful(service.contract, 'POST', '/domaingroups', received)
+        return received.status
+      }
+      const statuses = new Set<number>()
+      for (let count = 0; count < 20; count++) {
+        statuses.add(await create(`Group ${count}`))
+        // After the reset of any quota.
+        await service.ask('PATCH', '/accounts/default/clock', { advance: 'PT2H' })
+      }
+      for (const name of ['One', 'Two']) statuses.add(await create(name, { prefer: 'code=internal_error' }))
+      expect([...statuses].sort()).toEqual([200, 429, 500])
+      expect(await kindsOf(service)).toEqual([])
+    },
+  )
 
   it('for each key by itself', async () => {
     const service = await startObserved()

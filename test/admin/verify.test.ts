@@ -21,6 +21,43 @@ async function verify(service: ObservedService, body: object) {
   return answer.body.data
 }
 
+describe('a request whose body was not read, or not kept as a whole', () => {
+  const body = { name: 'Sales' }
+  const match = { operation: 'createDomainGroup', body }
+  const more = (count: number) =>
+    count === 1
+      ? ' 1 more request may match: its body was not read, or not kept as a whole, so nobody can tell.'
+      : ` ${count} more requests may match: their bodies were not read, or not kept as a whole, so nobody can tell.`
+
+  it.each<[demand: object, passed: boolean, unknown: number]>([
+    [{ match, count: 1 }, true, 2],
+    [{ match, at_most: 2 }, true, 2],
+    [{ match, at_most: 3 }, true, 0],
+    [{ match, at_least: 1 }, true, 0],
+    [{ match, at_least: 2 }, false, 2],
+    [{ match, count: 0 }, false, 0],
+    [{ match: { ...match, query: { id: 'x' } }, count: 0 }, true, 0],
+    [{ match: { operation: 'listDomainGroups', body }, count: 0 }, true, 0],
+    [{ match: { ...match, status: 500 }, count: 0 }, true, 1],
+  ])('decides nothing, and the message says so: %j', async (demand, passed, unknown) => {
+    const service = await startObserved()
+    await service.send('POST', '/domaingroups', body)
+    await addFault(service, {
+      match: { operation: 'createDomainGroup' },
+      times: 1,
+      respond: { error: 'internal_error' },
+    })
+    await service.send('POST', '/domaingroups', body)
+    // The journal keeps its beginning, which is valid JSON.
+    await service.send('POST', '/domaingroups', `${JSON.stringify({ ...body, domains: [] })}${' '.repeat(20_000)}`)
+    await service.get('/domaingroups')
+    const outcome = await verify(service, demand)
+    expect(outcome.passed).toBe(passed)
+    expect(outcome.message.endsWith(unknown === 0 ? '.' : more(unknown)), outcome.message).toBe(true)
+    expect(outcome.message.includes('may match')).toBe(unknown > 0)
+  })
+})
+
 describe('a request matches', () => {
   it.each<[match: RequestMatch, matched: number]>([
     [{}, 5],

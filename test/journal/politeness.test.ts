@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { loadContract } from '../../src/contract/contract.ts'
-import { contentOf } from '../../src/http/content.ts'
+import { contentOf, UNREAD } from '../../src/http/content.ts'
 import {
   COMPARED,
   type ImpoliteKind,
@@ -23,7 +23,7 @@ const FAILED = { status: 503 }
 interface Step extends Partial<Omit<ObservedConduct, 'operation'>> {
   operation?: string
   wire?: [started: number, ended: number]
-  sent?: string
+  sent?: string | typeof UNREAD
   received?: string
 }
 
@@ -40,7 +40,12 @@ function notedOfLast(steps: readonly Step[]): ImpoliteKind[] {
     manners.look(
       { ...entry({ at: START, operation, method, status: operation?.success.status }), ...chosen },
       key,
-      { started, ended, requestBody: contentOf(sent ?? ''), responseBody: contentOf(received ?? '') },
+      {
+        started,
+        ended,
+        requestBody: typeof sent === 'object' ? sent : sent === undefined ? undefined : contentOf(sent),
+        responseBody: contentOf(received ?? ''),
+      },
       (kind) => noted.push(kind),
     )
   }
@@ -52,7 +57,7 @@ const ADD: Step = { operation: 'addDomains', sent: '{}' }
 const READ: Step = { operation: 'listDmarc', received: '[]' }
 const RENEWED: Step = { ...LIMITED, at: RESET, allowance: { ...LIMITED.allowance, resetAt: RESET / 1000 + 60 } }
 /** A step with another body. */
-const sending = (sent: string, step = ADD): Step => ({ ...step, sent })
+const sending = (sent: NonNullable<Step['sent']>, step = ADD): Step => ({ ...step, sent })
 /** A step at these times on the wire. */
 const during = (started: number, ended: number, step: Step = {}): Step => ({ ...step, wire: [started, ended] })
 
@@ -99,6 +104,35 @@ describe('of the last request is noted', () => {
       ['repeated-write'],
     ],
     ['a write that is sent again', [ADD, ADD], ['repeated-write']],
+    ['a write after a failure, of which nobody has read the body', [sending(UNREAD, { ...ADD, ...FAILED }), ADD], []],
+    ['a write that nobody has read after a failure', [{ ...ADD, ...FAILED }, sending(UNREAD)], []],
+    ['two writes that nobody has read, both of which fail', Array(2).fill(sending(UNREAD, { ...ADD, ...FAILED })), []],
+    ['a write that nobody has read after one that succeeded', [ADD, sending(UNREAD, { ...ADD, ...FAILED })], []],
+    [
+      'writes that nobody has read, to a path that is over its limit',
+      Array(2).fill(sending(UNREAD, { ...ADD, ...LIMITED })),
+      both.slice(0, 1),
+    ],
+    [
+      'a write without a body after one that nobody has read',
+      [ADD, sending('', { ...ADD, ...FAILED }), sending(UNREAD)],
+      [],
+    ],
+    [
+      'a write without a body that is sent again',
+      [{ operation: 'addDomains', ...FAILED }, sending('')],
+      ['immediate-retry'],
+    ],
+    [
+      'a read with a body, which the service ignores',
+      [sending(UNREAD, FAILED), sending('{}', {})],
+      ['immediate-retry'],
+    ],
+    [
+      'a removal with a body, which the service ignores',
+      Array(2).fill(sending(UNREAD, { operation: 'deleteDomainGroup' })),
+      ['repeated-write'],
+    ],
     ['a write that is sent again after a read', [ADD, {}, ADD], ['repeated-write']],
     ['a write that is sent again after another', [ADD, sending('[]'), ADD], []],
     ['a write that is sent twice at a time', [during(0, 5, ADD), during(4, 6, ADD)], []],

@@ -5,9 +5,9 @@ import type { AccountState, DomainGroup, MonitoredDomain } from '../../domain/ac
 import { comparedName } from '../../domain/groups.ts'
 import { PersistentMap } from '../../domain/persistent-map.ts'
 import { isObject, type Json, readJson } from '../../ground/json.ts'
-import { isCut, textOf } from '../../http/content.ts'
+import { textOf } from '../../http/content.ts'
 import { queryOf, readQuery } from '../../http/target.ts'
-import { isUnread } from '../../journal/description.ts'
+import { isBodyUnknown } from '../../journal/description.ts'
 import type { Entry } from '../../journal/entry.ts'
 
 /**
@@ -17,7 +17,7 @@ import type { Entry } from '../../journal/entry.ts'
 export function refusalsByState(entry: Entry, contract: ServiceContract): ReadonlySet<string> {
   const { operation, before, target, body, at, code } = entry
   if (operation === undefined || before === undefined) return new Set()
-  if (body !== undefined && (isUnread(body) || isCut(body))) return new Set()
+  if (isBodyUnknown(entry)) return new Set()
   const value = body === undefined ? {} : readJson(textOf(body))
   if (!isObject(value)) return new Set()
   const received = {

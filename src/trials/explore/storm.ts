@@ -1,5 +1,5 @@
-import { bytesOf } from '../../http/content.ts'
-import { isUnread } from '../../journal/description.ts'
+import { bytesOf, NO_BODY } from '../../http/content.ts'
+import { isBodyUnknown } from '../../journal/description.ts'
 import type { Entry } from '../../journal/entry.ts'
 import { isLimited, type ObservedRequest } from './observation.ts'
 
@@ -21,7 +21,7 @@ export function findStorm(requests: readonly ObservedRequest[]): string | undefi
 }
 
 /**
- * Finds a request that the client sends again before the reset that the 429 announced, without waiting longer from try
+ * Finds a target that the client requests again before the reset that the 429 announced, without waiting longer from try
  * to try. It is a mistake where quota windows are longer than those in which the client waited long enough.
  */
 export function findFixedWait(requests: readonly ObservedRequest[]): string | undefined {
@@ -36,22 +36,25 @@ export function findFixedWait(requests: readonly ObservedRequest[]): string | un
     const next = nextTry(requests, again)
     const grows = next !== undefined && next.started - again.ended >= GROWTH * (again.started - request.ended)
     if (!grows) {
-      return `After a 429, ${operation.id} was sent again before the instant in X-RateLimit-Reset, although the client waited long enough where the quota window was shorter: it does not wait for that instant.`
+      return `After a 429, ${operation.id} was called again before the instant in X-RateLimit-Reset, although the client waited long enough where the quota window was shorter: it does not wait for that instant.`
     }
   }
   return undefined
 }
 
-/** The next request like this one, after its response. */
+/**
+ * The next request to the same target, after the response to this one. Its body does not count: a 429 comes before the
+ * body is read, and limits every request to the path.
+ */
 function nextTry(requests: readonly ObservedRequest[], { entry, ended }: ObservedRequest): ObservedRequest | undefined {
   const { key, method, target } = entry
   return requests.find(({ entry: other, started }) => {
     if (started < ended) return false
-    return other.key === key && other.method === method && other.target === target && mayHaveSameBody(entry, other)
+    return other.key === key && other.method === method && other.target === target
   })
 }
 
-/** How long the client waited at most after a 429 before it sent the request again, in seconds. */
+/** How long the client waited at most after a 429 before its next such request, in seconds. */
 export function longestWait(requests: readonly ObservedRequest[]): number {
   const waits = requests.flatMap((request) => {
     if (!isLimited(request.entry)) return []
@@ -74,7 +77,7 @@ function findTries(requests: readonly ObservedRequest[]): string | undefined {
     if (entry.operation === undefined) continue
     const place = `${entry.key} ${entry.method} ${entry.target}`
     const similar = chains.get(place) ?? []
-    const chain = similar.find(({ last }) => mayHaveSameBody(last.entry, entry))
+    const chain = similar.find(({ last }) => haveSameBody(last.entry, entry))
     if (chain === undefined) {
       chains.set(place, [...similar, { last: request, tries: 1 }])
       continue
@@ -94,10 +97,12 @@ function hasFailed({ status, injected, operation }: Entry): boolean {
   return status === undefined || injected || status !== operation?.success.status
 }
 
-function mayHaveSameBody(one: Entry, other: Entry): boolean {
-  // A fault has kept this body from being read, so it may be equal to any other body.
-  if (one.body === undefined || other.body === undefined || isUnread(one.body) || isUnread(other.body)) return true
-  return bytesOf(one.body).equals(bytesOf(other.body))
+/** Whether both bodies are known and equal. */
+function haveSameBody(one: Entry, other: Entry): boolean {
+  // What the operation does not read makes no other request.
+  if (one.operation?.readsBody === false) return true
+  if (isBodyUnknown(one) || isBodyUnknown(other)) return false
+  return bytesOf(one.body ?? NO_BODY).equals(bytesOf(other.body ?? NO_BODY))
 }
 
 function findImpatience(requests: readonly ObservedRequest[]): string | undefined {

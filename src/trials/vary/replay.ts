@@ -9,6 +9,7 @@ import { countAnonymousIds } from '../../http/anonymous-ids.ts'
 import { bytesOf, isCut } from '../../http/content.ts'
 import { createHostCheck } from '../../http/hosts.ts'
 import { malformedResponse } from '../../http/malformed-response.ts'
+import { isBodyUnknown } from '../../journal/description.ts'
 import { type Entry, fieldOf } from '../../journal/entry.ts'
 import { allowedOrigins, corsFor } from '../../start/allowed-origins.ts'
 import { openDirectService } from '../../start/direct-service.ts'
@@ -120,7 +121,7 @@ function isNoHttp({ status, responseHeaders, problems }: Entry): boolean {
 
 function bodyOf({ body, headers }: Entry): Buffer | undefined {
   const declared = Number(fieldOf(headers, 'content-length') ?? Number.NaN)
-  if (body === undefined) return declared > 0 ? undefined : Buffer.alloc(0)
+  if (body === undefined) return declared > 0 || isBodyUnknown({ body, headers }) ? undefined : Buffer.alloc(0)
   if (isCut(body)) return body.size > LONGEST_FILLER ? undefined : Buffer.alloc(body.size, ' ')
   const bytes = bytesOf(body)
   // The recorded text may differ from the original bytes, and a client may disconnect in the middle of a body.
