@@ -18,6 +18,7 @@ import { readJson, valueAt } from '../ground/json.ts'
 import type { Work } from '../ground/work.ts'
 import { bytesOf, textOf } from '../http/content.ts'
 import { createQueryReader, queryOf } from '../http/target.ts'
+import { isUnbidden } from '../http/unbidden.ts'
 import {
   describeEntry,
   describeQuota,
@@ -25,7 +26,7 @@ import {
   type ProblemReport,
   type RequestReport,
 } from '../journal/description.ts'
-import type { Entry } from '../journal/entry.ts'
+import { type Entry, fieldOf } from '../journal/entry.ts'
 import { type Redact, redactWithin, withoutBrackets } from '../journal/redaction/redaction.ts'
 import { StoreError } from '../store/store-error.ts'
 import { type ChangesReport, describeChanges, type FoundChanges } from './changes.ts'
@@ -97,7 +98,7 @@ export function* explainEntry(entry: Entry, source: ExplanationSource): Work<Exp
   const position = isNoJson ? findJsonPosition(entry.body, redact) : undefined
   yield
   const assumptions = yield* assumptionsBehind(entry, source)
-  const refused = entry.code !== undefined && entry.code !== 'internal_error' && !entry.injected
+  const refused = entry.code !== undefined && entry.code !== 'internal_error' && !entry.injected && !isOfBrowser(entry)
   // A fault may have hidden from the client the error in its request.
   const correctable = refused || entry.violatesContract
   const described = describeEntry(entry, contract.catalogue, redact)
@@ -196,11 +197,20 @@ function summarise(
   if (code === undefined && operation === undefined)
     return 'A browser asked what pages of another origin may send. That needs no key and costs no quota.'
   if (code === undefined) return `${operation?.id} succeeded.`
+  if (isOfBrowser(entry))
+    return 'A browser asks for this file by itself. The service has none, and the verdict does not count the request.'
   const [first, ...others] = problems
   const more = others.length === 0 ? '' : others.length === 1 ? ' One more problem' : ` ${others.length} more problems`
   const then = more === '' ? '' : `${more} would remain after this one.`
   const detail = code === 'unauthorized' ? describeCredentials(entry, settings) : position?.says
   return `Refused with ${code}: ${first?.message ?? ''}${detail === undefined ? '' : ` ${detail}`}${then}`
+}
+
+/** Whether it is the 404 for something that a browser has asked for by itself. */
+function isOfBrowser({ problems, method, path, headers }: Entry): boolean {
+  return (
+    problems[0]?.code === 'not_found' && isUnbidden({ method, path, authorization: fieldOf(headers, 'authorization') })
+  )
 }
 
 function summariseInjected(entry: Entry): string {

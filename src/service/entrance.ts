@@ -8,6 +8,7 @@ import { type Awaitable, whenReady } from '../ground/awaitable.ts'
 import type { AnonymousIds } from '../http/anonymous-ids.ts'
 import type { Arrival } from '../http/arrival.ts'
 import { requestIdOf } from '../http/request-id.ts'
+import { isUnbidden } from '../http/unbidden.ts'
 import { redactKeys } from '../journal/redaction/key-shapes.ts'
 import type { Secrets } from '../journal/redaction/secrets.ts'
 import { createGate, type GateDeps, type GateResult } from './gate.ts'
@@ -85,8 +86,7 @@ export function createEntrance(deps: EntranceDeps) {
       injection: refusal === undefined ? (ruled ?? preferred) : undefined,
       effect: undefined,
       refusal,
-      // A refusal of the gate, or of the Host of another site, does not come from the contract.
-      violatesContract: refusal !== undefined && refusal !== decision.refusal && refusal !== MISLED,
+      violatesContract: refusal !== undefined && refusal !== decision.refusal && breaksContract(routed),
     }
     // An admitted request has an operation and a principal.
     return gated as Admitted | Refused
@@ -100,6 +100,14 @@ export function createEntrance(deps: EntranceDeps) {
   }
 
   return { admit, enterAnonymously, enterUnadmitted, tellAnonymous, refund }
+}
+
+/**
+ * Whether a request without an operation breaks the contract. The Host of another site does not come from the contract,
+ * and what a browser asks for by itself does not come from a client.
+ */
+function breaksContract({ refusal, request: { method, headers }, path }: Routed): boolean {
+  return refusal !== MISLED && !isUnbidden({ method, path, authorization: headers.authorization })
 }
 
 /** Creates the function that gives a request its id: that of the client, if it is echoed, or else our own. */

@@ -4,7 +4,7 @@ import type { ServerOptions } from '../../src/start/options.ts'
 import { withKey } from '../support/account.ts'
 import { addFault, askControl, type Served } from '../support/control-plane.ts'
 import { type ObservedService, startObserved } from '../support/observed-service.ts'
-import { receivedOf } from '../support/request.ts'
+import { receivedOf, type SentHeaders, sendRequest } from '../support/request.ts'
 import { asks, sends } from '../support/rows.ts'
 import { API_KEY, expectLawful } from '../support/service.ts'
 
@@ -66,6 +66,40 @@ describe('the verdict', () => {
       },
     ])
   })
+
+  it.each<[path: string, isViolation: boolean, sent?: SentHeaders, method?: string]>([
+    ['/favicon.ico', false],
+    ['/favicon.ico?v=2', false],
+    ['/favicon.ico', false, {}, 'HEAD'],
+    ['/apple-touch-icon.png', false],
+    ['/apple-touch-icon-120x120-precomposed.png', false],
+    ['/robots.txt', false],
+    ['/.well-known/appspecific/com.chrome.devtools.json', false],
+    // A client of the service has asked.
+    ['/favicon.ico', true, { authorization: `Bearer ${API_KEY}` }],
+    ['/favicon.ico', true, {}, 'POST'],
+    ['/api/v1/favicon.ico', true],
+    ['/domains', true],
+    ['/dmarc', true],
+    ['/nothing.png', true],
+    ['/.well-known', true],
+  ])(
+    'knows what a browser asks for by itself: %s is a violation: %j',
+    async (path, isViolation, sent, method = 'GET') => {
+      const service = await startObserved()
+      const received = await sendRequest(method, new URL(path, service.baseUrl).href, undefined, sent)
+      expectLawful(service.contract, method, '/nothing', received)
+      expect(received.status).toBe(404)
+      const count = isViolation ? 1 : 0
+      expect(await verdictOf(service)).toMatchObject({ requests: 1, judged: count, violations: { count } })
+      const { data } = await service.ask('GET', '/requests')
+      const [{ request_id, violates_contract }] = data.requests
+      expect(violates_contract).toBe(isViolation)
+      const { summary, correction } = (await service.ask('GET', `/explain/${request_id}`)).data
+      expect(summary.startsWith('A browser asks for this file by itself.')).toBe(!isViolation)
+      expect(correction === null).toBe(!isViolation)
+    },
+  )
 
   it.each<[what: string, send: Deed, code: string]>([
     ['an unknown path', sends('GET', '/domain'), 'not_found'],
