@@ -66,7 +66,7 @@ export class Control {
   /** Executes a request that has passed `conform`. */
   async run(operation: Operation, { host, isGone = () => false, ...request }: ConformingCall): Promise<ControlOutcome> {
     const ownUrls = this.deps.urls
-    const urls = () => urlsFor(host, ownUrls())
+    const urls = () => urlsFor(host, ownUrls(), this.deps.namesUs)
     const call = { ...this.deps, limits: this.limits, ...request, isGone, urls, ownUrls }
     if (call.observed?.offers.has(operation.id) === false) {
       return refuse({ code: 'forbidden', reason: 'observed', about: { operation: operation.id } })

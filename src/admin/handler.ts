@@ -7,6 +7,7 @@ import type { ExplanationReport } from '../explain/explanation.ts'
 import type { Awaitable } from '../ground/awaitable.ts'
 import type { Clock } from '../ground/clock.ts'
 import type { Json } from '../ground/json.ts'
+import type { HostCheck } from '../http/hosts.ts'
 import type { StoreTraffic } from '../redis/figures.ts'
 import type { Readiness } from '../store/readiness.ts'
 import type { Store } from '../store/store.ts'
@@ -28,6 +29,8 @@ export interface ControlDeps {
   instance: string
   /** Known as soon as the server listens. */
   urls(): ServerUrls
+  /** Which Host the service answers to; absent if it answers to any. */
+  namesUs?: HostCheck | undefined
   readiness: Readiness
   /** Whether the service refuses requests over a quota. If not, it only counts them. */
   enforceQuotas: boolean

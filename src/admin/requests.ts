@@ -2,6 +2,7 @@ import { stateWriterOf } from '../accounts/export.ts'
 import { DEFAULT_ACCOUNT } from '../accounts/worlds.ts'
 import type { AccountState } from '../domain/account.ts'
 import { type ExplanationReport, explainEntry } from '../explain/explanation.ts'
+import { foreignHostOf } from '../explain/foreign-host.ts'
 import { explainElsewhere } from '../explain/foreign-service.ts'
 import { pageAddress } from '../explain/page-address.ts'
 import { show } from '../ground/show.ts'
@@ -81,7 +82,10 @@ export const verifyRequests: AccountHandler<VerificationReport, ExpectedCount> =
     near_misses: misses.map(({ entry, differences }) => reportMiss(entry, differences, journal)),
   }
   const counts = matched > highest || (matched >= lowest && matched + uncertain <= highest) ? 0 : uncertain
-  return done({ ...outcome, message: sayWhy(outcome, lowest, highest) + sayUncertain(counts) })
+  return done({
+    ...outcome,
+    message: sayWhy(outcome, lowest, highest) + sayForeign(misses[0], journal) + sayUncertain(counts),
+  })
 }
 
 /** A compared entry, and the conditions that it does not meet. */
@@ -275,6 +279,13 @@ function sayWhy(
   const why =
     differences && ` The nearest is ${nearest?.method} ${nearest?.path}: its ${differences.join(', and its ')}.`
   return `${came}, but ${sayRange(lowest, highest)} expected.${why ?? ''}`
+}
+
+/** Why the service has not looked at the nearest request. */
+function sayForeign(nearest: Compared | undefined, journal: Journal): string {
+  const host = nearest && foreignHostOf(nearest.entry)
+  if (nearest === undefined || host === undefined) return ''
+  return ` It was refused because its Host, ${show(journal.redactorFor(nearest.entry)(host))}, is no name of this server.`
 }
 
 /** What was not read, or was not kept as a whole, decides nothing. */

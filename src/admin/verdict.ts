@@ -71,7 +71,7 @@ function summarise({ requests, judged, violations }: VerdictCounts, first: Examp
   }
   if (requests === 0) return 'No request has come, so nothing was checked.'
   if (judged === 0) {
-    return `Nothing was checked: no request passed its key, plan and quota, and the faults. Requests that came: ${requests.toLocaleString('en')}.`
+    return `Nothing was checked: no request passed its Host, key, plan and quota, and the faults. Requests that came: ${requests.toLocaleString('en')}.`
   }
   return `No request violates the contract. Requests that were checked: ${judged.toLocaleString('en')}.`
 }

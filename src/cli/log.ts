@@ -60,6 +60,8 @@ interface LogLine {
   msg: string
   method?: string
   path?: string
+  /** The foreign name, if the request was refused because of it. */
+  host?: string
   status?: number
   code?: string
   account?: string
@@ -88,12 +90,13 @@ export function prettify(line: string, isColoured: boolean): string {
 }
 
 function describeRequest(
-  { method = '', path = '', status, code, account, fault, ms, page }: LogLine,
+  { method = '', path = '', host, status, code, account, fault, ms, page }: LogLine,
   paint: (style: 'red' | 'yellow' | 'green', text: string) => string,
 ): string {
   const style = status === undefined || status >= 500 ? 'red' : status >= 400 ? 'yellow' : 'green'
   const outcome = paint(style, status === undefined ? 'no response' : [status, code].filter(Boolean).join(' '))
-  const notes = [account, fault && `fault ${fault}`, ms !== undefined && `${ms} ms`].filter(Boolean).join(', ')
+  const foreign = host !== undefined && `foreign Host ${printable(host)}`
+  const notes = [foreign, account, fault && `fault ${fault}`, ms !== undefined && `${ms} ms`].filter(Boolean).join(', ')
   const address = page === undefined ? '' : ` ${printable(page)}`
   return `${printable(`${method} ${path}`)} → ${outcome} (${notes})${address}`
 }

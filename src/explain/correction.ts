@@ -9,6 +9,7 @@ import type { Work } from '../ground/work.ts'
 import { writeQuery } from '../http/target.ts'
 import { correctContent, exampleContent } from './content-correction.ts'
 import { type CorrectedRoute, correctRoute } from './route-correction.ts'
+import { spelt } from './wording.ts'
 
 /** A request as it was received. */
 export interface RefusedRequest {
@@ -40,7 +41,7 @@ export function* correctRequest(
   account: AccountState,
   contract: ServiceContract,
 ): Work<Correction> {
-  const admission = admit(problems, account, contract)
+  const admission = admit(request, problems, account, contract)
   const { method, target, body: sent } = request
   const route = correctRoute(method, target, sent !== undefined && sent.length > 0, contract)
   const { rehearsal, parameters, body, changes } =
@@ -57,11 +58,21 @@ export function* correctRequest(
 }
 
 /** Corrects the sender and the form of the request, such as the key and the plan, but not its content. */
-function admit(problems: readonly Problem<string>[], account: AccountState, { settings }: Contract) {
+function admit(
+  { headers }: RefusedRequest,
+  problems: readonly Problem<string>[],
+  account: AccountState,
+  { settings }: Contract,
+) {
   const { plans } = settings
   const steps: PlannedRequest[] = []
   const changes: string[] = []
   const has = (code: string, reason?: string) => problems.some((each) => each.code === code && each.reason === reason)
+  if (has('unauthorized', 'host')) {
+    changes.push(
+      `The address is that of the server, so that \`Host\` names it, instead of ${spelt(headers['host'] ?? '')}.`,
+    )
+  }
   if (has('unauthorized')) changes.push('The header `Authorization` carries a valid key.')
   if (!account.keys.some(({ disabled }) => !disabled)) {
     steps.push({ plane: 'admin', method: 'POST', path: `${pathOf(account)}/keys`, body: {} })

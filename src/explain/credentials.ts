@@ -6,15 +6,9 @@ import { type Entry, fieldOf } from '../journal/entry.ts'
  * The sentence contains no part of the key. `undefined` if the key is valid.
  */
 export function describeCredentials(
-  { headers, keyEvidence, key, problems }: Entry,
+  { headers, keyEvidence, key }: Entry,
   { authorizationScheme }: Pick<Settings, 'authorizationScheme'>,
 ): string | undefined {
-  if (problems[0]?.reason === 'host') {
-    return (
-      'The header `Host` names another server than this one, as in a request of a page that was misled (DNS rebinding); ' +
-      'use a name of the loopback address, such as `localhost` or `127.0.0.1`, or allow the origin with `--cors`.'
-    )
-  }
   if (keyEvidence.disabled) return `The key ${key} is disabled.`
   if (keyEvidence.ordinal > 0) return undefined
   const value = fieldOf(headers, 'authorization')

@@ -13,7 +13,6 @@ import { type AccountState, type MonitoredDomain, replicateAccount } from '../do
 import type { ErrorCode } from '../domain/errors.ts'
 import type { Fixture, FixtureDomain } from '../domain/fixture.ts'
 import { PersistentMap } from '../domain/persistent-map.ts'
-import type { Settings } from '../domain/settings.ts'
 import { readJson, valueAt } from '../ground/json.ts'
 import type { Work } from '../ground/work.ts'
 import { bytesOf, textOf } from '../http/content.ts'
@@ -32,6 +31,7 @@ import { StoreError } from '../store/store-error.ts'
 import { type ChangesReport, describeChanges, type FoundChanges } from './changes.ts'
 import { correctRequest, type RefusedRequest } from './correction.ts'
 import { describeCredentials } from './credentials.ts'
+import { describeForeignHost, foreignHostOf } from './foreign-host.ts'
 import { findJsonPosition, type JsonPosition } from './json-position.ts'
 import { pageAddress } from './page-address.ts'
 import { describeReceived } from './received-value.ts'
@@ -108,7 +108,7 @@ export function* explainEntry(entry: Entry, source: ExplanationSource): Work<Exp
     operation: entry.operation?.id ?? null,
     status: entry.status ?? null,
     code: entry.code ?? null,
-    summary: summarise(entry, problems, position, contract.settings),
+    summary: summarise(entry, problems, position, source),
     documented: entry.status !== undefined && assumptions.length === 0 && !entry.injected,
     assumptions,
     rules: rulesBehind(entry, contract),
@@ -137,7 +137,7 @@ function* correct(
 ): Work<ExplanationReport['correction']> {
   // The correction is tried on a copy.
   const copy = yield* replicateAccount(account)
-  const correction = yield* correctRequest(received(entry), entry.problems, copy, contract)
+  const correction = yield* correctRequest(received(entry), problemsOf(entry, account), copy, contract)
   const before = correction.before.map((each) => withoutSecrets(each, redact))
   const request = withoutSecrets(correction.request, redact)
   const { method, path, body } = request
@@ -148,6 +148,12 @@ function* correct(
     request: { method, path: contract.basePath + path, body: bodyText(body) ?? null },
     requests: [...before, request],
   }
+}
+
+/** The problems of a request. Of one with a foreign Host, the key was not checked. */
+function problemsOf(entry: Entry, { keys }: AccountState): Entry['problems'] {
+  const isValid = keys.some(({ id, disabled }) => id === entry.key && !disabled)
+  return foreignHostOf(entry) === undefined || isValid ? entry.problems : [...entry.problems, { code: 'unauthorized' }]
 }
 
 /**
@@ -179,7 +185,7 @@ function summarise(
   entry: Entry,
   problems: readonly { message: string }[],
   position: JsonPosition | undefined,
-  settings: Settings,
+  { contract, urls, redact }: ExplanationSource,
 ): string {
   const { injected, status, code, operation, failure, decided } = entry
   if (injected) return summariseInjected(entry)
@@ -202,7 +208,9 @@ function summarise(
   const [first, ...others] = problems
   const more = others.length === 0 ? '' : others.length === 1 ? ' One more problem' : ` ${others.length} more problems`
   const then = more === '' ? '' : `${more} would remain after this one.`
-  const detail = code === 'unauthorized' ? describeCredentials(entry, settings) : position?.says
+  const host = foreignHostOf(entry)
+  if (host !== undefined) return `Refused with ${code}: ${describeForeignHost(redact(host), urls.baseUrl)}`
+  const detail = code === 'unauthorized' ? describeCredentials(entry, contract.settings) : position?.says
   return `Refused with ${code}: ${first?.message ?? ''}${detail === undefined ? '' : ` ${detail}`}${then}`
 }
 

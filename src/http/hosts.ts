@@ -39,7 +39,7 @@ export function createHostCheck(boundHost: string, origins: readonly string[]): 
   }
 }
 
-/** The name in a Host, without its port. */
-function nameIn(field: string): string {
+/** The name in a Host, in small letters and without its port. */
+export function nameIn(field: string): string {
   return field.replace(/:\d+$/, '').toLowerCase()
 }

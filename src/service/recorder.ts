@@ -15,6 +15,7 @@ import { type Entry, keyEvidenceOf, NOT_ADMITTED } from '../journal/entry.ts'
 import type { NewEntry } from '../journal/journal.ts'
 import { nameInLog } from '../journal/redaction/key-shapes.ts'
 import { redactWithin } from '../journal/redaction/redaction.ts'
+import { MISLED } from './routing.ts'
 import type { Outcome } from './stages.ts'
 
 export interface RecorderDeps {
@@ -78,6 +79,7 @@ export function createRecorder({ contract, exchanges, clock, log, urls }: Record
         request_id: requestId,
         method: routed.request.method,
         path: isFixed(operation) ? routed.path : journal.redactorFor(entry)(routed.path),
+        host: routed.refusal === MISLED ? journal.redactorFor(entry)(routed.request.headers.host ?? '') : undefined,
         operation: operation?.id,
         account: principal && nameAccount(principal.account.id),
         key: principal?.key.id,

@@ -114,9 +114,17 @@ export async function openStandIn(
     const { apiKey, kept, exposed } = await provideAccounts(options, opened, worlds, fixture, log)
     const { enforceQuotas, prefer, simulator, responseValidation } = options
     const shared = { contract, store, clock, worlds, exchanges, enforceQuotas }
-    const control = createControlLoader({ ...shared, instance, faultSets, urls: () => urls, readiness, traffic })
     // What comes without a port was sent by a program that has the stand-in.
     const namesUs = options.listen ? createHostCheck(options.host, allowedOrigins(options, contract)) : () => true
+    const control = createControlLoader({
+      ...shared,
+      instance,
+      faultSets,
+      urls: () => urls,
+      namesUs,
+      readiness,
+      traffic,
+    })
     const service = createPipeline({
       ...{ ...shared, urls, nextId, log, prefer, simulator, responseValidation, namesUs },
       stopping: internal.hurries ? AbortSignal.abort() : stopping.signal,

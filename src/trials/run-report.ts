@@ -155,7 +155,7 @@ function describeIdleness({ result: { verdict }, failOn }: ReportedRun): Finding
   const hint =
     verdict.requests === 0
       ? 'The command was told where the service is by UNDERSTUDY_BASE_URL, UNDERSTUDY_API_KEY and UNDERSTUDY_ADMIN_URL.'
-      : 'Does the client send the key in UNDERSTUDY_API_KEY, as `Authorization: Bearer`?'
+      : 'Does the client send the key in UNDERSTUDY_API_KEY, as `Authorization: Bearer`, to the address in UNDERSTUDY_BASE_URL? If it has another name for this machine, as in an emulator or a container, --cors http://NAME permits that name.'
   const text = `${hint} A client that reads other variables gets them by --set-env, such as --set-env API_URL={baseUrl} --set-env API_KEY={apiKey}.`
   return [{ rule: IDLE, level: levelOf('idle', failOn), message: verdict.message, remedy: { text } }]
 }

@@ -37,6 +37,12 @@ describe('The address of the server is', () => {
   })
 })
 
+it('The service has the address of a Host only if it answers to it', () => {
+  const adminUrl = 'http://10.0.2.2:4010/__admin'
+  expect(urlsFor('10.0.2.2:4010', OWN, () => false)).toEqual({ ...OWN, adminUrl })
+  expect(urlsFor('10.0.2.2:4010', OWN, () => true)).toEqual({ baseUrl: 'http://10.0.2.2:4010/api/v1', adminUrl })
+})
+
 it.each([
   ['a.example:80', 'http://a.example:80/x', 'wherever a command names it'],
   ['[::1]:80', 'http://127.0.0.1:4010/x', 'but not in words that would have to be quoted for it'],
@@ -47,7 +53,7 @@ it.each([
 })
 
 it('Every command names the server as its caller does, and that of a call of the library names where it listens', async () => {
-  const plane = await startControlPlane({ adminToken: 'token', journal: 1 })
+  const plane = await startControlPlane({ adminToken: 'token', journal: 1, cors: ['https://balancer.example'] })
   const { understudy, ask } = plane
   const { key } = await plane.create({ id: 'spare' })
   const own = new URL(understudy.baseUrl).host

@@ -136,7 +136,7 @@ describe('the verdict', () => {
     await prepare(service)
     await sends('POST', '/domains', { domain: 1 }, withKey(key))(service).catch(() => {})
     const message =
-      'Nothing was checked: no request passed its key, plan and quota, and the faults. Requests that came: 1.'
+      'Nothing was checked: no request passed its Host, key, plan and quota, and the faults. Requests that came: 1.'
     const violations = { count: 0 }
     expect(await verdictOf(service)).toMatchObject({ passed: false, message, requests: 1, judged: 0, violations })
   })

@@ -1,4 +1,5 @@
 import { describe, expect } from 'vitest'
+import { prettify } from '../../src/cli/log.ts'
 import type { ServerOptions } from '../../src/start/options.ts'
 import { askControl } from '../support/control-plane.ts'
 import { it } from '../support/example-service.ts'
@@ -65,7 +66,7 @@ describe('on a loopback address, a request', () => {
     expect(listed).toMatchObject({ request_id: headers['x-request-id'], account: 'default', status: 401 })
     expect((await askControl(empty, 'GET', '/requests?violation=true')).data.count).toBe(0)
     const { data } = await askControl(empty, 'GET', `/explain/${headers['x-request-id']}`)
-    expect(data.summary).toContain('The header `Host` names another server than this one')
+    expect(data.summary).toContain(`The header \`Host\` is \`${EVIL}\`, which is no name of this server`)
     expect((await askControl(empty, 'GET', '/verdict')).data.passed).toBe(true)
   })
 
@@ -90,6 +91,73 @@ describe('on a loopback address, a request', () => {
   ])('may have the Host of a page: with --cors %s, %s is answered with %i', async (origin, host, status) => {
     expect(await statusFor({ cors: [origin] }, host)).toBe(status)
   })
+})
+
+describe('the explanation of a request with a foreign Host', () => {
+  const KEY = 'The header `Authorization` carries a valid key.'
+
+  it.each<[host: string, option: string | undefined, key?: string | null]>([
+    // An Android emulator, Docker Desktop, and a name of a local network.
+    ['10.0.2.2:4010', 'http://10.0.2.2'],
+    ['host.docker.internal:4010', 'http://host.docker.internal'],
+    ['Build-7.lan', 'http://build-7.lan'],
+    ['[fe80::1]:4010', 'http://[fe80::1]'],
+    // No origin has this form of a name.
+    ['192.168.257:4010', undefined],
+    ["it's:4010", undefined],
+    ['a%41:4010', undefined],
+    ['10.0.2.2:4010', 'http://10.0.2.2', null],
+    ['10.0.2.2:4010', 'http://10.0.2.2', 'Bearer nobodys'],
+  ])(
+    'names %s, the address that works, and the option that permits it: %s',
+    async (host, option, authorization = `Bearer ${API_KEY}`) => {
+      const service = await startService()
+      const { headers, status } = await service.send('GET', '/domains', undefined, { host, authorization })
+      expect(status).toBe(401)
+      const { data } = await askControl(service, 'GET', `/explain/${headers['x-request-id']}`)
+      expect(data.summary).toContain(`\`${host}\``)
+      expect(data.summary).toContain(`${service.baseUrl} works`)
+      const [, permitted] = /`--cors '?([^ ']+)'?` permits it/.exec(data.summary) ?? []
+      expect(permitted).toBe(option)
+      const address = `The address is that of the server, so that \`Host\` names it, instead of \`${host}\`.`
+      expect(data.correction.changes).toEqual(authorization === `Bearer ${API_KEY}` ? [address] : [address, KEY])
+      expect(data.correction.curl).toMatch(new RegExp(` ${service.baseUrl}/domains$`))
+      if (permitted !== undefined) expect(await statusFor({ cors: [permitted] }, host)).toBe(200)
+    },
+  )
+
+  it('leads to the own address also where the control plane was asked with the same Host', async () => {
+    const service = await startService({ adminToken: 't' })
+    const host = '10.0.2.2:4010'
+    const { headers } = await service.send('GET', '/domains', undefined, { host })
+    const admin = `${new URL(service.baseUrl).origin}/__admin`
+    const ask = async (path: string, named: string) => {
+      const sent = { host: named, authorization: 'Bearer t' }
+      return (await sendRequest('GET', admin + path, undefined, sent)).body.data
+    }
+    const { correction, page, summary } = await ask(`/explain/${headers['x-request-id']}`, host)
+    expect(correction.curl).toContain(` ${service.baseUrl}/domains`)
+    expect(summary).toContain(`${service.baseUrl} works`)
+    // The control plane has this address, because it asks for a token instead.
+    expect(page).toContain(`http://${host}/__admin/`)
+  })
+})
+
+it('the log, and the nearest request to one that is verified, tell a foreign Host', async () => {
+  const lines: object[] = []
+  const keep = (fields: object) => lines.push(fields)
+  const service = await startService({ log: { info: keep, warn: keep, error: keep } })
+  await service.get('/domains')
+  await service.send('GET', '/domaingroups', undefined, { host: '10.0.2.2:4010' })
+  expect(lines).toMatchObject([
+    { status: 200, host: undefined },
+    { status: 401, host: '10.0.2.2:4010' },
+  ])
+  const line = JSON.stringify({ level: 30, time: '2026-01-15T09:30:01.000Z', msg: 'request', ...lines[1] })
+  expect(prettify(line, false)).toMatch(/→ 401 unauthorized \(foreign Host 10\.0\.2\.2:4010, \d/)
+  const match = { path: '/domaingroups', operation: 'listDomainGroups' }
+  const { data } = await askControl(service, 'POST', '/accounts/default/requests/verify', { match })
+  expect(data.message).toMatch(/ It was refused because its Host, "10\.0\.2\.2:4010", is no name of this server\.$/)
 })
 
 it('on an address that other machines reach, any name may be its own', async () => {

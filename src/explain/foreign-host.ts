@@ -1,0 +1,24 @@
+import { quoteWord } from '../ground/shell-word.ts'
+import { nameIn } from '../http/hosts.ts'
+import { type Entry, fieldOf } from '../journal/entry.ts'
+import { spelt } from './wording.ts'
+
+/** The origin of a name or an address. No other one is worth an option. */
+const NAME = /^http:\/\/(?:[\w.-]+|\[[\da-f:.]+\])$/
+
+/** The Host of a request that was refused because of it: the check against DNS rebinding does not know the name. */
+export function foreignHostOf({ problems, headers }: Pick<Entry, 'problems' | 'headers'>): string | undefined {
+  return problems[0]?.reason === 'host' ? (fieldOf(headers, 'host') ?? '') : undefined
+}
+
+/**
+ * What a client can do that was refused because of its Host: use the base URL, or, where its machine has this name for
+ * ours, have the name permitted. That option is the narrowest one: the server stays on the loopback address, and its
+ * control plane stays closed to the name.
+ */
+export function describeForeignHost(host: string, baseUrl: string): string {
+  const origin = `http://${nameIn(host)}`
+  const known = `The header \`Host\` is ${spelt(host)}, which is no name of this server (DNS rebinding). On this machine, ${baseUrl} works.`
+  if (!NAME.test(origin) || !URL.canParse(origin) || new URL(origin).origin !== origin) return known
+  return `${known} Where this machine has that name, as for an emulator or a container, \`--cors ${quoteWord(origin)}\` permits it.`
+}
