@@ -17,6 +17,7 @@ import {
   variableFor,
 } from '../start/option.ts'
 import { UsageError } from './errors.ts'
+import { ownVariables } from './own-variables.ts'
 
 /** The options and arguments that a user gave to a command. */
 export interface ReadOptions<Table extends Options> {
@@ -39,12 +40,13 @@ export function readOptions<const Table extends Options>(
   environment: NodeJS.ProcessEnv,
 ): ReadOptions<Table> {
   const { texts, positionals } = readArguments(table, args)
+  const variables = ownVariables(environment)
   const values: Record<string, unknown> = {}
   const sources: Record<string, string> = {}
   const given = new Set<keyof Table>()
   for (const [name, option] of Object.entries(table)) {
     const variable = variableFor(flagOf(name, option))
-    const written = texts.get(name) ?? split(environment[variable], option) ?? readOpposite(name, option, environment)
+    const written = texts.get(name) ?? split(variables[variable], option) ?? readOpposite(name, option, variables)
     const source = written === undefined || texts.has(name) ? `--${flagOf(name, option)}` : variable
     if (written === undefined) {
       const usual = commandLineDefaultOf(option)
@@ -164,7 +166,7 @@ export async function refuseUnknownVariables(
   own: Options,
   loadOthers: () => Promise<readonly Options[]>,
 ): Promise<void> {
-  const given = Object.keys(environment).filter((name) => name.startsWith(PREFIX))
+  const given = Object.keys(ownVariables(environment))
   const ownNames = variablesOf(own)
   if (given.every((name) => ownNames.includes(name))) return
   const names = [...new Set([...ownNames, ...(await loadOthers()).flatMap(variablesOf)])]

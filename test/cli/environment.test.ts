@@ -1,6 +1,8 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect } from 'vitest'
+import { readOptions } from '../../src/cli/options.ts'
+import { COMMAND_LINE_OPTIONS } from '../../src/start/option-table.ts'
 import type { assumptions } from '../support/alternatives.ts'
 import { expectRefusal, it } from '../support/program.ts'
 import { runInProcess } from '../support/program-in-process.ts'
@@ -60,6 +62,76 @@ describe('the environment', () => {
     const { stdout } = await runInProcess(['assumptions', '--json'], { environment })
     const listed = JSON.parse(stdout) as typeof assumptions
     expect(listed.find(({ id }) => id === 'body-limit')?.choice).toEqual({ value: 10 })
+  })
+})
+
+/** What a cluster or a link of containers sets for a service of our name, or of one that begins with it. */
+const LINKED: Record<string, Record<string, string>> = {
+  'a cluster': {
+    SERVICE_HOST: '10.0.0.1',
+    SERVICE_PORT: '4010',
+    SERVICE_PORT_HTTP: '4010',
+    SERVICE_PORT_HTTP_ADMIN: '4011',
+    PORT: 'tcp://10.0.0.1:4010',
+    PORT_4010_TCP: 'tcp://10.0.0.1:4010',
+    PORT_4010_TCP_ADDR: '10.0.0.1',
+    PORT_4010_TCP_PORT: '4010',
+    PORT_4010_TCP_PROTO: 'tcp',
+  },
+  'a cluster with IPv6': {
+    SERVICE_HOST: 'fd00::a',
+    PORT: 'udp://[fd00::a]:4010',
+    PORT_4010_UDP: 'udp://[fd00::a]:4010',
+    PORT_4010_UDP_ADDR: 'fd00::a',
+    PORT_4010_UDP_PROTO: 'udp',
+  },
+  'a link of containers': {
+    NAME: '/web/dmarc-understudy',
+    ENV_PATH: '/bin',
+    ENV_npm_config_PORT: 'x',
+    PORT: 'tcp://172.17.0.5:4010',
+    PORT_4010_TCP_START: 'tcp://172.17.0.5:4010',
+    PORT_4010_TCP_END: 'tcp://172.17.0.5:4011',
+    PORT_4010_TCP_PORT_START: '4010',
+    PORT_4010_TCP_PORT_END: '4011',
+  },
+}
+
+describe('variables that are set for a service of our name', () => {
+  const beginnings = ['DMARC_UNDERSTUDY', 'DMARC_UNDERSTUDY_REDIS', 'DMARC_UNDERSTUDY_1']
+  const cases = Object.entries(LINKED).flatMap(([by, variables]) =>
+    beginnings.map((beginning) => ({ by, beginning, variables })),
+  )
+  it.each(cases)('by $by as $beginning are no options', async ({ beginning, variables }) => {
+    const environment = Object.fromEntries(
+      Object.entries(variables).map(([end, value]) => [`${beginning}_${end}`, value]),
+    )
+    for (const args of [
+      ['assumptions', '--json'],
+      ['fixture', '--domains', '1'],
+      ['serve', '--help'],
+    ]) {
+      expect(await runInProcess(args, { environment })).toMatchObject({ code: 0, stderr: '' })
+    }
+    expect(readOptions(COMMAND_LINE_OPTIONS, [], environment)).toMatchObject({
+      values: { port: 4010 },
+      given: new Set(),
+    })
+  })
+
+  it.each<[name: string, value: string, problem: string]>([
+    ['PORT', 'abc', 'DMARC_UNDERSTUDY_PORT abc: must be a whole number'],
+    ['PORT', 'tcp://somewhere', 'DMARC_UNDERSTUDY_PORT tcp://somewhere: must be a whole number'],
+    ['PORT', 'http://10.0.0.1:4010', 'DMARC_UNDERSTUDY_PORT http://10.0.0.1:4010: must be a whole number'],
+    ['SERVICE_HOST', 'localhost', 'DMARC_UNDERSTUDY_SERVICE_HOST is in the environment, but is no option'],
+    ['SERVICE_PORT', 'tcp', 'DMARC_UNDERSTUDY_SERVICE_PORT is in the environment, but is no option'],
+    ['NAME', 'understudy', 'DMARC_UNDERSTUDY_NAME is in the environment, but is no option'],
+    ['PROT', 'tcp://10.0.0.1:4010', 'did you mean DMARC_UNDERSTUDY_PORT?'],
+    ['SET_ENV_TOKEN', 'x', 'DMARC_UNDERSTUDY_SET_ENV_TOKEN is in the environment, but is no option'],
+  ])('have exactly these forms: %s=%s stops a start', async (name, value, problem) => {
+    const environment = { [`DMARC_UNDERSTUDY_${name}`]: value }
+    const { code, stderr } = await runInProcess(['serve', '--log-level', 'silent'], { environment })
+    expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining(problem) })
   })
 })
 

@@ -10,6 +10,8 @@ const HEAD = `# Options
 Each option is also a variable of the environment: \`--max-memory 64MiB\` is \`DMARC_UNDERSTUDY_MAX_MEMORY=64MiB\`, and an
 argument wins. If an option is given several times, the last value counts, unless the option is repeatable. In the environment,
 commas separate the values of a repeatable option, and a switch is \`true\` or \`1\`, \`false\` or \`0\`.
+An unknown variable \`DMARC_UNDERSTUDY_…\` is refused, except those that Kubernetes and links of containers set for a service of
+this name: \`…_SERVICE_HOST\`, \`…_PORT=tcp://10.0.0.1:4010\` and the like.
 `
 const LIBRARY = `
 ## startUnderstudy
