@@ -1,4 +1,3 @@
-import { memoize } from '../ground/memo.ts'
 import type { Arrival } from './arrival.ts'
 import type { Headers } from './delivery.ts'
 
@@ -21,8 +20,6 @@ export interface Cors {
 export interface CorsOptions {
   /** Origins such as `http://localhost:5173`; `*` stands for any. */
   origins: readonly string[]
-  /** The header fields that a page may send. */
-  allowed: readonly string[]
   /** The header fields of responses that a page may read. */
   exposed: readonly string[]
 }
@@ -31,35 +28,42 @@ export interface CorsOptions {
 export const ANY_ORIGIN = '*'
 /** How many seconds a browser may remember the answer to a preflight request. */
 const MAX_AGE = 600
+/** Names of fields, separated by commas (RFC 9110 §5.1). */
+const FIELD_NAMES = /^[!#$%&'*+.^`|~\w-]+(?:[ \t]*,[ \t]*[!#$%&'*+.^`|~\w-]+)*$/
+/** The most characters of such a list. */
+const LONGEST_LIST = 4096
 
-/** `undefined` if no origin is allowed. All fields are made here, once for each origin. */
-export function createCors({ origins, allowed, exposed }: CorsOptions): Cors | undefined {
+/** `undefined` if no origin is allowed. The fields of ordinary responses are made here, once for each origin. */
+export function createCors({ origins, exposed }: CorsOptions): Cors | undefined {
   if (origins.length === 0) return undefined
+  const isOpen = origins.includes(ANY_ORIGIN)
   const expose: Headers = ['Access-Control-Expose-Headers', exposed.join(', ')]
-  const grants: Headers = ['Access-Control-Allow-Headers', allowed.join(', '), 'Access-Control-Max-Age', MAX_AGE]
+  const known = new Map((isOpen ? [ANY_ORIGIN] : origins).map((origin) => [origin, fieldsFor(origin, [], expose)]))
+  const others = fieldsFor(undefined, [], [])
 
-  /** `add` appends the other fields to those about an allowed origin. */
-  function byOrigin(add: (origin: Headers) => Headers): (headers: Arrival['headers']) => CorsFields {
-    if (origins.includes(ANY_ORIGIN)) {
-      const same = fieldsOf(add(['Access-Control-Allow-Origin', ANY_ORIGIN]))
-      return () => same
-    }
+  /** `asks` are the names of request fields on which the response depends. */
+  function fieldsFor(origin: string | undefined, asks: readonly string[], grants: Headers): CorsFields {
     // A cache must not give the response to one origin to another one.
-    const vary: Headers = ['Vary', 'Origin']
-    const known = new Map(
-      origins.map((origin) => [origin, fieldsOf(add(['Access-Control-Allow-Origin', origin, ...vary]))]),
-    )
-    const others = fieldsOf(vary)
-    return ({ origin }) => known.get(origin ?? '') ?? others
+    const varying = [...(isOpen ? [] : ['Origin']), ...asks]
+    const vary: Headers = varying.length === 0 ? [] : ['Vary', varying.join(', ')]
+    return fieldsOf(origin === undefined ? vary : ['Access-Control-Allow-Origin', origin, ...vary, ...grants])
   }
 
-  const preflightsTo = memoize(
-    (methods) => byOrigin((origin) => [...origin, 'Access-Control-Allow-Methods', methods, ...grants]),
-    { limit: 100 },
-  )
+  function allowedOrigin({ origin = '' }: Arrival['headers']): string {
+    return isOpen ? ANY_ORIGIN : origin
+  }
+
   return {
-    fieldsFor: byOrigin((origin) => [...origin, ...expose]),
-    preflightFieldsFor: (headers, methods) => preflightsTo(methods)(headers),
+    fieldsFor: (headers) => known.get(allowedOrigin(headers)) ?? others,
+    preflightFieldsFor(headers, methods) {
+      const origin = allowedOrigin(headers)
+      const asked = headers['access-control-request-headers'] ?? ''
+      const isList = asked.length <= LONGEST_LIST && FIELD_NAMES.test(asked)
+      // Tracing, caching and libraries add fields of their own. The service ignores them, so each may be sent.
+      const granted = isList ? ['Access-Control-Allow-Headers', asked] : []
+      const grants = ['Access-Control-Allow-Methods', methods, ...granted, 'Access-Control-Max-Age', MAX_AGE]
+      return fieldsFor(known.has(origin) ? origin : undefined, ['Access-Control-Request-Headers'], grants)
+    },
   }
 }
 

@@ -11,15 +11,9 @@ export function allowedOrigins(
 }
 
 /** The CORS settings for these pages. */
-export function corsFor(
-  { cors, prefer }: Pick<CompleteOptions, 'cors' | 'prefer'>,
-  { settings, document }: Contract,
-): Cors | undefined {
-  const echoes = settings.clientRequestIds === 'echoed'
+export function corsFor(options: Pick<CompleteOptions, 'cors'>, { settings, document }: Contract): Cors | undefined {
   return createCors({
-    origins: allowedOrigins({ cors }, { settings }),
-    // The fields with a meaning here. A browser lets a page send some other fields without a preflight.
-    allowed: ['Authorization', 'Content-Type', ...(prefer ? ['Prefer'] : []), ...(echoes ? ['X-Request-Id'] : [])],
+    origins: allowedOrigins(options, { settings }),
     exposed: Object.keys(document.resolved.components?.headers ?? {}),
   })
 }

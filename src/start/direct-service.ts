@@ -25,7 +25,7 @@ export function openDirectService({ observe, ...deps }: DirectServiceDeps): Serv
     ...{ prefer: false, simulator: false, enforceQuotas: false },
     worlds: { journal, meetKey() {}, historyOf: () => history },
     exchanges: { journal, take },
-    cors: corsFor({ cors: [], prefer: false }, deps.contract),
+    cors: corsFor({ cors: [] }, deps.contract),
     stopping: new AbortController().signal,
     ...deps,
   })

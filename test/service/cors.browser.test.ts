@@ -35,7 +35,8 @@ async function seenFrom(origin: string, service: TestService): Promise<unknown> 
         ],
         () => 'nothing',
       )
-    const headers = { ${key}, 'Content-Type': 'application/json', Prefer: 'delay=0' }
+    const added = { traceparent: '00-1-2-01', baggage: 'a=1', 'Cache-Control': 'no-cache', 'X-Requested-With': 'x' }
+    const headers = { ${key}, 'Content-Type': 'application/json', Prefer: 'delay=0', ...added }
     return [
       await see('${service.baseUrl}/domains', { method: 'POST', headers, body: '{"domains":["new.example"]}' }),
       await see('${service.baseUrl}/domaingroups?id=x', { method: 'PATCH', headers, body: '{}' }),

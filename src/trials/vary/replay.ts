@@ -69,7 +69,7 @@ function openService(
   const service = openDirectService({
     ...{ contract, store, clock, nextId, prefer, simulator, enforceQuotas },
     namesUs: createHostCheck(host, allowedOrigins({ cors }, contract)),
-    cors: corsFor({ cors, prefer }, contract),
+    cors: corsFor({ cors }, contract),
     stopping: AbortSignal.abort(),
   })
   return async (again) => {
