@@ -1,8 +1,8 @@
-import { readInput } from '../contract/input-file.ts'
 import type { AccountOrigin } from '../domain/account.ts'
 import type { Fixture } from '../domain/fixture.ts'
 import { parseDuration } from '../domain/iso-8601.ts'
 import { clamp, LIMITS } from '../domain/limits.ts'
+import { readInput } from '../ground/input-file.ts'
 import { isObject, type Json, parseJson, valueAt } from '../ground/json.ts'
 import { readPackageFile } from '../ground/package-files.ts'
 import { findViolation, type Violation } from '../ground/schema.ts'
@@ -77,14 +77,9 @@ function parseFixture(text: string, file: string): unknown {
   return parseJson(text, (reason) => new FixtureError(file, '', reason))
 }
 
-async function readSource(file: string): Promise<string> {
-  try {
-    return await readInput(file)
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException
-    const remedy = `give ${FIXTURE_NAMES.join(', ')} or the path of a JSON file`
-    throw new FixtureError(file, '', `The fixture cannot be read (${code}); ${remedy}.`)
-  }
+function readSource(file: string): Promise<string> {
+  const remedy = `give ${FIXTURE_NAMES.join(', ')} or the path of a JSON file`
+  return readInput(file, { content: 'fixture', remedy, fail: (reason) => new FixtureError(file, '', reason) })
 }
 
 /**

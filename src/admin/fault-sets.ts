@@ -1,5 +1,5 @@
-import { readInput } from '../contract/input-file.ts'
 import type { FaultRule } from '../domain/faults.ts'
+import { readInput } from '../ground/input-file.ts'
 import { parseJson } from '../ground/json.ts'
 import { readPackageFile } from '../ground/package-files.ts'
 import { findViolation } from '../ground/schema.ts'
@@ -53,17 +53,9 @@ async function readSets(
   ready: readonly FaultSet[],
   check: Parameters<typeof loadFaultSets>[1],
 ): Promise<FaultSetFile> {
-  let text: string
-  try {
-    text = await readInput(path)
-  } catch (error) {
-    const names = ready.map(({ name }) => name).join(', ')
-    const { code } = error as NodeJS.ErrnoException
-    throw new FaultSetError(
-      `${path}: The fault sets cannot be read (${code}); give ${names} or the path of a JSON file.`,
-    )
-  }
-  const sets = parseJson(text, (reason) => new FaultSetError(`${path}: ${reason}`))
+  const remedy = `give ${ready.map(({ name }) => name).join(', ')} or the path of a JSON file`
+  const fail = (reason: string) => new FaultSetError(`${path}: ${reason}`)
+  const sets = parseJson(await readInput(path, { content: 'fault sets', remedy, fail }), fail)
   const violation = await findViolation(FILE_SCHEMA, sets)
   if (violation) {
     const place = violation.pointer === '' ? path : `${path}#${violation.pointer}`

@@ -3,11 +3,11 @@ import { networkInterfaces } from 'node:os'
 import { isCounted, isFailure, type JudgedDifference, partyOf } from '../conformance/finding.ts'
 import type { Conclusion } from '../conformance/investigation.ts'
 import type { Choices } from '../contract/choices.ts'
-import { readInput } from '../contract/input-file.ts'
 import { readLines } from '../contract/lines.ts'
 import { AnswerCounts } from '../evidence/answers.ts'
 import { describeFindings } from '../evidence/report.ts'
 import { HarFileError, HarWriter } from '../exchanges/har/writer.ts'
+import { readInput } from '../ground/input-file.ts'
 import { plural } from '../ground/plural.ts'
 import { printable, shorten } from '../ground/show.ts'
 import { isLoopback } from '../http/hosts.ts'
@@ -163,14 +163,9 @@ async function readTargetOption(
   }
   let ca: string | undefined
   if (values.ca !== undefined) {
-    try {
-      ca = await readInput(values.ca)
-    } catch (error) {
-      throw new UsageError(`${sources.ca}: cannot be read (${(error as NodeJS.ErrnoException).code})`)
-    }
-    if (!ca.includes('-----BEGIN CERTIFICATE-----')) {
-      throw new UsageError(`${sources.ca}: holds no certificate in PEM form`)
-    }
+    const fail = (reason: string) => new UsageError(`${sources.ca}: ${reason} Give certificates in PEM form.`)
+    ca = await readInput(values.ca, { content: 'file', fail })
+    if (!ca.includes('-----BEGIN CERTIFICATE-----')) throw fail('The file has none.')
   }
   return targetAt(values.target, contract.basePath, { ca, insecure: values.insecure })
 }

@@ -1,6 +1,6 @@
+import { readInput } from '../ground/input-file.ts'
 import { define, isObject, type Json } from '../ground/json.ts'
 import { ContractError } from './contract-error.ts'
-import { readInput } from './input-file.ts'
 import { parseYaml } from './yaml.ts'
 
 interface OverlayAction {
@@ -21,13 +21,8 @@ export function readOverlays(paths: readonly string[]): Promise<Overlay[]> {
 }
 
 async function readOverlay(path: string): Promise<Overlay> {
-  let text: string
-  try {
-    text = await readInput(path)
-  } catch (error) {
-    throw new ContractError(path, '', `The overlay cannot be read (${(error as NodeJS.ErrnoException).code}).`)
-  }
-  return asOverlay(await parseYaml(text, path), path)
+  const fail = (reason: string) => new ContractError(path, '', reason)
+  return asOverlay(await parseYaml(await readInput(path, { content: 'overlay', fail }), path), path)
 }
 
 /** Checks that `document` is an Overlay of a supported version. @throws ContractError */

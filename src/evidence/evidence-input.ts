@@ -1,4 +1,4 @@
-import { readInput } from '../contract/input-file.ts'
+import { readInput } from '../ground/input-file.ts'
 import { findViolation } from '../ground/schema.ts'
 
 /**
@@ -13,15 +13,9 @@ export class EvidenceError extends Error {
   }
 }
 
-/** The text of a file, which may be a pipe. `what` names the expected kind of file. @throws EvidenceError */
-export async function readText(file: string, largest: number, what: string): Promise<string> {
-  return readInput(file, largest).catch(({ code }: NodeJS.ErrnoException) => {
-    const reason =
-      code === 'EFBIG'
-        ? `The file is too large; a file of this kind has at most ${largest} bytes.`
-        : `The ${what} cannot be read (${code}).`
-    throw new EvidenceError(file, '', reason)
-  })
+/** The text of a file. `content` names what it should have. @throws EvidenceError */
+export function readText(file: string, largest: number, content: string): Promise<string> {
+  return readInput(file, { content, largest, fail: (reason) => new EvidenceError(file, '', reason) })
 }
 
 /** @throws EvidenceError if the content of a file violates the schema */

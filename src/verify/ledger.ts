@@ -3,6 +3,7 @@ import { closeSync, constants, fstatSync, fsyncSync, openSync, readFileSync, rmS
 import { dirname } from 'node:path'
 import type { Exchange, SeenBody, SeenResponse } from '../exchanges/exchange.ts'
 import { readOutcome } from '../exchanges/reading.ts'
+import { isUtf16, lengthOfMark, WRITTEN_IN_UTF16 } from '../ground/input-file.ts'
 import { isObject, readJson } from '../ground/json.ts'
 import type { Intent, Inventory } from './inventory.ts'
 import type { ProbeRequest } from './probe.ts'
@@ -189,7 +190,10 @@ function readText(path: string): string {
   const file = open(path, constants.O_RDONLY)
   try {
     if (fstatSync(file).size > LARGEST_LEDGER) throw new LedgerError(`has more than ${LARGEST_LEDGER >> 20} MiB`)
-    return readFileSync(file, 'utf8')
+    const bytes = readFileSync(file)
+    if (isUtf16(bytes)) throw new LedgerError(WRITTEN_IN_UTF16)
+    // A killed run may have left a part of a character at the end of its last line.
+    return bytes.toString('utf8', lengthOfMark(bytes))
   } finally {
     closeSync(file)
   }

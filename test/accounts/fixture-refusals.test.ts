@@ -151,7 +151,6 @@ describe('a fixture file is refused', () => {
     ['with a comma too many', '{ "domains": [], }'],
     ['that is YAML', 'domains: [a.example]'],
     ['that is broken after several lines', '[1,\n2,\n}'],
-    ['with a byte order mark', '\ufeff{}'],
   ])('%s, in one line', async (_, text) => {
     const path = fileWith(text)
     const message = await refusalOf(path)

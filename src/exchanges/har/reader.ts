@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer'
 import { basename } from 'node:path'
 import type { Contract } from '../../contract/contract.ts'
 import { isObject, type Json, readJson } from '../../ground/json.ts'
@@ -134,7 +135,7 @@ export class HarRecording {
     const overlaps = findOverlaps(this.#places)
     for (const [index, place] of this.#places.entries()) {
       signal?.throwIfAborted()
-      const entry = readJson(await place.file.read(place))
+      const entry = readJson((await place.file.read(place)).toString())
       const url = isObject(entry) ? splitUrl(requestLineOf(entry)?.url ?? '') : undefined
       const rest = url && this.#found.search.restOf(url)
       if (!isObject(entry) || rest === undefined) {
@@ -254,10 +255,13 @@ class Finder {
   }
 
   async #takeEntry({ number, problem, ...extent }: FoundEntry, file: RecordedFile): Promise<void> {
-    const entry = problem === undefined ? readJson(await file.read(extent)) : undefined
+    const bytes = problem === undefined ? await file.read(extent) : undefined
+    const isForeign = bytes !== undefined && !isUtf8(bytes)
+    const entry = bytes && readJson(bytes.toString())
     const line = isObject(entry) ? requestLineOf(entry) : undefined
     const lose = (reason: string, count?: number) =>
       this.#lose(`${shorten(file.path)}: Entry ${number} ${reason}.`, file, count)
+    if (isForeign) return lose('is not UTF-8')
     if (!isObject(entry)) return lose(problem ?? 'is not valid JSON')
     if (line === undefined) return lose('has no request with a method and a URL')
     const { [LEFT_OUT]: missing } = entry

@@ -1,5 +1,6 @@
 import { type FileHandle, open, readFile, stat } from 'node:fs/promises'
 import { dirname, resolve, sep } from 'node:path'
+import { isUtf16, lengthOfMark, WRITTEN_IN_UTF16 } from '../../ground/input-file.ts'
 import { isObject, readJson } from '../../ground/json.ts'
 import { shorten, showWritten } from '../../ground/show.ts'
 import { Turns } from '../../ground/turns.ts'
@@ -78,7 +79,7 @@ export class RecordedFile {
       const found = scanner.push(part)
       const { creator } = scanner
       if (creator !== undefined && !knowsCreator) {
-        this.isOwn = creator.length <= LONGEST_CREATOR && isOwn(await this.read(creator))
+        this.isOwn = creator.length <= LONGEST_CREATOR && isOwn((await this.read(creator)).toString())
         knowsCreator = true
       }
       for (const entry of found) await take(entry)
@@ -93,18 +94,21 @@ export class RecordedFile {
     return `${name} is broken at byte ${end.offset + 1}: ${end.reason}. What comes behind is not judged.`
   }
 
-  /** The text of a part; shorter if the file has become shorter. Most parts are read in ascending order. */
-  async read({ offset, length }: Extent): Promise<string> {
+  /**
+   * The bytes of a part until the next call; fewer if the file has become shorter. Most parts are read in ascending
+   * order.
+   */
+  async read({ offset, length }: Extent): Promise<Buffer> {
     if (length > WINDOW) {
       const bytes = Buffer.allocUnsafe(length)
-      return bytes.toString('utf8', 0, await this.#readPart(bytes, offset))
+      return bytes.subarray(0, await this.#readPart(bytes, offset))
     }
     if (offset < this.#offset || offset + length > this.#offset + this.#filled) {
       this.#filled = await this.#readPart(this.#window, offset)
       this.#offset = offset
     }
     const start = offset - this.#offset
-    return this.#window.toString('utf8', start, Math.min(start + length, this.#filled))
+    return this.#window.subarray(start, Math.min(start + length, this.#filled))
   }
 
   /** A file that a recorder stored separately, if it is beside the recording or below its folder. */
@@ -141,20 +145,16 @@ function isOwn(creator: string): boolean {
 const FOREIGN: readonly [beginning: string, reason: string][] = [
   ['\x1f\x8b', 'it is compressed with gzip; unpack it first'],
   ['PK\x03\x04', 'it is a ZIP archive; unpack it first, and give the .har file in it'],
-  ['\xff\xfe', 'it is written in UTF-16; save it in UTF-8'],
-  ['\xfe\xff', 'it is written in UTF-16; save it in UTF-8'],
   ['%PDF', 'it is a PDF document'],
   ['<', 'it is HTML or XML'],
   ['[', 'it is a list, not an object with a log'],
 ]
-const UTF8_MARK = '\xef\xbb\xbf'
 
 /** Refuses a file that is not a JSON object, and removes the byte order mark. @throws HarError */
 function refuseForeign(piece: Buffer, name: string): void {
-  const beginning = piece.toString('latin1', 0, 4096)
-  const isMarked = beginning.startsWith(UTF8_MARK)
-  if (isMarked) piece.fill(' ', 0, UTF8_MARK.length)
-  const text = (isMarked ? beginning.slice(UTF8_MARK.length) : beginning).trimStart()
+  if (isUtf16(piece)) throw new HarError(`${name}: The file ${WRITTEN_IN_UTF16}.`)
+  piece.fill(' ', 0, lengthOfMark(piece))
+  const text = piece.toString('latin1', 0, 4096).trimStart()
   if (text.startsWith('{')) return
   const [, reason = 'it is not a JSON object'] = FOREIGN.find(([magic]) => text.startsWith(magic)) ?? []
   throw new HarError(`${name}: This is no HAR file: ${reason}.`)

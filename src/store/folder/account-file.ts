@@ -1,6 +1,7 @@
 import type { Adapter } from 'lowdb'
 import { PersistentMap } from '../../domain/persistent-map.ts'
 import type { Settings } from '../../domain/settings.ts'
+import { decodeText } from '../../ground/input-file.ts'
 import type { Semaphore } from '../../ground/semaphore.ts'
 import { runInTurns } from '../../ground/work.ts'
 import { decodeAccount, type ListTexts } from '../record.ts'
@@ -87,7 +88,7 @@ export class AccountFile implements Adapter<AccountData> {
     if (read === 'irregular') throw damagedFile(this.#path, 'is not a regular file')
     if (read === 'large') throw damagedFile(this.#path, `has ${TOO_LARGE}`)
     if (read !== undefined) this.#access.known.set(this.#path, read.identity)
-    return read?.content.toString()
+    return read && decodeText(read.content, (reason) => damagedFile(this.#path, reason))
   }
 
   async #change(verb: 'written' | 'removed', change: () => Promise<void>): Promise<void> {

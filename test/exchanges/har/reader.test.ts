@@ -131,6 +131,13 @@ describe('A HAR file', () => {
     ])
   })
 
+  it('loses an entry that is not UTF-8, because its texts are unknown', async () => {
+    const entries = [entryOf(), entryOf({ after: 1, more: { comment: 'caf\u00e9' } }), entryOf({ after: 2 })]
+    const { read, tally } = await readText(Buffer.from(harOf(entries), 'latin1'))
+    expect([read.length, tally.lost]).toEqual([2, 1])
+    expect(tally.problems).toEqual([expect.stringContaining(': Entry 2 is not UTF-8.')])
+  })
+
   const whole = harOf([entryOf(), entryOf({ after: 50 }), entryOf({ after: 90 })])
 
   it.each([
@@ -154,7 +161,7 @@ describe('A HAR file', () => {
     ['a PDF', '%PDF-1.7', 'This is no HAR file: it is a PDF document.'],
     ['gzip', gzipSync('{}'), 'This is no HAR file: it is compressed with gzip; unpack it first.'],
     ['a ZIP archive', 'PK\u0003\u0004..', 'it is a ZIP archive; unpack it first, and give the .har file in it.'],
-    ['UTF-16', Buffer.from('\ufeff{}', 'utf16le'), 'it is written in UTF-16; save it in UTF-8.'],
+    ['UTF-16', Buffer.from('\ufeff{}', 'utf16le'), 'The file is written in UTF-16; save it in UTF-8.'],
     ['a list', '[]', 'This is no HAR file: it is a list, not an object with a log.'],
     ['an object', '{}', 'This is no HAR file: it has no list log.entries.'],
     ['a log without entries', '{"log":{}}', 'This is no HAR file: it has no list log.entries.'],

@@ -1,0 +1,76 @@
+import { isUtf8 } from 'node:buffer'
+import { createReadStream } from 'node:fs'
+
+/** The most bytes of a file that a user names, such as an overlay or a fixture. */
+const LARGEST_INPUT = 256 << 20
+
+const BYTE_ORDER_MARK = Buffer.from('\ufeff')
+const NEW_LINE = 10
+
+/** Why a file is not read; a phrase whose subject is the file. */
+export const WRITTEN_IN_UTF16 = 'is written in UTF-16; save it in UTF-8'
+
+/** What messages say about a kind of file. */
+export interface InputKind {
+  /** The name of its content: `overlay`. */
+  content: string
+  /** What to do if the system cannot read it. */
+  remedy?: string
+  /** The most bytes. */
+  largest?: number
+  /** The error with a sentence about the file. */
+  fail(reason: string): Error
+}
+
+/**
+ * The text of a file that a user names. It may be a pipe, or a device without an end: at most one byte more than the
+ * largest file is read.
+ */
+export async function readInput(
+  file: string,
+  { content, remedy, largest = LARGEST_INPUT, fail }: InputKind,
+): Promise<string> {
+  const chunks: Buffer[] = []
+  try {
+    // The size of a pipe is not known in advance.
+    for await (const chunk of createReadStream(file, { end: largest })) chunks.push(chunk as Buffer)
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    throw fail(`The ${content} cannot be read (${code})${remedy === undefined ? '' : `; ${remedy}`}.`)
+  }
+  const bytes = Buffer.concat(chunks)
+  if (bytes.length > largest) throw fail(`The file has more than ${largest} bytes, the most for one of its kind.`)
+  return decodeText(bytes, (reason) => fail(`The file ${reason}.`))
+}
+
+/**
+ * The text of the bytes of a file, without a byte order mark. If they are not UTF-8, throws what `fail` makes of a phrase
+ * whose subject is the file.
+ */
+export function decodeText(bytes: Buffer, fail: (reason: string) => Error): string {
+  if (isUtf16(bytes)) throw fail(WRITTEN_IN_UTF16)
+  if (!isUtf8(bytes)) throw fail(`is not UTF-8 in line ${foreignLineOf(bytes)}; save it in UTF-8`)
+  return bytes.toString('utf8', lengthOfMark(bytes))
+}
+
+/** The number of bytes of the byte order mark at the beginning of a file in UTF-8. */
+export function lengthOfMark(bytes: Buffer): number {
+  return bytes.subarray(0, BYTE_ORDER_MARK.length).equals(BYTE_ORDER_MARK) ? BYTE_ORDER_MARK.length : 0
+}
+
+/** Whether the text of a file is UTF-16. Without a byte order mark, a zero beside its first character tells it. */
+export function isUtf16([first, second]: Buffer): boolean {
+  if (first === undefined || second === undefined) return false
+  const isMarked = (first === 0xff && second === 0xfe) || (first === 0xfe && second === 0xff)
+  return isMarked || (first === 0) !== (second === 0)
+}
+
+/** The first line that is not UTF-8, counted from 1. No other character of UTF-8 contains the byte of a new line. */
+function foreignLineOf(bytes: Buffer): number {
+  let line = 1
+  for (let start = 0; ; line++) {
+    const end = bytes.indexOf(NEW_LINE, start)
+    if (end < 0 || !isUtf8(bytes.subarray(start, end))) return line
+    start = end + 1
+  }
+}
