@@ -171,7 +171,10 @@ const REFUSED: Readonly<Record<string, [args: string | string[], message: string
     ['a --sole-writter', '--sole-writter is no option here; did you mean --sole-writer?'],
   ],
   proxy: [
-    ['--target http://127.0.0.1:9 --ca /dev/zero', '--ca /dev/zero: The file has more than 268435456 bytes, the most for one of its kind. Give certificates in PEM form.'],
+    [
+      '--target http://127.0.0.1:9 --ca /dev/zero',
+      '--ca /dev/zero: The file has more than 268435456 bytes, the most for one of its kind. Give certificates in PEM form.',
+    ],
     ['', 'proxy: needs --target URL, such as --target https://api.example.com'],
     [
       '--target api.example.com',
@@ -187,7 +190,10 @@ const REFUSED: Readonly<Record<string, [args: string | string[], message: string
     ],
     ['--target http://localhost:1 more', 'proxy takes no argument, but was given more'],
     ['--target http://localhost:1 --host 0.0.0.0', `--host 0.0.0.0: ${open}`],
-    ['--target https://a.example --ca missing.pem', '--ca missing.pem: The file cannot be read (ENOENT). Give certificates in PEM form.'],
+    [
+      '--target https://a.example --ca missing.pem',
+      '--ca missing.pem: The file cannot be read (ENOENT). Give certificates in PEM form.',
+    ],
     ['--target http://localhost:1 --record /nowhere/a.har', `--record /nowhere/a.har: ${noFolder}`],
     ['--target http://localhost:1 --evidence /nowhere/a.json', `--evidence /nowhere/a.json: ${noFolder}`],
     ['--target http://localhost:1 --update-baseline', '--update-baseline: needs --baseline FILE, which it writes'],

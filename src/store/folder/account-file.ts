@@ -62,9 +62,9 @@ export class AccountFile implements Adapter<AccountData> {
       const message = `${this.#path} cannot be written (it would have ${TOO_LARGE})`
       throw new StoreError('unusable', message, { cause: Object.assign(new Error(TOO_LARGE), { code: 'EFBIG' }) })
     }
-    const { known, durability } = this.#access
+    const { known, durability, lock } = this.#access
     await this.#change('written', async () => {
-      known.set(this.#path, await replaceFile(this.#path, content, durability))
+      known.set(this.#path, await replaceFile(this.#path, content, durability, () => lock.confirm()))
     })
   }
 

@@ -20,9 +20,15 @@ export type Durability = 'rename' | 'fsync'
 /**
  * Replaces the content of a file atomically. A reader always finds the old content or the new one, also after the
  * process was killed. Each path takes only one write at a time. Resolves to the identity of the new file. Rejects with
- * the error of the file system; the old content stays then.
+ * the error of the file system, or with that of `confirm`, which is called directly before the replacement; the old
+ * content stays then.
  */
-export async function replaceFile(path: string, content: string, durability: Durability): Promise<string> {
+export async function replaceFile(
+  path: string,
+  content: string,
+  durability: Durability,
+  confirm: () => void,
+): Promise<string> {
   const temporary = join(dirname(path), `.${basename(path)}.tmp`)
   try {
     const identity = await using(await openNew(temporary), async (file) => {
@@ -30,6 +36,7 @@ export async function replaceFile(path: string, content: string, durability: Dur
       if (durability === 'fsync') await fsync(file)
       return identityOf(fs.fstatSync(file))
     })
+    confirm()
     await rename(temporary, path)
     if (durability === 'fsync') await syncFolder(dirname(path))
     return identity

@@ -12,6 +12,7 @@ import type { AccountData } from '../stored-account.ts'
 import { AccountFile, type FileAccess } from './account-file.ts'
 import { type Durability, syncMade } from './atomic-file.ts'
 import { damagedFile } from './file-format.ts'
+import type { LockTimers } from './folder-lock.ts'
 import { LockedFolder } from './locked-folder.ts'
 import { describeExposure, makeFolder } from './private-folder.ts'
 import { identityOf } from './regular-file.ts'
@@ -37,6 +38,8 @@ export interface FolderOptions extends AccountsOptions {
   saving?: ((written: number, all: number) => void) | undefined
   /** Called with one sentence about what the user should change. */
   warn?: ((message: string) => void) | undefined
+  /** The timers of the lock. */
+  timers?: LockTimers | undefined
 }
 
 /**
@@ -56,6 +59,7 @@ export async function openFolderStore(
     writeFailures,
     saving,
     warn = () => {},
+    timers,
     ...options
   }: FolderOptions = {},
 ): Promise<Accounts> {
@@ -63,10 +67,11 @@ export async function openFolderStore(
   const { made } = makeFolder(folder)
   if (durability === 'fsync') await syncMade(made)
   const known = new Map<string, string>()
-  const lock = await LockedFolder.open(folder, () => {
+  const replaced = () => {
     refuseForeignWrites(folder, known)
     accounts.rewrite()
-  })
+  }
+  const lock = await LockedFolder.open(folder, replaced, { warn, ...(timers && { timers }) })
   const exposure = made.length > 0 ? undefined : describeExposure(folder)
   if (exposure !== undefined) warn(exposure)
   const failures = new WriteFailures(writeFailures)
