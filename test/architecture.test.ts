@@ -95,6 +95,19 @@ const AMBIENT: Readonly<Record<string, RegExp>> = {
   'performance.now': /\bperformance\s*\.\s*now\b/,
   'process.hrtime': /\bprocess\s*\.\s*hrtime\b/,
 }
+/**
+ * What a command prints and reports leaves through a `DiscreetTerminal`, which hides secrets. Only these files know
+ * another way: the terminal of the process; the log, in which the service hides its own secrets; the delivery, which
+ * hides those of each report first; and the greeting of `serve`, which tells the key.
+ */
+const WAYS_OUT: readonly (readonly [way: RegExp, files: readonly string[]])[] = [
+  [/\bconsole\s*\.|\bprocess\s*\.\s*std(?:out|err)\b/, ['cli/terminal.ts', 'cli/log.ts']],
+  [/\b(?:fd|dest)\s*:\s*[12]\b|\bwriteSync\(\s*[12]\b|\/dev\/std(?:out|err)\b/, ['cli/log.ts']],
+  [/\bopenProcessTerminal\b/, ['cli/terminal.ts', 'cli.ts']],
+  [/\bwriteReports\b/, ['reports/targets.ts', 'cli/reports.ts']],
+  [/\bappendStepSummary\b/, ['reports/github.ts', 'cli/reports.ts']],
+  [/\bprintWithKey\b/, ['cli/discreet-terminal.ts', 'cli/serve.ts']],
+]
 const VAGUE_NAMES = /^(utils?|helpers?|managers?|services|common)$/
 
 interface Import {
@@ -161,6 +174,14 @@ const ambientTimeAndChance: Check = (sources) =>
         .filter((name) => AMBIENT[name]?.test(text))
         .map((name) => `${path} uses ${name}`)
     })
+
+const otherWaysOut: Check = (sources) =>
+  [...sources].flatMap(([path, source]) => {
+    const text = withoutComments(source)
+    return WAYS_OUT.filter(([way, files]) => !files.includes(path) && way.test(text)).map(
+      ([way]) => `${path} uses ${way.exec(text)?.[0]}`,
+    )
+  })
 
 const hastyImports: Check = (sources) =>
   [...sources].flatMap(([path, source]) =>
@@ -261,6 +282,7 @@ describe('the program', () => {
   it.each<[rule: string, check: Check]>([
     ['imports downwards, and from outside what is allowed', wrongImports],
     ['asks for time and chance only in its clocks', ambientTimeAndChance],
+    ['prints and reports only where secrets are hidden', otherWaysOut],
     ['keeps no state in the modules of the domain', stateInTheDomain],
     ['loads what is heavy only when it is used', hastyImports],
     ['names files by what they hold', vagueNames],
@@ -326,6 +348,9 @@ describe('the check of', () => {
     ['time', ambientTimeAndChance, 'http/a.ts', ['Date.now()', 'new Date( )', 'now = new Date'], ['new Date(\n  now)']],
     ['time', ambientTimeAndChance, 'http/a.ts', ['performance.now()', 'process.hrtime.bigint()'], ['// Date.now()']],
     ['chance', ambientTimeAndChance, 'http/a.ts', ['Math.random()'], ['random()']],
+    ['ways out', otherWaysOut, 'trials/a.ts', ['console.log(a)', 'process.stderr.write(a)'], ['// console.log(a)']],
+    ['ways out', otherWaysOut, 'cli/a.ts', ['writeSync(2, a)', 'await writeReports(a)'], ['terminal.print(a)']],
+    ['ways out', otherWaysOut, 'cli/a.ts', ['terminal.printWithKey(a)'], ['writeSync(file, a)']],
     ['state', stateInTheDomain, 'domain/a.ts', ['export let known: number'], ["const NAMES = new Set(['a', 'b'])"]],
     ['state', stateInTheDomain, 'domain/a.ts', ['const a: Map<string, number> = new Map()'], ['{\n  let count = 0\n}']],
     ['heavy packages', hastyImports, 'http/a.ts', ["import 'js-yaml'"], ["import type { A } from 'pino'"]],

@@ -57,6 +57,7 @@ export async function searchOrders(terms: BesideTerms, execution: Execution): Pr
     const about = (): PairReportTerms => ({
       ...{ command: terms.command, beside: terms.beside, names, options: terms.words, runs: session.runs },
       ...{ switches: terms.switches, jobs: terms.jobs, failOn: terms.failOn, isStable: serial.orders.isStable },
+      ...{ redact: terminal.redact, writeCommandLine: terminal.writeCommandLine },
       ...execution.times,
     })
     const deliver = (report: Report, stories: readonly { title: string; run: PairRun }[]) => {

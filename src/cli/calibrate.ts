@@ -11,13 +11,13 @@ import { shorten } from '../ground/show.ts'
 import { writeTarget } from '../reports/targets.ts'
 import { fileName, fileNames, type Options, optIn, PREFIX, secret, type Values, variableFor } from '../start/option.ts'
 import type { Command } from './command.ts'
+import type { DiscreetTerminal } from './discreet-terminal.ts'
 import { UsageError } from './errors.ts'
 import { execute } from './execution.ts'
 import { type ReadOptions, readOptions } from './options.ts'
 import { judgeRecordings, refuseRepeated, SOLE_WRITER } from './recordings.ts'
 import { checkFiles, REPORT_OPTIONS } from './reports.ts'
 import { baseUrl, SERVICE_OVERLAYS, warnOfSeveral } from './target-options.ts'
-import type { Terminal } from './terminal.ts'
 import { verify } from './verify.ts'
 
 const OPTIONS = {
@@ -85,6 +85,7 @@ export const calibrate: Command = {
           targets,
           secrets: seen.secrets,
         } as const
+        terminal.learn(seen.secrets)
         files.push({ file: recordings[0] ?? '', evidence: describeEvidence(seen.conclusion, origin) })
         warnings.push(...seen.failures, ...seen.warnings)
       }
@@ -107,7 +108,7 @@ export const calibrate: Command = {
       const code = await execution.deliver(report, values.report)
       if (values.out === undefined) terminal.write(calibration.text)
       else {
-        const reason = await writeTarget(values.out, calibration.text)
+        const reason = await writeTarget(values.out, terminal.redact(calibration.text))
         if (reason !== undefined) throw new UsageError(`${sources.out}: ${reason}`)
       }
       return code
@@ -157,7 +158,7 @@ function refuseContradictions(
 async function askService(
   { baseUrl: service = '', apiKey = '', allowWrites, wait, overlays }: Values<typeof OPTIONS>,
   choices: Choices,
-  terminal: Terminal,
+  terminal: DiscreetTerminal,
 ): Promise<{ code: number; evidence: EvidenceContent | undefined }> {
   const folder = await mkdtemp(`${tmpdir()}/understudy-`)
   const file = `${folder}/evidence.json`
@@ -166,7 +167,7 @@ async function askService(
     Object.entries(terminal.environment).filter(([name]) => !name.startsWith(PREFIX)),
   )
   environment[variableFor('api-key')] = apiKey
-  const quiet: Terminal = Object.create(terminal, { environment: { value: environment } })
+  const quiet: DiscreetTerminal = Object.create(terminal, { environment: { value: environment } })
   try {
     const code = await verify.run(
       [

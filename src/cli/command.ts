@@ -1,9 +1,9 @@
 import type { Options } from '../start/option.ts'
-import type { Terminal } from './terminal.ts'
+import type { DiscreetTerminal } from './discreet-terminal.ts'
 
 /** One command of the program. */
 export interface Command {
   options: Options
   /** Resolves to the exit code: 0 success, 1 violations or failed checks, 2 wrong usage, 3 could not start. */
-  run(args: readonly string[], terminal: Terminal): Promise<number>
+  run(args: readonly string[], terminal: DiscreetTerminal): Promise<number>
 }

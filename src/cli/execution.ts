@@ -1,12 +1,12 @@
 import { constants } from 'node:os'
 import { elapsed, systemClock } from '../ground/clock.ts'
 import { printable } from '../ground/show.ts'
-import type { RedactReport } from '../reports/bounds.ts'
 import type { CommandTimes, Report } from '../reports/report.ts'
 import type { ReportTarget } from '../reports/targets.ts'
+import type { DiscreetTerminal } from './discreet-terminal.ts'
 import { Progress } from './progress.ts'
 import { deliverReport } from './reports.ts'
-import type { StopSignal, Terminal } from './terminal.ts'
+import type { StopSignal } from './terminal.ts'
 
 type Listener = (signal: StopSignal) => void
 
@@ -28,7 +28,7 @@ export class Interrupted extends Error {
  */
 export class Execution {
   readonly name: string
-  readonly terminal: Terminal
+  readonly terminal: DiscreetTerminal
   readonly progress: Progress
   /** What the user must know if a second signal ends the program at once. */
   lastWords: (() => string) | undefined
@@ -43,7 +43,7 @@ export class Execution {
    * `isOver`: whether a signal to a command of the user ends the whole program, for example if the command is one of
    * many. If not, the command decides what the signal means.
    */
-  constructor(name: string, terminal: Terminal, isOver: boolean) {
+  constructor(name: string, terminal: DiscreetTerminal, isOver: boolean) {
     this.name = name
     this.terminal = terminal
     this.progress = new Progress(terminal)
@@ -104,16 +104,16 @@ export class Execution {
    * Delivers the report, and resolves to the exit code. It may go to a pipe without a reader, so a signal ends the
    * program from now on.
    */
-  deliver(report: Report, targets: readonly ReportTarget[], redact?: RedactReport): Promise<number> {
+  deliver(report: Report, targets: readonly ReportTarget[]): Promise<number> {
     this.end()
-    return deliverReport(report, targets, this.terminal, redact)
+    return deliverReport(report, targets, this.terminal)
   }
 
   /** Says the summary of a report that has nothing else, and delivers the report. */
-  refuse(report: Report, targets: readonly ReportTarget[], redact?: RedactReport): Promise<number> {
+  refuse(report: Report, targets: readonly ReportTarget[]): Promise<number> {
     this.say(`${this.name}: ${report.summary}`)
     this.end()
-    return deliverReport(report, targets, this.terminal, redact, true)
+    return deliverReport(report, targets, this.terminal, true)
   }
 
   /** Removes the progress, and restores the default effect of signals. */
@@ -129,7 +129,7 @@ export class Execution {
  */
 export async function execute(
   name: string,
-  terminal: Terminal,
+  terminal: DiscreetTerminal,
   work: (execution: Execution) => Promise<number>,
   { isOver = true, exitsWithParent = false } = {},
 ): Promise<number> {

@@ -12,7 +12,6 @@ import {
 import { EvidenceError } from '../evidence/evidence-input.ts'
 import { systemClock } from '../ground/clock.ts'
 import { printable } from '../ground/show.ts'
-import { Secrets } from '../journal/redaction/secrets.ts'
 import type { ReportTarget } from '../reports/targets.ts'
 import {
   fileName,
@@ -188,7 +187,7 @@ async function searchFaults(reading: ReadTrial<typeof OPTIONS>, execution: Execu
         countsRuns: values.runs !== undefined,
         isStable: baseline.isStable,
         known: known && applyBaseline(found.findings, () => isWhole, known, dayOf(systemClock())),
-        secrets: new Secrets([options.apiKey, options.adminToken].filter((secret) => secret !== undefined)),
+        ...{ redact: terminal.redact, writeCommandLine: terminal.writeCommandLine },
       }
       const code = await tell(found, terms, values.report, execution)
       const { baseline: file } = values
@@ -275,7 +274,7 @@ async function tell(
   execution.progress.end()
   for (const { title, observation } of stories.slice(0, STORIES)) {
     const story = tellStory(observation).map(wordStory)
-    const output = lastLines(observation.end.output, terms.secrets)
+    const output = lastLines(observation.end.output, terms.redact)
     const printed = output === '' ? [] : ['It printed:', ...output.split('\n').map((line) => `  ${line}`)]
     const lines = [...story, ...printed].map((line) => `  ${printable(line)}`)
     for (const line of [`${title}:`, ...lines, '']) execution.terminal.printError(line)

@@ -3,6 +3,7 @@ import { Socket } from 'node:net'
 import { styleText } from 'node:util'
 import { printable } from '../ground/show.ts'
 import { type Log, SILENT } from '../http/log.ts'
+import type { Redact } from '../journal/redaction/redaction.ts'
 
 export type LogLevel = 'info' | 'warn' | 'error' | 'silent'
 export type LogFormat = 'pretty' | 'json'
@@ -13,12 +14,14 @@ const PATIENCE = 300
 const BACKLOG = 1 << 20
 
 /**
- * Opens a log on standard error. By default it is pretty on a terminal, and JSON lines if not. `close` resolves when
- * the log is written, or after a timeout if no reader consumes it.
+ * Opens a log on standard error. By default it is pretty on a terminal, and JSON lines if not. `redact` hides the
+ * secrets that the service itself does not know. `close` resolves when the log is written, or after a timeout if no
+ * reader consumes it.
  */
 export async function openLog(
   level: LogLevel,
   format: LogFormat = process.stderr.isTTY ? 'pretty' : 'json',
+  redact: Redact = (text) => text,
 ): Promise<{ log: Log; close: () => Promise<void> }> {
   if (level === 'silent') return { log: SILENT, close: async () => {} }
   const { pino } = await import('pino')
@@ -31,7 +34,7 @@ export async function openLog(
   // The service goes on if the log cannot be written any more, for example after a terminal was closed.
   sink.on('error', () => {})
   const isColoured = process.stderr.isTTY === true && !process.env['NO_COLOR']
-  const form = format === 'json' ? (line: string) => line : (line: string) => prettify(line, isColoured)
+  const form = format === 'json' ? redact : (line: string) => prettify(redact(line), isColoured)
   function write(line: string): void {
     if (!(sink instanceof Socket) || sink.writableLength < BACKLOG) sink.write(form(line))
   }

@@ -2,6 +2,7 @@ import { optimiseLater } from '../ground/machine.ts'
 import { showWritten } from '../ground/show.ts'
 import type { CommandError } from '../trials/command.ts'
 import { COMMANDS } from './commands.ts'
+import { type DiscreetTerminal, makeDiscreet } from './discreet-terminal.ts'
 import { UsageError } from './errors.ts'
 import { describeOptions, refuseUnknownVariables, suggest } from './options.ts'
 import type { Terminal } from './terminal.ts'
@@ -21,7 +22,8 @@ const EXIT_CODES: Readonly<Record<string, number>> = {
 }
 
 /** Runs the command that the arguments name. An error becomes one line on standard error. Resolves to the exit code. */
-export async function runProgram(args: readonly string[], terminal: Terminal): Promise<number> {
+export async function runProgram(args: readonly string[], open: Terminal): Promise<number> {
+  const terminal = makeDiscreet(open, args)
   try {
     refuseMissingFolder()
     return await runCommand(args, terminal)
@@ -42,7 +44,7 @@ function refuseMissingFolder(): void {
   }
 }
 
-async function runCommand([name, ...args]: readonly string[], terminal: Terminal): Promise<number> {
+async function runCommand([name, ...args]: readonly string[], terminal: DiscreetTerminal): Promise<number> {
   if (name === undefined || name === '--help' || name === '-h' || name === 'help') {
     terminal.print(overview())
     return 0

@@ -1,6 +1,5 @@
 import type { LineOf } from '../contract/lines.ts'
 import { shorten } from '../ground/show.ts'
-import type { RedactReport } from '../reports/bounds.ts'
 import { FORMAT_NAMES } from '../reports/formats.ts'
 import type { Report, Surroundings } from '../reports/report.ts'
 import {
@@ -12,8 +11,8 @@ import {
   refuseReportTarget,
 } from '../reports/targets.ts'
 import type { OptionKind, Options } from '../start/option.ts'
+import type { DiscreetTerminal } from './discreet-terminal.ts'
 import { UsageError } from './errors.ts'
-import type { Terminal } from './terminal.ts'
 import { readVersion } from './version.ts'
 
 const reports: OptionKind<readonly ReportTarget[]> = {
@@ -65,19 +64,18 @@ export const NOT_WRITTEN = 3
 
 /**
  * Writes the summary to standard error, unless the user has read it already, and then each requested report. On GitHub
- * Actions it also writes the annotations and the summary of the step. `redact` removes keys from every text. Resolves to
- * the exit code of the report, or to 3 if a report could not be written.
+ * Actions it also writes the annotations and the summary of the step. No text of it has a secret that the terminal knows.
+ * Resolves to the exit code of the report, or to 3 if a report could not be written.
  */
 export async function deliverReport(
   report: Report,
   targets: readonly ReportTarget[],
-  terminal: Terminal,
-  redact?: RedactReport,
+  terminal: DiscreetTerminal,
   isRead = false,
 ): Promise<number> {
   const [{ boundReport }, { summarise }, { writeReports }] = await loadReporting()
   const surroundings = { version: readVersion(), lineOf: await readLinesFor(report) }
-  const bounded = boundReport(report, redact)
+  const bounded = boundReport(report, terminal.redact)
   const summary = isRead ? [] : summarise(bounded, surroundings.lineOf, terminal.screen)
   if (terminal.environment['GITHUB_ACTIONS'] === 'true') await deliverToGitHub(bounded, summary, surroundings, terminal)
   else for (const line of summary) terminal.printError(line)
@@ -103,7 +101,7 @@ async function deliverToGitHub(
   report: Report,
   summary: readonly string[],
   surroundings: Surroundings,
-  terminal: Terminal,
+  terminal: DiscreetTerminal,
 ): Promise<void> {
   const { annotate, appendStepSummary, withoutCommands } = await import('../reports/github.ts')
   for (const line of summary) terminal.printError(withoutCommands(line))

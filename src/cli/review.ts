@@ -15,9 +15,6 @@ import {
 import { writeEvidence } from '../evidence/evidence-file.ts'
 import { EvidenceError } from '../evidence/evidence-input.ts'
 import { systemClock } from '../ground/clock.ts'
-import { hideSecrets } from '../journal/redaction/redaction.ts'
-import { SecretIndex } from '../journal/redaction/secret-index.ts'
-import type { RedactReport } from '../reports/bounds.ts'
 import type { Report } from '../reports/report.ts'
 import { fileName, type Options, oneOf, optIn } from '../start/option.ts'
 import { UsageError } from './errors.ts'
@@ -62,8 +59,6 @@ interface Found {
   /** The base URL of the service, if it is known, and all known keys. */
   target: string | undefined
   secrets: readonly string[]
-  /** Removes keys from the report in another way than usual. */
-  redact?: RedactReport
 }
 
 /** How a service is judged, and what that leaves. */
@@ -105,10 +100,10 @@ export async function openReview(
     overlays,
     apply: (findings, { looked }) =>
       file === undefined ? undefined : applyBaseline(findings, looked, baseline, dayOf(systemClock())),
-    async finish({ conclusion, answers, report, findings, isWhole, target, secrets, redact }, execution) {
-      const index = new SecretIndex(secrets)
+    async finish({ conclusion, answers, report, findings, isWhole, target, secrets }, execution) {
+      execution.terminal.learn(secrets)
       // The report comes first, so nothing that prevents the other files can keep it back.
-      let code = await execution.deliver(report, targets, redact ?? ((text) => hideSecrets(text, [index])))
+      let code = await execution.deliver(report, targets)
       /** If a file cannot be written, the others are written all the same. */
       async function attempt(write: () => Promise<void>): Promise<void> {
         try {

@@ -35,7 +35,7 @@ export const serve: Command = {
         await service.stop()
         throw error
       }
-      terminal.print(greeting(service, values))
+      terminal.printWithKey(greeting(service, values))
       await stopped
       if (values.data !== undefined) terminal.endAtNextSignal(UNSAVED)
       readyFile?.remove()

@@ -1,5 +1,6 @@
 import type { Readable, Writable } from 'node:stream'
 import type { Log } from '../http/log.ts'
+import type { Redact } from '../journal/redaction/redaction.ts'
 import type { SummaryScreen } from '../reports/summary.ts'
 import { type LogFormat, type LogLevel, openLog } from './log.ts'
 import { untilParentEnded } from './parent.ts'
@@ -7,7 +8,10 @@ import { untilParentEnded } from './parent.ts'
 /** The signals that tell a program to stop. */
 export type StopSignal = (typeof STOP_SIGNALS)[number]
 
-/** The parts of the process that a command uses. A test replaces them. */
+/**
+ * The parts of the process that a command uses. A test replaces them. A command gets them as a `DiscreetTerminal`, which
+ * hides secrets.
+ */
 export interface Terminal {
   readonly environment: NodeJS.ProcessEnv
   /** Writes a text to standard output without changes. */
@@ -22,8 +26,11 @@ export interface Terminal {
   readonly streams: { readonly input: Readable; readonly output: Writable }
   /** The current screen of standard error. The user may change the size of the window. */
   readonly screen: SummaryScreen
-  /** Opens a log on standard error. `close` resolves when it is written, or after a timeout without a reader. */
-  openLog(level: LogLevel, format?: LogFormat): Promise<{ log: Log; close(): Promise<void> }>
+  /**
+   * Opens a log on standard error. `redact` hides secrets in its lines. `close` resolves when it is written, or after a
+   * timeout without a reader.
+   */
+  openLog(level: LogLevel, format?: LogFormat, redact?: Redact): Promise<{ log: Log; close(): Promise<void> }>
   /** Resolves when the program is told to stop. */
   untilStopped(): Promise<void>
   /** Passes each signal to stop to the listener and suppresses its default effect. The returned function ends that. */

@@ -64,7 +64,10 @@ export const vary: Command = {
     await checkFiles(values.report)
     const choices = await readChoices(await readOverlays(values.overlays))
     const accepts = readAccepted(values.accept, choices)
-    const since = values.since === undefined ? undefined : await readEarlier(values.since, command, choices.ids)
+    const since =
+      values.since === undefined
+        ? undefined
+        : await readEarlier(values.since, command.map(terminal.redact), choices.ids)
     const { setEnv: variables, jobs, repeats, bail, exhaustive } = values
     return execute('vary', terminal, async (execution) => {
       const { onSignal, signal } = execution
@@ -74,14 +77,16 @@ export const vary: Command = {
             ...{ command, variables, choices, accepts, since, signal, onSignal },
             ...{ jobs, repeats, bail, exhaustive },
             environment: terminal.environment,
+            redact: terminal.redact,
             server: { ...options, overlays: [] },
             timeout: millisecondsOf(values.timeout),
             maxTime: millisecondsOf(values.maxTime),
             onProgress: (said) => execution.show(said),
           }),
         )
+        const { writeCommandLine } = terminal
         const sameOptions = withoutOptions(words, OWN_OPTIONS)
-        const report = describeVary({ result, choices, sameOptions, ...execution.times })
+        const report = describeVary({ result, choices, sameOptions, writeCommandLine, ...execution.times })
         return await execution.deliver(report, values.report)
       } catch (error) {
         if (error instanceof BaselineError) return execution.say(`vary: ${error.message}`, 1)

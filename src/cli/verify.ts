@@ -23,7 +23,6 @@ import type { VerifyProgress } from '../verify/asking.ts'
 import { assess, concernsService } from '../verify/assessment.ts'
 import type { Reserve } from '../verify/budget.ts'
 import { Client, ConnectionError } from '../verify/client.ts'
-import { hideKey } from '../verify/conversation.ts'
 import { foresee } from '../verify/foresight.ts'
 import { Holdings, markOf } from '../verify/holdings.ts'
 import { digestOf, Ledger, type LedgerContent, LedgerError, type LedgerHead } from '../verify/ledger.ts'
@@ -158,7 +157,7 @@ export const verify: Command = {
         const exitCode = isReached ? 1 : 3
         if (values.sweep !== undefined) return execution.say(`verify: ${reason}`, exitCode)
         const report = describeRefusal(target, reason, { ...execution.times, exitCode })
-        return execution.refuse(report, values.report, (written) => hideKey(written, apiKey, '$API_KEY'))
+        return execution.refuse(report, values.report)
       } finally {
         client.close()
       }
@@ -237,8 +236,7 @@ async function verifyTarget(session: VerifySession): Promise<number> {
     exitCode: ended === 'interrupted' ? interruptedWith : ended === 'connection' || ended === 'ledger' ? 3 : undefined,
   })
   const isWhole = ended === undefined
-  const redact = (written: string) => hideKey(written, apiKey, '$API_KEY')
-  return review.finish({ conclusion, answers, report, findings, isWhole, target, secrets: [apiKey], redact }, execution)
+  return review.finish({ conclusion, answers, report, findings, isWhole, target, secrets: [apiKey] }, execution)
 }
 
 /** Asks the service everything, and shows the progress. `sweepLine` is the command that cleans up afterwards. */

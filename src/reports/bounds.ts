@@ -14,14 +14,11 @@ export const BOUNDS = {
   text: 4000,
 } as const
 
-/** Removes secrets such as keys from a text before it leaves the program. */
-export type RedactReport = (text: string) => string
-
 /**
  * Prepares the report for the formats: every text is redacted, also in `json`, and the size is limited. The names of
  * fields are those of this program. The facts say how much is left out.
  */
-export function boundReport(report: Report, redact: RedactReport = (text) => text): Report {
+export function boundReport(report: Report, redact: (text: string) => string): Report {
   const clean = mapTexts(report, { text: redact }) as Report
   const { json, ...rest } = clean
   const kept = new Set(worstFirst(clean.findings).slice(0, BOUNDS.findings))
@@ -73,7 +70,7 @@ function mapTexts(root: unknown, { text, rows = (same) => same }: Mapping): unkn
     const before = known.get(value)
     if (before !== undefined) return before
     const mapField = ([key, item]: [string, unknown]) => {
-      if (OWN_WORDS.has(key)) return [key, item]
+      if (OWN_WORDS.has(key) && typeof item === 'string') return [key, item]
       const isLong = CODE.has(key) || ('kind' in value && value.kind === 'code' && key === 'text')
       return [key, map(key === 'rows' ? rows(item as Rows) : item, isLong)]
     }

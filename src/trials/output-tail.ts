@@ -1,15 +1,14 @@
 import { stripVTControlCharacters } from 'node:util'
-import { redactorForAll } from '../journal/redaction/redaction.ts'
-import type { Secrets } from '../journal/redaction/secrets.ts'
+import type { Redact } from '../journal/redaction/redaction.ts'
 
 /** The most lines and characters at the end of an output that are reported. */
 export const LINES = 20
 export const CHARACTERS = 2_000
 
-/** The end of an output for a report, without colours and secrets. */
-export function lastLines(output: string, secrets: Secrets): string {
+/** The end of an output for a report, without colours and secrets. No secret is cut before it is hidden. */
+export function lastLines(output: string, redact: Redact): string {
   const text = stripVTControlCharacters(output).trimEnd()
-  const redacted = redactorForAll(secrets)(text.slice(-2 * CHARACTERS))
+  const redacted = redact(text.slice(-2 * CHARACTERS))
   return redacted.split('\n').slice(-LINES).join('\n').slice(-CHARACTERS)
 }
 

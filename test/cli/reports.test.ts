@@ -1,6 +1,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { makeDiscreet } from '../../src/cli/discreet-terminal.ts'
 import { deliverReport } from '../../src/cli/reports.ts'
 import type { Terminal } from '../../src/cli/terminal.ts'
 import { FORMAT_NAMES } from '../../src/reports/formats.ts'
@@ -8,11 +9,11 @@ import { finding, report } from '../reports/sample-report.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
 /** A terminal that keeps what is written to standard error; nothing else of it may be used. */
-function quietTerminal(environment: NodeJS.ProcessEnv = {}) {
+function quietTerminal(environment: NodeJS.ProcessEnv = {}, args: readonly string[] = []) {
   const lines: string[] = []
   const screen: Terminal['screen'] = { size: undefined, colours: false }
   const terminal = { environment, screen, printError: (line: string) => void lines.push(line) } as Terminal
-  return { terminal, lines }
+  return { terminal: makeDiscreet(terminal, args), lines }
 }
 
 describe('the delivery of a report', () => {
@@ -27,10 +28,9 @@ describe('the delivery of a report', () => {
   it('writes every format, and takes keys out of each', async () => {
     const folder = temporaryFolder()
     const targets = FORMAT_NAMES.map((format) => ({ format, file: join(folder, format) }))
-    const { terminal, lines } = quietTerminal()
-    const redact = (text: string) => text.replaceAll('secret-key', '[redacted]')
+    const { terminal, lines } = quietTerminal({}, ['--api-key', 'secret-key'])
     const findings = [finding({ message: 'It sent secret-key.' })]
-    await deliverReport(report({ findings, json: { key: 'secret-key' } }), targets, terminal, redact)
+    await deliverReport(report({ findings, json: { key: 'secret-key' } }), targets, terminal)
     for (const { file } of targets) expect(readFileSync(file, 'utf8')).toContain('redacted')
     expect([...targets.map(({ file }) => readFileSync(file, 'utf8')), ...lines].join()).not.toContain('secret-key')
   })

@@ -9,6 +9,8 @@ import { check, finding, report, reportOf, SURROUNDINGS } from './sample-report.
 
 const KEY = 'uk_live_0123456789abcdef'
 
+const unchanged = (text: string) => text
+
 /** The report in every format, with what goes to a terminal. */
 async function everywhere(value: Report): Promise<string[]> {
   const writers = await Promise.all(FORMAT_NAMES.map((name) => FORMATS[name].load()))
@@ -21,14 +23,14 @@ async function everywhere(value: Report): Promise<string[]> {
 
 describe('a report within bounds', () => {
   it('that is small is the same', () => {
-    expect(boundReport(report())).toEqual(report())
+    expect(boundReport(report(), unchanged)).toEqual(report())
   })
 
   it('has the worst of many findings, in their order, and says how many are left out', () => {
     const findings = Array.from({ length: BOUNDS.findings + 5 }, (_, index) =>
       finding({ level: index < 10 ? 'note' : 'error', message: `Number ${index}.` }),
     )
-    const bounded = boundReport(report({ findings, checks: [check({ outcome: 'failed', findings })] }))
+    const bounded = boundReport(report({ findings, checks: [check({ outcome: 'failed', findings })] }), unchanged)
     expect(bounded.findings).toHaveLength(BOUNDS.findings)
     expect(bounded.findings.filter(({ level }) => level === 'note').map(({ message }) => message)).toEqual(
       [0, 1, 2, 3, 4].map((index) => `Number ${index}.`),
@@ -38,7 +40,7 @@ describe('a report within bounds', () => {
   })
 
   it('keeps the findings of a check the same objects as those of the report', () => {
-    const { findings, checks } = boundReport(report())
+    const { findings, checks } = boundReport(report(), unchanged)
     expect(checks[1]?.findings?.[0]).toBe(findings[0])
   })
 
@@ -48,7 +50,7 @@ describe('a report within bounds', () => {
     )
     const rows = Array.from({ length: BOUNDS.rows + 7 }, (_, index) => [`${index}`])
     const sections = [{ title: 'Rows', blocks: [{ kind: 'table', columns: ['a'], rows } as const] }]
-    const bounded = boundReport(report({ checks, sections }))
+    const bounded = boundReport(report({ checks, sections }), unchanged)
     expect(bounded.checks).toHaveLength(BOUNDS.checks)
     expect(bounded.checks.at(-1)?.outcome).toBe('failed')
     expect(bounded.facts.at(-1)).toEqual({ name: 'Checks left out', value: '1, because a report shows at most 10000' })
@@ -58,7 +60,10 @@ describe('a report within bounds', () => {
   })
 
   it('cuts long texts, code later than words, and says how much is left out', () => {
-    const { findings, json } = boundReport(report({ ...reportOf('x'.repeat(20_000)), json: 'y'.repeat(20_000) }))
+    const { findings, json } = boundReport(
+      report({ ...reportOf('x'.repeat(20_000)), json: 'y'.repeat(20_000) }),
+      unchanged,
+    )
     expect(findings[0]?.message).toBe(`${'x'.repeat(4000)}… (16000 more characters)`)
     expect(findings[0]?.request?.body).toBe(`${'x'.repeat(10_240)}… (9760 more characters)`)
     expect(findings[0]?.details?.[2]).toMatchObject({ text: expect.stringMatching(/^x{10240}…/) })
@@ -97,7 +102,7 @@ describe('a report within bounds', () => {
 
   it('takes a field with any name for a field', () => {
     const json = JSON.parse('{"__proto__": {"polluted": true}}')
-    expect(JSON.stringify(boundReport(report({ json })).json)).toBe('{"__proto__":{"polluted":true}}')
+    expect(JSON.stringify(boundReport(report({ json }), unchanged).json)).toBe('{"__proto__":{"polluted":true}}')
     expect(Object.prototype).not.toHaveProperty('polluted')
   })
 })

@@ -57,7 +57,10 @@ function planStay(folder: string, before: Promise<void> = Promise.resolve()): St
  * Runs the program of the sources in this process, which takes a tenth of the time of a process. It has no log, and it
  * reads relative paths only until it is ready: then the working folder of the process is another one.
  */
-export function startInProcess(args: readonly string[], { environment, folder }: RunOptions = {}): RunningProgram {
+export function startInProcess(
+  args: readonly string[],
+  { environment, folder, input = [] }: RunOptions = {},
+): RunningProgram {
   // A thread has the working folder of its process: the tests of planted mistakes run in one.
   if (!isMainThread && folder !== undefined)
     TestRunner.getCurrentTest()?.context.skip('needs a working folder of its own')
@@ -81,7 +84,15 @@ export function startInProcess(args: readonly string[], { environment, folder }:
     print: (line: string) => output.add('stdout', `${line}\n`),
     printError: (line: string) => output.add('stderr', `${line}\n`),
     writeError: (text: string) => output.add('stderr', text),
-    streams: { input: Readable.from([]), output: new Writable() },
+    streams: {
+      input: Readable.from(input.map((line) => Buffer.from(line))),
+      output: new Writable({
+        write(chunk, _, done) {
+          output.add('stdout', `${chunk}`)
+          done()
+        },
+      }),
+    },
     screen: { size: undefined, colours: false },
     openLog: async () => ({ log: SILENT, close: async () => {} }),
     untilStopped: () => stopped,

@@ -13,6 +13,8 @@ export interface RunOptions {
   environment?: Record<string, string>
   /** Where it runs; a folder of the test's own keeps what goes wrong out of the project. */
   folder?: string
+  /** The lines on standard input of a program in this process. */
+  input?: readonly string[]
 }
 
 /** The program while it runs, be it as a process or in this one. */

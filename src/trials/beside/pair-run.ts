@@ -1,4 +1,3 @@
-import type { Secrets } from '../../journal/redaction/secrets.ts'
 import { runCommand } from '../command.ts'
 import type { CommandEnd } from '../running-command.ts'
 import { environmentIn, serveTrial, type Trial, type TrialResult } from '../trial.ts'
@@ -34,8 +33,6 @@ interface PairEnd {
   restless: readonly [boolean, boolean]
   /** The commands that gave up a request while it was held for the other one. */
   impatient: readonly CommandSide[]
-  /** The keys, which their outputs may contain. */
-  secrets: Secrets
 }
 
 export type PairRun = Pick<TrialResult<PairEnd>, 'end' | 'contract' | 'accounts' | 'lost'>
@@ -97,7 +94,6 @@ export async function runPair(trial: PairTrial): Promise<PairRun> {
         ends: [one, other],
         ...{ steps, isFollowed, halt, repeats, quiet, restless },
         impatient: SIDES.filter((side) => impatient.has(side)),
-        secrets: journal.secrets,
       }
     } finally {
       // After an error, nothing is left behind.

@@ -1,7 +1,7 @@
 import { pointerOf } from '../../contract/api.ts'
 import { plural } from '../../ground/plural.ts'
-import { writeShellLine } from '../../ground/shell-word.ts'
 import type { Entry } from '../../journal/entry.ts'
+import type { Redact } from '../../journal/redaction/redaction.ts'
 import { listFacts, listSection } from '../../reports/outline.ts'
 import type { CommandTimes, Finding, Report, ReportRule } from '../../reports/report.ts'
 import { lastLines } from '../output-tail.ts'
@@ -46,6 +46,9 @@ export interface PairReportTerms extends CommandTimes {
   isStable: boolean
   /** Reasons beside a finding for which a run can fail. */
   failOn: readonly ('findings' | 'inconclusive' | 'gave-up')[]
+  redact: Redact
+  /** Writes words as a line for a shell, without secrets. */
+  writeCommandLine: (words: readonly string[]) => string
 }
 
 const RULES: Readonly<Record<PairFailure | 'gave up', Omit<ReportRule, 'id'>>> = {
@@ -166,15 +169,15 @@ type Shown = Pick<BrokenOrder, 'schedule' | 'run' | 'reasons' | 'others'> & { ve
 function findingOf({ schedule, run, verdict, reasons, others }: Shown, terms: PairReportTerms): PairFindingReport {
   const plan = writePlan(schedule)
   const text = JSON.stringify(plan)
-  const { ends, secrets, steps } = run.end
+  const { ends, steps } = run.end
   const words = ['explore', ...terms.options, '--replay', text, '--', ...terms.command]
   return {
     id: `${verdict} ${text}`,
     ...{ verdict, plan, ...countChanges(schedule, steps) },
     operation: firstAfterChange(plan, steps)?.operation?.id ?? 'any',
     ...{ reasons, others, story: tellPair(run) },
-    output: [lastLines(ends[0].output, secrets), lastLines(ends[1].output, secrets)],
-    replay: writeShellLine(['dmarc-understudy', ...words]),
+    output: [lastLines(ends[0].output, terms.redact), lastLines(ends[1].output, terms.redact)],
+    replay: terms.writeCommandLine(['dmarc-understudy', ...words]),
   }
 }
 

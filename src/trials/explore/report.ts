@@ -2,9 +2,7 @@ import { pointerOf } from '../../contract/api.ts'
 import type { FaultRule } from '../../domain/faults.ts'
 import type { AppliedBaseline } from '../../evidence/baseline.ts'
 import { plural } from '../../ground/plural.ts'
-import { writeShellLine } from '../../ground/shell-word.ts'
-import { redactorForAll } from '../../journal/redaction/redaction.ts'
-import type { Secrets } from '../../journal/redaction/secrets.ts'
+import type { Redact } from '../../journal/redaction/redaction.ts'
 import { listFacts, listSection } from '../../reports/outline.ts'
 import type { Check, CommandTimes, Finding, Report, ReportRule, Section } from '../../reports/report.ts'
 import { findFailedTests } from '../failed-tests.ts'
@@ -47,7 +45,9 @@ export interface ExploreTerms extends CommandTimes {
   failsIfInconclusive: boolean
   /** Absent if there is no baseline of known findings. */
   known: AppliedBaseline<FailingPlan> | undefined
-  secrets: Secrets
+  redact: Redact
+  /** Writes words as a line for a shell, without secrets. */
+  writeCommandLine: (words: readonly string[]) => string
 }
 
 const RULES: Readonly<Record<ExploreFailure | 'gave up', Omit<ReportRule, 'id'>>> = {
@@ -92,7 +92,7 @@ const TIER_WORDS: Readonly<Record<Tier, string>> = {
 
 /** The findings of an exploration as they are in the JSON report. */
 function reportFailures(found: Exploration, terms: ExploreTerms): ReportedFailure[] {
-  const { command, options, known, secrets, window: usual } = terms
+  const { command, options, known, redact, window: usual } = terms
   const reasons = new Map(known?.accepted.map(({ finding, entry }) => [finding.id, entry.reason]))
   return found.findings.map(({ observation, ...finding }) => {
     const { id, plan } = finding
@@ -101,8 +101,8 @@ function reportFailures(found: Exploration, terms: ExploreTerms): ReportedFailur
     const windows = isUsual ? [] : ['--window', `${window}s`]
     // The command line contains the plan, so it needs no file.
     const words = ['explore', ...options, ...windows, '--replay', canonical(plan), '--', ...command]
-    const output = lastLines(observation.end.output, secrets)
-    const tests = findFailedTests(observation.end.output).map(redactorForAll(secrets))
+    const output = lastLines(observation.end.output, redact)
+    const tests = findFailedTests(observation.end.output).map(redact)
     const accepted = reasons.get(id)
     return {
       ...finding,
@@ -110,7 +110,7 @@ function reportFailures(found: Exploration, terms: ExploreTerms): ReportedFailur
       story: tellStory(observation),
       ...(output !== '' && { output }),
       ...(tests.length > 0 && { tests }),
-      replay: writeShellLine(['dmarc-understudy', ...words]),
+      replay: terms.writeCommandLine(['dmarc-understudy', ...words]),
       ...(accepted !== undefined && { accepted }),
     }
   })

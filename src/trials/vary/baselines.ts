@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import type { Contract } from '../../contract/contract.ts'
 import { textOf } from '../../http/content.ts'
 import type { Entry } from '../../journal/entry.ts'
-import type { Secrets } from '../../journal/redaction/secrets.ts'
+import type { Redact } from '../../journal/redaction/redaction.ts'
 import { exitCodeOf, wordEnd } from '../command.ts'
 import type { CommandEnd } from '../running-command.ts'
 import { surplusIn } from '../surplus.ts'
@@ -38,7 +38,7 @@ export async function runBaselines(
   runner: TrialRunner,
   contract: Contract,
   limit: number | undefined,
-  secrets: Secrets,
+  redact: Redact,
   signal?: AbortSignal,
 ): Promise<Baselines> {
   async function run(name: string): Promise<TrialResult> {
@@ -50,7 +50,7 @@ export async function runBaselines(
   const one = await run('baseline 1')
   const other = await run('baseline 2')
   const [first, second] = hasPassed(one.end) ? [one, other] : [other, one]
-  if (!hasPassed(first.end)) throw new BaselineError(describeFailure(first.end, secrets))
+  if (!hasPassed(first.end)) throw new BaselineError(describeFailure(first.end, redact))
   if (first.exchanges.length === 0 && second.exchanges.length === 0) throw new BaselineError(NO_REQUEST)
   const difference = compareRuns(one, other)
   return { first, runs: [one, other], difference, isInOrder: difference === undefined && areInSameOrder(one, other) }

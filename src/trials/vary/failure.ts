@@ -1,15 +1,14 @@
 import type { AlternativeReport } from '../../evidence/dependencies.ts'
-import { redactorForAll } from '../../journal/redaction/redaction.ts'
-import type { Secrets } from '../../journal/redaction/secrets.ts'
+import type { Redact } from '../../journal/redaction/redaction.ts'
 import { findFailedTests } from '../failed-tests.ts'
 import { lastLines } from '../output-tail.ts'
 import type { CommandEnd } from '../running-command.ts'
 
 /** The end of a failed command, for a report. */
-export function describeEnd(end: CommandEnd, secrets: Secrets): Partial<AlternativeReport> {
+export function describeEnd(end: CommandEnd, redact: Redact): Partial<AlternativeReport> {
   const { exitCode, signal, timedOut, output } = end
-  const tests = findFailedTests(output).map(redactorForAll(secrets))
-  const last = lastLines(output, secrets)
+  const tests = findFailedTests(output).map(redact)
+  const last = lastLines(output, redact)
   return {
     ...(exitCode !== undefined && { exit_code: exitCode }),
     ...(signal !== undefined && !timedOut && { signal }),
@@ -20,14 +19,14 @@ export function describeEnd(end: CommandEnd, secrets: Secrets): Partial<Alternat
 }
 
 /** Explains in a sentence why a command that fails without alternatives cannot be judged. */
-export function describeFailure(end: CommandEnd, secrets: Secrets): string {
+export function describeFailure(end: CommandEnd, redact: Redact): string {
   const { exitCode, signal, timedOut, seconds, output } = end
   const how = timedOut
     ? `took longer than ${Math.floor(seconds)} s`
     : exitCode === undefined
       ? `was ended by ${signal}`
       : `fails with exit code ${exitCode}`
-  const last = lastLines(output, secrets).split('\n').at(-1)?.trim() ?? ''
+  const last = lastLines(output, redact).split('\n').at(-1)?.trim() ?? ''
   const said = last === '' ? 'it wrote nothing' : `its last line is: ${last}`
   return `The command ${how} although nothing is varied, so there is nothing to compare with; ${said}`
 }

@@ -3,7 +3,7 @@ import type { FirstDifference, ShownResponse } from '../../evidence/dependencies
 import { type Content, textOf } from '../../http/content.ts'
 import { type Entry, hasIdOfAccount } from '../../journal/entry.ts'
 import { type Redact, redactorFor } from '../../journal/redaction/redaction.ts'
-import type { Secrets } from '../../journal/redaction/secrets.ts'
+import { Secrets } from '../../journal/redaction/secrets.ts'
 import { findDifference } from '../../reports/difference.ts'
 import type { ServerOptions } from '../../start/options.ts'
 import { differentFieldsOf, isKeptBody, type ReplayedAnswer } from './answer.ts'
@@ -15,6 +15,9 @@ import { replay } from './replay.ts'
 /** How many characters of a body are shown, and how many of them are before the first difference. */
 const SHOWN = 400
 const BEFORE = 100
+
+/** The credentials of an exchange are hidden without it. */
+const NONE = new Secrets()
 
 /** The exchanges of runs without an alternative, by their request and its position among those of the account. */
 export type UsualExchanges = ReadonlyMap<string, readonly Entry[]>
@@ -46,7 +49,7 @@ interface ComparisonBasis {
   /** Our own contract. */
   own: Contract
   usual: UsualExchanges
-  secrets: Secrets
+  redact: Redact
 }
 
 /**
@@ -56,7 +59,7 @@ interface ComparisonBasis {
  * same requests before.
  */
 export async function findFirstDifference(
-  { server, own, usual, secrets }: ComparisonBasis,
+  { server, own, usual, redact: hide }: ComparisonBasis,
   { requests }: Recording,
 ): Promise<FirstDifference | undefined> {
   const nameOf = positions()
@@ -65,7 +68,8 @@ export async function findFirstDifference(
   const replayed = replay({ server, contract: own, requests, recounted: new Set(), isOwn: false })
   for await (const { request, answer } of replayed) {
     const { entry } = request
-    const redact = redactorFor(entry, secrets)
+    const hideOwn = redactorFor(entry, NONE)
+    const redact: Redact = (text) => hide(hideOwn(text))
     const same = usual.get(nameOf(entry))
     if (same === undefined) strayed.add(entry.account)
     const others = strayed.has(entry.account) ? undefined : same

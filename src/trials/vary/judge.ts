@@ -1,6 +1,6 @@
 import { type Alternative, type Choices, nameOf } from '../../contract/choices.ts'
 import type { AlternativeReport, FirstDifference, VaryVerdict } from '../../evidence/dependencies.ts'
-import type { Secrets } from '../../journal/redaction/secrets.ts'
+import type { Redact } from '../../journal/redaction/redaction.ts'
 import type { TrialResult } from '../trial.ts'
 import { hasPassed } from './baselines.ts'
 import { describeEnd } from './failure.ts'
@@ -9,7 +9,7 @@ import type { TrialRunner, Untried } from './trial-runner.ts'
 export interface DependencyJudgeOptions {
   runner: Pick<TrialRunner, 'try'>
   choices: Pick<Choices, 'load'>
-  secrets: Secrets
+  redact: Redact
   /** Whether the command does the same each time. Then only a failure is repeated. */
   isCertain: boolean
   /** How often a trial runs if the command does not do the same each time. */
@@ -40,7 +40,7 @@ export class DependencyJudge {
   }
 
   async judge(alternative: Alternative): Promise<AlternativeReport> {
-    const { isCertain, repeats, secrets, failsAnyway } = this.#options
+    const { isCertain, repeats, redact, failsAnyway } = this.#options
     const passes: TrialResult[] = []
     const failures: TrialResult[] = []
     do {
@@ -58,7 +58,7 @@ export class DependencyJudge {
       ...describe(alternative, isSure ? 'depends' : 'flaky'),
       ...(failsAnyway && { reason: ANYWAY }),
       ...(difference !== undefined && { first_difference: difference }),
-      ...describeEnd(failure.end, secrets),
+      ...describeEnd(failure.end, redact),
       seconds: round(failure.end.seconds),
     }
   }

@@ -1,7 +1,6 @@
 import { type Choices, nameOf } from '../../contract/choices.ts'
 import type { AlternativeReport, FirstDifference, ShownResponse } from '../../evidence/dependencies.ts'
 import { plural } from '../../ground/plural.ts'
-import { writeShellLine } from '../../ground/shell-word.ts'
 import { listFacts } from '../../reports/outline.ts'
 import type { Block, Check, CommandTimes, Finding, FindingLevel, Report } from '../../reports/report.ts'
 import type { VaryResult } from './vary.ts'
@@ -11,6 +10,8 @@ export interface VaryReportOptions extends CommandTimes {
   choices: Pick<Choices, 'assumptions'>
   /** The options with which `run` starts the same server, as words for a shell. */
   sameOptions: readonly string[]
+  /** Writes words as a line for a shell, without secrets. */
+  writeCommandLine(words: readonly string[]): string
 }
 
 /** The report of `vary` for all formats. */
@@ -181,11 +182,11 @@ function write({ status, headers = {}, body }: ShownResponse): string {
 }
 
 /** A command line that runs the command with the alternative. */
-function replayOf({ id, alternative }: AlternativeReport, { result, sameOptions }: VaryReportOptions): string {
+function replayOf({ id, alternative }: AlternativeReport, { result, sameOptions, writeCommandLine }: VaryReportOptions): string {
   const file = `${id}-${alternative}.yaml`
-  const overlay = writeShellLine(['dmarc-understudy', 'assumptions', 'overlay', id, `${alternative}`])
+  const overlay = writeCommandLine(['dmarc-understudy', 'assumptions', 'overlay', id, `${alternative}`])
   const { command } = result.dependencies
-  const run = writeShellLine(['dmarc-understudy', 'run', ...sameOptions, '--overlay', file, '--', ...command])
+  const run = writeCommandLine(['dmarc-understudy', 'run', ...sameOptions, '--overlay', file, '--', ...command])
   return `${overlay} > ${file} && ${run}`
 }
 

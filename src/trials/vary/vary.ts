@@ -3,7 +3,7 @@ import { type Alternative, type Choices, nameOf } from '../../contract/choices.t
 import { type AlternativeReport, type Dependencies, findKnown } from '../../evidence/dependencies.ts'
 import { Semaphore } from '../../ground/semaphore.ts'
 import type { Entry } from '../../journal/entry.ts'
-import { Secrets } from '../../journal/redaction/secrets.ts'
+import type { Redact } from '../../journal/redaction/redaction.ts'
 import { effectsOf } from '../explore/effects.ts'
 import { describeDeviation, findParallelism, type Parallelism, wordParallelism } from '../parallelism.ts'
 import type { TrialResult } from '../trial.ts'
@@ -28,6 +28,7 @@ export interface VaryOptions extends TrialRunnerOptions {
   accepts(alternative: Pick<Alternative, 'id' | 'number'>): boolean
   /** The result of an earlier run. */
   since?: Dependencies | undefined
+  redact: Redact
   /** Called with the current step. */
   onProgress?(text: string): void
 }
@@ -55,9 +56,8 @@ export const PATIENCE = { factor: 10, least: 10_000 }
 export async function vary(options: VaryOptions): Promise<VaryResult> {
   const { choices, server, command, exhaustive, signal, onProgress } = options
   const runner = new TrialRunner(options)
-  const secrets = new Secrets([server.apiKey, server.adminToken].filter((secret) => secret !== undefined))
   onProgress?.('running the command twice as it is')
-  const baselines = await runBaselines(runner, choices.contract, options.timeout, secrets, signal)
+  const baselines = await runBaselines(runner, choices.contract, options.timeout, options.redact, signal)
   const { first, runs, isInOrder } = baselines
   // Requests in a different order find different states.
   const recordings = (isInOrder ? [first] : runs).map(recordingOf)
@@ -77,7 +77,7 @@ export async function vary(options: VaryOptions): Promise<VaryResult> {
     if (known !== undefined) reports.set(each, known)
     return known === undefined
   })
-  const study: Study = { runner, options, secrets, baselines, limit: limitOf(baselines, options) }
+  const study: Study = { runner, options, baselines, limit: limitOf(baselines, options) }
   const parallelism = await findJobs(study, tried.length)
   const judged = await judgeAll(tried, parallelism.jobs, study)
   const spoilt = await runControl(judged, study)
@@ -111,7 +111,6 @@ export async function vary(options: VaryOptions): Promise<VaryResult> {
 interface Study {
   runner: TrialRunner
   options: VaryOptions
-  secrets: Secrets
   baselines: Baselines
   /** The time limit of a trial, in milliseconds. */
   limit: number
@@ -151,13 +150,13 @@ function withEffects({ end, accounts, exchanges }: TrialResult) {
 type JudgedAlternatives = ReadonlyMap<Alternative, AlternativeReport>
 
 async function judgeAll(tried: readonly Alternative[], jobs: number, study: Study): Promise<JudgedAlternatives> {
-  const { runner, options, secrets, baselines, limit } = study
-  const { choices, server, repeats, bail, onProgress } = options
+  const { runner, options, baselines, limit } = study
+  const { choices, server, repeats, bail, redact, onProgress } = options
   const { first, runs, isInOrder } = baselines
   const usual = usualExchanges(runs.map(({ exchanges }) => exchanges))
-  const comparison = { server, own: choices.contract, usual, secrets }
+  const comparison = { server, own: choices.contract, usual, redact }
   const judge = new DependencyJudge({
-    ...{ runner, choices, secrets, repeats, limit },
+    ...{ runner, choices, redact, repeats, limit },
     isCertain: isInOrder,
     failsAnyway: runs.some(({ end }) => !hasPassed(end)),
     isAsUsual: (result) => compareRuns(first, result) === undefined,
@@ -182,15 +181,12 @@ async function judgeAll(tried: readonly Alternative[], jobs: number, study: Stud
  * Runs the command once more without an alternative if it seems to depend on one. Resolves to the reason why the
  * dependencies are not sure, if it now fails in that run, too: its runs may have left something behind.
  */
-async function runControl(
-  judged: JudgedAlternatives,
-  { runner, options, secrets, limit }: Study,
-): Promise<string | undefined> {
+async function runControl(judged: JudgedAlternatives, { runner, options, limit }: Study): Promise<string | undefined> {
   if (![...judged.values()].some(({ verdict }) => verdict === 'depends')) return undefined
   options.onProgress?.('running the command once more as it is')
   const control = await runner.run('baseline again', options.choices.contract, limit)
   if ('untried' in control || hasPassed(control.end)) return undefined
-  return `The command fails, but by now also without an alternative. ${describeFailure(control.end, secrets)}`
+  return `The command fails, but by now also without an alternative. ${describeFailure(control.end, options.redact)}`
 }
 
 const BAILED = 'It was not tried, because of --bail.'

@@ -6,6 +6,7 @@ import { RACERS } from './racers.ts'
 const TERMS: PairReportTerms = {
   ...{ command: ['read'], beside: 'readTwice', names: ['read', 'readTwice'], options: [], runs: 3, switches: 2 },
   ...{ jobs: undefined, isStable: true, failOn: ['findings', 'inconclusive'], startedAt: undefined, seconds: 1 },
+  ...{ redact: (text) => text, writeCommandLine: (words) => words.join(' ') },
 }
 
 it('A search is inconclusive if an order broke the commands once and not again', async () => {

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Alternative } from '../../../src/contract/choices.ts'
 import type { FirstDifference } from '../../../src/evidence/dependencies.ts'
-import { Secrets } from '../../../src/journal/redaction/secrets.ts'
 import type { CommandEnd } from '../../../src/trials/running-command.ts'
 import type { TrialResult } from '../../../src/trials/trial.ts'
 import { DependencyJudge, type DependencyJudgeOptions } from '../../../src/trials/vary/judge.ts'
@@ -44,7 +43,7 @@ async function judge(outcomes: readonly Outcome[], options: Partial<DependencyJu
       },
     },
     choices,
-    secrets: new Secrets(),
+    redact: (text) => text,
     repeats: 3,
     isCertain: true,
     failsAnyway: false,

@@ -38,6 +38,7 @@ export function varyCommand(command: readonly string[], options: Partial<VaryOpt
     repeats: 3,
     bail: false,
     exhaustive: false,
+    redact: (text) => text,
     accepts: () => false,
     ...options,
   })

@@ -23,6 +23,7 @@ function reportOn(
       ...{ notes: [], trials: undefined, windows: [], cutBy: undefined },
       ...more,
     },
+    writeCommandLine: (words) => words.join(' '),
     ...{ choices, sameOptions: [], startedAt: undefined, seconds: 2, interruptedWith },
   })
 }
