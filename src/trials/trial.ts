@@ -8,6 +8,8 @@ import type { AccountState } from '../domain/account.ts'
 import type { FaultRule } from '../domain/faults.ts'
 import { elapsed } from '../ground/clock.ts'
 import type { Entry } from '../journal/entry.ts'
+import type { Journal } from '../journal/journal.ts'
+import { redactorForAll } from '../journal/redaction/redaction.ts'
 import type { Service } from '../service/pipeline.ts'
 import type { ServerOptions } from '../start/options.ts'
 import { startServer, type Understudy } from '../start/server.ts'
@@ -85,9 +87,15 @@ const TURNS = 5
 /** Starts a server, runs the command against it, and stops the server. @throws CommandError, errors of the start */
 export function runTrial(trial: Trial): Promise<TrialResult> {
   const { carryOut = runCommand } = trial
-  return serveTrial(trial, (service) => {
-    return carryOut({ ...trial, environment: environmentIn(trial, service, service.apiKey) })
+  return serveTrial(trial, async (service, { journal }) => {
+    const end = await carryOut({ ...trial, environment: environmentIn(trial, service, service.apiKey) })
+    return withoutKeys(end, journal)
   })
+}
+
+/** The output may have keys of accounts that the command itself has made. Only the server knows them. */
+export function withoutKeys(end: CommandEnd, { secrets }: Pick<Journal, 'secrets'>): CommandEnd {
+  return { ...end, output: redactorForAll(secrets)(end.output) }
 }
 
 /** The environment of a command that uses this key of the service. */

@@ -29,7 +29,8 @@ const STORE = 's3cret-of-the-store'
 const VARIABLE = 'v4riable-with-a-secret'
 const ARGUMENT = 'a5gument-with-a-secret'
 const USER = 'u6er-of-a-proxy'
-const ALL = { KEY, TOKEN, STORE, VARIABLE, ARGUMENT, USER }
+const MADE = 'm7de-with-a-secret'
+const ALL = { KEY, TOKEN, STORE, VARIABLE, ARGUMENT, USER, MADE }
 
 const OWN = ['--api-key', KEY, `--admin-token=${TOKEN}`]
 const FOR_COMMAND = ['--set-env', `SERVICE_TOKEN=${VARIABLE}`]
@@ -39,6 +40,11 @@ const SAYS_ALL = `echo "$UNDERSTUDY_API_KEY and $SERVICE_TOKEN" "$@" >&2;`
 const BLIND_RETRY = `twice() { "$@" --fail --max-time 1 || "$@" --fail --max-time 1; }
 ${SAYS_ALL} twice send POST /domaingroups --data '{"name": "Retail"}'`
 const ENSURE = `${SAYS_ALL} send GET /domaingroups | grep -q '"Retail"' || send POST /domaingroups --fail --data '{"name": "Retail"}'`
+/** Makes an account with a key that only the server can know. */
+const MAKES_ACCOUNT = `made=m7de; made=$made-with-a-secret
+to() { curl --silent --noproxy '*' --header 'Content-Type: application/json' --data "$1" "$UNDERSTUDY_ADMIN_URL$2"; }
+to '{"id": "mine", "fixture": "empty", "api_key": "'$made'"}' /accounts; echo "made $made"
+${BLIND_RETRY}`
 const LOST = '[{"match":{"operation":"createDomainGroup"},"times":1,"phase":"after","connection":"reset"}]'
 const EXPLORED = ['explore', '--fixture', 'empty', ...OWN, ...FOR_COMMAND]
 
@@ -140,6 +146,10 @@ const QUICK: Readonly<Record<string, Prepare>> = {
     },
     tells: / client "\$DMARC_UNDERSTUDY_API_KEY" x"\$DMARC_UNDERSTUDY_ADMIN_TOKEN"y/,
   }),
+  'explore with a command that makes a key': () => ({
+    args: ['explore', '--fixture', 'empty', ...FOR_COMMAND, '--replay', LOST, '--', ...shellClient(MAKES_ACCOUNT)],
+    tells: /made \[redacted\]/,
+  }),
   'explore with a command that fails anyway': () => ({
     args: [...EXPLORED, '--', 'sh', '-c', `${SAYS_ALL} exit 1`, ...ITS_OWN],
     tells: /the command fails without any fault/,
@@ -235,17 +245,27 @@ describe('No output has a secret', () => {
     expectNoSecret(outputs)
   })
 
+  it('of vary, which knows the command of an earlier report all the same', async ({ folder }) => {
+    const since = join(folder, 'since')
+    const command = ['/none/client', '--token', '[redacted]']
+    const baseline = { exit_code: 0, seconds: 1, requests: 1, steady: true }
+    writeFileSync(since, JSON.stringify({ command, baseline, alternatives: [] }))
+    const result = await runInProcess(['vary', '--since', since, '--', '/none/client', '--token', ARGUMENT])
+    expect(result.stderr).toMatch(/^dmarc-understudy: .*\/none\/client.*\n$/)
+    expect(result.stderr).not.toContain('about another command')
+    expectNoSecret(outputsIn(folder, result))
+  })
+
   it('of mcp but the key, which it tells a client that asks for it', async ({ folder }) => {
     const client = { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'test', version: '1' } }
     const messages = [
       { id: 1, method: 'initialize', params: client },
       { method: 'notifications/initialized' },
       { id: 2, method: 'tools/call', params: { name: 'get_address', arguments: {} } },
-      { id: 3, method: 'tools/call', params: { name: `no_such_tool ${TOKEN}`, arguments: {} } },
     ]
     const input = messages.map((message) => `${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`)
     const args = ['mcp', '--admin-token', TOKEN, '--api-key', 'k_mine_of_the_account']
-    const result = await endOf(startInProcess(args, { input: input.slice(0, 3) }))
+    const result = await endOf(startInProcess(args, { input }))
     expect(result.stdout).toContain('k_mine_of_the_account')
     expectNoSecret(outputsIn(folder, result))
   })

@@ -1,6 +1,6 @@
 import { runCommand } from '../command.ts'
 import type { CommandEnd } from '../running-command.ts'
-import { environmentIn, serveTrial, type Trial, type TrialResult } from '../trial.ts'
+import { environmentIn, serveTrial, type Trial, type TrialResult, withoutKeys } from '../trial.ts'
 import { type ConductedCommand, Conductor, type Halt, type Step } from './conductor.ts'
 import { type CommandSide, otherSide, type Schedule, SIDES } from './schedule.ts'
 import { Turnstile } from './turnstile.ts'
@@ -66,12 +66,13 @@ export async function runPair(trial: PairTrial): Promise<PairRun> {
       const environment = environmentIn({ ...trial, name: `${trial.name}-${side + 1}` }, service, keys[side])
       const { timeout, onSignal, carryOut = runCommand } = trial
       const { [side]: command } = trial.commands
-      const end = await carryOut({
+      const ended = await carryOut({
         ...{ command, environment, timeout, onSignal, signal, inherits: false },
         started: (running) => {
           commands[side].isAsleep = () => running.isAsleep
         },
       })
+      const end = withoutKeys(ended, journal)
       commands[side].hasEnded = true
       turnstile.tell()
       return end

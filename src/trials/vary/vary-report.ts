@@ -182,7 +182,10 @@ function write({ status, headers = {}, body }: ShownResponse): string {
 }
 
 /** A command line that runs the command with the alternative. */
-function replayOf({ id, alternative }: AlternativeReport, { result, sameOptions, writeCommandLine }: VaryReportOptions): string {
+function replayOf(
+  { id, alternative }: AlternativeReport,
+  { result, sameOptions, writeCommandLine }: VaryReportOptions,
+): string {
   const file = `${id}-${alternative}.yaml`
   const overlay = writeCommandLine(['dmarc-understudy', 'assumptions', 'overlay', id, `${alternative}`])
   const { command } = result.dependencies
