@@ -42,8 +42,8 @@ const DESCRIBING = ['admin', 'coverage', 'explain', 'journal', 'domain']
 const NODE: Readonly<Record<string, string>> = {
   'node-test.ts': 'test',
   'prepare.ts': 'fs/promises path',
-  cli: 'fs fs/promises net os stream util events timers/promises',
-  trials: 'child_process crypto events fs os path timers/promises util',
+  cli: 'fs fs/promises net os stream util events',
+  trials: 'child_process crypto events fs os path util',
   library: 'http https',
   doors: 'http stream',
   mcp: 'stream',
@@ -54,11 +54,11 @@ const NODE: Readonly<Record<string, string>> = {
   start: 'events http module',
   admin: 'crypto http',
   explain: 'buffer url',
-  redis: 'crypto timers/promises',
+  redis: 'crypto',
   http: 'events http net stream stream/promises',
   contract: 'crypto fs/promises net url',
   reports: 'crypto fs fs/promises path util',
-  store: 'crypto fs fs/promises os path timers/promises util',
+  store: 'crypto fs fs/promises os path util',
   ground: 'buffer crypto fs module os path perf_hooks timers timers/promises url util v8',
 }
 const PACKAGES: Readonly<Record<string, string>> = {

@@ -21,6 +21,7 @@ import { kebab, type Settings } from '../domain/settings.ts'
 import { usualBeginning } from '../figures/profiles.ts'
 import { deriveKey, identityOf } from '../ground/secrets.ts'
 import { show } from '../ground/show.ts'
+import { RealDate } from '../ground/timers.ts'
 import { mapInTurns, PAUSE, runAtOnce, runInTurns, type Work } from '../ground/work.ts'
 import { encodeAccount } from '../store/record.ts'
 import { errorIn, type LoadedFixture, loadFixture, readMoment } from './fixture.ts'
@@ -63,8 +64,8 @@ export function* accountCreation(
   const { id, real } = parameters
   const seed = parameters.seed ?? fixture.seed ?? DEFAULT_SEED
   const start = parameters.now ?? fixture.clock?.now
-  const now = start === undefined ? real : Date.parse(start)
-  const created = parameters.countedFrom === undefined ? now : Date.parse(parameters.countedFrom)
+  const now = start === undefined ? real : RealDate.parse(start)
+  const created = parameters.countedFrom === undefined ? now : RealDate.parse(parameters.countedFrom)
   const plan = parameters.plan ?? fixture.plan ?? settings.plans.lowest
   if (!settings.plans.order.includes(plan)) {
     throw errorIn(fixture, '/plan', `There is no plan ${plan}; there are ${settings.plans.order.join(', ')}.`)

@@ -6,6 +6,7 @@ import { readInput } from '../ground/input-file.ts'
 import { isObject, type Json, parseJson, valueAt } from '../ground/json.ts'
 import { readPackageFile } from '../ground/package-files.ts'
 import { findViolation, type Violation } from '../ground/schema.ts'
+import { RealDate } from '../ground/timers.ts'
 import { Turns } from '../ground/turns.ts'
 
 /** The fixtures that come with the package. */
@@ -48,7 +49,7 @@ export function errorIn({ file = 'fixture' }: LoadedFixture, pointer: string, re
  */
 export function readMoment(moment: string, now: number): number {
   const before = parseDuration(moment)
-  return clamp(before === undefined ? Date.parse(moment) : now - before, LIMITS.firstInstant, LIMITS.lastInstant)
+  return clamp(before === undefined ? RealDate.parse(moment) : now - before, LIMITS.firstInstant, LIMITS.lastInstant)
 }
 
 const readSchema = () => JSON.parse(readPackageFile('fixtures/fixture.schema.json').toString()) as Json

@@ -4,6 +4,7 @@ import { type Ending, nextEnding } from '../domain/endings.ts'
 import { accept } from '../domain/errors.ts'
 import { parseDuration, writeInstant } from '../domain/iso-8601.ts'
 import { LIMITS } from '../domain/limits.ts'
+import { RealDate } from '../ground/timers.ts'
 import type { AdminCode, AdminRefusal } from './codes.ts'
 import { type AccountCall, type AccountHandler, type ControlOutcome, done } from './handler.ts'
 import { openWindowEnds } from './quotas.ts'
@@ -23,7 +24,7 @@ export interface GivenClock {
 export const updateClock: AccountHandler<ClockReport, GivenClock> = async (call) => {
   const { now, advance, to, frozen } = call.body
   const change: ClockChange = {
-    ...(now !== undefined && { now: Date.parse(now) }),
+    ...(now !== undefined && { now: RealDate.parse(now) }),
     ...(advance !== undefined && { advance: parseDuration(advance) ?? 0 }),
     ...(frozen !== undefined && { frozen }),
   }
@@ -62,5 +63,5 @@ function reportClock({ worlds }: AccountCall<unknown>, account: AccountState): C
 
 /** Refuses an instant that a clock cannot show: RFC 3339 has years of four digits. */
 export function refuseLateInstant(now: string | undefined): AdminRefusal | undefined {
-  return now !== undefined && Date.parse(now) > LIMITS.lastSetting ? invalid('/now', now, 'range') : undefined
+  return now !== undefined && RealDate.parse(now) > LIMITS.lastSetting ? invalid('/now', now, 'range') : undefined
 }

@@ -1,6 +1,7 @@
 import type { Catalogue } from '../contract/catalogue.ts'
 import { elapsed } from '../ground/clock.ts'
 import { findFirst } from '../ground/search.ts'
+import { setImmediate, setTimeout } from '../ground/timers.ts'
 import { describeEntry } from '../journal/description.ts'
 import type { Entry } from '../journal/entry.ts'
 import type { Journal } from '../journal/journal.ts'

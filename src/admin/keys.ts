@@ -3,6 +3,7 @@ import { accept } from '../domain/errors.ts'
 import { writeInstant } from '../domain/iso-8601.ts'
 import { type ApiKey, isInGrace } from '../domain/keys.ts'
 import { deriveLaterKey, identityOf } from '../ground/secrets.ts'
+import { RealDate } from '../ground/timers.ts'
 import { type AccountCall, type AccountHandler, done } from './handler.ts'
 import { answerPage, type PageOf } from './paging.ts'
 import { invalid, notFound, taken, tooMany } from './refusals.ts'
@@ -25,7 +26,7 @@ export interface NewKey {
 export const createKey: AccountHandler<{ key: KeyReport; api_key: string }, NewKey> = async (call) => {
   const { account, store, now, limits } = call
   const { label, key, created_at } = call.body
-  const createdAt = created_at === undefined ? now : Date.parse(created_at)
+  const createdAt = created_at === undefined ? now : RealDate.parse(created_at)
   if (createdAt > now) return invalid('/created_at', created_at, 'future', { now: writeInstant(now) })
   const chosen = key ?? call.worlds.drawKey()
   let secret = chosen ?? ''

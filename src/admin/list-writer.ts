@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { clearTimeout, setTimeout } from '../ground/timers.ts'
 import { Turns } from '../ground/turns.ts'
 import type { ListedData } from './handler.ts'
 

@@ -9,6 +9,7 @@ import { accept, type Decision } from '../domain/errors.ts'
 import type { Fixture } from '../domain/fixture.ts'
 import type { ApiKey } from '../domain/keys.ts'
 import { hashKey } from '../ground/secrets.ts'
+import { RealDate } from '../ground/timers.ts'
 import { runInTurns } from '../ground/work.ts'
 import { reportAccount } from './accounts.ts'
 import type { AdminCode } from './codes.ts'
@@ -75,7 +76,7 @@ function parametersOf({ account, clock }: AccountCall, fixture: LoadedFixture): 
     apiKey: account.origin.key,
     plan: fixture.plan ?? account.plan,
     seed: fixture.seed ?? account.seed,
-    now: fixture.clock?.now ?? new Date(timeOn(account.clock, clock())).toISOString(),
+    now: fixture.clock?.now ?? new RealDate(timeOn(account.clock, clock())).toISOString(),
     frozen: fixture.clock?.frozen ?? 'frozenAt' in account.clock,
   }
 }

@@ -1,6 +1,7 @@
 import { constants } from 'node:os'
 import { elapsed, systemClock } from '../ground/clock.ts'
 import { printable } from '../ground/show.ts'
+import { RealDate } from '../ground/timers.ts'
 import type { CommandTimes, Report } from '../reports/report.ts'
 import type { ReportTarget } from '../reports/targets.ts'
 import type { DiscreetTerminal } from './discreet-terminal.ts'
@@ -33,7 +34,7 @@ export class Execution {
   /** What the user must know if a second signal ends the program at once. */
   lastWords: (() => string) | undefined
   readonly #began = elapsed()
-  readonly #startedAt = new Date(systemClock()).toISOString()
+  readonly #startedAt = new RealDate(systemClock()).toISOString()
   readonly #controller = new AbortController()
   readonly #commands = new Set<Listener>()
   readonly #isOver: boolean

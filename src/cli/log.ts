@@ -2,6 +2,7 @@ import { constants, fstatSync } from 'node:fs'
 import { Socket } from 'node:net'
 import { styleText } from 'node:util'
 import { printable } from '../ground/show.ts'
+import { clearTimeout, setTimeout } from '../ground/timers.ts'
 import { type Log, SILENT } from '../http/log.ts'
 import type { Redact } from '../journal/redaction/redaction.ts'
 

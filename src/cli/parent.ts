@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { clearInterval, setInterval } from '../ground/timers.ts'
 import { askPs, readParent } from '../trials/processes.ts'
 
 /** How often the program checks that its parent is alive, in milliseconds. */

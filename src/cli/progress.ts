@@ -1,5 +1,6 @@
 import { elapsed } from '../ground/clock.ts'
 import { printable, shorten } from '../ground/show.ts'
+import { clearTimeout, setTimeout } from '../ground/timers.ts'
 import type { Terminal } from './terminal.ts'
 
 /** The progress appears after this time, in milliseconds. */

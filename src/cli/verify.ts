@@ -1,10 +1,10 @@
-import { setTimeout as pause } from 'node:timers/promises'
 import type { Contract } from '../contract/contract.ts'
 import { LIMITS } from '../domain/limits.ts'
 import { AnswerCounts } from '../evidence/answers.ts'
 import { hashKey, nameInstance } from '../ground/secrets.ts'
 import { quoteWord } from '../ground/shell-word.ts'
 import { shorten, show } from '../ground/show.ts'
+import { pause } from '../ground/timers.ts'
 import { isLoopback } from '../http/hosts.ts'
 import {
   fileName,

@@ -4,6 +4,7 @@ import type { Problem } from '../domain/errors.ts'
 import type { RequestPurpose } from '../exchanges/purpose.ts'
 import { changesSomething, type ReadExchange } from '../exchanges/reading.ts'
 import { show } from '../ground/show.ts'
+import { RealDate } from '../ground/timers.ts'
 import type { AccountTrack } from './account-track.ts'
 import { explain, type JudgementContext } from './context.ts'
 import {
@@ -162,6 +163,6 @@ const OTHER_ORDER =
 /** When the service answered, in milliseconds, by its Date field if there is one (RFC 9110 §5.6.7). */
 function timeOf({ exchange, response }: ReadExchange): number {
   const date = response.headers['date']
-  const time = date === undefined ? Number.NaN : Date.parse(date)
+  const time = date === undefined ? Number.NaN : RealDate.parse(date)
   return Number.isNaN(time) ? exchange.until : time
 }

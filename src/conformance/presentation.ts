@@ -8,6 +8,7 @@ import type { Problem } from '../domain/errors.ts'
 import type { ReadExchange } from '../exchanges/reading.ts'
 import { isObject } from '../ground/json.ts'
 import { show } from '../ground/show.ts'
+import { RealDate } from '../ground/timers.ts'
 import { redactKeys } from '../journal/redaction/key-shapes.ts'
 import { isPermittedPreflight } from './contract-problems.ts'
 import { type ExchangeFindings, FindingCollector, type FindingDraft } from './exchange-findings.ts'
@@ -220,7 +221,7 @@ function observeReset(observer: FieldObserver): void {
 
 /** When the response was sent by the clock of the service, in Unix seconds. */
 export function dateOf({ response: { headers } }: Pick<ReadExchange, 'response'>): number | undefined {
-  const date = Date.parse(headers['date'] ?? '')
+  const date = RealDate.parse(headers['date'] ?? '')
   return Number.isNaN(date) ? undefined : date / 1000
 }
 

@@ -4,6 +4,7 @@ import type { Operation } from '../contract/api.ts'
 import { isRefusedBy } from '../contract/rules.ts'
 import type { ReadExchange } from '../exchanges/reading.ts'
 import { pointTo } from '../ground/json.ts'
+import { RealDate } from '../ground/timers.ts'
 import { type ExchangeFindings, FindingCollector, type FindingDraft, NO_FINDINGS } from './exchange-findings.ts'
 import { dateOf } from './presentation.ts'
 import { SharedCounts } from './shared-counts.ts'
@@ -323,7 +324,7 @@ export class QuotaTrack {
     if (kind !== 'success') return
     if (least === 0) window.beyond++
     if (window.successes > limit || window.beyond > tolerated) {
-      const until = new Date(window.end * 1000).toISOString()
+      const until = new RealDate(window.end * 1000).toISOString()
       const reason = `The request succeeded although the limit of ${limit} requests was used up until ${until}.`
       this.#accuse(operation, reason, notes)
     }

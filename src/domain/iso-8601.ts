@@ -1,5 +1,8 @@
 import { clamp, LIMITS } from './limits.ts'
 
+/** The class at the first load: a test can replace the global one later. */
+const RealDate = Date
+
 // The text is stored as given, so the digits of a fraction and of a duration are limited.
 const INSTANT = /^\d{4}-\d\d-(\d\d)T\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:\d\d)$/
 const DURATION = /^P(?:(\d{1,15})W|(?:(\d{1,15})D)?(?:T(?=\d)(?:(\d{1,15})H)?(?:(\d{1,15})M)?(?:(\d{1,15})S)?)?)$/
@@ -20,17 +23,17 @@ export function parseDuration(text: string): number | undefined {
  */
 export function writeInstant(milliseconds: number): string {
   const { firstInstant, lastInstant } = LIMITS
-  return new Date(clamp(milliseconds, firstInstant, lastInstant)).toISOString().replace('.000Z', 'Z')
+  return new RealDate(clamp(milliseconds, firstInstant, lastInstant)).toISOString().replace('.000Z', 'Z')
 }
 
 /** Whether the text is an RFC 3339 instant of an existing day, in UTC from 1970 to 9999. */
 export function isInstant(text: string): boolean {
   const day = INSTANT.exec(text)?.[1]
   if (day === undefined) return false
-  const instant = Date.parse(text)
+  const instant = RealDate.parse(text)
   if (!(instant >= LIMITS.firstInstant && instant <= LIMITS.lastInstant)) return false
   // `Date.parse` reads 30 February as 2 March.
-  return new Date(`${text.slice(0, 10)}T00:00Z`).getUTCDate() === Number(day)
+  return new RealDate(`${text.slice(0, 10)}T00:00Z`).getUTCDate() === Number(day)
 }
 
 /** A number of days since 1970 as a calendar day, such as 2026-01-15. */
@@ -40,5 +43,5 @@ export function writeDay(day: number): string {
 
 /** The number of days from 1970 to a calendar day; `undefined` if there is no such day. */
 export function readDay(text: string): number | undefined {
-  return isInstant(`${text}T00:00Z`) ? Date.parse(text) / 86_400_000 : undefined
+  return isInstant(`${text}T00:00Z`) ? RealDate.parse(text) / 86_400_000 : undefined
 }

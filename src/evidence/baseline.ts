@@ -2,6 +2,7 @@ import type { JudgedDifference } from '../conformance/finding.ts'
 import { findDuplicateField } from '../ground/duplicate-fields.ts'
 import { isObject, type Json, parseJson } from '../ground/json.ts'
 import { shorten } from '../ground/show.ts'
+import { RealDate } from '../ground/timers.ts'
 import { writeTarget } from '../reports/targets.ts'
 import { checkContent, EvidenceError, readText } from './evidence-input.ts'
 
@@ -159,10 +160,10 @@ export function lookedAt(answers: ReadonlySet<string>): Looked {
 
 /** The UTC day of a time in milliseconds since the Unix epoch. */
 export function dayOf(now: number): string {
-  return new Date(now).toISOString().slice(0, 10)
+  return new RealDate(now).toISOString().slice(0, 10)
 }
 
 function isDay(text: string): boolean {
-  const date = new Date(`${text}T00:00:00Z`)
+  const date = new RealDate(`${text}T00:00:00Z`)
   return !Number.isNaN(date.getTime()) && dayOf(date.getTime()) === text
 }

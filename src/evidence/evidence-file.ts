@@ -13,6 +13,7 @@ import { isObject, parseJson } from '../ground/json.ts'
 import { memoize, memoizeWeakly } from '../ground/memo.ts'
 import { isDeeperThan } from '../ground/nesting.ts'
 import { shorten } from '../ground/show.ts'
+import { RealDate } from '../ground/timers.ts'
 import { runAtOnce } from '../ground/work.ts'
 import { type Redact, redactorForAll, redactTarget } from '../journal/redaction/redaction.ts'
 import { Secrets } from '../journal/redaction/secrets.ts'
@@ -77,7 +78,7 @@ export function describeEvidence(conclusion: Conclusion, options: EvidenceOption
     format: FORMAT,
     format_version: FORMAT_VERSION,
     tool,
-    written_at: new Date(at).toISOString(),
+    written_at: new RealDate(at).toISOString(),
     contract: {
       digest: digestOf(choices),
       overlays: overlays.slice(0, limits.overlays).map((each) => show(basename(each))),

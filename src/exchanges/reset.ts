@@ -1,3 +1,4 @@
+import { RealDate } from '../ground/timers.ts'
 import type { SeenHeaders } from './exchange.ts'
 
 /** When a quota is renewed, as a response tells it. */
@@ -16,7 +17,7 @@ export function readReset(headers: SeenHeaders, name = 'x-ratelimit-reset'): Tol
   const number = readCount(headers[name])
   if (number === undefined) return undefined
   if (number < LEAST_TIMESTAMP) return { seconds: number, instant: undefined }
-  const date = Date.parse(headers['date'] ?? '')
+  const date = RealDate.parse(headers['date'] ?? '')
   return { seconds: Number.isNaN(date) ? undefined : number - Math.floor(date / 1000), instant: number }
 }
 

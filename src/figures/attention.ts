@@ -1,4 +1,5 @@
 import type { DmarcRecord, Policy } from '../domain/dmarc.ts'
+import { RealDate } from '../ground/timers.ts'
 import type { Episode, EpisodeKind } from './episodes.ts'
 
 /** The data for the judgement on a domain, as the refresh `today` shows it. */
@@ -216,10 +217,10 @@ const MONTHS = [
 
 /** A day such as `12 January`, with its year if that is not the present year. */
 function dayName(day: number, today: number): string {
-  const date = new Date(day * DAY)
+  const date = new RealDate(day * DAY)
   const year = date.getUTCFullYear()
   const name = `${date.getUTCDate()} ${MONTHS[date.getUTCMonth()]}`
-  return year === new Date(today * DAY).getUTCFullYear() ? name : `${name} ${year}`
+  return year === new RealDate(today * DAY).getUTCFullYear() ? name : `${name} ${year}`
 }
 
 /** In milliseconds. */

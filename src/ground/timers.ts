@@ -8,13 +8,13 @@ import * as timers from 'node:timers'
 import * as promises from 'node:timers/promises'
 
 // What a module of Node.js exports outlives some replacements of the global functions, if they came before this module.
-export const { setTimeout, clearTimeout, setInterval, clearInterval, setImmediate, clearImmediate } = timers
+export const { setTimeout, clearTimeout, setInterval, clearInterval, setImmediate } = timers
 
 /** Resolves after so many milliseconds. */
 export const pause = promises.setTimeout
 
 /** Resolves when all other work that waits has had a turn. */
-export const turn = promises.setImmediate
+export const nextTurn = promises.setImmediate
 
 /** Calls a function before any other work. */
 export const { nextTick } = process

@@ -1,4 +1,5 @@
 import { elapsed } from './clock.ts'
+import { setImmediate } from './timers.ts'
 
 /** In milliseconds, the length of a turn. Other work waits this long, or longer if one step is long. */
 const TURN = 5
@@ -20,7 +21,7 @@ export class Turns {
   /** Whether other work should have a turn now. */
   isOver(): boolean {
     const now = elapsed()
-    take(now - this.#stepped, now)
+    take(now - this.#stepped)
     this.#stepped = now
     return taken >= this.#length
   }
@@ -35,16 +36,12 @@ export class Turns {
   }
 }
 
-/** What the works have taken of the present turn, in milliseconds, and when the last of them did. */
+/** What the works have taken of the present turn, in milliseconds. */
 let taken = 0
-let lastTaken = 0
 let willRestart = false
 
-function take(duration: number, now: number): void {
-  // Where immediates are replaced by those of a test, time alone begins a new turn.
-  if (now - duration - lastTaken > TURN) taken = 0
+function take(duration: number): void {
   taken += duration
-  lastTaken = now
   if (willRestart) return
   willRestart = true
   setImmediate(restart)

@@ -1,3 +1,4 @@
+import { clearTimeout, setTimeout } from './timers.ts'
 /** Callers that wait for something, each until its own time limit. */
 export class Waiters<Subject = void> {
   readonly #waiting = new Map<(outcome: boolean | Promise<never>) => void, Subject>()

@@ -1,3 +1,5 @@
+import { RealDate } from '../ground/timers.ts'
+
 let second = Number.NaN
 let text = ''
 
@@ -6,7 +8,7 @@ export function writeDate(milliseconds: number): string {
   const current = Math.floor(milliseconds / 1000)
   if (current !== second) {
     second = current
-    text = new Date(milliseconds).toUTCString()
+    text = new RealDate(milliseconds).toUTCString()
   }
   return text
 }

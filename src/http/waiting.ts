@@ -1,3 +1,4 @@
+import { clearTimeout, setTimeout } from '../ground/timers.ts'
 /** Waits the given milliseconds, or without limit, but only until one of the signals is aborted. */
 export function waitUntil(milliseconds: number | undefined, ...endings: readonly AbortSignal[]): Promise<void> {
   if (milliseconds === 0 || endings.some(({ aborted }) => aborted)) return Promise.resolve()

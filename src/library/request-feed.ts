@@ -1,4 +1,5 @@
 import type { Contract } from '../contract/contract.ts'
+import { clearTimeout, setTimeout } from '../ground/timers.ts'
 import type { RequestReport } from '../journal/description.ts'
 import type { Entry } from '../journal/entry.ts'
 import type { Journal } from '../journal/journal.ts'

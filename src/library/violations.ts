@@ -2,6 +2,7 @@ import type { VerdictReport } from '../admin/reports.ts'
 import type { Awaitable } from '../ground/awaitable.ts'
 import { isObject } from '../ground/json.ts'
 import { hashKey } from '../ground/secrets.ts'
+import { nextTurn } from '../ground/timers.ts'
 import { readOptions } from './arguments.ts'
 
 /** A request that violates the contract, with a request that would be accepted. */
@@ -112,7 +113,7 @@ export class ViolationWatches {
   async #end(watch: Watch): Promise<void> {
     if ([...this.#open].some(({ permits }) => !permits)) {
       // A client that did not wait for its response may have sent more requests than the server has read.
-      for (let pass = 0; pass < PASSES; pass++) await new Promise((resolve) => setImmediate(resolve))
+      for (let pass = 0; pass < PASSES; pass++) await nextTurn()
       await this.#source.caughtUp()
     }
     this.#open.delete(watch)

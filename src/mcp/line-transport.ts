@@ -2,6 +2,7 @@ import type { Readable, Writable } from 'node:stream'
 import type { JSONRPCMessage, RequestId, Transport } from '@modelcontextprotocol/server'
 import { isObject, type Json } from '../ground/json.ts'
 import { shorten } from '../ground/show.ts'
+import { clearTimeout, setTimeout } from '../ground/timers.ts'
 import { splitLines } from './lines.ts'
 
 /** How the lines of a session are read. */

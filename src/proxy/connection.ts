@@ -1,6 +1,7 @@
 import * as http from 'node:http'
 import * as https from 'node:https'
 import type { Socket } from 'node:net'
+import { setImmediate } from '../ground/timers.ts'
 import { flushHeader, responseOn, sendInterim, sendRequestHeader, setResponseHeader } from './node-internals.ts'
 import type { ProxyTarget } from './target.ts'
 import type { Draft, HeaderField, ProxyTraffic } from './traffic.ts'

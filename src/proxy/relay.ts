@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import { connect as connectSecurely } from 'node:tls'
+import { clearTimeout, setImmediate, setTimeout } from '../ground/timers.ts'
 import { closeServer, listen } from '../http/engine/http-server.ts'
 import { isLoopback, isOurs } from '../http/hosts.ts'
 import { splitTarget } from '../http/target.ts'

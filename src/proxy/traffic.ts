@@ -1,5 +1,6 @@
 import { BodyBudget, CollectedBody } from '../exchanges/collected-body.ts'
 import { type Clock, elapsed } from '../ground/clock.ts'
+import { clearTimeout, setTimeout } from '../ground/timers.ts'
 
 /** A header field as it was sent. */
 export type HeaderField = [name: string, value: string]

@@ -1,5 +1,6 @@
 import type { RedisClientOptions, RedisClientType } from '@redis/client'
 import { elapsed } from '../ground/clock.ts'
+import { clearTimeout, setImmediate, setTimeout } from '../ground/timers.ts'
 import { Waiters } from '../ground/waiters.ts'
 import { StoreError } from '../store/store-error.ts'
 import { StoreFigures } from './figures.ts'

@@ -1,6 +1,7 @@
 import { DEFAULT_ACCOUNT } from '../accounts/worlds.ts'
 import type { AccountState } from '../domain/account.ts'
 import { readJson } from '../ground/json.ts'
+import { setTimeout } from '../ground/timers.ts'
 import type { Entry } from '../journal/entry.ts'
 import type { Journal } from '../journal/journal.ts'
 import type { Explain } from '../journal/verdict.ts'

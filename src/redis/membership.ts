@@ -1,6 +1,6 @@
-import { setTimeout as pause } from 'node:timers/promises'
 import { elapsed } from '../ground/clock.ts'
 import { readJson } from '../ground/json.ts'
+import { clearTimeout, pause, setTimeout } from '../ground/timers.ts'
 import { Waiters } from '../ground/waiters.ts'
 import type { Readiness, StoreState } from '../store/readiness.ts'
 import { StoreError } from '../store/store-error.ts'

@@ -1,3 +1,4 @@
+import { clearTimeout, setTimeout } from '../ground/timers.ts'
 import { Waiters } from '../ground/waiters.ts'
 import { StoreError } from '../store/store-error.ts'
 import type { ConnectionState, StoreConnection } from './connection.ts'

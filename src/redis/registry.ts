@@ -1,3 +1,4 @@
+import { clearTimeout, setTimeout } from '../ground/timers.ts'
 import type { Capacity } from '../store/store.ts'
 import { writeLimit } from './account-steps.ts'
 import { LARGE_DEADLINE } from './connection.ts'

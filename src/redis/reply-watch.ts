@@ -1,4 +1,5 @@
 import { elapsed } from '../ground/clock.ts'
+import { clearTimeout, setTimeout } from '../ground/timers.ts'
 
 /** In milliseconds: the timer delay that shows a busy process, and how long a reply is then awaited. */
 const [BUSY, GRACE] = [25, 100]

@@ -1,5 +1,5 @@
-import { setTimeout as pause } from 'node:timers/promises'
 import { elapsed } from '../ground/clock.ts'
+import { pause } from '../ground/timers.ts'
 import { StoreError } from '../store/store-error.ts'
 import type { StoreConnection } from './connection.ts'
 import { baseOf } from './keys.ts'

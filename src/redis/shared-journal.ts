@@ -1,3 +1,4 @@
+import { clearTimeout, setTimeout } from '../ground/timers.ts'
 import type { Journal } from '../journal/journal.ts'
 import { StoreError } from '../store/store-error.ts'
 import type { SentExchange } from './batch.ts'

@@ -1,3 +1,4 @@
+import { setTimeout } from '../ground/timers.ts'
 import { StoreError } from '../store/store-error.ts'
 import type { RedisReply, StoreConnection } from './connection.ts'
 import { readTexts } from './database.ts'

@@ -1,7 +1,7 @@
-import { setTimeout as pause } from 'node:timers/promises'
 import type { AccountState } from '../domain/account.ts'
 import type { Decision } from '../domain/errors.ts'
 import type { Settings } from '../domain/settings.ts'
+import { pause } from '../ground/timers.ts'
 import { type Comparison, changesPlans, compareStates } from '../store/parts.ts'
 import { StoreError } from '../store/store-error.ts'
 import { type AccountStep, type AccountSteps, GONE, type Gone } from './account-steps.ts'

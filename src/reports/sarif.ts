@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { Location, Log, Notification, ReportingDescriptor, Result } from 'sarif'
+import { RealDate } from '../ground/timers.ts'
 import type { Finding, Report, ReportRule, Surroundings, Write } from './report.ts'
 import { CONTRACT_FILE, describeFinding } from './wording.ts'
 
@@ -77,7 +78,7 @@ function describeInvocation(
   { exitCode, startedAt, seconds, summary, passed }: Report,
   notifications: readonly Notification[],
 ): NonNullable<Log['runs'][number]['invocations']>[number] {
-  const endedAt = startedAt && new Date(Date.parse(startedAt) + seconds * 1000).toISOString()
+  const endedAt = startedAt && new RealDate(RealDate.parse(startedAt) + seconds * 1000).toISOString()
   return {
     executionSuccessful: true,
     exitCode,

@@ -4,6 +4,7 @@ import type { ServiceContract } from '../behaviour/operation.ts'
 import type { ServerUrls } from '../coverage/curl.ts'
 import type { AccountState } from '../domain/account.ts'
 import type { ExplanationReport } from '../explain/explanation.ts'
+import { nextTurn } from '../ground/timers.ts'
 import { runInTurns } from '../ground/work.ts'
 import type { Log } from '../http/log.ts'
 import type { Entry } from '../journal/entry.ts'
@@ -32,7 +33,7 @@ export function createExplainer({
     try {
       const { explainEntry } = await import('../explain/explanation.ts')
       const { NO_CHANGES } = await import('../explain/changes.ts')
-      await new Promise((resolve) => setImmediate(resolve))
+      await nextTurn()
       const corrected = account ?? (await store.read(DEFAULT_ACCOUNT))
       const redact = journal.redactorFor(entry)
       const work = explainEntry(entry, {

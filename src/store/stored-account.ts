@@ -1,9 +1,9 @@
-import { setImmediate } from 'node:timers/promises'
 import { type Low, LowSync } from 'lowdb'
 import type { AccountState } from '../domain/account.ts'
 import { type Counting, countersFor } from '../domain/counting.ts'
 import type { PersistentMap } from '../domain/persistent-map.ts'
 import type { Awaitable } from '../ground/awaitable.ts'
+import { nextTurn } from '../ground/timers.ts'
 import type { MemoryShare } from './memory-budget.ts'
 import { Snapshots } from './snapshots.ts'
 
@@ -157,7 +157,7 @@ export class StoredAccount {
   async #collectBatch(): Promise<void> {
     const expected = this.#waiting + (this.#lastBatch > 1 ? this.#lastBatch : 0)
     for (let delays = 0; delays === 0 || (delays < MAX_DELAYS && this.#waiting < expected); delays++) {
-      await setImmediate()
+      await nextTurn()
     }
     this.#lastBatch = this.#waiting
     this.#waiting = 0

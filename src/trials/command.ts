@@ -5,6 +5,7 @@ import { delimiter, join } from 'node:path'
 import { elapsed } from '../ground/clock.ts'
 import { nameInstance } from '../ground/secrets.ts'
 import { shorten } from '../ground/show.ts'
+import { clearTimeout, setTimeout } from '../ground/timers.ts'
 import { listProcessIds } from './processes.ts'
 import { type CommandEnd, RunningCommand } from './running-command.ts'
 

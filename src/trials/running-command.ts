@@ -1,6 +1,6 @@
 import type { ChildProcess } from 'node:child_process'
-import { setTimeout as pause } from 'node:timers/promises'
 import { elapsed } from '../ground/clock.ts'
+import { clearInterval, clearTimeout, pause, setInterval, setTimeout } from '../ground/timers.ts'
 import { OutputTail } from './output-tail.ts'
 import { Descendants, isInForeground, type ProcessFacts } from './processes.ts'
 

@@ -7,6 +7,7 @@ import { type CoverageReport, reportCoverage } from '../coverage/report.ts'
 import type { AccountState } from '../domain/account.ts'
 import type { FaultRule } from '../domain/faults.ts'
 import { elapsed } from '../ground/clock.ts'
+import { nextTurn } from '../ground/timers.ts'
 import type { Entry } from '../journal/entry.ts'
 import type { Journal } from '../journal/journal.ts'
 import { redactorForAll } from '../journal/redaction/redaction.ts'
@@ -156,7 +157,7 @@ export async function serveTrial<End>(
     signal?.throwIfAborted()
     const end = await run(service, parts)
     // The server processes the last requests of the command, of which nobody awaits the answer.
-    for (let turn = 0; turn < TURNS; turn++) await new Promise((resolve) => setImmediate(resolve))
+    for (let turn = 0; turn < TURNS; turn++) await nextTurn()
     const result = {
       end,
       contract: service.contract,

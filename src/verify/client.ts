@@ -1,6 +1,7 @@
 import { type ClientRequest, Agent as HttpAgent, type IncomingMessage, request as requestHttp } from 'node:http'
 import { Agent as HttpsAgent, request as requestHttps } from 'node:https'
 import { elapsed } from '../ground/clock.ts'
+import { clearTimeout, setTimeout } from '../ground/timers.ts'
 
 /** A request as it is sent over the connection. */
 export interface WireRequest {

@@ -9,6 +9,7 @@ import { PersistentMap } from '../domain/persistent-map.ts'
 import type { Hits } from '../domain/quotas.ts'
 import { arrivalOf } from '../doors/direct-arrival.ts'
 import { hashKey } from '../ground/secrets.ts'
+import { RealDate } from '../ground/timers.ts'
 import { textOf } from '../http/content.ts'
 import type { Headers } from '../http/delivery.ts'
 import type { ServiceStore } from '../service/gate.ts'
@@ -34,7 +35,7 @@ const PADDED_BODIES = 10
 const SECRET = 'rehearsal'
 const HASH = hashKey(SECRET)
 /** The middle of a quota window, so that the time to its end differs from its length. */
-const NOW = Date.parse('2026-01-15T09:30:00Z')
+const NOW = RealDate.parse('2026-01-15T09:30:00Z')
 /** What other clients have in the account. */
 const FIXTURE = {
   domains: ['m.other.example', 'b.other.example'],

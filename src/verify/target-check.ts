@@ -1,5 +1,6 @@
 import type { SeenResponse } from '../exchanges/exchange.ts'
 import { readReset } from '../exchanges/reset.ts'
+import { RealDate } from '../ground/timers.ts'
 import { isPage } from './conversation.ts'
 import { isOverQuota, type ProbeAnswer } from './probe.ts'
 
@@ -56,7 +57,7 @@ const LONGEST_WAIT = 31 * 86_400
 function comeBack(headers: SeenResponse['headers'], window: number): string {
   const { seconds = 0, instant } = readReset(headers) ?? readReset(headers, 'retry-after') ?? {}
   if (seconds <= 0 || seconds > LONGEST_WAIT) return window === 0 ? 'later' : `within ${inWords(window)}`
-  const at = instant === undefined ? '' : ` (${new Date(instant * 1000).toISOString().replace('.000Z', 'Z')})`
+  const at = instant === undefined ? '' : ` (${new RealDate(instant * 1000).toISOString().replace('.000Z', 'Z')})`
   return `in ${inWords(seconds)}${at}, or give --wait`
 }
 

@@ -1,6 +1,7 @@
 import { type Conclusion, Investigation } from '../conformance/investigation.ts'
 import type { Choices } from '../contract/choices.ts'
 import type { Contract } from '../contract/contract.ts'
+import { clearInterval, setInterval } from '../ground/timers.ts'
 import { Asking, type EarlyEnd, type ProbeState, type VerifyProgress } from './asking.ts'
 import { type QuotaView, RequestBudget, type Reserve } from './budget.ts'
 import { type Client, ConnectionError } from './client.ts'

@@ -9,6 +9,7 @@ import { withKey } from '../support/account.ts'
 import { budget } from '../support/budget.ts'
 import { controlApi } from '../support/control-plane.ts'
 import { expectEntry, type ObservedService, startObserved } from '../support/observed-service.ts'
+import { replaceTime } from '../support/replaced-time.ts'
 import { sendRequest } from '../support/request.ts'
 import { API_KEY } from '../support/service.ts'
 
@@ -195,8 +196,7 @@ describe('a stream of events', () => {
     const service = await startObserved({ enforceQuotas: false })
     const name = 'x'.repeat(10_000)
     for (let number = 0; number < 1_000; number++) await service.send('POST', '/domaingroups', { name })
-    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
-    onTestFinished(() => void vi.useRealTimers())
+    replaceTime(['setInterval', 'clearInterval'])
     const idle = openIdle(service, 'Last-Event-ID: 0\r\n')
     await once(idle, 'readable')
     await turns(1_000)

@@ -1,11 +1,11 @@
-import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { Progress } from '../../src/cli/progress.ts'
 import { describeProgress } from '../../src/cli/verify.ts'
+import { replaceTime } from '../support/replaced-time.ts'
 
 /** A progress on a screen of so many columns, or elsewhere, with a clock of its own. */
 function openProgress(columns?: number) {
-  vi.useFakeTimers()
-  onTestFinished(() => void vi.useRealTimers())
+  replaceTime()
   const written: string[] = []
   const screen = { size: columns === undefined ? undefined : { columns, rows: 24 }, colours: false }
   const terminal = {

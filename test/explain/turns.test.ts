@@ -4,6 +4,7 @@ import { recallPast } from '../../src/admin/past.ts'
 import { OPERATIONS } from '../../src/behaviour/operations/operations.ts'
 import { accept } from '../../src/domain/errors.ts'
 import { explainEntry } from '../../src/explain/explanation.ts'
+import * as timers from '../../src/ground/timers.ts'
 import { Abandoned, runAtOnce } from '../../src/ground/work.ts'
 import type { StandIn } from '../../src/start/stand-in.ts'
 import { startObserved } from '../support/observed-service.ts'
@@ -77,7 +78,7 @@ describe('an explanation', () => {
     expect(await explain(() => false)).toMatchObject({ ok: true })
     // Each step takes longer than a turn.
     let now = performance.now()
-    vi.spyOn(performance, 'now').mockImplementation(() => {
+    vi.spyOn(timers, 'elapsed').mockImplementation(() => {
       now += 10
       return now
     })

@@ -1,11 +1,9 @@
 import { setImmediate } from 'node:timers/promises'
 import { beforeEach, describe, expect, it, vi } from 'vitest'
 import { Abandoned, mapInTurns, runAtOnce, runInTurns, type Work } from '../../src/ground/work.ts'
+import { replaceTime } from '../support/replaced-time.ts'
 
-beforeEach(() => {
-  vi.useFakeTimers({ toFake: ['performance'] })
-  return () => vi.useRealTimers()
-})
+beforeEach(() => void replaceTime(['performance']))
 
 /** Work of so many steps, each of a millisecond of a clock that only it moves. */
 function* steps(count: number): Work<number> {

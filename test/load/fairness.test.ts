@@ -1,5 +1,6 @@
 import { describe, expect, it, vi } from 'vitest'
 import type { Fixture } from '../../src/domain/fixture.ts'
+import * as timers from '../../src/ground/timers.ts'
 import { Turns } from '../../src/ground/turns.ts'
 import { openFolderStore } from '../../src/store/folder/folder-store.ts'
 import { sample } from '../support/budget.ts'
@@ -11,7 +12,7 @@ import { temporaryFolder } from '../support/temporary-folder.ts'
 async function turnsDuring(work: () => Promise<unknown>): Promise<number> {
   let time = 0
   const spies = [
-    vi.spyOn(performance, 'now').mockImplementation(() => {
+    vi.spyOn(timers, 'elapsed').mockImplementation(() => {
       time += 100
       return time
     }),

@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import { describe, expect, it, vi } from 'vitest'
 import { budget } from '../support/budget.ts'
+import { replaceTime } from '../support/replaced-time.ts'
 import { startService } from '../support/service.ts'
 import {
   AUTHORIZED,
@@ -46,7 +47,7 @@ describe('A refused upload', () => {
   it('is read past for ten seconds and no longer', async () => {
     const service = await startService()
     const connection = await Connection.open(service)
-    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    const goOn = replaceTime(['setTimeout', 'clearTimeout'])
     try {
       await connection.write(
         requestBytes({ ...POST, headers: [...POST.headers, ['Content-Length', '9999999999']], body: '{' }),
@@ -58,7 +59,7 @@ describe('A refused upload', () => {
       vi.advanceTimersByTime(2_000)
       await connection.closed
     } finally {
-      vi.useRealTimers()
+      goOn()
     }
   })
 

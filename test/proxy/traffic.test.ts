@@ -1,5 +1,6 @@
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { beforeEach, describe, expect, it, vi } from 'vitest'
 import { type Draft, LOST_REQUEST, ORDER_PATIENCE, ProxyTraffic } from '../../src/proxy/traffic.ts'
+import { replaceTime } from '../support/replaced-time.ts'
 
 /** Traffic, and what it tells of its requests: the target of each exchange, or that nothing is known any more. */
 function open() {
@@ -23,8 +24,7 @@ function finish(draft: Draft): void {
 }
 
 describe('The traffic of a proxy', () => {
-  beforeEach(() => vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }))
-  afterEach(() => vi.useRealTimers())
+  beforeEach(() => void replaceTime(['setTimeout', 'clearTimeout']))
 
   it.each<[what: string, method: string, waited: number, told: string[]]>([
     ['in order, if the first ends in time', 'POST', ORDER_PATIENCE - 1, ['first', 'second overlaps']],

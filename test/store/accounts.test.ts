@@ -3,6 +3,7 @@ import { type Adapter, Low } from 'lowdb'
 import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { accept, refuse } from '../../src/domain/errors.ts'
 import type { Charge } from '../../src/domain/quotas.ts'
+import * as timers from '../../src/ground/timers.ts'
 import { Accounts } from '../../src/store/accounts.ts'
 import type { AccountData } from '../../src/store/stored-account.ts'
 import { hit, nextRequest } from './counting.ts'
@@ -324,7 +325,7 @@ const ACCOUNTS = 1_000
 
 it('A store that is closed writes only what is not written yet, few accounts at a time, and says how far it is', async () => {
   let clock = 0
-  const now = vi.spyOn(performance, 'now').mockImplementation(() => clock)
+  const now = vi.spyOn(timers, 'elapsed').mockImplementation(() => clock)
   onTestFinished(() => now.mockRestore())
   const progress: [written: number, all: number][] = []
   const writes = new Map<string, number>()

@@ -1,12 +1,12 @@
-import { onTestFinished, vi } from 'vitest'
+import { vi } from 'vitest'
+import { replaceTime } from './replaced-time.ts'
 
 /**
  * From now on and until the test ends, whoever waits for a while waits until `vi.advanceTimersByTimeAsync` says that it is
  * over. What ends all the same waits for nothing, however slow the machine is.
  */
 export function holdTime(): void {
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'], shouldClearNativeTimers: true })
-  onTestFinished(() => void vi.useRealTimers())
+  replaceTime(['setTimeout', 'clearTimeout'])
 }
 
 /** Resolves when somebody waits for a while. (`expect.poll` would let held time go on.) */

@@ -1,10 +1,11 @@
 import { chmodSync, existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, expect, onTestFinished, vi } from 'vitest'
+import { describe, expect, vi } from 'vitest'
 import { type CommandRun, exitCodeOf, runCommand } from '../../src/trials/command.ts'
 import type { CommandEnd } from '../../src/trials/running-command.ts'
 import { eventually, findProcesses, sleeper, sleeping } from '../support/processes.ts'
 import { it } from '../support/program.ts'
+import { replaceTime } from '../support/replaced-time.ts'
 
 const SLOW = { tags: ['slow'] }
 
@@ -147,22 +148,20 @@ describe.concurrent('a command', SLOW, () => {
 
 /** Runs a line until it is there, and then lets time pass: a timeout of a minute, and what comes after it. */
 async function runTooLong(line: string, isThere: () => boolean, after: () => void = () => {}) {
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
-  onTestFinished(() => void vi.useRealTimers())
+  const goOn = replaceTime(['setTimeout', 'clearTimeout'])
   const running = runLine(line, { timeout: 60_000 })
   await eventually('it runs, and its time is limited', () => vi.getTimerCount() > 0 && isThere())
   vi.advanceTimersByTime(59_999)
   expect(isThere()).toBe(true)
   vi.advanceTimersByTime(1)
   after()
-  vi.useRealTimers()
+  goOn()
   return running
 }
 
 describe('a command, while the clock stands still', SLOW, () => {
   it('may start what ends by itself soon after it, such as a tee', async ({ folder }) => {
-    vi.useFakeTimers({ toFake: ['performance'] })
-    onTestFinished(() => void vi.useRealTimers())
+    replaceTime(['performance'])
     // The one that is left ends when it sees that its parent has.
     const { leftBehind } = await runLine(`(while kill -0 $$ 2>/dev/null; do :; done; echo late >${folder}/log) & true`)
     expect({ leftBehind, late: existsSync(join(folder, 'log')) }).toEqual({ leftBehind: [], late: true })

@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import { BODY_LIMIT, type BodyBudget, NO_ROOM, TOO_LONG } from '../../exchanges/collected-body.ts'
 import type { SeenResponse } from '../../exchanges/exchange.ts'
+import { nextTick } from '../../ground/timers.ts'
 import { bytesOf } from '../../http/content.ts'
 import type { Response } from '../../http/delivery.ts'
 import { bytesOfChunk, headerIn, NO_BYTES, ResponseContent } from './response-watch.ts'
@@ -78,7 +79,7 @@ export function holdResponse(
     // The application may wait until it can use its memory for something else.
     const kept = typeof chunk === 'string' ? piece : Buffer.from(piece)
     const written = rest.find((value) => typeof value === 'function')
-    if (written !== undefined) process.nextTick(written)
+    if (written !== undefined) nextTick(written)
     const missing = pieces.add(kept)
     held.push(() => Reflect.apply(write, response, [kept]))
     if (missing !== undefined) {

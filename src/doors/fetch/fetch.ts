@@ -1,6 +1,7 @@
 import { METHODS, maxHeaderSize } from 'node:http'
 import type { Problem } from '../../domain/errors.ts'
 import type { Awaitable } from '../../ground/awaitable.ts'
+import { clearTimeout, setTimeout } from '../../ground/timers.ts'
 import type { Arrival } from '../../http/arrival.ts'
 import type { Delivery, Loss } from '../../http/delivery.ts'
 import type { RequestHandler } from '../../http/engine/http-server.ts'

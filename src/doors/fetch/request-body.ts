@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream'
 import type { Awaitable } from '../../ground/awaitable.ts'
+import { nextTurn } from '../../ground/timers.ts'
 import { mismatch } from './failure.ts'
 
 /** The body of a request, and the field that says how long it is. It is whole, or still on its way. */
@@ -29,7 +30,7 @@ export async function openBody({ method, body, headers }: Request, leaving: Abor
   leaving.throwIfAborted()
   leaving.removeEventListener('abort', giveUp)
   const second = first.done ? first : reader.read()
-  const last = await Promise.race([Promise.resolve(second).catch(() => undefined), nextTurn()])
+  const last = await Promise.race([Promise.resolve(second).catch(() => undefined), nextTurn(undefined)])
   if (last?.done !== true) {
     const framing = announced === undefined ? ['transfer-encoding', 'chunked'] : ['content-length', `${announced}`]
     return { rest: new RestOfBody(reader, [first, second], announced), framing }
@@ -37,10 +38,6 @@ export async function openBody({ method, body, headers }: Request, leaving: Abor
   const whole = first.done ? NOTHING : bytesIn(first.value)
   if (announced !== undefined && whole.length !== announced) throw mismatch()
   return { whole, framing: ['content-length', `${whole.length}`] }
-}
-
-function nextTurn(): Promise<undefined> {
-  return new Promise((resolve) => void setImmediate(resolve, undefined))
 }
 
 /** The field may come from a client of an application, so it may be anything. */

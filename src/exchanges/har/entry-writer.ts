@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer'
+import { RealDate } from '../../ground/timers.ts'
 import { readParameters, splitTarget } from '../../http/target.ts'
 import { HIDDEN } from '../../journal/redaction/key-shapes.ts'
 import { type Redact, redactField, redactTarget } from '../../journal/redaction/redaction.ts'
@@ -154,7 +155,7 @@ function cookiesIn(fields: HeaderFields, wanted: string): NameValue[] {
 function writeInstant(milliseconds: number): string {
   const whole = Math.floor(milliseconds)
   const micros = Math.min(999, Math.floor((milliseconds - whole) * 1000))
-  return new Date(whole).toISOString().replace('Z', `${String(micros).padStart(3, '0')}Z`)
+  return new RealDate(whole).toISOString().replace('Z', `${String(micros).padStart(3, '0')}Z`)
 }
 
 function rounded(milliseconds: number): number {

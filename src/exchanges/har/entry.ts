@@ -1,4 +1,5 @@
 import { isObject, type Json, readJson } from '../../ground/json.ts'
+import { RealDate } from '../../ground/timers.ts'
 import { undoCoding } from '../content-coding.ts'
 import type { SeenBody } from '../exchange.ts'
 import { type HeaderFields, REDACTED } from '../keys.ts'
@@ -62,7 +63,7 @@ export function spanOf(entry: Json): TimeSpan | undefined {
 function readInstant(written: string): { at: number; tick: number } | undefined {
   const text = written.trim()
   const hasZone = /(?:Z|[+-]\d\d:?\d\d)$/i.test(text)
-  const at = Date.parse(hasZone ? text : `${text}Z`)
+  const at = RealDate.parse(hasZone ? text : `${text}Z`)
   if (!Number.isFinite(at)) return undefined
   const digits = /\.(\d+)/.exec(text)?.[1] ?? ''
   const rest = digits.length > 3 ? Number(`0.${digits.slice(3, 9)}`) : 0

@@ -1,6 +1,7 @@
 import { type FileHandle, link, open, rename, rm, stat } from 'node:fs/promises'
 import { elapsed } from '../../ground/clock.ts'
 import { shorten } from '../../ground/show.ts'
+import { clearTimeout, setTimeout } from '../../ground/timers.ts'
 import { type RecordedExchange, writeEntry } from './entry-writer.ts'
 
 /** Why a file cannot be written. The message is one line. */

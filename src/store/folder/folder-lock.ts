@@ -12,7 +12,7 @@ import {
 } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { elapsed } from '../../ground/clock.ts'
+import { clearInterval, elapsed, pause, setInterval } from '../../ground/timers.ts'
 import { StoreError } from '../store-error.ts'
 import { describeHolder, type Holder, ourName, parseHolder, stateOf } from './lock-holder.ts'
 import { makeFolder, unusableFolder } from './private-folder.ts'
@@ -50,7 +50,7 @@ export interface LockTimers {
 }
 
 const TIMERS: LockTimers = {
-  pause: (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds)),
+  pause,
   repeat(milliseconds, task) {
     const timer = setInterval(task, milliseconds).unref()
     return () => clearInterval(timer)

@@ -1,5 +1,5 @@
-import { setTimeout as pause } from 'node:timers/promises'
 import { elapsed } from '../../ground/clock.ts'
+import { nextTurn, pause } from '../../ground/timers.ts'
 import { bytesOf } from '../../http/content.ts'
 import type { Entry } from '../../journal/entry.ts'
 import { type CommandSide, Course, otherSide, type Schedule, type Strand } from './schedule.ts'
@@ -234,6 +234,6 @@ export class Conductor {
   }
 
   async #turn(): Promise<void> {
-    for (let turn = 0; turn < TURNS; turn++) await new Promise((resolve) => setImmediate(resolve))
+    for (let turn = 0; turn < TURNS; turn++) await nextTurn()
   }
 }

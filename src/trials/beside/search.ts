@@ -1,3 +1,4 @@
+import { nextTurn } from '../../ground/timers.ts'
 import type { Pool } from '../pool.ts'
 import { PairKnowledge, type PredictedStep } from './knowledge.ts'
 import type { PairRun } from './pair-run.ts'
@@ -145,7 +146,7 @@ export class OrderSearcher {
     for (const candidate of this.#ordersWith(switches)) {
       level.of++
       this.#considered++
-      if (this.#considered % PAUSE === 0) await new Promise((resolve) => setImmediate(resolve))
+      if (this.#considered % PAUSE === 0) await nextTurn()
       if (this.#considered > CONSIDERED || this.#isOver || signal.aborted) {
         this.#left++
         if (this.#considered > CONSIDERED) break

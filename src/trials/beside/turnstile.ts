@@ -1,6 +1,7 @@
 import { secretIn } from '../../behaviour/gate.ts'
 import type { ServiceContract } from '../../behaviour/operation.ts'
 import type { Awaitable } from '../../ground/awaitable.ts'
+import { clearTimeout, setTimeout } from '../../ground/timers.ts'
 import type { Arrival } from '../../http/arrival.ts'
 import { hasBody } from '../../http/body.ts'
 import type { Delivery } from '../../http/delivery.ts'

@@ -1,4 +1,5 @@
 import { elapsed } from '../../ground/clock.ts'
+import { clearTimeout, setTimeout } from '../../ground/timers.ts'
 
 /** How many runs there may be, and the time for new runs in milliseconds; all are unlimited by default. */
 export interface RunBounds {

@@ -1,9 +1,10 @@
-import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { type Contract, loadContract } from '../../../src/contract/contract.ts'
 import { readOverlays } from '../../../src/contract/overlay.ts'
 import { valueAt } from '../../../src/ground/json.ts'
 import { RunBudget } from '../../../src/trials/explore/budget.ts'
 import { writeOverlay } from '../../support/overlay-file.ts'
+import { replaceTime } from '../../support/replaced-time.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 const never = new AbortController().signal
@@ -45,8 +46,7 @@ describe('A budget', () => {
   })
 
   it('ends with its time, and ends what goes on', () => {
-    vi.useFakeTimers()
-    onTestFinished(() => void vi.useRealTimers())
+    replaceTime()
     const budget = new RunBudget({ milliseconds: 1000 }, never)
     vi.advanceTimersByTime(999)
     expect([budget.take(), budget.signal.aborted]).toEqual([true, false])
@@ -55,8 +55,7 @@ describe('A budget', () => {
   })
 
   it('ends earlier for runs on which nothing rests', () => {
-    vi.useFakeTimers()
-    onTestFinished(() => void vi.useRealTimers())
+    replaceTime()
     const budget = new RunBudget({ milliseconds: 1000, optional: 100 }, never)
     vi.advanceTimersByTime(99)
     expect([budget.take(false), budget.take(true)]).toEqual([true, true])
@@ -66,8 +65,7 @@ describe('A budget', () => {
   })
 
   it('does not begin a run at the instant of its end, although the timer is late', () => {
-    vi.useFakeTimers({ toFake: ['performance'] })
-    onTestFinished(() => void vi.useRealTimers())
+    replaceTime(['performance'])
     const budget = new RunBudget({ milliseconds: 1_000_000 }, never)
     vi.advanceTimersByTime(999_999)
     expect(budget.take()).toBe(true)
