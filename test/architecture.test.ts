@@ -93,6 +93,7 @@ const AMBIENT: Readonly<Record<string, RegExp>> = {
   'new Date()': /\bnew\s+Date\b(?:\s*\(\s*\)|\s*(?![\s(]))/,
   'Math.random': /\bMath\s*\.\s*random\b/,
   'performance.now': /\bperformance\s*\.\s*now\b/,
+  'process.nextTick': /\bprocess\s*\.\s*nextTick\b/,
   'process.hrtime': /\bprocess\s*\.\s*hrtime\b/,
 }
 /**
@@ -346,7 +347,13 @@ describe('the check of', () => {
   it.each<[rule: string, check: Check, path: string, wrong: string[], right: string[]]>([
     ['levels', wrongImports, 'plugins/a.ts', [''], []],
     ['time', ambientTimeAndChance, 'http/a.ts', ['Date.now()', 'new Date( )', 'now = new Date'], ['new Date(\n  now)']],
-    ['time', ambientTimeAndChance, 'http/a.ts', ['performance.now()', 'process.hrtime.bigint()'], ['// Date.now()']],
+    [
+      'time',
+      ambientTimeAndChance,
+      'http/a.ts',
+      ['performance.now()', 'process.hrtime.bigint()', 'process.nextTick(a)'],
+      ['// Date.now()'],
+    ],
     ['chance', ambientTimeAndChance, 'http/a.ts', ['Math.random()'], ['random()']],
     ['ways out', otherWaysOut, 'trials/a.ts', ['console.log(a)', 'process.stderr.write(a)'], ['// console.log(a)']],
     ['ways out', otherWaysOut, 'cli/a.ts', ['writeSync(2, a)', 'await writeReports(a)'], ['terminal.print(a)']],

@@ -10,6 +10,11 @@ import * as promises from 'node:timers/promises'
 // What a module of Node.js exports outlives some replacements of the global functions, if they came before this module.
 export const { setTimeout, clearTimeout, setInterval, clearInterval, setImmediate } = timers
 
+// Those of node:test are bound functions, and those of Sinon have a clock. With either, a start would never end.
+if ([setTimeout, setInterval, setImmediate].some((timer) => timer.name.startsWith('bound ') || 'clock' in timer)) {
+  throw new Error('The timers of Node.js are replaced; import dmarc-understudy before a test replaces them.')
+}
+
 /** Resolves after so many milliseconds. */
 export const pause = promises.setTimeout
 
