@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
+import { clearInterval, clearTimeout, setInterval, setTimeout } from '../../ground/timers.ts'
 
 /**
  * In milliseconds: how long a client may take for a header, for a whole request, and between two requests; and how

@@ -2,6 +2,7 @@ import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import { finished } from 'node:stream'
 import type { Problem } from '../../domain/errors.ts'
+import { setImmediate } from '../../ground/timers.ts'
 import type { MalformedExchange, MalformedRefusal, MalformedResponse } from '../malformed-response.ts'
 import type { HttpExchange, HttpServerOptions } from './http-server.ts'
 
