@@ -1,14 +1,32 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import { join, resolve } from 'node:path'
+import { dirname, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 
-/** The folder of the package. This file is as far below it in the built program as in the sources. */
-const FOLDER = join(import.meta.dirname, '../../')
+const NAME = 'dmarc-understudy'
 const load = createRequire(import.meta.url)
+/** The folder of the package. */
+const FOLDER = locatePackage()
 
 /** Whether this program runs from its sources, which may be newer than what was built of them. */
 export const isSource: boolean = import.meta.url.endsWith('.ts')
+
+/** Looks the package up by its name, because a bundler may have copied this code to a place without the other files. */
+function locatePackage(): string {
+  try {
+    return dirname(load.resolve(`${NAME}/openapi.yaml`))
+  } catch {
+    const error = new Error(
+      `${NAME} does not find its own files, because it was bundled or copied without them. Keep it out of the bundle, ` +
+        `and install it where the bundle runs. Next.js: serverExternalPackages: ['${NAME}']; esbuild: ` +
+        `--external:${NAME}; webpack: externals: { '${NAME}': 'commonjs ${NAME}' }; Rollup: external: [/^${NAME}/]; ` +
+        `Vite: ssr.external: ['${NAME}'].`,
+    )
+    // Where in a bundle this happens tells nobody anything.
+    error.stack = error.message
+    throw error
+  }
+}
 
 /** Where a file of the package is on the disk. */
 export function placeOf(path: string): string {
