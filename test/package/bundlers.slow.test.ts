@@ -90,27 +90,33 @@ describe('an application of Next.js with the documented route', () => {
 })
 
 const PROGRAM = `import { startUnderstudy } from 'dmarc-understudy'
-const service = await startUnderstudy({ listen: false })
-const { status } = await service.fetch(service.baseUrl + '/domains', { headers: service.account.headers })
-console.log(status, (await service.verdict()).passed)
-await service.stop()
+startUnderstudy({ listen: false }).then(async (service) => {
+  const { status } = await service.fetch(service.baseUrl + '/domains', { headers: service.account.headers })
+  console.log(status, (await service.verdict()).passed)
+  await service.stop()
+})
 `
 
-describe('a program that esbuild has bundled', () => {
-  const bundle = async (options: string) => {
-    write('program.mjs', PROGRAM)
-    const line = `node_modules/.bin/esbuild program.mjs --bundle --platform=node --format=esm --outfile=out/program.mjs`
-    return runShell(`${line} --log-level=warning ${options}`, { folder: project })
-  }
+function bundle(options: string, output = 'program.mjs') {
+  write('program.mjs', PROGRAM)
+  const line = `node_modules/.bin/esbuild program.mjs --bundle --platform=node --log-level=warning`
+  return runShell(`${line} --outfile=out/${output} ${options}`, { folder: project })
+}
 
-  it.for(['--external:dmarc-understudy', '--packages=external', ''])('with the options "%s" runs', async (options) => {
-    expect(await bundle(options)).toMatchObject({ code: 0, stderr: '' })
-    const result = await runShell('node out/program.mjs', { folder: project })
+describe('a program that esbuild has bundled', () => {
+  it.for([
+    ['--format=esm --external:dmarc-understudy', 'program.mjs'],
+    ['--format=esm --packages=external', 'program.mjs'],
+    ['--format=cjs --external:dmarc-understudy', 'program.cjs'],
+    ['--format=esm', 'program.mjs'],
+  ] as const)('with %s runs', async ([options, output]) => {
+    expect(await bundle(options, output)).toMatchObject({ code: 0, stderr: '' })
+    const result = await runShell(`node out/${output}`, { folder: project })
     expect(result).toEqual({ code: 0, stdout: '200 true\n', stderr: '' })
   })
 
   it('says in one sentence what to do where the package is not installed', async ({ folder }) => {
-    await bundle('')
+    await bundle('--format=esm')
     cpSync(join(project, 'out/program.mjs'), join(folder, 'program.mjs'))
     const { code, stdout, stderr } = await runShell('node program.mjs', { folder })
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
