@@ -51,7 +51,7 @@ const NODE: Readonly<Record<string, string>> = {
   proxy: 'events http https net tls util worker_threads zlib',
   evidence: 'crypto path util',
   exchanges: 'buffer fs/promises path zlib',
-  start: 'events http module',
+  start: 'events http',
   admin: 'crypto http',
   explain: 'buffer url',
   redis: 'crypto',

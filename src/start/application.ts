@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { createRequire } from 'node:module'
 import type { Express } from 'express'
+import { loadModule } from '../ground/package-files.ts'
 import { createCarrier } from '../http/engine/carrier.ts'
 import { ServerArrival } from '../http/engine/server-arrival.ts'
 import type { ServedControl } from './control-plane.ts'
@@ -36,7 +36,8 @@ export function createApplication(
 
   /** Neither handler throws or rejects. Every other path than those of the control plane is the service's to refuse. */
   function compose(): Express {
-    const app = loadExpress()()
+    // At once and not by `import`, so that `service.app` is an application and not the promise of one.
+    const app = (loadModule('express') as typeof import('express'))()
     app.disable('x-powered-by')
     app.disable('etag')
     if (control !== undefined) {
@@ -55,9 +56,4 @@ export function createApplication(
   }
 
   return { express, handle }
-}
-
-/** At once and not by `import`, so that `service.app` is an application and not the promise of one. */
-function loadExpress(): typeof import('express') {
-  return createRequire(import.meta.url)('express')
 }

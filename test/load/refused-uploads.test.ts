@@ -15,7 +15,9 @@ import {
   requestBytes,
 } from '../support/wire.ts'
 import { heapInUse } from './memory.ts'
-import { DOMAINS, POST } from './plain-requests.ts'
+
+const DOMAINS = '/api/v1/domains'
+const POST = { method: 'POST', target: DOMAINS, headers: [AUTHORIZED, JSON_BODY] }
 
 const CLIENTS = budget({ quick: 8, full: 64 })
 
