@@ -18,6 +18,7 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { Worker } from 'node:worker_threads'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import * as timers from '../../../src/ground/timers.ts'
 import { type LockOptions, lockFolder } from '../../../src/store/folder/folder-lock.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 
@@ -213,8 +214,7 @@ describe('the lock of a folder', () => {
     // The same inode, as where the former file is remembered.
     writeFileSync(path, '{"pid":7,"host":"elsewhere"}')
     expect(await held.isKept()).toBe(true)
-    const now = performance.now()
-    const watch = vi.spyOn(performance, 'now').mockReturnValue(now + 6_000)
+    const watch = vi.spyOn(timers, 'elapsed').mockReturnValue(timers.elapsed() + 6_000)
     onTestFinished(() => watch.mockRestore())
     expect([await held.isKept(), held.isInPlace()]).toEqual([false, false])
     expect(readFileSync(path, 'utf8')).toBe('{"pid":7,"host":"elsewhere"}')
