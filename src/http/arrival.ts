@@ -24,5 +24,5 @@ export interface Arrival {
 }
 
 /** The source of a body. */
-export type BodyStream = Pick<Readable, 'on' | 'once' | 'off' | 'read' | 'readableLength' | 'resume' | 'destroyed'> &
+export type BodyStream = Pick<Readable, 'on' | 'once' | 'off' | 'resume' | 'destroyed'> &
   Pick<IncomingMessage, 'complete'>

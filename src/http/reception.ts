@@ -1,8 +1,6 @@
 import type { Awaitable } from '../ground/awaitable.ts'
 import type { Arrival, BodyStream } from './arrival.ts'
 
-const NOTHING = Buffer.alloc(0)
-
 /**
  * The bytes of a body, or `undefined` as soon as there are more than `longest`; the rest is then read and discarded.
  * Rejects with `ClientGone`.
@@ -11,20 +9,11 @@ export function receiveBody(
   { headers, body }: Pick<Arrival, 'headers' | 'body'>,
   longest: number,
 ): Awaitable<Buffer | undefined> {
-  const announced = Number(headers['content-length'] ?? 0)
-  const isTooLong = announced > longest || (Buffer.isBuffer(body) && body.length > longest)
-  if (Buffer.isBuffer(body)) return isTooLong ? undefined : body
-  if (!isTooLong) return receive(body, announced, longest)
-  body.resume()
+  const isWhole = Buffer.isBuffer(body)
+  const size = isWhole ? body.length : Number(headers['content-length'] ?? 0)
+  if (size <= longest) return isWhole ? body : collect(body, longest)
+  if (!isWhole) body.resume()
   return undefined
-}
-
-async function receive(stream: BodyStream, announced: number, longest: number): Promise<Buffer | undefined> {
-  // After this, what came together with the header is there. That is nearly always the whole body, and then the events of
-  // a stream, which take longer than everything else that happens to such a body, are not needed.
-  await undefined
-  if (announced > 0 && stream.readableLength === announced) return stream.read() ?? NOTHING
-  return collect(stream, longest)
 }
 
 function collect(stream: BodyStream, longest: number): Promise<Buffer | undefined> {

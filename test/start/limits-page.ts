@@ -21,7 +21,7 @@ import { MOST_KEYS } from '../../src/exchanges/keys.ts'
 import { LISTED_CHANGES, LISTED_MEMBERS } from '../../src/explain/changes.ts'
 import { NAMED } from '../../src/figures/overview.ts'
 import { valueAt } from '../../src/ground/json.ts'
-import { SILENCE as QUIET, STOP_PATIENCE, TIMEOUTS } from '../../src/http/engine/http-server.ts'
+import { STOP_PATIENCE, TIMEOUTS } from '../../src/http/engine/http-server.ts'
 import { JOURNAL_LIMITS } from '../../src/journal/journal.ts'
 import { EXAMPLES } from '../../src/journal/verdict.ts'
 import { PATIENCE as WAIT } from '../../src/library/account-requests.ts'
@@ -100,7 +100,6 @@ const VALUES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     'time for a header, and for a whole request': `${seconds(TIMEOUTS.headersTimeout)}, ${seconds(TIMEOUTS.requestTimeout)}`,
     'time between two requests of a connection': seconds(TIMEOUTS.keepAliveTimeout),
     'connections (`--max-connections`)': number(LIBRARY_OPTIONS.maxConnections.default),
-    'time in which nothing passes on a connection': seconds(QUIET),
     'time for requests that are under way at a stop': seconds(STOP_PATIENCE),
   },
   'Accounts and memory': {

@@ -7,6 +7,7 @@ import { bytesOf } from '../content.ts'
 import type { Delivery, Headers, Loss, Response } from '../delivery.ts'
 import type { Log } from '../log.ts'
 import { inPieces } from '../pieces.ts'
+import { post, sendAll } from './outbox.ts'
 
 /** The part of an exchange that is needed to end it. */
 interface CarriedExchange {
@@ -58,11 +59,13 @@ export function createCarrier({ answer, writeHeader = writeAtOnce, stopping, log
     const { request, response } = exchange
     if ('lost' in delivery) {
       ended.add(request.socket)
+      sendAll()
       return lose[delivery.lost](exchange)
     }
     writeHeader(response, delivery.status, delivery.headers)
     const { transmission } = delivery
     if (transmission === undefined) return send(exchange, delivery)
+    sendAll()
     if (transmission.way === 'slowly') return sendSlowly(exchange, delivery, transmission.milliseconds)
     ended.add(request.socket)
     return sendHalf(exchange, delivery)
@@ -76,14 +79,7 @@ function writeAtOnce(response: ServerResponse, status: number, headers: Headers)
 
 /** Sends the body after its header. Node leaves it out where a response has none. */
 function send({ request, response, stopping }: CarriedExchange, { body }: Response): void | Promise<void> {
-  const { held, size } = body
-  // Node joins a header and a text of this encoding, so that both are sent as one piece.
-  const isAscii = typeof held === 'string' && held.length === size
-  if (request.complete || !closesAfter(request)) {
-    if (isAscii) response.end(held, 'latin1')
-    else response.end(bytesOf(body))
-    return undefined
-  }
+  if (request.complete || !closesAfter(request)) return post(response, body)
   response.write(bytesOf(body))
   return readRest(request, stopping).then(() => void response.end())
 }

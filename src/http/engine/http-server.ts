@@ -2,7 +2,9 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
-import { clearInterval, clearTimeout, setInterval, setTimeout } from '../../ground/timers.ts'
+import { clearInterval, clearTimeout, nextTick, setInterval, setTimeout } from '../../ground/timers.ts'
+import { hasBody } from '../body.ts'
+import { sendAll } from './outbox.ts'
 
 /**
  * In milliseconds: how long a client may take for a header, for a whole request, and between two requests; and how
@@ -14,18 +16,18 @@ export const TIMEOUTS = {
   keepAliveTimeout: 5_000,
   connectionsCheckingInterval: 1_000,
 }
-/** In milliseconds, how long no byte may pass on a connection. A fault delays a response for a shorter time. */
-export const SILENCE = 30 * 60_000
 /** In milliseconds, how long requests that are under way at a stop may still take. */
 export const STOP_PATIENCE = 1500
 
 /** Answers a request. If that takes time, the promise resolves when the answer is given to the connection. */
 export type RequestHandler = (request: IncomingMessage, response: ServerResponse) => void | Promise<void>
 
-/** A request, and its response, whatever has become of them. */
+/** The last request of a connection, and its response, whatever has become of them. */
 export interface HttpExchange {
   readonly request: IncomingMessage
   readonly response: ServerResponse
+  /** Whether it is handled on the next tick. */
+  isDue: boolean
   /** Absent if the handler has given the answer. */
   handling: Promise<void> | undefined
 }
@@ -42,21 +44,37 @@ export interface HttpServerOptions {
 
 /** Node's HTTP server. It answers every request in the usual envelope, also where Node would answer by itself. */
 export function createHttpServer({ handle, refuseMalformed, maxConnections, dropped }: HttpServerOptions): Server {
-  const latest = new WeakMap<Socket, HttpExchange>()
-  const sockets = new Set<Socket>()
+  const latest = new Map<Socket, HttpExchange | undefined>()
   const underWay = new Set<Promise<void>>()
 
   /**
-   * No request overtakes an earlier one of its connection, which may be a change (RFC 9112 §9.3.2). If nothing has to
-   * wait, a request is handled at once.
+   * No request overtakes an earlier one of its connection, which may be a change (RFC 9112 §9.3.2). A body that comes
+   * together with the header is there on the next tick, so that it need not be awaited; any other request is handled at
+   * once.
    */
   function take(request: IncomingMessage, response: ServerResponse): void {
     const { socket } = request
-    const former = latest.get(socket)?.handling
-    const handling = former === undefined ? handle(request, response) : former.then(() => handle(request, response))
-    const exchange: HttpExchange = { request, response, handling: undefined }
+    const former = latest.get(socket)
+    const exchange: HttpExchange = { request, response, isDue: false, handling: undefined }
     latest.set(socket, exchange)
-    if (handling === undefined) return
+    if (former?.handling !== undefined)
+      keep(
+        exchange,
+        former.handling.then(() => handle(request, response)),
+      )
+    else if (former?.isDue === true || hasBody(request)) {
+      exchange.isDue = true
+      nextTick(begin, exchange)
+    } else begin(exchange)
+  }
+
+  function begin(exchange: HttpExchange): void {
+    exchange.isDue = false
+    const handling = handle(exchange.request, exchange.response)
+    if (handling !== undefined) keep(exchange, handling)
+  }
+
+  function keep(exchange: HttpExchange, handling: Promise<void>): void {
     const ended = handling.then(() => {
       exchange.handling = undefined
       underWay.delete(ended)
@@ -66,7 +84,6 @@ export function createHttpServer({ handle, refuseMalformed, maxConnections, drop
   }
 
   const server = createServer({ ...TIMEOUTS, requireHostHeader: false }, take)
-  server.timeout = SILENCE
   server.maxConnections = maxConnections
   server.on('drop', dropped)
   // Node would silently drop all fields after the thousandth. The size of the header is limited anyway.
@@ -84,13 +101,15 @@ export function createHttpServer({ handle, refuseMalformed, maxConnections, drop
     refuseMalformed(error, socket as Socket, latest.get(socket as Socket))
   })
   server.on('connection', (socket) => {
-    sockets.add(socket)
-    socket.once('close', () => sockets.delete(socket))
+    latest.set(socket, undefined)
+    socket.once('close', () => latest.delete(socket))
+    // A client may send a request and close its side at once. After that, Node closes our side.
+    socket.prependListener('end', sendAll)
   })
   endings.set(server, {
     // When a server closes, Node waits for connections without a request as if they were busy.
     begin() {
-      for (const socket of sockets) if (!latest.has(socket)) socket.destroy()
+      for (const [socket, last] of latest) if (last === undefined) socket.destroy()
     },
     // A request may outlive its connection, and its record must not come after the end.
     finish: () => Promise.all(underWay),

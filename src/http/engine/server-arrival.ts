@@ -9,8 +9,8 @@ export class ServerArrival implements Arrival {
   readonly httpVersion: string
   readonly headers: Arrival['headers']
   readonly rawHeaders: string[]
-  readonly body: Arrival['body']
   readonly #request: IncomingMessage
+  #body: Arrival['body'] | undefined
 
   /** `body` is given if a middleware has read it. */
   constructor(request: IncomingMessage, url = request.url, headers = request.headers, body?: Buffer) {
@@ -19,8 +19,13 @@ export class ServerArrival implements Arrival {
     this.httpVersion = request.httpVersion
     this.headers = headers
     this.rawHeaders = request.rawHeaders
-    this.body = body ?? request
+    this.#body = body
     this.#request = request
+  }
+
+  get body(): Arrival['body'] {
+    this.#body ??= takeBody(this.#request)
+    return this.#body
   }
 
   get isAbandoned(): boolean {
@@ -39,4 +44,14 @@ export class ServerArrival implements Arrival {
     await waitUntil(milliseconds, stopping, leaving.signal)
     socket.off('close', finish).off('end', leave)
   }
+}
+
+/**
+ * A body that comes together with its header is taken as one piece: the events of a stream take longer than everything
+ * else that happens to such a body. The length of a body in chunks is unknown.
+ */
+function takeBody(request: IncomingMessage): Arrival['body'] {
+  const { readableLength } = request
+  if (readableLength === 0 || readableLength !== Number(request.headers['content-length'])) return request
+  return request.read() ?? request
 }
