@@ -2,7 +2,7 @@ import { constants, fstatSync } from 'node:fs'
 import { Socket } from 'node:net'
 import { styleText } from 'node:util'
 import { printable } from '../ground/show.ts'
-import { clearTimeout, setTimeout } from '../ground/timers.ts'
+import { clearTimeout, setImmediate, setTimeout } from '../ground/timers.ts'
 import { type Log, SILENT } from '../http/log.ts'
 import type { Redact } from '../journal/redaction/redaction.ts'
 
@@ -13,6 +13,13 @@ export type LogFormat = 'pretty' | 'json'
 const PATIENCE = 300
 /** How many characters of log are kept for a slow reader. Further lines are dropped. */
 const BACKLOG = 1 << 20
+/**
+ * Lines about requests are written together: when they have so many characters, or after so many milliseconds. A write for
+ * each of them would take more time than the request.
+ */
+const TOGETHER = { minLength: 8_192, periodicFlush: 50 }
+/** How the logger begins a line of no importance. */
+const INFO = '{"level":30,'
 
 /**
  * Opens a log on standard error. By default it is pretty on a terminal, and JSON lines if not. `redact` hides the
@@ -31,15 +38,24 @@ export async function openLog(
   // A blocking write to a pipe without a reader would block a thread, and the end of the process with it.
   const sink = isPipe
     ? new Socket({ fd: 2, readable: false, writable: true })
-    : pino.destination({ dest: 2, sync: false })
+    : pino.destination({ dest: 2, sync: false, ...TOGETHER })
   // The service goes on if the log cannot be written any more, for example after a terminal was closed.
   sink.on('error', () => {})
   const isColoured = process.stderr.isTTY === true && !process.env['NO_COLOR']
   const form = format === 'json' ? redact : (line: string) => prettify(redact(line), isColoured)
+  let isClosed = false
   function write(line: string): void {
-    if (!(sink instanceof Socket) || sink.writableLength < BACKLOG) sink.write(form(line))
+    // A line that comes after the end is too late.
+    if (isClosed || (sink instanceof Socket && sink.writableLength >= BACKLOG)) return
+    if (sink instanceof Socket && sink.writableCorked === 0) {
+      sink.cork()
+      setImmediate(() => sink.uncork())
+    }
+    sink.write(form(line))
+    if (!(sink instanceof Socket) && !line.startsWith(INFO)) sink.flush()
   }
   function close(): Promise<void> {
+    isClosed = true
     return new Promise((resolve) => {
       const patience = setTimeout(() => {
         sink.destroy()

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { describe, expect } from 'vitest'
 import { it } from '../support/program.ts'
 import { runInProcess } from '../support/program-in-process.ts'
-import { PROGRAM, ROOT, runProcess, runShell } from '../support/program-process.ts'
+import { PROGRAM, ROOT, runProcess, runShell, spawnShell } from '../support/program-process.ts'
 import { entryOf, harOf } from '../support/recorded.ts'
 
 /** Where a server listens, read from its greeting; of the rest nothing is read. */
@@ -56,6 +56,21 @@ describe.concurrent('the program', () => {
     const command = `check '${recording}' --evidence /dev/full 2> /dev/full`
     expect(await runShell(`'${process.execPath}' '${PROGRAM}' ${command}`)).toMatchObject({ code: 3 })
   })
+
+  it.for(['a file', 'a pipe'])(
+    'writes a line for each request into %s, the last ones before its end included',
+    async (kind, { folder }) => {
+      const log = join(folder, 'log')
+      const command = `exec '${process.execPath}' '${PROGRAM}' serve --port 0 --fixture empty`
+      const serving = spawnShell(kind === 'a file' ? `${command} 2> '${log}'` : command)
+      const [, baseUrl] = await serving.prints(/Base URL {3}(\S+)/)
+      for (let asked = 0; asked < 100; asked++) expect((await fetch(`${baseUrl}/domains`)).status).toBe(401)
+      serving.stop()
+      const { stderr } = await serving.ended
+      const text = kind === 'a file' ? readFileSync(log, 'utf8') : stderr
+      expect(text.match(/"msg":"request"/g)).toHaveLength(100)
+    },
+  )
 
   it('says in one line that its working folder was deleted', async () => {
     const command = `folder=$(mktemp -d) && cd "$folder" && rmdir "$folder" && '${process.execPath}' '${PROGRAM}' run -- true`
