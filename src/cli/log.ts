@@ -1,8 +1,9 @@
-import { constants, fstatSync } from 'node:fs'
+import { constants, createWriteStream, fstatSync } from 'node:fs'
 import { Socket } from 'node:net'
+import type { Writable } from 'node:stream'
 import { styleText } from 'node:util'
 import { printable } from '../ground/show.ts'
-import { clearTimeout, setImmediate, setTimeout } from '../ground/timers.ts'
+import { clearTimeout, setTimeout } from '../ground/timers.ts'
 import { type Log, SILENT } from '../http/log.ts'
 import type { Redact } from '../journal/redaction/redaction.ts'
 
@@ -11,14 +12,15 @@ export type LogFormat = 'pretty' | 'json'
 
 /** How long `close` waits for a reader to consume the rest of the log, in milliseconds. */
 const PATIENCE = 300
-/** How many characters of log are kept for a slow reader. Further lines are dropped. */
+/** How many bytes of log are kept for a slow reader. Further lines are dropped. */
 const BACKLOG = 1 << 20
 /**
  * Lines about requests are written together: when they have so many characters, or after so many milliseconds. A write for
  * each of them would take more time than the request.
  */
-const TOGETHER = { minLength: 8_192, periodicFlush: 50 }
-/** How the logger begins a line of no importance. */
+const TOGETHER = 16_384
+const SOON = 50
+/** How the logger begins a line that can wait. */
 const INFO = '{"level":30,'
 
 /**
@@ -36,40 +38,48 @@ export async function openLog(
   const { mode } = fstatSync(2)
   const isPipe = (mode & constants.S_IFMT) === constants.S_IFIFO || (mode & constants.S_IFMT) === constants.S_IFSOCK
   // A blocking write to a pipe without a reader would block a thread, and the end of the process with it.
-  const sink = isPipe
+  const sink: Writable = isPipe
     ? new Socket({ fd: 2, readable: false, writable: true })
-    : pino.destination({ dest: 2, sync: false, ...TOGETHER })
+    : createWriteStream('', { fd: 2, autoClose: false })
   // The service goes on if the log cannot be written any more, for example after a terminal was closed.
   sink.on('error', () => {})
   const isColoured = process.stderr.isTTY === true && !process.env['NO_COLOR']
   const form = format === 'json' ? redact : (line: string) => prettify(redact(line), isColoured)
+  let text = ''
+  let timer: NodeJS.Timeout | undefined
   let isClosed = false
+
   function write(line: string): void {
     // A line that comes after the end is too late.
-    if (isClosed || (sink instanceof Socket && sink.writableLength >= BACKLOG)) return
-    if (sink instanceof Socket && sink.writableCorked === 0) {
-      sink.cork()
-      setImmediate(() => sink.uncork())
-    }
-    sink.write(form(line))
-    if (!(sink instanceof Socket) && !line.startsWith(INFO)) sink.flush()
+    if (isClosed || sink.writableLength >= BACKLOG) return
+    text += form(line)
+    if (text.length > TOGETHER || !line.startsWith(INFO)) flush()
+    else timer ??= setTimeout(flush, SOON).unref()
   }
+
+  function flush(): void {
+    clearTimeout(timer)
+    timer = undefined
+    sink.write(text)
+    text = ''
+  }
+
   function close(): Promise<void> {
     isClosed = true
+    flush()
     return new Promise((resolve) => {
       const patience = setTimeout(() => {
         sink.destroy()
         resolve()
       }, PATIENCE)
-      function finish(): void {
+      // The program may write more to the same place after its log, so it stays open.
+      sink.write('', () => {
         clearTimeout(patience)
         resolve()
-      }
-      // The program may write more to the same socket after its log, so `close` must not shut the socket down.
-      if (sink instanceof Socket) sink.write('', finish)
-      else sink.once('finish', finish).end()
+      })
     })
   }
+
   return { log: pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, { write }), close }
 }
 
