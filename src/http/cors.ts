@@ -3,18 +3,12 @@ import type { Headers } from './delivery.ts'
 
 // Source: the Fetch Standard (https://fetch.spec.whatwg.org/#http-cors-protocol).
 
-/** Header fields, as a list and as text. */
-interface CorsFields {
-  headers: Headers
-  text: string
-}
-
 /** Lets pages of other origins use the service from a browser. */
 export interface Cors {
   /** The fields of the response to a request with these headers. */
-  fieldsFor(headers: Arrival['headers']): CorsFields
+  fieldsFor(headers: Arrival['headers']): Readonly<Headers>
   /** The same for a preflight request to a path with these methods. */
-  preflightFieldsFor(headers: Arrival['headers'], methods: string): CorsFields
+  preflightFieldsFor(headers: Arrival['headers'], methods: string): Readonly<Headers>
 }
 
 export interface CorsOptions {
@@ -42,11 +36,11 @@ export function createCors({ origins, exposed }: CorsOptions): Cors | undefined 
   const others = fieldsFor(undefined, [], [])
 
   /** `asks` are the names of request fields on which the response depends. */
-  function fieldsFor(origin: string | undefined, asks: readonly string[], grants: Headers): CorsFields {
+  function fieldsFor(origin: string | undefined, asks: readonly string[], grants: Headers): Headers {
     // A cache must not give the response to one origin to another one.
     const varying = [...(isOpen ? [] : ['Origin']), ...asks]
     const vary: Headers = varying.length === 0 ? [] : ['Vary', varying.join(', ')]
-    return fieldsOf(origin === undefined ? vary : ['Access-Control-Allow-Origin', origin, ...vary, ...grants])
+    return origin === undefined ? vary : ['Access-Control-Allow-Origin', origin, ...vary, ...grants]
   }
 
   function allowedOrigin({ origin = '' }: Arrival['headers']): string {
@@ -70,10 +64,4 @@ export function createCors({ origins, exposed }: CorsOptions): Cors | undefined 
 /** Whether the request is a CORS preflight. Any other OPTIONS request is an ordinary one. */
 export function isPreflight({ method, headers }: Arrival): boolean {
   return method === 'OPTIONS' && headers.origin !== undefined && headers['access-control-request-method'] !== undefined
-}
-
-function fieldsOf(headers: Headers): CorsFields {
-  let text = ''
-  for (let index = 0; index < headers.length; index += 2) text += `${headers[index]}: ${headers[index + 1]}\r\n`
-  return { headers, text }
 }

@@ -78,11 +78,8 @@ export function createConclusion(deps: ConclusionDeps): (outcome: Outcome) => De
 }
 
 /** The fields that let pages of other origins read the response, or that answer a preflight. */
-function corsFields(cors: Cors, { request, allow, isPreflight }: Routed): Headers {
-  const { headers } = isPreflight
-    ? cors.preflightFieldsFor(request.headers, allow ?? '')
-    : cors.fieldsFor(request.headers)
-  return headers
+function corsFields(cors: Cors, { request, allow, isPreflight }: Routed): Readonly<Headers> {
+  return isPreflight ? cors.preflightFieldsFor(request.headers, allow ?? '') : cors.fieldsFor(request.headers)
 }
 
 /** The header of a foreign response: its own fields replace the `usual` ones. */
