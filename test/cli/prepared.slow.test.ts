@@ -93,24 +93,6 @@ describe('a start from the build', () => {
     expect(of('ajv').filter((path) => !path.includes('runtime'))).toEqual([])
   })
 
-  it('loads of Node.js nothing that it does not use', async () => {
-    // A module of Node.js that is imported as a whole brings them along.
-    const unused = ['internal/deps/undici/undici', 'internal/crypto/webcrypto', 'http2', 'worker_threads', 'stream/web']
-    const program = `
-      import { startUnderstudy } from '${BUILT}'
-      const understudy = await startUnderstudy()
-      const { get } = process.getBuiltinModule('node:http')
-      const { account, baseUrl } = understudy
-      const { statusCode } = await new Promise((resolve) => get(baseUrl + '/domains', { headers: account.headers }, resolve))
-      await understudy.stop()
-      console.log(JSON.stringify({ statusCode, loaded: process.moduleLoadList }))`
-    const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', program])
-    const { statusCode, loaded } = JSON.parse(stdout) as { statusCode: number; loaded: string[] }
-    expect(statusCode).toBe(200)
-    expect(loaded).toContain('NativeModule http')
-    expect(loaded.filter((name) => unused.includes(name.replace('NativeModule ', '')))).toEqual([])
-  })
-
   it('lists the commands and tells the version without what a server needs', () => {
     const importsOf = (path: string) =>
       [...readFileSync(join(ROOT, 'dist', path), 'utf8').matchAll(/^import .*from "(\..+)";$/gm)].map(

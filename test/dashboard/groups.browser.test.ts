@@ -150,7 +150,7 @@ describe('the view Groups', () => {
     await adding.getByLabel('three.example').check()
     expect(await findAccessibilityProblems(page)).toEqual([])
     await adding.getByRole('button', { name: 'Add', exact: true }).click()
-    await sheet.getByText('3 members').waitFor()
+    await sheet.getByRole('heading', { name: '3 members' }).waitFor()
 
     await sheet.getByLabel('Select one.example').check()
     await sheet.getByLabel('Select two.example').check()
