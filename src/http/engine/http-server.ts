@@ -48,29 +48,25 @@ export function createHttpServer({ handle, refuseMalformed, maxConnections, drop
   const underWay = new Set<Promise<void>>()
 
   /**
-   * No request overtakes an earlier one of its connection, which may be a change (RFC 9112 §9.3.2). A body that comes
-   * together with the header is there on the next tick, so that it need not be awaited; any other request is handled at
-   * once.
+   * A body that comes together with the header is there on the next tick, so that it need not be awaited; any other
+   * request is handled at once.
    */
   function take(request: IncomingMessage, response: ServerResponse): void {
     const { socket } = request
     const former = latest.get(socket)
     const exchange: HttpExchange = { request, response, isDue: false, handling: undefined }
     latest.set(socket, exchange)
-    if (former?.handling !== undefined)
-      keep(
-        exchange,
-        former.handling.then(() => handle(request, response)),
-      )
-    else if (former?.isDue === true || hasBody(request)) {
-      exchange.isDue = true
-      nextTick(begin, exchange)
-    } else begin(exchange)
+    exchange.isDue = former?.isDue === true || (former?.handling === undefined && hasBody(request))
+    if (exchange.isDue) nextTick(begin, exchange, former)
+    else begin(exchange, former)
   }
 
-  function begin(exchange: HttpExchange): void {
+  /** No request overtakes an earlier one of its connection, which may be a change (RFC 9112 §9.3.2). */
+  function begin(exchange: HttpExchange, former: HttpExchange | undefined): void {
+    const { request, response } = exchange
     exchange.isDue = false
-    const handling = handle(exchange.request, exchange.response)
+    const handling =
+      former?.handling === undefined ? handle(request, response) : former.handling.then(() => handle(request, response))
     if (handling !== undefined) keep(exchange, handling)
   }
 

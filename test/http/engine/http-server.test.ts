@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { expect, it, onTestFinished } from 'vitest'
+import { nextTurn } from '../../../src/ground/timers.ts'
 import { contentOf } from '../../../src/http/content.ts'
 import type { Delivery } from '../../../src/http/delivery.ts'
 import { type CarrierDeps, createCarrier } from '../../../src/http/engine/carrier.ts'
@@ -30,6 +31,7 @@ async function open(answer: CarrierDeps['answer']) {
   const { port } = server.address() as AddressInfo
   return {
     log,
+    port,
     ask(...targets: string[]): Promise<string> {
       return receive(connect(port, '127.0.0.1').end(targets.map(get).join('')))
     },
@@ -66,6 +68,27 @@ it('A request waits for those before it on its connection, and for no others', a
   release(deliver('late'))
   await once(socket, 'data')
   await expect.poll(() => seen).toEqual(['/first', '/held', '/other', '/behind'])
+  socket.destroy()
+})
+
+it.each([
+  ['of a known length', 'Content-Length: 2\r\n\r\n{}'],
+  ['in chunks', 'Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n'],
+  ['in chunks of which there are none', 'Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n'],
+])('A request with a body %s is not overtaken by those that come with it', async (_, body) => {
+  const seen: string[] = []
+  let release: (delivery: Delivery) => void = () => {}
+  const { port } = await open(({ url }) => {
+    seen.push(`${url}`)
+    return url === '/held' ? new Promise((resolve) => (release = resolve)) : deliver('done')
+  })
+  const socket = connect(port, '127.0.0.1')
+  socket.write(`POST /held HTTP/1.1\r\nHost: x\r\n${body}${get('/behind')}`)
+  await expect.poll(() => seen).toContain('/held')
+  await nextTurn()
+  expect(seen).toEqual(['/held'])
+  release(deliver('late'))
+  await expect.poll(() => seen).toEqual(['/held', '/behind'])
   socket.destroy()
 })
 
