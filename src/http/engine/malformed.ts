@@ -5,6 +5,7 @@ import type { Problem } from '../../domain/errors.ts'
 import { setImmediate } from '../../ground/timers.ts'
 import type { MalformedExchange, MalformedRefusal, MalformedResponse } from '../malformed-response.ts'
 import type { HttpExchange, HttpServerOptions } from './http-server.ts'
+import { sendAll } from './outbox.ts'
 
 /** In characters, how much of a request is searched for its first line. */
 const FIRST_LINE = 4_096
@@ -24,8 +25,11 @@ export function createMalformedReply(refuse: MalformedRefusal): HttpServerOption
     if (error.code === 'HPE_CLOSED_CONNECTION' || refused.has(socket)) return
     if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy()
     refused.add(socket)
-    // First, the service learns that the client has left, if that is the reason.
-    setImmediate(() => afterAnswers(last, () => answer(error, socket, last)))
+    // First, the service learns that the client has left, if that is the reason; and what it has answered is sent whole.
+    setImmediate(() => {
+      sendAll()
+      afterAnswers(last, () => answer(error, socket, last))
+    })
   }
 
   function answer(error: NodeJS.ErrnoException, socket: Socket, last: HttpExchange | undefined): void {
