@@ -64,7 +64,7 @@ export function createCarrier({ answer, writeHeader = writeAtOnce, stopping, log
     }
     writeHeader(response, delivery.status, delivery.headers)
     const { transmission } = delivery
-    if (transmission === undefined) return send(exchange, delivery)
+    if (transmission === undefined) return send(exchange, delivery, fail)
     sendAll()
     if (transmission.way === 'slowly') return sendSlowly(exchange, delivery, transmission.milliseconds)
     ended.add(request.socket)
@@ -78,8 +78,12 @@ function writeAtOnce(response: ServerResponse, status: number, headers: Headers)
 }
 
 /** Sends the body after its header. Node leaves it out where a response has none. */
-function send({ request, response, stopping }: CarriedExchange, { body }: Response): void | Promise<void> {
-  if (request.complete || !closesAfter(request)) return post(response, body)
+function send(
+  { request, response, stopping }: CarriedExchange,
+  { body }: Response,
+  fail: (error: unknown, response: ServerResponse) => void,
+): void | Promise<void> {
+  if (request.complete || !closesAfter(request)) return post(response, body, fail)
   response.write(bytesOf(body))
   return readRest(request, stopping).then(() => void response.end())
 }

@@ -209,6 +209,25 @@ describe.each(EXPRESSES)('standIn in %s', (_, express) => {
     expect(headers.filter(([name]) => name.toLowerCase() === 'x-request-id')).toHaveLength(1)
   })
 
+  it('loses one response whose end a middleware does not survive, and no other', async () => {
+    const app = express()
+    app.use((request, response, next) => {
+      if (request.url.endsWith('bug')) {
+        response.end = () => {
+          throw new Error('a bug')
+        }
+      }
+      next()
+    })
+    app.use(standIn(await start({ listen: false })))
+    const port = await serve(app)
+    const read = (query: string, headers: Header[]) =>
+      requestBytes({ target: `/api/v1/domains${query}`, headers: [AUTHORIZED, ...headers] })
+    const before = read('?x=1', [])
+    expect(responseIn((await converse(port, Buffer.concat([before, read('?bug', [])]))).bytes).status).toBe(200)
+    expect(responseIn(await ask(port, { target: '/api/v1/domains', headers: [AUTHORIZED] })).status).toBe(200)
+  })
+
   it('passes on an error after the stand-in was stopped', async () => {
     const service = await start()
     const app = express()
