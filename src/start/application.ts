@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Express } from 'express'
+import type { Express, NextFunction, Request } from 'express'
 import { loadModule } from '../ground/package-files.ts'
 import { createCarrier } from '../http/engine/carrier.ts'
 import { ServerArrival } from '../http/engine/server-arrival.ts'
@@ -11,19 +11,21 @@ export interface Application {
   /** Loads Express at the first call. */
   express(): Express
   /**
-   * Answers a request of the port with the same bytes. Only what is not below the base path goes through Express,
-   * because its router takes more time than the service does.
+   * Answers a request of the port with the same bytes. Only what belongs to the control plane goes through Express: its
+   * router takes more time than the service does, and cannot read every target that a client may send.
    */
   handle(request: IncomingMessage, response: ServerResponse): void | Promise<void>
 }
 
 /** Composes service and control plane. `control` is absent if it is not served. */
 export function createApplication(
-  { answer, contract: { basePath }, log, stopping }: StandIn,
+  { answer, log, stopping }: Pick<StandIn, 'answer' | 'log' | 'stopping'>,
   control: ServedControl | undefined,
 ): Application {
   const serve = createCarrier({ answer, stopping: stopping.signal, log })
   let application: Express | undefined
+  /** What the last request through Express still does, because Express does not tell. */
+  let handling: ReturnType<Application['handle']>
 
   function answerForService(request: IncomingMessage, response: ServerResponse): void | Promise<void> {
     return serve(new ServerArrival(request), request, response)
@@ -34,25 +36,34 @@ export function createApplication(
     return application
   }
 
-  /** Neither handler throws or rejects. Every other path than those of the control plane is the service's to refuse. */
+  /** Every other path than those of the control plane is the service's to refuse. */
   function compose(): Express {
     // At once and not by `import`, so that `service.app` is an application and not the promise of one.
     const app = (loadModule('express') as typeof import('express'))()
     app.disable('x-powered-by')
     app.disable('etag')
     if (control !== undefined) {
-      app.use((request, response, next) => (control.owns(request) ? control.serve(request, response) : next()))
+      app.use((request, response, next) => {
+        if (!control.owns(request)) return next()
+        handling = control.serve(request, response)
+        return handling
+      })
     }
     app.use(answerForService)
+    app.use(giveUp)
     return app
   }
 
   function handle(request: IncomingMessage, response: ServerResponse): void | Promise<void> {
-    const { url = '' } = request
-    // Express would read a target that is no path as one.
-    if (url.startsWith(basePath) || url[0] !== '/') return answerForService(request, response)
+    if (control?.owns(request) !== true) return answerForService(request, response)
     express()(request, response)
-    return undefined
+    return handling?.catch(() => {})
+  }
+
+  /** A bug affects no other request. Express knows this function by its four parameters, and would send its own page. */
+  function giveUp(err: unknown, _request: Request, response: ServerResponse, _next: NextFunction): void {
+    log.error({ err }, 'The response could not be sent.')
+    response.destroy()
   }
 
   return { express, handle }

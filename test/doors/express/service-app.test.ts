@@ -3,8 +3,16 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { startUnderstudy, type UnderstudyWithKey } from '../../../src/index.ts'
 import { listenOn } from '../../support/listening.ts'
 import { API_KEY } from '../../support/service.ts'
-import { AUTHORIZED, type Header, JSON_BODY, type WireRequest } from '../../support/wire.ts'
-import { ask, EXPRESSES, responseIn, serve } from './application.ts'
+import {
+  AUTHORIZED,
+  CLOSE,
+  type Header,
+  JSON_BODY,
+  readResponses,
+  requestBytes,
+  type WireRequest,
+} from '../../support/wire.ts'
+import { ask, converse, EXPRESSES, responseIn, serve } from './application.ts'
 
 const OPTIONS = { fixture: 'empty', seed: 7, now: '2026-01-15T09:30:00Z', frozen: true, apiKey: API_KEY } as const
 const NOW: Header = ['X-Irrelevant', 'x'.repeat(10)]
@@ -83,6 +91,24 @@ describe('service.app', () => {
     const port = await listenOn(createServer((await start({ admin: false })).app))
     expect(responseIn(await ask(port, { target: '/__admin/health' })).status).toBe(404)
   })
+
+  it('lets no later request of a connection overtake one to the control plane, by the port', async () => {
+    const port = portOf(await start())
+    const add = requestBytes({ ...CHANGE, target: '/api/v1/domains', body: '{"domains":["a.example"]}' })
+    const clear = requestBytes({ method: 'POST', target: '/__admin/accounts/default/reset', headers: [] })
+    const read = requestBytes({ target: '/api/v1/domains', headers: [AUTHORIZED, CLOSE] })
+    const responses = readResponses((await converse(port, Buffer.concat([add, clear, read]))).bytes)
+    expect(responses.map(({ status }) => status)).toEqual([200, 200, 200])
+    expect(responses[2]?.text).toBe('{"success":true,"data":{"domains":[]}}')
+  })
+
+  it.each(['//user@host#mark', '//user@[#', '//user@host:x#'])(
+    'by the port, answers %s, which Express cannot read',
+    async (target) => {
+      const { status, text } = responseIn(await ask(portOf(await start()), { target }))
+      expect([status, JSON.parse(text)]).toMatchObject([404, { error: { code: 'not_found' } }])
+    },
+  )
 
   it('is one application, and of Express', async () => {
     const service = await start()
