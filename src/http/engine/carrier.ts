@@ -50,7 +50,7 @@ export function createCarrier({ answer, writeHeader = writeAtOnce, stopping, log
   /** A bug, or a malformed field, affects no other request. */
   function fail(err: unknown, response: ServerResponse): void {
     log.error({ err }, 'The response could not be sent.')
-    response.destroy()
+    breakOff(response)
   }
 
   /** @throws TypeError for a malformed field */
@@ -70,6 +70,13 @@ export function createCarrier({ answer, writeHeader = writeAtOnce, stopping, log
     ended.add(request.socket)
     return sendHalf(exchange, delivery)
   }
+}
+
+/** Ends the connection in place of a response, when those before it are sent. */
+export function breakOff(response: ServerResponse): void {
+  response.destroy()
+  // Before its turn, a response has no connection. Later versions of Node.js do not end one that it gets then.
+  if (response.socket === null) response.once('socket', (socket: Socket) => void socket.destroy())
 }
 
 /** A header in one list is what Node writes fastest. */
@@ -114,7 +121,7 @@ const lose: Readonly<Record<Loss['lost'], (exchange: CarriedExchange) => Promise
   },
 
   async failure({ response }) {
-    response.destroy()
+    breakOff(response)
   },
 }
 
