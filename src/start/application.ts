@@ -1,7 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Express, NextFunction, Request } from 'express'
+import { BodyReadBefore, isReadBefore } from '../doors/express/mount.ts'
 import { loadModule } from '../ground/package-files.ts'
-import { createCarrier } from '../http/engine/carrier.ts'
+import { breakOff, createCarrier } from '../http/engine/carrier.ts'
 import { ServerArrival } from '../http/engine/server-arrival.ts'
 import type { ServedControl } from './control-plane.ts'
 import type { StandIn } from './stand-in.ts'
@@ -42,6 +43,9 @@ export function createApplication(
     const app = (loadModule('express') as typeof import('express'))()
     app.disable('x-powered-by')
     app.disable('etag')
+    app.use((request, _response, next) =>
+      next(isReadBefore(request) ? new BodyReadBefore(request, 'service.app') : undefined),
+    )
     if (control !== undefined) {
       app.use((request, response, next) => {
         if (!control.owns(request)) return next()
@@ -60,10 +64,16 @@ export function createApplication(
     return handling?.catch(() => {})
   }
 
-  /** A bug affects no other request. Express knows this function by its four parameters, and would send its own page. */
-  function giveUp(err: unknown, _request: Request, response: ServerResponse, _next: NextFunction): void {
-    log.error({ err }, 'The response could not be sent.')
-    response.destroy()
+  /**
+   * The outer application tells its own mistake. A bug affects no other request. Express knows this function by its four
+   * parameters, and would send its own page.
+   */
+  function giveUp(err: unknown, _request: Request, response: ServerResponse, next: NextFunction): void {
+    if (err instanceof BodyReadBefore) next(err)
+    else {
+      log.error({ err }, 'The response could not be sent.')
+      breakOff(response)
+    }
   }
 
   return { express, handle }

@@ -1,14 +1,13 @@
 import type { Arrival } from '../../http/arrival.ts'
-import { hasBody } from '../../http/body.ts'
 import { ServerArrival } from '../../http/engine/server-arrival.ts'
-import type { MountedRequest } from './mount.ts'
+import { isReadBefore, type MountedRequest } from './mount.ts'
 
 /**
  * The arrival of a request of Express. `target` begins with the base path of the service. `undefined` if another
  * middleware has read the body, unless it has kept the bytes, as `express.raw` does.
  */
 export function arrivalOfExpress(request: MountedRequest, target: string): Arrival | undefined {
-  const isRead = request.readableDidRead && hasBody(request)
+  const isRead = isReadBefore(request)
   const { body } = request
   if (isRead && !Buffer.isBuffer(body)) return undefined
   return new ServerArrival(request, target, asOurs(request.headers), isRead ? (body as Buffer) : undefined)

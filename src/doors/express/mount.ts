@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { hasBody } from '../../http/body.ts'
 
 /** A middleware for Express 4 and 5, and for everything that calls middlewares in the same way. */
 export type Middleware = (request: IncomingMessage, response: ServerResponse, next: (error?: unknown) => void) => void
@@ -35,6 +36,22 @@ export function targetBelow(
     return mount.slice(start) + (isAdded ? below.slice(1) : below)
   }
   return undefined
+}
+
+/** Another middleware has read the body of a request. `what` belongs before it. */
+export class BodyReadBefore extends Error {
+  override name = 'BodyReadBefore'
+
+  constructor(request: MountedRequest, what: string) {
+    const problem = `The stand-in cannot read the body of ${request.method} ${pathOf(request)}`
+    const remedy = `Mount ${what} before express.json() and other body parsers.`
+    super(`${problem}, because another middleware has read it. ${remedy}`)
+  }
+}
+
+/** Whether another middleware has read the body. */
+export function isReadBefore(request: IncomingMessage): boolean {
+  return request.readableDidRead && hasBody(request)
 }
 
 /** The path of a request as its client has sent it, for messages. */

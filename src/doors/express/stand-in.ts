@@ -3,7 +3,7 @@ import type { Headers } from '../../http/delivery.ts'
 import { createCarrier } from '../../http/engine/carrier.ts'
 import { insideOf } from '../inside.ts'
 import { arrivalOfExpress } from './express-arrival.ts'
-import { type Middleware, pathOf, targetBelow } from './mount.ts'
+import { BodyReadBefore, type Middleware, pathOf, targetBelow } from './mount.ts'
 
 /** A stand-in that `startUnderstudy`, or the fixture of a test, has started in this process. */
 export interface RunningStandIn {
@@ -39,9 +39,7 @@ export function standIn(service: RunningStandIn): Middleware {
       return next(new Error(`The stand-in was stopped before ${request.method} ${pathOf(request)}.`))
     const arrival = arrivalOfExpress(request, target)
     if (arrival !== undefined) return void serve(arrival, request, response)
-    const problem = `The stand-in cannot read the body of ${request.method} ${pathOf(request)}`
-    const remedy = 'Mount standIn(service) before express.json() and other body parsers.'
-    next(new Error(`${problem}, because another middleware has read it. ${remedy}`))
+    next(new BodyReadBefore(request, 'standIn(service)'))
   }
 }
 

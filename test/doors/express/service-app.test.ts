@@ -1,4 +1,5 @@
 import { createServer } from 'node:http'
+import type { ErrorRequestHandler } from 'express'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { startUnderstudy, type UnderstudyWithKey } from '../../../src/index.ts'
 import { listenOn } from '../../support/listening.ts'
@@ -86,6 +87,24 @@ describe('service.app', () => {
       [200, 'passed on'],
     ])
   })
+
+  it.each(EXPRESSES)(
+    'tells an application of %s that has read a body before it, and answers the rest',
+    async (_, express) => {
+      const app = express()
+      app.use(express.json(), (await start({ listen: false })).app)
+      app.use(
+        ((error, _request, response, _next) => void response.status(500).send(error.message)) as ErrorRequestHandler,
+      )
+      const port = await serve(app)
+      for (const target of ['/api/v1/domains', '/__admin/accounts']) {
+        const { status, text } = responseIn(await ask(port, { ...CHANGE, target, body: '{"domains":["a.example"]}' }))
+        const told = `The stand-in cannot read the body of POST ${target}, because another middleware has read it. Mount service.app before express.json() and other body parsers.`
+        expect([status, text]).toEqual([500, told])
+      }
+      expect(responseIn(await ask(port, { target: '/api/v1/domains', headers: [AUTHORIZED] })).status).toBe(200)
+    },
+  )
 
   it('has no control plane where that is switched off', async () => {
     const port = await listenOn(createServer((await start({ admin: false })).app))
