@@ -171,9 +171,10 @@ export class Connection {
     })
   }
 
-  static async open({ baseUrl }: Pick<TestService, 'baseUrl'>): Promise<Connection> {
+  /** A client with `allowHalfOpen` does not close its side when the server has closed its own. */
+  static async open({ baseUrl }: Pick<TestService, 'baseUrl'>, allowHalfOpen = false): Promise<Connection> {
     const { hostname, port } = new URL(baseUrl)
-    const socket = connect(Number(port), hostname)
+    const socket = connect({ port: Number(port), host: hostname, allowHalfOpen })
     await once(socket, 'connect')
     return new Connection(socket)
   }

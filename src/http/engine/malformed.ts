@@ -2,7 +2,7 @@ import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import { finished } from 'node:stream'
 import type { Problem } from '../../domain/errors.ts'
-import { setImmediate } from '../../ground/timers.ts'
+import { clearTimeout, setImmediate, setTimeout } from '../../ground/timers.ts'
 import type { MalformedExchange, MalformedRefusal, MalformedResponse } from '../malformed-response.ts'
 import type { HttpExchange, HttpServerOptions } from './http-server.ts'
 import { sendAll } from './outbox.ts'
@@ -39,7 +39,9 @@ export function createMalformedReply(refuse: MalformedRefusal): HttpServerOption
     const response = isAnswered ? undefined : refuse(problemOf(error), firstLineOf(error), error.code)
     socket.end(response === undefined ? '' : writeResponse(response))
     socket.resume()
-    socket.setTimeout(LINGER, () => socket.destroy())
+    // Not a timeout of the socket, which each byte would begin again.
+    const patience = setTimeout(() => socket.destroy(), LINGER)
+    socket.once('close', () => clearTimeout(patience))
   }
 }
 

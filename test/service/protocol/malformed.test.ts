@@ -1,8 +1,18 @@
-import { describe, expect } from 'vitest'
+import { describe, expect, vi } from 'vitest'
 import { stateOf } from '../../support/account.ts'
 import { it } from '../../support/example-service.ts'
+import { holdTime, someoneWaits } from '../../support/held-time.ts'
 import { API_KEY } from '../../support/service.ts'
-import { AUTHORIZED, CLOSE, codeOf, expectLawful, headerOf, readResponses, requestBytes } from '../../support/wire.ts'
+import {
+  AUTHORIZED,
+  CLOSE,
+  Connection,
+  codeOf,
+  expectLawful,
+  headerOf,
+  readResponses,
+  requestBytes,
+} from '../../support/wire.ts'
 import { ADDITION, DOMAINS, expectHealthy, UUID } from './requests.ts'
 
 describe('What is not HTTP', () => {
@@ -37,6 +47,18 @@ describe('What is not HTTP', () => {
     expect(headerOf(response, 'X-Request-Id')).toMatch(UUID)
     expect(headerOf(response, 'Connection')).toBe('close')
     await expectHealthy(empty)
+  })
+
+  it('is read for a while after the answer, but not as long as more of it comes', async ({ empty }) => {
+    const connection = await Connection.open(empty, true)
+    holdTime()
+    await connection.write('NONSENSE\r\n\r\n')
+    expect((await connection.next()).status).toBe(400)
+    await connection.write('more')
+    await someoneWaits()
+    await vi.runOnlyPendingTimersAsync()
+    // Only what is sent after the end shows it.
+    while (!connection.socket.destroyed) await connection.write('more')
   })
 
   it.for<[what: string, head: string, rest: string]>([
