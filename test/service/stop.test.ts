@@ -88,6 +88,18 @@ it('cuts off a request that never ends, after as long as it may wait', async ({ 
   await Promise.all([stopping, connection.closed])
 })
 
+it('cuts off a client that has asked for a proxy and stays, after as long as it may wait', async ({ empty }) => {
+  const connection = await Connection.open(empty, true)
+  await connection.write(Buffer.concat([READ, Buffer.from('CONNECT other.example:443 HTTP/1.1\r\n\r\n')]))
+  expect([(await connection.next()).status, (await connection.next()).status]).toEqual([200, 400])
+  holdTime()
+  const stopping = empty.stop()
+  await someoneWaits()
+  await vi.advanceTimersByTimeAsync(STOP_PATIENCE)
+  await stopping
+  await connection.destroy()
+})
+
 it('closes the store, when the last request is answered', async ({ empty }) => {
   const connection = await beginRequest(empty)
   const stopping = empty.stop()

@@ -107,6 +107,10 @@ export function createHttpServer({ handle, refuseMalformed, maxConnections, drop
     begin() {
       for (const [socket, last] of latest) if (last === undefined) socket.destroy()
     },
+    // Node does not close a connection that asked for a proxy, because it has given it away.
+    cut() {
+      for (const socket of latest.keys()) socket.destroy()
+    },
     // A request may outlive its connection, and its record must not come after the end.
     finish: () => Promise.all(underWay),
   })
@@ -123,7 +127,7 @@ export async function listen(server: Server, port: number, host: string): Promis
 }
 
 /** What belongs to the end of a server that `createHttpServer` has made. */
-const endings = new WeakMap<Server, { begin(): void; finish(): Promise<unknown> }>()
+const endings = new WeakMap<Server, { begin(): void; cut(): void; finish(): Promise<unknown> }>()
 
 /** Accepts no new request, answers those under way, and closes every connection. */
 export async function closeServer(server: Server): Promise<void> {
@@ -132,7 +136,10 @@ export async function closeServer(server: Server): Promise<void> {
   const closed = new Promise<void>((resolve) => server.close(() => resolve()))
   // Node would keep a connection that becomes idle after the first sweep for its next request.
   const sweep = setInterval(() => server.closeIdleConnections(), 20)
-  const deadline = setTimeout(() => server.closeAllConnections(), STOP_PATIENCE)
+  const deadline = setTimeout(() => {
+    server.closeAllConnections()
+    ending?.cut()
+  }, STOP_PATIENCE)
   await closed
   clearInterval(sweep)
   clearTimeout(deadline)
