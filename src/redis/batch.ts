@@ -81,7 +81,7 @@ export function composeExchange(
     ...{ kind: 'exchange', stamp, fields, counts, covered, isViolation: violatesContract },
     owner: account === undefined ? undefined : { id: account, incarnation: `${history?.incarnation ?? 0}` },
     own: { entry, query, body, principal, wire },
-    bytes: EXCHANGE + text.length + (requestBody?.size ?? 0),
+    bytes: EXCHANGE + text.length + (requestBody?.held.length ?? 0),
   }
 }
 

@@ -150,6 +150,19 @@ describe.skipIf(!HAS_REDIS)('The exchanges of several replicas', () => {
     expect(said).toEqual([{ servers: expect.any(Number), answers: 1 }])
   })
 
+  it('are shown whose body a fault left unread, and those before and after them', async () => {
+    const [one, other] = await startReplicas()
+    await one.ask('POST', '/accounts/default/faults', { match: { method: 'POST' }, respond: { status: 503 } })
+    await one.send('GET', '/domains')
+    await one.send('POST', '/domains', { domains: ['a.example'] })
+    await one.send('GET', '/domains')
+    const shown = async ({ ask }: Replica) => {
+      const { requests } = (await ask('GET', '/requests')).data
+      return requests.map(({ method, status }: { method: string; status: number }) => `${method} ${status}`)
+    }
+    for (const each of [one, other]) expect(await shown(each)).toEqual(['GET 200', 'POST 503', 'GET 200'])
+  })
+
   it('of a client that waits for each answer are in this order, through whichever replica they go', async () => {
     const [one, other] = await startReplicas()
     const events = await openEvents(other)
