@@ -202,7 +202,7 @@ export const BURDENS = {
       () => controlRequest('POST', '/accounts/full/domains', { domains: WIDE.domains.slice(0, 990) }),
     ),
   },
-  'the verdict, the coverage and the metrics are read': {
+  'the verdict and the coverage are read': {
     clients: 1,
     prepare: async (send) => {
       for (let account = 0; account < 500; account++)
@@ -213,7 +213,6 @@ export const BURDENS = {
     act: inTurn(
       () => controlRequest('GET', '/verdict'),
       () => controlRequest('GET', '/coverage'),
-      () => controlRequest('GET', '/metrics'),
       () => controlRequest('GET', '/accounts?limit=1000'),
       () => controlRequest('GET', '/requests?limit=1000'),
     ),

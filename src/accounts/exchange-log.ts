@@ -23,19 +23,6 @@ export interface Circumstances extends Judged, Pick<Observation, 'query' | 'body
   history: AccountHistory | undefined
 }
 
-/** Counts of all exchanges since the start. */
-export interface ExchangeFigures {
-  recorded: number
-  /** The total duration of all exchanges. */
-  seconds: number
-  /** The number of entries that the journal has dropped because of its memory limit. */
-  forgotten: number
-  /** The number of exchanges that a fault rule has acted on. */
-  faultHits: number
-  /** The number of exchanges of this process that never reached the other processes; absent if there is one process. */
-  lost?: number
-}
-
 /**
  * Records each exchange after its end, in the journal, the coverage of the contract and the verdict. Several processes
  * may share the log. After `caughtUp` resolves, the journal here has the exchanges of all processes. The other methods
@@ -51,7 +38,6 @@ export interface ExchangeLog<Explanation> {
   coverage(accountId?: string): Awaitable<Coverage>
   /** The coverage by all requests since the start, including those of accounts that were deleted or reset. */
   totals(): Awaitable<Coverage>
-  figures(): Awaitable<ExchangeFigures>
   /** The counts and the first violations since the start, or since they were last cleared. */
   verdict(): Awaitable<Reckoning<Explanation>>
   /** The counts and the first violations since the start, even if they were cleared. */
@@ -85,7 +71,6 @@ export class LocalExchangeLog<Explanation> implements ExchangeLog<Explanation> {
   readonly #histories = new Map<string | undefined, AccountHistory>()
   /** The coverage of accounts that were deleted or reset. */
   #formerCoverage: Coverage | undefined
-  #faultHits = 0
   readonly #listeners: ((accountId: string) => void)[] = []
 
   /** `explain` is the same as for `Verdict`. */
@@ -109,7 +94,6 @@ export class LocalExchangeLog<Explanation> implements ExchangeLog<Explanation> {
       return this.journal.record({ ...entry, ...orphan })
     }
     const recorded = this.journal.record(entry, history?.outdated)
-    if (entry.injection?.source === 'rule') this.#faultHits++
     if (status === undefined) return recorded
     const observed = history ?? this.#histories.get(undefined) ?? this.#begin(undefined, 0)
     // This is created late, because finding all items of the contract takes a tenth of the start time.
@@ -132,11 +116,6 @@ export class LocalExchangeLog<Explanation> implements ExchangeLog<Explanation> {
   #merge(coverages: readonly (Coverage | undefined)[]): Coverage {
     const present = coverages.filter((each) => each !== undefined)
     return mergeCoverage(present, this.#contract)
-  }
-
-  figures(): ExchangeFigures {
-    const { recorded, seconds, forgotten } = this.journal
-    return { recorded, seconds, forgotten, faultHits: this.#faultHits }
   }
 
   verdict(): Reckoning<Explanation> {

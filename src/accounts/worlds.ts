@@ -9,7 +9,6 @@ import { runInTurns, type Work } from '../ground/work.ts'
 import type { Log } from '../http/log.ts'
 import type { Entry, Past } from '../journal/entry.ts'
 import type { Journal } from '../journal/journal.ts'
-import type { BudgetUse } from '../store/memory-budget.ts'
 import type {
   Counters,
   FormerAccount,
@@ -37,8 +36,6 @@ export interface WorldsDeps {
   recall?: StoreExtras['recall']
   clock: Clock
   exchanges: ExchangeLog<unknown>
-  /** The memory that accounts take; absent if the store does not limit memory with it. */
-  budget: { readonly use: BudgetUse } | undefined
   defaults: WorldDefaults
   maxAccounts: number
   /** Whether a key `sandbox_…` opens its own account. */
@@ -94,12 +91,6 @@ export class Worlds {
   /** The history of the account that a request has just entered, see `ExchangeLog`. */
   historyOf(accountId: string, incarnation: number): AccountHistory {
     return this.#exchanges.historyOf(accountId, incarnation)
-  }
-
-  /** The memory that is used by, and permitted for, the accounts with their snapshots, and the journal. */
-  get memory(): { accounts: BudgetUse | undefined; journal: BudgetUse } {
-    const { journal } = this
-    return { accounts: this.#deps.budget?.use, journal: { used: journal.weight, limit: journal.limits.total } }
   }
 
   /**

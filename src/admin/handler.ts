@@ -8,7 +8,6 @@ import type { Awaitable } from '../ground/awaitable.ts'
 import type { Clock } from '../ground/clock.ts'
 import type { Json } from '../ground/json.ts'
 import type { HostCheck } from '../http/hosts.ts'
-import type { StoreTraffic } from '../redis/figures.ts'
 import type { Readiness } from '../store/readiness.ts'
 import type { Store } from '../store/store.ts'
 import type { AdminRefusal } from './codes.ts'
@@ -34,8 +33,6 @@ export interface ControlDeps {
   readiness: Readiness
   /** Whether the service refuses requests over a quota. If not, it only counts them. */
   enforceQuotas: boolean
-  /** The traffic with the store, if the store is another process. */
-  traffic: StoreTraffic | undefined
   /** Present if the requests are those that a proxy forwards. */
   observed?: ObservedService | undefined
 }

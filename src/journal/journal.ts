@@ -33,7 +33,6 @@ export type Scope = string | null | undefined
 /** The entries of an account, or of none, that were dropped because of the total weight. */
 export interface Dropped {
   account: string | undefined
-  count: number
   /** The ordinal of the last of them, or a later one before the next entry. */
   upto: number
 }
@@ -55,19 +54,13 @@ export class Journal {
   #ordinal = 0
   readonly #onForget: (() => void) | undefined
   #weight = 0
-  #duration = 0
-  #forgotten = 0
+  #hasForgotten = false
 
   /** `onForget` is called the first time that entries are dropped because of their total weight. */
   constructor(limits: Partial<JournalLimits> = {}, onForget?: () => void, secrets = new Secrets()) {
     this.limits = { ...JOURNAL_LIMITS, ...limits }
     this.secrets = secrets
     this.#onForget = onForget
-  }
-
-  /** The number of entries that were dropped because of their total weight. */
-  get forgotten(): number {
-    return this.#forgotten
   }
 
   /** The approximate bytes of all entries. */
@@ -80,16 +73,10 @@ export class Journal {
     return this.#ordinal
   }
 
-  /** The total duration of these exchanges. */
-  get seconds(): number {
-    return this.#duration / 1000
-  }
-
   /** The exchange itself becomes the entry, without a copy. For `outdated`, see `Ring`. */
   record(exchange: NewEntry, outdated = 0): Entry {
     const entry = exchange as Entry
     entry.ordinal = ++this.#ordinal
-    this.#duration += entry.duration
     if (this.limits.entries > 0) this.#keep(entry, outdated)
     for (const listener of this.#listeners) listener(entry)
     return entry
@@ -273,19 +260,19 @@ export class Journal {
       [...this.#rings.values()].map(({ weight }) => weight),
       this.limits.total * KEPT,
     )
-    let forgotten = 0
     for (const [account, ring] of this.#rings) {
       const before = ring.weight
       const count = ring.thin(level, ring === newest ? 1 : 0)
-      forgotten += count
       this.#weight += ring.weight - before
       const next = ring.at(ring.first)
       const upto = next === undefined ? this.#ordinal : next.ordinal - 1
-      if (count > 0) for (const listener of this.#thinListeners) listener({ account, count, upto })
+      if (count > 0) {
+        for (const listener of this.#thinListeners) listener({ account, upto })
+        if (!this.#hasForgotten) this.#onForget?.()
+        this.#hasForgotten = true
+      }
       if (ring.weight === 0) this.#rings.delete(account)
     }
-    if (this.#forgotten === 0 && forgotten > 0) this.#onForget?.()
-    this.#forgotten += forgotten
   }
 }
 

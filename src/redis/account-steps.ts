@@ -190,7 +190,6 @@ export class AccountSteps {
       throw heldKey(state.keys.find((key) => key.hash === hash)?.id, told[1])
     }
     if (outcome === 'conflict') {
-      this.#database.connection.figures.conflicts++
       const copy = this.#copies.get(incarnation)
       const present = await (copy === undefined ? this.load(incarnation) : this.#bring(copy, base.version, told))
       return present === GONE ? GONE : { conflict: present, isHeld: told[4] === '1' }
@@ -246,10 +245,7 @@ export class AccountSteps {
     const reply = await this.#database.callOnce('recount', incarnation, args)
     const [outcome] = reply
     if (outcome === 'gone') return this.#forget(incarnation)
-    if (outcome === 'conflict') {
-      this.#database.connection.figures.conflicts++
-      return false
-    }
+    if (outcome === 'conflict') return false
     if (outcome !== 'ok') throw unexpected(reply)
     this.noteChanged(incarnation)
     return true

@@ -26,7 +26,7 @@ export interface SentExchange {
   isViolation: boolean
   /** What it adds to the counts. */
   counts: readonly (readonly [name: string, amount: number])[]
-  /** The same for those that count only while its account is there: the responses for its coverage, and `ruled`. */
+  /** The same for those that count only while its account is there: the responses for its coverage. */
   covered: readonly string[]
   own: OwnExchange
   bytes: number
@@ -60,7 +60,7 @@ export function composeExchange(
   { history, principal, query, body, judged, requestBody }: Circumstances,
   { contract, redact, wire, stamp, isAlone }: Composing,
 ): SentExchange {
-  const { account, status, operation, code, injected, violatesContract, moment, duration } = entry
+  const { account, status, operation, code, injected, violatesContract, moment } = entry
   const text = encodeExchange(entry, body, contract, redact)
   const isNobodys = account === undefined && principal === undefined
   const presented = violatesContract && isNobodys ? hashOfPresentedKey(entry) : undefined
@@ -71,12 +71,10 @@ export function composeExchange(
   if (presented !== undefined) fields.push('p', presented)
   if (moment?.undo !== undefined) fields.push('u', `${moment.sequence + 1} ${moment.undo}`)
   const counts: [name: string, amount: number][] = [['requests', 1]]
-  counts.push(['seconds', duration / 1000])
   if (judged) counts.push(['judged', 1])
   if (injected) counts.push(['injected', 1])
   if (violatesContract) counts.push(['violations', 1], [`code ${violatedCode(entry)}`, 1])
-  const covered = entry.injection?.source === 'rule' ? ['ruled'] : []
-  if (status !== undefined) covered.push(responseField(operation?.id, status, code, injected))
+  const covered = status === undefined ? [] : [responseField(operation?.id, status, code, injected)]
   return {
     ...{ kind: 'exchange', stamp, fields, counts, covered, isViolation: violatesContract },
     owner: account === undefined ? undefined : { id: account, incarnation: `${history?.incarnation ?? 0}` },

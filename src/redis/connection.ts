@@ -3,7 +3,6 @@ import { elapsed } from '../ground/clock.ts'
 import { clearTimeout, setImmediate, setTimeout } from '../ground/timers.ts'
 import { Waiters } from '../ground/waiters.ts'
 import { StoreError } from '../store/store-error.ts'
-import { StoreFigures } from './figures.ts'
 import { readLibrary } from './library.ts'
 import { explainReply } from './reply-problem.ts'
 import { type Awaited, ReplyWatch } from './reply-watch.ts'
@@ -47,8 +46,6 @@ export interface CommandOptions {
   isReadOnly?: boolean
   /** In milliseconds, how long the command may take. A command that blocks needs a connection of its own. */
   deadline?: number
-  /** Whether the server may wait before it replies. The time until such a reply is not counted as latency. */
-  blocks?: boolean
   /** Gives the arguments for another attempt, so that the command can detect that it was done already. */
   repeat?: (attempt: number) => readonly string[]
   /** Whether the command is sent also if the guard refuses others, see `guard`. */
@@ -71,7 +68,7 @@ export async function openConnection(address: StoreAddress, options: ConnectionO
   const { name = 'dmarc-understudy', now, patience = () => 1 } = options
   const create = (each: string) =>
     createClient(clientOptions(address, each, 2 * FIRST_CONNECTING * patience())) as unknown as RedisClientType
-  const shared = { create, patience, figures: new StoreFigures(), clock: new StoreClock(now), refuse: () => undefined }
+  const shared = { create, patience, clock: new StoreClock(now), refuse: () => undefined }
   const connection = new StoreConnection(name, shared)
   const reason = await connection.firstAttempt
   if (reason === undefined) return connection
@@ -111,7 +108,6 @@ interface Call extends Awaited {
 interface SharedParts {
   create(name: string): RedisClientType
   patience(): number
-  figures: StoreFigures
   clock: StoreClock
   refuse(): StoreError | undefined
 }
@@ -147,10 +143,6 @@ export class StoreConnection {
     return this.#shared.clock
   }
 
-  get figures(): StoreFigures {
-    return this.#shared.figures
-  }
-
   /** The factor for all times that a caller may wait; see `ConnectionOptions`. */
   get patience(): number {
     return this.#shared.patience()
@@ -167,7 +159,7 @@ export class StoreConnection {
     return () => this.#listeners.delete(listener)
   }
 
-  /** Another connection to the same server, for commands that block. Both count in the same figures. */
+  /** Another connection to the same server, for commands that block. */
   duplicate(): StoreConnection {
     return new StoreConnection(`${this.#name}-tail`, this.#shared)
   }
@@ -186,15 +178,14 @@ export class StoreConnection {
     const { repeat } = options
     const library = readLibrary()
     const { isReadOnly = library.functions.get(name)?.isReadOnly === true } = options
-    const { repeatable = isReadOnly || repeat !== undefined, blocks = false } = options
+    const { repeatable = isReadOnly || repeat !== undefined } = options
     const call = this.#begin(name, isReadOnly, options)
     const called = library.nameOf(name)
     const write = (attempt: number) => [
       ...['FCALL', called, '1', base],
       ...(attempt > 1 && repeat !== undefined ? repeat(attempt) : args),
     ]
-    const given = { isReadOnly, repeatable, blocks }
-    return this.#call(call, write, given)
+    return this.#call(call, write, { isReadOnly, repeatable })
   }
 
   /** The same for one command, as a list of words. */
@@ -226,21 +217,16 @@ export class StoreConnection {
   async #call(
     call: Call,
     write: (attempt: number) => readonly string[],
-    { isReadOnly = false, repeatable = isReadOnly, blocks = false }: CommandOptions,
+    { isReadOnly = false, repeatable = isReadOnly }: CommandOptions,
   ): Promise<RedisReply> {
     for (;;) {
       const client = this.#client ?? (await this.#waitUntil(call))
       if (client === undefined) throw this.#giveUp(call)
       call.sent++
-      if (call.sent > 1) this.figures.retries++
-      const sentAt = elapsed()
       try {
-        const reply = await this.#reply(client, write(call.sent), call)
-        if (!blocks) this.figures.noteReply(elapsed() - sentAt)
-        return reply
+        return await this.#reply(client, write(call.sent), call)
       } catch (error) {
         if (error instanceof Error && isReply(error)) {
-          this.figures.noteReply(elapsed() - sentAt)
           if (isUnknownFunction(error)) {
             call.sent--
             await this.#load(client, call)
@@ -296,7 +282,6 @@ export class StoreConnection {
     const reason = this.#state.isReady ? 'The store has not answered' : this.#state.reason
     if (this.#isClosed && sent === 0) return new StoreError('closed', 'The store is closed')
     if (sent > 0 && !isSafe) return this.#unknown(name, reason)
-    this.figures.unavailable++
     return Object.assign(new StoreError('unavailable', reason), { reported: true })
   }
 
@@ -309,7 +294,6 @@ export class StoreConnection {
   }
 
   #unknown(name: string, reason: string): StoreError {
-    this.figures.unknowns++
     const error = new StoreError('unknown', `${reason}; whether it has done "${name}" is unknown`)
     // Each change of the connection's state is logged, but not each request that fails because of it.
     return Object.assign(error, { reported: true })
@@ -382,8 +366,6 @@ export class StoreConnection {
     } finally {
       clearTimeout(timer)
     }
-    // The figures are those of several connections. The first connect of each is not counted.
-    if (this.#wasConnected) this.figures.reconnects++
     this.#wasConnected = true
   }
 }

@@ -1,4 +1,4 @@
-import type { AccountHistory, Circumstances, ExchangeFigures, ExchangeLog } from '../accounts/exchange-log.ts'
+import type { AccountHistory, Circumstances, ExchangeLog } from '../accounts/exchange-log.ts'
 import type { Operation } from '../contract/api.ts'
 import type { Contract } from '../contract/contract.ts'
 import { Coverage } from '../coverage/coverage.ts'
@@ -23,10 +23,11 @@ import { readCounts, readCoverage, readFirst } from './stored-counts.ts'
 const WINDOW = 50
 /** How many different header fields of requests, and up to how many characters of them, are kept to be shared. */
 const SHARED = { limit: 200, longest: 2_000 }
-/** In milliseconds, how often the log reports servers that have not sent their data in time. */
+/** In milliseconds, how often the log says the same trouble. */
 const SAYING = 60_000
 const INCOMPLETE =
   'Other servers have not sent their latest requests in time: answers of the control plane may lack some of them.'
+const LOST = 'Requests are in no journal and no verdict, because the store was away for long or has no memory.'
 
 export interface SharedExchangeLogOptions<Explanation>
   extends Pick<ExamplesOptions<Explanation>, 'explain' | 'readAccount' | 'publicKeyOf' | 'journal'> {
@@ -58,9 +59,10 @@ export class SharedExchangeLog<Explanation> implements ExchangeLog<Explanation> 
   readonly #headers = new Map<string, readonly string[]>()
   #hasFailed = false
   #lost = 0
-  /** How many answers did not wait for all other servers, and when the log has last reported it. */
+  /** How many answers did not wait for all other servers. */
   #incomplete = 0
-  #saidAt = Number.NEGATIVE_INFINITY
+  /** When the log has last said a message. */
+  readonly #saidAt = new Map<string, number>()
   readonly #endListeners: ((accountId: string) => void)[] = []
   readonly #violationListeners = new Set<(violation: ObservedViolation<Explanation>) => void>()
 
@@ -109,16 +111,6 @@ export class SharedExchangeLog<Explanation> implements ExchangeLog<Explanation> 
     })
   }
 
-  /** How many exchanges and coverage items wait to be sent. */
-  get queued(): number {
-    return this.#outbox.size
-  }
-
-  /** How many answers may lack requests of other servers, which had not sent them in time. */
-  get incomplete(): number {
-    return this.#incomplete
-  }
-
   /** Sends what waits, and stops reading. The connection stays open. */
   async close(): Promise<void> {
     await this.#outbox.close()
@@ -158,19 +150,6 @@ export class SharedExchangeLog<Explanation> implements ExchangeLog<Explanation> 
   async totals(): Promise<Coverage> {
     await this.caughtUp()
     return this.#readCoverage('all}:totals')
-  }
-
-  async figures(): Promise<ExchangeFigures> {
-    await this.caughtUp()
-    const figures = await this.#readHash('all}:counts')
-    const read = (name: string) => Number(figures.get(name) ?? 0)
-    return {
-      recorded: read('ordinal'),
-      seconds: read('seconds'),
-      forgotten: read('forgotten'),
-      faultHits: read('ruled'),
-      lost: this.#lost,
-    }
   }
 
   verdict(): Promise<Reckoning<Explanation>> {
@@ -235,9 +214,14 @@ export class SharedExchangeLog<Explanation> implements ExchangeLog<Explanation> 
 
   #noteMissed(servers: number): void {
     this.#incomplete++
-    if (elapsed() - this.#saidAt < SAYING) return
-    this.#saidAt = elapsed()
-    this.#options.log?.warn({ servers, answers: this.#incomplete }, INCOMPLETE)
+    this.#warn({ servers, answers: this.#incomplete }, INCOMPLETE)
+  }
+
+  #warn(fields: object, message: string): void {
+    const now = elapsed()
+    if (now - (this.#saidAt.get(message) ?? Number.NEGATIVE_INFINITY) < SAYING) return
+    this.#saidAt.set(message, now)
+    this.#options.log?.warn(fields, message)
   }
 
   /** Logs the first bug, or the first data of another version, in the store. */
@@ -261,7 +245,9 @@ export class SharedExchangeLog<Explanation> implements ExchangeLog<Explanation> 
   }
 
   #lose(items: readonly OutboxItem[], number: number | undefined): void {
-    this.#lost += items.filter(({ kind }) => kind === 'exchange').length
+    const lost = items.filter(({ kind }) => kind === 'exchange').length
+    this.#lost += lost
+    if (lost > 0) this.#warn({ requests: this.#lost }, LOST)
     if (number !== undefined) this.#shared.release(number)
   }
 
@@ -304,8 +290,8 @@ export class SharedExchangeLog<Explanation> implements ExchangeLog<Explanation> 
   }
 
   /** Tells the store, and by it the other servers, which exchanges this server has no memory for. */
-  async #forget({ account, upto, count }: Dropped): Promise<void> {
-    await this.#call('forget', [account === undefined ? '' : encodeId(account), `${upto}`, `${count}`])
+  async #forget({ account, upto }: Dropped): Promise<void> {
+    await this.#call('forget', [account === undefined ? '' : encodeId(account), `${upto}`])
   }
 
   async #reckon(isWhole: boolean): Promise<Reckoning<Explanation>> {

@@ -116,7 +116,7 @@ export class Tail {
     const [news, questions] = [`${base}all}:news`, `${base}all}:questions`]
     const streams = [news, questions, this.#last?.id ?? '0-0', this.#heard]
     const command = ['XREAD', 'COUNT', `${CHUNK}`, 'BLOCK', `${BLOCK}`, 'STREAMS', ...streams]
-    const reply = await this.#bell.send(command, { repeatable: true, deadline: PATIENCE, blocks: true })
+    const reply = await this.#bell.send(command, { repeatable: true, deadline: PATIENCE })
     const found = new Map((reply ?? []) as readonly (readonly [string, readonly RedisReply[]])[])
     for (const each of (found.get(questions) ?? []).map(readNews)) {
       this.#heard = each.id

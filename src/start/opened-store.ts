@@ -9,9 +9,7 @@ import type { AnonymousIds } from '../http/anonymous-ids.ts'
 import type { Log } from '../http/log.ts'
 import type { Journal } from '../journal/journal.ts'
 import type { Explain } from '../journal/verdict.ts'
-import type { StoreTraffic } from '../redis/figures.ts'
 import type { Barrier } from '../redis/membership.ts'
-import type { BudgetUse } from '../store/memory-budget.ts'
 import type { Readiness } from '../store/readiness.ts'
 import type { Store, StoreExtras } from '../store/store.ts'
 
@@ -30,15 +28,11 @@ export interface OpenedStore {
   readonly recall: NonNullable<StoreExtras['recall']>
   /** The clock on which the clocks of all accounts are based. */
   readonly clock: Clock
-  /** The used and the permitted memory of accounts, or of their copies, if the server knows it. */
-  readonly budget: { readonly use: BudgetUse } | undefined
   readonly readiness: Readiness
   /** Gives the ids of requests without an account. */
   readonly nextId: AnonymousIds
   /** Requests wait here while it is unknown whether the store is still the same one. */
   readonly barrier: Barrier | undefined
-  /** Figures of a store in another process. */
-  readonly traffic: StoreTraffic | undefined
   /** File and reason of each damaged account that was left out. */
   readonly skipped: readonly string[]
   openExchanges(parts: ExchangeParts): Promise<ExchangeLog<ExplanationReport | undefined>>

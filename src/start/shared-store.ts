@@ -126,25 +126,9 @@ function compose(participation: Participation): OpenedStore {
     store,
     recall: (moment) => store.recall(moment),
     clock: () => connection.clock.now(),
-    budget: store.copies,
     readiness: membership,
     nextId: ids.nextId,
     barrier: membership,
-    traffic: {
-      figures: connection.figures,
-      get isConnected() {
-        return connection.state.isReady
-      },
-      get servers() {
-        return membership.members
-      },
-      get queued() {
-        return exchanges?.queued ?? 0
-      },
-      get incomplete() {
-        return exchanges?.incomplete ?? 0
-      },
-    },
     skipped: [],
     async openExchanges(parts) {
       const readAccount = async (id: string) =>

@@ -108,7 +108,7 @@ export async function openStandIn(
   // Each waiting request listens to the signal, and their number is not limited.
   setMaxListeners(0, stopping.signal)
   try {
-    const { store, clock, nextId, readiness, traffic } = opened
+    const { store, clock, nextId, readiness } = opened
     const urls: ServerUrls = { baseUrl: '', adminUrl: '' }
     const { journal, exchanges, worlds } = await openAccounts(options, internal, prepared, opened, memory.journal, urls)
     const { apiKey, kept, exposed } = await provideAccounts(options, opened, worlds, fixture, log)
@@ -123,7 +123,6 @@ export async function openStandIn(
       urls: () => urls,
       namesUs,
       readiness,
-      traffic,
     })
     const service = createPipeline({
       ...{ ...shared, urls, nextId, log, prefer, simulator, responseValidation, namesUs },
@@ -176,7 +175,7 @@ async function openAccounts(
   options: CompleteOptions,
   internal: InternalOptions,
   { contract, fixture, faultSets, secrets, log }: Preparation,
-  { store, recall, clock, budget, openExchanges }: OpenedStore,
+  { store, recall, clock, openExchanges }: OpenedStore,
   journalMemory: number,
   urls: StandIn['urls'],
 ) {
@@ -191,7 +190,7 @@ async function openAccounts(
   const explain = createExplainer({ contract, store, journal, publicKeyOf, urls, log })
   const exchanges = await openExchanges({ contract, journal, explain, publicKeyOf })
   const worlds = new Worlds({
-    ...{ contract, store, recall, clock, exchanges, budget, maxAccounts, sandboxKeys, randomKeys, log },
+    ...{ contract, store, recall, clock, exchanges, maxAccounts, sandboxKeys, randomKeys, log },
     defaults: { fixture, seed, now, frozen, plan, faults },
     sandboxIdle: readDuration(options.sandboxIdle),
   })
@@ -201,7 +200,7 @@ async function openAccounts(
 /** Provides the account `default`, and logs the problems of other accounts. */
 async function provideAccounts(
   options: CompleteOptions,
-  { store, watch, traffic, skipped }: OpenedStore,
+  { store, watch, barrier, skipped }: OpenedStore,
   worlds: Worlds,
   fixture: LoadedFixture,
   log: Log,
@@ -213,7 +212,7 @@ async function provideAccounts(
   // A random key that was shown is used again. A derived key is the same anyway.
   watch(() => provideDefaultAccount(store, worlds, options.apiKey ?? (isLocal ? undefined : apiKey)))
   await worlds.noteKeys(DEFAULT_ACCOUNT, [...(apiKey === undefined ? [] : [apiKey]), ...secretsOf(fixture)])
-  const exposed = isLocal ? [] : await findExposed(store, traffic === undefined ? undefined : SEARCHED)
+  const exposed = isLocal ? [] : await findExposed(store, barrier === undefined ? undefined : SEARCHED)
   if (exposed.length > 0) log.warn({ accounts: exposed.slice(0, 10), count: exposed.length }, EXPOSED)
   // Logged after the `default` account exists, so that a failing start gives only one message.
   for (const reason of skipped) log.warn({ reason }, 'A damaged account is left out.')

@@ -20,9 +20,9 @@ export async function openStore(options: CompleteOptions, context: OpeningContex
   }
   const { contract, log, memory } = context
   const budget = new MemoryBudget(memory, (reason) => log.warn({ reason }, 'An account has no room to grow.'))
-  if (store !== undefined) return ofOneServer({ ...ALWAYS_READY, kind: 'own' }, store, undefined, options, contract)
+  if (store !== undefined) return ofOneServer({ ...ALWAYS_READY, kind: 'own' }, store, options, contract)
   if (data === undefined) {
-    return ofOneServer(ALWAYS_READY, openMemoryStore({ clock: options.clock, budget }), budget, options, contract)
+    return ofOneServer(ALWAYS_READY, openMemoryStore({ clock: options.clock, budget }), options, contract)
   }
   return openFolder({ ...options, data }, context, budget)
 }
@@ -71,14 +71,13 @@ async function openFolder(
     const remedy = isOfDefault(error) ? 'move it away' : 'leave the account out with --skip-damaged (skipDamaged)'
     throw new StoreError('damaged', `${error.message}; correct the file, or ${remedy}`, { cause: error })
   })
-  return { ...ofOneServer(readiness, store, budget, options, contract), skipped }
+  return { ...ofOneServer(readiness, store, options, contract), skipped }
 }
 
 /** A store that no other server uses. */
 function ofOneServer(
   readiness: Readiness,
   store: Store & StoreExtras,
-  budget: MemoryBudget | undefined,
   { clock, seed = DEFAULT_SEED }: CompleteOptions,
   { requestIds }: Contract,
 ): OpenedStore {
@@ -86,11 +85,9 @@ function ofOneServer(
     store,
     recall: async (moment) => store.recall?.(moment),
     clock,
-    budget,
     readiness,
     nextId: countAnonymousIds(seed, requestIds),
     barrier: undefined,
-    traffic: undefined,
     skipped: [],
     async openExchanges(parts) {
       const exchanges = new LocalExchangeLog(parts)

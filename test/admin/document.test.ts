@@ -20,7 +20,7 @@ const contract = await loadContract()
 const operations = controlApi.operations.map((operation) => [operation.id, operation] as const)
 /** Operations that answer without the envelope, so that they have no handler. */
 const WITHOUT_HANDLER = [
-  ...['getDashboard', 'getHealth', 'getReadiness', 'getDocument', 'getMetrics', 'streamAllEvents', 'streamEvents'],
+  ...['getDashboard', 'getHealth', 'getReadiness', 'getDocument', 'streamAllEvents', 'streamEvents'],
 ]
 
 /** What the modules of the handlers export for each other. */

@@ -52,13 +52,6 @@ export const STEPS: readonly Step[] = [
   { operation: 'getHealth' },
   { operation: 'getReadiness' },
   { operation: 'getDocument', depth: 1 },
-  {
-    operation: 'getMetrics',
-    filter: {
-      command: "grep '^dmarc_understudy_verdict'",
-      keeps: (line) => line.startsWith('dmarc_understudy_verdict'),
-    },
-  },
 
   { operation: 'createAccount', body: { id: ACCOUNT, fixture: 'empty', now: NOW, frozen: true, api_key: KEY } },
   { operation: 'listAccounts' },

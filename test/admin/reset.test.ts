@@ -59,11 +59,6 @@ async function readJournal(service: TestService): Promise<unknown[]> {
   return [requests, status]
 }
 
-async function readTotals(service: TestService): Promise<string[]> {
-  const { text } = await askControl(service, 'GET', '/metrics')
-  return text.split('\n').filter((line) => /^dmarc_understudy_(requests|exchanges)_total/.test(line))
-}
-
 async function nothing(): Promise<void> {}
 
 const PROOFS: Readonly<Record<string, Proof>> = {
@@ -114,7 +109,6 @@ const PROOFS: Readonly<Record<string, Proof>> = {
     all(read(`${AT}/snapshots`), status(asks('POST', `${AT}/snapshots/clean/restore`))),
   ],
   'the verdict': ['kept', sends('POST', '/domains', { domain: 'wrong.example' }), read('/verdict', summaryOf)],
-  'the metrics of the process': ['kept', sends('GET', '/domains'), readTotals],
   'other accounts': [
     'kept',
     asks('POST', '/accounts', { id: 'other', fixture: 'empty' }),

@@ -181,31 +181,6 @@ describe('the verdict', () => {
     await service.get('/domains')
     expect(await verdictOf(service)).toMatchObject({ passed: true, requests: 1 })
   })
-
-  it('is in the metrics', async () => {
-    const service = await startViolated()
-    await service.send('GET', '/domains', undefined, { prefer: 'code=internal_error' })
-    await service.send('GET', '/domains', undefined, { prefer: 'code=internal_error' })
-    const metrics = async () => {
-      const { text } = await service.ask('GET', '/metrics')
-      return text.split('\n').filter((line) => line.startsWith('dmarc_understudy_verdict'))
-    }
-    expect(await metrics()).toEqual([
-      'dmarc_understudy_verdict_violations{code="unknown_field"} 1',
-      'dmarc_understudy_verdict_requests 4',
-      'dmarc_understudy_verdict_judged 2',
-      'dmarc_understudy_verdict_injected 2',
-      'dmarc_understudy_verdict_impolite{kind="immediate-retry"} 1',
-      'dmarc_understudy_verdict_passed 0',
-    ])
-    await service.ask('DELETE', '/verdict')
-    expect(await metrics()).toEqual([
-      'dmarc_understudy_verdict_requests 0',
-      'dmarc_understudy_verdict_judged 0',
-      'dmarc_understudy_verdict_injected 0',
-      'dmarc_understudy_verdict_passed 0',
-    ])
-  })
 })
 
 describe('impolite requests are noted', () => {

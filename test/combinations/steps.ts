@@ -32,7 +32,7 @@ const EVENTS = ['restart', 'loss', 'carry', 'read everything', 'use everything']
 export const OTHER_KEY = 'the-key-of-the-other-account'
 
 /** What comes never to an end, is of the process and not of the account, or is a page. */
-const LEFT_OUT = /^(stream.*|get(Dashboard|Health|Readiness|Document|Metrics))$/
+const LEFT_OUT = /^(stream.*|get(Dashboard|Health|Readiness|Document))$/
 const { operations: SERVICE } = await loadContract()
 const CONTROL = controlApi.operations.filter(({ id }) => !LEFT_OUT.test(id))
 

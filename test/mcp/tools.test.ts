@@ -29,7 +29,6 @@ describe('an operation of the control plane', () => {
     expect(Object.fromEntries(left.map((operation) => [operation.id, whyLeftOut(operation)]))).toEqual({
       ...LEFT_OUT,
       getDashboard: 'It answers with text/html, and a tool answers with JSON.',
-      getMetrics: 'It answers with text/plain, and a tool answers with JSON.',
       streamEvents: 'It answers with text/event-stream, and a tool answers with JSON.',
       streamAllEvents: 'It answers with text/event-stream, and a tool answers with JSON.',
     })

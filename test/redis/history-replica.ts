@@ -87,7 +87,7 @@ export async function startReplica(
   })
   await exchanges.start()
   const worlds = new Worlds({
-    ...{ contract, store, clock, exchanges, log: SILENT, budget: undefined },
+    ...{ contract, store, clock, exchanges, log: SILENT },
     recall: (moment) => store.recall(moment),
     defaults: { fixture, seed: undefined, now: undefined, frozen: undefined, plan: undefined, faults: [] },
     ...{ maxAccounts: 1000, sandboxKeys: true, sandboxIdle: 0, randomKeys: false },
@@ -106,7 +106,7 @@ export async function startReplica(
   })
   const admin = createAdmin({
     control: createControlLoader({
-      ...{ ...shared, readiness, traffic: undefined, enforceQuotas: true, instance: 'test', faultSets: [] },
+      ...{ ...shared, readiness, enforceQuotas: true, instance: 'test', faultSets: [] },
       urls: () => urls,
     }),
     ...{ readiness, token: undefined, host: '127.0.0.1', instance: 'test', log: SILENT, stopping: stopping.signal },

@@ -65,14 +65,7 @@ async function refusalsOf({ ask, send }: Server, shop: string): Promise<string[]
     await send('GET', '/domains', undefined, 'sandbox_changed'),
     await ask('POST', '/accounts', {}),
   ]
-  const paths = [
-    '/accounts/shop/domains?limit=1',
-    '/accounts/default',
-    '/requests',
-    '/verdict',
-    '/coverage',
-    '/metrics',
-  ]
+  const paths = ['/accounts/shop/domains?limit=1', '/accounts/default', '/requests', '/verdict', '/coverage']
   for (const path of paths) answers.push(await ask('GET', path))
   return answers.filter(({ status }) => status >= 400).map(({ text }) => text)
 }

@@ -49,7 +49,6 @@ describe.skipIf(!HAS_REDIS)('two replicas on one server', () => {
     const { replicas, storeOf } = await openThree()
     await atOnce(60, (index) => applyUpdate(storeOf(index), 'acme', watch(`d${index}.example`)))
     for (const { store } of replicas) expect((await domainsOf(store)).toSorted()).toEqual(hosts(60).toSorted())
-    expect(replicas.reduce((sum, { connection }) => sum + connection.figures.conflicts, 0)).toBeGreaterThan(0)
   })
 
   it('plan a request again when the other has changed what it was planned by', async () => {

@@ -45,14 +45,13 @@ async function openTroubled() {
 
 describe.skipIf(!HAS_REDIS)('a replica whose connection is cut after the server has done what it asked', () => {
   it('changes the account once', async () => {
-    const { proxy, sound, troubled, loseReplyTo, add } = await openTroubled()
+    const { proxy, sound, loseReplyTo, add } = await openTroubled()
     for (let round = 0; round < 3; round++) {
       loseReplyTo('change')
       expect(await add(`d${round}.example`)).toMatchObject({ ok: true })
       expect(proxy.lost).toBe(round + 1)
     }
     expect(await domainsOf(sound.store)).toEqual(['d0.example', 'd1.example', 'd2.example'])
-    expect(troubled.connection.figures.retries).toBeGreaterThanOrEqual(3)
   })
 
   it('changes it once also where others have changed it before the second attempt', async () => {
@@ -180,7 +179,6 @@ describe.skipIf(!HAS_REDIS)('a replica whose connection is cut after the server 
     proxy.loseReplies(callsOf('change'))
     troubled.setPatience(SHORT)
     await expect(add('a.example')).rejects.toMatchObject({ problem: 'unknown', reported: true })
-    expect(troubled.connection.figures.unknowns).toBe(1)
     proxy.restore()
     troubled.setPatience(LONG)
     expect(await domainsOf(sound.store)).toEqual(['a.example'])
@@ -290,7 +288,7 @@ describe.skipIf(!HAS_REDIS)('a replica whose server is away', () => {
     }
     expect(states.at(-1)).toMatchObject({ isReady: false, reason: message })
     // Not even for a moment.
-    expect([states.length, replica.connection.figures.reconnects]).toEqual([2, 0])
+    expect(states).toHaveLength(2)
     await server.command('REPLICAOF', 'NO', 'ONE')
     await untilReady(replica)
     expect(await add('a.example')).toMatchObject({ ok: true })

@@ -160,7 +160,6 @@ declare('record', {}, function(base, args)
   read.each(function()
     local account, name, amount = tonumber(take()), take(), tonumber(take())
     if not is_present[account] then return end
-    if name == 'ruled' then return add_sum(name, amount) end
     covered[#covered + 1] = { key_of(base, incarnations[account], 'coverage'), name, amount }
     sums[name] = (sums[name] or 0) + amount
   end)
@@ -291,13 +290,12 @@ end)
 
 -- Drops the exchanges of an account up to an ordinal, because a server has no memory for them.
 declare('forget', { 'allow-oom' }, function(base, args)
-  local id, upto, count = args[1], args[2], tonumber(args[3])
+  local id, upto = args[1], args[2]
   local incarnation = id == '' and '' or redis.call('HGET', all(base, 'accounts'), id)
   if not incarnation then return end
   local dropped = redis.call('XTRIM', key_of(base, incarnation, 'journal'), 'MINID', show(tonumber(upto) + 1) .. '-0')
   -- Another server has done it.
   if dropped == 0 then return end
-  redis.call('HINCRBY', all(base, 'counts'), 'forgotten', math.min(count, dropped))
   tell(base, 'forget', id, upto)
 end)
 
