@@ -46,15 +46,11 @@ const NOT_JUDGED: ReadonlySet<string> = new Set<keyof Settings>([
 /** How many compiled contracts are kept beside our own. Each takes about 0.3 megabytes with what is made of it. */
 const KEPT_DOCUMENTS = 200
 const KEPT_VARIANTS = 3_000
-const PUBLIC_SUFFIXES = 'public-suffixes'
-/** A name that is the same hostname under every choice, except for the choice about public suffixes. */
+/** A name that is the same hostname under every choice. */
 const PLAIN = /^(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9]*$/
 
-/**
- * Which assumptions can concern the hostnames of a request: none of them; only that about public suffixes, because one of
- * the plain names is such a suffix; or any.
- */
-export type Hostnames = 'plain' | 'suffix' | 'unusual'
+/** Whether the assumptions about hostnames can concern those of a request: if one of them is unusual. */
+export type Hostnames = 'plain' | 'unusual'
 
 /** The service under combinations of alternatives. */
 export class Variants {
@@ -72,21 +68,14 @@ export class Variants {
   readonly #variants = new Map<string, Variant>()
   /** Without an alternative. */
   readonly #own: ServiceContract
-  /** Whether the alternatives about public suffixes differ in a plain name. */
-  readonly #isSuffix: (name: string) => boolean
 
   private constructor(
     choices: Choices,
     changes: ReadonlyMap<string, ContractChange>,
     byName: ReadonlyMap<string, Alternative>,
-    suffixContracts: readonly Contract[],
   ) {
     this.#choices = choices
     this.#own = bind(choices.contract)
-    this.#isSuffix = (name) => {
-      const own = this.contract.canonicalHostname(name)
-      return suffixContracts.some((each) => each.canonicalHostname(name) !== own)
-    }
     this.#changes = changes
     this.#byName = byName
     const numbers = new Map<string, number[]>()
@@ -147,22 +136,14 @@ export class Variants {
       const change = settingChange(alternative) ?? documentChange(alternative, choices.contract, contract)
       if (change !== undefined) changes.set(name, change)
     }
-    const ofSuffixes = choices.alternatives.filter(({ id }) => id === PUBLIC_SUFFIXES)
-    return new Variants(
-      choices,
-      changes,
-      byName,
-      ofSuffixes.flatMap((each) => compiled.get(nameOf(each)) ?? []),
-    )
+    return new Variants(choices, changes, byName)
   })
 
   hostnamesAmong(names: ReadonlySet<string>): Hostnames {
-    let nature: Hostnames = 'plain'
     for (const name of names) {
       if (!PLAIN.test(name) || name.includes('xn--')) return 'unusual'
-      if (this.#isSuffix(name)) nature = 'suffix'
     }
-    return nature
+    return 'plain'
   }
 
   /**
@@ -175,7 +156,7 @@ export class Variants {
       return this.variables.flatMap((variable) => {
         const alternatives = variable.alternatives.filter((number) => {
           const change = this.#changes.get(nameOf({ id: variable.id, number }))
-          return change?.kind === 'document' && mayConcern(variable.id, change.concerns, operation, hostnames, reads)
+          return change?.kind === 'document' && mayConcern(change.concerns, operation, hostnames, reads)
         })
         return alternatives.length === 0 ? [] : [{ ...variable, alternatives }]
       })
@@ -279,14 +260,8 @@ function bind(contract: Contract): ServiceContract {
   return bindBehaviours(contract, { behaviours: OPERATIONS, simulator: false })
 }
 
-function mayConcern(
-  id: string,
-  concerns: Concerns,
-  operation: string | undefined,
-  hostnames: Hostnames,
-  reads: Reads,
-): boolean {
-  if (concerns === 'hostnames') return hostnames === 'unusual' || (hostnames === 'suffix' && id === PUBLIC_SUFFIXES)
+function mayConcern(concerns: Concerns, operation: string | undefined, hostnames: Hostnames, reads: Reads): boolean {
+  if (concerns === 'hostnames') return hostnames === 'unusual'
   return typeof concerns === 'string' ? reads.has(concerns) : concerns.operations.has(operation ?? '')
 }
 
