@@ -11,7 +11,12 @@ import { fileURLToPath } from 'node:url'
 const ROOT = fileURLToPath(new URL('../', import.meta.url))
 process.chdir(ROOT)
 const [SOURCES, DIST] = [join(ROOT, 'src'), join(ROOT, 'dist')]
-const { dependencies, peerDependencies, exports: targets } = JSON.parse(readFileSync('package.json', 'utf8'))
+const {
+  name: NAME,
+  dependencies,
+  peerDependencies,
+  exports: targets,
+} = JSON.parse(readFileSync('package.json', 'utf8'))
 
 /** The entry points of the library, by the names of their modules. */
 const DOORS = Object.values(targets).flatMap(({ default: path }) => /^\.\/dist\/(.*)\.js$/.exec(path)?.[1] ?? [])
@@ -20,6 +25,10 @@ const OF_RUNNERS = ['vitest', 'node-test']
 /** The path in dist, without an ending, of the code behind a door. */
 const behind = (door) => (OF_RUNNERS.includes(door) ? door : `doors/${door}`)
 const source = (name) => join(SOURCES, `${name}.ts`)
+
+const { LOST_FILES } = await import(
+  `data:text/javascript,${encodeURIComponent(readFileSync(source('ground/lost-files'), 'utf8'))}`
+)
 
 /** What the program is made of; the last of them tells what npm has installed. */
 const FOLDERS = ['src', 'scripts']
@@ -144,7 +153,17 @@ async function writeDoors(output) {
 function requireDoor(door) {
   return `'use strict'
 const { process } = require('node:vm').runInThisContext('globalThis')
-module.exports = process.getBuiltinModule('node:module').createRequire(__filename)('./${behind(door)}.js')
+const { createRequire } = process.getBuiltinModule('node:module')
+module.exports = createRequire(findPackage())('./dist/${behind(door)}.js')
+
+// A bundler may have copied this code to a place without the other files.
+function findPackage() {
+  try {
+    return createRequire(__filename).resolve('${NAME}/package.json')
+  } catch {
+    throw Object.assign(new Error(), { stack: ${JSON.stringify(LOST_FILES)} })
+  }
+}
 `
 }
 

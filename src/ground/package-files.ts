@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { LOST_FILES } from './lost-files.ts'
 
 const NAME = 'dmarc-understudy'
 const load = createRequire(import.meta.url)
@@ -16,12 +17,7 @@ function locatePackage(): string {
   try {
     return dirname(load.resolve(`${NAME}/openapi.yaml`))
   } catch {
-    const error = new Error(
-      `${NAME} does not find its own files, because it was bundled or copied without them. Keep it out of the bundle, ` +
-        `and install it where the bundle runs. Next.js: serverExternalPackages: ['${NAME}']; esbuild: ` +
-        `--external:${NAME}; webpack: externals: { '${NAME}': 'commonjs ${NAME}' }; Rollup: external: [/^${NAME}/]; ` +
-        `Vite: ssr.external: ['${NAME}'].`,
-    )
+    const error = new Error(LOST_FILES)
     // Where in a bundle this happens tells nobody anything.
     error.stack = error.message
     throw error

@@ -97,8 +97,11 @@ startUnderstudy({ listen: false }).then(async (service) => {
 })
 `
 
-function bundle(options: string, output = 'program.mjs') {
-  write('program.mjs', PROGRAM)
+/** The same for CommonJS. */
+const REQUIRING = PROGRAM.replace(/import (.*) from (.*)/, 'const $1 = require($2)')
+
+function bundle(options: string, output = 'program.mjs', program = PROGRAM) {
+  write('program.mjs', program)
   const line = `node_modules/.bin/esbuild program.mjs --bundle --platform=node --log-level=warning`
   return runShell(`${line} --outfile=out/${output} ${options}`, { folder: project })
 }
@@ -109,19 +112,28 @@ describe('a program that esbuild has bundled', () => {
     ['--format=esm --packages=external', 'program.mjs'],
     ['--format=cjs --external:dmarc-understudy', 'program.cjs'],
     ['--format=esm', 'program.mjs'],
-  ] as const)('with %s runs', async ([options, output]) => {
-    expect(await bundle(options, output)).toMatchObject({ code: 0, stderr: '' })
+    ['--format=cjs', 'program.cjs', REQUIRING],
+  ] as const)('with %s runs', async ([options, output, program]) => {
+    expect(await bundle(options, output, program)).toMatchObject({ code: 0, stderr: '' })
     const result = await runShell(`node out/${output}`, { folder: project })
     expect(result).toEqual({ code: 0, stdout: '200 true\n', stderr: '' })
   })
 
-  it('says in one sentence what to do where the package is not installed', async ({ folder }) => {
-    await bundle('--format=esm')
-    cpSync(join(project, 'out/program.mjs'), join(folder, 'program.mjs'))
-    const { code, stdout, stderr } = await runShell('node program.mjs', { folder })
-    expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
-    expect(stderr).toMatch(/dmarc-understudy does not find its own files, .*\. Keep it out of the bundle, and install /)
-    expect(stderr).toContain("serverExternalPackages: ['dmarc-understudy']; esbuild: --external:dmarc-understudy;")
-    expect(stderr).not.toMatch(/^ +at /m)
-  })
+  it.for([
+    ['--format=esm', 'program.mjs', PROGRAM],
+    ['--format=cjs', 'program.cjs', REQUIRING],
+  ] as const)(
+    'with %s says in one sentence what to do where the package is not installed',
+    async ([options, output, program], { folder }) => {
+      await bundle(options, output, program)
+      cpSync(join(project, 'out', output), join(folder, output))
+      const { code, stdout, stderr } = await runShell(`node ${output}`, { folder })
+      expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
+      expect(stderr).toMatch(
+        /dmarc-understudy does not find its own files, .*\. Keep it out of the bundle, and install /,
+      )
+      expect(stderr).toContain("serverExternalPackages: ['dmarc-understudy']; esbuild: --external:dmarc-understudy;")
+      expect(stderr).not.toMatch(/^ +at /m)
+    },
+  )
 })
