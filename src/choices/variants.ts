@@ -46,11 +46,15 @@ const NOT_JUDGED: ReadonlySet<string> = new Set<keyof Settings>([
 /** How many compiled contracts are kept beside our own. Each takes about 0.3 megabytes with what is made of it. */
 const KEPT_DOCUMENTS = 200
 const KEPT_VARIANTS = 3_000
-/** A name that is the same hostname under every choice. */
+const PUBLIC_SUFFIXES = 'public-suffixes'
+/** A name that is the same hostname under every choice, except for the choice about public suffixes. */
 const PLAIN = /^(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9]*$/
 
-/** Whether the assumptions about hostnames can concern those of a request: if one of them is unusual. */
-export type Hostnames = 'plain' | 'unusual'
+/**
+ * Which assumptions can concern the hostnames of a request: none of them; only that about public suffixes, because one of
+ * the plain names is such a suffix; or any.
+ */
+export type Hostnames = 'plain' | 'suffix' | 'unusual'
 
 /** The service under combinations of alternatives. */
 export class Variants {
@@ -68,14 +72,21 @@ export class Variants {
   readonly #variants = new Map<string, Variant>()
   /** Without an alternative. */
   readonly #own: ServiceContract
+  /** Whether the alternatives about public suffixes differ in a plain name. */
+  readonly #isSuffix: (name: string) => boolean
 
   private constructor(
     choices: Choices,
     changes: ReadonlyMap<string, ContractChange>,
     byName: ReadonlyMap<string, Alternative>,
+    suffixContracts: readonly Contract[],
   ) {
     this.#choices = choices
     this.#own = bind(choices.contract)
+    this.#isSuffix = (name) => {
+      const own = this.contract.canonicalHostname(name)
+      return suffixContracts.some((each) => each.canonicalHostname(name) !== own)
+    }
     this.#changes = changes
     this.#byName = byName
     const numbers = new Map<string, number[]>()
@@ -136,14 +147,22 @@ export class Variants {
       const change = settingChange(alternative) ?? documentChange(alternative, choices.contract, contract)
       if (change !== undefined) changes.set(name, change)
     }
-    return new Variants(choices, changes, byName)
+    const ofSuffixes = choices.alternatives.filter(({ id }) => id === PUBLIC_SUFFIXES)
+    return new Variants(
+      choices,
+      changes,
+      byName,
+      ofSuffixes.flatMap((each) => compiled.get(nameOf(each)) ?? []),
+    )
   })
 
   hostnamesAmong(names: ReadonlySet<string>): Hostnames {
+    let nature: Hostnames = 'plain'
     for (const name of names) {
       if (!PLAIN.test(name) || name.includes('xn--')) return 'unusual'
+      if (this.#isSuffix(name)) nature = 'suffix'
     }
-    return 'plain'
+    return nature
   }
 
   /**
@@ -156,7 +175,7 @@ export class Variants {
       return this.variables.flatMap((variable) => {
         const alternatives = variable.alternatives.filter((number) => {
           const change = this.#changes.get(nameOf({ id: variable.id, number }))
-          return change?.kind === 'document' && mayConcern(change.concerns, operation, hostnames, reads)
+          return change?.kind === 'document' && mayConcern(variable.id, change.concerns, operation, hostnames, reads)
         })
         return alternatives.length === 0 ? [] : [{ ...variable, alternatives }]
       })
@@ -260,8 +279,14 @@ function bind(contract: Contract): ServiceContract {
   return bindBehaviours(contract, { behaviours: OPERATIONS, simulator: false })
 }
 
-function mayConcern(concerns: Concerns, operation: string | undefined, hostnames: Hostnames, reads: Reads): boolean {
-  if (concerns === 'hostnames') return hostnames === 'unusual'
+function mayConcern(
+  id: string,
+  concerns: Concerns,
+  operation: string | undefined,
+  hostnames: Hostnames,
+  reads: Reads,
+): boolean {
+  if (concerns === 'hostnames') return hostnames === 'unusual' || (hostnames === 'suffix' && id === PUBLIC_SUFFIXES)
   return typeof concerns === 'string' ? reads.has(concerns) : concerns.operations.has(operation ?? '')
 }
 

@@ -10,7 +10,7 @@ import type { Api, Operation } from './api.ts'
 import { compileApi } from './api-compiler.ts'
 import { ContractError } from './contract-error.ts'
 import { type DocumentOptions, readDocument, resolveDocument } from './document.ts'
-import { canonicalHostname, HOSTNAME_SETTINGS, settingsAgainst } from './hostname.ts'
+import { canonicalHostname, HOSTNAME_SETTINGS, type IsPublicSuffix, settingsAgainst } from './hostname.ts'
 import { UUID, compilerFor as usualCompiler } from './schema-compiler.ts'
 import { readSettings } from './settings.ts'
 import { compileShortWriter, compileWriter } from './writer.ts'
@@ -61,7 +61,8 @@ export async function compileContract(
   const document = await resolveDocument(text, settings, options.references)
   // One request looks up the same name several times, and so do later requests. The cached text also replaces the many
   // equal texts that accounts would store.
-  const canonical = memoize((name) => canonicalHostname(name, settings), {
+  const isPublicSuffix = settings.publicSuffixes === 'refused' ? await loadPublicSuffixes() : undefined
+  const canonical = memoize((name) => canonicalHostname(name, settings, isPublicSuffix), {
     limit: 20_000,
     longest: 253,
   })
@@ -81,12 +82,21 @@ export async function compileContract(
     }),
     settings,
     canonicalHostname: canonical,
-    settingsAgainst: (text) => settingsAgainst(text, settings).map(kebab),
+    settingsAgainst: (text) => settingsAgainst(text, settings, isPublicSuffix).map(kebab),
     groupIds: groupIdsOf(idFormat(schemas['DomainGroupId'], document.file), rememberWords),
     nameLimit: nameLimit(schemas['DomainGroupName'], document.file),
     requestIds: requestIdFormat(requestId, document.file),
     percentageStep: percentageStep(schemas['Percentage'], document.file),
     policyWithoutRecord: policyWithoutRecord(schemas['Policy']),
+  }
+}
+
+/** Loading the list takes 30 ms, so it is loaded only if the settings need it. */
+async function loadPublicSuffixes(): Promise<IsPublicSuffix> {
+  const { parse } = await import('tldts')
+  return (name) => {
+    const { publicSuffix, isIcann } = parse(name)
+    return publicSuffix === name && isIcann === true
   }
 }
 

@@ -12,6 +12,7 @@ export const LIBERAL = {
   ipv4Addresses: 'accepted',
   numericLastLabels: 'accepted',
   wildcards: 'accepted',
+  publicSuffixes: 'accepted',
   spaceAroundHostnames: 'trimmed',
   invisibleInHostnames: 'dropped',
 } as const satisfies Partial<Settings>
@@ -23,6 +24,9 @@ export const HOSTNAME_SETTINGS: ReadonlySet<string> = new Set<keyof Settings>([
 ])
 
 export type HostnameSettings = Pick<Settings, keyof typeof LIBERAL>
+
+/** Whether the public can register domains under a name. */
+export type IsPublicSuffix = (name: string) => boolean
 
 const NAME_LIMIT = 253
 const LABEL = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/
@@ -46,19 +50,28 @@ const SENTINEL = '.a'
  * inner hyphens (RFC 1123 §2.1), and A-labels that decode (RFC 5891). It has at most 63 octets per label and 253 in
  * all. Its last label is no number (RFC 3696 §2).
  */
-export function canonicalHostname(text: string, settings: HostnameSettings): string | undefined {
+export function canonicalHostname(
+  text: string,
+  settings: HostnameSettings,
+  isPublicSuffix: IsPublicSuffix = () => false,
+): string | undefined {
   const trimmed = settings.spaceAroundHostnames === 'trimmed' ? text.trim() : text
   // The version of Node.js decides which of them `domainToASCII` drops.
   const visible = settings.invisibleInHostnames === 'dropped' ? trimmed.replaceAll(INVISIBLE, '') : trimmed
   const name = readHostname(visible, settings)
-  return settings.internationalNames === 'u-label' && name?.includes('xn--') ? decode(name) : name
+  if (name === undefined || (settings.publicSuffixes === 'refused' && isPublicSuffix(name))) return undefined
+  return settings.internationalNames === 'u-label' && name.includes('xn--') ? decode(name) : name
 }
 
 /** The settings that would each accept a text that is no hostname, if only their value were different. */
-export function settingsAgainst(text: string, settings: HostnameSettings): (keyof HostnameSettings)[] {
-  if (canonicalHostname(text, settings) !== undefined) return []
+export function settingsAgainst(
+  text: string,
+  settings: HostnameSettings,
+  isPublicSuffix: IsPublicSuffix = () => false,
+): (keyof HostnameSettings)[] {
+  if (canonicalHostname(text, settings, isPublicSuffix) !== undefined) return []
   return (Object.keys(LIBERAL) as (keyof HostnameSettings)[]).filter((name) => {
-    return canonicalHostname(text, { ...settings, [name]: LIBERAL[name] }) !== undefined
+    return canonicalHostname(text, { ...settings, [name]: LIBERAL[name] }, isPublicSuffix) !== undefined
   })
 }
 

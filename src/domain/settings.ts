@@ -75,6 +75,7 @@ export const SETTINGS = {
   ipv4Addresses: either('refused', 'accepted'),
   numericLastLabels: either('refused', 'accepted'),
   wildcards: either('refused', 'accepted'),
+  publicSuffixes: either('accepted', 'refused'),
   spaceAroundHostnames: either('refused', 'trimmed'),
   invisibleInHostnames: either('refused', 'dropped'),
   spelling: either('canonical', 'echoed', 'as-sent'),

@@ -34,6 +34,8 @@ const HOSTNAMES: readonly Probe[] = [
   hostname('ipv4', ({ mark }) => addressOf(mark)),
   hostname('with-number-at-end', (scene) => `${labelOf(scene)}.123`),
   hostname('with-wildcard', (scene) => `*.${scene.freshDomain()}`),
+  // Each name directly below `ck` is a public suffix, by the rule `*.ck` of the Public Suffix List.
+  hostname('public-suffix', (scene) => `${labelOf(scene)}.ck`),
   hostname('with-space', (scene) => ` ${scene.freshDomain()}`),
   hostname('with-invisible', (scene) => `\u00ada.${scene.freshDomain()}`),
   hostname('none', ({ mark }) => `${mark} no host`),

@@ -16,7 +16,11 @@ describe('the assumptions that can concern a request', async () => {
 
   it('are none about a plain request whose answer rests on nothing', () => {
     expect(concerned([])).toEqual([])
-    expect(concerned(['a.example', 'mail.b-c.example', 'co.uk'])).toEqual([])
+    expect(concerned(['a.example', 'mail.b-c.example'])).toEqual([])
+  })
+
+  it('are that about public suffixes for a name that is one', () => {
+    expect(concerned(['a.example', 'co.uk'])).toEqual(['public-suffixes'])
   })
 
   it('are all about hostnames for an unusual name', () => {

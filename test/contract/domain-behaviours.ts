@@ -90,6 +90,12 @@ export const DOMAIN_BEHAVIOURS: readonly Behaviour[] = [
   hostname('ipv4-addresses', '192.0.2.1', '192.0.2.1'),
   hostname('numeric-last-labels', 'example.123', 'example.123'),
   hostname('wildcards', '*.b.example', '*.b.example'),
+  outcomes('public-suffixes', {}, [
+    [add('co.uk'), '200', '400 invalid_domain'],
+    [add('com.br'), '200', '400 invalid_domain'],
+    [add('b.co.uk'), '200'],
+    [add('b.example'), '200'],
+  ]),
   hostname('space-around-hostnames', ' b.example\n', 'b.example'),
   hostname('invisible-in-hostnames', 'b\u200b.exam\u00adple', 'b.example'),
   answers('canonical-form', monitoring('Old.Example'), [

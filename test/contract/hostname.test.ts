@@ -12,6 +12,7 @@ const CHOSEN: HostnameSettings = {
   ipv4Addresses: 'refused',
   numericLastLabels: 'refused',
   wildcards: 'refused',
+  publicSuffixes: 'accepted',
   spaceAroundHostnames: 'refused',
   invisibleInHostnames: 'refused',
 }
@@ -199,6 +200,17 @@ describe('a setting', () => {
   ])('%j decides', (setting, kept, refused) => {
     expectKept(kept, { ...CHOSEN, ...setting })
     expectRefused(refused, { ...CHOSEN, ...setting })
+  })
+
+  it('asks whether a name is a public suffix only where that decides', () => {
+    const asked: string[] = []
+    const isSuffix = (name: string) => asked.push(name) > 0 && name === 'co.uk'
+    expect(canonicalHostname('CO.uk', CHOSEN, isSuffix)).toBe('co.uk')
+    expect(asked).toEqual([])
+    const strict: HostnameSettings = { ...CHOSEN, publicSuffixes: 'refused' }
+    expect(canonicalHostname('CO.uk', strict, isSuffix)).toBeUndefined()
+    expect(canonicalHostname('example.CO.uk', strict, isSuffix)).toBe('example.co.uk')
+    expect(asked).toEqual(['co.uk', 'example.co.uk'])
   })
 
   it.each<[text: string, names: string[]]>([

@@ -116,7 +116,7 @@ const DECISIVE = new RegExp(
 const STRICT = [
   ...['unknown-query-parameters-1', 'final-dot-1', 'international-names-1', 'head-1', 'deletion-of-members-1'],
   ...['repeated-members-1', 'deletions-per-request-1', 'empty-lists-2', 'removal-entries-1'],
-  ...['empty-id-on-read-1', 'body-limit-2', 'routing-1', 'gate-order-1', 'shared-domains-1'],
+  ...['empty-id-on-read-1', 'body-limit-2', 'routing-1', 'gate-order-1', 'public-suffixes-1', 'shared-domains-1'],
   ...['own-name-1', 'name-length-unit-2', 'space-around-names-2', 'control-characters-1', 'invisible-in-names-2'],
   ...['ignored-body-1', 'repeated-id-2', 'duplicate-fields-1', 'precedence-1'],
 ]

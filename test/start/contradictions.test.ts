@@ -40,6 +40,12 @@ function inTwoGroups(value: string): Case {
 }
 
 const CASES: Readonly<Record<string, Case>> = {
+  'a public suffix': {
+    action: setting('public-suffixes', 'refused'),
+    fixture: { domains: ['co.uk'] },
+    says: '/domains/0: "co.uk" is not a valid hostname (setting public-suffixes: refused).',
+    kept: '/account/domains/0/name is "co.uk" but must have the format hostname (setting public-suffixes: refused)',
+  },
   'a name with an underscore': {
     before: setting('underscores', 'accepted'),
     action: setting('underscores', 'refused'),
