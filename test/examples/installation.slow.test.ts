@@ -56,14 +56,14 @@ function spaceOf(path: string): number {
   return names.reduce((sum, name) => sum + spaceOf(join(path, name)), 4096)
 }
 
-// The greatest: @modelcontextprotocol/server with zod 17 MB, @redis/client 12, the program 9, faker 4, ajv 3.
-it('is installed with all its packages in 59 MB', async () => {
+// The greatest: @modelcontextprotocol/server with zod 17 MB, @redis/client 12, the program 9, faker 4, tldts 4, ajv 3.
+it('is installed with all its packages in 63 MB', async () => {
   const { stdout } = await runShell('npm ls --omit=dev --all --parseable')
   const packages = stdout.trim().split('\n').slice(1)
   expect(packages.some((path) => path.endsWith('/ajv'))).toBe(true)
   const { files } = await pack()
   const own = files.reduce((sum, { path }) => sum + spaceOf(join(ROOT, path)), 0)
-  expect(packages.reduce((sum, path) => sum + spaceOf(path), own)).toBeLessThanOrEqual(59e6)
+  expect(packages.reduce((sum, path) => sum + spaceOf(path), own)).toBeLessThanOrEqual(63e6)
 })
 
 it('runs and is imported in a project where only the packed files are', async ({ folder }) => {
