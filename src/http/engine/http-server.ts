@@ -143,5 +143,11 @@ export async function closeServer(server: Server): Promise<void> {
   await closed
   clearInterval(sweep)
   clearTimeout(deadline)
-  await ending?.finish()
+  // A store of the user may never answer.
+  let patience: NodeJS.Timeout | undefined
+  const expired = new Promise<void>((resolve) => {
+    patience = setTimeout(resolve, STOP_PATIENCE)
+  })
+  await Promise.race([ending?.finish(), expired])
+  clearTimeout(patience)
 }

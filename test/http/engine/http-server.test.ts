@@ -1,12 +1,13 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect, type Socket } from 'node:net'
-import { expect, it, onTestFinished } from 'vitest'
+import { expect, it, onTestFinished, vi } from 'vitest'
 import { nextTurn } from '../../../src/ground/timers.ts'
 import { contentOf } from '../../../src/http/content.ts'
 import type { Delivery } from '../../../src/http/delivery.ts'
 import { type CarrierDeps, createCarrier } from '../../../src/http/engine/carrier.ts'
-import { closeServer, createHttpServer, listen } from '../../../src/http/engine/http-server.ts'
+import { closeServer, createHttpServer, listen, STOP_PATIENCE } from '../../../src/http/engine/http-server.ts'
 import { ServerArrival } from '../../../src/http/engine/server-arrival.ts'
+import { holdTime, someoneWaits } from '../../support/held-time.ts'
 import { recordingLog } from '../../support/recording-log.ts'
 
 const get = (target: string) => `GET ${target} HTTP/1.1\r\nHost: x\r\n\r\n`
@@ -27,11 +28,14 @@ async function open(answer: CarrierDeps['answer']) {
     dropped() {},
   })
   await listen(server, 0, '127.0.0.1')
-  onTestFinished(() => closeServer(server))
+  let closing: Promise<void> | undefined
+  const close = () => (closing ??= closeServer(server))
+  onTestFinished(close)
   const { port } = server.address() as AddressInfo
   return {
     log,
     port,
+    close,
     ask(...targets: string[]): Promise<string> {
       return receive(connect(port, '127.0.0.1').end(targets.map(get).join('')))
     },
@@ -89,6 +93,24 @@ it.each([
   expect(seen).toEqual(['/held'])
   release(deliver('late'))
   await expect.poll(() => seen).toEqual(['/held', '/behind'])
+  socket.destroy()
+})
+
+it('A server closes although a request never ends', async () => {
+  const seen: string[] = []
+  const { hold, close } = await open(({ url }) => {
+    seen.push(`${url}`)
+    return new Promise(() => {})
+  })
+  const socket = hold('/never')
+  await expect.poll(() => seen).toEqual(['/never'])
+  holdTime()
+  const closing = close()
+  for (const _ of ['for the answer', 'for the record']) {
+    await someoneWaits()
+    await vi.advanceTimersByTimeAsync(STOP_PATIENCE)
+  }
+  await closing
   socket.destroy()
 })
 
