@@ -37,12 +37,21 @@ export async function openLog(
   const { pino } = await import('pino')
   const { mode } = fstatSync(2)
   const isPipe = (mode & constants.S_IFMT) === constants.S_IFIFO || (mode & constants.S_IFMT) === constants.S_IFSOCK
-  // A blocking write to a pipe without a reader would block a thread, and the end of the process with it.
-  const sink: Writable = isPipe
-    ? new Socket({ fd: 2, readable: false, writable: true })
-    : createWriteStream('', { fd: 2, autoClose: false })
-  // The service goes on if the log cannot be written any more, for example after a terminal was closed.
-  sink.on('error', () => {})
+  let sink = openSink()
+
+  function openSink(): Writable {
+    // A blocking write to a pipe without a reader would block a thread, and the end of the process with it.
+    const opened: Writable = isPipe
+      ? new Socket({ fd: 2, readable: false, writable: true })
+      : createWriteStream('', { fd: 2, autoClose: false })
+    // The service goes on if the log cannot be written any more, for example after a terminal was closed. A full disk may
+    // have room again, but a stream that has failed once takes no more.
+    opened.on('error', () => {
+      if (!isPipe) sink = openSink()
+    })
+    return opened
+  }
+
   const isColoured = process.stderr.isTTY === true && !process.env['NO_COLOR']
   const form = format === 'json' ? redact : (line: string) => prettify(redact(line), isColoured)
   let text = ''

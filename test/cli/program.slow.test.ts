@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process'
+import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -34,6 +34,29 @@ describe.concurrent('the program', () => {
     const result = await runShell(`'${process.execPath}' '${PROGRAM}' fixture --domains 5000 | head -n 1`)
     expect(result).toMatchObject({ code: 0, stdout: '{\n', stderr: expect.not.stringContaining('EPIPE') })
   })
+
+  it.skipIf(process.platform !== 'linux')(
+    'goes on with its log when a disk that was full has room again',
+    async ({ folder }) => {
+      const file = join(folder, 'log')
+      const program = spawnShell(`echo "$$"; exec '${process.execPath}' '${PROGRAM}' serve --port 0 2> '${file}'`)
+      const [pid] = await program.prints(/^\d+$/m)
+      const [, url] = await program.prints(/Base URL {3}(\S+)/)
+      const limit = (size: string) => execFileSync('prlimit', ['--pid', pid, `--fsize=${size}:unlimited`])
+      limit('0')
+      // More than is written together.
+      for (let count = 0; count < 100; count++) await fetch(`${url}/lost`)
+      limit('unlimited')
+      await expect
+        .poll(async () => {
+          await fetch(`${url}/found`)
+          return readFileSync(file, 'utf8')
+        })
+        .toContain('/found')
+      program.stop()
+      expect((await program.ended).code).toBe(0)
+    },
+  )
 
   it('is executable', async () => {
     const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
