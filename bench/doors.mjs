@@ -44,7 +44,8 @@ function isThere(program) {
 /** In bytes, what npm would publish. */
 function packedSize() {
   const { stdout } = spawnSync('npm', ['pack', '--dry-run', '--json', '--ignore-scripts'], { cwd: ROOT })
-  return JSON.parse(stdout)[0].size
+  // A list before npm 12, and since then an object with the names of the packages.
+  return Object.values(JSON.parse(stdout))[0].size
 }
 
 /** The processes that this one has started, itself included. */

@@ -11,6 +11,13 @@ export interface Packed {
 
 let packed: Promise<Packed> | undefined
 
+/** Reads what `npm pack --json` prints: a list before npm 12, and since then an object with the names of the packages. */
+export function readPacked(printed: string): Packed {
+  const [contents] = Object.values(JSON.parse(printed) as Packed[] | Record<string, Packed>)
+  if (contents === undefined) throw new Error(`npm has packed nothing: ${printed}`)
+  return contents
+}
+
 /** Packs without writing, once for all tests of a worker. What prepack builds is there: the tests have built it. */
 export function pack(): Promise<Packed> {
   packed ??= listPacked()
@@ -20,8 +27,7 @@ export function pack(): Promise<Packed> {
 async function listPacked(): Promise<Packed> {
   const { stdout, stderr } = await runShell('npm pack --dry-run --json --ignore-scripts')
   if (stdout === '') throw new Error(stderr)
-  const [contents] = JSON.parse(stdout) as [Packed]
-  return contents
+  return readPacked(stdout)
 }
 
 /** Makes a project with the packed files, and no others, among its packages. Its modules are of this kind. */
