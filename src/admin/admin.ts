@@ -17,7 +17,7 @@ import { createRouter } from '../http/router.ts'
 import { queryOf, readParameters, readTarget, splitTarget } from '../http/target.ts'
 import { namePathInLog } from '../journal/redaction/key-shapes.ts'
 import { isAway, isReported } from '../store/store-error.ts'
-import { urlsFor } from './address.ts'
+import { placeOf, urlsFor } from './address.ts'
 import type { AdminRefusal } from './codes.ts'
 import type { Control } from './control.ts'
 import type { EventFeed } from './event-feed.ts'
@@ -144,24 +144,22 @@ export function createAdmin(deps: AdminDeps): (request: IncomingMessage, respons
 }
 
 /** Clients and balancers request health and readiness every second, so nothing is loaded for them. */
-function answerAtOnce(
-  { method, url = '', headers }: IncomingMessage,
-  { instance, readiness, urls }: AdminDeps,
-): PlainResponse | undefined {
+function answerAtOnce(request: IncomingMessage, { instance, readiness, urls }: AdminDeps): PlainResponse | undefined {
+  const { method, url = '' } = request
   if (method === 'GET' || method === 'HEAD') {
     if (url === `${ADMIN_PATH}/health`) return describeHealth(instance)
     if (url === `${ADMIN_PATH}/ready`) return describeReadiness(instance, readiness)
   }
-  return splitTarget(url).path === '/' ? welcome(headers, urlsFor(headers.host, urls())) : undefined
+  return splitTarget(url).path === '/' ? welcome(request, urls()) : undefined
 }
 
 async function run(
   { request, response, control, operation, parameters }: RoutedCall,
   { query, body }: Pick<ControlCall, 'query' | 'body'>,
 ): Promise<PlainResponse | undefined> {
-  const { headers, socket } = request
+  const { socket } = request
   const isGone = () => socket.destroyed
-  const outcome = await control.run(operation, { parameters, query, body, host: headers.host, isGone })
+  const outcome = await control.run(operation, { parameters, query, body, place: placeOf(request), isGone })
   if (!outcome.ok) return describe(outcome, control, operation)
   const { status } = operation.success
   const check = (data: unknown) => validated(operation, status, { success: true, data })
@@ -265,10 +263,12 @@ function validated(operation: Operation | undefined, status: number, body: unkno
 }
 
 /** Redirects a browser to the dashboard, and tells any other client the URLs. */
-function welcome(headers: IncomingMessage['headers'], { baseUrl, adminUrl }: ServerUrls): PlainResponse {
-  if (acceptsHtml(headers)) {
-    return { status: 302, headers: { Location: `${ADMIN_PATH}/` }, text: '' }
+function welcome(request: IncomingMessage, own: ServerUrls): PlainResponse {
+  const place = placeOf(request)
+  if (acceptsHtml(request.headers)) {
+    return { status: 302, headers: { Location: `${place.mount}${ADMIN_PATH}/` }, text: '' }
   }
+  const { baseUrl, adminUrl } = urlsFor(place, own)
   return describeData({
     service: baseUrl,
     control_plane: adminUrl,

@@ -5,7 +5,7 @@ import { ANY_NAME } from '../domain/group-names.ts'
 import { isDeeperThan } from '../ground/nesting.ts'
 import { runInTurns } from '../ground/work.ts'
 import { StoreError } from '../store/store-error.ts'
-import { urlsFor } from './address.ts'
+import { type Place, urlsFor } from './address.ts'
 import type { AdminRefusal } from './codes.ts'
 import { type ControlLimits, readLimits } from './document.ts'
 import type { ControlCall, ControlDeps, ControlOutcome, Handler } from './handler.ts'
@@ -23,8 +23,8 @@ export interface ControlRequest {
 interface ConformingCall
   extends Pick<ControlCall, 'parameters' | 'query' | 'body'>,
     Partial<Pick<ControlCall, 'isGone'>> {
-  /** The header field Host of a request over HTTP. */
-  host?: string | undefined
+  /** Where the client of a request over HTTP reaches the server. */
+  place?: Place
 }
 
 const CONFORMITY: ConformitySettings = { ...ANY_NAME, nullFields: 'wrong-type', unknownQueryParameters: 'refused' }
@@ -64,9 +64,12 @@ export class Control {
   }
 
   /** Executes a request that has passed `conform`. */
-  async run(operation: Operation, { host, isGone = () => false, ...request }: ConformingCall): Promise<ControlOutcome> {
+  async run(
+    operation: Operation,
+    { place = {}, isGone = () => false, ...request }: ConformingCall,
+  ): Promise<ControlOutcome> {
     const ownUrls = this.deps.urls
-    const urls = () => urlsFor(host, ownUrls(), this.deps.namesUs)
+    const urls = () => urlsFor(place, ownUrls(), this.deps.namesUs)
     const call = { ...this.deps, limits: this.limits, ...request, isGone, urls, ownUrls }
     if (call.observed?.offers.has(operation.id) === false) {
       return refuse({ code: 'forbidden', reason: 'observed', about: { operation: operation.id } })

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { readdress, urlsFor } from '../../src/admin/address.ts'
+import { placeOf, readdress, urlsFor } from '../../src/admin/address.ts'
 import { startControlPlane } from '../support/control-plane.ts'
 import { sendRequest } from '../support/request.ts'
 
@@ -9,7 +9,7 @@ describe('The address of the server is', () => {
   it.each(['localhost:8080', 'dmarc_stand-in', 'balancer.example', '10.0.0.7:80', '[::1]:4010', '[2001:db8::7]'])(
     'that of the Host %s',
     (host) => {
-      expect(urlsFor(host, OWN)).toEqual({ baseUrl: `http://${host}/api/v1`, adminUrl: `http://${host}/__admin` })
+      expect(urlsFor({ host }, OWN)).toEqual({ baseUrl: `http://${host}/api/v1`, adminUrl: `http://${host}/__admin` })
     },
   )
 
@@ -33,21 +33,35 @@ describe('The address of the server is', () => {
       '{a,b}',
     ],
   ])('that at which it listens, for the Host %s', (host) => {
-    expect(urlsFor(host, OWN)).toBe(OWN)
+    expect(urlsFor({ host }, OWN)).toBe(OWN)
   })
 })
 
 it('The service has the address of a Host only if it answers to it', () => {
   const adminUrl = 'http://10.0.2.2:4010/__admin'
-  expect(urlsFor('10.0.2.2:4010', OWN, () => false)).toEqual({ ...OWN, adminUrl })
-  expect(urlsFor('10.0.2.2:4010', OWN, () => true)).toEqual({ baseUrl: 'http://10.0.2.2:4010/api/v1', adminUrl })
+  expect(urlsFor({ host: '10.0.2.2:4010' }, OWN, () => false)).toEqual({ ...OWN, adminUrl })
+  expect(urlsFor({ host: '10.0.2.2:4010' }, OWN, () => true)).toEqual({
+    baseUrl: 'http://10.0.2.2:4010/api/v1',
+    adminUrl,
+  })
+})
+
+it.each([
+  ['/mock', 'http://a.example:80/mock/'],
+  ['/a/b%20c', 'http://a.example:80/a/b%20c/'],
+  ["/a'b", 'http://a.example:80/'],
+  ['//evil.example', 'http://a.example:80/'],
+])('The server is below the path %s where an application has mounted it, if that needs no quotes', (baseUrl, root) => {
+  const asked = urlsFor(placeOf({ headers: { host: 'a.example:80' }, baseUrl }), OWN)
+  expect(asked).toEqual({ baseUrl: `${root}api/v1`, adminUrl: `${root}__admin` })
+  expect(readdress('curl http://127.0.0.1:4010/x', OWN, asked)).toBe(`curl ${root}x`)
 })
 
 it.each([
   ['a.example:80', 'http://a.example:80/x', 'wherever a command names it'],
   ['[::1]:80', 'http://127.0.0.1:4010/x', 'but not in words that would have to be quoted for it'],
 ])('A command is changed for the Host %s to %s, %s', (host, url) => {
-  const asked = urlsFor(host, OWN)
+  const asked = urlsFor({ host }, OWN)
   const written = (address: string) => `curl '${address}' -H 'X: http://127.0.0.1:40100/'`
   expect(readdress(written('http://127.0.0.1:4010/x'), OWN, asked)).toBe(written(url))
 })

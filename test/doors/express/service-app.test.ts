@@ -106,6 +106,23 @@ describe('service.app', () => {
     },
   )
 
+  it.each(EXPRESSES)('names its place in %s, and leads a browser there', async (_, express) => {
+    const app = express()
+    app.use('/mock', (await start({ listen: false })).app)
+    const port = await serve(app)
+    const get = async (target: string, headers: Header[] = []) => responseIn(await ask(port, { target, headers }))
+    for (const root of ['/mock', '/mock/']) {
+      const { headers } = await get(root, [['Accept', 'text/html']])
+      expect(headers).toContainEqual(['Location', '/mock/__admin/'])
+      expect(JSON.parse((await get(root)).text).data).toMatchObject({
+        service: 'http://localhost/mock/api/v1',
+        dashboard: 'http://localhost/mock/__admin/',
+      })
+    }
+    await get('/mock/api/v1/domain', [AUTHORIZED])
+    expect((await get('/mock/__admin/verdict')).text).toContain('http://localhost/mock/api/v1/domains')
+  })
+
   it('has no control plane where that is switched off', async () => {
     const port = await listenOn(createServer((await start({ admin: false })).app))
     expect(responseIn(await ask(port, { target: '/__admin/health' })).status).toBe(404)
