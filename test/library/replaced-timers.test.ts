@@ -1,9 +1,11 @@
 import { mkdtempSync, rmSync } from 'node:fs'
+import { createServer } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { mock } from 'node:test'
 import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { type AccountWithKey, startUnderstudy, type Understudy, ViolationError } from '../../src/index.ts'
+import { listenOn } from '../support/listening.ts'
 import { receivedOf } from '../support/request.ts'
 import { expectLawful } from '../support/service.ts'
 import { NOW, send, WAYS } from './stand-in.ts'
@@ -37,6 +39,33 @@ function useFakeTimers(options: Parameters<typeof vi.useFakeTimers>[0]): () => v
   vi.useFakeTimers(options)
   return () => void vi.useRealTimers()
 }
+
+/** As docs/testing.md advises for clients of the global `fetch`, which needs real immediates on a connection that is kept. */
+it.for<[name: string, replace: () => () => void]>([
+  ['vitest', () => useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'Date'] })],
+  [
+    'node:test',
+    () => {
+      mock.timers.enable({ apis: ['setTimeout', 'setInterval', 'Date'] })
+      return () => mock.timers.reset()
+    },
+  ],
+])('a client of the global fetch goes on with its connection when %s replaces timers', async ([, replace]) => {
+  const { app, account, contract, stop } = await startUnderstudy({ fixture: 'empty', now: NOW, listen: false })
+  onTestFinished(stop)
+  const server = createServer(app)
+  let connections = 0
+  server.on('connection', () => connections++)
+  const port = await listenOn(server)
+  for (let count = 0; count < 4; count++) {
+    const response = await fetch(`http://127.0.0.1:${port}/api/v1/domains`, { headers: account.headers })
+    const received = receivedOf(response.status, Object.fromEntries(response.headers), await response.text())
+    expectLawful(contract, 'GET', '/domains', received)
+    if (count === 0) onTestFinished(replace())
+  }
+  // Where it could not, each request would wait until its connection is closed, and make one.
+  expect(connections).toBeLessThan(4)
+})
 
 const FAULT = { match: { operation: 'listDomains' }, delay_ms: 1 } as const
 
