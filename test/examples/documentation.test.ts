@@ -13,6 +13,9 @@ const textOf = (path: string) => readFileSync(join(ROOT, path), 'utf8')
 /** The languages of fenced blocks: those of the documents that are run here, and those of others. */
 const LANGUAGES = new Set(['sh', 'ts', 'json', 'text', 'yaml', 'python', 'go', 'java', 'jsonc', 'txt', 'ini'])
 
+/** The clients of examples have these. */
+const SCRIPTS_OF_USERS = ['import', 'sync']
+
 /** A finding as a command prints it: its rule, and below it the request and the line of openapi.yaml. */
 const FINDING = /^(?:error|warning) {2}.+? {2}(\S+)(?: {2}\(.*\))?\n {2}(\w+) (\S+).* {2}openapi\.yaml:(\d+)/gm
 /** Where findings of these rules are in openapi.yaml; those of others are at their operation. */
@@ -60,6 +63,16 @@ describe('the documentation', () => {
       ).toEqual([])
     }
     expect(documents.flatMap(({ commands }) => commands).length).toBeGreaterThan(50)
+  })
+
+  it('names scripts of npm that exist', () => {
+    const { scripts } = JSON.parse(textOf('package.json')) as { scripts: Record<string, string> }
+    const known = new Set([...Object.keys(scripts), ...SCRIPTS_OF_USERS])
+    for (const path of [...documents.map((each) => each.path), 'CHANGELOG.md']) {
+      const named = textOf(path).matchAll(/\bnpm run ([\w:-]+)|\b((?:bench|test):[a-z]+)/g)
+      const unknown = [...named].map(([, run, other]) => run ?? other ?? '').filter((name) => !known.has(name))
+      expect(unknown, path).toEqual([])
+    }
   })
 
   it('links to files that exist', () => {
