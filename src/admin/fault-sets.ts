@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import type { FaultRule } from '../domain/faults.ts'
 import { readInput } from '../ground/input-file.ts'
 import { parseJson } from '../ground/json.ts'
@@ -41,6 +42,11 @@ export async function loadFaultSets(
   const one = ready.find(({ name }) => name === source)
   if (one !== undefined) return [one]
   const [, path = source, name] = /^(.*?)(?:#([^#/]*))?$/s.exec(source) ?? []
+  if (name !== undefined && ready.some((set) => set.name === path) && !existsSync(path)) {
+    throw new FaultSetError(
+      `${source}: ${path} is one set, and has no parts; give ${path}, or the path of a JSON file.`,
+    )
+  }
   const sets = setsOf(await readSets(path, ready, check))
   const chosen = name === undefined ? sets : sets.filter((set) => set.name === name)
   if (chosen.length > 0) return chosen

@@ -65,9 +65,9 @@ export const assumptions: Command = {
     }
     const alternative = /^\d+$/.test(number) ? assumption.alternatives[Number(number) - 1] : undefined
     if (alternative === undefined) {
-      throw new UsageError(
-        `assumptions overlay ${id} ${shorten(number)}: must be one of its ${assumption.alternatives.length} alternatives, from 1`,
-      )
+      const { length } = assumption.alternatives
+      const right = length === 1 ? '1, its only alternative' : `one of its ${length} alternatives, from 1`
+      throw new UsageError(`assumptions overlay ${id} ${shorten(number)}: must be ${right}`)
     }
     const { actions } = overlayFor(assumption, alternative, source)
     const document = { overlay: '1.0.0', info: { title: `${id}, alternative ${number}`, version: '1.0.0' }, actions }

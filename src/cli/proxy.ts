@@ -166,7 +166,7 @@ async function readTargetOption(
   if (values.ca !== undefined) {
     const fail = (reason: string) => new UsageError(`${sources.ca}: ${reason} Give certificates in PEM form.`)
     ca = await readInput(values.ca, { content: 'file', fail })
-    if (!ca.includes('-----BEGIN CERTIFICATE-----')) throw fail('The file has none.')
+    if (!ca.includes('-----BEGIN CERTIFICATE-----')) throw fail('The file has no certificate.')
   }
   return targetAt(values.target, contract.basePath, { ca, insecure: values.insecure })
 }

@@ -302,7 +302,7 @@ describe('proxy refuses', () => {
     const file = join(folder, 'a.pem')
     writeFileSync(file, 'hello')
     const args = ['proxy', '--target', 'https://a.example', '--ca', file]
-    await expectRefusal(args, 2, /^--ca .*: The file has none. Give certificates in PEM form.$/)
+    await expectRefusal(args, 2, /^--ca .*: The file has no certificate. Give certificates in PEM form.$/)
   })
 
   it('a service with a certificate that is not trusted, unless it is told to trust it', async ({ folder, start }) => {
