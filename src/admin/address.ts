@@ -9,7 +9,7 @@ const HOST = /^(?:[\w.-]+|\[[\dA-Fa-f:.]+\])(?::\d+)?$/
 const MOUNT = /^(?:\/[\w.~%-]+)*$/
 
 /** Where a client reaches the server. */
-export interface Place {
+export interface ReachedPlace {
   /** The Host of its request. */
   host?: string | undefined
   /** The path at which an application of Express has mounted the server; '' if it has not. */
@@ -20,7 +20,7 @@ export interface Place {
 export function placeOf({
   headers: { host },
   baseUrl: mount = '',
-}: Pick<IncomingMessage, 'headers'> & { baseUrl?: string }): Required<Place> {
+}: Pick<IncomingMessage, 'headers'> & { baseUrl?: string }): Required<ReachedPlace> {
   return { host, mount: MOUNT.test(mount) ? mount : '' }
 }
 
@@ -29,7 +29,11 @@ export function placeOf({
  * port. The server's own address may not be reachable for that client. A malformed Host is ignored, and so is one that
  * the service refuses (`namesUs`), for which only the control plane has that address.
  */
-export function urlsFor({ host, mount = '' }: Place, own: ServerUrls, namesUs: HostCheck = () => true): ServerUrls {
+export function urlsFor(
+  { host, mount = '' }: ReachedPlace,
+  own: ServerUrls,
+  namesUs: HostCheck = () => true,
+): ServerUrls {
   if (host === undefined || !HOST.test(host) || !URL.canParse(`http://${host}`)) return own
   const at = (url: string) => url.replace(/^http:\/\/[^/]+/, `http://${host}${mount}`)
   const baseUrl = namesUs({ headers: { host } }) ? at(own.baseUrl) : own.baseUrl

@@ -5,7 +5,7 @@ import { ANY_NAME } from '../domain/group-names.ts'
 import { isDeeperThan } from '../ground/nesting.ts'
 import { runInTurns } from '../ground/work.ts'
 import { StoreError } from '../store/store-error.ts'
-import { type Place, urlsFor } from './address.ts'
+import { type ReachedPlace, urlsFor } from './address.ts'
 import type { AdminRefusal } from './codes.ts'
 import { type ControlLimits, readLimits } from './document.ts'
 import type { ControlCall, ControlDeps, ControlOutcome, Handler } from './handler.ts'
@@ -24,7 +24,7 @@ interface ConformingCall
   extends Pick<ControlCall, 'parameters' | 'query' | 'body'>,
     Partial<Pick<ControlCall, 'isGone'>> {
   /** Where the client of a request over HTTP reaches the server. */
-  place?: Place
+  place?: ReachedPlace
 }
 
 const CONFORMITY: ConformitySettings = { ...ANY_NAME, nullFields: 'wrong-type', unknownQueryParameters: 'refused' }

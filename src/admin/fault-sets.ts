@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs'
 import type { FaultRule } from '../domain/faults.ts'
 import { readInput } from '../ground/input-file.ts'
 import { parseJson } from '../ground/json.ts'
@@ -42,12 +41,9 @@ export async function loadFaultSets(
   const one = ready.find(({ name }) => name === source)
   if (one !== undefined) return [one]
   const [, path = source, name] = /^(.*?)(?:#([^#/]*))?$/s.exec(source) ?? []
-  if (name !== undefined && ready.some((set) => set.name === path) && !existsSync(path)) {
-    throw new FaultSetError(
-      `${source}: ${path} is one set, and has no parts; give ${path}, or the path of a JSON file.`,
-    )
-  }
-  const sets = setsOf(await readSets(path, ready, check))
+  const isPart = name !== undefined && ready.some((set) => set.name === path)
+  const names = isPart ? `${path}, which has no parts,` : ready.map((set) => set.name).join(', ')
+  const sets = setsOf(await readSets(path, names, check))
   const chosen = name === undefined ? sets : sets.filter((set) => set.name === name)
   if (chosen.length > 0) return chosen
   const remedy = sets.length === 0 ? 'it has none' : `it has ${sets.map((set) => set.name).join(', ')}`
@@ -56,10 +52,10 @@ export async function loadFaultSets(
 
 async function readSets(
   path: string,
-  ready: readonly FaultSet[],
+  names: string,
   check: Parameters<typeof loadFaultSets>[1],
 ): Promise<FaultSetFile> {
-  const remedy = `give ${ready.map(({ name }) => name).join(', ')} or the path of a JSON file`
+  const remedy = `give ${names} or the path of a JSON file`
   const fail = (reason: string) => new FaultSetError(`${path}: ${reason}`)
   const sets = parseJson(await readInput(path, { content: 'fault sets', remedy, fail }), fail)
   const violation = await findViolation(FILE_SCHEMA, sets)
