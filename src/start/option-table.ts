@@ -16,6 +16,7 @@ import {
   duration,
   fileName,
   fileNames,
+  hostName,
   instant,
   type Option,
   type OptionKind,
@@ -115,7 +116,7 @@ const SERVER_OPTIONS = {
     default: 0,
     commandLineDefault: 4010,
   },
-  host: { kind: text, placeholder: 'HOST', help: 'Address to listen on.', default: '127.0.0.1' },
+  host: { kind: hostName, help: 'Address to listen on.', default: '127.0.0.1' },
   data: {
     kind: text,
     placeholder: 'DIR',

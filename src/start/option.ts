@@ -156,6 +156,12 @@ function listOf(fits: (value: unknown) => boolean, remedy: string, placeholder: 
 
 export const text = textThat((written) => written !== '', 'must be a text that is not empty', 'TEXT')
 export const texts = listOf(text.fits, 'must be a list of texts that are not empty', 'TEXT')
+/** A host without what stands beside it in a URL: `[::1]` and `localhost:4010` are no names that can be looked up. */
+export const hostName = textThat(
+  (written) => /^(?:[^[\]/:\s]+|[\da-f]*:[\da-f]*:[\da-f:.]*(?:%\w+)?)$/i.test(written),
+  'must be a name or an address alone, such as 127.0.0.1 or ::1; the port is --port PORT',
+  'HOST',
+)
 export const fileName: OptionKind<string> = { ...text, placeholder: 'FILE' }
 export const fileNames: OptionKind<readonly string[]> = { ...texts, placeholder: 'FILE' }
 

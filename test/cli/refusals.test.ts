@@ -18,6 +18,7 @@ const anyOption = 'is no option here; there are --port, --host, --data, …'
 const template = 'must be NAME=TEMPLATE, where the template may have {baseUrl}, {apiKey}, {adminUrl}, {port}'
 const alone = 'is for accounts that this server keeps alone; leave it out, or leave out --store URL'
 const listed = 'the command assumptions lists them'
+const oneHost = 'must be a name or an address alone, such as 127.0.0.1 or ::1; the port is --port PORT'
 const ofTwo = 'must be one of its 2 alternatives, from 1'
 const STORE = 'redis://app:Sesame-77-Open@127.0.0.1:1'
 const LOCAL = '--base-url http://127.0.0.1:9/'
@@ -35,7 +36,10 @@ const REFUSED: Readonly<Record<string, [args: string | string[], message: string
       '--faults flakey',
       'flakey: The fault sets cannot be read (ENOENT); give flaky, quota-storm, lossy-writes, slow or …',
     ],
-    ['--faults flaky#one', 'flaky#one: flaky is one set, and has no parts; give flaky, or the path of a JSON file.'],
+    [
+      '--faults flaky#one',
+      'flaky: The fault sets cannot be read (ENOENT); give flaky, which has no parts, or the path of a JSON file.',
+    ],
     [['--admin-token', 'two words'], `--admin-token: ${visible}`],
     [['--api-key', ''], `--api-key: ${visible}`],
     ['--prot 80', '--prot is no option here; did you mean --port?'],
@@ -52,6 +56,9 @@ const REFUSED: Readonly<Record<string, [args: string | string[], message: string
     ['--overlay /dev/zero', '/dev/zero: The file has more than 268435456 bytes, the most for one of its kind.'],
     ['--fixture /dev/zero', '/dev/zero: The file has more than 268435456 bytes, the most for one of its kind.'],
     ['--faults /dev/zero', '/dev/zero: The file has more than 268435456 bytes, the most for one of its kind.'],
+    ['--host [::1]', `--host [::1]: ${oneHost}`],
+    ['--host localhost:4010', `--host localhost:4010: ${oneHost}`],
+    ['--host http://localhost', `--host http://localhost: ${oneHost}`],
     ['--host 0.0.0.0', `--host 0.0.0.0: ${open}`],
     ['--host 127.0.0.1.example', `--host 127.0.0.1.example: ${open}`],
     ['--store http://app:Sesame-77-Open@db.example', '--store http://…@db.example: must be a URL such as redis://…'],
