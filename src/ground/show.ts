@@ -1,4 +1,4 @@
-import { inspect } from 'node:util'
+import { inspect, types } from 'node:util'
 import { writeJson } from './json.ts'
 
 /** Enough of a text to recognise it: a message must not contain a megabyte. */
@@ -46,7 +46,9 @@ function isJson(value: unknown): boolean {
 }
 
 function print(value: unknown): string {
-  return inspect(value, { depth: 1, breakLength: Number.POSITIVE_INFINITY, maxStringLength: SHOWN })
+  // What Node.js prints of a date looks like the text that may be wanted in its place.
+  const kind = types.isDate(value) ? 'Date ' : ''
+  return kind + inspect(value, { depth: 1, breakLength: Number.POSITIVE_INFINITY, maxStringLength: SHOWN })
 }
 
 /** The text with its control characters escaped. Terminals and logs would execute those from a client. */

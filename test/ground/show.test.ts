@@ -42,7 +42,7 @@ describe('A value in a message', () => {
     [Symbol('a'), 'Symbol(a)'],
     [console.log, '[Function: log]'],
     [new Map([['a', 1]]), "Map(1) { 'a' => 1 }"],
-    [new Date(0), '1970-01-01T00:00:00.000Z'],
+    [new Date(0), 'Date 1970-01-01T00:00:00.000Z'],
     [own, '<ref *1> [ [Circular *1] ]'],
   ])('is short and tells what kind of value it is (case %#)', (value, shown) => {
     expect(show(value)).toBe(shown)
