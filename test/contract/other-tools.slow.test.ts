@@ -19,6 +19,7 @@ import { placeOf } from '../../src/ground/package-files.ts'
 import { makeProject } from '../support/client-project.ts'
 import { OWN_DOCUMENT, objectsIn, ownDocument } from '../support/own-document.ts'
 import { ROOT } from '../support/program-process.ts'
+import { environmentWith } from '../support/running-program.ts'
 import { startService } from '../support/service.ts'
 import { playStory } from '../support/story.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
@@ -148,7 +149,8 @@ describe('openapi-typescript', { tags: ['original'] }, () => {
     writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, include: ['*.ts'] }))
     // It needs an earlier compiler than this one, so it is fetched as somebody does who has no project for it.
     for (const [name, path] of Object.entries({ strict: OWN_DOCUMENT, tolerant: TOLERANT_DOCUMENT })) {
-      await run('npx', ['-y', 'openapi-typescript@7.13.0', path, '--output', `${name}.ts`], { cwd: folder })
+      const command = ['-y', 'openapi-typescript@7.13.0', path, '--output', `${name}.ts`]
+      await run('npx', command, { cwd: folder, env: environmentWith() })
     }
     const tsc = join(ROOT, 'node_modules/typescript/bin/tsc')
     const { stdout } = await run(process.execPath, [tsc, '--project', folder]).catch((error) => error)
