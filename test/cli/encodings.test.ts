@@ -32,34 +32,32 @@ const UTF_16: readonly (readonly [encoding: string, content: Buffer])[] = [
   ['UTF-16 without a mark, high byte first', swapped(CONTENT)],
 ]
 
-describe.each<(typeof KINDS)[number]>(KINDS)('a file: %s', (kind, args, refused = 2) => {
-  async function outcomeOf(folder: string, content: Buffer | string) {
-    const file = join(folder, 'account-x.json')
-    writeFileSync(file, content)
-    const { code, stderr } = await runInProcess(args(file))
-    return { code, stderr }
-  }
+async function outcomeOf(args: (typeof KINDS)[number][1], folder: string, content: Buffer | string) {
+  const file = join(folder, 'account-x.json')
+  writeFileSync(file, content)
+  const { code, stderr } = await runInProcess(args(file))
+  return { code, stderr }
+}
 
+describe.each<(typeof KINDS)[number]>(KINDS)('a file: %s', (_, args, refused = 2) => {
   it('may begin with a byte order mark', async ({ folder }) => {
-    const plain = await outcomeOf(folder, CONTENT)
+    const plain = await outcomeOf(args, folder, CONTENT)
     expect(plain).toEqual({ code: refused, stderr: expect.not.stringMatching(/UTF|valid/) })
-    expect(await outcomeOf(folder, `\ufeff${CONTENT}`)).toEqual(plain)
+    expect(await outcomeOf(args, folder, `\ufeff${CONTENT}`)).toEqual(plain)
   })
 
   it.for(UTF_16)('is refused in one line if it is %s', async ([, content], { folder }) => {
-    const { code, stderr } = await outcomeOf(folder, content)
+    const { code, stderr } = await outcomeOf(args, folder, content)
     expect(code).toBe(refused)
     expect(stderr).toMatch(/^dmarc-understudy: .*account-x\.json: .*is written in UTF-16; save it in UTF-8.*\n$/)
   })
+})
 
-  // What a killed run has left of a ledger may end in the middle of a character. Entries of a recording are lost one by
-  // one.
-  it.runIf(kind !== 'ledger' && !kind.startsWith('recording'))(
-    'is refused in one line if it is in another encoding',
-    async ({ folder }) => {
-      const { code, stderr } = await outcomeOf(folder, Buffer.from(`{"a":\n"caf\u00e9"}`, 'latin1'))
-      expect(code).toBe(refused)
-      expect(stderr).toMatch(/^dmarc-understudy: .*account-x\.json: .*is not UTF-8 in line 2; save it in UTF-8.*\n$/)
-    },
-  )
+// What a killed run has left of a ledger may end in the middle of a character. Entries of a recording are lost one by one.
+const WHOLE = KINDS.filter(([kind]) => kind !== 'ledger' && !kind.startsWith('recording'))
+
+it.for(WHOLE)('a file in another encoding is refused in one line: %s', async ([, args, refused = 2], { folder }) => {
+  const { code, stderr } = await outcomeOf(args, folder, Buffer.from(`{"a":\n"caf\u00e9"}`, 'latin1'))
+  expect(code).toBe(refused)
+  expect(stderr).toMatch(/^dmarc-understudy: .*account-x\.json: .*is not UTF-8 in line 2; save it in UTF-8.*\n$/)
 })
