@@ -227,6 +227,8 @@ describe('the live client', () => {
     const { service, page } = await present('scenes/3?present=yes')
     await page.locator('#connection', { hasText: 'Live' }).waitFor({ state: 'attached' })
     await log(page).getByText('Nothing has arrived yet.').waitFor()
+    // Before the story has begun, the keys do nothing.
+    await expect.poll(() => countSnapshots(service)).toBe(1)
     await pressKeys(page, 'ArrowRight')
     await service.send('POST', '/domains', { domains: ['new.example'] }, AS_SHOP)
     await service.get('/domains')
