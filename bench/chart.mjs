@@ -76,11 +76,11 @@ function drawBar({ candidate, perCpuSecond }, longest, y) {
 }
 
 /** The most important figures in two sentences. */
-function summarise({ machine, throughput: { rows }, starts }) {
+function summarise({ commit, machine, throughput: { rows }, starts }) {
   const [read, , write] = requestsOf(rows)
   const rate = (request) => figure(rowOf(rows, request, OURS).perCpuSecond)
   const start = figure(starts.find(({ candidate }) => candidate === OURS).milliseconds)
-  return `On one core (${machine.cpu}) it answers ${rate(read)} small reads or ${rate(write)} creations of groups per second. It answers its first request ${start} ms after its start.`
+  return `On one core (${machine.cpu}), commit ${commit} answered ${rate(read)} small reads or ${rate(write)} creations of groups per second, and its first request ${start} ms after its start.`
 }
 
 /** The figures in words. */
