@@ -103,9 +103,7 @@ it('says how far it is', async () => {
   expect(seen).toEqual([500, 1_000, 1_500])
 })
 
-it('mixes policies and alignment as published, within three percentage points (seed 5)', {
-  tags: ['slow'],
-}, async () => {
+it('mixes policies and alignment as published, within three percentage points (seed 5)', {}, async () => {
   const fixture = await generateFixture({ domains: DRAWN, groups: 0, seed: 5, story: 'isp' })
   const profiles = (fixture.domains as FixtureDomain[]).map(({ profile }) => profile)
   const records = recordsOf(fixture)

@@ -214,21 +214,17 @@ describe('an overlay', () => {
     ['the window of a quota', quotaOf({ window: LIMITS.period + 1 })],
     ['the grace of a quota', quotaOf({ grace: LIMITS.grace + 1 })],
   ]
-  it.each(sample(rows, 2))(
-    'is refused with the place where it sets %s beyond the limit',
-    { tags: ['slow'] },
-    async (_, action) => {
-      await expect(loadWith(action)).rejects.toThrow(/^openapi\.yaml#\/.* must (be|have) at most /s)
-    },
-  )
+  it.each(sample(rows, 2))('is refused with the place where it sets %s beyond the limit', async (_, action) => {
+    await expect(loadWith(action)).rejects.toThrow(/^openapi\.yaml#\/.* must (be|have) at most /s)
+  })
 
-  it('is refused where it permits names of groups that no fixture can have', { tags: ['slow'] }, async () => {
+  it('is refused where it permits names of groups that no fixture can have', async () => {
     const action = { target: '$.components.schemas.DomainGroupName', update: { maxLength: LIMITS.groupName + 1 } }
     const overlays = [writeOverlay(temporaryFolder(), [action])]
     await expect(startService({ overlays })).rejects.toThrow(/DomainGroupName.* maxLength of at most 10000/)
   })
 
-  it('can set everything to its limit, and an account keeps what that permits', { tags: ['slow'] }, async () => {
+  it('can set everything to its limit, and an account keeps what that permits', async () => {
     const actions = [
       settingOf('body-limit', LIMITS.body),
       settingOf('domain-cap', LIMITS.cap),
@@ -299,9 +295,7 @@ describe('the id of a new group', () => {
   })
 })
 
-it('a folder of an earlier version starts with values that are refused now, and everything answers', {
-  tags: ['slow'],
-}, async () => {
+it('a folder of an earlier version starts with values that are refused now, and everything answers', {}, async () => {
   const data = temporaryFolder()
   const path = join(data, 'account-default.json')
   const domains = [NAME, 'b.example'].map((name) => ({ name, record: { count: 1 } }))
@@ -388,7 +382,7 @@ describe('The keys of a fixture', () => {
     ['PUT', '/default/state', (fixture) => fixture],
     ['POST', '', (fixture) => ({ id: 'new', fixture })],
     ['POST', '/default/reset', (fixture) => ({ fixture })],
-  ])('are counted before the work by %s %s, which changes nothing', { tags: ['slow'] }, async (method, path, wrap) => {
+  ])('are counted before the work by %s %s, which changes nothing', async (method, path, wrap) => {
     const service = await startService()
     const ask = asker(service)
     const before = (await ask('GET', '')).data
@@ -419,7 +413,6 @@ describe('The keys of a fixture', () => {
 describe('The groups of a fixture', () => {
   it.each(sample(['allowed', 'refused', 'moved'], 2))(
     'are not looked through for each of them, where shared domains are %s',
-    { tags: ['slow'] },
     async (value) => {
       const contract = await loadWith(settingOf('shared-domains', value))
       const looksFor = async (count: number) => {

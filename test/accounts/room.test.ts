@@ -28,7 +28,7 @@ describe('when there are as many accounts as there may be', () => {
     expect(await idsOf(plane)).toEqual(['another', 'default', 'mine', 'sandbox_c'])
   })
 
-  it('a sandbox is opened again when its key is used just while it makes room', { tags: ['slow'] }, async () => {
+  it('a sandbox is opened again when its key is used just while it makes room', async () => {
     const { ask } = await startControlPlane({ maxAccounts: 8, enforceQuotas: false })
     const statuses: number[] = []
     await Promise.all(

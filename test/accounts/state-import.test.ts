@@ -14,7 +14,7 @@ async function startAsking(base = '') {
   return (method: string, path: string, body?: object) => askControl(service, method, base + path, body)
 }
 
-it('a key or a rule that is added while a state is put in place is not lost by it', { tags: ['slow'] }, async () => {
+it('a key or a rule that is added while a state is put in place is not lost by it', async () => {
   const ask = await startAsking('/accounts/default')
   const rule = { respond: { error: 'internal_error' } }
   // What an import reads of the account must not be older than what it replaces.

@@ -176,19 +176,15 @@ describe.each(Object.keys(CLAIMS))('the story of the fixture %s', (name) => {
     expect(Object.keys(CLAIMS[name] ?? {})).toEqual(scenes.map(({ title }) => title))
   })
 
-  it.each(TIMES)(
-    'is true, and each call is answered as expected, at $now with the seed $seed',
-    { tags: ['slow'] },
-    async (time) => {
-      const told = await tell(name, time)
-      await askControl(told.service, 'POST', '/accounts/default/snapshots', { name: 'scene' })
-      for (const { title, calls = [] } of told.scenes) {
-        for (const call of calls)
-          expect([title, call.operation, await send(told.service, call)]).toEqual([title, call.operation, call.expect])
-        const rows = rowsOf((await told.service.get('/dmarc')).body.data)
-        await CLAIMS[name]?.[title]?.(rows, told)
-        await askControl(told.service, 'POST', '/accounts/default/snapshots/scene/restore')
-      }
-    },
-  )
+  it.each(TIMES)('is true, and each call is answered as expected, at $now with the seed $seed', async (time) => {
+    const told = await tell(name, time)
+    await askControl(told.service, 'POST', '/accounts/default/snapshots', { name: 'scene' })
+    for (const { title, calls = [] } of told.scenes) {
+      for (const call of calls)
+        expect([title, call.operation, await send(told.service, call)]).toEqual([title, call.operation, call.expect])
+      const rows = rowsOf((await told.service.get('/dmarc')).body.data)
+      await CLAIMS[name]?.[title]?.(rows, told)
+      await askControl(told.service, 'POST', '/accounts/default/snapshots/scene/restore')
+    }
+  })
 })

@@ -129,9 +129,7 @@ describe('an account', () => {
     expect((await plane.get('/accounts')).data.accounts).toMatchObject([{ id: 'default' }])
   })
 
-  it('that is deleted and created again while a request waits is not changed by it, and has no trace of it', {
-    tags: ['slow'],
-  }, async () => {
+  it('that is deleted and created again while a request waits is not changed by it, and has no trace of it', {}, async () => {
     const { plane, id, key, answer } = await deleteUnderRequest()
     const { create, ask, get } = plane
     expect((await create({ id })).key).toBe(key)

@@ -25,7 +25,7 @@ function textsOf(text: string): Map<string, string> {
 }
 
 describe('the records of some days', () => {
-  it('are byte for byte what GET /dmarc serves on each of them (seed 7)', { tags: ['slow'] }, async () => {
+  it('are byte for byte what GET /dmarc serves on each of them (seed 7)', async () => {
     const service = await startService({ now: NOW, enforceQuotas: false })
     await fc.assert(
       fc.asyncProperty(drawnDomains(), fc.nat(1000), async (domains, seed) => {
@@ -97,7 +97,7 @@ describe('the records of some days', () => {
     expect([status, error.message]).toEqual([400, '`domain` must name at most 100 domains, not 101.'])
   })
 
-  it('are refused where they are too many, with how many days there can be', { tags: ['slow'] }, async () => {
+  it('are refused where they are too many, with how many days there can be', async () => {
     const names = Array.from({ length: 1000 }, (_, index) => `d${index}.example`)
     const service = await startService({ now: NOW, fixture: { domains: names } })
     const { status, error } = await askDays(service, '2026-01-01', '2026-05-01')

@@ -73,7 +73,7 @@ describe('What the control plane has answered is on the disk, where a kill leave
     expect([...Object.keys(CHANGES), ...OF_THE_PROCESS].toSorted()).toEqual(writing.toSorted())
   })
 
-  it.each(Object.entries(CHANGES))('%s', { tags: ['slow'] }, async (_, [make, shown, ...before]) => {
+  it.each(Object.entries(CHANGES))('%s', async (_, [make, shown, ...before]) => {
     const folder = temporaryFolder()
     const { ask, plane } = await serve(folder)
     await plane.create({ id: 'mine', frozen: true, fixture: { domains: ['a.example'] } })

@@ -145,7 +145,7 @@ describe('An event', () => {
     expect(most).toBeLessThanOrEqual(2)
   })
 
-  it('is not lost in a flood, of which each request pays a few steps', { tags: ['slow'] }, () => {
+  it('is not lost in a flood, of which each request pays a few steps', () => {
     const { journal, reader } = open()
     let most = 0
     for (let count = 0; count < 10_000; count++) {
@@ -173,7 +173,7 @@ describe('A reader who does not read', () => {
   it.each<[limit: string, target: string, count: number]>([
     ['a thousand events', '/', 2_500],
     ['sixteen megabytes', `/${'x'.repeat(200_000)}`, 100],
-  ])('is cut when %s wait for it, and others are not', { tags: ['slow'] }, (_, target, count) => {
+  ])('is cut when %s wait for it, and others are not', (_, target, count) => {
     const { journal, feed, reader: other } = open()
     const { reader: idle } = join(feed, journal, new Reader({ isReading: false }))
     record(journal, count, { target, path: target })
@@ -196,7 +196,7 @@ describe('A reader who does not read', () => {
     expect(reader.isCut).toBe(true)
   })
 
-  it('is cut when too much waits for all, first where most waits', { tags: ['slow'] }, () => {
+  it('is cut when too much waits for all, first where most waits', () => {
     const { journal, feed } = open()
     const target = `/${'x'.repeat(100_000)}`
     const accounts = Array.from({ length: 30 }, (_, number) => `account-${number}`)

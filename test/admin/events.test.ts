@@ -118,7 +118,7 @@ describe('a stream of events', () => {
     expect(queries(await reader.take(3))).toEqual(['n=3', 'n=4', 'n=5'])
   })
 
-  it('begins now where its reader names no event that there was', { tags: ['slow'] }, async () => {
+  it('begins now where its reader names no event that there was', async () => {
     const service = await startObserved()
     await service.get('/domains?n=0')
     const readers = ['', 'x', '-1', '1e999', '99999'].map((id) => Reader.open(service, '/events', id))
@@ -127,7 +127,7 @@ describe('a stream of events', () => {
     for (const reader of opened) expect(queries(await reader.take(1))).toEqual(['n=1'])
   })
 
-  it('goes on beside many others, which come and go', { tags: ['slow'] }, async () => {
+  it('goes on beside many others, which come and go', async () => {
     const service = await startObserved()
     const warnings: Error[] = []
     const note = (warning: Error) => warnings.push(warning)
@@ -160,9 +160,7 @@ describe('a stream of events', () => {
     for await (const { entry } of reader.events) expectEntry(entry)
   })
 
-  it('reads a full journal as fast as its reader does, and brings what comes meanwhile, in order', {
-    tags: ['slow'],
-  }, async () => {
+  it('reads a full journal as fast as its reader does, and brings what comes meanwhile, in order', {}, async () => {
     const service = await startObserved({ enforceQuotas: false, journal: FULL })
     const body = '\u0001'.repeat(10_240)
     const send = (number: number, key = API_KEY) =>
@@ -192,7 +190,7 @@ describe('a stream of events', () => {
     await once(idle, 'close')
   })
 
-  it('is cut for a reader who takes nothing for a minute, however much it has missed', { tags: ['slow'] }, async () => {
+  it('is cut for a reader who takes nothing for a minute, however much it has missed', async () => {
     const service = await startObserved({ enforceQuotas: false })
     const name = 'x'.repeat(10_000)
     for (let number = 0; number < 1_000; number++) await service.send('POST', '/domaingroups', { name })
@@ -210,7 +208,7 @@ describe('a stream of events', () => {
     expect(bytes).toBeLessThan(1_000 * 20_000)
   })
 
-  it('is refused when there are as many as there may be, until one ends', { tags: ['slow'] }, async () => {
+  it('is refused when there are as many as there may be, until one ends', async () => {
     const { eventStreams } = readLimits(controlApi)
     const service = await startObserved()
     const readers = [await Reader.open(service)]

@@ -14,7 +14,7 @@ const LARGE = { domains: Array.from({ length: 30_000 }, (_, index) => `host-${in
 /** About 6 MiB. */
 const FAIR = { domains: LARGE.domains.slice(0, 9_000) }
 
-describe('Where the memory for accounts is used up', { tags: ['slow'] }, () => {
+describe('Where the memory for accounts is used up', () => {
   it('the control plane answers 507, says who holds what, and changes nothing', async () => {
     const service = await startService({ ...LIMITED, fixture: 'empty' })
     for (const refused of [

@@ -39,9 +39,7 @@ const records = fc.record({ p: policies, dmarc: fc.nat(100), count: fc.integer({
 const domains = drawnDomains({ minLength: 0, fields: { record: records } })
 
 describe('the overview of an account', () => {
-  it('has the sums of GET /dmarc, at the newest refresh and at each before it (seed 3)', {
-    tags: ['slow'],
-  }, async () => {
+  it('has the sums of GET /dmarc, at the newest refresh and at each before it (seed 3)', {}, async () => {
     const service = await startService({ now: NOW, enforceQuotas: false })
     await fc.assert(
       fc.asyncProperty(domains, fc.nat(1000), async (domains, seed) => {
@@ -221,16 +219,14 @@ describe('the overview of an account', () => {
     ['9999-12-30T23:59:00Z', 90, '9999-12-31T00:00:00Z'],
     ['9999-12-31T00:00:00Z', 90, null],
     ['1970-01-05T12:00:00Z', 5, '1970-01-06T00:00:00Z'],
-  ])('works with a clock that shows %s', { tags: ['slow'] }, async (now, count, next) => {
+  ])('works with a clock that shows %s', async (now, count, next) => {
     const service = await startService({ now, fixture: 'demo', frozen: true })
     const { days, days_omitted, next_refresh_at, ...overview } = await overviewOf(service)
     expect([days.length, days_omitted, next_refresh_at]).toEqual([count, 90 - count, next])
     expect(overview).toMatchObject(sumsOf(await recordsOf(service)))
   })
 
-  it('of 10,000 domains has fewer days, and is made in turns, between which others are answered', {
-    tags: ['slow'],
-  }, async () => {
+  it('of 10,000 domains has fewer days, and is made in turns, between which others are answered', {}, async () => {
     const domains = Array.from({ length: 10_000 }, (_, index) => `d${index}.example`)
     const service = await startService({ fixture: { domains } })
     let isOver = false

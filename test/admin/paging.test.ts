@@ -66,7 +66,6 @@ describe('A list', () => {
 
   it.each(sample(LISTS.filter(([, name]) => name !== 'snapshots').toReversed(), 2))(
     'at %s has as many items on a page as the document says',
-    { tags: ['slow'] },
     async (path, name, _, fill) => {
       const service = await startService({ enforceQuotas: false })
       await fill(service, pageDefault + 1)
@@ -116,7 +115,7 @@ describe('The pages of a journal', () => {
     expect(await read('&limit=2&before=3')).toEqual({ count: 5, next: null, ordinals: [1] })
   })
 
-  it('are limited in bytes, also when each byte of a body takes six of them', { tags: ['slow'] }, async () => {
+  it('are limited in bytes, also when each byte of a body takes six of them', async () => {
     const service = await startService({ enforceQuotas: false })
     const body = '\u0001'.repeat(10_240)
     await addFault(service, { respond: { status: 500, body }, phase: 'after' })
@@ -141,35 +140,31 @@ describe('A journal of very many requests', () => {
     ['GET', `${AT}/requests?path=/nothing-at-all`],
     ['POST', `${AT}/requests/verify`, { match: { status: 404 } }],
   ]
-  it.each(LONG)(
-    'is gone through in turns, between which others are served: %s %s',
-    { tags: ['slow'] },
-    async (...asked) => {
-      const service = await startService()
-      await service.get('/domains')
-      // The control plane is loaded by now.
-      await askControl(service, 'GET', '/requests')
-      const { newestFirst } = Journal.prototype
-      const many = vi.spyOn(Journal.prototype, 'newestFirst').mockImplementation(function* (this: Journal, account) {
-        const entry = newestFirst.call(this, account).next().value
-        for (let count = 0; entry && count < 1_000_000; count++) yield entry
-      })
-      onTestFinished(() => many.mockRestore())
-      let isAnswered = false
-      const answer = askControl(service, ...asked).finally(() => {
-        isAnswered = true
-      })
-      let served = 0
-      for (; !isAnswered; served++) await askControl(service, 'GET', '/health')
-      await answer
-      // Without turns, all others would wait until the end.
-      expect(served).toBeGreaterThan(3)
-    },
-  )
+  it.each(LONG)('is gone through in turns, between which others are served: %s %s', async (...asked) => {
+    const service = await startService()
+    await service.get('/domains')
+    // The control plane is loaded by now.
+    await askControl(service, 'GET', '/requests')
+    const { newestFirst } = Journal.prototype
+    const many = vi.spyOn(Journal.prototype, 'newestFirst').mockImplementation(function* (this: Journal, account) {
+      const entry = newestFirst.call(this, account).next().value
+      for (let count = 0; entry && count < 1_000_000; count++) yield entry
+    })
+    onTestFinished(() => many.mockRestore())
+    let isAnswered = false
+    const answer = askControl(service, ...asked).finally(() => {
+      isAnswered = true
+    })
+    let served = 0
+    for (; !isAnswered; served++) await askControl(service, 'GET', '/health')
+    await answer
+    // Without turns, all others would wait until the end.
+    expect(served).toBeGreaterThan(3)
+  })
 })
 
 describe('The pages of rules with long bodies', () => {
-  it('are limited in bytes', { tags: ['slow'] }, async () => {
+  it('are limited in bytes', async () => {
     const service = await startService()
     const rule = { respond: { status: 500, body: '\u0001'.repeat(60_000) }, probability: 0 }
     for (let number = 0; number < 30; number++) await addFault(service, rule)
@@ -181,7 +176,7 @@ describe('The pages of rules with long bodies', () => {
 })
 
 describe('A list with an item that the document forbids', () => {
-  it('is cut off where its beginning is sent already, and is 500 where it is short', { tags: ['slow'] }, async () => {
+  it('is cut off where its beginning is sent already, and is 500 where it is short', async () => {
     const store = openMemoryStore()
     const log = recordingLog()
     const service = await startService({ store, log })

@@ -60,7 +60,7 @@ class Reader {
 }
 
 describe('docs/control-plane-reference.md', () => {
-  it('shows what a server answers', { tags: ['slow'] }, async () => {
+  it('shows what a server answers', async () => {
     await using server = await startUnderstudy({ fixture: 'empty', now: NOW, frozen: true })
     const reader = new Reader(server)
     const played: Played[] = []

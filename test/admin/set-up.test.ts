@@ -108,7 +108,7 @@ describe('what a test sets up', () => {
     expect((await plane.post('/accounts/mine/domains', { domains: ['a.example'] })).status).toBe(201)
   })
 
-  it('follows the contract of the server, also where an overlay has changed it', { tags: ['slow'] }, async () => {
+  it('follows the contract of the server, also where an overlay has changed it', async () => {
     const overlay = writeOverlay(temporaryFolder(), [
       { target: '$.components.schemas.DomainsToAdd.properties.domains', update: { maxItems: 60 } },
       { target: '$.components.x-errors.duplicate_name', update: { status: 422, message: 'Taken: {value}.' } },

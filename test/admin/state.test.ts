@@ -12,33 +12,29 @@ async function readAll({ ask }: ControlPlane, key: string): Promise<string[]> {
 }
 
 describe('an exported account', () => {
-  it.each(FIXTURE_NAMES)(
-    'of the fixture %s answers the same after an import elsewhere',
-    { tags: ['slow'] },
-    async (fixture) => {
-      const plane = await startControlPlane()
-      const { id, key } = await plane.create({ fixture, seed: 3, plan: 'above-stone', now: '2026-05-05T05:05:05Z' })
-      await plane.ask(key, 'POST', '/domains', { domains: ['fresh.example'] })
-      await plane.ask(key, 'POST', '/domaingroups', { name: 'Made', domains: ['fresh.example'] })
-      await plane.put(`/accounts/${id}/domains/fresh.example/features`, { features: ['mta-sts'] })
-      const pin = { p: 'quarantine', dkim: 12.5, profile: 'spoofed' }
-      await plane.put(`/accounts/${id}/domains/fresh.example/dmarc`, pin)
-      const { data: state } = await plane.get(`/accounts/${id}/state`)
-      expect(JSON.stringify(state)).not.toMatch(/"hash"|"key"|"id":"key_/)
+  it.each(FIXTURE_NAMES)('of the fixture %s answers the same after an import elsewhere', async (fixture) => {
+    const plane = await startControlPlane()
+    const { id, key } = await plane.create({ fixture, seed: 3, plan: 'above-stone', now: '2026-05-05T05:05:05Z' })
+    await plane.ask(key, 'POST', '/domains', { domains: ['fresh.example'] })
+    await plane.ask(key, 'POST', '/domaingroups', { name: 'Made', domains: ['fresh.example'] })
+    await plane.put(`/accounts/${id}/domains/fresh.example/features`, { features: ['mta-sts'] })
+    const pin = { p: 'quarantine', dkim: 12.5, profile: 'spoofed' }
+    await plane.put(`/accounts/${id}/domains/fresh.example/dmarc`, pin)
+    const { data: state } = await plane.get(`/accounts/${id}/state`)
+    expect(JSON.stringify(state)).not.toMatch(/"hash"|"key"|"id":"key_/)
 
-      const other = await plane.create({ fixture: 'empty', seed: 4 })
-      const { data } = await plane.put(`/accounts/${other.id}/state`, state)
-      expect(data.account).toMatchObject({ plan: 'above-stone', seed: 3, now: '2026-05-05T05:05:05Z' })
-      expect(await readAll(plane, other.key)).toEqual(await readAll(plane, key))
-      const again = (await plane.get(`/accounts/${other.id}/state`)).data
-      const { description: _, keys: __, ...given } = state
-      expect(again).toMatchObject(given)
-      for (const account of [id, other.id]) await plane.patch(`/accounts/${account}/clock`, { advance: 'P45D' })
-      expect(await readAll(plane, other.key)).toEqual(await readAll(plane, key))
-      const refused = await plane.ask(other.key, 'DELETE', '/domains', { domains: ['fresh.example'] })
-      expect(refused.body.error.code).toBe('domain_delete_failed')
-    },
-  )
+    const other = await plane.create({ fixture: 'empty', seed: 4 })
+    const { data } = await plane.put(`/accounts/${other.id}/state`, state)
+    expect(data.account).toMatchObject({ plan: 'above-stone', seed: 3, now: '2026-05-05T05:05:05Z' })
+    expect(await readAll(plane, other.key)).toEqual(await readAll(plane, key))
+    const again = (await plane.get(`/accounts/${other.id}/state`)).data
+    const { description: _, keys: __, ...given } = state
+    expect(again).toMatchObject(given)
+    for (const account of [id, other.id]) await plane.patch(`/accounts/${account}/clock`, { advance: 'P45D' })
+    expect(await readAll(plane, other.key)).toEqual(await readAll(plane, key))
+    const refused = await plane.ask(other.key, 'DELETE', '/domains', { domains: ['fresh.example'] })
+    expect(refused.body.error.code).toBe('domain_delete_failed')
+  })
 
   it('can be created anew from its state, in which nobody can use the keys', async () => {
     const { create, get, ask } = await startControlPlane()

@@ -60,9 +60,7 @@ describe('an operation that is added with an overlay and one module', () => {
     expect((await sendPlanned(service, (correction?.requests ?? []) as PlannedRequest[]))?.status).toBe(200)
   })
 
-  it('is covered: for each status, code, rule and limit there are requests that show it', {
-    tags: ['slow'],
-  }, async () => {
+  it('is covered: for each status, code, rule and limit there are requests that show it', {}, async () => {
     const service = await start()
     const report = await coverageOf(service)
     const { responses } = partOf(report)

@@ -93,9 +93,7 @@ describe('observabilityOf', () => {
 
   const observable = choices.alternatives.filter(({ assumption, number }) => isObservable(assumption, number))
 
-  it('has requests that the service answers otherwise under each alternative, and by which it is decided', {
-    tags: ['slow'],
-  }, async () => {
+  it('has requests that the service answers otherwise under each alternative, and by which it is decided', {}, async () => {
     const tried = observable.filter((_, index) => index % budget({ quick: 16, whole: 8, full: 1 }) === 0)
     for (const alternative of tried) {
       const name = nameOf(alternative)

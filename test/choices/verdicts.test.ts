@@ -98,7 +98,7 @@ describe('decideVerdicts', () => {
     expect(new Set(verdicts.slice(2).map(({ verdict }) => verdict))).toEqual(new Set(['undecided']))
   })
 
-  it(`agrees with a trial of all combinations, and never excludes the truth (seed ${SEED})`, { tags: ['slow'] }, () => {
+  it(`agrees with a trial of all combinations, and never excludes the truth (seed ${SEED})`, () => {
     fc.assert(
       fc.property(worlds(), ({ sizes, truth, observations }) => {
         const verdicts = decideVerdicts(observations, choicesWith(sizes))
@@ -123,7 +123,7 @@ describe('decideVerdicts', () => {
     )
   })
 
-  it(`contradicts only assumptions of which observations disagree (seed ${SEED})`, { tags: ['slow'] }, () => {
+  it(`contradicts only assumptions of which observations disagree (seed ${SEED})`, () => {
     fc.assert(
       fc.property(worlds(), worlds(), (one, other) => {
         const sizes = one.sizes.map((size, index) => Math.max(size, other.sizes[index] ?? 1))
@@ -137,9 +137,7 @@ describe('decideVerdicts', () => {
     )
   })
 
-  it(`finds the truth in ${MANY} different observations, and doubts no more than a lie speaks of`, {
-    tags: ['slow'],
-  }, () => {
+  it(`finds the truth in ${MANY} different observations, and doubts no more than a lie speaks of`, {}, () => {
     const sizes = Array.from({ length: 82 }, (_, index) => 2 + (index % 4))
     const choices = choicesWith(sizes)
     const random = createRandom(SEED)

@@ -95,7 +95,7 @@ describe('explore --beside', () => {
     expect(code).toBe(0)
   })
 
-  it('says that both commands use one port', { tags: ['slow'] }, async ({ folder }) => {
+  it('says that both commands use one port', async ({ folder }) => {
     const taken = createServer().listen(0, '127.0.0.1')
     await once(taken, 'listening')
     const { port } = taken.address() as AddressInfo
@@ -115,7 +115,7 @@ describe('explore --beside', () => {
     expect(JSON.parse(readFileSync(path, 'utf8'))).toMatchObject({ passed: false, inconclusive: true, runs: 3 })
   })
 
-  it('ends both commands at Ctrl-C while requests are held', { tags: ['slow'] }, async ({ folder, start }) => {
+  it('ends both commands at Ctrl-C while requests are held', async ({ folder, start }) => {
     const marker = join(folder, 'marker')
     // Its third start is the first one beside the other command, whose request is held then.
     const count = `echo >>'${marker}.starts'; [ $(wc -l <'${marker}.starts') -lt 3 ] ||`

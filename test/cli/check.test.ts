@@ -11,8 +11,6 @@ import { entryFrom, entryOf, harOf, RECORDED_AT } from '../support/recorded.ts'
 import { expectReport } from '../support/report-schema.ts'
 import { openService } from '../support/service.ts'
 
-const SLOW = { tags: ['slow'] }
-
 const SESSION: readonly ExchangeRequest[] = [
   { path: '/domains' },
   { path: '/domains', method: 'POST', body: { domains: ['a.example', 'b.example'] } },
@@ -62,7 +60,7 @@ async function check(folder: string, texts: readonly string[], ...args: string[]
 }
 
 describe('check', () => {
-  it('passes what the stand-in itself has answered, and says how much of it was judged', SLOW, async ({ folder }) => {
+  it('passes what the stand-in itself has answered, and says how much of it was judged', async ({ folder }) => {
     const evidence = join(folder, 'evidence.json')
     const { code, stdout, stderr, report } = await check(folder, [harOf(traffic)], '--evidence', evidence)
     expect({ code, stdout }).toEqual({ code: 0, stdout: '' })
@@ -77,7 +75,7 @@ describe('check', () => {
     expect(statSync(evidence).mode & 0o777).toBe(0o600)
   })
 
-  it('judges requests that are nested absurdly, and leaves out what has no method', SLOW, async ({ folder }) => {
+  it('judges requests that are nested absurdly, and leaves out what has no method', async ({ folder }) => {
     const text = `{"domains":${'['.repeat(DEPTH)}${']'.repeat(DEPTH)}}`
     const deep = entryOf({ request: { method: 'POST', postData: { mimeType: 'application/json', text } } })
     const nameless = ['', 'G\r\nET', 'x'.repeat(100_000)].map((method) => entryOf({ request: { method } }))
@@ -88,7 +86,7 @@ describe('check', () => {
     expectReport('evidence', JSON.parse(readFileSync(evidence, 'utf8')))
   })
 
-  it('reads several recordings as one', SLOW, async ({ folder }) => {
+  it('reads several recordings as one', async ({ folder }) => {
     const { code, report } = await check(folder, [harOf(traffic.slice(4)), harOf(traffic.slice(0, 4))], '--sole-writer')
     expect({ code, report }).toMatchObject({ code: 0, report: { exchanges: 7, judged: 7 } })
   })
@@ -160,7 +158,7 @@ describe('check', () => {
     expect(JSON.parse(readFileSync(baseline, 'utf8'))).toEqual({ findings: [] })
   })
 
-  it('accepts the findings of a baseline, which it has written', SLOW, async ({ folder }) => {
+  it('accepts the findings of a baseline, which it has written', async ({ folder }) => {
     const baseline = join(folder, 'baseline.json')
     const text = harOf([...traffic, wrong])
     const first = await check(folder, [text], '--baseline', baseline, '--update-baseline')
@@ -211,7 +209,7 @@ describe('check', () => {
     expect(stderr).toMatch(/^Left out +1 to other addresses$/m)
   })
 
-  it('ends when it is told to, with what was found', SLOW, async ({ start, folder }) => {
+  it('ends when it is told to, with what was found', async ({ start, folder }) => {
     const file = join(folder, 'a.har')
     const entries = Array.from({ length: 3000 }, (_, index) => entryOf({ after: index * 100 }))
     writeFileSync(file, harOf(entries))

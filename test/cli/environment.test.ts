@@ -9,13 +9,11 @@ import { runInProcess } from '../support/program-in-process.ts'
 import { ready } from '../support/running-program.ts'
 import { overlayWith, withBodyLimit } from './overlays.ts'
 
-const SLOW = { tags: ['slow'] }
-
 const withLowestPlan = (lowest: string) => overlayWith("$['x-settings'].plans.value", { lowest })
 
 describe('the environment', () => {
   // The tests of options hold each of them to be read alike from both; here one of each kind reaches the server.
-  it('gives the value of an option that is not given', SLOW, async ({ start, folder }) => {
+  it('gives the value of an option that is not given', async ({ start, folder }) => {
     const environment = Object.fromEntries(
       Object.entries({
         port: '0',
@@ -46,7 +44,7 @@ describe('the environment', () => {
     expect((await fetch(`${service.origin}/__admin/health`)).status).toBe(404)
   })
 
-  it('gives way to what is given as an option, be it wrong or not', SLOW, async ({ serve }) => {
+  it('gives way to what is given as an option, be it wrong or not', async ({ serve }) => {
     const service = await serve(['--fixture', 'empty', '--overlay', withBodyLimit(1000)], {
       environment: {
         DMARC_UNDERSTUDY_PORT: 'x',

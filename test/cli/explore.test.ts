@@ -40,7 +40,7 @@ describe('Without a baseline, explore says in one line', () => {
   it.each<[options: string[], message: RegExp]>([
     [['--timeout', '1'], /^the command fails without any fault: it did not end within \d+\.\d s \(--timeout\)$/],
     [['--budget', '1'], /^the budget was over before the command had ended without any fault$/],
-  ])('with %j, that the command takes too long', { tags: ['slow'] }, async (options, message) => {
+  ])('with %j, that the command takes too long', async (options, message) => {
     await expectRefusal(['explore', ...options, '--', 'sleep', '30'], 1, message)
   })
 })
@@ -85,7 +85,7 @@ describe('explore', () => {
   })
 })
 
-describe('explore', { tags: ['slow'] }, () => {
+describe('explore', () => {
   it('finds what breaks a client, and writes the report and the line that replays it', async ({ folder }) => {
     const path = join(folder, 'report.json')
     const { code, stderr, stdout } = await runInProcess(

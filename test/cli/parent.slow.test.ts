@@ -48,7 +48,7 @@ async function startParent(
 
 const SERVE = 'serve --port 0 --log-level silent --ready-file'
 
-describe('with --exit-with-parent, the server ends', { tags: ['original'] }, () => {
+describe('with --exit-with-parent, the server ends', () => {
   it('with a script that is killed, and without it the server goes on', async () => {
     const serve = `${process.execPath} ${PROGRAM} ${SERVE}`
     // A shell waits in the foreground for something else.

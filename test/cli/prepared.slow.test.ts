@@ -22,7 +22,7 @@ import { ROOT } from '../support/program-process.ts'
 const PREPARED = join(ROOT, 'dist/prepared')
 const BUILT = pathToFileURL(join(ROOT, 'dist/index.js')).href
 
-describe('the build prepares', { tags: ['original'] }, () => {
+describe('the build prepares', () => {
   it.each<[string, Parameters<typeof compileStandalone>[0]]>([
     [OWN_DOCUMENT, (compilerFor) => compileContract({ validated: false }, compilerFor)],
     [CONTROL_DOCUMENT, (compilerFor) => compileControlApi({ validated: false }, compilerFor)],

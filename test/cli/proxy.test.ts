@@ -13,8 +13,6 @@ import { expectRefusal, it, type Tools } from '../support/program.ts'
 import { API_KEY, startService } from '../support/service.ts'
 import { ask, listens, startRaw } from './proxied.ts'
 
-const SLOW = { tags: ['slow'] }
-
 async function dataAt<Data>(url: string): Promise<Data> {
   return ((await (await fetch(url)).json()) as { data: Data }).data
 }
@@ -24,66 +22,65 @@ function add(baseUrl: string, body: object): Promise<Response> {
 }
 
 describe('proxy', () => {
-  it(
-    'passes on, records, judges, shows both sides in its control plane, and ends with 0',
-    SLOW,
-    async ({ folder, start }) => {
-      const service = await startService()
-      const [har, evidence, json, readyFile] = ['a.har', 'a.evidence', 'a.json', 'ready.json'].map((name) =>
-        join(folder, name),
-      ) as [string, string, string, string]
-      const running = start([
-        ...['proxy', '--target', service.baseUrl, '--port', '0', '--record', har, '--evidence', evidence],
-        ...['--report', `json=${json}`, '--ready-file', readyFile],
-      ])
-      const baseUrl = await listens(running)
-      expect(JSON.parse(readFileSync(readyFile, 'utf8'))).toMatchObject({ base_url: baseUrl, api_key: null })
-      expect((await add(baseUrl, { domains: ['a.example'] })).status).toBe(200)
-      expect(await (await ask(`${baseUrl}/domains`)).json()).toEqual({
-        success: true,
-        data: { domains: ['a.example'] },
-      })
-      expect((await add(baseUrl, { domains: ['b.example'], name: 'x' })).status).toBe(400)
-      await ask(`${new URL(baseUrl).origin}/elsewhere`)
-      const admin = `${new URL(baseUrl).origin}/__admin`
-      await expect.poll(async () => (await dataAt<{ requests: number }>(`${admin}/verdict`)).requests).toBe(4)
-      const verdict = await dataAt<object>(`${admin}/verdict`)
-      expect(verdict).toMatchObject({
-        passed: true,
-        judged: 3,
-        violations: { count: 1, by_code: { unknown_field: 1 }, first: [{ correction: null }] },
-        service: { findings: 0, exchanges: 4, not_judged: 1 },
-      })
-      const journal = await dataAt<{ requests: unknown }>(`${admin}/accounts/default/requests?operation=addDomains`)
-      expect(journal.requests).toMatchObject([
-        { status: 200, key: 'key 1', request: { body: '{"domains":["a.example"]}' }, violations: [] },
-        { status: 400, code: 'unknown_field', violations: [{ by: 'client', label: 'contract violation' }] },
-      ])
-      const refused = await fetch(`${admin}/accounts/default/clock`)
-      const { error } = (await refused.json()) as { error: { message: string } }
-      expect([refused.status, error.message]).toEqual([
-        403,
-        'getClock is not possible here, because the proxy only observes a service: it has no account of its own.',
-      ])
-      // It is whole after each exchange; other tests kill the program meanwhile.
-      const recorded = () => JSON.parse(readFileSync(har, 'utf8')).log.entries
-      await expect.poll(() => recorded().length).toBe(4)
-      running.stop()
-      const { code, stderr } = await running.ended
-      expect(code).toBe(0)
-      expect(stderr).toContain('1 request to paths that are not below the base URL of the service was passed on')
-      const statuses = recorded().map(({ response }: { response: { status: number } }) => response.status)
-      expect(statuses).toEqual([200, 200, 400, 404])
-      expect(JSON.parse(readFileSync(json, 'utf8'))).toMatchObject({ exchanges: 3 })
-      for (const file of [har, evidence, json]) {
-        expect(readFileSync(file, 'utf8')).not.toContain(API_KEY)
-        expect(readFileSync(file, 'utf8')).not.toContain(API_KEY.split('.')[1])
-      }
-      expect(statSync(har).mode & 0o077).toBe(0)
-    },
-  )
+  it('passes on, records, judges, shows both sides in its control plane, and ends with 0', async ({
+    folder,
+    start,
+  }) => {
+    const service = await startService()
+    const [har, evidence, json, readyFile] = ['a.har', 'a.evidence', 'a.json', 'ready.json'].map((name) =>
+      join(folder, name),
+    ) as [string, string, string, string]
+    const running = start([
+      ...['proxy', '--target', service.baseUrl, '--port', '0', '--record', har, '--evidence', evidence],
+      ...['--report', `json=${json}`, '--ready-file', readyFile],
+    ])
+    const baseUrl = await listens(running)
+    expect(JSON.parse(readFileSync(readyFile, 'utf8'))).toMatchObject({ base_url: baseUrl, api_key: null })
+    expect((await add(baseUrl, { domains: ['a.example'] })).status).toBe(200)
+    expect(await (await ask(`${baseUrl}/domains`)).json()).toEqual({
+      success: true,
+      data: { domains: ['a.example'] },
+    })
+    expect((await add(baseUrl, { domains: ['b.example'], name: 'x' })).status).toBe(400)
+    await ask(`${new URL(baseUrl).origin}/elsewhere`)
+    const admin = `${new URL(baseUrl).origin}/__admin`
+    await expect.poll(async () => (await dataAt<{ requests: number }>(`${admin}/verdict`)).requests).toBe(4)
+    const verdict = await dataAt<object>(`${admin}/verdict`)
+    expect(verdict).toMatchObject({
+      passed: true,
+      judged: 3,
+      violations: { count: 1, by_code: { unknown_field: 1 }, first: [{ correction: null }] },
+      service: { findings: 0, exchanges: 4, not_judged: 1 },
+    })
+    const journal = await dataAt<{ requests: unknown }>(`${admin}/accounts/default/requests?operation=addDomains`)
+    expect(journal.requests).toMatchObject([
+      { status: 200, key: 'key 1', request: { body: '{"domains":["a.example"]}' }, violations: [] },
+      { status: 400, code: 'unknown_field', violations: [{ by: 'client', label: 'contract violation' }] },
+    ])
+    const refused = await fetch(`${admin}/accounts/default/clock`)
+    const { error } = (await refused.json()) as { error: { message: string } }
+    expect([refused.status, error.message]).toEqual([
+      403,
+      'getClock is not possible here, because the proxy only observes a service: it has no account of its own.',
+    ])
+    // It is whole after each exchange; other tests kill the program meanwhile.
+    const recorded = () => JSON.parse(readFileSync(har, 'utf8')).log.entries
+    await expect.poll(() => recorded().length).toBe(4)
+    running.stop()
+    const { code, stderr } = await running.ended
+    expect(code).toBe(0)
+    expect(stderr).toContain('1 request to paths that are not below the base URL of the service was passed on')
+    const statuses = recorded().map(({ response }: { response: { status: number } }) => response.status)
+    expect(statuses).toEqual([200, 200, 400, 404])
+    expect(JSON.parse(readFileSync(json, 'utf8'))).toMatchObject({ exchanges: 3 })
+    for (const file of [har, evidence, json]) {
+      expect(readFileSync(file, 'utf8')).not.toContain(API_KEY)
+      expect(readFileSync(file, 'utf8')).not.toContain(API_KEY.split('.')[1])
+    }
+    expect(statSync(har).mode & 0o077).toBe(0)
+  })
 
-  it('ends with 1 with --fail-on-violation when something is wrong, or nothing was judged', SLOW, async ({ start }) => {
+  it('ends with 1 with --fail-on-violation when something is wrong, or nothing was judged', async ({ start }) => {
     const body = '{"success":true,"data":{"domains":[]}}'
     const answer = `HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`
     const keyless = await startRaw((socket) => socket.once('data', () => socket.end(answer)))
@@ -100,27 +97,23 @@ describe('proxy', () => {
     expect(await idle.ended).toMatchObject({ code: 1, stderr: expect.stringContaining('nothing was judged') })
   })
 
-  it(
-    'starts when the service does not answer, says so, and closes connections until it does',
-    SLOW,
-    async ({ start }) => {
-      const service = await startService()
-      const { port } = new URL(service.baseUrl)
-      await service.stop()
-      const running = start(['proxy', '--target', `http://127.0.0.1:${port}`, '--port', '0'])
-      const baseUrl = await listens(running)
-      expect(running.stderr()).toContain('nothing listens there (ECONNREFUSED)')
-      await expect(ask(`${baseUrl}/domains`)).rejects.toThrow()
-      await expect(ask(`${baseUrl}/domains`)).rejects.toThrow()
-      running.stop()
-      const { code, stderr } = await running.ended
-      expect(code).toBe(0)
-      expect(stderr.match(/The connection of the client was closed/g)).toHaveLength(1)
-      expect(stderr).toContain('2 connections to the service could not be made')
-    },
-  )
+  it('starts when the service does not answer, says so, and closes connections until it does', async ({ start }) => {
+    const service = await startService()
+    const { port } = new URL(service.baseUrl)
+    await service.stop()
+    const running = start(['proxy', '--target', `http://127.0.0.1:${port}`, '--port', '0'])
+    const baseUrl = await listens(running)
+    expect(running.stderr()).toContain('nothing listens there (ECONNREFUSED)')
+    await expect(ask(`${baseUrl}/domains`)).rejects.toThrow()
+    await expect(ask(`${baseUrl}/domains`)).rejects.toThrow()
+    running.stop()
+    const { code, stderr } = await running.ended
+    expect(code).toBe(0)
+    expect(stderr.match(/The connection of the client was closed/g)).toHaveLength(1)
+    expect(stderr).toContain('2 connections to the service could not be made')
+  })
 
-  it('says what is strange in what a service answers', SLOW, async ({ folder, start }) => {
+  it('says what is strange in what a service answers', async ({ folder, start }) => {
     const answers: Readonly<Record<string, string>> = {
       html: 'HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n<h1>Hi</h1>',
       elsewhere: 'HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:1/\r\nContent-Length: 0\r\n\r\n',
@@ -195,7 +188,7 @@ describe('The verdict of the control plane and the result of the command are the
     ['a mistake of the client that counts', false, CLIENT, MISTAKE],
     ['a mistake of either side that counts', false, BOTH, MISTAKE],
     ['no traffic', false, [], async () => {}],
-  ])('with %s', SLOW, async ([, passed, args, send, setting], { start, folder }) => {
+  ])('with %s', async ([, passed, args, send, setting], { start, folder }) => {
     const [name, value] = setting ?? []
     const overlays =
       name === undefined ? [] : [writeOverlay(folder, [{ target: `$['x-settings']['${name}']`, update: { value } }])]
@@ -207,7 +200,7 @@ describe('The verdict of the control plane and the result of the command are the
     ['counts', false, [], []],
     ['is of the other side', true, CLIENT, []],
     ['is accepted', true, [], [KNOWN]],
-  ])('with a mistake of the service that %s', SLOW, async ([, passed, args, known], { start, folder }) => {
+  ])('with a mistake of the service that %s', async ([, passed, args, known], { start, folder }) => {
     const service = await startService()
     const target = await startRaw((client) => {
       client.once('data', (chunk) => {
@@ -228,7 +221,7 @@ describe('The verdict of the control plane and the result of the command are the
     expect(await results(start, target, all, send)).toEqual([passed, passed, passed ? 0 : 1])
   })
 
-  it('with exchanges that were not judged before the end', SLOW, async ({ start }) => {
+  it('with exchanges that were not judged before the end', async ({ start }) => {
     const service = await startService()
     let judge = () => {}
     const gate = new Promise<void>((resolve) => {
@@ -262,7 +255,7 @@ describe('The verdict of the control plane and the result of the command are the
     expect(code).toBe(1)
   })
 
-  it('ends with its report and 3 when the judge has ended', SLOW, async ({ folder, start }) => {
+  it('ends with its report and 3 when the judge has ended', async ({ folder, start }) => {
     const service = await startService()
     const report = join(folder, 'report.json')
     const concluding = vi.spyOn(Investigation.prototype, 'conclude').mockImplementation(() => {

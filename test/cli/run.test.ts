@@ -7,10 +7,8 @@ import { startInProcess } from '../support/program-in-process.ts'
 import { expectReport } from '../support/report-schema.ts'
 import { ENVIRONMENT, LAWFUL, runClient, VIOLATING } from './run-client.ts'
 
-const SLOW = { tags: ['slow'] }
-
 describe.concurrent('run', () => {
-  it('succeeds with a client that keeps the contract, and says what was covered', SLOW, async () => {
+  it('succeeds with a client that keeps the contract, and says what was covered', async () => {
     const { code, stderr } = await runClient(LAWFUL)
     expect(code, stderr).toBe(0)
     expect(stderr).toMatch(/^Requests +2, 2 checked against the contract$/m)
@@ -103,7 +101,7 @@ describe.concurrent('run', () => {
 })
 
 describe.concurrent('run that is used wrongly', () => {
-  it('says that it cannot tell the key of an account that was made with another one', SLOW, async ({ folder }) => {
+  it('says that it cannot tell the key of an account that was made with another one', async ({ folder }) => {
     expect((await runClient(LAWFUL, ['--data', folder, '--api-key', 'k_mine'])).code).toBe(0)
     const message = `--data ${folder}: only the hash of the key is kept, so the command cannot be given the key of the account; give --api-key`
     await expectRefusal(['run', '--data', folder, '--', 'true'], 2, message)

@@ -271,7 +271,7 @@ describe('No output has a secret', () => {
   })
 })
 
-describe('No output has a secret', { tags: ['slow'] }, () => {
+describe('No output has a secret', () => {
   const SLOW: Readonly<Record<string, Prepare>> = {
     vary: (folder) => {
       const command = [...shellClient(`${SAYS_ALL} ${DEPENDS_ON_ORDER}`), ...ITS_OWN]

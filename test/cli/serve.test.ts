@@ -64,7 +64,7 @@ describe('serve', () => {
   })
 })
 
-describe.skipIf(!HAS_CURL)('serve', { tags: ['slow'] }, () => {
+describe.skipIf(!HAS_CURL)('serve', () => {
   it('prints a curl line that works with a key that a shell would read otherwise', async ({ serve }) => {
     const key = `it's"a"$HOME\`id\`\\&;`
     const { curl } = await serve(['--api-key', key])

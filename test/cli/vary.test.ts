@@ -58,7 +58,7 @@ describe('vary refuses', () => {
   })
 })
 
-describe('vary', { tags: ['slow'] }, () => {
+describe('vary', () => {
   it('tells what a client depends on, and writes the dependencies', async ({ folder }) => {
     const file = join(folder, 'dependencies.json')
     const program = join(folder, 'client.sh')

@@ -83,7 +83,6 @@ function writeLedger(target: string, path: string): Ledger {
 describe('verify', () => {
   it.for(sample(BAD_TARGETS, 5))(
     'says in one sentence that the target %s',
-    { tags: ['slow'] },
     async ([what, serve, code, says, scheme = 'http:'], { folder }) => {
       const target = (await listen(serve)).replace('http:', scheme)
       const timeout = what === 'says nothing' ? ['--timeout', '1s'] : []
@@ -143,7 +142,7 @@ describe('verify', () => {
   })
 })
 
-describe('verify', { tags: ['slow'] }, () => {
+describe('verify', () => {
   it('prints its plan without sending anything', async ({ folder }) => {
     const { code, stdout } = await runInProcess(['verify', '--plan', '--base-url', 'http://127.0.0.1:9/'], { folder })
     expect(code).toBe(0)

@@ -16,6 +16,6 @@ it(
 
 it.skipIf(!HAS_REDIS)(
   `gives the same bytes in memory, in a folder and on two servers on Redis in any ${RUNS_ON_ALL} of them (seed ${SEED})`,
-  { timeout: 120_000 + RUNS_ON_ALL * 10_000, tags: ['slow'] },
+  { timeout: 120_000 + RUNS_ON_ALL * 10_000 },
   () => playAny(RUNS_ON_ALL, [inFolder, onRedis], standing),
 )

@@ -273,7 +273,7 @@ describe('a document is taken', () => {
     ['of a field of an example', `${EXAMPLE}/data/x-colour`, 'blue'],
     ['of the header of a response', `${DOMAINS_LISTED}/headers/x-served-by`, HEADER],
     ['in an alternative, which is not chosen', `${HEAD}/alternatives`, [{ 'x-colour': 'blue' }]],
-  ])('with what looks like an extension as the name %s', { tags: ['slow'] }, async (_, pointer, value) => {
+  ])('with what looks like an extension as the name %s', async (_, pointer, value) => {
     const source = ownDocument()
     put(source, pointer, value)
     expect((await compileContract({ source, validated: false })).operations).toHaveLength(8)

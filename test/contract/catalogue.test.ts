@@ -34,7 +34,7 @@ describe('of several problems', () => {
     expect(catalogue.foremost([{ code: 'duplicate_name' }, first, ...rest])).toBe(first)
   })
 
-  it('the order of the document decides, not that of the code (seed 20260115)', { tags: ['slow'] }, () => {
+  it('the order of the document decides, not that of the code (seed 20260115)', () => {
     fc.assert(
       fc.property(
         fc.shuffledSubarray([...ERROR_CODES], { minLength: ERROR_CODES.length }),

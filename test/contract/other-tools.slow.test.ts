@@ -138,7 +138,7 @@ it('openapi.tolerant.yaml is what the build makes of openapi.yaml as it is now',
   expect(load(built)).toEqual(tolerantDocument(ownDocument()))
 })
 
-describe('openapi-typescript', { tags: ['original'] }, () => {
+describe('openapi-typescript', () => {
   it('makes types of both documents with which a client can be written', async () => {
     const folder = temporaryFolder()
     makeProject(folder)

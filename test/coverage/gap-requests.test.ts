@@ -101,7 +101,7 @@ describe(`the requests that a report gives for ${TRIED} fill it`, () => {
     ['an account with names at their limits', { fixture: 'edge-cases' }],
     ['an account whose plan is too low', { fixture: 'demo', plan: 'below-stone' }],
     ['an empty account whose plan is too low', { fixture: 'empty', plan: 'below-stone' }],
-  ])('of %s', { tags: ['slow'] }, async (of, options) => {
+  ])('of %s', async (of, options) => {
     await expectFilled(await startObserved(options), of)
   })
 
@@ -176,7 +176,7 @@ describe(`the requests that a report gives for ${TRIED} fill it`, () => {
 })
 
 describe('the commands that a report gives for one gap of six fill it', () => {
-  it.skipIf(!HAS_CURL)('run by a shell with curl', { tags: ['slow'] }, async () => {
+  it.skipIf(!HAS_CURL)('run by a shell with curl', async () => {
     const shell = (command: string) =>
       new Promise<string>((resolve, reject) => {
         const env = { ...process.env, API_KEY }

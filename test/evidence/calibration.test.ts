@@ -59,7 +59,7 @@ describe('calibrate', () => {
     },
   )
 
-  it(`makes one overlay of several, in which each has its effect (seed ${SEED})`, { tags: ['slow'] }, async () => {
+  it(`makes one overlay of several, in which each has its effect (seed ${SEED})`, async () => {
     const ids = choices.ids.filter((id) => choices.alternatives.some((each) => each.id === id))
     const sets = fc
       .subarray(ids, { minLength: 2 })

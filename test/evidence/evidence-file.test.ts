@@ -145,7 +145,7 @@ describe('an evidence file', () => {
     },
   )
 
-  it('says what had no room', { tags: ['slow'] }, async () => {
+  it('says what had no room', async () => {
     const most = EVIDENCE_LIMITS.findings
     const findings = Array(most + 2).fill(FINDING)
     const { evidence } = await writeAndRead({ ...CONCLUSION, findings })
@@ -199,7 +199,7 @@ describe('an evidence file', () => {
     await expect(readEvidence(file, choices)).rejects.toThrow(message)
   })
 
-  it('is refused where it is missing or too large', { tags: ['slow'] }, async () => {
+  it('is refused where it is missing or too large', async () => {
     const folder = temporaryFolder()
     await expect(readEvidence(join(folder, 'none'), choices)).rejects.toThrow('The evidence cannot be read (ENOENT).')
     const large = join(folder, 'large')
@@ -207,7 +207,7 @@ describe('an evidence file', () => {
     await expect(readEvidence(large, choices)).rejects.toThrow('The file has more than')
   })
 
-  it('belongs to what the contract means, whatever it says for readers', { tags: ['slow'] }, async () => {
+  it('belongs to what the contract means, whatever it says for readers', async () => {
     const digestWith = async (target: string, update: object) =>
       digestOf(await readChoices([{ name: 'other', actions: [{ target, update }] }]))
     expect(await digestWith('$.info', { summary: 'Other words.' })).toBe(digestOf(choices))

@@ -104,7 +104,7 @@ describe('a tolerant client', () => {
 
 describe('tests that run at once', () => {
   for (const shop of ['Oslo', 'Bergen', 'Tromsø']) {
-    test.concurrent(`have accounts that never meet: ${shop}`, { tags: ['slow'] }, async ({ account, expect }) => {
+    test.concurrent(`have accounts that never meet: ${shop}`, async ({ account, expect }) => {
       const client = new MonitoringClient(optionsFor(account))
       // The same name would be a duplicate in one account.
       await client.createGroup('Shops', ['shop.fjordlight.example'])

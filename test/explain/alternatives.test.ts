@@ -76,7 +76,6 @@ describe('What an alternative refuses is explained, and the correction is accept
   ]
   it.each(sample(rows, 2))(
     '$alternative, $method $path',
-    { tags: ['slow'] },
     async ({ alternative, method, path, body, headers, ...expected }) => {
       const overlays = [writeOverlay(temporaryFolder(), actionsFor(alternative))]
       const service = await startObserved({ fixture: ACCOUNT, overlays })

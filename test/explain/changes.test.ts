@@ -84,7 +84,6 @@ const CASES: readonly ChangeCase[] = [
 describe('the changes of a request', () => {
   it.each(CASES)(
     'are those of $name, whatever others change before and after',
-    { tags: ['slow'] },
     async ({ method, path, body, changes }) => {
       const service = await startObserved({ fixture: SMALL as Fixture })
       await service.ask('POST', '/accounts/default/domains', { domains: ['before.example'] })
@@ -97,24 +96,20 @@ describe('the changes of a request', () => {
     },
   )
 
-  it.skipIf(!HAS_REDIS)(
-    'are the same on servers that share a store, of whichever is asked',
-    { tags: ['slow'] },
-    async () => {
-      const [one, other] = await startFleet(2, { now: '2026-01-15T09:30:00Z', frozen: true })
-      if (one === undefined || other === undefined) throw new Error('There are two.')
-      for (const { method, path, body, changes } of CASES) {
-        const made = await askControl(one, 'POST', '/accounts', { fixture: SMALL })
-        const key = { authorization: `Bearer ${made.data.api_key}` }
-        const { headers } = await sendRequest(method, one.baseUrl + path, body, key)
-        await askControl(other, 'POST', `/accounts/${made.data.account.id}/domains`, { domains: ['after.example'] })
-        for (const replica of [one, other]) {
-          const { data } = await askControl(replica, 'GET', `/explain/${headers['x-request-id']}`)
-          expect(data).toMatchObject({ changes, changes_count: changes.length, changes_note: null })
-        }
+  it.skipIf(!HAS_REDIS)('are the same on servers that share a store, of whichever is asked', async () => {
+    const [one, other] = await startFleet(2, { now: '2026-01-15T09:30:00Z', frozen: true })
+    if (one === undefined || other === undefined) throw new Error('There are two.')
+    for (const { method, path, body, changes } of CASES) {
+      const made = await askControl(one, 'POST', '/accounts', { fixture: SMALL })
+      const key = { authorization: `Bearer ${made.data.api_key}` }
+      const { headers } = await sendRequest(method, one.baseUrl + path, body, key)
+      await askControl(other, 'POST', `/accounts/${made.data.account.id}/domains`, { domains: ['after.example'] })
+      for (const replica of [one, other]) {
+        const { data } = await askControl(replica, 'GET', `/explain/${headers['x-request-id']}`)
+        expect(data).toMatchObject({ changes, changes_count: changes.length, changes_note: null })
       }
-    },
-  )
+    }
+  })
 
   it('stay when a fault loses the response, and are none when a fault came first', async () => {
     const service = await startObserved()

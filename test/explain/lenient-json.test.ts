@@ -41,7 +41,7 @@ describe('what is nearly JSON', () => {
     expect(Object.keys(value)).toEqual(['__proto__'])
   })
 
-  it('is all JSON that is not nested too deeply (seed 20260115)', { tags: ['slow'] }, () => {
+  it('is all JSON that is not nested too deeply (seed 20260115)', () => {
     fc.assert(
       fc.property(
         fc.oneof(fc.array(fc.jsonValue({ maxDepth: 5 })), fc.dictionary(fc.string(), fc.jsonValue())),
@@ -54,7 +54,7 @@ describe('what is nearly JSON', () => {
     )
   })
 
-  it('is judged in any case, whatever it is (seed 20260115)', { tags: ['slow'] }, () => {
+  it('is judged in any case, whatever it is (seed 20260115)', () => {
     const character = fc.constantFrom(...'{}[]"\':,\\/*u0trn 1-.\n“')
     fc.assert(
       fc.property(fc.string({ unit: character, maxLength: 40 }), (text) => {

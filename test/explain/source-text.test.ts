@@ -33,7 +33,7 @@ describe(`a literal in generated code (seed ${SEED})`, () => {
     expect(read).toBe(JSON.stringify(written))
   })
 
-  it.skipIf(!HAS_PYTHON)('is the text, or the value, that Python reads', { tags: ['slow'] }, () => {
+  it.skipIf(!HAS_PYTHON)('is the text, or the value, that Python reads', () => {
     const written = [...sample(texts), ...sample(values)]
     const literals = written.map((value) => writeValue(value, 'python', 4, 90))
     const program =

@@ -138,9 +138,7 @@ describe('Of the requests that a rule matches', () => {
 describe('Chance', () => {
   const RULE = { probability: 0.5, respond: { error: 'rate_limited' } }
 
-  it('depends on the seed, the account, the rule and the ordinal, and not on the time or other requests', {
-    tags: ['slow'],
-  }, async () => {
+  it('depends on the seed, the account, the rule and the ordinal, and not on the time or other requests', {}, async () => {
     const draw = async (
       { seed = 42, account = 'one', before = 0 },
       disturb: (service: TestService) => unknown = () => {},

@@ -135,9 +135,7 @@ describe('a profile', () => {
     return episodesOf(...countedDays(profile, name, age)).length > 0
   }
 
-  it('rolling-out goes from none to reject while alignment improves; some stall, and some step back once', {
-    tags: ['slow'],
-  }, () => {
+  it('rolling-out goes from none to reject while alignment improves; some stall, and some step back once', {}, () => {
     const ways = new Map<string, number>()
     for (const name of NAMES) {
       const ages = Array.from({ length: 250 }, (_, age) => age)

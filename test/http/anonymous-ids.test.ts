@@ -26,7 +26,7 @@ class Ledger {
 }
 
 describe('ids of requests without an account', () => {
-  it.each(ANONYMOUS_KINDS)('are, where one server is alone, its own: %s', { tags: ['slow'] }, async (kind) => {
+  it.each(ANONYMOUS_KINDS)('are, where one server is alone, its own: %s', async (kind) => {
     const [own, shared] = [countAnonymousIds(42, 'uuid'), await new Ledger().open('a')]
     for (let count = 0; count < 3 * BLOCK; count++) {
       expect(shared(kind)).toBe(own(kind))

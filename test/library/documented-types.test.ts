@@ -15,7 +15,7 @@ function exportsOf(door: string): { name: string; file: string }[] {
   )
 }
 
-describe('what a program imports', { tags: ['original'] }, () => {
+describe('what a program imports', () => {
   const exported = exportsOf('index.ts')
 
   it('is found', () => {

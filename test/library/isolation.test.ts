@@ -118,7 +118,6 @@ async function recordOf(account: Account, character: Character) {
 
 describe(`${ACCOUNTS * CLIENTS_OF_EACH} clients of ${ACCOUNTS} accounts at once`, () => {
   it('see nothing but what their own account gives, and nothing else is seen of them', {
-    tags: ['slow'],
     timeout: 60_000,
   }, async () => {
     const characters = Array.from({ length: ACCOUNTS }, (_, number) => characterOf(number))

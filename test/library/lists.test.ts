@@ -5,16 +5,14 @@ import { controlApi } from '../support/control-plane.ts'
 import { send, start, WAYS_OF_CALLS } from './stand-in.ts'
 
 const { pageLimit } = readLimits(controlApi)
-const slow = { tags: ['slow'] }
-
 describe('a list of the library is whole, however many pages it has:', () => {
-  it('domains', slow, async () => {
+  it('domains', async () => {
     const domains = Array.from({ length: pageLimit + 5 }, (_, index) => `d${index}.example`)
     const { account } = await start({ fixture: { domains } })
     expect((await account.domains.list()).map(({ domain }) => domain)).toEqual(domains)
   })
 
-  it('accounts, also when those on the edge of a page are deleted meanwhile', slow, async () => {
+  it('accounts, also when those on the edge of a page are deleted meanwhile', async () => {
     const store = openMemoryStore()
     const understudy = await start({ store })
     for (let number = 0; number < pageLimit + 5; number++) await understudy.createAccount({ fixture: 'empty' })
@@ -33,7 +31,7 @@ describe('a list of the library is whole, however many pages it has:', () => {
 })
 
 describe.each(WAYS_OF_CALLS)('$way, the requests of the library', ({ start }) => {
-  it('are all, or as many of the newest as are asked for, before an ordinal or not', slow, async () => {
+  it('are all, or as many of the newest as are asked for, before an ordinal or not', async () => {
     const understudy = await start({ enforceQuotas: false, journal: 5_000 })
     const { account } = understudy
     const count = pageLimit + 50

@@ -97,9 +97,7 @@ describe.each(WAYS)('$way', ({ way, start }) => {
 
     // Over HTTP, they come one after the other, and the reader may be faster.
     if (way === IN_PROCESS)
-      it('tell a reader who is too far behind how many are lost, after those that are not', {
-        tags: ['slow'],
-      }, async () => {
+      it('tell a reader who is too far behind how many are lost, after those that are not', {}, async () => {
         const events = account.events()
         await Promise.all(Array.from({ length: WAITING.requests + 3 }, () => get('/domains')))
         for (let taken = 0; taken < WAITING.requests; taken++) expect((await events.next()).done).toBe(false)

@@ -151,7 +151,7 @@ describe.each(WAYS)('$way', ({ way, start }) => {
 
   if (way === IN_PROCESS)
     describe('a violation that comes late', () => {
-      it('is not charged to the test after it, and names the test that has sent it', { tags: ['slow'] }, async () => {
+      it('is not charged to the test after it, and names the test that has sent it', async () => {
         const rest = understudy.watchViolations()
         const first = understudy.watchViolations({ account, name: 'adds a domain' })
         await account.faults.add({ delay_ms: 200, times: 1 })

@@ -204,9 +204,7 @@ async function step(run: Run): Promise<{ request: FuzzedRequest; bytes: Buffer; 
   return { request, bytes: request.bytes, fault: await faultOf(run, request, ending) }
 }
 
-it(`answers ${REQUESTS} fuzzed requests of seed ${SEED} as its documents say, and stays in order`, {
-  tags: ['slow'],
-}, async () => {
+it(`answers ${REQUESTS} fuzzed requests of seed ${SEED} as its documents say, and stays in order`, {}, async () => {
   const run = await openRun(SEED)
   const { understudy, store } = run
   const seen = new Map<string, number>()

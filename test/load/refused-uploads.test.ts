@@ -84,9 +84,7 @@ describe('A refused upload', () => {
     expect(readResponses(received).map(({ status }) => status)).toEqual([401])
   })
 
-  it(`takes little memory when ${CLIENTS} clients send a megabyte each, wrong in a hundred thousand places`, {
-    tags: ['slow'],
-  }, async () => {
+  it(`takes little memory when ${CLIENTS} clients send a megabyte each, wrong in a hundred thousand places`, {}, async () => {
     const service = await startService()
     const bytes = requestBytes({
       ...POST,

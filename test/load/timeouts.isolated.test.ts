@@ -5,8 +5,6 @@ import { sample } from '../support/budget.ts'
 import { startService } from '../support/service.ts'
 import { AUTHORIZED, bodyOf, Connection, JSON_BODY, requestBytes } from '../support/wire.ts'
 
-const SLOW = { tags: ['slow'] }
-
 /** How many times sooner what a server waits for is over. */
 const usual = { headersTimeout: 100, requestTimeout: 100, keepAliveTimeout: 100, connectionsCheckingInterval: 100 }
 const { sooner, given } = vi.hoisted(() => ({ sooner: {} as Record<string, number>, given: {} as ServerOptions }))
@@ -30,7 +28,7 @@ function drip({ socket }: Connection): void {
   socket.once('close', () => clearInterval(timer))
 }
 
-it('gives a client ten seconds for a header, a minute for a request, and five for the next one', SLOW, async () => {
+it('gives a client ten seconds for a header, a minute for a request, and five for the next one', async () => {
   await startService()
   expect(given).toMatchObject({ headersTimeout: 10_000, requestTimeout: 60_000, keepAliveTimeout: 5_000 })
 })
@@ -58,7 +56,7 @@ it.each(sample(SLOW_CLIENTS, 1))(
   },
 )
 
-it('closes a connection on which no further request comes', SLOW, async () => {
+it('closes a connection on which no further request comes', async () => {
   Object.assign(sooner, { headersTimeout: 1, requestTimeout: 1 })
   const service = await startService()
   const connection = await Connection.open(service)
@@ -67,7 +65,7 @@ it('closes a connection on which no further request comes', SLOW, async () => {
   await connection.closed
 })
 
-it('sends no second answer to a refused upload that never ends, and closes the connection', SLOW, async () => {
+it('sends no second answer to a refused upload that never ends, and closes the connection', async () => {
   Object.assign(sooner, { headersTimeout: 10, requestTimeout: 40 })
   const service = await startService()
   const connection = await Connection.open(service)

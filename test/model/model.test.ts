@@ -94,7 +94,7 @@ const SITUATIONS = IS_THOROUGH
   : 'every operation succeed'
 
 // Without this, a generator that lost a kind of request would weaken the test and nobody would know.
-it(`has had ${SITUATIONS}`, { tags: ['slow'] }, async () => {
+it(`has had ${SITUATIONS}`, async () => {
   const { operations } = await loadContract()
   const answers = operations.flatMap(({ id, responses }) =>
     [...responses.values()].flatMap(({ status, codes }) =>

@@ -28,7 +28,7 @@ it.each<[codings: string[], bytes: Buffer, reason: string]>([
     zlib.gzipSync(Buffer.alloc(DECODED_LIMIT + 1)),
     'The body with the content coding gzip has more than 32 MiB.',
   ],
-])('does not know what is in a body with %j that is wrong', { tags: ['slow'] }, async (codings, bytes, reason) => {
+])('does not know what is in a body with %j that is wrong', async (codings, bytes, reason) => {
   expect(await decodeBody(bytes, codings)).toEqual({ isKnown: false, reason })
 })
 

@@ -15,9 +15,7 @@ async function turns(count: number): Promise<void> {
 }
 
 describe('A relay', () => {
-  it('says of each exchange whether another one that may change the account was under way', {
-    tags: ['slow'],
-  }, async () => {
+  it('says of each exchange whether another one that may change the account was under way', {}, async () => {
     const services: Socket[] = []
     const relay = await relayTo((socket) => services.push(socket))
     const clients = await Promise.all([open(relay), open(relay), open(relay)])
@@ -39,7 +37,7 @@ describe('A relay', () => {
     expect(seen).toEqual(['GET true', 'GET true', 'POST false', 'GET false'])
   })
 
-  it('tells exchanges in the order in which they began', { tags: ['slow'] }, async () => {
+  it('tells exchanges in the order in which they began', async () => {
     const services: Socket[] = []
     const relay = await relayTo((socket) => services.push(socket))
     const clients = await Promise.all([open(relay), open(relay)])
@@ -71,9 +69,7 @@ describe('A relay', () => {
     expect(relay.failures).toEqual(['ECONNRESET true', 'ECONNRESET true'])
   })
 
-  it('does not let a client that does not read fill the memory, nor lose what it reads later', {
-    tags: ['slow'],
-  }, async () => {
+  it('does not let a client that does not read fill the memory, nor lose what it reads later', {}, async () => {
     const size = 64 << 20
     let left = size
     const waiting = vi.fn()
@@ -120,7 +116,7 @@ describe('A relay', () => {
     expect(relay.traffic.budget.used).toBe(0)
   })
 
-  it('closes a connection on which nothing is sent for too long', { tags: ['slow'] }, async () => {
+  it('closes a connection on which nothing is sent for too long', async () => {
     const relay = await relayTo(() => {}, { idle: 300 })
     const client = await open(relay)
     client.write(REQUEST)

@@ -47,7 +47,7 @@ describe.skipIf(!HAS_REDIS)('a connection', () => {
     await expect(open({ kind: 'tcp', port }, () => 0.1)).rejects.toMatchObject({ problem: 'unavailable', message })
   })
 
-  it('waits as long for a short command as for a long one before it', { tags: ['slow'] }, async () => {
+  it('waits as long for a short command as for a long one before it', async () => {
     let patience = 25
     const connection = await openShared(() => patience)
     const states: object[] = []
@@ -66,7 +66,7 @@ describe.skipIf(!HAS_REDIS)('a connection', () => {
     await expect(connection.send(['PING'])).rejects.toMatchObject({ problem: 'closed' })
   })
 
-  it('finds a cluster of one node usable, and says of another what is wrong', { tags: ['slow'] }, async () => {
+  it('finds a cluster of one node usable, and says of another what is wrong', async () => {
     const server = await startRedis({ 'cluster-enabled': 'yes' })
     const connection = await open({ kind: 'tcp', port: server.port })
     const check = () => checkServer(connection, { prefix: 'p' })

@@ -67,7 +67,7 @@ async function openBoth() {
 }
 
 describe.skipIf(!HAS_REDIS)('the function that lets a request enter', () => {
-  it(`counts as the JavaScript does, whatever is planned (seed ${seed})`, { tags: ['slow'] }, async () => {
+  it(`counts as the JavaScript does, whatever is planned (seed ${seed})`, async () => {
     const { store, memory, clock } = await openBoth()
     let number = 0
     const property = fc.asyncProperty(

@@ -103,7 +103,7 @@ function exchangeOf({ value, field, account, key, authorization, ...chosen }: Ch
 const INJECTION = { source: 'rule', id: undefined, rule: { respond: { status: 503 } }, effect: undefined } as const
 
 describe('An exchange in the store', () => {
-  it('is described as in the replica that has answered it', { tags: ['slow'] }, () => {
+  it('is described as in the replica that has answered it', () => {
     fc.assert(
       fc.property(anyExchange, (chosen) => {
         const given = exchangeOf(chosen)

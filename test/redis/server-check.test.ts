@@ -36,7 +36,7 @@ describe('the server of a store', () => {
       'is a cluster of several nodes, which is not supported; use one server, or a cluster of one node',
     ],
     [['redis_version:7.0.0', 'loading:1'], 'is still loading its data; start again when it has'],
-  ])('is refused: %j', { tags: ['slow'] }, async (facts, message) => {
+  ])('is refused: %j', async (facts, message) => {
     await expect(check(...facts)).rejects.toThrow(message)
   })
 

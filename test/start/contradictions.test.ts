@@ -126,7 +126,7 @@ async function startError(options: ServerOptions): Promise<string> {
 }
 
 describe('an overlay that contradicts the fixture', () => {
-  it.each(rows)('stops the start: %s', { tags: ['slow'] }, async (_, { action, fixture, says }) => {
+  it.each(rows)('stops the start: %s', async (_, { action, fixture, says }) => {
     expect(await startError({ fixture, overlays: [overlayOf(action)] })).toBe(`FixtureError: fixture#${says}`)
   })
 
@@ -138,7 +138,7 @@ describe('an overlay that contradicts the fixture', () => {
     expect((await get('/accounts')).data.count).toBe(1)
   })
 
-  it('stops the start also where the account that everybody has was kept', { tags: ['slow'] }, async () => {
+  it('stops the start also where the account that everybody has was kept', async () => {
     const data = temporaryFolder()
     await (await startUnderstudy({ fixture: 'empty', data })).stop()
     const overlays = [overlayOf(setting('domain-cap', 1))]

@@ -141,9 +141,7 @@ async function exercise(service: TestService, id: string): Promise<string[]> {
   return failed
 }
 
-it(`A file that was changed by hand in one of ${FILES} ways is refused in one line with the place, or is served`, {
-  tags: ['slow'],
-}, async () => {
+it(`A file that was changed by hand in one of ${FILES} ways is refused in one line with the place, or is served`, {}, async () => {
   const template = await writeTemplate()
   const data = temporaryFolder()
   // The first ones that are drawn are extreme, and nearly all refused.

@@ -9,7 +9,7 @@ import { writeInterface } from './interface.ts'
 const rows = Object.entries<Option<unknown>>({ ...LIBRARY_OPTIONS, ...COMMAND_LINE_OPTIONS })
 
 describe('the table of options', () => {
-  it('is what the interface of the library says, comments included', { tags: ['original'] }, async () => {
+  it('is what the interface of the library says, comments included', async () => {
     // `npx vitest run test/start/options -u` writes the file.
     await expect(writeInterface()).toMatchFileSnapshot('../../src/start/options.ts')
   })

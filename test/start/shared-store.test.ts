@@ -136,7 +136,7 @@ describe.skipIf(!HAS_REDIS)('a store that is slow to accept the second connectio
   })
 })
 
-describe.skipIf(!HAS_REDIS)('a store with which no server can work', { tags: ['slow'] }, () => {
+describe.skipIf(!HAS_REDIS)('a store with which no server can work', () => {
   let redis: RedisServer
   beforeAll(async () => {
     redis = await openRedis({ requirepass: PASSWORD })
@@ -214,7 +214,7 @@ describe.skipIf(!HAS_REDIS)('a store with which no server can work', { tags: ['s
   })
 })
 
-describe.skipIf(!HAS_REDIS)('a store that others use, or have used', { tags: ['slow'] }, () => {
+describe.skipIf(!HAS_REDIS)('a store that others use, or have used', () => {
   async function shared(): Promise<{ store: string; storePrefix: string }> {
     return { store: (await sharedRedis()).url, storePrefix: freshPrefix() }
   }

@@ -68,7 +68,7 @@ describe('The weight of an account', () => {
   ])(
     'of %s is not less than what it takes of the heap, and not four times as much',
     // What other tests have left may be freed just meanwhile. Then it is measured again.
-    { retry: 2, tags: ['slow'] },
+    { retry: 2 },
     async (_, document) => {
       const { heapInUse } = await import('../load/memory.ts')
       const before = heapInUse()
@@ -177,7 +177,7 @@ describe('An account with a budget', () => {
     await grow(store, 'first', 1_000)
   })
 
-  it('is told of once for each time that it fills up', { tags: ['slow'] }, async () => {
+  it('is told of once for each time that it fills up', async () => {
     const told: string[] = []
     const { store, fill } = await openWith(10, (message) => told.push(message))
     await fill('first')

@@ -94,9 +94,7 @@ describe(`An account as parts, with seed ${seed},`, () => {
     )
   })
 
-  it('is followed by its changes, in the same order as where they were made, whoever makes the next one', {
-    tags: ['slow'],
-  }, () => {
+  it('is followed by its changes, in the same order as where they were made, whoever makes the next one', {}, () => {
     fc.assert(
       fc.property(fc.array(fc.tuple(steps, fc.boolean(), fc.boolean()), { maxLength: 6 }), (rounds) => {
         let [one, other] = [copy(begin), copy(begin)]

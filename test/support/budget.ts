@@ -35,7 +35,7 @@ export function oneOfEach<Row>(rows: readonly Row[], kindOf: (row: Row) => unkno
   return [...new Map(rows.toReversed().map((row) => [kindOf(row), row])).values()].toReversed()
 }
 
-function read(value = 'quick'): Budget {
+function read(value = 'whole'): Budget {
   if (value === 'quick' || value === 'whole' || value === 'full') return value
   throw new Error(`TEST_BUDGET ${value}: must be quick, whole or full`)
 }

@@ -8,17 +8,13 @@ declare module 'vitest' {
   }
 }
 
-/**
- * Builds the program that tests start, once for all of them, and again before a rerun. The budget quick leaves them out, so
- * there it builds only the page, which the server of the sources reads, too.
- */
+/** Builds the program that tests start, once for all of them, and again before a rerun. */
 export function setup(project: TestProject): void {
-  const isQuick = !['whole', 'full'].includes(project.vite.config.mode)
   const build = () => {
-    const [command, args] = isQuick
-      ? [process.execPath, ['scripts/build.mjs', 'page']]
-      : ['npm', ['run', '--silent', 'build']]
-    const { status, stdout, stderr } = spawnSync(command, args, { cwd: project.config.root, encoding: 'utf8' })
+    const { status, stdout, stderr } = spawnSync(process.execPath, ['scripts/build.mjs', '--if-changed'], {
+      cwd: project.config.root,
+      encoding: 'utf8',
+    })
     project.provide('buildFailure', status === 0 ? undefined : `The program cannot be built: ${stdout}${stderr}`)
   }
   build()

@@ -7,8 +7,6 @@ import { eventually, findProcesses, sleeper, sleeping } from '../support/process
 import { it } from '../support/program.ts'
 import { replaceTime } from '../support/replaced-time.ts'
 
-const SLOW = { tags: ['slow'] }
-
 /** Runs a line of a shell, whose output is kept. */
 function runLine(line: string, more: Partial<CommandRun> = {}): Promise<CommandEnd> {
   return runCommand({ command: ['sh', '-c', line], environment: process.env, inherits: false, ...more })
@@ -101,7 +99,7 @@ function openSignals() {
   }
 }
 
-describe.concurrent('a command', SLOW, () => {
+describe.concurrent('a command', () => {
   it('may write megabytes', async () => {
     const { output, exitCode } = await runLine("head -c 5000000 /dev/zero | tr '\\0' x; echo the end; exit 4")
     expect(exitCode).toBe(4)
@@ -159,7 +157,7 @@ async function runTooLong(line: string, isThere: () => boolean, after: () => voi
   return running
 }
 
-describe('a command, while the clock stands still', SLOW, () => {
+describe('a command, while the clock stands still', () => {
   it('may start what ends by itself soon after it, such as a tee', async ({ folder }) => {
     replaceTime(['performance'])
     // The one that is left ends when it sees that its parent has.
@@ -168,7 +166,7 @@ describe('a command, while the clock stands still', SLOW, () => {
   })
 })
 
-describe('a command that runs too long', SLOW, () => {
+describe('a command that runs too long', () => {
   it('is ended with everything that it has started', async () => {
     const sleeps = [sleeper(), sleeper()]
     const are = (count: number) => sleeps.every((sleep) => sleeping(sleep).length >= count)
@@ -203,7 +201,7 @@ describe('a command that runs too long', SLOW, () => {
   })
 })
 
-describe.concurrent('a command that is to be ended', SLOW, () => {
+describe.concurrent('a command that is to be ended', () => {
   it('is, by an abort, with everything that it has started', async () => {
     const [sleep, ending] = [sleeper(), new AbortController()]
     const running = runLine(`setsid ${sleep} & wait`, { signal: ending.signal })

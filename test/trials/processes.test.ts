@@ -91,7 +91,7 @@ describe.each([
   ['/proc', PROC],
   ['ps', PS],
 ])('the processes of this machine by %s', (_, list) => {
-  it('include this one and its children, with what is in their environment', { tags: ['slow'] }, async () => {
+  it('include this one and its children, with what is in their environment', async () => {
     const mark = `mark-${process.pid}-${Math.random()}`
     const child = spawn('sleep', ['100'], { env: { ...process.env, MARK: mark } })
     onTestFinished(() => void child.kill('SIGKILL'))

@@ -9,7 +9,6 @@ import { budget } from '../support/budget.ts'
 import { choices } from '../support/choices.ts'
 
 it('what the probes of verify would tell is found out once, tells how far it has come, and has each side of a rule', {
-  tags: ['slow'],
   timeout: 120_000,
 }, async () => {
   // Other tests may have found it out already.
@@ -36,7 +35,6 @@ const rehearse = (contract: Contract) =>
   RehearsedService.open(bindBehaviours(contract, { behaviours: OPERATIONS, simulator: false }))
 
 it('a probe that only reads tells a choice exactly if the answers differ in status, text or fields', {
-  tags: ['slow'],
   timeout: 120_000,
 }, async () => {
   const reads = (await foresee(choices)).filter(

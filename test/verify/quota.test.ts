@@ -22,9 +22,7 @@ interface Charge {
 }
 
 describe('the budget of verify', () => {
-  it(`leaves the reserve to a second client, in ${budget({ quick: 5, full: 100 })} runs with different chances`, {
-    tags: ['slow'],
-  }, async () => {
+  it(`leaves the reserve to a second client, in ${budget({ quick: 5, full: 100 })} runs with different chances`, {}, async () => {
     for (let seed = 1; seed <= budget({ quick: 5, full: 100 }); seed++) {
       const chance = createRandom(seed)
       const reserve = Math.floor(chance() * 4)
@@ -107,7 +105,7 @@ describe('the budget of verify', () => {
 })
 
 describe('a run of verify', () => {
-  it('counts what it sends where no response says what is left', { tags: ['slow'] }, async () => {
+  it('counts what it sends where no response says what is left', async () => {
     const service = await startService()
     const sent = new Map<string, number>()
     const run = prepareRun(service, {
@@ -133,7 +131,7 @@ describe('a run of verify', () => {
   })
 })
 
-describe('a run with a large reserve', { tags: ['slow'] }, () => {
+describe('a run with a large reserve', () => {
   it('says that a question needs more than the reserve and the cleanup leave', async () => {
     const service = await startService()
     const reserve = (path: string) => (path === '/dmarc' ? 9 : 0)
@@ -147,7 +145,7 @@ describe('a run with a large reserve', { tags: ['slow'] }, () => {
   })
 })
 
-describe('the time to go of a run', { tags: ['slow'] }, () => {
+describe('the time to go of a run', () => {
   it('is counted in the windows of the contract', async () => {
     const update = { window: 180 }
     const actions = ['/dmarc', '/domains', '/domaingroups'].map((path) => ({
@@ -187,7 +185,7 @@ describe('a run whose first request is refused for the quota', () => {
   })
 })
 
-describe('a run that uses up quotas on purpose', { tags: ['slow'] }, () => {
+describe('a run that uses up quotas on purpose', () => {
   it.each([
     ['it restores the account', 'restores the account'],
     ['it uses up a quota', 'exhaust-dmarc'],
@@ -210,9 +208,7 @@ describe('a run that uses up quotas on purpose', { tags: ['slow'] }, () => {
 })
 
 describe('a run that stops when the quotas are used up', () => {
-  it('is continued by a later one, which asks the rest and knows what was answered before', {
-    tags: ['slow'],
-  }, async () => {
+  it('is continued by a later one, which asks the rest and knows what was answered before', {}, async () => {
     const service = await startService({ fixture: 'demo' })
     const before = await inventoryOf(service)
     const first = prepareRun(service, { judge: NO_JUDGE })
@@ -249,7 +245,7 @@ describe('a run that stops when the quotas are used up', () => {
 })
 
 describe('a run that was interrupted and has read no list of the account', () => {
-  it('is continued by a later one, which asks only what was not asked', { tags: ['slow'] }, async () => {
+  it('is continued by a later one, which asks only what was not asked', async () => {
     const service = await startService()
     const controller = new AbortController()
     const noLists: Way = async (request, send) => ({ ...(await send(request)), body: Buffer.from('{}') })

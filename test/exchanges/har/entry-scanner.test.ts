@@ -41,9 +41,7 @@ const others = fc.dictionary(
 const runs = { numRuns: budget({ quick: 300, full: 3_000 }), seed: 20_260_115 }
 
 describe('The scanner of entries', () => {
-  it('finds what a parser of JSON finds, whatever stands beside it and in whatever pieces it comes', {
-    tags: ['slow'],
-  }, () => {
+  it('finds what a parser of JSON finds, whatever stands beside it and in whatever pieces it comes', {}, () => {
     fc.assert(
       fc.property(
         entries,
@@ -84,7 +82,7 @@ describe('The scanner of entries', () => {
     )
   })
 
-  it('leaves out an entry that is too large, or nested too deeply, and finds the next', { tags: ['slow'] }, () => {
+  it('leaves out an entry that is too large, or nested too deeply, and finds the next', () => {
     const limits = { bytes: ENTRY_LIMITS.bytes, depth: ENTRY_LIMITS.depth }
     const large = `{"a":"${'x'.repeat(limits.bytes)}"}`
     const deep = `{"a":${'['.repeat(limits.depth)}${']'.repeat(limits.depth)}}`

@@ -437,7 +437,7 @@ describe('A body', () => {
       },
     ],
     ['of a request', (body) => requestBodyOf({ method: 'POST', postData: { text: body.toString() } }, nothing)],
-  ])('%s is known up to the limit, and unknown from one byte more', { tags: ['slow'] }, async (_, read) => {
+  ])('%s is known up to the limit, and unknown from one byte more', async (_, read) => {
     const largest = await read(LARGEST)
     expect(largest.isKnown && largest.bytes.length).toBe(LARGEST_BODY)
     expect(await read(LARGER)).toMatchObject({

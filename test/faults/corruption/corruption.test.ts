@@ -57,7 +57,7 @@ describe('An answer is changed', () => {
     }
   })
 
-  it.each(CORRUPTIONS)('with %s alike at the same draws, in many ways at others', { tags: ['slow'] }, (kind) => {
+  it.each(CORRUPTIONS)('with %s alike at the same draws, in many ways at others', (kind) => {
     const text = successOf('listDmarc').write(records)
     const made = outcomes(kind, text, successOf('listDmarc'))
     expect(outcomes(kind, text, successOf('listDmarc'))).toEqual(made)
@@ -98,7 +98,7 @@ describe('An answer that has nothing to change is left alone', () => {
 })
 
 describe('A contract that an overlay gave other forms', () => {
-  it('of schemas and types is read all the same', { tags: ['slow'] }, async () => {
+  it('of schemas and types is read all the same', async () => {
     const properties = { owner: { type: ['string', 'null'] }, kind: { anyOf: [{ enum: [1, 2] }, { const: 'x' }] } }
     const update = { properties, allOf: [{ required: ['owner'] }, { required: ['kind'] }] }
     const open = await changed({ target: '$.components.schemas.DomainGroup', update })
@@ -119,7 +119,7 @@ describe('A contract that an overlay gave other forms', () => {
 })
 
 describe('Keys that objects inherit', () => {
-  it.each(CORRUPTIONS)('are as any other, and nothing is polluted: %s', { tags: ['slow'] }, async (kind) => {
+  it.each(CORRUPTIONS)('are as any other, and nothing is polluted: %s', async (kind) => {
     const open = { target: '$.components.schemas.DomainGroup', update: { additionalProperties: { type: 'string' } } }
     const response = successOf('listDomainGroups', await changed(open))
     const odd = '"__proto__":"x","constructor":"y","toString":"z"'

@@ -84,7 +84,6 @@ describe('A value of the wrong type', () => {
   const WAYS = ['"dmarc":"100.0"', '"dmarc":[100.0]', '"dmarc":null', '"domain":9,', '"domain":{"value":"a.example"}']
   it.each([...WAYS, '"data":{"0":{"domain"', '"data":null}', '"data":""}', ':[[{"domain"'])(
     'may be written %s',
-    { tags: ['slow'] },
     (part) => {
       const response = successOf('listDmarc')
       const one = response.write({ success: true, data: records.data.slice(0, 1) })

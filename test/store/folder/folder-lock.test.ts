@@ -250,7 +250,7 @@ describe('the lock of a folder', () => {
   })
 })
 
-describe('the lock of a folder, and other processes:', { tags: ['slow'] }, () => {
+describe('the lock of a folder, and other processes:', () => {
   const THREAD = `
     const { parentPort, workerData } = require('node:worker_threads')
     import(workerData.module)

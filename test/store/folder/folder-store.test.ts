@@ -333,7 +333,7 @@ describe('a folder of accounts', () => {
   })
 })
 
-describe('a folder of accounts, and the other users of the machine:', { tags: ['original'] }, () => {
+describe('a folder of accounts, and the other users of the machine:', () => {
   const modeOf = (path: string) => (statSync(path).mode & 0o777).toString(8)
 
   it.each([0o000, 0o022, 0o077])('it and all in it belong to its owner alone, with a umask of %i', async (mask) => {

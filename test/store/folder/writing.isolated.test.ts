@@ -180,7 +180,7 @@ describe('a folder that is deleted under the service', () => {
     ['deleted and made again', remake],
     ['emptied', (folder) => readdirSync(folder).forEach((name) => void rmSync(join(folder, name)))],
     ['moved away and another put in its place', exchange],
-  ])('%s while nobody asked holds everything after the stop', { tags: ['slow'] }, async (_, lose) => {
+  ])('%s while nobody asked holds everything after the stop', async (_, lose) => {
     const folder = join(temporaryFolder(), 'data')
     const service = await serve(folder)
     lose(folder)

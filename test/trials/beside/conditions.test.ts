@@ -219,7 +219,7 @@ describe('A search', () => {
     ])
   })
 
-  it('finds that both wait for each other', { tags: ['slow'] }, async () => {
+  it('finds that both wait for each other', async () => {
     const one = (send: Send, signal: AbortSignal) => locked(acquire, ['a', 'b'], RACERS.addB)(send, signal)
     const other = (send: Send, signal: AbortSignal) => locked(acquire, ['b', 'a'], RACERS.addC)(send, signal)
     let acquire = openLocks()
@@ -229,9 +229,7 @@ describe('A search', () => {
     expect(findings.map(({ verdict }) => verdict)).toEqual(['hang'])
   })
 
-  it('says what is left when the budget is over, and tries each order of threads only within it', {
-    tags: ['slow'],
-  }, async () => {
+  it('says what is left when the budget is over, and tries each order of threads only within it', {}, async () => {
     const many: Client = async (send) => {
       await Promise.all(Array.from({ length: 100 }, () => send('GET', '/domaingroups')))
     }
@@ -273,9 +271,7 @@ describe('A search', () => {
     ])
   })
 
-  it('runs every order if a quota refuses requests, because their count decides which ones', {
-    tags: ['slow'],
-  }, async () => {
+  it('runs every order if a quota refuses requests, because their count decides which ones', {}, async () => {
     const limit = { target: '$.paths["/domaingroups"]["x-quota"]', update: { limit: 4, grace: 1 } }
     const shared = { target: '$["x-settings"]["quota-scope"]', update: { value: 'account' } }
     const overlay = { overlay: '1.0.0', info: { title: 'Four', version: '1' }, actions: [limit, shared] }

@@ -42,7 +42,7 @@ describe('of two clients at the same time, the search finds', () => {
     expect({ flaky, unconfirmed, left }).toEqual({ flaky: [], unconfirmed: [], left: 0 })
   })
 
-  it('nothing with fewer switches than a race needs', { tags: ['slow'] }, async () => {
+  it('nothing with fewer switches than a race needs', async () => {
     const { findings } = await search('appendB', 'appendC', { switches: 0 })
     expect(findings).toEqual([])
     const wrong = await search('appendAndReport', 'addAndReport', { switches: 1 })
@@ -68,17 +68,17 @@ describe('of two clients at the same time, the search finds', () => {
     expect(levels.reduce((sum, level) => sum + level.of, 0)).toBe(12)
   })
 
-  it('once that both wait for ever', { tags: ['slow'] }, async () => {
+  it('once that both wait for ever', async () => {
     const { findings, tried } = await search('lockOneTwo', 'lockTwoOne', { switches: 1 })
     expect({ verdicts: findings.map(({ verdict }) => verdict), tried }).toEqual({ verdicts: ['hang'], tried: 12 })
   })
 
-  it('nothing in clients that wait for a lock', { tags: ['slow'] }, async () => {
+  it('nothing in clients that wait for a lock', async () => {
     expect(await search('lockedB', 'lockedC')).toMatchObject({ findings: [], left: 0, unjudged: 0, isReliable: true })
   })
 })
 
-it('is the same with as many runs at the same time as there are cores', { tags: ['slow'] }, async () => {
+it('is the same with as many runs at the same time as there are cores', async () => {
   const [one, two] = await Promise.all([1, 4].map((jobs) => search('appendAndReport', 'addAndReport', { jobs })))
   const told = (found: OrderSearch | undefined) => {
     return (

@@ -31,7 +31,6 @@ function every(step: number): typeof SHOWN {
 describe('the requests that show an assumption reach', () => {
   it.each(every(budget({ quick: 40, whole: 3, full: 1 })).map((behaviour) => [behaviour.id, behaviour] as const))(
     'each alternative of %s',
-    { tags: ['slow'] },
     async (id, behaviour) => {
       const found = await findReached({
         server: optionsOf(behaviour.options),
@@ -69,7 +68,7 @@ describe('an alternative that is not reached changes nothing when the requests a
     every(budget({ quick: 60, whole: 6, full: 1 })).map(
       (behaviour, index) => [behaviour.id, behaviour, index] as const,
     ),
-  )('%s', { tags: ['slow'] }, async (_, behaviour, offset) => {
+  )('%s', async (_, behaviour, offset) => {
     const { options, observe } = behaviour
     const recording = await recordingFor(behaviour)
     const stride = Math.floor(choices.alternatives.length / tried)

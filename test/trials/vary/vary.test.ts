@@ -18,7 +18,7 @@ const NEEDS_GROUP = shellClient(`
   case $(send PATCH "/domaingroups?id=$id" --data '{"name": "Shops"}') in *'"group"'*) ;; *) exit 1 ;; esac
 `)
 
-describe('vary', { tags: ['slow'] }, () => {
+describe('vary', () => {
   it('says on which choice a client depends, which test failed, and what was answered otherwise', async () => {
     const choices = only('create-group-status', 'update-group-response', 'group-id-format')
     const result = await varyCommand(STATUS, { choices })
