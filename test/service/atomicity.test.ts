@@ -5,11 +5,9 @@ import type { Store } from '../../src/store/store.ts'
 import { SETTINGS } from '../store/example-account.ts'
 import { DAY, instant, stateOf } from '../support/account.ts'
 import { atOnce } from '../support/at-once.ts'
-import { sample } from '../support/budget.ts'
 import { ask, it } from '../support/example-service.ts'
 import { startService, type TestResponse } from '../support/service.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
-import { hosts } from './refusals.ts'
 
 describe('An accepted write', () => {
   it.for<[field: string, value: unknown]>([
@@ -30,7 +28,7 @@ const STORES: [kept: string, open: () => Store | Promise<Store>][] = [
   ['a folder', () => openFolderStore(temporaryFolder(), SETTINGS)],
 ]
 
-describe.each(sample(STORES, 1))('Requests at the same time to a service that keeps accounts in %s', (_, open) => {
+describe.each(STORES)('Requests at the same time to a service that keeps accounts in %s', (_, open) => {
   const start = async (domains: string[] = []) => startService({ fixture: { domains }, store: await open() })
 
   it('create one group of a name: the other 19 of 20 are told that it exists', async () => {
@@ -52,7 +50,7 @@ describe.each(sample(STORES, 1))('Requests at the same time to a service that ke
   })
 
   it('never leave a member that is not monitored', async () => {
-    const domains = hosts(15)
+    const domains = Array.from({ length: 15 }, (_, index) => `host-${index}.example`)
     const service = await start(domains)
     await atOnce(30, (index) => {
       const domain = domains[index >> 1]

@@ -21,7 +21,10 @@ export const ACCOUNT: Fixture = {
     { name: 'busy.example', features: ['mta-sts', 'tls-rpt'] },
     { name: 'used.example', features: ['mta-sts'] },
   ],
-  groups: [{ name: 'Marketing', domains: ['one.example', 'used.example'] }, { name: 'Sales' }],
+  groups: [
+    { id: 'Mktg0001', name: 'Marketing', domains: ['one.example', 'used.example'] },
+    { id: 'Sale0001', name: 'Sales' },
+  ],
 }
 
 export async function stateOf({ store }: TestService): Promise<AccountRecord> {
