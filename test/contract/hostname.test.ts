@@ -2,7 +2,6 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { loadContract } from '../../src/contract/contract.ts'
 import { canonicalHostname, type HostnameSettings, settingsAgainst } from '../../src/contract/hostname.ts'
-import { budget } from '../support/budget.ts'
 
 const CHOSEN: HostnameSettings = {
   finalDot: 'dropped',
@@ -255,7 +254,7 @@ function anyText(): fc.Arbitrary<string> {
 
 describe(`of all texts (seed ${SEED})`, () => {
   const settings = fc.constantFrom(...EVERY_SETTING)
-  const options = { seed: SEED, numRuns: budget({ quick: 100, whole: 500, full: 3000 }) }
+  const options = { seed: SEED, numRuns: 300 }
   const ofAll = (expectIt: (text: string, settings: HostnameSettings) => void) =>
     fc.assert(fc.property(anyText(), settings, expectIt), options)
   const ofCanonical = (expectIt: (canonical: string, settings: HostnameSettings) => void) =>

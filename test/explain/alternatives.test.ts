@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { ACCOUNT, pathOf } from '../support/account.ts'
 import { actionsFor } from '../support/alternatives.ts'
-import { sample } from '../support/budget.ts'
 import { startObserved } from '../support/observed-service.ts'
 import { writeOverlay } from '../support/overlay-file.ts'
 import { sendPlanned } from '../support/planned-requests.ts'
@@ -74,27 +73,24 @@ describe('What an alternative refuses is explained, and the correction is accept
       assumptions: [],
     },
   ]
-  it.each(sample(rows, 2))(
-    '$alternative, $method $path',
-    async ({ alternative, method, path, body, headers, ...expected }) => {
-      const overlays = [writeOverlay(temporaryFolder(), actionsFor(alternative))]
-      const service = await startObserved({ fixture: ACCOUNT, overlays })
-      const target = `/api/v1${path.replace('{Sales}', await pathOf(service, 'Sales'))}`
-      const typed = headers ?? (body === undefined ? [] : [JSON_BODY])
-      const sent = { method, target, headers: [AUTHORIZED, ...typed], ...(body !== undefined && { body }) }
-      expect(codeOf(await exchange(service, sent))).toBe(expected.code)
+  it.each(rows)('$alternative, $method $path', async ({ alternative, method, path, body, headers, ...expected }) => {
+    const overlays = [writeOverlay(temporaryFolder(), actionsFor(alternative))]
+    const service = await startObserved({ fixture: ACCOUNT, overlays })
+    const target = `/api/v1${path.replace('{Sales}', await pathOf(service, 'Sales'))}`
+    const typed = headers ?? (body === undefined ? [] : [JSON_BODY])
+    const sent = { method, target, headers: [AUTHORIZED, ...typed], ...(body !== undefined && { body }) }
+    expect(codeOf(await exchange(service, sent))).toBe(expected.code)
 
-      const { request_id: requestId } = await service.latest()
-      const { code, problems, assumptions, correction } = await service.explain(requestId)
-      expect(code).toBe(expected.code)
-      expect(problems[0]?.code).toBe(expected.code)
-      expect(correction?.changes).toEqual(expected.changes)
-      const ids = assumptions.map(({ id }) => id).filter((id) => !id.startsWith('status-'))
-      expect(ids.toSorted()).toEqual(expected.assumptions)
-      const accepted = await sendPlanned(service, (correction?.requests ?? []) as never)
-      expect(accepted?.status, accepted?.text).toBe(200)
-    },
-  )
+    const { request_id: requestId } = await service.latest()
+    const { code, problems, assumptions, correction } = await service.explain(requestId)
+    expect(code).toBe(expected.code)
+    expect(problems[0]?.code).toBe(expected.code)
+    expect(correction?.changes).toEqual(expected.changes)
+    const ids = assumptions.map(({ id }) => id).filter((id) => !id.startsWith('status-'))
+    expect(ids.toSorted()).toEqual(expected.assumptions)
+    const accepted = await sendPlanned(service, (correction?.requests ?? []) as never)
+    expect(accepted?.status, accepted?.text).toBe(200)
+  })
 
   it('client-request-ids-1, by the id that the client has chosen, of its last request with this id', async () => {
     const service = await startObserved({

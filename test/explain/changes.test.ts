@@ -5,9 +5,6 @@ import type { ChangeReport } from '../../src/explain/changes.ts'
 import type { Journal } from '../../src/journal/journal.ts'
 import { askControl } from '../support/control-plane.ts'
 import { startObserved } from '../support/observed-service.ts'
-import { HAS_REDIS } from '../support/redis-server.ts'
-import { startFleet } from '../support/replicas.ts'
-import { sendRequest } from '../support/request.ts'
 import { API_KEY, openService } from '../support/service.ts'
 import { add, create, get, remove, SMALL, update } from './outcomes.ts'
 
@@ -95,21 +92,6 @@ describe('the changes of a request', () => {
       expect(explained.changes).toHaveLength(changes.length)
     },
   )
-
-  it.skipIf(!HAS_REDIS)('are the same on servers that share a store, of whichever is asked', async () => {
-    const [one, other] = await startFleet(2, { now: '2026-01-15T09:30:00Z', frozen: true })
-    if (one === undefined || other === undefined) throw new Error('There are two.')
-    for (const { method, path, body, changes } of CASES) {
-      const made = await askControl(one, 'POST', '/accounts', { fixture: SMALL })
-      const key = { authorization: `Bearer ${made.data.api_key}` }
-      const { headers } = await sendRequest(method, one.baseUrl + path, body, key)
-      await askControl(other, 'POST', `/accounts/${made.data.account.id}/domains`, { domains: ['after.example'] })
-      for (const replica of [one, other]) {
-        const { data } = await askControl(replica, 'GET', `/explain/${headers['x-request-id']}`)
-        expect(data).toMatchObject({ changes, changes_count: changes.length, changes_note: null })
-      }
-    }
-  })
 
   it('stay when a fault loses the response, and are none when a fault came first', async () => {
     const service = await startObserved()

@@ -1,8 +1,19 @@
+import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { startObserved } from '../support/observed-service.ts'
+import { ROOT } from '../support/program-process.ts'
 import type { SentHeaders } from '../support/request.ts'
+import { expectReproduced } from './reproduced.ts'
 
 describe('the code that sends a request again', () => {
+  it('passes with vitest, for each outcome, and fails for another one', async () => {
+    const program = join(ROOT, 'node_modules/vitest/vitest.mjs')
+    await expectReproduced(
+      'vitest',
+      `${process.execPath} ${program} run --no-isolate --maxWorkers=2 --testTimeout=30000`,
+    )
+  })
+
   it.each([
     ['a request of no account', { headers: { authorization: 'Bearer nobody' } }, /belongs to no account/],
     [

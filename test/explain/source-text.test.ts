@@ -4,12 +4,10 @@ import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { writeRemark, writeText, writeValue } from '../../src/explain/source-text.ts'
 import { quoteWord } from '../../src/ground/shell-word.ts'
-import { budget } from '../support/budget.ts'
 import { ODD } from './outcomes.ts'
 
-const SEED = Number(process.env['SOURCE_TEXT_SEED'] ?? 20260115)
-const RUNS = budget({ quick: 100, full: 3_000 })
-const HAS_PYTHON = spawnSync('python3', ['--version']).status === 0
+const SEED = 20260115
+const RUNS = 100
 /** Texts of all characters, with those that mean something to a language more often than by chance. */
 const texts = fc.oneof(
   fc.string({ unit: 'binary', maxLength: 40 }),
@@ -31,16 +29,6 @@ describe(`a literal in generated code (seed ${SEED})`, () => {
     const literals = written.map((value) => writeValue(value, 'javascript', 2, 90))
     const read: unknown = runInNewContext(`JSON.stringify([${literals.join(',')}])`)
     expect(read).toBe(JSON.stringify(written))
-  })
-
-  it.skipIf(!HAS_PYTHON)('is the text, or the value, that Python reads', () => {
-    const written = [...sample(texts), ...sample(values)]
-    const literals = written.map((value) => writeValue(value, 'python', 4, 90))
-    const program =
-      'import ast, json, sys\nprint(json.dumps([ast.literal_eval(each) for each in json.load(sys.stdin)]))'
-    const input = JSON.stringify(literals)
-    const { stdout, stderr } = spawnSync('python3', ['-c', program], { input, encoding: 'utf8' })
-    expect(JSON.parse(stdout || '[]'), stderr).toEqual(JSON.parse(JSON.stringify(written)))
   })
 
   it('is one word of a shell, which the shell reads as it was', () => {

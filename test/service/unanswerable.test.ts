@@ -1,0 +1,71 @@
+import { once } from 'node:events'
+import { type AddressInfo, connect, createServer } from 'node:net'
+import { describe, expect, it } from 'vitest'
+import { OPERATIONS } from '../../src/behaviour/operations/operations.ts'
+import { countAnonymousIds } from '../../src/http/anonymous-ids.ts'
+import { createMalformedReply } from '../../src/http/engine/malformed.ts'
+import { SILENT } from '../../src/http/log.ts'
+import { createMalformedRefusal } from '../../src/http/malformed-response.ts'
+import type { ServerOptions } from '../../src/start/options.ts'
+import { contractWith } from '../support/alternatives.ts'
+import { failingStore } from '../support/failing-store.ts'
+import { startService, type TestService } from '../support/service.ts'
+import { readResponses } from '../support/wire.ts'
+
+/** Status and code of the one response in what a connection has brought; `nothing` where there is none. */
+function outcomeIn(bytes: string): string {
+  const [response] = readResponses(bytes)
+  return response === undefined ? 'nothing' : `${response.status} ${JSON.parse(response.text).error.code}`
+}
+
+const nonsense = async (service: TestService) => outcomeIn(await service.sendRaw('NONSENSE\r\n\r\n'))
+const largeHeader = async (service: TestService) =>
+  outcomeIn(
+    await service.sendRaw(`GET /api/v1/domains HTTP/1.1\r\nHost: localhost\r\nX: ${'x'.repeat(65_536)}\r\n\r\n`),
+  )
+
+/** What a client is answered that Node.js reports as too slow. Nobody waits for that here. */
+async function slow({ contract }: TestService): Promise<string> {
+  const refuse = createMalformedReply(
+    createMalformedRefusal(contract, countAnonymousIds(42, contract.requestIds), SILENT),
+  )
+  const late = Object.assign(new Error('late'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' })
+  const server = createServer((socket) => refuse(late, socket, undefined)).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const chunks: Buffer[] = []
+  for await (const chunk of connect((server.address() as AddressInfo).port, '127.0.0.1')) chunks.push(chunk)
+  server.close()
+  return outcomeIn(Buffer.concat(chunks).toString())
+}
+
+/** What a change is answered whose store has failed. */
+async function lost(service: TestService): Promise<string> {
+  const { status, body } = await service.send('POST', '/domains', { domains: ['new.example'] })
+  return `${status} ${body.error.code}`
+}
+
+function withLostStore(): ServerOptions {
+  const { store, fail } = failingStore('update')
+  fail()
+  return { store }
+}
+
+describe('what cannot be answered as a request of an operation is answered', () => {
+  it.each<[what: string, answer: string, by: string, ask: typeof lost, options?: () => ServerOptions]>([
+    ['nonsense', '400 invalid_request_body', 'as chosen', nonsense],
+    ['nonsense', 'nothing', 'not-http-1', nonsense],
+    ['a large header', '431 request_too_large', 'as chosen', largeHeader],
+    ['a large header', 'nothing', 'not-http-1', largeHeader],
+    ['a large header', '400 request_too_large', 'status-large-header-1', largeHeader],
+    ['a large header', '413 request_too_large', 'status-large-header-2', largeHeader],
+    ['a large header', '431 invalid_request_body', 'status-large-header-3', largeHeader],
+    ['a slow request', '408 invalid_request_body', 'as chosen', slow],
+    ['a slow request', '400 invalid_request_body', 'status-timeout-1', slow],
+    ['a change that is lost', '500 internal_error', 'as chosen', lost, withLostStore],
+    ['a change that is lost', '503 internal_error', 'internal-error-1', lost, withLostStore],
+    ['a change that is lost', '502 internal_error', 'internal-error-2', lost, withLostStore],
+  ])('%s: %s, %s', async (_, answer, by, ask, options = () => ({})) => {
+    const contract = await contractWith(...(by === 'as chosen' ? [] : [by]))
+    expect(await ask(await startService(options(), OPERATIONS, { contract }))).toBe(answer)
+  })
+})
