@@ -3,31 +3,35 @@
 //   npm run mutate                                all folders: many hours
 //   npm run mutate -- domain journal              two folders
 //   npm run mutate -- domain --share 0.1 --seed 7 one block of ten lines in ten, as the seed draws them
-// What the tests of `npm test` do not notice, the slow tests of the same folders are asked about, too.
-// It prints the share of the mistakes that were noticed and each one that was not, and writes both to mutation/results.json.
+// It prints each mistake that no test noticed, and the share of those that one did.
 import { spawnSync } from 'node:child_process'
-import { existsSync, globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { fileURLToPath, pathToFileURL } from 'node:url'
 import { parseArgs } from 'node:util'
 
 const HERE = fileURLToPath(new URL('.', import.meta.url))
-const RESULTS = join(HERE, 'results.json')
+const PACKAGES = ['@stryker-mutator/core@10.1.1', '@stryker-mutator/vitest-runner@10.1.1']
 process.chdir(join(HERE, '..'))
 
 /** The folders of src, and those of test that are asked about each: its own, and those that reach it through a door. */
 const FOLDERS = {
-  domain: ['domain', 'behaviour', 'service', 'faults', 'accounts'],
-  behaviour: ['behaviour', 'service', 'contract', 'coverage', 'model'],
-  store: ['store', 'accounts', 'start', 'model'],
+  domain: ['corpus', 'domain', 'service', 'faults', 'accounts'],
+  behaviour: ['corpus', 'service', 'contract', 'independent-service'],
+  service: ['corpus', 'service', 'independent-service'],
+  store: ['corpus', 'store', 'accounts', 'start', 'independent-service'],
   accounts: ['accounts', 'admin', 'library'],
-  journal: ['journal', 'admin', 'library', 'explain'],
+  faults: ['faults', 'admin'],
+  journal: ['journal', 'admin', 'corpus', 'explain'],
+  explain: ['corpus', 'explain', 'admin'],
+  coverage: ['corpus', 'coverage', 'admin'],
   trials: ['trials', 'cli', 'library'],
-  exchanges: ['exchanges', 'conformance', 'cli'],
-  choices: ['choices', 'conformance', 'cli', 'library'],
-  conformance: ['conformance', 'choices', 'cli', 'library'],
-  evidence: ['evidence', 'cli', 'library'],
+  exchanges: ['exchanges', 'corpus', 'conformance', 'cli'],
+  choices: ['choices', 'corpus', 'conformance', 'cli'],
+  conformance: ['conformance', 'corpus', 'independent-service', 'cli'],
+  evidence: ['evidence', 'cli'],
 }
 /** The least share of the mistakes that the tests must notice. */
 const GOAL = 0.85
@@ -36,23 +40,35 @@ const BLOCK = 10
 
 const { values, positionals } = readArguments()
 if (!existsSync(join(HERE, 'node_modules'))) {
-  const { status } = spawnSync('npm', ['ci', '--prefix', HERE, '--no-audit', '--no-fund'], { stdio: 'inherit' })
+  const { status } = spawnSync(
+    'npm',
+    ['install', '--prefix', HERE, '--no-save', '--no-audit', '--no-fund', ...PACKAGES],
+    {
+      stdio: 'inherit',
+    },
+  )
   if (status !== 0) process.exit(3)
 }
-// Tests load the page, and slow ones start the program.
+// Tests load the page, and some start the program.
 const { status: built } = spawnSync('npm', ['run', '--silent', 'build'], { stdio: 'inherit' })
 if (built !== 0) process.exit(3)
-const { Stryker } = await import('@stryker-mutator/core')
+const installed = createRequire(join(HERE, 'node_modules', 'any.js'))
+const { Stryker } = await import(pathToFileURL(installed.resolve('@stryker-mutator/core')).href)
 
-const results = existsSync(RESULTS) ? JSON.parse(readFileSync(RESULTS, 'utf8')) : {}
 let missed = false
 for (const folder of positionals.length > 0 ? positionals : Object.keys(FOLDERS)) {
-  const result = await mutate(folder)
-  results[folder] = result
-  writeFileSync(RESULTS, `${JSON.stringify(results, null, 2)}\n`)
-  for (const { file, line, mutator, to } of result.survivors) console.log(`${file}:${line}  ${mutator}  ${to}`)
-  console.log(`${folder}: ${result.noticed} of ${result.mutants} mistakes were noticed, ${percent(result)} %.`)
-  missed ||= result.noticed < GOAL * result.mutants
+  process.env['MUTATION_TESTS'] = FOLDERS[folder].join(',')
+  const mutants = await plant(drawRanges(folder))
+  // One that cannot be built or run does not count; one that no test reaches was not noticed.
+  const noticed = mutants.filter(({ status }) => status === 'Killed' || status === 'Timeout')
+  const unnoticed = mutants.filter(({ status }) => status === 'Survived' || status === 'NoCoverage')
+  for (const { fileName, location, mutatorName, replacement } of unnoticed) {
+    const place = `${relative(process.cwd(), fileName)}:${location.start.line}`
+    console.log(`${place}  ${mutatorName}  ${(replacement ?? '').replace(/\s+/g, ' ').slice(0, 100)}`)
+  }
+  const all = noticed.length + unnoticed.length
+  console.log(`${folder}: ${noticed.length} of ${all} mistakes were noticed.`)
+  missed ||= noticed.length < GOAL * all
 }
 process.exitCode = missed ? 1 : 0
 
@@ -76,21 +92,8 @@ function readArguments() {
   }
 }
 
-async function mutate(folder) {
-  process.env['MUTATION_TESTS'] = FOLDERS[folder].join(',')
-  const first = await plant(drawRanges(folder), 'quick')
-  const unnoticed = first.filter(isUnnoticed)
-  const second = unnoticed.length === 0 ? [] : await plant(unnoticed.map(rangeOf), 'whole')
-  const late = new Set(second.filter(isNoticed).map(identify))
-  return summarize(
-    first.filter(isNoticed).length + unnoticed.filter((mutant) => late.has(identify(mutant))).length,
-    unnoticed.filter((mutant) => !late.has(identify(mutant))),
-  )
-}
-
-/** Plants the mistakes of these files or places, and asks the tests of a budget about each. */
-async function plant(places, budget) {
-  process.env['TEST_BUDGET'] = budget
+/** Plants the mistakes of these files or places, and asks the tests about each. */
+async function plant(places) {
   // Stryker leaves its copy of the project behind when it is stopped; nobody looks for it in the project then.
   const temporary = mkdtempSync(join(tmpdir(), 'understudy-mutants-'))
   try {
@@ -105,7 +108,7 @@ async function plant(places, budget) {
       concurrency: Number(values.jobs),
       timeoutMS: 60_000,
       dryRunTimeoutMinutes: 30,
-      ignorePatterns: ['mutation/node_modules', 'mutation/results.json'],
+      ignorePatterns: ['mutation/node_modules'],
       tempDirName: temporary,
       // Stryker would rewrite it with a version of TypeScript that has an interface for programs.
       tsconfigFile: 'none.json',
@@ -115,24 +118,6 @@ async function plant(places, budget) {
   } finally {
     rmSync(temporary, { recursive: true, force: true })
   }
-}
-
-function isNoticed({ status }) {
-  return status === 'Killed' || status === 'Timeout'
-}
-
-function isUnnoticed({ status }) {
-  return status === 'Survived' || status === 'NoCoverage'
-}
-
-function identify({ fileName, location: { start, end }, mutatorName, replacement }) {
-  return JSON.stringify([fileName, start, end, mutatorName, replacement])
-}
-
-/** Stryker tells columns from 1, and reads them from 0. */
-function rangeOf({ fileName, location: { start, end } }) {
-  const place = ({ line, column }) => `${line}:${column - 1}`
-  return `${relative(process.cwd(), fileName)}:${place(start)}-${place(end)}`
 }
 
 /** The files of a folder; of a share, the blocks of lines that the seed draws. */
@@ -157,24 +142,4 @@ function createChance(seed) {
     mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
   }
-}
-
-/** A mistake that no test reaches counts as one that was not noticed; one that cannot be built or run does not count. */
-function summarize(noticed, unnoticed) {
-  return {
-    share: Number(values.share),
-    seed: Number(values.seed),
-    mutants: noticed + unnoticed.length,
-    noticed,
-    survivors: unnoticed.map(({ fileName, location, mutatorName, replacement, status }) => ({
-      file: relative(process.cwd(), fileName),
-      line: location.start.line,
-      mutator: status === 'NoCoverage' ? `${mutatorName} (no test comes here)` : mutatorName,
-      to: (replacement ?? '').replace(/\s+/g, ' ').slice(0, 100),
-    })),
-  }
-}
-
-function percent({ noticed, mutants }) {
-  return mutants === 0 ? '–' : ((100 * noticed) / mutants).toFixed(1)
 }
