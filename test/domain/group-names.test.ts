@@ -1,14 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { NameSettings } from '../../src/domain/group-names.ts'
-import {
-  ANY_NAME,
-  cleanName,
-  cutName,
-  measureName,
-  nameProblems,
-  settingAgainstName,
-  storedName,
-} from '../../src/domain/group-names.ts'
+import { ANY_NAME, measureName, nameProblems, settingAgainstName, storedName } from '../../src/domain/group-names.ts'
 
 const STRICT: NameSettings = {
   spaceAroundNames: 'refused',
@@ -42,13 +34,6 @@ describe('the name of a group', () => {
     expect(measureName(name, 'utf-16')).toBe(units)
     expect(measureName(name, 'utf-8')).toBe(bytes)
     expect(Buffer.byteLength(name)).toBe(bytes)
-  })
-
-  it('is cut between characters', () => {
-    expect(cutName('ab😀c', 3, 'code-points')).toBe('ab😀')
-    expect(cutName('ab😀c', 3, 'utf-16')).toBe('ab')
-    expect(cutName('ab😀c', 6, 'utf-8')).toBe('ab😀')
-    expect(cutName('ab', 0, 'utf-8')).toBe('')
   })
 
   it('is stored as it was sent, or without what settings change', () => {
@@ -101,12 +86,5 @@ describe('the name of a group', () => {
     [' \ud83d\u00ad\t', ANY_NAME, undefined],
   ])('%j is none because of a setting', (name, settings, setting) => {
     expect(settingAgainstName(name, settings, 10)).toBe(setting)
-  })
-
-  it('is clean for all settings but that of its length', () => {
-    const clean = cleanName(' \u0000a\u200b\ud83d b\n')
-    expect(clean).toBe('a b')
-    expect(nameProblems(clean, STRICT, 10)).toEqual([])
-    expect(storedName(clean, LENIENT)).toBe(clean)
   })
 })

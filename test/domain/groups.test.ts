@@ -1,4 +1,4 @@
-import { describe, expect, it, vi } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { comparedName, createGroup, deleteGroup, type GroupChanges, updateGroup } from '../../src/domain/groups.ts'
 import { accountWith, CHOSEN, type ChosenSettings, reasonsOf } from './decisions.ts'
 
@@ -64,12 +64,6 @@ describe('a group that is created', () => {
 describe('a group that is changed', () => {
   const update = (id: string, changes: GroupChanges, settings: Settings = {}) =>
     updateGroup(ACCOUNT, id, changes, { ...CHOSEN, ...settings })
-  it('gets a name without a look at each of its members', () => {
-    const has = vi.spyOn(ACCOUNT.domains, 'has')
-    expect(update('M', { name: 'New' })).toMatchObject({ ok: true })
-    expect(has).not.toHaveBeenCalled()
-    has.mockRestore()
-  })
 
   it.each<[what: string, id: string, changes: GroupChanges, settings: Settings, groups: string]>([
     ['gets a name', 'S', { name: 'New' }, {}, 'New a, M ab, E'],
