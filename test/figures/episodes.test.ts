@@ -1,18 +1,15 @@
 import { describe, expect, it } from 'vitest'
-import { type Character, characterOf, episodesOf, publishedTags } from '../../src/figures/character.ts'
+import { characterOf, episodesOf, publishedTags } from '../../src/figures/character.ts'
 import type { EpisodeKind } from '../../src/figures/episodes.ts'
-import { countMessages } from '../../src/figures/messages.ts'
-import { budget } from '../support/budget.ts'
 import { accountOf, domain, recordIn, rulesWith, SEED, TODAY } from './monitoring.ts'
 
 const NAMES = Array.from({ length: 300 }, (_, index) => `d${index}.example`)
 
-function charactersOf(profile: 'enforced' | 'spoofed' | 'new-esp'): Character[] {
-  return NAMES.map((name) => characterOf(SEED, domain(name, { profile, since: TODAY, volume: 30_000 })))
-}
-
 describe('in half a year, domains without a story', () => {
-  const found = charactersOf('enforced').map((character) => episodesOf(character, TODAY, TODAY + 180))
+  const found = NAMES.map((name) => {
+    const character = characterOf(SEED, domain(name, { profile: 'enforced', since: TODAY, volume: 30_000 }))
+    return episodesOf(character, TODAY, TODAY + 180)
+  })
 
   it.each<EpisodeKind>(['attack', 'broken-dkim', 'broken-spf', 'new-sender', 'signed-sender'])(
     'have some %s, and each ends',
@@ -44,7 +41,7 @@ describe('in half a year, domains without a story', () => {
 
   it('are as usual on all other days', () => {
     const oneDay = rulesWith({ countPeriod: 1 })
-    for (const [index, name] of NAMES.slice(0, budget({ quick: 10, whole: 60, full: 60 })).entries()) {
+    for (const [index, name] of NAMES.slice(0, 10).entries()) {
       const account = accountOf([domain(name, { profile: 'enforced', since: TODAY, volume: 300_000 })])
       for (let day = TODAY; day < TODAY + 150; day++) {
         if (found[index]?.some(({ from, until }) => from <= day && day < until)) continue
@@ -55,21 +52,8 @@ describe('in half a year, domains without a story', () => {
   })
 })
 
-it('forged mail comes at weekends as on weekdays', () => {
-  const sums = [0, 0, 0, 0, 0, 0, 0]
-  for (const character of charactersOf('spoofed')) {
-    const silent: Character = { ...character, usual: { ...character.usual, volume: 0 } }
-    for (let day = TODAY; day < TODAY + 35; day++) {
-      const weekday = (day + 4) % 7
-      sums[weekday] = (sums[weekday] ?? 0) + countMessages(silent, day, day + 1, 0).neither
-    }
-  }
-  const mean = sums.reduce((sum, each) => sum + each, 0) / 7
-  for (const sum of sums) expect(Math.abs(sum / mean - 1)).toBeLessThan(0.05)
-})
-
 describe('the tags that are drawn', () => {
-  const published = Array.from({ length: budget({ quick: 4_000, whole: 20_000, full: 20_000 }) }, (_, index) => {
+  const published = Array.from({ length: 4_000 }, (_, index) => {
     const name = index % 2 === 0 ? `d${index}.example` : `mail.d${index}.example`
     const character = characterOf(SEED, domain(name))
     return { name, profile: character.profile, tags: publishedTags(character, TODAY) }

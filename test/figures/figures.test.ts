@@ -6,7 +6,6 @@ import type { DmarcRecord, Policy } from '../../src/domain/dmarc.ts'
 import { PROFILE_NAMES, type ProfileName } from '../../src/domain/profile.ts'
 import { characterOf, episodesOf } from '../../src/figures/character.ts'
 import { PROFILES } from '../../src/figures/profiles.ts'
-import { budget, sample } from '../support/budget.ts'
 import { accountOf, DAY, domain, RULES, recordIn, rulesWith, SEED, TODAY } from './monitoring.ts'
 
 function domains(count: number): MonitoredDomain[] {
@@ -64,24 +63,17 @@ describe('the figures of domains on 90 days', () => {
           expect(faultOf(record(each, TODAY + age, seed))).toBeUndefined()
         },
       ),
-      { seed: 1, numRuns: budget({ quick: 500, whole: 10_000, full: 100_000 }) },
+      { seed: 1, numRuns: 250 },
     )
   })
 
-  const hashes = {
-    25: '0b739e3b47d400f025800ba80065769c13d32239f04d6c8be56c16c8fe0d390d',
-    1000: 'e75d51d471bb503ffa2cc493729a87e3a50226aa1a3bbcb7747452fe36fc8f56',
-  }
-  it.each(sample(Object.entries(hashes), 1))(
-    'hash to the same value on every machine, in every process and Node version (%s domains × 90 days)',
-    (count, value) => {
-      const hash = createHash('sha256')
-      for (const each of domains(Number(count))) {
-        for (let day = 0; day < 90; day++) hash.update(JSON.stringify(record(each, TODAY + day)))
-      }
-      expect(hash.digest('hex')).toBe(value)
-    },
-  )
+  it('hash to the same value on every machine, in every process and Node version', () => {
+    const hash = createHash('sha256')
+    for (const each of domains(25)) {
+      for (let day = 0; day < 90; day++) hash.update(JSON.stringify(record(each, TODAY + day)))
+    }
+    expect(hash.digest('hex')).toBe('0b739e3b47d400f025800ba80065769c13d32239f04d6c8be56c16c8fe0d390d')
+  })
 
   it('differ between seeds and between domains', () => {
     const rows = (seed: number) =>
@@ -96,9 +88,7 @@ describe('the figures of domains on 90 days', () => {
   ])(
     'of domains with %i messages or more take %i values a week at least: they move on with the refresh',
     (least, values) => {
-      const busy = domains(budget({ quick: 200, whole: 1000, full: 1000 })).filter(
-        (each) => record(each).count >= least,
-      )
+      const busy = domains(200).filter((each) => record(each).count >= least)
       expect(busy.length).toBeGreaterThan(10)
       for (const each of busy) {
         const week = Array.from({ length: 7 }, (_, day) => JSON.stringify(record(each, TODAY + day)))
@@ -112,10 +102,7 @@ describe('a profile', () => {
   function story(profile: ProfileName, name: string, ages: readonly number[], volume = 30_000): PlainRecord[] {
     return ages.map((age) => record(domain(name, { profile, since: TODAY, volume }), TODAY + age))
   }
-  const NAMES = Array.from(
-    { length: budget({ quick: 20, whole: 60, full: 60 }) },
-    (_, index) => `d${index}.story.example`,
-  )
+  const NAMES = Array.from({ length: 12 }, (_, index) => `d${index}.story.example`)
 
   /** The nature of a domain, and the days that are counted when it has had its profile for so many days. */
   function countedDays(profile: ProfileName, name: string, age: number) {
@@ -220,8 +207,4 @@ describe('a profile', () => {
       expect(saturday).toBeLessThan(workday * 0.6)
     }
   })
-})
-
-it('the shares of all profiles add up to a thousand', () => {
-  expect(Object.values(PROFILES).reduce((sum, { share }) => sum + share, 0)).toBe(1000)
 })

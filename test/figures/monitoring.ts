@@ -1,6 +1,8 @@
+import fc from 'fast-check'
 import type { MonitoredDomain } from '../../src/domain/account.ts'
 import type { DmarcRecord } from '../../src/domain/dmarc.ts'
 import { PersistentMap } from '../../src/domain/persistent-map.ts'
+import { PROFILE_NAMES } from '../../src/domain/profile.ts'
 import { type FigureRules, type Monitoring, recordOn } from '../../src/figures/figures.ts'
 
 export const DAY = 86_400_000
@@ -29,6 +31,20 @@ export function rulesWith(settings: Partial<FigureRules['settings']>): FigureRul
 export function domain(name: string, more: Partial<MonitoredDomain> = {}): MonitoredDomain {
   return { name, addedAt: (TODAY - 400) * DAY, features: [], ...more }
 }
+
+/** A domain of any nature that was added up to two months ago, at any time of a day. */
+export const anyDomain: fc.Arbitrary<MonitoredDomain> = fc
+  .record(
+    {
+      name: fc.domain(),
+      addedAt: fc.integer({ min: (TODAY - 60) * DAY, max: TODAY * DAY }),
+      profile: fc.constantFrom(...PROFILE_NAMES),
+      since: fc.integer({ min: TODAY - 100, max: TODAY + 30 }),
+      volume: fc.nat(10_000_000),
+    },
+    { requiredKeys: ['name', 'addedAt'] },
+  )
+  .map((each) => ({ features: [], ...each }))
 
 export function accountOf(domains: readonly MonitoredDomain[], seed = SEED): Monitoring {
   return { seed, domains: PersistentMap.of(domains.map((each) => [each.name, each] as const)) }

@@ -2,11 +2,9 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { MonitoredDomain } from '../../src/domain/account.ts'
 import type { RecordPin } from '../../src/domain/dmarc.ts'
-import { LIMITS } from '../../src/domain/limits.ts'
 import { changePin, pinOn } from '../../src/domain/pins.ts'
 import { explainFigures } from '../../src/figures/causes.ts'
 import { recordsFrom } from '../../src/figures/figures.ts'
-import { budget } from '../support/budget.ts'
 import { accountOf, DAY, domain, RULES, recordIn, TODAY } from './monitoring.ts'
 
 const { refresh } = RULES.settings
@@ -110,13 +108,7 @@ describe('fixed values of a record', () => {
           expect(pinOn(each, day, refresh)).toEqual(changes.findLast(([since]) => since <= day)?.[1])
         }
       }),
-      { seed: 5, numRuns: budget({ quick: 50, whole: 300, full: 3000 }) },
+      { seed: 5, numRuns: 50 },
     )
-  })
-
-  it('are remembered for a limited number of changes', () => {
-    const many = changed(from(0, LIMITS.formerPins + 9).map((ago) => [TODAY - 90 + ago, { count: ago }] as const))
-    expect(many.formerPins).toHaveLength(LIMITS.formerPins)
-    expect(many.formerPins?.at(-1)?.pin).toEqual({ count: LIMITS.formerPins + 8 })
   })
 })
