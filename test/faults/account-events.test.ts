@@ -57,13 +57,4 @@ describe('The event', () => {
     await service.get('/domains')
     expect((await journalOf(service))[0]?.fault?.effect).toContain('no such instant to come')
   })
-
-  it.for([
-    { event: 'refresh', phase: 'before' },
-    { event: 'quota-used-up', phase: 'after' },
-    { event: 'refresh', connection: 'reset' },
-    { event: 'tomorrow' },
-  ])('of %j is refused', async (rule, { empty }) => {
-    expect((await askControl(empty, 'POST', '/accounts/default/faults', rule)).status).toBe(400)
-  })
 })

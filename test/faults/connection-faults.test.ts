@@ -1,8 +1,7 @@
 import { describe, expect } from 'vitest'
 import type { FaultRule } from '../../src/domain/faults.ts'
-import { startUnderstudy } from '../../src/start/server.ts'
 import { stateOf } from '../support/account.ts'
-import { addFault, askControl, faultsOf, journalOf } from '../support/control-plane.ts'
+import { addFault, faultsOf, journalOf } from '../support/control-plane.ts'
 import { it } from '../support/example-service.ts'
 import { holdTime } from '../support/held-time.ts'
 import { startService, type TestService } from '../support/service.ts'
@@ -85,14 +84,6 @@ describe.each(['reset', 'hang', 'empty'] as const)('A connection that meets `%s`
   })
 })
 
-it('A connection that is cut brings the answers to what was asked before', async () => {
-  const service = await startService({ enforceQuotas: false })
-  await addFault(service, { match: { operation: 'listDomainGroups' }, connection: 'empty' })
-  const groups = requestBytes({ target: '/api/v1/domaingroups', headers: [AUTHORIZED] })
-  const bytes = await service.sendRaw(Buffer.concat([...Array(11).fill(READ), groups]))
-  expect(readResponses(bytes).map(({ status }) => status)).toEqual(Array(11).fill(200))
-})
-
 describe('`truncate`', () => {
   it('sends the whole head and half of the body, and ends with FIN', async ({ empty }) => {
     await addFault(empty, { connection: 'truncate' })
@@ -111,18 +102,6 @@ describe('`truncate`', () => {
     await addFault(empty, { times: 1, connection: 'truncate' })
     await empty.sendRaw(Buffer.concat([adding('done.example'), adding('lost.example')]))
     expect((await empty.get('/domains')).body.data.domains).toEqual(['done.example'])
-  })
-
-  it('sends nothing but the head before it has read a request that was refused unread', async ({ empty }) => {
-    await addFault(empty, { connection: 'truncate' })
-    const bytes = requestBytes({ method: 'POST', target: '/api/v1/domains', body: 'x'.repeat(900_000) })
-    const observer = await observe(empty)
-    observer.socket.write(bytes.subarray(0, -1))
-    await expect.poll(() => observer.bytes).toContain('\r\n\r\n')
-    expect((await askControl(empty, 'GET', '/accounts')).status).toBe(200)
-    expect(observer.bytes).toMatch(/^HTTP\/1\.1 400 [\s\S]*\r\n\r\n$/)
-    observer.socket.write(bytes.subarray(-1))
-    expect(await observer.ended).toBe('FIN')
   })
 })
 
@@ -163,13 +142,6 @@ describe('A delay', () => {
     expect(await journalOf(empty)).toHaveLength(1)
     await empty.stop()
     expect((await slow).status).toBe(200)
-  })
-
-  it('keeps the order of what was sent without waiting', async ({ empty }) => {
-    await addFault(empty, { delay_ms: 20, times: 1 })
-    const responses = readResponses(await empty.sendRaw(Buffer.concat([adding('one.example'), LAST])))
-    expect(responses.map(({ status }) => status)).toEqual([200, 200])
-    expect(responses[1]?.text).toContain('one.example')
   })
 
   it.for(['a delay', 'drip'] as const)(
@@ -233,33 +205,6 @@ describe('A stop of the server', () => {
     await observer.ended
     expect(observer.bytes).toMatch(expected)
   })
-
-  it('cuts off an `empty` whose body never ends', async ({ empty }) => {
-    await addFault(empty, { connection: 'empty' })
-    const client = await Connection.open(empty)
-    await client.write(adding('new.example').subarray(0, -5))
-    await recorded(empty, 1)
-    holdTime()
-    await empty.stop()
-    await client.closed
-  })
-
-  it('leaves no timer and no socket behind', async () => {
-    const before = timers()
-    const service = await startUnderstudy({ fixture: 'empty' })
-    await service.account.faults.add({ connection: 'hang', times: 1 })
-    await service.account.faults.add({ delay_ms: 600_000, times: 1 })
-    await service.account.faults.add({ connection: 'drip', delay_ms: 600_000, times: 1 })
-    const pending = [1, 2, 3].map(() =>
-      fetch(`${service.baseUrl}/domains`, { headers: { ...service.account.headers, connection: 'close' } })
-        .then((response) => response.text())
-        .catch(() => ''),
-    )
-    while ((await service.account.faults.list()).some(({ hits }) => hits === 0)) await turn()
-    await service.stop()
-    await Promise.all(pending)
-    expect(timers()).toBeLessThanOrEqual(before)
-  })
 })
 
 it('a client that leaves a hanging connection ends it', async ({ empty }) => {
@@ -271,11 +216,6 @@ it('a client that leaves a hanging connection ends it', async ({ empty }) => {
   observer.socket.end()
   expect(await observer.ended).toBe('FIN')
 })
-
-/** How many timers there are. */
-function timers(): number {
-  return process.getActiveResourcesInfo().filter((type) => type === 'Timeout').length
-}
 
 function turn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve))

@@ -1,35 +1,28 @@
 import { describe, expect } from 'vitest'
 import { readPreference } from '../../src/faults/preference.ts'
-import { ACCEPTED, contract, operationOf, send } from '../service/refusals.ts'
 import { stateOf, withKey } from '../support/account.ts'
-import { sample } from '../support/budget.ts'
 import { addFault, askControl, faultsOf, journalOf } from '../support/control-plane.ts'
-import { ask, domainsOf, it } from '../support/example-service.ts'
+import { ask, it } from '../support/example-service.ts'
 import { NO_QUOTA, quotaOf } from '../support/quota-headers.ts'
 import { startService, type TestService } from '../support/service.ts'
 import { AUTHORIZED, exchangeAsIs, type Header, headerOf } from '../support/wire.ts'
+import { errorsOf, operationOf, sendAccepted } from './accepted.ts'
 
 const DOMAINS = '/api/v1/domains'
 
 describe('The header Prefer', () => {
   it.each([
-    ['code=429', { code: '429' }],
     ['code=rate_limited', { code: 'rate_limited' }],
     ['code="rate_limited"', { code: 'rate_limited' }],
     ['CODE = Rate_Limited', { code: 'rate_limited' }],
-    ['code=429, delay=100', { code: '429', delay: 100 }],
     ['code=429; delay="100"', { code: '429', delay: 100 }],
     ['respond-async, wait=100, delay=0', { delay: 0 }],
     ['delay=600000', { delay: 600_000 }],
     ['delay=600001', {}],
     ['delay=-1', {}],
     ['delay=1.5', {}],
-    ['delay=1s', {}],
     ['delay', {}],
-    ['code', {}],
     ['code=', {}],
-    ['code=""', {}],
-    ['', {}],
     [',;, code=500', { code: '500' }],
     ['code=500, code=429', { code: '500' }],
     ['code=, code=429', {}],
@@ -37,7 +30,6 @@ describe('The header Prefer', () => {
     ['foo="a\\", code=500", code=429', { code: '429' }],
     ['foo="a, code=500', { code: '500' }],
     ['encoding=500', {}],
-    ['x.code=500', {}],
     ['__proto__=1, code=constructor', { code: 'constructor' }],
   ])('%j prefers %j', (header, expected) => {
     expect(readPreference(header)).toEqual(expected)
@@ -51,18 +43,13 @@ describe('The header Prefer', () => {
 })
 
 describe('A preferred error', () => {
-  const ERRORS = contract.operations.flatMap(({ id, responses }) =>
-    [...responses.values()].flatMap(({ status, codes }) => [...codes].map((code) => [id, code, status] as const)),
-  )
-
-  it.for(sample(ERRORS, 4))(
+  it.for(errorsOf({ once: true }))(
     'of %s, `%s` or its status %i, is answered lawfully',
     async ([id, code, status], { service }) => {
       const before = await stateOf(service)
-      const sent = ACCEPTED[id] ?? {}
-      const byCode = await send(service, id, { ...sent, headers: { prefer: `code=${code}` } })
+      const byCode = await sendAccepted(service, id, { prefer: `code=${code}` })
       expect([byCode.body.error.code, byCode.headers['preference-applied']]).toEqual([code, `code=${code}`])
-      const byStatus = await send(service, id, { ...sent, headers: { prefer: `code=${status}, delay=1` } })
+      const byStatus = await sendAccepted(service, id, { prefer: `code=${status}, delay=1` })
       expect([byStatus.status, byStatus.headers['preference-applied']]).toEqual([status, `code=${status}, delay=1`])
       expect(operationOf(id).responses.get(status)?.codes).toContain(byStatus.body.error.code)
       expect((await stateOf(service)).domains).toEqual(before.domains)
@@ -156,12 +143,6 @@ describe('A preferred delay', () => {
     await empty.stop()
     const response = await slow
     expect([response.status, response.headers['preference-applied']]).toEqual([200, 'delay=600000'])
-  })
-
-  it('lets a write succeed', async ({ empty }) => {
-    const sent = { domains: ['new.example'] }
-    expect((await ask(empty, 'POST /domains', sent, { prefer: 'delay=5' })).status).toBe(200)
-    expect(await domainsOf(empty)).toEqual(['new.example'])
   })
 })
 

@@ -1,13 +1,12 @@
 import { describe, expect } from 'vitest'
-import { contract, operationOf } from '../service/refusals.ts'
 import { DAY, stateOf } from '../support/account.ts'
-import { sample } from '../support/budget.ts'
-import { askControl, journalOf } from '../support/control-plane.ts'
+import { journalOf } from '../support/control-plane.ts'
 import { it } from '../support/example-service.ts'
 import { writeOverlay } from '../support/overlay-file.ts'
 import { quotaOf } from '../support/quota-headers.ts'
 import { startService, type TestService } from '../support/service.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
+import { contract, operationOf } from './accepted.ts'
 
 const WRITES = ['addDomains', 'deleteDomains', 'createDomainGroup', 'updateDomainGroup']
 const CODES = [...contract.catalogue.codes]
@@ -36,45 +35,35 @@ function holding(name: string, operation: string) {
 }
 
 describe('A write that names `fail-<code>.understudy.test`', () => {
-  const cases = WRITES.flatMap((operation) => CODES.map((code) => [operation, code] as const))
+  it.each(CODES.map((code, index) => [WRITES[index % 4] ?? '', code] as const))(
+    '%s, `%s`, fails so if the operation ever does',
+    async (operation, code) => {
+      const name = nameFor(code)
+      const service = await startService({ fixture: holding(name, operation) })
+      const before = await stateOf(service)
+      const response = await write(service, operation, name)
+      const [entry] = await journalOf(service)
+      const answers = [...operationOf(operation).responses.values()].some(({ codes }) => codes.has(code))
+      if (!answers) {
+        expect(response.status).toBe(200)
+        expect(entry).toMatchObject({ injected: false, fault: null })
+        return
+      }
+      expect(response.body.error.code).toBe(code)
+      expect(response.body.error.message).not.toMatch(/undefined|\{|example\.com/)
+      const after = await stateOf(service)
+      expect([after.domains, after.groups]).toEqual([before.domains, before.groups])
+      expect(entry).toMatchObject({ injected: true, code, fault: { source: 'simulator', id: null } })
+      expect(entry?.fault?.effect).toContain(code)
+      if (code === 'rate_limited') expect(quotaOf(response.headers).remaining).toBe(0)
+    },
+  )
 
-  it.each(sample(cases, 9))('%s, `%s`, fails so if the operation ever does', async (operation, code) => {
-    const name = nameFor(code)
-    const service = await startService({ fixture: holding(name, operation) })
-    const before = await stateOf(service)
-    const response = await write(service, operation, name)
-    const [entry] = await journalOf(service)
-    const answers = [...operationOf(operation).responses.values()].some(({ codes }) => codes.has(code))
-    if (!answers) {
-      expect(response.status).toBe(200)
-      expect(entry).toMatchObject({ injected: false, fault: null })
-      return
-    }
-    expect(response.body.error.code).toBe(code)
-    expect(response.body.error.message).not.toMatch(/undefined|\{|example\.com/)
-    const after = await stateOf(service)
-    expect([after.domains, after.groups]).toEqual([before.domains, before.groups])
-    expect(entry).toMatchObject({ injected: true, code, fault: { source: 'simulator', id: null } })
-    expect(entry?.fault?.effect).toContain(code)
-    if (code === 'rate_limited') expect(quotaOf(response.headers).remaining).toBe(0)
-  })
-
-  const IN_USE = 'is in use by a monitoring feature and cannot be removed.'
-  it.each([
-    ['deleteDomains', 'domain_delete_failed', `\`domains[1]\`: ${nameFor('domain-delete-failed')} ${IN_USE}`],
-    [
-      'updateDomainGroup',
-      'not_monitored',
-      `\`add_domains[1]\`: ${nameFor('not-monitored')} is not a monitored domain.`,
-    ],
-    [
-      'addDomains',
-      'invalid_domain',
-      `\`domains[1]\` must be a valid hostname, which "${nameFor('invalid-domain')}" is not.`,
-    ],
-  ])('%s, `%s`, names the domain: %s', async (operation, code, message) => {
-    const service = await startService({ fixture: holding(nameFor(code), operation) })
-    expect((await write(service, operation, nameFor(code))).body.error.message).toBe(message)
+  it('names the domain in the message', async () => {
+    const name = nameFor('domain-delete-failed')
+    const service = await startService({ fixture: holding(name, 'deleteDomains') })
+    const { message } = (await write(service, 'deleteDomains', name)).body.error
+    expect(message).toBe(`\`domains[1]\`: ${name} is in use by a monitoring feature and cannot be removed.`)
   })
 
   it.for([
@@ -100,11 +89,6 @@ describe('A write that names `fail-<code>.understudy.test`', () => {
     expect((await journalOf(empty))[0]).toMatchObject({ injected: false, fault: null })
   })
 
-  it('fails as it says, whatever the state would refuse it for', async ({ empty }) => {
-    const body = { name: 'New', domains: [nameFor('duplicate_name')] }
-    expect((await empty.send('POST', '/domaingroups', body)).body.error.code).toBe('duplicate_name')
-  })
-
   it('in `remove_domains`, which takes any text, fails so too', async () => {
     const service = await startService({ fixture: { groups: [{ name: 'Sales' }] } })
     const [group] = (await stateOf(service)).groups
@@ -127,22 +111,13 @@ describe('A domain `locked.understudy.test`', () => {
     // It is a refusal of the service's own, for a state that the name brought about.
     expect((await journalOf(empty))[1]).toMatchObject({ injected: false, fault: null })
   })
-
-  it('is freed as any other domain in use', async ({ empty }) => {
-    await empty.send('POST', '/domains', { domains: ['locked.understudy.test'] })
-    await askControl(empty, 'PUT', '/accounts/default/domains/locked.understudy.test/features', { features: [] })
-    expect((await empty.send('DELETE', '/domains', { domains: ['locked.understudy.test'] })).status).toBe(200)
-  })
 })
 
 describe('A domain whose labels shape its record', () => {
   it.for([
     ['p-reject.dkim-95x5.count-1200', { p: 'reject', sp: 'reject', np: 'reject', dkim: 95.5, count: 1200 }],
     ['p-none.sp-quarantine.np-reject', { p: 'none', sp: 'quarantine', np: 'reject', count: 0 }],
-    ['dmarc-100.dkim-100.spf-0.count-7', { dmarc: 100, dkim: 100, spf: 0, count: 7 }],
-    ['dmarc-10.dkim-90.count-5', { dkim: 90, dmarc: 90 }],
     ['count-0.dkim-50', { count: 0, dkim: 0, dmarc: 0 }],
-    ['dkim-33', { dkim: 33 }],
     ['dkim-33x333.count-10', { dkim: 33.3 }],
     ['p-block.pct-101.dkim-100x1.count-1x5.testing-maybe', { p: 'none', pct: 100, dkim: 0, count: 0, testing: 'n' }],
   ] as const)('%s has it at once, and keeps it', async ([labels, record], { empty }) => {
@@ -178,12 +153,5 @@ describe('Simulated domains', () => {
     const locked = { domains: ['locked.understudy.test'] }
     expect((await service.send('POST', '/domains', locked)).body.data.count).toBe(1)
     expect((await service.send('POST', '/domains', locked)).body.data.count).toBe(0)
-  })
-
-  it('are found at the end of a full request too', async ({ empty }) => {
-    const names = Array.from({ length: 49 }, (_, index) => `host-${index}.understudy.test`)
-    const response = await empty.send('POST', '/domains', { domains: [...names, nameFor('invalid_domain')] })
-    expect(response.body.error.message).toContain('`domains[49]`')
-    expect((await empty.get('/domains')).body.data.domains).toEqual([])
   })
 })

@@ -1,0 +1,207 @@
+import { describe, expect, it } from 'vitest'
+import { valueAt } from '../../src/ground/json.ts'
+import { controlApi } from '../support/control-plane.ts'
+import { contract } from './accepted.ts'
+import { answersTo, expectPromised, values } from './corrupted-answers.ts'
+
+const KINDS = valueAt(controlApi.document.source, '/components/schemas/FaultRule/properties/corrupt/enum') as string[]
+const RECORDS = 'GET /dmarc'
+
+const OPEN_POLICIES = { target: '$.components.schemas.Policy.enum', remove: true }
+const OPTIONAL_PCT = { target: "$.components.schemas.DmarcRecord.required[?@ == 'pct']", remove: true }
+const OPEN_RECORDS = { target: '$.components.schemas.DmarcRecord', update: { additionalProperties: true } }
+
+/** The requests of which each kind changes the answer; only two answers have values from a list. */
+const REQUESTS: readonly [request: string, hasEnum: boolean][] = [
+  [RECORDS, true],
+  ['GET /domains', false],
+  ['GET /domaingroups', false],
+  // A refusal, because the id is missing.
+  ['DELETE /domaingroups', true],
+]
+
+describe('An answer is changed as the kind promises and the contract proves, in many ways', () => {
+  it.each(REQUESTS.flatMap(([request, hasEnum]) => KINDS.map((kind) => [kind, request, hasEnum] as const)))(
+    '%s: %s',
+    async (kind, request, hasEnum) => {
+      const answers = await answersTo(kind, { request, count: 12 })
+      const { changed, genuine } = answers
+      expect(answers.response.check(JSON.parse(genuine))).toEqual([])
+      if (kind === 'unknown-enum' && !hasEnum) {
+        const change = 'The answer has nothing that unknown-enum could change.'
+        expect(changed).toEqual(changed.map(() => ({ text: genuine, change, injected: false })))
+        return
+      }
+      for (const each of changed) expectPromised(kind, answers, each)
+      if (request === RECORDS) expect(new Set(changed.map(({ text }) => text)).size).toBeGreaterThan(5)
+    },
+  )
+
+  it('alike at every start', async () => {
+    const texts = async () => (await answersTo('wrong-type', { request: RECORDS })).changed.map(({ text }) => text)
+    expect(await texts()).toEqual(await texts())
+  })
+
+  it('at places all over a long one', async () => {
+    const domains = Array.from({ length: 400 }, (_, index) => `d${index}.example`)
+    const { changed } = await answersTo('missing-field', { request: RECORDS, fixture: { domains } })
+    const places = changed.map(({ change }) => Number(change.split('/')[2]))
+    expect([Math.min(...places) < 100, Math.max(...places) > 300, new Set(places).size > 20]).toEqual([
+      true,
+      true,
+      true,
+    ])
+  })
+
+  it.each(['missing-field', 'unknown-enum'])('unless it is empty: %s', async (kind) => {
+    const { changed } = await answersTo(kind, { request: RECORDS, fixture: {}, count: 2 })
+    expect(changed.map(({ injected }) => injected)).toEqual([false, false])
+  })
+})
+
+describe('A bad envelope', () => {
+  it('of a success is one of these', async () => {
+    const { genuine, changed } = await answersTo('bad-envelope', { request: 'GET /domains', count: 120 })
+    const data = JSON.stringify(JSON.parse(genuine).data)
+    const error = '{"code":"unknown","message":"Unknown error."}'
+    expect(new Set(changed.map(({ text }) => text))).toEqual(
+      new Set([
+        `{"data":${data}}`,
+        `{"success":false,"data":${data}}`,
+        `{"success":"true","data":${data}}`,
+        `{"success":1,"data":${data}}`,
+        '{"success":true}',
+        `{"success":true,"data":${data},"error":null}`,
+        `{"success":true,"data":${data},"error":${error}}`,
+        data,
+        `[{"success":true,"data":${data}}]`,
+        '{}',
+        '[]',
+        'null',
+      ]),
+    )
+  })
+})
+
+describe('Malformed JSON', async () => {
+  const { changed } = await answersTo('malformed-json', { request: RECORDS, count: 80 })
+
+  it.each<[how: string, change: RegExp, text: RegExp]>([
+    ['cut off', /^The answer was cut off after \d+ of \d+ characters\.$/, /^\{/],
+    ['with a trailing comma', /^(The answer|\/data(\/\d)?) got a trailing comma\.$/, /,[}\]]/],
+    ['in single quotes', /^The strings of the answer were put in single quotes\.$/, /^\{'success':true,'data':\[/],
+    ['an error page', /^The answer became an error page in HTML\.$/, /^<html>/],
+    ['with NaN', /^\/data\/\d\/(pct|dmarc|dkim|spf|count) became NaN\.$/, /:NaN[,}]/],
+    ['with a raw line break', /^\/data\/\d\/\w+ got a line break that is not escaped\.$/, /\n"/],
+    ['two documents', /^The answer was sent twice\.$/, /\}\n\{"success"/],
+  ])('may be %s', (_, change, text) => {
+    expect(changed.find((each) => change.test(each.change))?.text).toMatch(text)
+  })
+})
+
+describe('A value', async () => {
+  const fixture = { domains: [{ name: 'a.example', record: { dmarc: 100 } }] }
+  const { changed: mistyped } = await answersTo('wrong-type', { request: RECORDS, count: 300, fixture })
+
+  it.each([
+    ...['"dmarc":"100.0"', '"dmarc":[100.0]', '"dmarc":null', '"domain":9,', '"domain":{"value":"a.example"}'],
+    ...['"data":{"0":{"domain"', '"data":null}', '"data":""}', ':[[{"domain"'],
+  ])('of the wrong type may be written %s', (part) => {
+    expect(mistyped.some(({ text }) => text.includes(part))).toBe(true)
+  })
+
+  it('that is unknown is in every field of every record whose values the contract lists', async () => {
+    const policies = valueAt(contract.document.resolved, '/components/schemas/Policy/enum')
+    const { changed } = await answersTo('unknown-enum', { request: RECORDS })
+    for (const { text, change } of changed) {
+      for (const { p, sp, np, testing } of JSON.parse(text).data) {
+        for (const value of [p, sp, np]) expect(policies).not.toContain(value)
+        expect(['y', 'n']).not.toContain(testing)
+      }
+      expect(change).toMatch(/^\/data\/0\/\w+ became the new value .+, and 11 more fields got new values, too\.$/)
+    }
+  })
+
+  it('that is an unknown error code is no code of the contract', async () => {
+    const { changed } = await answersTo('unknown-enum', { request: 'DELETE /domaingroups' })
+    const known = [...contract.catalogue.codes]
+    for (const { text } of changed) expect(known).not.toContain(JSON.parse(text).error.code)
+  })
+})
+
+describe('A compatible answer', async () => {
+  const { changed } = await answersTo('compatible', { request: RECORDS, count: 300 })
+
+  it.each(REQUESTS)('says the same where the contract leaves no room: %s', async (request) => {
+    const { genuine, changed: some } = await answersTo('compatible', { request })
+    for (const { text } of some) expect(values(JSON.parse(text))).toEqual(values(JSON.parse(genuine)))
+  })
+
+  it.each<[how: string, change: RegExp, text: RegExp]>([
+    ['with its properties in another order', /^The properties of the answer were written in another order\.$/, /^\{"/],
+    [
+      'with lines',
+      /^The answer was written with a line for each value\.$/,
+      /^\{\n {2}"success": true,\n {2}"data": \[\n/,
+    ],
+    ['with tabs', /^The answer was written with tabs and line breaks\.$/, /^\{\r\n\t"success": true,\r\n\t"data"/],
+    [
+      'with spaces',
+      /^The answer was written with spaces after commas and colons\.$/,
+      /^\{"success": true, "data": \[\{"/,
+    ],
+    ['with a line break at its end', /^The answer was ended with a line break\.$/, /\n$/],
+    ['with escapes', /^The characters of \/data\/\d\/\w+ were written as their codes\.$/, /"(\\u00[0-9a-f]{2})+"/],
+    ['with an exponent', /^\/data\/\d\/\w+ was written as \d(\.\d+)?e\+?\d instead of /i, /:\d(\.\d+)?e\+?\d[,}]/i],
+    [
+      'without decimals',
+      /^The numbers of the answer were written without zeros at their end\.$/,
+      /"dmarc":100,.*"spf":0,/,
+    ],
+    [
+      'with its items in another order',
+      /^The items of \/data were put in another order\.$/,
+      /"b\.example".*"a\.example"/,
+    ],
+  ])('may be written %s', (_, change, text) => {
+    expect(changed.filter((each) => change.test(each.change)).some((each) => text.test(each.text))).toBe(true)
+  })
+
+  it('has a new value where an overlay took the list of values away, and no unknown value is left there', async () => {
+    const open = await answersTo('compatible', { request: RECORDS, actions: [OPEN_POLICIES] })
+    for (const each of open.changed) expectPromised('compatible', open, each)
+    const fresh = open.changed.filter(({ change }) => change.includes(' became the new value '))
+    expect(fresh.length).toBeGreaterThan(20)
+    const unknown = await answersTo('unknown-enum', { request: RECORDS, actions: [OPEN_POLICIES] })
+    for (const { change } of unknown.changed) expect(change).toMatch(/^\/data\/\d\/testing /)
+  })
+
+  it('has no new error code, which the response lists beside its schema', async () => {
+    const actions = [{ target: '$.components.schemas.ErrorCode.enum', remove: true }]
+    const open = await answersTo('compatible', { request: 'DELETE /domaingroups', actions })
+    for (const { change } of open.changed) expect(change).not.toContain('new value')
+  })
+
+  it.each<[what: string, action: object, change: RegExp, kind: string, other: RegExp]>([
+    [
+      'lacks a field that is optional',
+      OPTIONAL_PCT,
+      /pct, which is not required, was left out\.$/,
+      'missing-field',
+      /pct/,
+    ],
+    [
+      'has a further property where records allow it',
+      OPEN_RECORDS,
+      /^\/data\/\d\/\w+ was added\.$/,
+      'extra-field',
+      /data/,
+    ],
+  ])('%s by an overlay, which is no violation any more', async (_, action, change, kind, other) => {
+    const open = await answersTo('compatible', { request: RECORDS, actions: [action] })
+    for (const each of open.changed) expectPromised('compatible', open, each)
+    expect(open.changed.filter((each) => change.test(each.change)).length).toBeGreaterThan(20)
+    const violations = (await answersTo(kind, { request: RECORDS, actions: [action] })).changed
+    for (const each of violations) expect([each.injected, other.test(each.change)]).toEqual([true, false])
+  })
+})
