@@ -1,19 +1,12 @@
-import fc from 'fast-check'
-import type { AssumptionVerdict } from '../../../src/choices/verdict.ts'
-import { decideVerdicts } from '../../../src/choices/verdicts.ts'
-import { isFailure, type JudgedDifference } from '../../../src/conformance/finding.ts'
-import { type Conclusion, Investigation, type InvestigationOptions } from '../../../src/conformance/investigation.ts'
-import { type Alternative, nameOf } from '../../../src/contract/choices.ts'
-import type { Exchange } from '../../../src/exchanges/exchange.ts'
-import { choices } from '../../support/choices.ts'
+import type { AssumptionVerdict } from '../../src/choices/verdict.ts'
+import { decideVerdicts } from '../../src/choices/verdicts.ts'
+import { isFailure, type JudgedDifference } from '../../src/conformance/finding.ts'
+import { type Conclusion, Investigation, type InvestigationOptions } from '../../src/conformance/investigation.ts'
+import { nameOf } from '../../src/contract/choices.ts'
+import type { Exchange } from '../../src/exchanges/exchange.ts'
+import { choices } from '../support/choices.ts'
 
 export { choices }
-
-/** So many alternatives of different assumptions. */
-export function alternativesOf(count: number): fc.Arbitrary<Alternative[]> {
-  const one = fc.constantFrom(...choices.alternatives)
-  return fc.uniqueArray(one, { minLength: count, maxLength: count, selector: ({ id }) => id })
-}
 
 interface Judgement {
   conclusion: Conclusion
