@@ -4,7 +4,6 @@ import { describe, expect, it } from 'vitest'
 import {
   applyBaseline,
   type Baseline,
-  dayOf,
   LARGEST_BASELINE,
   lookedAt,
   readBaseline,
@@ -43,7 +42,6 @@ describe('applyBaseline', () => {
   })
 
   it.each([
-    ['2026-03-11', 'accepted', 0],
     ['2026-03-10', 'accepted', 0],
     ['2026-03-09', 'expired', 1],
   ])('on 2026-03-10, an entry until %s is %s', (expires, state, count) => {
@@ -51,10 +49,6 @@ describe('applyBaseline', () => {
     const { entries, open } = applyBaseline([{ id: KNOWN }], looked, expiring, TODAY)
     expect(entries.map((each) => each.state)).toEqual([state])
     expect(open).toHaveLength(count)
-  })
-
-  it('tells the day of an instant in UTC', () => {
-    expect(dayOf(Date.UTC(2026, 2, 10, 23, 59, 59, 999))).toBe(TODAY)
   })
 })
 
@@ -65,12 +59,6 @@ describe('updateBaseline', () => {
     const id = 'unexplained/listDmarc/200/data'
     const after = updateBaseline([{ id: KNOWN }, { id }, { id }], looked, { findings: [known, gone, unseen] })
     expect(after.findings).toEqual([known, unseen, { id, reason: 'to be decided' }])
-  })
-
-  it('begins a baseline where there is none, under which the same run passes', () => {
-    const findings = [{ id: KNOWN }, { id: GONE }]
-    const baseline = updateBaseline(findings, looked)
-    expect(applyBaseline(findings, looked, baseline, TODAY).open).toEqual([])
   })
 })
 
@@ -90,17 +78,14 @@ describe('a baseline file', () => {
   it.each([
     ['nonsense', 'This is not valid JSON'],
     ['[]', 'A baseline is an object: {"findings": [{"id", "reason"}]}.'],
-    ['{}', '#/findings: The value is missing.'],
     ['{"findings": [], "finding": []}', '#/finding: The value is not allowed here; allowed fields are findings.'],
     [entries({ id: 'a' }), '#/findings/0/reason: The value is missing.'],
-    [entries({ id: 'a', reason: ' ' }), '#/findings/0/reason: The value is " " but must be a sentence.'],
     [expiring('soon'), '#/findings/0/expires: The value is "soon" but must be a day such as 2026-12-31.'],
     [expiring('2026-02-30'), '#/findings/0/expires: There is no day 2026-02-30.'],
     [
       entries({ id: 'a', reason: 'b' }, { id: 'a', reason: 'c' }),
       '#/findings/1/id: The finding a is there twice, also at 0.',
     ],
-    ['{"findings": [], "findings": []}', 'An object has the field findings more than once.'],
     ['{"findings": [], "__proto__": {}}', '#/__proto__: The value is not allowed here'],
   ])('%s is refused', async (text, message) => {
     const file = join(temporaryFolder(), 'baseline.json')

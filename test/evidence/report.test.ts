@@ -6,12 +6,9 @@ import { applyBaseline } from '../../src/evidence/baseline.ts'
 import { describeFindings, type EvidenceReport, type EvidenceReportOptions } from '../../src/evidence/report.ts'
 import { GATEWAY } from '../../src/evidence/untold.ts'
 import type { Exchange } from '../../src/exchanges/exchange.ts'
-import { REDACTED } from '../../src/exchanges/keys.ts'
 import { failure, exchangeOf as usualExchange } from '../exchanges/made-exchange.ts'
 import { choices } from '../support/choices.ts'
 import { expectReport } from '../support/report-schema.ts'
-
-const [first] = choices.alternatives
 
 function findingOf(label: Label, what = 'data', more: Partial<JudgedDifference> = {}): JudgedDifference {
   const id = `${label.replaceAll(' ', '-')}/listDomains/200/${what}`
@@ -70,14 +67,6 @@ describe('The report of exchanges', () => {
     expect(findings).toMatchObject([{ occurrences: 12, request: { requestId: 'one' } }])
     expect(summary).toBe(
       'In the 8 of 10 exchanges that could be judged, the service did 1 thing wrong, seen 12 times; its clients did nothing wrong.',
-    )
-  })
-
-  it('does not speak of behaviour if only the messages could be judged', () => {
-    const { passed, summary } = describeConclusion([findingOf('contract violation')], { judged: 0 })
-    expect(passed).toBe(false)
-    expect(summary).toMatch(
-      /In the messages alone, the service did 1 thing wrong, seen once; its clients did nothing wrong\.$/,
     )
   })
 
@@ -144,15 +133,6 @@ describe('The report of exchanges', () => {
     })
   })
 
-  it('counts what a gateway answered once, though each such exchange has a finding as well', () => {
-    const answers = new AnswerCounts(choices.contract)
-    for (let times = 0; times < 3; times++) answers.note(exchangeOf({ status: 502 }))
-    const gateway = findingOf('cannot tell', 'gateway')
-    const { json, findings } = describeConclusion([gateway], { counts: { [gateway.id]: 3 }, answers })
-    expect(json.untold).toEqual([{ ...GATEWAY, times: 3 }])
-    expect(findings).toMatchObject([{ remedy: { text: expect.stringContaining(GATEWAY.remedy) } }])
-  })
-
   it('shows of each finding what was asked, what came and what to do', () => {
     const quoted = { asked: '{"name":"a"}', answered: '{"success":true}', overlay: 'status 202' }
     const { findings } = describeConclusion([findingOf('another choice', 'status', quoted)])
@@ -187,16 +167,6 @@ describe('The report of exchanges', () => {
     expect(describeConclusion([])).toMatchObject({ exitCode: 0, passed: true })
   })
 
-  it('warns of what contradicts itself, and does not fail', () => {
-    const { id, number } = first ?? { id: '', number: 0 }
-    const observations = [0, number].map((value) => ({ allows: [{ [id]: value }], evidence: [`e${value}`], count: 1 }))
-    const { exitCode, findings, json } = describeConclusion([], { observations })
-    expect(exitCode).toBe(0)
-    expect(findings).toMatchObject([{ level: 'warning', rule: { id } }])
-    const evidence = expect.arrayContaining(['e0', 'e1'])
-    expect(json.assumptions).toContainEqual({ id, verdict: 'contradicted', evidence })
-  })
-
   it('has a check for each answer of each operation', () => {
     const { checks } = describeConclusion([findingOf('broken rule')])
     expect(checks[0]).toMatchObject({ id: 'answer/listDomains/200', outcome: 'failed', message: 'seen 1 time' })
@@ -208,9 +178,7 @@ describe('The answers of a service', () => {
     ['a success', {}, undefined],
     ['no response', { status: 0 }, 'No response was recorded.'],
     ['a failure', { status: 500 }, 'The service failed with 500.'],
-    ['a failure with 400', { status: 400, code: 'internal_error' }, 'The service failed with 400.'],
     ['a page of a gateway', { status: 503 }, GATEWAY.reason],
-    ['a gateway that answers HEAD', { method: 'HEAD', status: 503 }, GATEWAY.reason],
     ['rate_limited with any status', { status: 503, code: 'rate_limited' }, 'The quota was used up.'],
     ['unauthorized with any status', { status: 400, code: 'unauthorized' }, 'The key was refused with 400.'],
     ['another error with 403', { status: 403, code: 'domain_delete_failed' }, undefined],
@@ -221,18 +189,6 @@ describe('The answers of a service', () => {
     const answers = new AnswerCounts(choices.contract)
     answers.note(exchangeOf(exchange))
     expect(answers.reasons).toEqual(reason === undefined ? [] : [{ reason, times: 1, remedy: expect.any(String) }])
-  })
-
-  it('name another remedy for a body with a key than for one that was not recorded', () => {
-    const answers = new AnswerCounts(choices.contract)
-    const { response, ...exchange } = exchangeOf()
-    for (const reason of [REDACTED, 'It is not there.']) {
-      answers.note({ ...exchange, response: response && { ...response, body: { isKnown: false, reason } } })
-    }
-    expect(answers.reasons).toMatchObject([
-      { reason: REDACTED, remedy: expect.stringContaining('no key in them') },
-      { reason: 'It is not there.', remedy: expect.stringContaining('Record whole bodies') },
-    ])
   })
 
   it('say which findings would have been seen', () => {
