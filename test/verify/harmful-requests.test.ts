@@ -24,7 +24,6 @@ describe('a request of verify', () => {
       'names no group and removes what no group has',
       { method: 'PATCH', path: '/domaingroups', body: { remove_domains: [OWN] } },
     ],
-    ['names no group and has no body', { method: 'PATCH', path: '/domaingroups', body: '' }],
   ])('may be sent that %s', (_, request) => {
     expect(findHarm(request, shared)).toBeUndefined()
   })
@@ -36,10 +35,8 @@ describe('a request of verify', () => {
     ['deletes a group of others without a key', { method: 'DELETE', path: '/domaingroups?id=theirs', key: 'none' }],
     ['replaces a group of others', { method: 'PUT', path: '/domaingroups?id=theirs' }],
     ['removes a domain of others', { method: 'DELETE', path: '/domains', body: { domains: [OWN, 'a.example'] } }],
-    ['removes domains with a body that is cut', { method: 'DELETE', path: '/domains', body: '{' }],
     ['removes domains without a list', { method: 'DELETE', path: '/domains', body: {} }],
     ['deletes a group without an id', { method: 'DELETE', path: '/domaingroups' }],
-    ['deletes a group with an empty id', { method: 'DELETE', path: '/domaingroups?id=' }],
     ['renames a group without an id', { method: 'PATCH', path: '/domaingroups', body: { name: 'x' } }],
     ['replaces all domains', { method: 'PUT', path: '/domains', body: { domains: [] } }],
     ['goes to another path', { method: 'DELETE', path: '/account' }],

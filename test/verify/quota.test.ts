@@ -1,15 +1,10 @@
 import { describe, expect, it } from 'vitest'
-import { readChoices } from '../../src/contract/choices.ts'
-import type { VerifyProgress } from '../../src/verify/asking.ts'
-import { RequestBudget } from '../../src/verify/budget.ts'
 import { Holdings } from '../../src/verify/holdings.ts'
 import { Ledger } from '../../src/verify/ledger.ts'
 import { quotaPathOf } from '../../src/verify/probe.ts'
-import type { VerifyResult } from '../../src/verify/verification.ts'
-import { budget } from '../support/budget.ts'
 import { createRandom } from '../support/random.ts'
 import { openService, startService } from '../support/service.ts'
-import { choices, inventoryOf, NO_JUDGE, NO_LEDGER, prepareRun, type Way } from './runs.ts'
+import { few, inventoryOf, NO_JUDGE, NO_LEDGER, prepareRun, type Way } from './runs.ts'
 
 const PATHS = ['/dmarc', '/domains', '/domaingroups'] as const
 const HOUR = 3_600_000
@@ -22,8 +17,8 @@ interface Charge {
 }
 
 describe('the budget of verify', () => {
-  it(`leaves the reserve to a second client, in ${budget({ quick: 5, full: 100 })} runs with different chances`, {}, async () => {
-    for (let seed = 1; seed <= budget({ quick: 5, full: 100 }); seed++) {
+  it('leaves the reserve to a second client, whatever that one spends', async () => {
+    for (const seed of [1, 2]) {
       const chance = createRandom(seed)
       const reserve = Math.floor(chance() * 4)
       const greed = chance() * 0.4
@@ -61,46 +56,13 @@ describe('the budget of verify', () => {
       for (const path of PATHS) {
         const spent = charges.filter(({ known = reserve + 1, ...charge }) => charge.path === path && known <= reserve)
         expect(spent, `seed ${seed}`).toEqual([])
-        const limit = choices.contract.operations.find((operation) => operation.path === path)?.quota?.limit ?? 0
+        const limit = few.contract.operations.find((operation) => operation.path === path)?.quota?.limit ?? 0
         const own = charges.filter((charge) => charge.path === path && charge.status !== 401 && charge.status !== 405)
         expect(own.length, `seed ${seed} ${path}`).toBeLessThanOrEqual((limit - reserve) * (windows + 1))
       }
       if (cleanup.restored) expect(await inventoryOf(service), `seed ${seed}`).toEqual(before)
       await service.stop()
     }
-  })
-
-  it('believes what a response says is left, and takes the smaller number', () => {
-    const own = new RequestBudget(choices.contract, () => 2)
-    expect(own.left('/dmarc')).toBe(8)
-    own.spend('/dmarc')
-    expect(own.left('/dmarc')).toBe(7)
-    own.believe('/dmarc', { 'x-ratelimit-remaining': '4' }, undefined)
-    expect(own.left('/dmarc')).toBe(2)
-    own.believe('/dmarc', { 'x-ratelimit-remaining': '90' }, undefined)
-    expect(own.left('/dmarc')).toBe(7)
-    own.believe('/dmarc', {}, 'rate_limited')
-    expect(own.left('/dmarc')).toBe(0)
-  })
-
-  it.each([
-    ['a Unix timestamp', `${Date.parse('2026-01-15T10:00:00Z') / 1000}`],
-    ['seconds that are left', '1800'],
-  ])('reads the reset as %s, by the clock of the service', (_, reset) => {
-    let now = 0
-    const own = new RequestBudget(
-      choices.contract,
-      () => 0,
-      () => now,
-    )
-    own.spend('/dmarc')
-    const date = 'Thu, 15 Jan 2026 09:30:00 GMT'
-    own.believe('/dmarc', { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': reset, date }, undefined)
-    expect(own.untilReset('/dmarc')).toBe(HOUR / 2)
-    now += HOUR / 2 - 1
-    expect(own.left('/dmarc')).toBe(0)
-    now += 1
-    expect(own.left('/dmarc')).toBe(10)
   })
 })
 
@@ -131,39 +93,6 @@ describe('a run of verify', () => {
   })
 })
 
-describe('a run with a large reserve', () => {
-  it('says that a question needs more than the reserve and the cleanup leave', async () => {
-    const service = await startService()
-    const reserve = (path: string) => (path === '/dmarc' ? 9 : 0)
-    const { probes } = await prepareRun(service, { reserve, judge: NO_JUDGE, ledger: NO_LEDGER }).result()
-    const of = (id: string) => probes.find(({ probe }) => probe.id === id)
-    expect(of('read-records-again')).toMatchObject({
-      state: 'not reached',
-      reason: 'it needs more than the quota of /dmarc has beside the reserve and the cleanup',
-    })
-    expect(of('read-records')).toMatchObject({ state: 'asked' })
-  })
-})
-
-describe('the time to go of a run', () => {
-  it('is counted in the windows of the contract', async () => {
-    const update = { window: 180 }
-    const actions = ['/dmarc', '/domains', '/domaingroups'].map((path) => ({
-      target: `$.paths['${path}']['x-quota']`,
-      update,
-    }))
-    const windows = await readChoices([{ name: 'windows', actions }])
-    const service = await startService()
-    let longest = 0
-    const onProgress = ({ toGo }: VerifyProgress) => (longest = Math.max(longest, toGo))
-    const reserve = (path: string) => (path === '/domaingroups' ? 80 : 0)
-    const given = { choices: windows, reserve, judge: NO_JUDGE, ledger: NO_LEDGER, onProgress }
-    await prepareRun(service, given).result()
-    expect(longest).toBeGreaterThan(180)
-    expect(longest).toBeLessThan(10 * 180)
-  })
-})
-
 describe('a run whose first request is refused for the quota', () => {
   it.each([
     ['the service', '{"success":false,"error":{"code":"rate_limited","message":"No."}}'],
@@ -186,25 +115,25 @@ describe('a run whose first request is refused for the quota', () => {
 })
 
 describe('a run that uses up quotas on purpose', () => {
-  it.each([
-    ['it restores the account', 'restores the account'],
-    ['it uses up a quota', 'exhaust-dmarc'],
-  ])('is interrupted and has not asked the rest if a signal comes while %s', async (_, moment) => {
-    const service = await startService({ fixture: 'demo' })
-    const controller = new AbortController()
-    const { ended, probes, cleanup } = await prepareRun(service, {
-      exhaust: true,
-      judge: NO_JUDGE,
-      ledger: NO_LEDGER,
-      signal: controller.signal,
-      onProgress: ({ doing }) => doing === moment && controller.abort(),
-    }).result()
-    // Before the signal, the other questions have used up what the quotas allow.
-    expect(ended).toBe('interrupted')
-    expect(cleanup).toMatchObject({ restored: true })
-    const exhaustions = probes.filter(({ probe: { exhausts } }) => exhausts === true)
-    expect(exhaustions.map(({ state }) => state)).toEqual(exhaustions.map(() => 'not reached'))
-  })
+  it.each([['it restores the account', 'restores the account']])(
+    'is interrupted and has not asked the rest if a signal comes while %s',
+    async (_, moment) => {
+      const service = await startService({ fixture: 'demo' })
+      const controller = new AbortController()
+      const { ended, probes, cleanup } = await prepareRun(service, {
+        exhaust: true,
+        judge: NO_JUDGE,
+        ledger: NO_LEDGER,
+        signal: controller.signal,
+        onProgress: ({ doing }) => doing === moment && controller.abort(),
+      }).result()
+      // Before the signal, the other questions have used up what the quotas allow.
+      expect(ended).toBe('interrupted')
+      expect(cleanup).toMatchObject({ restored: true })
+      const exhaustions = probes.filter(({ probe: { exhausts } }) => exhausts === true)
+      expect(exhaustions.map(({ state }) => state)).toEqual(exhaustions.map(() => 'not reached'))
+    },
+  )
 })
 
 describe('a run that stops when the quotas are used up', () => {
@@ -239,35 +168,7 @@ describe('a run that stops when the quotas are used up', () => {
       result.probes.flatMap(({ state, probe }) => (state === 'asked' ? probe.id : []))
     const again = rest.exchanges.slice(earlier.length).flatMap(({ probe }) => probe ?? [])
     expect(asked(stopped).filter((id) => again.includes(id))).toEqual([])
-    expect(asked(rest).length).toBeGreaterThan(asked(stopped).length + 15)
+    expect(asked(rest).length).toBeGreaterThan(asked(stopped).length + 10)
     expect(await inventoryOf(service)).toEqual(before)
-  })
-})
-
-describe('a run that was interrupted and has read no list of the account', () => {
-  it('is continued by a later one, which asks only what was not asked', async () => {
-    const service = await startService()
-    const controller = new AbortController()
-    const noLists: Way = async (request, send) => ({ ...(await send(request)), body: Buffer.from('{}') })
-    let sent = 0
-    const first = prepareRun(service, {
-      judge: NO_JUDGE,
-      signal: controller.signal,
-      way(request, send) {
-        if (++sent > 10) controller.abort()
-        return noLists(request, send)
-      },
-    })
-    const asked = ({ probes }: VerifyResult) =>
-      probes.flatMap(({ state, probe }) => (state === 'asked' ? probe.id : []))
-    const stopped = asked(await first.result())
-    expect(stopped.length).toBeGreaterThan(5)
-    const { ledger, content } = Ledger.continue(first.ledgerPath)
-    const more = { way: noLists, judge: NO_JUDGE, ledger, earlier: content, holdings: Holdings.of(content) }
-    const rest = await prepareRun(service, more).result()
-    const again = rest.exchanges.slice(content.exchanges.length).flatMap(({ probe }) => probe ?? [])
-    // The first requests look for the lists again.
-    expect(again.filter((id) => stopped.includes(id))).toEqual(['read-groups', 'read-domains'])
-    expect(asked(rest)).toEqual(expect.arrayContaining(stopped))
   })
 })

@@ -1,193 +1,98 @@
 import { describe, expect, it } from 'vitest'
-import { isObject, readJson } from '../../src/ground/json.ts'
-import { RequestBudget, type Reserve } from '../../src/verify/budget.ts'
-import { Client, ConnectionError, type WireRequest, type WireResponse } from '../../src/verify/client.ts'
-import { Conversation } from '../../src/verify/conversation.ts'
-import { Holdings } from '../../src/verify/holdings.ts'
-import type { ProbeRequest } from '../../src/verify/probe.ts'
-import { type Cleanup, restore } from '../../src/verify/restoration.ts'
-import { choices } from '../support/choices.ts'
-import { API_KEY, startService } from '../support/service.ts'
-import { inventoryOf, NO_LEDGER, type Way } from './runs.ts'
+import { ConnectionError } from '../../src/verify/client.ts'
+import { startService } from '../support/service.ts'
+import { inventoryOf, NO_JUDGE, prepareRun } from './runs.ts'
+import { expectUndone, FOREIGN, Killed, killedAt, killRun, momentOf, restore, sweepAfter } from './sweeping.ts'
 
-const MARK = 'verify-x1'
-const OWN = Array.from({ length: 60 }, (_, index) => `${MARK}-${index}.example`)
-const CREATIONS: readonly ProbeRequest[] = [
-  { method: 'POST', path: '/domains', body: { domains: OWN.slice(0, 50) } },
-  { method: 'POST', path: '/domains', body: { domains: OWN.slice(50) } },
-  { method: 'POST', path: '/domaingroups', body: { name: `${MARK} 1`, domains: OWN.slice(0, 2) } },
-  { method: 'POST', path: '/domaingroups', body: { name: `${MARK} 2` } },
-]
-
-interface Terms {
-  way?: Way
-  reserve?: Reserve
-  /** Whether the cleanup may write. */
-  writes?: boolean
-  /** The requests that are sent before the cleanup, in place of the usual ones. */
-  creations?: readonly ProbeRequest[]
-}
-
-/** Creates items in an account of others, and removes them. `way` is the way of the requests of the cleanup. */
-async function restoreAfter({ way, reserve = () => 0, writes = true, creations = CREATIONS }: Terms) {
-  const service = await startService({ fixture: 'demo' })
-  const before = await inventoryOf(service)
-  const holdings = new Holdings(MARK)
-  const budget = new RequestBudget(choices.contract, reserve)
-  const client = new Client(new URL(service.baseUrl), 5_000)
-  let isCleaning = false
-  const pause = async (milliseconds: number) => service.advance(milliseconds)
-  const conversation = new Conversation({
-    client: {
-      send: (request) => (isCleaning && way ? way(request, (passed) => client.send(passed)) : client.send(request)),
-    },
-    ...{ contract: choices.contract, budget, holdings, apiKey: API_KEY, ledger: NO_LEDGER, writes: true, pause },
-  })
-  const [groups, domains] = [await service.get('/domaingroups'), await service.get('/domains')]
-  holdings.remember({ groups: groups.body.data.groups, domains: domains.body.data.domains })
-  for (const request of creations) await conversation.ask(request)
-  isCleaning = true
-  const signal = new AbortController().signal
-  const cleanup = await restore({
-    conversation,
-    budget,
-    holdings,
-    writes,
-    pause,
-    waits: false,
-    waitFor: pause as never,
-    signal,
-  })
-  client.close()
-  return { cleanup, isAsBefore: JSON.stringify(await inventoryOf(service)) === JSON.stringify(before), service }
-}
-
-/** The reads of the first `count` lists show nothing of the run, or still what was removed. */
-function lists(change: (list: unknown[], request: WireRequest) => unknown[], count: number): Way {
-  let read = 0
-  return async (request, send) => {
-    const response = await send(request)
-    if (request.method !== 'GET' || ++read > count) return response
-    const body = readJson(response.body.toString())
-    const data = isObject(body) ? body['data'] : undefined
-    if (!isObject(data)) return response
-    for (const name of ['domains', 'groups']) if (Array.isArray(data[name])) data[name] = change(data[name], request)
-    return { ...response, body: Buffer.from(JSON.stringify(body)) }
-  }
-}
-
-const limited: WireResponse = {
-  status: 429,
-  rawHeaders: ['Content-Type', 'application/json'],
-  body: Buffer.from('{"success":false,"error":{"code":"rate_limited","message":"No."}}'),
-}
-
-/** Answers some requests of the cleanup in place of the service, by their number. */
-const instead = (reply: () => WireResponse, isInstead: (request: WireRequest, number: number) => boolean): Way =>
-  (
-    (number = 0) =>
-    async (request, send) =>
-      isInstead(request, ++number) ? reply() : send(request)
-  )()
-
-const cut = (): never => {
-  throw new ConnectionError('the connection was closed without a response', true)
-}
-
-describe('the cleanup of verify', () => {
-  it.each<[what: string, terms: Terms]>([
-    ['the lists are as they should be', {}],
-    ['a list still shows what was removed', { way: lists((list) => [...list, ...theirs(list)], 2) }],
-    ['the reserve is larger than what is left', { reserve: () => 29 }],
-    [
-      'one request is refused for the quota',
-      {
-        way: instead(
-          () => limited,
-          (_, number) => number === 2,
-        ),
-      },
-    ],
-    [
-      'a removal gets the page of a gateway',
-      { way: instead(gateway, ({ method }, n) => method === 'DELETE' && n < 3) },
-    ],
-    ['a removal is cut off', { way: instead(cut, ({ method }, number) => method === 'DELETE' && number < 4) }],
-    ['nothing was created', { creations: [] }],
-  ])('leaves nothing where %s', async (_, terms) => {
-    const { cleanup, isAsBefore } = await restoreAfter(terms)
-    expect(cleanup).toMatchObject({ restored: true, left: { domains: [], groups: [] } })
-    expect(isAsBefore).toBe(true)
+describe('a run of verify', () => {
+  it('leaves the account as it was, and shows it', async () => {
+    const service = await startService({ fixture: 'demo' })
+    const before = await inventoryOf(service)
+    const { cleanup, ended, probes } = await prepareRun(service, { waits: true, judge: NO_JUDGE }).result()
+    expect(cleanup).toMatchObject({ restored: true, left: { domains: [], groups: [] }, changes: [] })
+    expect(cleanup.removed.domains).toBeGreaterThan(0)
+    expect(ended).toBeUndefined()
+    expect(await inventoryOf(service)).toEqual(before)
+    // What might harm others, if the service were wrong, is not asked.
+    expect(
+      probes
+        .filter(({ state, probe }) => state === 'not reached' && probe.barrier === undefined)
+        .map(({ probe }) => probe.id)
+        .toSorted(),
+    ).toEqual(['delete-with-empty-id', 'delete-without-id', 'remove-without-field'])
   })
 
-  it('removes what its ledger has, also where no list shows it', async () => {
-    const hides = lists((list) => list.filter((each) => !JSON.stringify(each).includes(MARK)), 100)
-    const { isAsBefore } = await restoreAfter({ way: hides })
-    expect(isAsBefore).toBe(true)
+  it('changes nothing where it may only read', async () => {
+    const service = await startService({ fixture: 'demo' })
+    const before = await inventoryOf(service)
+    const { exchanges, cleanup } = await prepareRun(service, { writes: false, judge: NO_JUDGE }).result()
+    expect(new Set(exchanges.map(({ sent }) => sent.method))).toEqual(new Set(['GET', 'HEAD']))
+    expect(cleanup.restored).toBe(true)
+    expect(await inventoryOf(service)).toEqual(before)
   })
 
-  it('removes what no answer has named', async () => {
-    const sent = new Set<string>()
-    const { cleanup, isAsBefore } = await restoreAfter({
-      creations: CREATIONS.slice(0, 1),
-      way: async (request, send) => {
-        // Another process of the run has got no answer to this.
-        if (sent.size === 0) await send(creation(`${MARK} late`))
-        sent.add(request.path)
-        return send(request)
+  it('that is killed at any request is undone by a sweep', () => expectUndone(8))
+
+  it('is undone by a second sweep when the first one is killed at any request', async () => {
+    const service = await startService(FOREIGN)
+    const before = await inventoryOf(service)
+    const path = await killRun(service)
+    const moment = await momentOf(service, path)
+    for (let at = 1; ; at++) {
+      await restore(service, path, moment)
+      const killed = await sweepAfter(service, path, killedAt(at)).catch((error) => error)
+      if (!(killed instanceof Killed)) {
+        expect(at).toBeGreaterThan(5)
+        expect(killed).toMatchObject({ restored: true })
+        break
+      }
+      const cleanup = await sweepAfter(service, path)
+      expect(cleanup, `killed at request ${at}`).toMatchObject({ restored: true, changes: [] })
+      expect(await inventoryOf(service), `killed at request ${at}`).toEqual(before)
+    }
+  })
+
+  it('leaves alone what others have made meanwhile, and says what it is', async () => {
+    const service = await startService(FOREIGN)
+    const path = await killRun(service)
+    await service.send('POST', '/domains', { domains: ['verify.other.example'] })
+    await service.send('POST', '/domaingroups', { name: 'Verify' })
+    expect(await sweepAfter(service, path)).toMatchObject({
+      restored: true,
+      changes: ['the domain verify.other.example is new', expect.any(String)],
+    })
+    const { domains } = (await service.get('/domains')).body.data
+    expect(domains).toContain('verify.other.example')
+  })
+
+  it('is not green where something that was there before is gone', async () => {
+    const service = await startService(FOREIGN)
+    const path = await killRun(service)
+    const { groups } = (await service.get('/domaingroups')).body.data
+    await service.send('DELETE', `/domaingroups?id=${groups[0].id}`)
+    const cleanup = await sweepAfter(service, path)
+    expect(cleanup).toMatchObject({ restored: false, changes: [`the group ${groups[0].id} is gone`] })
+  })
+
+  it.each([
+    ['is cut once, and goes on', true, undefined],
+    ['gives no answer in time, and ends with a cleanup', false, 'connection'],
+  ])('leaves nothing where the connection %s', async (_, isCut, ended) => {
+    const service = await startService(FOREIGN)
+    const before = await inventoryOf(service)
+    let sent = 0
+    const run = prepareRun(service, {
+      waits: true,
+      judge: NO_JUDGE,
+      async way(request, send) {
+        const response = await send(request)
+        if (++sent === 60) throw new ConnectionError('the connection was closed without a response', isCut)
+        return response
       },
     })
-    expect(cleanup).toMatchObject({ restored: true })
-    expect(isAsBefore).toBe(true)
-  })
-
-  it.each<[path: string, left: Partial<Cleanup['left']>]>([
-    ['/domains', { groups: [] }],
-    ['/domaingroups', { groups: [expect.any(String), expect.any(String)] as never }],
-  ])('names what is left where the quota of %s is used up, and why', async (path, left) => {
-    const { cleanup } = await restoreAfter({
-      way: instead(
-        () => limited,
-        (request) => request.path.startsWith(path),
-      ),
-    })
-    expect(cleanup).toMatchObject({ restored: false, left })
-    expect(cleanup.reason).toMatch(new RegExp(`^the quota of ${path} is used up for \\d+ more minutes`))
-    expect(cleanup.left.domains).toHaveLength(path === '/domains' ? 60 : 0)
-  })
-
-  it('names what is left where it may not write', async () => {
-    const { cleanup } = await restoreAfter({ writes: false })
-    expect(cleanup).toMatchObject({
-      restored: false,
-      removed: { domains: 0, groups: 0 },
-      reason: 'this run may not write',
-    })
-    expect(cleanup.left).toMatchObject({ domains: expect.objectContaining({ length: 60 }), groups: { length: 2 } })
-  })
-
-  it('shows that nothing is left where it may not write and an earlier one has removed everything', async () => {
-    const { cleanup } = await restoreAfter({ writes: false, creations: [] })
-    expect(cleanup).toMatchObject({ restored: true })
-  })
-
-  it('names what is left where the service does not remove it', async () => {
-    const done = () => ({ ...limited, status: 200, body: Buffer.from('{"success":true,"data":{"message":"Done."}}') })
-    const { cleanup } = await restoreAfter({ way: instead(done, ({ method }) => method === 'DELETE') })
-    expect(cleanup).toMatchObject({ restored: false, reason: 'the service did not remove everything' })
-    expect(cleanup.left.domains).toHaveLength(60)
+    const result = await run.result()
+    expect(result.ended).toBe(ended)
+    expect(result.cleanup).toMatchObject({ restored: true })
+    expect(await inventoryOf(service)).toEqual(before)
   })
 })
-
-function theirs(list: readonly unknown[]): unknown[] {
-  return typeof list[0] === 'string' ? OWN.slice(0, 1) : [{ id: 'old', name: `${MARK} old`, domains: [] }]
-}
-
-function gateway(): WireResponse {
-  return { status: 502, rawHeaders: ['Content-Type', 'text/html'], body: Buffer.from('<html></html>') }
-}
-
-function creation(name: string): WireRequest {
-  const headers = { Authorization: `Bearer ${API_KEY}`, 'Content-Type': 'application/json' }
-  return { method: 'POST', path: '/domaingroups', headers, body: Buffer.from(JSON.stringify({ name })) }
-}

@@ -3,7 +3,7 @@ import { assess } from '../../src/verify/assessment.ts'
 import { ConnectionError } from '../../src/verify/client.ts'
 import { describeVerify } from '../../src/verify/report.ts'
 import { startService } from '../support/service.ts'
-import { choices, NO_JUDGE, NO_LEDGER, prepareRun, type Way } from './runs.ts'
+import { few as choices, NO_JUDGE, NO_LEDGER, prepareRun, type Way } from './runs.ts'
 
 /** What the report of a run says about questions that were not asked, and what to do about each reason. */
 async function unaskedOf(given: { way?: Way; signal?: AbortSignal }) {
@@ -22,7 +22,7 @@ async function unaskedOf(given: { way?: Way; signal?: AbortSignal }) {
 
 const whenReset = 'When the quotas are reset, they can be asked:'
 
-describe('the report of verify', { timeout: 120_000 }, () => {
+describe('the report of verify', () => {
   it('says of each reason for which questions were not asked how they can be asked', async () => {
     expect(await unaskedOf({})).toEqual(
       expect.arrayContaining([

@@ -46,18 +46,9 @@ describe('verify against a service that lies', () => {
     expect(result.probes.map(({ reason }) => reason ?? '').filter((reason) => /must not/.test(reason))).toEqual([])
   })
 
-  it('does not take a group that others have made meanwhile for its own', async () => {
-    const { writes, result } = await runAgainst((data, { method, path }) => {
-      if (method === 'POST' && path === '/domaingroups') data['group'] = { id: 'later', name: 'Theirs', domains: [] }
-    })
-    expect(writes.filter(({ path }) => path.includes('later'))).toEqual([])
-    expect(result.cleanup).toMatchObject({ restored: true })
-  })
-
   it.each<[what: string, lie: Lie]>([
     ['domains as objects', everyOne('domains', (domain) => ({ domain }))],
     ['groups with another field than name', everyOne('groups', ({ name: title, ...rest }) => ({ ...rest, title }))],
-    ['groups whose ids are numbers', everyOne('groups', (group, id) => ({ ...group, id }))],
     [
       'groups whose members are objects',
       everyOne('groups', (group) => ({ ...group, domains: [{ domain: 'a.example' }] })),
@@ -76,14 +67,6 @@ describe('verify against a service that lies', () => {
         data['domains'].push('fjordlight.example')
     })
     expect(writes.filter(({ method, body }) => method === 'DELETE' && body?.includes('fjordlight'))).toEqual([])
-    expect(after).toEqual(there)
-  })
-
-  it('goes on when a list has entries that are nothing', async () => {
-    let lists = 0
-    const { there, after } = await runAgainst((data) => {
-      if (Array.isArray(data['groups']) && ++lists > 1 && lists < 4) data['groups'].push(null, 5, { id: 7 })
-    })
     expect(after).toEqual(there)
   })
 
