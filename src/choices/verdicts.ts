@@ -142,7 +142,7 @@ function inPreference(seen: readonly Seen[], variable: number): Seen[] {
  * and adding items must never make it insufficient. If the whole list is not enough, as after a search that was cut
  * short, the result is the whole list.
  */
-export function leastOf<Item>(items: readonly Item[], isEnough: (some: readonly Item[]) => boolean): Item[] {
+function leastOf<Item>(items: readonly Item[], isEnough: (some: readonly Item[]) => boolean): Item[] {
   function reduce(base: readonly Item[], isNew: boolean, rest: readonly Item[]): Item[] {
     if (isNew && isEnough(base)) return []
     if (rest.length <= 1) return [...rest]

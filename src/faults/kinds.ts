@@ -114,8 +114,6 @@ export interface KnownFaultRule extends Omit<FaultRule, 'match' | 'respond' | 'c
   event?: AccountEvent
 }
 
-export const CONNECTION_FAULTS = namesIn('connection')
-export const CORRUPTIONS = namesIn('corrupt')
 export const ACCOUNT_EVENTS = namesIn('event')
 
 function namesIn<Field extends FaultKind['field']>(field: Field): readonly KindNameIn<Field>[] {

@@ -105,7 +105,7 @@ function usualOfBoth({ week, words }: Character): Mix {
 }
 
 /** The shares of the senders on a day; for each alignment, their sum is the share of all mail in `DayMail`. */
-export function mixesOn(character: Character, episodes: readonly Episode[], day: number): Mixes {
+function mixesOn(character: Character, episodes: readonly Episode[], day: number): Mixes {
   const traffic = { ...character.usual }
   const { dkimOnly, spfOnly, neither } = traffic
   const [viaOthers, failing] = USUAL_SENDERS[character.profile] ?? ['forwarders', 'mailing-lists']

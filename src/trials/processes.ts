@@ -151,7 +151,7 @@ function openProcessList(): ProcessList {
   return readStat(process.pid) === undefined ? PS : PROC
 }
 
-export const PROC: ProcessList = {
+const PROC: ProcessList = {
   interval: 200,
   ids: () => readdirSync('/proc').flatMap((name) => (/^\d+$/.test(name) ? [Number(name)] : [])),
   find: readStat,
@@ -240,7 +240,7 @@ const PATIENCE = 5_000
 const LARGEST_LIST = 64 << 20
 
 /** For systems without /proc, such as macOS. `ps` takes some hundredths of a second, so it runs less often. */
-export const PS: ProcessList = {
+const PS: ProcessList = {
   interval: 2_000,
   ids: () => [],
   find: (pid) => listByPs(['-p', `${pid}`])[0],

@@ -241,7 +241,7 @@ function readResponse({ status, rawHeaders, body }: WireResponse, apiKey: string
 const SHORTEST_SECRET = 8
 
 /** The text with something else in place of the key. Of a short key, only what stands behind `Bearer` is hidden. */
-export function hideKey(text: string, apiKey: string, shown: string): string {
+function hideKey(text: string, apiKey: string, shown: string): string {
   if (apiKey.length >= SHORTEST_SECRET) return text.replaceAll(apiKey, shown)
   return text.replaceAll(`Bearer ${apiKey}`, `Bearer ${shown}`)
 }

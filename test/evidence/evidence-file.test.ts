@@ -165,7 +165,6 @@ describe('an evidence file', () => {
     writeFileSync(file, isText ? changed(JSON.stringify(evidence)) : JSON.stringify({ ...evidence, ...changed }))
     await expect(readEvidence(file, choices)).rejects.toThrow(message)
   })
-
 })
 
 describe('mergeEvidence', () => {

@@ -8,7 +8,7 @@ import { openService, type TestService } from '../support/service.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { AUTHORIZED, CLOSE, readResponses, requestBytes } from '../support/wire.ts'
 
-const RECORD = { p: 'reject', sp: 'none', np: 'none', pct: 100, testing: 'n', dmarc: 100, dkim: 100, spf: 0 }
+const RECORD = { p: 'reject', sp: 'none', np: 'none', pct: 100, testing: 'n', dmarc: 100, dkim: 100, spf: 0 } as const
 
 /** Three domains with the same record, and a group with what JSON has to escape. */
 const HELD: Fixture = {

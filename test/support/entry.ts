@@ -1,7 +1,5 @@
-import { PersistentMap } from '../../src/domain/persistent-map.ts'
-import { NO_KEY, type Past } from '../../src/journal/entry.ts'
+import { NO_KEY } from '../../src/journal/entry.ts'
 import type { NewEntry } from '../../src/journal/journal.ts'
-import { exampleAccount } from '../store/example-account.ts'
 
 /** An exchange that went well, except for what is chosen. */
 export function entry(chosen: Partial<NewEntry>): NewEntry {
@@ -36,14 +34,4 @@ export function entry(chosen: Partial<NewEntry>): NewEntry {
     failure: undefined,
     ...chosen,
   }
-}
-
-/** What a request found in an account that had left behind so many bytes in older states by then. */
-export function past(mark: number): Past {
-  const counters = {
-    quotas: PersistentMap.of<string, never>(),
-    tallies: PersistentMap.of<string, never>(),
-    requests: 0,
-  }
-  return { ...counters, account: exampleAccount('default'), bucket: undefined, hits: undefined, mark }
 }

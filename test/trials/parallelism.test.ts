@@ -42,15 +42,3 @@ it.each<[words: string, processors: number, beside: readonly (typeof PASSES | un
   }, processors)
   expect([wordParallelism(found), runs]).toEqual([words, []])
 })
-
-it('trials run one after the other if the accounts share what is there in another way', () => {
-  const [one, other]: Effects[] = [
-    [['a'], ['b']],
-    [['a', 'b'], []],
-  ].map((accounts) => ({ accounts, changes: [] }))
-  const { end } = PASSES
-  if (one === undefined || other === undefined) throw new Error('There are two.')
-  expect(describeDeviation({ end, effects: one }, { end, effects: other })).toBe(
-    'one had other effects: in other accounts',
-  )
-})

@@ -153,7 +153,7 @@ function costOf({ faults: [fault] }: Survived): number {
  * The requests after index `from` that the run without faults does not have. It removes the common end of both runs and
  * returns the rest.
  */
-export function broughtAbout(
+function broughtAbout(
   { requests }: RunObservation,
   baseline: RunObservation,
   from: number,

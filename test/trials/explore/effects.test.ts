@@ -68,14 +68,6 @@ describe('The effects of a run', () => {
     ])
   })
 
-  it('do not count a request that has changed nothing', async () => {
-    const { effects } = await observeRun(
-      async (send) => send('PATCH', `/domaingroups?id=${await idOf(send, 'Marketing')}`, { name: 'Marketing' }),
-      { options: { fixture: ACCOUNT } },
-    )
-    expect(effects.changes).toEqual([])
-  })
-
   it('tell a change whose response was lost', async () => {
     const plan = [{ phase: 'after', connection: 'reset', times: 1 } as const]
     const { effects } = await observeRun((send) => add(send, 'a.example'), { plan })
@@ -84,15 +76,6 @@ describe('The effects of a run', () => {
 })
 
 describe('A difference', () => {
-  it.each([
-    [5, 'not done: added the domain d4.example'],
-    [6, 'and 1 more'],
-  ])('of %i sentences is told by at most five', (length, last) => {
-    const changes = Array.from({ length }, (_, index) => `added the domain d${index}.example`)
-    const told = describeDifference({ accounts: [], changes }, { accounts: [], changes: [] })
-    expect([told.length, told.at(-1)]).toEqual([length, last])
-  })
-
   it('is in what is left where no request has made it', () => {
     const told = describeDifference({ accounts: [['a', 'b']], changes: [] }, { accounts: [['a', 'c']], changes: [] })
     expect(told).toEqual(['missing at the end: b', 'too much at the end: c'])

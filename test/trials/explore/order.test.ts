@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import type { FaultRule } from '../../../src/domain/faults.ts'
 import { canonical, faultsAt, kindOf, type PlannedFault } from '../../../src/trials/explore/faults.ts'
-import { broughtAbout, type Phase, pairsAfter, planSingles } from '../../../src/trials/explore/order.ts'
+import { type Phase, pairsAfter, planSingles } from '../../../src/trials/explore/order.ts'
 import { writePlan } from '../../../src/trials/explore/plan.ts'
 import { namePoint, pointsOf } from '../../../src/trials/explore/points.ts'
 import { CONTRACT as contract, observeRun, type Send } from '../../support/observed-run.ts'
@@ -53,12 +52,6 @@ describe('Single faults', () => {
     expect(rest && effectsIn(rest)).toContain('{"respond":{"error":"unauthorized","status":403}}')
   })
 
-  it('are each there once', () => {
-    const all = planSingles(singles).flatMap(({ faults }) => faults)
-    expect(new Set(all.map((fault) => canonical(writePlan([fault])))).size).toBe(all.length)
-    expect(all.length).toBe(singles.length)
-  })
-
   it('meet one request of each kind, in all tiers, before any repetition', async () => {
     const { requests } = await observeRun(async (send) => {
       for (let added = 0; added < 3; added++) {
@@ -79,14 +72,6 @@ describe('Single faults', () => {
   })
 })
 
-describe('What a fault brings about', () => {
-  it('is what the run without faults does not have', async () => {
-    const plan: FaultRule[] = [{ match: { operation: 'addDomains' }, times: 1, connection: 'reset' }]
-    expect([...broughtAbout(await observeRun(persist, { plan }), baseline, 0)]).toEqual([1])
-    expect([...broughtAbout(baseline, baseline, 0)]).toEqual([])
-  })
-})
-
 describe('Pairs', () => {
   it('are of a fault that was survived, and one at a request that it brought about', async () => {
     const survived = await survive(({ effect }) => canonical(effect) === '{"connection":"reset"}')
@@ -97,17 +82,6 @@ describe('Pairs', () => {
       expect(namePoint(faults[1].point)).toBe('the 2nd addDomains (a.example)')
       expect(faults[1].survivable).toBe(true)
     }
-  })
-
-  it('are left out where the client took two faults for the same', async () => {
-    const isLoss = ({ effect, point }: PlannedFault) =>
-      effect.connection === 'reset' && point.operation.id === 'addDomains'
-    const [after, before] = await survive(isLoss)
-    if (after === undefined || before === undefined) throw new Error('There are two ways to lose a response.')
-    const pairsOf = (survived: (typeof before)[]) => pairsAfter(survived, contract, { observation: baseline }, always)
-    // One more of the same adds nothing; one that has left a change behind does.
-    expect(pairsOf([before, before])).toEqual(pairsOf([before]))
-    expect(pairsOf([before, after]).length).toBeGreaterThan(pairsOf([before]).length)
   })
 
   it('have no second fault that nobody expects to be survived', async () => {

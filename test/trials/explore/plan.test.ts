@@ -1,9 +1,7 @@
-import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { createRuleCheck } from '../../../src/admin/fault-set-check.ts'
-import { type FaultRule, findMatchingRules, triggerRule } from '../../../src/domain/faults.ts'
-import { canonical, faultsAt } from '../../../src/trials/explore/faults.ts'
-import { describePlan, exceedsPlan, idleRules, milderRules, writePlan } from '../../../src/trials/explore/plan.ts'
+import type { FaultRule } from '../../../src/domain/faults.ts'
+import { faultsAt } from '../../../src/trials/explore/faults.ts'
+import { describePlan, exceedsPlan, idleRules, writePlan } from '../../../src/trials/explore/plan.ts'
 import { namePoint, pointsOf } from '../../../src/trials/explore/points.ts'
 import { CONTRACT as contract, observeRun, SECOND, type Send } from '../../support/observed-run.ts'
 
@@ -53,29 +51,9 @@ describe('The points of a run', () => {
     })
     expect(pointsOf(requests)).toHaveLength(1 + 10)
   })
-
-  it('name three domains, and count those beyond', async () => {
-    const { requests } = await observeRun(async (send) => {
-      await send('POST', '/domains', { domains: ['a.example', 'b.example', 'c.example'] })
-      await send('POST', '/domains', { domains: ['d.example', 'e.example', 'f.example', 'g.example'] })
-    })
-    expect(pointsOf(requests).map(({ about }) => about)).toEqual([
-      'a.example, b.example, c.example',
-      'd.example, e.example, f.example and 1 more',
-    ])
-  })
 })
 
 describe('The faults at a point', () => {
-  it('are rules that the control plane accepts', async () => {
-    const check = await createRuleCheck(contract)
-    for (const point of points) {
-      for (const fault of faultsAt(point, contract)) {
-        for (const rule of writePlan([fault])) expect(check(rule, ''), JSON.stringify(rule)).toBeUndefined()
-      }
-    }
-  })
-
   it('have every code of the operation once with each of its statuses, such as 403 for a plan that is too low', () => {
     for (const point of points) {
       const declared = [...point.operation.responses.values()].flatMap(({ status, codes }) =>
@@ -112,28 +90,6 @@ describe('The faults at a point', () => {
 })
 
 describe('The rules of a plan', () => {
-  it('act on the requests of their points, whichever these are', () => {
-    const seed = 20260115
-    const operations = ['listDomains', 'addDomains', 'createDomainGroup']
-    const run = fc.array(fc.constantFrom(...operations), { minLength: 1, maxLength: 20 })
-    fc.assert(
-      fc.property(run, fc.infiniteStream(fc.boolean()), (sequence, chosen) => {
-        const requests = sequence.flatMap((id) => points.find(({ operation }) => operation.id === id) ?? [])
-        const seen = new Map<string, number>()
-        const faults = requests.flatMap((point, index) => {
-          const { id } = point.operation
-          const occurrence = seen.get(id) ?? 0
-          seen.set(id, occurrence + 1)
-          const [fault] = faultsAt({ ...point, occurrence, index }, contract)
-          return fault !== undefined && chosen.next().value === true ? [fault] : []
-        })
-        const plan = writePlan(faults)
-        expect(hitsOf(plan, sequence)).toEqual(faults.map(({ point }) => point.index))
-      }),
-      { seed },
-    )
-  })
-
   it('are exceeded where a rule acts again because its account was reset', async () => {
     const plan: FaultRule[] = [{ match: { operation: 'addDomains' }, times: 1, respond: { error: 'internal_error' } }]
     const once = await observeRun(work, { plan })
@@ -166,48 +122,6 @@ describe('The rules of a plan', () => {
   })
 })
 
-/** On which requests of a sequence of operations the rules of a plan act, in the order of the rules. */
-function hitsOf(plan: readonly FaultRule[], sequence: readonly string[]): number[] {
-  const faults = plan.map((rule, index) => ({ id: `${index}`, createdAt: 0, rule }))
-  const tallies = new Map()
-  const hits: number[] = []
-  for (const [index, operation] of sequence.entries()) {
-    const target = { operation, method: 'GET', path: '', key: '', answersWith: () => true }
-    const { counted, triggered } = triggerRule(findMatchingRules(faults, target), tallies, 0, () => 0)
-    for (const [id, tally] of counted) tallies.set(id, tally)
-    if (triggered !== undefined) hits.push(index)
-  }
-  return hits
-}
-
-describe('Milder rules', () => {
-  const match = { operation: 'addDomains' }
-
-  const failure = { respond: { error: 'internal_error' } } as const
-  const limit = { event: 'quota-used-up' } as const
-  const lostRequest = { connection: 'reset' } as const
-  const lostResponse = { connection: 'reset', phase: 'after' } as const
-  const lateResponse = { connection: 'hang', phase: 'after' } as const
-  const survivable = [failure, limit, lostRequest, lostResponse, lateResponse]
-
-  it.each<[rule: FaultRule, milder: Omit<FaultRule, 'match'>[]]>([
-    [{ match, ...lostRequest }, [failure, limit]],
-    [{ match, ...lateResponse }, [failure, limit, lostRequest, lostResponse]],
-    [{ match, corrupt: 'unknown-enum' }, [...survivable, { corrupt: 'extra-field' }]],
-    [{ match, ...failure }, []],
-    [{ match, ...limit }, [failure]],
-    [{ match, respond: { error: 'invalid_domain' } }, survivable],
-    [{ match, delay_ms: 5 }, survivable],
-  ])('than %j are %j', (rule, milder) => {
-    expect(milderRules(rule)).toEqual(milder.map((effect) => ({ match, ...effect })))
-  })
-
-  it('act on the same request', () => {
-    const place = { match, skip: 1, times: 1 }
-    expect(milderRules({ ...place, ...limit })).toEqual([{ ...place, ...failure }])
-  })
-})
-
 describe('A rule without a description', () => {
   it('is described by what it met', async () => {
     const plan: FaultRule[] = [
@@ -226,12 +140,5 @@ describe('A rule without a description', () => {
     expect(described.map(({ description: _, ...rule }) => rule)).toEqual(
       plan.map(({ description: _, ...rule }) => rule),
     )
-  })
-})
-
-describe('The canonical text of a plan', () => {
-  it('does not depend on the order of fields and on descriptions', () => {
-    const one = [{ description: 'x', times: 1, match: { key: 'k', operation: 'a' } }]
-    expect(canonical(one)).toBe(canonical([{ match: { operation: 'a', key: 'k' }, times: 1 }]))
   })
 })

@@ -28,12 +28,6 @@ describe('Shortened windows', () => {
     await expect(shortened({ window: 'long' })).rejects.toThrow(/~1dmarc\/x-quota\/window/)
   })
 
-  it('leave alone what is as short, and apply the overlays before', async () => {
-    const { operations } = await shortened({ window: 1, limit: 3 })
-    const windows = Object.fromEntries(operations.map((operation) => [operation.path, operation.quota?.window]))
-    expect(windows).toEqual({ '/dmarc': 1, '/domains': 2, '/domaingroups': 2 })
-  })
-
   it('are those of the contract where all are short enough', async () => {
     expect(await loadContract({ longestWindow: Number.POSITIVE_INFINITY })).toBe(await loadContract())
   })
@@ -52,26 +46,6 @@ describe('A budget', () => {
     expect([budget.take(), budget.signal.aborted]).toEqual([true, false])
     vi.advanceTimersByTime(1)
     expect([budget.take(), budget.signal.aborted, budget.taken]).toEqual([false, true, 1])
-  })
-
-  it('ends earlier for runs on which nothing rests', () => {
-    replaceTime()
-    const budget = new RunBudget({ milliseconds: 1000, optional: 100 }, never)
-    vi.advanceTimersByTime(99)
-    expect([budget.take(false), budget.take(true)]).toEqual([true, true])
-    vi.advanceTimersByTime(1)
-    expect([budget.take(false), budget.take(true), budget.signal.aborted]).toEqual([false, true, false])
-    budget.end()
-  })
-
-  it('does not begin a run at the instant of its end, although the timer is late', () => {
-    replaceTime(['performance'])
-    const budget = new RunBudget({ milliseconds: 1_000_000 }, never)
-    vi.advanceTimersByTime(999_999)
-    expect(budget.take()).toBe(true)
-    vi.advanceTimersByTime(1)
-    expect(budget.take()).toBe(false)
-    budget.end()
   })
 
   it('ends when somebody asks for the end', () => {

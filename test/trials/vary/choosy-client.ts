@@ -1,16 +1,11 @@
 import { connect } from 'node:net'
-import { isDeepStrictEqual } from 'node:util'
 import type { ServiceContract } from '../../../src/behaviour/operation.ts'
-import { OPERATIONS } from '../../../src/behaviour/operations/operations.ts'
 import type { Contract } from '../../../src/contract/contract.ts'
 import type { Store } from '../../../src/store/store.ts'
 import type { CommandRun } from '../../../src/trials/command.ts'
 import type { CommandEnd } from '../../../src/trials/running-command.ts'
-import type { Behaviour } from '../../contract/behaviours.ts'
-import { contractWith } from '../../support/alternatives.ts'
 import { sendRequest } from '../../support/request.ts'
-import { API_KEY, openService, START, type TestService } from '../../support/service.ts'
-import { optionsOf } from './recorded-service.ts'
+import { API_KEY, type TestService } from '../../support/service.ts'
 
 /** A client in this process. It passes unless it throws; what it throws is its output. */
 export type Client = (service: TestService, trial: string) => Promise<unknown>
@@ -61,46 +56,5 @@ function serviceAt(environment: NodeJS.ProcessEnv): TestService {
     async stop() {
       await moved
     },
-  }
-}
-
-/** A client that works with each choice but one. */
-export function choosyClient({ observe, alternatives }: Behaviour, number: number): Client {
-  const refused = alternatives[number - 1]
-  return async (service) => {
-    if (isDeepStrictEqual(await observe(service), refused)) throw new Error(`I do not work with ${number}.`)
-  }
-}
-
-/** The options of the server for such a client, whose clock stands as in other tests. */
-export function serverFor({ options }: Pick<Behaviour, 'options'>) {
-  return { ...optionsOf(options), now: new Date(START).toISOString(), frozen: true }
-}
-
-/** Each is compiled once for all clients. */
-const contracts = new Map<string, Promise<Contract>>()
-
-function contractOf(name: string): Promise<Contract> {
-  const contract = contracts.get(name) ?? contractWith(name)
-  contracts.set(name, contract)
-  return contract
-}
-
-/** What a client does with a choice, without `vary`: `undefined` if there can be no such service. */
-export async function tryDirectly(
-  client: Client,
-  { id, number }: { id: string; number: number },
-  { options }: Pick<Behaviour, 'options'>,
-): Promise<'passes' | 'fails' | undefined> {
-  const contract = await contractOf(`${id}-${number}`)
-  const service = await openService(options, OPERATIONS, { contract }).catch(() => undefined)
-  if (service === undefined) return undefined
-  try {
-    await client(service, '')
-    return 'passes'
-  } catch {
-    return 'fails'
-  } finally {
-    await service.stop()
   }
 }

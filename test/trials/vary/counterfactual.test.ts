@@ -1,49 +1,12 @@
 import { describe, expect, it } from 'vitest'
-import { nameOf, readChoices } from '../../../src/contract/choices.ts'
+import { type Alternative, nameOf, readChoices } from '../../../src/contract/choices.ts'
 import { textOf } from '../../../src/http/content.ts'
 import { findReached } from '../../../src/trials/vary/counterfactual.ts'
 import type { Recording } from '../../../src/trials/vary/recording.ts'
-import { BEHAVIOURS, type Behaviour } from '../../contract/behaviours.ts'
-import { budget } from '../../support/budget.ts'
+import { ask, optionsFor } from '../../choices/asked.ts'
 import { choices } from '../../support/choices.ts'
 import { optionsOf, record } from './recorded-service.ts'
 import { only } from './varied-client.ts'
-
-/** What shows of these cannot be asked again: a store that fails, which counts as reached by any alternative. */
-const UNANSWERABLE = new Map([['internal-error', 1]])
-/** A client that is too slow is not asked again here, but see below. */
-const SHOWN = BEHAVIOURS.filter(({ id }) => id !== 'status-timeout')
-
-const recordings = new Map<string, Promise<Recording>>()
-
-/** What a service is asked that shows an assumption, and what it answers: once for all tests. */
-function recordingFor({ id, options, observe }: Behaviour): Promise<Recording> {
-  const recording = recordings.get(id) ?? record(options, observe)
-  recordings.set(id, recording)
-  return recording
-}
-
-/** One in so many. */
-function every(step: number): typeof SHOWN {
-  return SHOWN.filter((_, index) => index % step === 0)
-}
-
-describe('the requests that show an assumption reach', () => {
-  it.each(every(budget({ quick: 40, whole: 3, full: 1 })).map((behaviour) => [behaviour.id, behaviour] as const))(
-    'each alternative of %s',
-    async (id, behaviour) => {
-      const found = await findReached({
-        server: optionsOf(behaviour.options),
-        choices: only(id),
-        recordings: [await recordingFor(behaviour)],
-      })
-      const expected = only(id).alternatives.map(nameOf)
-      const names = [...found.reached, ...found.undecided].map(({ alternative }) => nameOf(alternative))
-      const unanswerable = UNANSWERABLE.get(id) ?? 0
-      expect({ names, unanswerable: found.unanswerable }).toEqual({ names: expected, unanswerable })
-    },
-  )
-})
 
 /** What a run was answered, without what is new each time. */
 function answersIn({ requests }: Recording): unknown[] {
@@ -56,34 +19,27 @@ function answersIn({ requests }: Recording): unknown[] {
   ])
 }
 
-// The other direction: that nothing is left out which would have changed something.
-describe('an alternative that is not reached changes nothing when the requests are sent under it, those that show', () => {
-  /**
-   * So many alternatives are tried with the requests of an assumption. Which ones differs from assumption to assumption, so
-   * that in the full run each is tried.
-   */
-  const tried = 2
-
-  it.each(
-    every(budget({ quick: 60, whole: 6, full: 1 })).map(
-      (behaviour, index) => [behaviour.id, behaviour, index] as const,
-    ),
-  )('%s', async (_, behaviour, offset) => {
-    const { options, observe } = behaviour
-    const recording = await recordingFor(behaviour)
-    const stride = Math.floor(choices.alternatives.length / tried)
-    const alternatives = choices.alternatives.filter((_, index) => index % stride === offset % stride)
-    const found = await findReached({
-      server: optionsOf(options),
-      choices: { ...choices, alternatives },
-      recordings: [recording],
-    })
-    const touched = new Set([...found.reached, ...found.undecided].map(({ alternative }) => alternative))
-    for (const alternative of alternatives.filter((each) => !touched.has(each))) {
-      const otherwise = await record(options, observe, await choices.load([alternative]))
-      expect(answersIn(otherwise), nameOf(alternative)).toEqual(answersIn(recording))
-    }
-  })
+describe('the requests that show an assumption', () => {
+  it.each(['create-group-status', 'already-monitored', 'canonical-form', 'quota-window'])(
+    'reach each alternative of %s, and one that is not reached changes nothing',
+    async (id) => {
+      const [first] = only(id).alternatives as [Alternative]
+      const options = optionsFor(first)
+      const ofRun = (contract?: Parameters<typeof record>[2]) =>
+        record(options, (service) => ask(service, first), contract)
+      const recording = await ofRun()
+      const tried = choices.alternatives.filter((each, index) => each.id === id || index % 30 === 0)
+      const found = await findReached({
+        ...{ server: optionsOf(options), choices: { ...choices, alternatives: tried }, recordings: [recording] },
+      })
+      const touched = [...found.reached, ...found.undecided].map(({ alternative }) => nameOf(alternative))
+      expect(touched).toEqual(expect.arrayContaining(only(id).alternatives.map(nameOf)))
+      for (const alternative of tried.filter((each) => !touched.includes(nameOf(each)))) {
+        const otherwise = await ofRun(await choices.load([alternative]))
+        expect(answersIn(otherwise), nameOf(alternative)).toEqual(answersIn(recording))
+      }
+    },
+  )
 })
 
 it('an alternative for which there is no time is not decided', async () => {

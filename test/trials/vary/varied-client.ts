@@ -1,15 +1,7 @@
-import { join } from 'node:path'
 import { type Alternative, type Choices, nameOf } from '../../../src/contract/choices.ts'
 import type { AlternativeReport } from '../../../src/evidence/dependencies.ts'
 import { type VaryOptions, type VaryResult, vary } from '../../../src/trials/vary/vary.ts'
 import { choices } from '../../support/choices.ts'
-
-const CLIENTS = join(import.meta.dirname, '../clients')
-
-/** The command that runs one of the example clients. */
-export function client(file: string): string[] {
-  return [file.endsWith('.py') ? 'python3' : process.execPath, join(CLIENTS, file)]
-}
 
 /** Takes the order of a list for the order in which it has added the domains. */
 export const DEPENDS_ON_ORDER = `
