@@ -1,15 +1,11 @@
 import { setImmediate } from 'node:timers/promises'
 import { type Adapter, Low } from 'lowdb'
-import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
-import { accept, refuse } from '../../src/domain/errors.ts'
-import type { Charge } from '../../src/domain/quotas.ts'
-import * as timers from '../../src/ground/timers.ts'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { accept } from '../../src/domain/errors.ts'
 import { Accounts } from '../../src/store/accounts.ts'
 import type { AccountData } from '../../src/store/stored-account.ts'
 import { hit, nextRequest } from './counting.ts'
 import { applyUpdate, domainsOf, exampleAccount, holdKeys, watch } from './example-account.ts'
-
-const charge: Charge = { limit: 20, window: 3600, start: 'aligned', enforced: true }
 
 /** A disk that finishes a write, or fails it, when the test says so. */
 class Disk implements Adapter<AccountData> {
@@ -112,27 +108,6 @@ describe('accounts on a slow disk', () => {
       expect(disk('acme').writes).toEqual(['a 0 0', 'a b c d 0 0'])
     })
 
-    it('lets those who were answered together share the next write, when they ask again at once', async () => {
-      const first = ['a', 'b', 'c'].map((name) => add(name))
-      await disk('acme').begun()
-      const others = ['d', 'e'].map((name) => add(name))
-      await keep(Promise.all(first))
-      const again = ['f', 'g', 'h'].map((name) => add(name))
-      await keep(Promise.all([...others, ...again]))
-      expect(disk('acme').writes).toEqual(['a b c 0 0', 'a b c d e f g h 0 0'])
-    })
-
-    it('does not let a client that is alone wait for others', async () => {
-      for (const name of ['a', 'b', 'c']) {
-        const added = add(name)
-        // The first look is when the change may be joined by what arrived with it.
-        await setImmediate()
-        await setImmediate()
-        expect(disk('acme').writes.at(-1)).toMatch(`${name} 0 0`)
-        await keep(added)
-      }
-    })
-
     it('answers an update when the write with it is finished, and not when the one before is', async () => {
       const first = watched(add('a'))
       await disk('acme').begun()
@@ -145,25 +120,12 @@ describe('accounts on a slow disk', () => {
       await keep(second.answer)
     })
 
-    it('shows an accepted state before its write is finished', async () => {
-      const added = add('a')
-      expect(await domains()).toEqual(['a'])
-      await keep(added)
-    })
-
     it('writes different accounts at the same time', async () => {
       await create('other')
       const updates = [add('a'), add('b', 'other')]
       await Promise.all([disk('acme').begun(), disk('other').begun()])
       expect([disk('acme').writes, disk('other').writes]).toEqual([['a 0 0'], ['b 0 0']])
       await Promise.all([disk('acme').finish(), disk('other').finish(), ...updates])
-    })
-
-    it('leaves the very same state after a refusal and writes nothing', async () => {
-      const before = await accounts.read('acme')
-      await update(() => refuse({ code: 'not_found' }))
-      expect(await accounts.read('acme')).toBe(before)
-      expect(disk('acme').writes).toEqual([])
     })
 
     it('writes nothing when the accepted state is the present one, but waits for the write with it', async () => {
@@ -191,15 +153,6 @@ describe('accounts on a slow disk', () => {
       expect(disk('acme').writes).toEqual(['a b 0 0', 'd 0 0'])
     })
 
-    it('goes back to the last write that did not fail, and not further', async () => {
-      const kept = add('a')
-      await disk('acme').begun()
-      const lost = add('b')
-      await keep(kept)
-      await lose(lost)
-      expect(await domains()).toEqual(['a'])
-    })
-
     it('keeps an update that comes at the very moment of the failure of another', async () => {
       let later: Promise<unknown> | undefined
       const lost = add('a').catch(() => {
@@ -223,7 +176,7 @@ describe('accounts on a slow disk', () => {
     })
 
     it('keeps quotas and the request number with the next write, and through a failed one', async () => {
-      await hit(accounts, 'acme', 'dmarc', charge, 0)
+      await hit(accounts, 'acme', 'dmarc')
       await nextRequest(accounts, 'acme')
       expect(disk('acme').writes).toEqual([])
       await lose(add('a'))
@@ -239,25 +192,12 @@ describe('accounts on a slow disk', () => {
       expect(disk('acme').writes).toEqual(['1 0'])
     })
 
-    it('writes nothing for a visit that only reads the counters', async () => {
-      expect(await accounts.count('acme', () => 7, { stored: true })).toBe(7)
-      await keep(accounts.close())
-      expect(disk('acme').writes).toEqual([])
-    })
-
     it('writes at `close` only the accounts that have something to keep', async () => {
       await create('other')
       await nextRequest(accounts, 'acme')
       await keep(accounts.close())
       expect([disk('acme').writes, disk('other').writes]).toEqual([['1 0'], []])
       expect(releases).toBe(1)
-    })
-
-    it('writes at `close` what a failed write did not keep', async () => {
-      await nextRequest(accounts, 'acme')
-      await lose(add('a'))
-      await keep(accounts.close())
-      expect(disk('acme').writes).toEqual(['a 1 0', '1 0'])
     })
 
     it('lets go at `close` of the folder even when an account cannot be written, and writes the others', async () => {
@@ -319,41 +259,4 @@ describe('accounts on a slow disk', () => {
     await disk('d').finish()
     expect(['a', 'b']).toContain(await created)
   })
-})
-
-const ACCOUNTS = 1_000
-
-it('A store that is closed writes only what is not written yet, few accounts at a time, and says how far it is', async () => {
-  let clock = 0
-  const now = vi.spyOn(timers, 'elapsed').mockImplementation(() => clock)
-  onTestFinished(() => now.mockRestore())
-  const progress: [written: number, all: number][] = []
-  const writes = new Map<string, number>()
-  let atOnce = 0
-  let most = 0
-  async function write({ state }: AccountData): Promise<void> {
-    most = Math.max(most, ++atOnce)
-    await setImmediate()
-    atOnce--
-    clock += 10
-    writes.set(state.id, (writes.get(state.id) ?? 0) + 1)
-  }
-  const accounts = new Accounts({
-    open: (_, data) => new Low({ read: async () => null, write }, data),
-    saving: (written, all) => progress.push([written, all]),
-  })
-  const ids = Array.from({ length: ACCOUNTS }, (_, index) => `account-${index}`)
-  await Promise.all(ids.map((id) => accounts.create(exampleAccount(id))))
-  const counted = ids.slice(0, ACCOUNTS / 2)
-  for (const id of counted) await nextRequest(accounts, id)
-  writes.clear()
-  most = 0
-  await accounts.close()
-  expect([...writes.keys()].toSorted()).toEqual(counted.toSorted())
-  expect(new Set(writes.values())).toEqual(new Set([1]))
-  expect(most).toBeLessThanOrEqual(128)
-  // 500 writes of 10 ms each on this clock are five seconds.
-  expect(progress.length).toBeGreaterThanOrEqual(4)
-  expect(progress.length).toBeLessThanOrEqual(5)
-  expect(progress.every(([written, all]) => written > 0 && written <= all && all === counted.length)).toBe(true)
 })

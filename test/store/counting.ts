@@ -10,6 +10,12 @@ import { type Allowance, type Charge, chargeQuota } from '../../src/domain/quota
 import { type Clock, systemClock } from '../../src/ground/clock.ts'
 import type { Store } from '../../src/store/store.ts'
 
+export const HOUR = 3_600_000
+
+/** What `trigger` matches with every rule. */
+export const target = { operation: 'listDmarc', method: 'GET', path: '/dmarc', key: 'k', answersWith: () => true }
+
+const CHARGE: Charge = { limit: 20, window: 3600, start: 'aligned', enforced: true }
 const NOTHING = { ordinal: 0, bucket: undefined, hits: undefined, tallies: undefined }
 
 /** The present counters of the account. */
@@ -20,11 +26,11 @@ export function countersOf(store: Store, id: string): Promise<Counters> {
   }))
 }
 
-/** Charges one request to a bucket of the account. */
-export function hit(store: Store, id: string, bucket: string, charge: Charge, now: number): Promise<Allowance> {
+/** Charges one request of twenty to a bucket of the account. */
+export function hit(store: Store, id: string, bucket: string): Promise<Allowance> {
   return store.count(id, ({ faults }, counting) => {
-    const { hits, allowance } = chargeQuota(counting.quotas.get(bucket), charge, now)
-    applyCounts(counting, { ...NOTHING, bucket, hits }, faults, now, charge.window * 1000)
+    const { hits, allowance } = chargeQuota(counting.quotas.get(bucket), CHARGE, 0)
+    applyCounts(counting, { ...NOTHING, bucket, hits }, faults, 0, HOUR)
     return allowance
   })
 }
@@ -52,7 +58,6 @@ export function trigger(
 
 /** The plan of a request that is counted, and nothing more. */
 const COUNTED: CountingPlan = { isCounted: true, charge: undefined, toldBucket: undefined, rules: [] }
-const HOUR = 3_600_000
 
 /** A charge of a request to the quota of its path, without a grace period. */
 export function plannedCharge(chosen: Partial<PlannedCharge> = {}): PlannedCharge {

@@ -1,0 +1,153 @@
+import { beforeEach, expect, it } from 'vitest'
+import type { CountingPlan } from '../../src/domain/counting.ts'
+import { chanceOfFault, fraction } from '../../src/ground/chance.ts'
+import type { Visitor } from '../../src/store/store.ts'
+import { ascending, atOnce, range } from '../support/at-once.ts'
+import type { Tested } from './conformance.ts'
+import { countersOf, enter, HOUR, hit, look, plannedCharge, target, trigger } from './counting.ts'
+import { applyUpdate, change, exampleAccount, holdKeys } from './example-account.ts'
+
+const RULE = { id: 'fault_1', skip: 0, times: Number.POSITIVE_INFINITY, probability: 1, ends: Number.POSITIVE_INFINITY }
+const DMARC = plannedCharge({ bucket: 'k1 /dmarc', limit: 2, graceLimit: 4, start: 'aligned' })
+
+/** How every store counts the requests of an account. */
+export function describeCounting(tested: Tested): void {
+  const planned = (plan: Partial<CountingPlan>) => enter(tested.store, 'k1', plan, () => tested.time)
+  const quotas = async () => [...(await countersOf(tested.store, 'acme')).quotas]
+
+  beforeEach(async () => {
+    const faults = ['fault_1', 'fault_2'].map((id) => ({ id, createdAt: 0, rule: { delay_ms: 1 } }))
+    await tested.store.create({ ...exampleAccount('acme', ['k1', 'k2']), faults, faultsCreated: 2 })
+  })
+
+  it('each bucket of each account by itself', async () => {
+    const { store } = tested
+    await store.create(exampleAccount('other'))
+    await hit(store, 'acme', 'dmarc')
+    expect(await hit(store, 'acme', 'dmarc')).toMatchObject({ remaining: 18 })
+    expect(await hit(store, 'acme', 'domains')).toMatchObject({ remaining: 19 })
+    expect(await hit(store, 'acme', '__proto__')).toMatchObject({ remaining: 19 })
+    expect(await hit(store, 'other', 'dmarc')).toMatchObject({ remaining: 19 })
+  })
+
+  it('and has counts that are to be stored before it answers', async () => {
+    const hits = { startedAt: HOUR, used: 7 }
+    const setHits: Visitor<number> = (_, counting) => {
+      counting.quotas = counting.quotas.set('k1 /dmarc', hits)
+      return counting.quotas.size
+    }
+    expect(await tested.store.count('acme', setHits, { stored: true })).toBe(1)
+    await tested.reopen()
+    expect(await quotas()).toEqual([['k1 /dmarc', hits]])
+  })
+
+  it('in maps that stay as they are when they were given out', async () => {
+    const given = await tested.store.count('acme', (_, counting) => counting.quotas)
+    await hit(tested.store, 'acme', 'dmarc')
+    expect([...given.entries()]).toEqual([])
+  })
+
+  it('nothing for a key that is gone, and what it did for another', async () => {
+    const { store } = tested
+    const buckets = ['k1 /dmarc', 'k1 /domains', 'k2 /dmarc', '/domains']
+    for (const bucket of buckets) await hit(store, 'acme', bucket)
+    await applyUpdate(store, 'acme', holdKeys('k2'))
+    for (const _ of ['at once', 'when it is opened again']) {
+      expect((await quotas()).map(([bucket]) => bucket)).toEqual(['k2 /dmarc', '/domains'])
+      await tested.reopen()
+    }
+  })
+
+  it('nothing for a fault rule that is gone', async () => {
+    const { store } = tested
+    await trigger(store, 'acme', target, 0)
+    expect((await countersOf(store, 'acme')).tallies.size).toBeGreaterThan(0)
+    await change(store, () => ({ faults: [] }))
+    expect((await countersOf(store, 'acme')).tallies.size).toBe(0)
+  })
+
+  it('what a request has planned, and shows it with what was counted before', async () => {
+    const [first, second] = [await planned({ charge: DMARC }), await planned({ charge: DMARC })]
+    const startedAt = Math.floor(tested.time / HOUR) * HOUR
+    expect(first).toMatchObject({ ordinal: 1, formerHits: undefined, hits: { startedAt, used: 1 } })
+    expect(second).toMatchObject({
+      ordinal: 2,
+      bucket: 'k1 /dmarc',
+      formerHits: { startedAt, used: 1 },
+      hits: { startedAt, used: 2 },
+      allowance: { allowed: true, limit: 2, remaining: 0, resetAt: startedAt / 1000 + 3600 },
+    })
+    expect(await quotas()).toEqual([['k1 /dmarc', { startedAt, used: 2 }]])
+  })
+
+  /** The grace ends 100 ms after the start of the test, and a window after a minute. */
+  const GRACE = { bucket: '/a', limit: 1, graceLimit: 9, graceEnds: 1_768_467_600_100, window: 60 }
+  const ALIGNED = { ...GRACE, graceEnds: 0, start: 'aligned' as const }
+  const ruled = (chosen: object): Partial<CountingPlan> => ({ rules: [{ ...RULE, ...chosen }] })
+
+  // At so many milliseconds after the start, the field has this value.
+  it.each<[what: string, plan: Partial<CountingPlan>, field: string, counted: string]>([
+    ['the end of a grace period', { charge: plannedCharge(GRACE) }, 'used', '0:1 99:2 100:2'],
+    ['the end of a window', { charge: plannedCharge(GRACE) }, 'used', '5:1 60004:1 60005:1'],
+    ['the beginning of another window', { charge: plannedCharge(GRACE) }, 'began', '5:5 60004:5 60005:60005'],
+    ['the end of an aligned window', { charge: plannedCharge(ALIGNED) }, 'began', '7:0 59999:0 60000:60000'],
+    ['the next aligned window', { charge: plannedCharge(ALIGNED) }, 'began', '7:0 119999:60000'],
+    ['the end of a rule', ruled({ ends: 1_768_467_600_100 }), 'hits', '0:1 99:2 100:2'],
+    ['the last time of a rule', ruled({ times: 1 }), 'hits', '0:1 1:1'],
+    ['the first time of a rule', ruled({ skip: 1 }), 'hits', '0:0 1:1'],
+  ])('right at %s', async (_, plan, field, counted) => {
+    const start = tested.time
+    const seen: string[] = []
+    for (const [after = ''] of counted.matchAll(/\d+(?=:)/g)) {
+      tested.time = start + Number(after)
+      await planned(plan)
+      const { quotas: hits, tallies } = await countersOf(tested.store, 'acme')
+      const window = hits.get('/a')
+      const all = { ...window, ...tallies.get('fault_1'), began: (window?.startedAt ?? 0) - start }
+      seen.push(`${after}:${Reflect.get(all, field)}`)
+    }
+    expect(seen.join(' ')).toBe(counted)
+  })
+
+  it('with the chance that the seed, the account, the rule and the ordinal decide', async () => {
+    const acted: boolean[] = []
+    for (let request = 0; request < 12; request++) {
+      acted.push((await planned(ruled({ probability: 0.5 }))).triggered !== undefined)
+    }
+    const drawn = (ordinal: number) => fraction(chanceOfFault({ seed: 42, id: 'acme' }, 'fault_1', ordinal)[0])
+    expect(acted).toEqual(acted.map((_, index) => drawn(index + 1) < 0.5))
+    expect(new Set(acted).size).toBe(2)
+  })
+
+  it('no request that is none of the account', async () => {
+    expect((await planned({ isCounted: false })).ordinal).toBe(0)
+    expect((await planned({})).ordinal).toBe(1)
+  })
+
+  it('exactly, however many come at the same time', async () => {
+    const plan = { charge: { ...DMARC, limit: 20 }, ...ruled({ times: 5 }) }
+    const all = await atOnce(50, () => planned(plan))
+    expect(all.filter(({ allowance }) => allowance?.allowed)).toHaveLength(20)
+    expect(all.filter(({ triggered }) => triggered !== undefined)).toHaveLength(5)
+    expect(all.map(({ ordinal }) => ordinal).toSorted(ascending)).toEqual(range(1, 50))
+  })
+
+  it('on the clock of the account', async () => {
+    await change(tested.store, () => ({ clock: { frozenAt: HOUR } }))
+    expect((await planned({ charge: DMARC })).hits).toEqual({ startedAt: HOUR, used: 1 })
+  })
+
+  it('back a charge of the same window of the same account alone', async () => {
+    const { store } = tested
+    const { hits } = await planned({ charge: DMARC })
+    const startedAt = hits?.startedAt ?? 0
+    const acme = { id: 'acme', incarnation: (await look(store, 'k1'))?.incarnation ?? 0 }
+    const another = { ...acme, incarnation: acme.incarnation + 1 }
+    expect(await store.refund(acme, 'k1 /dmarc', startedAt - HOUR)).toBeUndefined()
+    expect(await store.refund(acme, 'k1 /domains', startedAt)).toBeUndefined()
+    expect(await store.refund(another, 'k1 /dmarc', startedAt)).toBeUndefined()
+    expect(await store.refund(acme, 'k1 /dmarc', startedAt)).toEqual({ startedAt, used: 0 })
+    expect(await store.refund(acme, 'k1 /dmarc', startedAt)).toBeUndefined()
+    expect((await planned({ charge: DMARC })).hits?.used).toBe(1)
+  })
+}
