@@ -7,7 +7,6 @@ import type { Understudy } from '../../src/start/server.ts'
 import { atOnce, range } from '../support/at-once.ts'
 import { askControl, type ControlResponse } from '../support/control-plane.ts'
 import { type Choice, type CuttingProxy, startCuttingProxy } from '../support/cutting-proxy.ts'
-import { RedisConnection } from '../support/redis-connection.ts'
 import {
   freshPrefix,
   HAS_REDIS,
@@ -173,11 +172,7 @@ const TROUBLES: Readonly<Record<string, Trouble>> = {
     },
     reason: /busy with a script/,
     answers: NOTHING,
-    async end({ redis }) {
-      const other = new RedisConnection({ path: redis.socket })
-      await other.command('FUNCTION', 'KILL')
-      other.close()
-    },
+    end: ({ redis }) => redis.commandAside('FUNCTION', 'KILL'),
   },
   'fails over to a replica that misses the last changes': {
     async begin({ redis, proxy, servers: [one, other] }) {

@@ -1,7 +1,6 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { onTestFinished } from 'vitest'
-import { Values, wordsOf, writeCommand } from './resp.ts'
 
 /**
  * Whether something is to happen to a command; `words` are its name in upper case and its first two arguments, and
@@ -9,48 +8,7 @@ import { Values, wordsOf, writeCommand } from './resp.ts'
  */
 export type Choice = (words: readonly string[], connection: string) => boolean
 
-/** What stands between a replica and Redis, and what may go wrong there. */
-export interface CuttingProxy {
-  readonly url: string
-  readonly port: number
-  /** How many replies were lost so far. */
-  readonly lost: number
-  /** Which commands have gone through, by name. */
-  readonly commands: ReadonlyMap<string, number>
-  /** Is told each command that goes through, with the bytes that it and its reply have. */
-  listen(listener: (words: readonly string[], bytes: number) => void): void
-  /** Cuts all connections that there are. New ones are possible. */
-  cut(): void
-  /** Cuts all connections, and every new one, until `restore`. */
-  refuse(): void
-  /** Keeps all connections open, and lets nothing through until `restore`. */
-  blackhole(): void
-  /** Gives the replies to the commands that are chosen so many milliseconds later. */
-  delay(milliseconds: number, choice?: Choice): void
-  /** Keeps the connections open that send commands that are chosen, and lets nothing more through. */
-  stall(choice: Choice): void
-  /**
-   * Delivers the commands that are chosen, waits until Redis has carried them out, and cuts the connection instead of
-   * giving the reply.
-   */
-  loseReplies(choice: Choice): void
-  /** Cuts the connection instead of delivering the commands that are chosen. */
-  loseCommands(choice: Choice): void
-  /** Gives Redis other functions than the client sends. */
-  rewriteFunctions(rewrite: (text: string) => string): void
-  /** Leads new connections to another server. */
-  leadTo(port: number): void
-  /** Ends all of the above. */
-  restore(): void
-  end(): Promise<void>
-}
-
-/** Starts a proxy to a Redis on this machine; it ends with the test. */
-export async function startCuttingProxy(port: number): Promise<CuttingProxy> {
-  const proxy = await openCuttingProxy(port)
-  onTestFinished(proxy.end)
-  return proxy
-}
+export type CuttingProxy = Awaited<ReturnType<typeof startCuttingProxy>>
 
 /** Choices that hold for the next commands that another choice takes, so many of them. */
 export function next(count: number, choice: Choice = isCall): Choice {
@@ -58,96 +16,80 @@ export function next(count: number, choice: Choice = isCall): Choice {
   return (words, connection) => left > 0 && choice(words, connection) && left-- > 0
 }
 
-/** Changes of accounts and what counts requests are calls of functions. */
+/** Changes of accounts and what counts requests are calls of functions or scripts. */
 export function isCall([name = '']: readonly string[]): boolean {
-  return name === 'FCALL'
+  return name === 'FCALL' || name === 'EVAL' || name === 'EVALSHA'
 }
 
-const NONE: Choice = () => false
-const ALL: Choice = () => true
+/** The beginning of a command in RESP: how many words, and the first three of them. */
+const COMMAND = /\*\d+\r\n\$\d+\r\n([^\r]+)\r\n(?:\$\d+\r\n([^\r]*)\r\n)?(?:\$\d+\r\n([^\r]*)\r\n)?/g
 
-/** The same, which the caller ends. */
-async function openCuttingProxy(redis: number): Promise<CuttingProxy> {
+const none: Choice = () => false
+const WHOLE = {
+  losesReply: none,
+  losesCommand: none,
+  stalls: none,
+  isDelayed: none,
+  delay: 0,
+  refuses: false,
+  isBlack: false,
+}
+
+/** Starts what stands between a server and Redis, and what may go wrong there; it ends with the test. */
+export async function startCuttingProxy(redis: number) {
   const links = new Set<Link>()
+  const state: State = { ...WHOLE, lost: 0 }
   let target = redis
-  const state: State = {
-    losesReply: NONE,
-    losesCommand: NONE,
-    stalls: NONE,
-    isDelayed: ALL,
-    delay: 0,
-    isBlack: false,
-    lost: 0,
-    commands: new Map(),
-    rewrite: undefined,
-    tell: () => {},
-  }
-  let refuses = false
-
   const server = createServer((client) => {
-    if (refuses) return void client.resetAndDestroy()
+    if (state.refuses) return void client.resetAndDestroy()
     const link = new Link(client, target, state)
     links.add(link)
     client.once('close', () => links.delete(link))
-    if (state.isBlack) link.hold(true)
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo
-
-  function cut(): void {
-    for (const link of links) link.cut()
+  const cut = () => links.forEach((link) => void link.cut())
+  const change = (changes: Partial<State>) => {
+    Object.assign(state, changes)
+    for (const link of links) link.hold(state.isBlack)
   }
-  function blacken(isBlack: boolean): void {
-    state.isBlack = isBlack
-    for (const link of links) link.hold(isBlack)
-  }
-
+  onTestFinished(async () => {
+    state.refuses = true
+    cut()
+    server.close()
+    await once(server, 'close')
+  })
   return {
     url: `redis://127.0.0.1:${port}`,
     port,
+    /** How many replies were lost so far. */
     get lost() {
       return state.lost
     },
-    commands: state.commands,
-    listen: (listener) => {
-      state.tell = listener
-    },
+    /** Cuts all connections that there are. New ones are possible. */
     cut,
+    /** Cuts all connections, and every new one. */
     refuse() {
-      refuses = true
+      state.refuses = true
       cut()
     },
-    blackhole: () => blacken(true),
-    delay: (milliseconds, choice = ALL) => {
-      Object.assign(state, { delay: milliseconds, isDelayed: choice })
-    },
-    stall: (choice) => {
-      state.stalls = choice
-    },
-    loseReplies: (choice) => {
-      state.losesReply = choice
-    },
-    loseCommands: (choice) => {
-      state.losesCommand = choice
-    },
-    rewriteFunctions: (rewrite) => {
-      state.rewrite = rewrite
-    },
-    leadTo: (other) => {
+    /** Keeps all connections open, and lets nothing through. */
+    blackhole: () => change({ isBlack: true }),
+    /** Gives the replies to the commands that are chosen so many milliseconds later. */
+    delay: (delay: number, isDelayed: Choice) => change({ delay, isDelayed }),
+    /** Keeps the connections open that send commands that are chosen, and lets nothing more through. */
+    stall: (stalls: Choice) => change({ stalls }),
+    /** Lets Redis carry out the commands that are chosen, and cuts the connection instead of giving the reply. */
+    loseReplies: (losesReply: Choice) => change({ losesReply }),
+    /** Cuts the connection instead of delivering the commands that are chosen. */
+    loseCommands: (losesCommand: Choice) => change({ losesCommand }),
+    /** Leads new connections to another server. */
+    leadTo(other: number) {
       target = other
     },
-    restore() {
-      refuses = false
-      Object.assign(state, { losesReply: NONE, losesCommand: NONE, stalls: NONE, isDelayed: ALL, delay: 0 })
-      blacken(false)
-    },
-    async end() {
-      refuses = true
-      cut()
-      server.close()
-      if (server.listening) await once(server, 'close')
-    },
+    /** Ends all of the above. */
+    restore: () => change(WHOLE),
   }
 }
 
@@ -157,11 +99,9 @@ interface State {
   stalls: Choice
   isDelayed: Choice
   delay: number
+  refuses: boolean
   isBlack: boolean
   lost: number
-  commands: Map<string, number>
-  rewrite: ((text: string) => string) | undefined
-  tell: (words: readonly string[], bytes: number) => void
 }
 
 /** A connection of a client and its connection to Redis. */
@@ -169,28 +109,22 @@ class Link {
   readonly #client: Socket
   readonly #redis: Socket
   readonly #state: State
-  /** The commands that have no reply yet, and whether that is to be lost. */
-  readonly #pending: { words: readonly string[]; bytes: number; isLost: boolean; delay: number }[] = []
   #name = ''
+  #isMute = false
+  #delay = 0
 
   constructor(client: Socket, port: number, state: State) {
     this.#client = client
     this.#redis = connect(port, '127.0.0.1')
     this.#state = state
-    client.setNoDelay(true)
-    this.#redis.setNoDelay(true)
-    const commands = new Values()
-    const replies = new Values()
-    client.on('data', (piece: Buffer) => {
-      for (const command of commands.take(piece)) this.#deliver(command)
-    })
-    this.#redis.on('data', (piece: Buffer) => {
-      for (const reply of replies.take(piece)) this.#answer(reply)
-    })
+    client.on('data', (bytes: Buffer) => this.#deliver(bytes))
+    this.#redis.on('data', (bytes: Buffer) => this.#answer(bytes))
     for (const socket of [client, this.#redis]) {
+      socket.setNoDelay(true)
       socket.on('error', () => {})
       socket.once('close', () => this.cut())
     }
+    this.hold(state.isBlack)
   }
 
   cut(): void {
@@ -205,42 +139,31 @@ class Link {
     }
   }
 
-  #deliver(command: Buffer): void {
-    if (this.#client.destroyed) return
-    const { rewrite, losesReply, isDelayed } = this.#state
-    const words = wordsOf(command)
-    const [name = '', first = '', second = ''] = words
-    if (name === 'CLIENT' && first.toUpperCase() === 'SETNAME') this.#name = second
-    if (this.#state.stalls(words, this.#name)) this.hold(true)
-    if (this.#state.losesCommand(words, this.#name)) {
-      this.#state.lost++
-      this.cut()
-      return
+  #deliver(bytes: Buffer): void {
+    const state = this.#state
+    for (const [, name = '', ...rest] of bytes.toString('latin1').matchAll(COMMAND)) {
+      const words = [name.toUpperCase(), ...rest.filter((word) => word !== undefined)]
+      if (words[0] === 'CLIENT' && /^setname$/i.test(words[1] ?? '')) this.#name = words[2] ?? ''
+      if (state.stalls(words, this.#name)) this.hold(true)
+      if (state.losesCommand(words, this.#name)) {
+        state.lost++
+        this.cut()
+        return
+      }
+      this.#delay = state.isDelayed(words, this.#name) ? state.delay : 0
+      if (state.losesReply(words, this.#name)) {
+        state.lost++
+        this.#isMute = true
+      }
     }
-    this.#state.commands.set(name, (this.#state.commands.get(name) ?? 0) + 1)
-    const delay = isDelayed(words, this.#name) ? this.#state.delay : 0
-    this.#pending.push({ words, bytes: command.length, isLost: losesReply(words, this.#name), delay })
-    this.#redis.write(name === 'FUNCTION' && rewrite !== undefined ? rewriteLibrary(command, rewrite) : command)
+    // Redis closes the connection when it has carried out what came before the end.
+    if (this.#isMute) this.#redis.end(bytes)
+    else this.#redis.write(bytes)
   }
 
-  #answer(reply: Buffer): void {
-    if (this.#client.destroyed) return
-    const isPush = reply[0] === '>'.charCodeAt(0)
-    const answered = isPush ? undefined : this.#pending.shift()
-    if (answered !== undefined) this.#state.tell(answered.words, answered.bytes + reply.length)
-    if (answered?.isLost === true) {
-      this.#state.lost++
-      this.cut()
-      return
-    }
-    const delay = answered?.delay ?? 0
-    if (delay === 0) this.#client.write(reply)
-    else setTimeout(() => this.#client.destroyed || this.#client.write(reply), delay)
+  #answer(bytes: Buffer): void {
+    if (this.#isMute || this.#client.destroyed) return
+    if (this.#delay === 0) this.#client.write(bytes)
+    else setTimeout(() => this.#client.destroyed || this.#client.write(bytes), this.#delay)
   }
-}
-
-/** The command `FUNCTION LOAD` with another text. */
-function rewriteLibrary(command: Buffer, rewrite: (text: string) => string): Buffer {
-  const words = wordsOf(command, Number.POSITIVE_INFINITY)
-  return Buffer.from(writeCommand([...words.slice(0, -1), rewrite(words.at(-1) ?? '')]))
 }

@@ -5,9 +5,8 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
+import { createClient } from '@redis/client'
 import { onTestFinished } from 'vitest'
-import { RedisConnection } from './redis-connection.ts'
-import { RedisError, type Reply } from './resp.ts'
 
 /** The server of the tests; `TEST_REDIS_SERVER=valkey-server` names another one. */
 const PROGRAM = process.env['TEST_REDIS_SERVER'] ?? 'redis-server'
@@ -15,8 +14,14 @@ const PROGRAM = process.env['TEST_REDIS_SERVER'] ?? 'redis-server'
 /** Whether it is there. Tests that need one are skipped without it; CI installs it and skips none. */
 export const HAS_REDIS = spawnSync(PROGRAM, ['--version']).status === 0
 
-/** Directives of redis.conf. A list is a directive that is there several times; `undefined` takes a default away. */
-export type RedisOptions = Readonly<Record<string, string | readonly string[] | undefined>>
+/** Directives of redis.conf. */
+export type RedisOptions = Readonly<Record<string, string>>
+
+/** A reply of Redis; an error is a value here, because tests ask for errors too. */
+export type Reply = string | number | null | Error | Reply[]
+
+/** Sends a command; an error of Redis is a value. */
+type Command = (...words: readonly (string | number)[]) => Promise<Reply>
 
 export interface RedisServer {
   /** `redis://127.0.0.1:PORT`. */
@@ -24,10 +29,10 @@ export interface RedisServer {
   readonly port: number
   /** The path of its Unix socket. */
   readonly socket: string
-  /** Where it keeps its files. */
-  readonly folder: string
-  /** Sends a command on a connection of the test's own; an error of Redis is a value. */
-  command(...words: readonly (string | number)[]): Promise<Reply>
+  /** On a connection of the test's own. */
+  readonly command: Command
+  /** On a connection of its own, because the other one may be blocked. */
+  readonly commandAside: Command
   /** The numbers and texts of `INFO SECTION`. */
   info(section: string): Promise<Record<string, string>>
   /** SIGKILL; resolves when it is gone. */
@@ -36,8 +41,8 @@ export interface RedisServer {
   pause(): void
   /** SIGCONT. */
   resume(): void
-  /** Starts it again on the same port and folder, with other options where some are given; it is killed if it runs. */
-  restart(options?: RedisOptions): Promise<void>
+  /** Starts it again on the same port and folder; it is killed if it runs. */
+  restart(): Promise<void>
   /** Ends it and removes its folder. */
   end(): Promise<void>
 }
@@ -79,145 +84,109 @@ export function freshPrefix(): string {
 /** Starts a Redis on a free port that the caller ends; it ends at the latest with this process. */
 export async function openRedis(options: RedisOptions = {}): Promise<RedisServer> {
   const folder = mkdtempSync(join(tmpdir(), 'understudy-redis-'))
+  const [socket, log, configuration] = ['redis.sock', 'redis.log', 'redis.conf'].map((name) => join(folder, name))
+  const port = await freePort()
+  const directives = Object.entries({ ...DEFAULTS, port, unixsocket: socket, dir: folder, ...options })
+  writeFileSync(`${configuration}`, directives.map(([name, text]) => `${name} ${text === '' ? '""' : text}\n`).join(''))
   const guard = openGuard(folder)
-  for (let attempt = 1; ; attempt++) {
-    const server = new Server(folder, await freePort(), options, guard)
-    try {
-      await server.start()
-      return server
-    } catch (error) {
-      // Between its choice and its use, somebody else may have taken the port.
-      if (attempt === 5 || !/Address already in use/.test(`${error}`)) {
-        await server.end()
-        throw error
-      }
+  let child: ChildProcess | undefined
+  let connection: Promise<Command> | undefined
+
+  /** Opens another connection; `close` is called when it ends. */
+  async function connect(closed: () => void): Promise<Command & { destroy(): void }> {
+    const password = options['requirepass'] === undefined ? {} : { password: options['requirepass'] }
+    const client = createClient({
+      RESP: 2,
+      socket: { path: `${socket}`, tls: false, reconnectStrategy: false },
+      ...password,
+    })
+    client.on('error', closed)
+    await client.connect()
+    client.unref()
+    const send: Command = async (...words) => {
+      client.ref()
+      const reply = client.sendCommand(words.map(String)) as Promise<Reply>
+      return reply.catch((error: Error) => error).finally(() => client.unref())
     }
-  }
-}
-
-class Server implements RedisServer {
-  readonly url: string
-  readonly port: number
-  readonly socket: string
-  readonly folder: string
-  #options: RedisOptions
-  readonly #guard: Guard
-  #process: ChildProcess | undefined
-  #connection: RedisConnection | undefined
-
-  constructor(folder: string, port: number, options: RedisOptions, guard: Guard) {
-    this.folder = folder
-    this.port = port
-    this.url = `redis://127.0.0.1:${port}`
-    this.socket = join(folder, 'redis.sock')
-    this.#options = options
-    this.#guard = guard
+    return Object.assign(send, { destroy: () => client.destroy() })
   }
 
-  async start(): Promise<void> {
-    const configuration = join(this.folder, 'redis.conf')
-    const log = join(this.folder, 'redis.log')
-    const port = this.#options['tls-port'] === undefined ? this.port : 0
-    writeFileSync(
-      configuration,
-      writeOptions({ ...DEFAULTS, port: `${port}`, unixsocket: this.socket, dir: this.folder, ...this.#options }),
-    )
-    const output = openSync(log, 'w')
-    const child = spawn(PROGRAM, [configuration], { stdio: ['ignore', output, output] })
-    child.unref()
-    this.#process = child
-    this.#guard.watch(child.pid)
+  async function start(): Promise<void> {
+    const output = openSync(`${log}`, 'w')
+    const started = spawn(PROGRAM, [`${configuration}`], { stdio: ['ignore', output, output] })
+    started.unref()
+    child = started
+    guard.watch(started.pid)
     for (let waited = 0; ; waited += 5) {
-      if (child.exitCode !== null || child.signalCode !== null || waited > 15_000) {
-        throw new Error(`${PROGRAM} does not start: ${readFileSync(log, 'utf8')}`)
+      if (started.exitCode !== null || started.signalCode !== null || waited > 15_000) {
+        throw new Error(`${PROGRAM} does not start: ${readFileSync(`${log}`, 'utf8')}`)
       }
-      const reply = await this.command('PING').catch(() => undefined)
-      // The connection that the test itself has may lack rights, but a server that loads its data answers nobody.
-      if (reply !== undefined && !(reply instanceof RedisError && /^LOADING/.test(reply.message))) return
+      const reply = await server.command('PING').catch(() => undefined)
+      // A server that loads its data answers nobody.
+      if (reply !== undefined && !`${reply}`.includes('LOADING')) return
       await pause(5)
     }
   }
 
-  command = async (...words: readonly (string | number)[]): Promise<Reply> => {
-    if (this.#connection === undefined || this.#connection.isOver) {
-      this.#connection = new RedisConnection({ path: this.socket })
-      const password = this.#options['requirepass']
-      if (typeof password === 'string') await this.#connection.command('AUTH', password)
+  async function kill(): Promise<void> {
+    const killed = child
+    child = connection = undefined
+    if (killed !== undefined && killed.exitCode === null && killed.signalCode === null) {
+      killed.kill('SIGKILL')
+      await once(killed, 'exit')
     }
-    return this.#connection.command(...words)
+    guard.watch(undefined)
   }
 
-  info = async (section: string): Promise<Record<string, string>> => {
-    const text = `${await this.command('INFO', section)}`
-    const lines = text.split('\r\n').filter((line) => line.includes(':'))
-    return Object.fromEntries(
-      lines.map((line) => [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 1)]),
-    )
+  const server: RedisServer = {
+    url: `redis://127.0.0.1:${port}`,
+    port,
+    socket: `${socket}`,
+    async command(...words) {
+      connection ??= connect(() => (connection = undefined))
+      connection.catch(() => (connection = undefined))
+      return (await connection)(...words)
+    },
+    async commandAside(...words) {
+      const aside = await connect(() => {})
+      return aside(...words).finally(() => aside.destroy())
+    },
+    async info(section) {
+      const lines = `${await server.command('INFO', section)}`.split('\r\n').filter((line) => line.includes(':'))
+      return Object.fromEntries(lines.map((line) => line.split(/:(.*)/)))
+    },
+    kill,
+    pause: () => void child?.kill('SIGSTOP'),
+    resume: () => void child?.kill('SIGCONT'),
+    async restart() {
+      await kill()
+      await start()
+    },
+    async end() {
+      await kill()
+      await guard.end()
+    },
   }
-
-  kill = async (): Promise<void> => {
-    const child = this.#process
-    this.#process = undefined
-    this.#connection?.close()
-    this.#connection = undefined
-    if (child === undefined) return
-    if (child.exitCode === null && child.signalCode === null) {
-      child.kill('SIGKILL')
-      await once(child, 'exit')
-    }
-    this.#guard.watch(undefined)
-  }
-
-  pause = (): void => {
-    this.#process?.kill('SIGSTOP')
-  }
-
-  resume = (): void => {
-    this.#process?.kill('SIGCONT')
-  }
-
-  restart = async (options: RedisOptions = this.#options): Promise<void> => {
-    await this.kill()
-    this.#options = options
-    await this.start()
-  }
-
-  end = async (): Promise<void> => {
-    await this.kill()
-    await this.#guard.end()
-  }
-}
-
-function writeOptions(options: RedisOptions): string {
-  const lines = Object.entries(options).flatMap(([name, value]) =>
-    (value === undefined ? [] : [value].flat()).map((text) => `${name} ${text === '' ? '""' : text}\n`),
-  )
-  return lines.join('')
-}
-
-interface Guard {
-  /** Which process is to be killed with this one. */
-  watch(pid: number | undefined): void
-  end(): Promise<void>
+  await start()
+  return server
 }
 
 /**
  * A shell that kills the server and removes its folder as soon as this process has closed the shell's input, so also when
  * this process is killed.
  */
-function openGuard(folder: string): Guard {
+function openGuard(folder: string) {
   const script = 'pid=; while read -r next; do pid=$next; done; [ -n "$pid" ] && kill -9 "$pid"; rm -rf "$1"'
-  const shell = spawn('/bin/sh', ['-c', script, 'guard', folder], {
-    stdio: ['pipe', 'ignore', 'ignore'],
-    detached: true,
-  })
+  const options = { stdio: ['pipe', 'ignore', 'ignore'], detached: true } as const
+  const shell = spawn('/bin/sh', ['-c', script, 'guard', folder], options)
   shell.unref()
   const input = shell.stdin
   if ('unref' in input) (input as unknown as { unref(): void }).unref()
   input.on('error', () => {})
   return {
-    watch: (pid) => void input.write(`${pid ?? ''}\n`),
-    async end() {
+    /** Which process is to be killed with this one. */
+    watch: (pid: number | undefined) => void input.write(`${pid ?? ''}\n`),
+    async end(): Promise<void> {
       if (shell.exitCode !== null) return
       input.end()
       await once(shell, 'exit')
@@ -230,9 +199,8 @@ async function freePort(): Promise<number> {
   const server = createServer()
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
-  const address = server.address()
+  const { port } = server.address() as { port: number }
   server.close()
   await once(server, 'close')
-  if (address === null || typeof address === 'string') throw new Error('A server on a port has an address.')
-  return address.port
+  return port
 }

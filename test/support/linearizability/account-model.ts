@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { Specification } from './checker.ts'
 
 /**
@@ -32,7 +33,6 @@ interface GroupChanges {
   name?: string
   domains?: readonly string[]
   add_domains?: readonly string[]
-  remove_domains?: readonly string[]
 }
 
 /** What a client learns: the code of a refusal, or what it was told. */
@@ -59,10 +59,10 @@ export function accountModel(initial: AccountState): Specification<AccountState,
       }
       return readings(state, call, outcome).flatMap((read) => {
         const told = answer(read, call, 'group' in outcome ? outcome.group.id : '')
-        return isEqual(told.outcome, outcome) ? [told.state] : []
+        return isDeepStrictEqual(told.outcome, outcome) ? [told.state] : []
       })
     },
-    changesNothing: (call, outcome) => /^(list|read) /.test(call.do) || 'refused' in outcome,
+    changesNothing: (call, outcome) => isLook(call) || 'refused' in outcome,
     keyOf(state) {
       const known = keys.get(state)
       if (known !== undefined) return known
@@ -72,6 +72,11 @@ export function accountModel(initial: AccountState): Specification<AccountState,
     },
     keyOfCall: (call) => JSON.stringify(call),
   }
+}
+
+/** Whether a call changes nothing, whatever comes of it. */
+export function isLook(call: AccountCall): boolean {
+  return /^(list|read) /.test(call.do)
 }
 
 /**
@@ -135,14 +140,13 @@ function answer(state: AccountState, call: AccountCall, newId: string): Answer {
 }
 
 function updateGroup(state: AccountState, group: Group, changes: GroupChanges): Answer {
-  const { name = group.name, domains = group.domains, add_domains: added = [], remove_domains: removed = [] } = changes
+  const { name = group.name, domains = group.domains, add_domains: added = [] } = changes
   if (!areMonitored(state, [...(changes.domains ?? []), ...added])) return refuse(state, 'not_monitored')
   if (state.groups.some((other) => other !== group && isSameName(other.name, name))) {
     return refuse(state, 'duplicate_name')
   }
-  const members = [...new Set([...domains, ...added])].filter((domain) => !removed.includes(domain))
-  const updated = { id: group.id, name, domains: members }
-  if (isEqual(updated, group)) return { state, outcome: { group } }
+  const updated = { id: group.id, name, domains: [...new Set([...domains, ...added])] }
+  if (isDeepStrictEqual(updated, group)) return { state, outcome: { group } }
   return accept(withGroup(state, updated, group), { group: updated })
 }
 
@@ -154,7 +158,7 @@ function areMonitored(state: AccountState, domains: readonly string[]): boolean 
   return domains.every((domain) => state.domains.includes(domain))
 }
 
-export function isSameName(one: string, other: string): boolean {
+function isSameName(one: string, other: string): boolean {
   return one.toLowerCase() === other.toLowerCase()
 }
 
@@ -164,14 +168,4 @@ function accept(state: AccountState, outcome: AccountOutcome): Answer {
 
 function refuse(state: AccountState, code: string): Answer {
   return { state, outcome: { refused: code } }
-}
-
-function isEqual(one: unknown, other: unknown): boolean {
-  if (one === other) return true
-  if (typeof one !== 'object' || typeof other !== 'object' || one === null || other === null) return false
-  const names = Object.keys(one)
-  if (names.length !== Object.keys(other).length) return false
-  return names.every((name) =>
-    isEqual((one as Record<string, unknown>)[name], (other as Record<string, unknown>)[name]),
-  )
 }

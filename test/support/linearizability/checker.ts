@@ -31,27 +31,21 @@ export interface Specification<State, Call, Outcome> {
   keyOfCall(call: Call): string
 }
 
+/** Whether there is an order; where there is none, `blocked` are calls of which none can be next at the furthest. */
 export type Verdict<State, Call, Outcome> =
-  | { linearizable: true; order: readonly Operation<Call, Outcome>[] }
-  /** `blocked`: no order of the calls goes on from `state` with one of these, and no order comes further. */
-  | {
-      linearizable: false
-      order: readonly Operation<Call, Outcome>[]
-      state: State
-      blocked: readonly Operation<Call, Outcome>[]
-    }
+  | { linearizable: true }
+  | { linearizable: false; state: State; blocked: readonly Operation<Call, Outcome>[] }
   /** The search was given up. */
   | { linearizable: undefined }
 
 /** After so many configurations, the search is given up. */
-const PATIENCE = 100_000
+const PATIENCE = 200_000
 
 export function checkHistory<State, Call, Outcome>(
   history: readonly Operation<Call, Outcome>[],
   specification: Specification<State, Call, Outcome>,
-  patience = PATIENCE,
 ): Verdict<State, Call, Outcome> {
-  return new Search(history, specification).run(patience)
+  return new Search(history, specification).run()
 }
 
 /** A configuration of the search. Positions are those in the two lists of the search. */
@@ -63,15 +57,8 @@ interface Configuration<State> {
   ahead: readonly number[]
   /** Unknown calls that have taken effect, in ascending order. */
   taken: readonly number[]
-  /** How it was reached. */
-  step: Step | undefined
+  /** How many known calls have taken effect. */
   depth: number
-}
-
-interface Step {
-  before: Step | undefined
-  isKnown: boolean
-  position: number
 }
 
 class Search<State, Call, Outcome> {
@@ -88,28 +75,25 @@ class Search<State, Call, Outcome> {
     this.#specification = specification
   }
 
-  run(patience: number): Verdict<State, Call, Outcome> {
+  run(): Verdict<State, Call, Outcome> {
     const { initial } = this.#specification
-    const start = { state: initial, first: 0, ahead: [], taken: [], step: undefined, depth: 0 }
+    const start = { state: initial, first: 0, ahead: [], taken: [], depth: 0 }
     const stack: Configuration<State>[] = [start]
     const left = new Set<string>()
     let furthest: Configuration<State> = start
     while (stack.length > 0) {
       const configuration = this.#absorb(stack.pop() as Configuration<State>)
-      if (configuration.first === this.#known.length) {
-        return { linearizable: true, order: this.#orderOf(configuration.step) }
-      }
+      if (configuration.first === this.#known.length) return { linearizable: true }
       const key = this.#keyOf(configuration)
       if (left.has(key)) continue
       left.add(key)
-      if (left.size > patience) return { linearizable: undefined }
+      if (left.size > PATIENCE) return { linearizable: undefined }
       if (configuration.depth > furthest.depth) furthest = configuration
       // What is pushed last is tried first: known calls before unknown ones, and those first that ended first.
       stack.push(...this.#byUnknown(configuration), ...this.#byKnown(configuration))
     }
-    const { state, step } = furthest
     const blocked = this.#candidates(furthest).map((position) => this.#known[position] as Operation<Call, Outcome>)
-    return { linearizable: false, order: this.#orderOf(step), state, blocked }
+    return { linearizable: false, state: furthest.state, blocked }
   }
 
   /**
@@ -161,15 +145,14 @@ class Search<State, Call, Outcome> {
   }
 
   #take(configuration: Configuration<State>, position: number, state: State): Configuration<State> {
-    const { first, ahead, step: before, depth } = configuration
-    const step = { before, isKnown: true, position }
+    const { first, ahead, depth } = configuration
     const rest = [...ahead, position].sort((one, other) => one - other)
     let next = first
     while (rest[0] === next) {
       rest.shift()
       next++
     }
-    return { ...configuration, state, first: next, ahead: rest, step, depth: depth + 1 }
+    return { ...configuration, state, first: next, ahead: rest, depth: depth + 1 }
   }
 
   /**
@@ -177,7 +160,7 @@ class Search<State, Call, Outcome> {
    * the others: none of them has an end.
    */
   #byUnknown(configuration: Configuration<State>): Configuration<State>[] {
-    const { state, taken, step: before } = configuration
+    const { state, taken } = configuration
     const ends = this.#candidates(configuration).map((position) => this.#known[position]?.returned ?? 0)
     const end = Math.min(...ends)
     const tried = new Set<string>()
@@ -190,7 +173,7 @@ class Search<State, Call, Outcome> {
       for (const after of this.#specification.step(state, call, undefined, `unknown ${position}`)) {
         if (after === state) continue
         const nextTaken = [...taken, position].sort((one, other) => one - other)
-        next.push({ ...configuration, state: after, taken: nextTaken, step: { before, isKnown: false, position } })
+        next.push({ ...configuration, state: after, taken: nextTaken })
       }
     }
     return next
@@ -198,14 +181,5 @@ class Search<State, Call, Outcome> {
 
   #keyOf({ state, first, ahead, taken }: Configuration<State>): string {
     return `${first}|${ahead}|${taken}|${this.#specification.keyOf(state)}`
-  }
-
-  #orderOf(last: Step | undefined): Operation<Call, Outcome>[] {
-    const order: Operation<Call, Outcome>[] = []
-    for (let step = last; step !== undefined; step = step.before) {
-      const from = step.isKnown ? this.#known : this.#unknown
-      order.push(from[step.position] as Operation<Call, Outcome>)
-    }
-    return order.reverse()
   }
 }
