@@ -177,8 +177,10 @@ export async function openRedis(options: RedisOptions = {}): Promise<RedisServer
  */
 function openGuard(folder: string) {
   const script = 'pid=; while read -r next; do pid=$next; done; [ -n "$pid" ] && kill -9 "$pid"; rm -rf "$1"'
-  const options = { stdio: ['pipe', 'ignore', 'ignore'], detached: true } as const
-  const shell = spawn('/bin/sh', ['-c', script, 'guard', folder], options)
+  const shell = spawn('/bin/sh', ['-c', script, 'guard', folder], {
+    stdio: ['pipe', 'ignore', 'ignore'],
+    detached: true,
+  })
   shell.unref()
   const input = shell.stdin
   if ('unref' in input) (input as unknown as { unref(): void }).unref()

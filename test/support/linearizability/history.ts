@@ -82,6 +82,8 @@ function outcomeOf(call: AccountCall, told: Exchange['told']): AccountOutcome {
 /** What the headers of a response say is left; a request that was refused was not counted. */
 type QuotaOutcome = { remaining: number; refused: boolean }
 
+type QuotaOperation = Operation<{ limit: number }, QuotaOutcome>
+
 /** One window of one quota: how many requests it has counted. */
 const QUOTA: Specification<number, { limit: number }, QuotaOutcome> = {
   initial: 0,
@@ -99,9 +101,9 @@ const QUOTA: Specification<number, { limit: number }, QuotaOutcome> = {
 function windowsOf(exchanges: readonly Exchange[], bucket: string) {
   const counted = exchanges.filter(({ call }) => (call.do.endsWith('domains') ? 'domains' : 'domaingroups') === bucket)
   const resets = new Set(counted.flatMap(({ quota }) => quota?.reset ?? []))
-  return [...resets].map((reset): [number, Operation<{ limit: number }, QuotaOutcome>[]] => {
+  return [...resets].map((reset): [number, QuotaOperation[]] => {
     const limit = counted.find(({ quota }) => quota?.reset === reset)?.quota?.limit ?? 0
-    const operations = counted.flatMap(({ quota, invoked, returned, status }) => {
+    const operations = counted.flatMap(({ quota, invoked, returned, status }): QuotaOperation[] => {
       if (quota === undefined || returned === undefined) {
         return [{ call: { limit }, invoked, returned: Number.POSITIVE_INFINITY, outcome: undefined }]
       }

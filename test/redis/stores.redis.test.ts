@@ -1,0 +1,162 @@
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { accept } from '../../src/domain/errors.ts'
+import { encodeAccount } from '../../src/store/record.ts'
+import type { Store } from '../../src/store/store.ts'
+import { enter, look, plannedCharge } from '../store/counting.ts'
+import {
+  applyUpdate,
+  change,
+  domainsOf,
+  exampleAccount,
+  holdKeys,
+  hosts,
+  watch,
+  withDomains,
+} from '../store/example-account.ts'
+import { atOnce } from '../support/at-once.ts'
+import { freshPrefix, HAS_REDIS, sharedRedis } from '../support/redis-server.ts'
+import { openStoreAt } from '../support/redis-store.ts'
+
+/** So many stores on the same accounts, and what names their keys. */
+async function open(count: number): Promise<{ stores: Store[]; keysOf(pattern: string): Promise<string[]> }> {
+  const { port, command } = await sharedRedis()
+  const prefix = freshPrefix()
+  const stores = await atOnce(count, async () => {
+    const store = await openStoreAt(port, prefix)
+    onTestFinished(() => store.close())
+    return store
+  })
+  return { stores, keysOf: async (pattern) => (await command('KEYS', prefix + pattern)) as string[] }
+}
+
+// What several stores answer at the same time is in linearizability.redis.test.ts.
+describe.skipIf(!HAS_REDIS)('Several stores on one Redis', () => {
+  it('let a change through in the end although others are always faster', async () => {
+    const [slow, fast] = (await open(2)).stores as [Store, Store]
+    await slow.create(exampleAccount('acme'))
+    await fast.read('acme')
+    const others: Promise<unknown>[] = []
+    // Whenever it is decided, the other store changes the account before it arrives.
+    await applyUpdate(slow, 'acme', (state) => {
+      if (others.length < 30) others.push(applyUpdate(fast, 'acme', watch(`fast-${others.length}.example`)))
+      return accept({ ...state, plan: 'bronze' }, undefined)
+    })
+    for (const other of await Promise.all(others)) expect(other).toMatchObject({ ok: true })
+    const { plan, domains } = await fast.read('acme')
+    expect([plan, domains.size]).toEqual(['bronze', others.length])
+  })
+
+  it('know who has a key that all of them give to an account, or take away, at the same time', async () => {
+    const { stores } = await open(3)
+    const [store] = stores as [Store]
+    for (const id of ['acme', 'other']) await store.create(exampleAccount(id, [`key of ${id}`]))
+    for (let round = 0; round < 5; round++) {
+      const hash = `k ${round}`
+      for (const hashes of [['k0', hash], ['k0']]) {
+        // Another change makes some of them decide again.
+        await Promise.all([
+          ...stores.map((each) => applyUpdate(each, 'acme', holdKeys(...hashes))),
+          applyUpdate(store, 'acme', watch(`${hashes.length}-${round}.example`)),
+        ])
+        expect(await store.find('key', hash)).toBe(hashes.length === 2 ? 'acme' : undefined)
+      }
+      await applyUpdate(store, 'other', holdKeys(hash))
+      expect(await store.find('key', hash)).toBe('other')
+    }
+  })
+
+  it('plan a request by what the account is when it is counted', async () => {
+    const [one, other] = (await open(2)).stores as [Store, Store]
+    await one.create(exampleAccount('acme', ['k1', 'k2']))
+    await look(other, 'k1')
+    await applyUpdate(one, 'acme', holdKeys('k2'))
+    expect(await look(other, 'k1')).toBeUndefined()
+    await change(one, () => ({ plan: 'diamond' }))
+    const plans: string[] = []
+    const plan = (_: undefined, { plan: name }: { plan: string }) => {
+      plans.push(name)
+      return { isCounted: true, charge: undefined, toldBucket: undefined, rules: [] }
+    }
+    const counted = await other.enter(
+      'k2',
+      { clock: () => 0, longestWindow: 1, plan, conclude: (_, entered) => entered },
+      undefined,
+    )
+    expect([counted?.counted.ordinal, plans.at(-1)]).toEqual([1, 'diamond'])
+  })
+
+  it('read an account right that others have changed a thousand times, or by thousands of domains', async () => {
+    const [one, other] = (await open(2)).stores as [Store, Store]
+    await one.create(exampleAccount('acme'))
+    await other.read('acme')
+    await Promise.all(hosts(1_010).map((name) => applyUpdate(one, 'acme', watch(name))))
+    expect(await domainsOf(other)).toHaveLength(1_010)
+    await change(one, (state) =>
+      withDomains(
+        state,
+        hosts(5_000).map((name) => `m${name}`),
+      ),
+    )
+    await applyUpdate(one, 'acme', watch('last.example'))
+    expect((await domainsOf(other)).length).toBe(1_010 + 5_000 + 1)
+  })
+
+  it('read a large account as it is at one moment, while it is changed', async () => {
+    const { stores } = await open(3)
+    const [one, ...others] = stores as [Store, ...Store[]]
+    await one.create(withDomains(exampleAccount('acme'), hosts(6_000)))
+    const reads = others.map((store) => store.read('acme'))
+    const changes = atOnce(20, (index) =>
+      change(one, ({ domains }) => ({
+        domains: domains.delete(`d${index}.example`).set(`new-${index}`, { name: 'x', addedAt: 0, features: [] }),
+      })),
+    )
+    for (const read of await Promise.all(reads)) expect(read.domains.size).toBe(6_000)
+    await changes
+    const present = encodeAccount(await one.read('acme'))
+    for (const store of others) expect(encodeAccount(await store.read('acme'))).toEqual(present)
+  })
+
+  // A window that the clock of another machine has opened a millisecond ahead is no new one.
+  it('never let the time of an account go back, also where that of Redis does', async () => {
+    const { stores, keysOf } = await open(1)
+    const [store] = stores as [Store]
+    await store.create(exampleAccount('acme', ['k1']))
+    const used = async () => (await enter(store, 'k1', { charge: plannedCharge() }, () => 0)).hits?.used
+    expect(await used()).toBe(1)
+    const [head = ''] = await keysOf(':*:head')
+    const { command } = await sharedRedis()
+    const ahead = 4_000_000_000_000
+    await command('HSET', head, '#r', `${ahead}000`)
+    const { hits } = await enter(store, 'k1', { charge: plannedCharge() }, () => 0)
+    expect([hits, await used()]).toEqual([{ startedAt: ahead, used: 1 }, 2])
+  })
+
+  it('leave nothing of an account behind that was deleted or evicted', async () => {
+    const { stores, keysOf } = await open(1)
+    const [store] = stores as [Store]
+    const { command } = await sharedRedis()
+    async function lasting(): Promise<string[]> {
+      const names = await keysOf(':*')
+      // What recognizes commands that come late ends by itself.
+      const ends = await Promise.all(names.map((name) => command('PTTL', name)))
+      return names.filter((_, index) => ends[index] === -1).toSorted()
+    }
+    const fill = async (id: string) => {
+      await store.create(exampleAccount(id, [`key of ${id}`]), { limit: 1, evictable: true })
+      await enter(store, `key of ${id}`, { charge: plannedCharge() }, () => 0)
+    }
+    const take = (id: string) => store.snapshots.take(id, { name: 's', real: 0, replace: false, limit: 1 })
+    for (const id of ['a', 'b']) await fill(id)
+    const { length } = await lasting()
+    await take('b')
+    await applyUpdate(store, 'b', watch('b.example'))
+    await store.delete('b')
+    const empty = await lasting()
+    expect(empty.length).toBeLessThan(length)
+    await fill('c')
+    await take('c')
+    await store.delete('c')
+    expect(await lasting()).toEqual(empty)
+  })
+})
