@@ -1,5 +1,5 @@
-import { describe, expect, it } from 'vitest'
-import { API_KEY, startService } from '../support/service.ts'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { API_KEY, openService, type TestService } from '../support/service.ts'
 import { AUTHORIZED, bodyOf, codeOf, readResponses } from '../support/wire.ts'
 
 const [NAME, KEY] = AUTHORIZED
@@ -22,13 +22,19 @@ const MALFORMED: [what: string, hosts: string[]][] = [
 ]
 
 describe('A request with', () => {
+  let service: TestService
+  let guarded: TestService
+  beforeAll(async () => {
+    service = await openService({ enforceQuotas: false })
+    guarded = await openService({ adminToken: API_KEY })
+  })
+  afterAll(() => Promise.all([service.stop(), guarded.stop()]))
+
   it.each(MALFORMED)('%s is refused with 400, on both planes', async (_, hosts) => {
-    const service = await startService()
     const target = '/api/v1/domains'
     const [response] = readResponses(await service.sendRaw(requestTo(target, hosts)))
     expect([response?.status, response && codeOf(response)]).toEqual([400, 'invalid_request_body'])
     // Where no token protects the control plane, its guard refuses a Host that is not this machine's before that.
-    const guarded = await startService({ adminToken: API_KEY })
     for (const below of ['/accounts', '/nothing']) {
       const [refusal] = readResponses(await guarded.sendRaw(requestTo(`/__admin${below}`, hosts)))
       expect([refusal?.status, refusal && codeOf(refusal)]).toEqual([400, 'invalid_request_body'])
@@ -37,7 +43,6 @@ describe('A request with', () => {
   })
 
   it('two of them is refused in HTTP/1.0 too, where none is needed', async () => {
-    const service = await startService()
     const statusWith = async (...hosts: string[]) =>
       readResponses(await service.sendRaw(requestTo('/api/v1/domains', hosts, '1.0')))[0]?.status
     expect([await statusWith('Host: a', 'Host: b'), await statusWith()]).toEqual([400, 200])

@@ -1,6 +1,5 @@
 import type { Api, Operation } from '../../src/contract/api.ts'
-import type { Chance } from './chance.ts'
-import { Values } from './values.ts'
+import { type Chance, Values } from './values.ts'
 
 /** A request, and what it is to be held to. */
 export interface FuzzedRequest {
@@ -25,8 +24,7 @@ const FIELDS = [
   ...['Accept: text/html', 'Origin: http://evil.example', 'X-Forwarded-For: 10.0.0.1', 'If-None-Match: *'],
   ...['Range: bytes=0-1', 'Expect: 100-continue', 'Expect: 200-maybe', 'Connection: close', 'Connection: Upgrade'],
   ...['Upgrade: websocket', 'Upgrade: h2c', 'Content-Encoding: gzip', 'Content-Type: text/plain'],
-  ...['Accept-Encoding: gzip', 'TE: trailers', 'X:', 'Sec-Fetch-Site: cross-site', 'Last-Event-ID: 3'],
-  ...['Host: evil.example', 'Date: \xff', `X-Long: ${'x'.repeat(8_000)}`],
+  ...['TE: trailers', 'X:', 'Last-Event-ID: 3', 'Host: evil.example', 'Date: \xff', `X-Long: ${'x'.repeat(8_000)}`],
 ]
 const BAD_TEXTS = [
   ...['{', '', 'null', '[]', '"x"', '{"a":1,"a":2}', '\ufeff{}', '{"domains":[}', 'NaN', '{}{}', '\0', '\xff'],

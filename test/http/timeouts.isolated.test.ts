@@ -1,7 +1,6 @@
 import type * as Http from 'node:http'
 import type { RequestListener, ServerOptions } from 'node:http'
 import { beforeEach, expect, it, vi } from 'vitest'
-import { sample } from '../support/budget.ts'
 import { startService } from '../support/service.ts'
 import { AUTHORIZED, bodyOf, Connection, JSON_BODY, requestBytes } from '../support/wire.ts'
 
@@ -43,7 +42,7 @@ const SLOW_CLIENTS: [what: string, beginning: string | Buffer][] = [
   ],
 ]
 
-it.each(sample(SLOW_CLIENTS, 1))(
+it.each(SLOW_CLIENTS)(
   'answers 408 to a client that sends %s byte by byte, and closes the connection',
   async (_, beginning) => {
     const service = await startService()
