@@ -17,23 +17,3 @@ it('runs tasks in order, as many at a time as it may, also after some that have 
     expect(seen).toEqual([0, 1, 2, 3, 4].map((index) => [index, Math.min(index + 1, 3)]))
   }
 })
-
-it('runs a task alone, in its turn, and others at the same time again after it', async () => {
-  const semaphore = new Semaphore(2)
-  const events: string[] = []
-  const task = (name: string) => async () => {
-    events.push(`${name} begins`)
-    await setImmediate()
-    events.push(`${name} ends`)
-  }
-  const some = ['a', 'b'].map((name) => semaphore.run(task(name)))
-  const alone = ['c', 'd'].map((name) => semaphore.runAlone(task(name)))
-  await Promise.all([...some, ...alone, ...['e', 'f'].map((name) => semaphore.run(task(name)))])
-  expect(events.join(', ')).toBe(
-    [
-      ...['a begins', 'b begins', 'a ends', 'b ends'],
-      ...['c begins', 'c ends', 'd begins', 'd ends'],
-      ...['e begins', 'f begins', 'e ends', 'f ends'],
-    ].join(', '),
-  )
-})

@@ -1,10 +1,41 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
 import { createServer as createSecureServer } from 'node:tls'
-import { onTestFinished } from 'vitest'
+import { expect, onTestFinished } from 'vitest'
 import type { RelayOptions } from '../../src/proxy/relay.ts'
 import { CERTIFICATE, PRIVATE_KEY } from './certificate.ts'
 import { startRelay, type TestRelay } from './open-relay.ts'
+
+/** A client of a relay, and the service behind it, which gives the answer whenever something comes. */
+export async function converse({ answer, secure = false }: { answer?: string; secure?: boolean } = {}) {
+  const services: Socket[] = []
+  let received = () => ''
+  const serve = (service: Socket) => {
+    services.push(service)
+    received = collecting(service)
+    if (answer !== undefined) service.on('data', () => service.write(answer, 'latin1'))
+  }
+  const relay = await relayTo(serve, { secure })
+  const client = await open(relay)
+  return {
+    relay,
+    client,
+    got: collecting(client),
+    received: () => received(),
+    services,
+    send: (text: string) => void client.write(text, 'latin1'),
+    /** The connection to the service, once something has come there. */
+    async reached(): Promise<Socket> {
+      await expect.poll(() => services[0]?.bytesRead ?? 0).toBeGreaterThan(0)
+      return services[0] as Socket
+    },
+    /** How each exchange ended, once there are so many. */
+    async seen(count: number) {
+      await expect.poll(() => relay.exchanges().length).toBe(count)
+      return relay.exchanges()
+    },
+  }
+}
 
 /** A relay to a service that hands each connection to the test. */
 export async function relayTo(

@@ -44,17 +44,6 @@ describe('The traffic of a proxy', () => {
     expect(told).toEqual(expected)
   })
 
-  it('holds no request up for one that has lost its place', () => {
-    const { told, begin, traffic } = open()
-    const [first, second] = [begin('POST', 'first'), begin('GET', 'second')]
-    finish(second)
-    vi.advanceTimersByTime(ORDER_PATIENCE)
-    finish(begin('GET', 'third'))
-    expect(told).toEqual(['second overlaps', 'third overlaps'])
-    finish(first)
-    expect([told.slice(2), traffic.open]).toEqual([['unknown', 'first'], 0])
-  })
-
   it('counts a change without a response as under way until nothing can come of it', () => {
     const { told, begin } = open()
     begin('DELETE', 'lost').end('The connection was cut.')

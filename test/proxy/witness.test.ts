@@ -72,36 +72,26 @@ describe('A witness', () => {
   it.each([
     ['exchanges', { exchanges: 2 }, 0],
     ['bytes', { bytes: 25 }, 10],
-  ] as const)(
-    'skips what comes while too many %s wait, counts it, and says so to the judge once',
-    async (_, limits, size) => {
-      const told: string[] = []
-      const noted: string[] = []
-      // All of them are read before the first one is judged.
-      let isOpen = (): void => {}
-      const gate = new Promise<void>((resolve) => {
-        isOpen = resolve
-      })
-      const { witness } = open({
-        limits,
-        judge: {
-          take: async ({ id }) => {
-            await gate
-            told.push(id)
-            return { findings: [], isJudged: true }
-          },
-          forget: async () => void told.push('forget'),
-        },
-        note: ({ exchange }) => void noted.push(exchange.id),
-      })
-      for (const id of ['0', '1', '2', '3', '4']) witness.exchange(passed(id, { size }))
-      await expect.poll(() => witness.sightings.skipped).toBe(2)
-      isOpen()
-      await witness.finish(never())
-      expect(told).toEqual(['0', '1', '2', 'forget'])
-      expect(noted.toSorted()).toEqual(['0', '1', '2', '3', '4'])
-    },
-  )
+  ] as const)('skips what comes while too many %s wait, and says so to the judge once', async (_, limits, size) => {
+    // All of them are read before the first one is judged.
+    let isOpen = (): void => {}
+    const gate = new Promise<void>((resolve) => {
+      isOpen = resolve
+    })
+    const told: string[] = []
+    async function take({ id }: { id: string }) {
+      await gate
+      told.push(id)
+      return { findings: [], isJudged: true }
+    }
+    const { witness, noted } = open({ limits, judge: { take, forget: async () => void told.push('forget') } })
+    for (const id of ['0', '1', '2', '3', '4']) witness.exchange(passed(id, { size }))
+    await expect.poll(() => witness.sightings.skipped).toBe(2)
+    isOpen()
+    await witness.finish(never())
+    expect(told).toEqual(['0', '1', '2', 'forget'])
+    expect(noted.map(([id]) => id).toSorted()).toEqual(['0', '1', '2', '3', '4'])
+  })
 
   it('goes on after the judge has thrown, which forgets everything then', async () => {
     const { witness, told, errors, noted } = open()
@@ -110,25 +100,6 @@ describe('A witness', () => {
     expect(told).toEqual(['1', 'bad', 'forget', '2'])
     expect(noted.map(([id]) => id)).toEqual(['1', 'bad', '2'])
     expect([errors, witness.sightings.failures]).toEqual([[new Error('a bug')], 1])
-  })
-
-  it('lets the judge forget, in its turn, when a change came too late for its place, and counts it', async () => {
-    const { witness, told } = open()
-    witness.exchange(passed('1'))
-    witness.unknown()
-    witness.unknown()
-    witness.exchange(passed('2'))
-    await witness.finish(never())
-    expect(told).toEqual(['1', 'forget', '2'])
-    expect(witness.sightings.late).toBe(2)
-  })
-
-  it('ends when its judge has ended, and counts what was not judged', async () => {
-    const gone = async () => Promise.reject(new Error('gone'))
-    const { witness, errors, noted } = open({ judge: { take: gone, forget: gone } })
-    for (const id of ['1', '2']) witness.exchange(passed(id))
-    await witness.finish(never())
-    expect([errors.length, witness.sightings.failures, noted.length]).toEqual([2, 2, 2])
   })
 
   it('leaves what waits when the time is over, and counts and notes it', async () => {
@@ -149,12 +120,5 @@ describe('A witness', () => {
       2,
       [false, false],
     ])
-  })
-
-  it('waits for the judgement only as long as it may', async () => {
-    const { witness } = open({ judge: { take: () => new Promise(() => {}), forget: async () => {} } })
-    for (const id of ['1', '2']) witness.exchange(passed(id))
-    await witness.catchUp(20)
-    expect(witness.waiting).toBe(1)
   })
 })
