@@ -194,23 +194,6 @@ describe('The writer', () => {
     expect(readdirSync(folder)).toEqual(['a.har'])
   })
 
-  it.for([
-    ['.next', /a\.har\.next: The recording needs this name for its second copy; remove the file/],
-    ['.last', /a\.har: The file cannot be written \(EEXIST\).* no file of this name with \.last/],
-  ] as const)(
-    'refuses a name of which the copy %s is there, and leaves it as it is',
-    async ([end, reason], { folder, path }) => {
-      writeFileSync(path + end, 'mine')
-      await expect(open(path)).rejects.toThrow(reason)
-      expect(readFileSync(path + end, 'utf8')).toBe('mine')
-      expect(readdirSync(folder)).toHaveLength(1)
-    },
-  )
-
-  it('refuses a folder that is not there', async ({ folder }) => {
-    await expect(open(join(folder, 'b/a.har'))).rejects.toThrow(/cannot be written \(ENOENT\)/)
-  })
-
   it('does not touch a file that has taken its name', async ({ path }) => {
     const writer = await open(path)
     writeFileSync(`${path}.mine`, 'mine')
