@@ -128,17 +128,6 @@ describe('accounts on a slow disk', () => {
       await Promise.all([disk('acme').finish(), disk('other').finish(), ...updates])
     })
 
-    it('writes nothing when the accepted state is the present one, but waits for the write with it', async () => {
-      const change = () => update((state) => accept(state, undefined))
-      await change()
-      const added = add('a')
-      const same = watched(change())
-      await disk('acme').begun()
-      expect(same.isAnswered).toBe(false)
-      await keep(Promise.all([added, same.answer]))
-      expect(disk('acme').writes).toEqual(['a 0 0'])
-    })
-
     it('rejects every update of a failed write and every one built on it, and goes back to what is kept', async () => {
       const before = await accounts.read('acme')
       const inWrite = [add('a'), add('b')]
@@ -151,28 +140,6 @@ describe('accounts on a slow disk', () => {
       expect(await domains()).toEqual([])
       await keep(add('d'))
       expect(disk('acme').writes).toEqual(['a b 0 0', 'd 0 0'])
-    })
-
-    it('keeps an update that comes at the very moment of the failure of another', async () => {
-      let later: Promise<unknown> | undefined
-      const lost = add('a').catch(() => {
-        later = add('c')
-      })
-      await disk('acme').begun()
-      const built = add('b').catch(() => undefined)
-      await disk('acme').fail()
-      await Promise.all([lost, built])
-      await disk('acme').finish()
-      await expect(later).resolves.toMatchObject({ ok: true })
-      expect(await domains()).toEqual(['c'])
-    })
-
-    it('frees the keys that a failed write would have added, and those that came and went before it', async () => {
-      const updates = Promise.allSettled([update(holdKeys('k1')), update(holdKeys('k2'))])
-      await disk('acme').fail()
-      await updates
-      expect(await accounts.find('key', 'k1')).toBeUndefined()
-      expect(await accounts.find('key', 'k2')).toBeUndefined()
     })
 
     it('keeps quotas and the request number with the next write, and through a failed one', async () => {
@@ -230,18 +197,6 @@ describe('accounts on a slow disk', () => {
     await expect(accounts.create(exampleAccount('other', ['k1']))).rejects.toMatchObject({ problem: 'taken' })
     await lose(givesUp)
     expect(await accounts.find('key', 'k1')).toBe('acme')
-  })
-
-  it('holds the keys of the state on disk and of the one on its way, while another write finishes', async () => {
-    await create('acme', 'k1')
-    const other = add('a')
-    await disk('acme').begun()
-    const exchange = update(holdKeys('k2'))
-    const holders = async () => [await accounts.find('key', 'k1'), await accounts.find('key', 'k2')]
-    await keep(other)
-    expect(await holders()).toEqual(['acme', 'acme'])
-    await keep(exchange)
-    expect(await holders()).toEqual([undefined, 'acme'])
   })
 
   it('has an evicted account in its place again when that which it made room for cannot be written', async () => {

@@ -162,15 +162,6 @@ describe.each([
     await expect(lockFolder(folder, { waits: true, timers })).rejects.toMatchObject(refused)
     expect([timers.waited(), readFileSync(path, 'utf8')]).toEqual([9_000, content])
   })
-
-  it('is taken at once when it is given up', async () => {
-    const { folder, path, lock } = makeFolder()
-    writeFileSync(path, content)
-    const timers = handTimers((waited) => waited === 3_000 && rmSync(path))
-    await hold(folder, { waits: true, timers })
-    expect(timers.waited()).toBe(3_000)
-    expect(lock()).toMatchObject(ours)
-  })
 })
 
 describe('a lock of another process of this machine', () => {

@@ -152,17 +152,6 @@ describe('a folder of accounts', () => {
     expect(readdirSync(folder).toSorted()).toEqual(strangers.toSorted())
   })
 
-  it('reads files of version 1, which know no removed domains, and writes them in the present version', async () => {
-    const { formerDomains: _, ...older } = fullRecord
-    const { folder, read } = folderWith(
-      fullFile.replace(JSON.stringify(fullRecord), JSON.stringify(older)).replace('"version":3', '"version":1'),
-    )
-    const store = await open(folder)
-    expect(encodeAccount(await store.read('acme'))).toEqual(older)
-    await store.update('acme', watch('c.example'))
-    expect(JSON.parse(read()).version).toBe(3)
-  })
-
   it.each([['a file'], ['a file', 'below']])('cannot be at the path %s/%s', async (...names) => {
     const folder = temporaryFolder()
     writeFileSync(join(folder, 'a file'), '')
@@ -244,7 +233,6 @@ describe('a folder of accounts', () => {
         symlinkSync(`${path}.bak`, path)
       },
     ],
-    ['a device', (path) => symlinkSync('/dev/zero', path)],
   ])('is not opened when what should be a file is %s', async (_, make) => {
     const { folder, path } = folderWith()
     make(path)

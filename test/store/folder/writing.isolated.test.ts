@@ -5,7 +5,7 @@ import type { Log } from '../../../src/http/log.ts'
 import type { Durability } from '../../../src/store/folder/atomic-file.ts'
 import { openFolderStore } from '../../../src/store/folder/folder-store.ts'
 import { askControl } from '../../support/control-plane.ts'
-import { startService, type TestService } from '../../support/service.ts'
+import { startService } from '../../support/service.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 import {
   applyUpdate,
@@ -31,60 +31,32 @@ beforeEach(() => {
   disk.failing.clear()
 })
 
-const SANDBOXES = ['sandbox_a', 'sandbox_b', 'sandbox_c']
-const NOTHING_LOST = SANDBOXES.map(() => ['kept.example'])
 const LOST = 'Changes are refused, because they cannot be written.'
 const BACK = 'Changes can be written again.'
 
-interface Kept extends TestService {
-  /** Adds a domain to the account of a sandbox, and answers the status. */
-  add(sandbox: string, domain: string): Promise<number>
-  /** Expects that no sandbox can be changed, and that each can be read. */
-  expectOnlyReads(): Promise<void>
-  ask(method: string, path: string, body?: unknown): Promise<number>
-  /** What was logged beside the requests: the message, or the message of its error. */
-  readonly logged: string[]
-}
-
-/** A service on a folder in which each sandbox has the domain `kept.example`. */
-async function serve(folder: string): Promise<Kept> {
+/** A service on a folder, whose account `default` has the domain `kept.example`. */
+async function serve(folder: string) {
+  /** What was logged beside the requests: the message, and that of its error. */
   const logged: string[] = []
   function note(fields: object, message: string): void {
     if (message !== 'request') logged.push('err' in fields ? `${message} ${fields.err}` : message)
   }
   const log: Log = { info: note, warn: note, error: note }
-  const service = await startService({ data: folder, store: undefined, log, enforceQuotas: false })
-  const as = (sandbox: string) => ({ authorization: `Bearer ${sandbox}` })
-  const kept: Kept = {
-    ...service,
-    logged,
-    async add(sandbox, domain) {
-      const { status, body } = await service.send('POST', '/domains', { domains: [domain] }, as(sandbox))
-      if (status !== 200) expect(body.error.code).toBe('internal_error')
-      return status
-    },
-    async expectOnlyReads() {
-      expect(await Promise.all(SANDBOXES.map((sandbox) => kept.add(sandbox, 'lost.example')))).toEqual([500, 500, 500])
-      expect(await domainsOf(service)).toEqual(NOTHING_LOST)
-    },
-    ask: async (method, path, body) => (await askControl(service, method, path, body)).status,
-  }
-  for (const sandbox of SANDBOXES) expect(await kept.add(sandbox, 'kept.example')).toBe(200)
-  return kept
+  const service = await startService({ data: folder, store: undefined, log })
+  const add = async (domain: string) => (await service.send('POST', '/domains', { domains: [domain] })).status
+  const domains = async () => (await service.get('/domains')).body.data.domains
+  const ask = async (method: string, path: string, body?: unknown) =>
+    (await askControl(service, method, path, body)).status
+  expect(await add('kept.example')).toBe(200)
+  return { logged, add, domains, ask, stop: service.stop }
 }
 
-async function domainsOf(service: TestService): Promise<unknown[]> {
-  const asked = SANDBOXES.map((sandbox) => ({ authorization: `Bearer ${sandbox}` }))
-  const answers = await Promise.all(asked.map((headers) => service.send('GET', '/domains', undefined, headers)))
-  return answers.map(({ body }) => body.data.domains)
-}
-
-/** What a service that is started anew on the folder knows of each sandbox. */
-async function domainsIn(folder: string): Promise<unknown[]> {
-  const service = await startService({ data: folder, store: undefined, enforceQuotas: false })
-  const domains = await domainsOf(service)
-  await service.stop()
-  return domains
+/** What a service that is started anew on the folder knows. */
+async function domainsIn(folder: string): Promise<unknown> {
+  const { get, stop } = await startService({ data: folder, store: undefined })
+  const { body } = await get('/domains')
+  await stop()
+  return body.data.domains
 }
 
 describe('a folder that cannot be written', () => {
@@ -94,42 +66,44 @@ describe('a folder that cannot be written', () => {
     ['the server with the disk is gone', 'look', 'ESTALE'],
   ])('because %s refuses changes and answers reads, says so once, and recovers', async (_, deed, code) => {
     const folder = temporaryFolder()
-    const service = await serve(folder)
+    const { add, ask, domains, logged, stop } = await serve(folder)
     disk.failing.set(deed, code)
     for (let again = 0; again < 2; again++) {
-      await service.expectOnlyReads()
-      expect(await service.ask('POST', '/accounts', { id: 'new' })).toBe(code === 'ENOSPC' ? 507 : 503)
+      expect([await add('lost.example'), await domains()]).toEqual([500, ['kept.example']])
+      expect(await ask('POST', '/accounts', { id: 'new' })).toBe(code === 'ENOSPC' ? 507 : 503)
     }
-    expect(service.logged).toEqual([expect.stringMatching(`^${LOST} StoreError: .* cannot be written \\(${code}: `)])
+    expect(logged).toEqual([expect.stringMatching(`^${LOST} StoreError: .* cannot be written \\(${code}: `)])
     disk.failing.clear()
-    for (const sandbox of SANDBOXES) expect(await service.add(sandbox, 'back.example')).toBe(200)
-    expect(await service.ask('POST', '/accounts', { id: 'new' })).toBe(201)
-    expect(service.logged.slice(1)).toEqual([BACK])
-    await service.stop()
-    expect(await domainsIn(folder)).toEqual(SANDBOXES.map(() => ['kept.example', 'back.example']))
+    expect(await add('back.example')).toBe(200)
+    expect(await ask('POST', '/accounts', { id: 'new' })).toBe(201)
+    expect(logged.slice(1)).toEqual([BACK])
+    await stop()
+    expect(await domainsIn(folder)).toEqual(['kept.example', 'back.example'])
   })
 
   it('lets accounts be deleted although the disk is full, which makes room', async () => {
     const folder = temporaryFolder()
-    const service = await serve(folder)
+    const { add, ask } = await serve(folder)
+    expect(await ask('POST', '/accounts', { id: 'large' })).toBe(201)
     disk.failing.set('write', 'ENOSPC')
-    expect(await service.add('sandbox_b', 'lost.example')).toBe(500)
-    expect(await service.ask('DELETE', '/accounts/sandbox_b')).toBe(200)
-    expect(readdirSync(folder)).not.toContain('account-sandbox_b.json')
+    expect(await add('lost.example')).toBe(500)
+    expect(await ask('DELETE', '/accounts/large')).toBe(200)
+    expect(readdirSync(folder)).not.toContain('account-large.json')
+    disk.failing.clear()
   })
-})
 
-it('a folder that is deleted under the service is not made again; when it is back, changes are kept again', async () => {
-  const folder = join(temporaryFolder(), 'data')
-  const service = await serve(folder)
-  rmSync(folder, { recursive: true })
-  await service.expectOnlyReads()
-  expect(existsSync(folder)).toBe(false)
-  expect(service.logged).toEqual([expect.stringContaining('(ENOENT: ')])
-  mkdirSync(folder)
-  for (const sandbox of SANDBOXES) expect(await service.add(sandbox, 'back.example')).toBe(200)
-  await service.stop()
-  expect(await domainsIn(folder)).toEqual(SANDBOXES.map(() => ['kept.example', 'back.example']))
+  it('because it was deleted under the service is not made again, and keeps changes when it is back', async () => {
+    const folder = join(temporaryFolder(), 'data')
+    const { add, domains, logged, stop } = await serve(folder)
+    rmSync(folder, { recursive: true })
+    expect([await add('lost.example'), await domains()]).toEqual([500, ['kept.example']])
+    expect(existsSync(folder)).toBe(false)
+    expect(logged).toEqual([expect.stringContaining('(ENOENT: ')])
+    mkdirSync(folder)
+    expect(await add('back.example')).toBe(200)
+    await stop()
+    expect(await domainsIn(folder)).toEqual(['kept.example', 'back.example'])
+  })
 })
 
 /** Opens a store on a folder `data`. */
