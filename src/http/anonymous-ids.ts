@@ -1,8 +1,8 @@
 import { requestIdOf } from './request-id.ts'
 
 /** The kinds of requests without an account: no valid key, or not HTTP. */
-export const ANONYMOUS_KINDS = ['unauthenticated', 'malformed'] as const
-export type AnonymousKind = (typeof ANONYMOUS_KINDS)[number]
+const ANONYMOUS_KINDS = ['unauthenticated', 'malformed'] as const
+type AnonymousKind = (typeof ANONYMOUS_KINDS)[number]
 
 /** Gives the unique id of the next request of this kind. */
 export type AnonymousIds = (kind: AnonymousKind) => string
@@ -24,7 +24,7 @@ export interface Reservations {
 }
 
 /** How many ordinals are reserved at a time. Half of them must last until the next block arrives. */
-export const BLOCK = 1_000
+const BLOCK = 1_000
 
 /** The reservations of a server for one kind. */
 interface Blocks {

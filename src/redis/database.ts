@@ -9,7 +9,7 @@ import { baseOf } from './keys.ts'
 const PAGE = '10000'
 const ONLY: ServerPlace = { number: 0, since: '0' }
 /** How many operations of each server an account remembers, to recognize those that come again. */
-export const REMEMBERED = 512
+const REMEMBERED = 512
 
 /** A server among those that use the store. */
 export interface ServerPlace {

@@ -118,7 +118,7 @@ function writeGroup(group: DomainGroup, body: unknown, contract: Contract, redac
 type KnownByStore = Pick<Entry, 'ordinal' | 'account'>
 
 /** The exchange in a text, with the data that only the store knows. @throws SyntaxError if the text contains none */
-export function decodeExchange(
+function decodeExchange(
   text: string,
   { ordinal, account }: KnownByStore,
   operations: ReadonlyMap<string, Operation>,

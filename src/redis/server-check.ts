@@ -105,7 +105,7 @@ async function checkRights(connection: StoreConnection, prefix: string): Promise
 }
 
 /** The names of the commands that a program calls. */
-export function commandsIn(text: string): string[] {
+function commandsIn(text: string): string[] {
   return [...text.matchAll(/(?:redis\.p?call|call_with)\(\s*['"](\w+)['"]/g)].map(([, name = '']) => name.toLowerCase())
 }
 

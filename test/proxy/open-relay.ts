@@ -3,10 +3,10 @@ import { Relay, type RelayOptions } from '../../src/proxy/relay.ts'
 import { targetAt } from '../../src/proxy/target.ts'
 import { type PassedExchange, ProxyTraffic } from '../../src/proxy/traffic.ts'
 
-export type TestRelay = Awaited<ReturnType<typeof openRelay>>
+export type TestRelay = Awaited<ReturnType<typeof startRelay>>
 
-/** Starts a relay to a service on a free port, without anything that looks at the traffic. */
-export async function openRelay(url: string, options: Partial<RelayOptions> = {}) {
+/** Starts a relay to a service on a free port, without anything that looks at the traffic; it ends with the test. */
+export async function startRelay(url: string, options: Partial<RelayOptions> = {}) {
   const target = targetAt(url, '/api/v1', { insecure: true })
   /** What was told of the traffic, in its order; a text for what is not understood. */
   const told: (PassedExchange | string)[] = []
@@ -31,6 +31,7 @@ export async function openRelay(url: string, options: Partial<RelayOptions> = {}
     ...options,
   })
   const origin = await relay.listen()
+  onTestFinished(() => relay.stop())
   return {
     origin,
     relay,
@@ -42,11 +43,4 @@ export async function openRelay(url: string, options: Partial<RelayOptions> = {}
     malformed,
     foreignHosts,
   }
-}
-
-/** The same for one test. */
-export async function startRelay(url: string, options: Partial<RelayOptions> = {}): Promise<TestRelay> {
-  const opened = await openRelay(url, options)
-  onTestFinished(() => opened.relay.stop())
-  return opened
 }

@@ -18,7 +18,7 @@ export const HAS_REDIS = spawnSync(PROGRAM, ['--version']).status === 0
 export type RedisOptions = Readonly<Record<string, string>>
 
 /** A reply of Redis; an error is a value here, because tests ask for errors too. */
-export type Reply = string | number | null | Error | Reply[]
+type Reply = string | number | null | Error | Reply[]
 
 /** Sends a command; an error of Redis is a value. */
 type Command = (...words: readonly (string | number)[]) => Promise<Reply>
