@@ -10,8 +10,8 @@ import { API_KEY } from '../support/service.ts'
 import { expectLinearizable, type Ground, type Replica } from './linearizability.ts'
 
 // To run more, and to repeat one that failed:
-// LINEARIZABILITY_RUNS=30 npx vitest run test/redis/linearizability.night
-// LINEARIZABILITY_RUNS=1 LINEARIZABILITY_SEED=7 npx vitest run test/redis/linearizability.night
+// LINEARIZABILITY_RUNS=30 npx vitest run --project night test/redis
+// LINEARIZABILITY_RUNS=1 LINEARIZABILITY_SEED=7 npx vitest run --project night test/redis
 const SEED = Number(process.env['LINEARIZABILITY_SEED'] ?? 1)
 const RUNS = Number(process.env['LINEARIZABILITY_RUNS'] ?? 6)
 
@@ -90,11 +90,12 @@ const NAMES = Object.keys(TROUBLES)
 /** The first five seeds have one kind of trouble each, and the sixth has all; then it begins again. */
 const runs = range(SEED, SEED + RUNS - 1).map((seed) => {
   const name = NAMES[(seed - 1) % (NAMES.length + 1)]
-  return { seed, names: name === undefined ? NAMES : [name] }
+  const names = name === undefined ? NAMES : [name]
+  return { seed, names, what: names.join(', or ') }
 })
 
 describe.skipIf(!HAS_REDIS)('What concurrent clients see of three servers on one Redis', () => {
-  it.for(runs)('is what they would see of one server, while $names (seed $seed)', { timeout: 600_000 }, async (run) => {
+  it.for(runs)('is what they would see of one server, while $what (seed $seed)', { timeout: 600_000 }, async (run) => {
     const random = createRandom(run.seed)
     await expectLinearizable({
       seed: run.seed,
